@@ -1,0 +1,648 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR MIT */
+/*
+ * User interface of the wort module.
+ *
+ * Two kinds of device: /dev/wort-control formats, attaches, detaches and lists
+ * pools; /dev/wortN is one attached pool.  WORT_IOC_INDEX_OPEN on a pool
+ * returns a descriptor that is an index.
+ *
+ * Every argument starts with its own size, set by the caller to sizeof the
+ * struct it was compiled with.  A smaller argument than the first version is
+ * refused, a larger one is accepted when the part unknown to the module is
+ * zero, so a struct grows without a new ioctl number.  Fields named out_* are
+ * written by the kernel; everything else is only read, once.  User memory
+ * handed in by pointer is copied before an operation starts.
+ *
+ * Errors of every ioctl:
+ *
+ *	ENOTTY		the command is unknown, or belongs to another kind of
+ *			descriptor
+ *	EINVAL		the size is smaller than the first version of the
+ *			argument, a reserved field is not zero, or a value is
+ *			wrong in itself (an empty key, say)
+ *	E2BIG		the argument is larger than known and its tail not zero
+ *	EOPNOTSUPP	an unknown flag or operation
+ *	EFAULT		a pointer cannot be read or written
+ *	EBADF		a change asked of a descriptor not opened for writing
+ *	EPERM		CAP_SYS_ADMIN is missing (control device)
+ *	ENODEV		the pool was detached or its device removed
+ *	ENOMEM		no memory; nothing was changed
+ *	EINTR		a fatal signal came before anything was changed
+ *
+ * Errors of operations on pools and indexes:
+ *
+ *	ENOENT		no such key, index or pool
+ *	EEXIST		the key or index exists and was to be created, or a
+ *			pool is on the device and FORCE was not given
+ *	ECANCELED	the value compared is not the one expected
+ *	EMSGSIZE	key, value or name longer than the limits below
+ *	ERANGE		the result does not fit the buffer: out_value_len or
+ *			out_need says what does
+ *	ENOSPC		the pool is full; nothing was changed
+ *	ESTALE		the index was destroyed
+ *	EROFS		the index or pool is read-only because damage was found
+ *	EUCLEAN		damage was found now; the kernel log has the place
+ *	EIO		the data lies on a page known to be bad
+ *	EBUSY		the device is in use by somebody else, or the pool has
+ *			open descriptors
+ *
+ * Errors of format and attach, further:
+ *
+ *	ENOTBLK		not a block device
+ *	ENXIO		the block device is not a DAX device, or not in fsdax
+ *			mode
+ *	ENOTSUP		= EOPNOTSUPP: flushes of the device are asynchronous
+ *			(virtio-pmem), or it is a device-mapper target
+ *	EDOM		the device or partition is not aligned to pages
+ *	ENODATA		attach: there is no pool on the device
+ *	EPROTONOSUPPORT	attach: the pool has a version or feature this module
+ *			does not know
+ *	EFBIG, ENOSPC	the device is larger or smaller than a pool can be
+ *	EREMOTEIO	format: the device did not keep what was stored to it
+ */
+#ifndef _UAPI_LINUX_WORT_H
+#define _UAPI_LINUX_WORT_H
+
+#include <linux/types.h>
+
+#define WORT_KEY_MAX		1024	/* bytes; at least 1 */
+#define WORT_VALUE_MAX		65536	/* bytes; may be empty */
+#define WORT_NAME_MAX		111	/* bytes of an index name; at least 1 */
+#define WORT_LABEL_LEN		64
+#define WORT_UUID_LEN		16
+#define WORT_DEVICE_MAX		255	/* bytes of a device path */
+#define WORT_BATCH_MAX		4096	/* operations in a batch */
+#define WORT_BUF_MAX		(4 << 20)	/* bytes of a scan or batch buffer */
+
+#define WORT_IOC_TYPE		0xBC
+
+/* on /dev/wort-control */
+#define WORT_IOC_FORMAT		_IO(WORT_IOC_TYPE, 0x00)
+#define WORT_IOC_ATTACH		_IO(WORT_IOC_TYPE, 0x01)
+#define WORT_IOC_DETACH		_IO(WORT_IOC_TYPE, 0x02)
+#define WORT_IOC_LIST		_IO(WORT_IOC_TYPE, 0x03)
+/* on /dev/wortN */
+#define WORT_IOC_INDEX_OPEN	_IO(WORT_IOC_TYPE, 0x10)
+#define WORT_IOC_INDEX_LIST	_IO(WORT_IOC_TYPE, 0x11)
+#define WORT_IOC_INDEX_DESTROY	_IO(WORT_IOC_TYPE, 0x12)
+#define WORT_IOC_POOL_INFO	_IO(WORT_IOC_TYPE, 0x13)
+#define WORT_IOC_CHECK		_IO(WORT_IOC_TYPE, 0x14)
+/* on an index */
+#define WORT_IOC_INSERT		_IO(WORT_IOC_TYPE, 0x20)
+#define WORT_IOC_LOOKUP		_IO(WORT_IOC_TYPE, 0x21)
+#define WORT_IOC_DELETE		_IO(WORT_IOC_TYPE, 0x22)
+#define WORT_IOC_SCAN		_IO(WORT_IOC_TYPE, 0x23)
+#define WORT_IOC_BATCH		_IO(WORT_IOC_TYPE, 0x24)
+#define WORT_IOC_INDEX_INFO	_IO(WORT_IOC_TYPE, 0x25)
+#define WORT_IOC_STATS		_IO(WORT_IOC_TYPE, 0x26)
+
+/* engines, for out_engine and the engine field of index_open */
+#define WORT_ENGINE_DEFAULT	0
+#define WORT_ENGINE_WORT	1
+
+#define WORT_FORMAT_F_FORCE	(1U << 0)	/* a pool there is overwritten */
+#define WORT_FORMAT_F_ALL	WORT_FORMAT_F_FORCE
+
+/**
+ * struct wort_format_arg - WORT_IOC_FORMAT: make an empty pool on a device
+ * @size: sizeof(struct wort_format_arg)
+ * @flags: WORT_FORMAT_F_*
+ * @dev_ptr: path of the block device
+ * @dev_len: its length in bytes, without a terminating zero
+ * @extent_size: power of two from 4 KiB to 1 MiB; 0 lets the module choose
+ * @uuid: identity of the pool; all zero lets the module choose
+ * @label: name for people, padded with zeroes
+ */
+struct wort_format_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 dev_ptr;
+	__u32 dev_len;
+	__u32 extent_size;
+	__u8 uuid[WORT_UUID_LEN];
+	__u8 label[WORT_LABEL_LEN];
+};
+
+/**
+ * struct wort_attach_arg - WORT_IOC_ATTACH: take a device and serve its pool
+ * @size: sizeof(struct wort_attach_arg)
+ * @flags: none defined, zero
+ * @dev_ptr: path of the block device
+ * @dev_len: its length in bytes
+ * @out_minor: the pool is /dev/wort<out_minor>
+ */
+struct wort_attach_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 dev_ptr;
+	__u32 dev_len;
+	__u32 out_minor;
+};
+
+/**
+ * struct wort_detach_arg - WORT_IOC_DETACH: stop serving a pool
+ * @size: sizeof(struct wort_detach_arg)
+ * @flags: none defined, zero
+ * @minor: number of the pool
+ * @__reserved: zero
+ *
+ * Open descriptors stay open and answer ENODEV from then on.
+ */
+struct wort_detach_arg {
+	__u32 size;
+	__u32 flags;
+	__u32 minor;
+	__u32 __reserved;
+};
+
+#define WORT_STATE_DAMAGED	(1U << 0)	/* read-only, see the log */
+#define WORT_STATE_WALKING	(1U << 1)	/* free space not fully known yet */
+#define WORT_STATE_DEAD		(1U << 2)	/* device removed */
+
+/**
+ * struct wort_pool_record - One pool in the answer to WORT_IOC_LIST
+ * @minor: the pool is /dev/wort<minor>
+ * @state: WORT_STATE_*
+ * @pool_size: bytes of the device in use
+ * @uuid: identity of the pool
+ * @label: name for people, padded with zeroes
+ * @device: name of the block device (pmem0), padded with zeroes
+ */
+struct wort_pool_record {
+	__u32 minor;
+	__u32 state;
+	__aligned_u64 pool_size;
+	__u8 uuid[WORT_UUID_LEN];
+	__u8 label[WORT_LABEL_LEN];
+	__u8 device[32];
+};
+
+/**
+ * struct wort_list_arg - WORT_IOC_LIST: attached pools
+ * @size: sizeof(struct wort_list_arg)
+ * @flags: none defined, zero
+ * @buf_ptr: array of struct wort_pool_record
+ * @buf_len: its size in bytes
+ * @start: smallest minor wanted
+ * @out_count: records written
+ * @out_more: not zero: there are further pools
+ */
+struct wort_list_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 buf_ptr;
+	__u32 buf_len;
+	__u32 start;
+	__u32 out_count;
+	__u32 out_more;
+};
+
+#define WORT_INDEX_OPEN_F_CREATE	(1U << 0)	/* make it when absent */
+#define WORT_INDEX_OPEN_F_EXCL		(1U << 1)	/* with CREATE: EEXIST */
+#define WORT_INDEX_OPEN_F_RDONLY	(1U << 2)	/* descriptor only reads */
+#define WORT_INDEX_OPEN_F_ALL		0x7U
+
+/**
+ * struct wort_index_open_arg - WORT_IOC_INDEX_OPEN: get a descriptor of an index
+ * @size: sizeof(struct wort_index_open_arg)
+ * @flags: WORT_INDEX_OPEN_F_*
+ * @name_ptr: name of the index, any bytes but zero
+ * @name_len: its length
+ * @engine: WORT_ENGINE_*; of an index that exists it must be its own or DEFAULT
+ * @attr: engine attributes for a new index; zero
+ * @out_fd: the descriptor, closed on exec
+ * @out_engine: engine of the index
+ *
+ * The descriptor may change the index if the pool's descriptor was opened for
+ * writing and RDONLY is not given; CREATE needs the former.
+ */
+struct wort_index_open_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 name_ptr;
+	__u32 name_len;
+	__u32 engine;
+	__aligned_u64 attr;
+	__s32 out_fd;
+	__u32 out_engine;
+};
+
+/**
+ * struct wort_index_record - One index in the answer to WORT_IOC_INDEX_LIST
+ * @id: number of the index, unique in the pool
+ * @engine: WORT_ENGINE_*
+ * @state: WORT_STATE_DAMAGED or 0
+ * @name_len: length of the name
+ * @__reserved: zero
+ * @name: its bytes, padded with zeroes
+ */
+struct wort_index_record {
+	__aligned_u64 id;
+	__u32 engine;
+	__u32 state;
+	__u32 name_len;
+	__u32 __reserved;
+	__u8 name[WORT_NAME_MAX + 1];
+};
+
+/**
+ * struct wort_index_list_arg - WORT_IOC_INDEX_LIST: indexes of a pool
+ * @size: sizeof(struct wort_index_list_arg)
+ * @flags: none defined, zero
+ * @buf_ptr: array of struct wort_index_record
+ * @buf_len: its size in bytes
+ * @out_count: records written
+ * @after: list indexes with a greater id; 0 from the first
+ * @out_more: not zero: there are further indexes
+ * @__reserved: zero
+ *
+ * In the order of ids, which is the order of creation.
+ */
+struct wort_index_list_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 buf_ptr;
+	__u32 buf_len;
+	__u32 out_count;
+	__aligned_u64 after;
+	__u32 out_more;
+	__u32 __reserved;
+};
+
+/**
+ * struct wort_index_destroy_arg - WORT_IOC_INDEX_DESTROY: drop an index
+ * @size: sizeof(struct wort_index_destroy_arg)
+ * @flags: none defined, zero
+ * @name_ptr: name of the index
+ * @name_len: its length
+ * @__reserved: zero
+ *
+ * The name is free at once, open descriptors answer ESTALE, the space is given
+ * back in the background.
+ */
+struct wort_index_destroy_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 name_ptr;
+	__u32 name_len;
+	__u32 __reserved;
+};
+
+/* a space figure that is not known before the walk after attach has ended */
+#define WORT_UNKNOWN		(~0ULL)
+
+/**
+ * struct wort_pool_info_arg - WORT_IOC_POOL_INFO
+ * @size: sizeof(struct wort_pool_info_arg)
+ * @flags: none defined, zero
+ * @out_pool_size: bytes of the device in use
+ * @out_extent_size: bytes of an extent
+ * @out_nr_extents: extents of the pool
+ * @out_free_extents: extents known to be wholly free
+ * @out_reserve_extents: of these, kept back for the time after a crash
+ * @out_used_bytes: bytes in allocated objects, or WORT_UNKNOWN
+ * @out_freeing_bytes: of these, waiting to be given back, or WORT_UNKNOWN
+ * @out_nr_indexes: indexes in the catalogue
+ * @out_nr_dying: destroyed indexes whose space is not given back yet
+ * @out_walk_indexes: indexes that the walk has finished
+ * @out_walk_objects: objects that the walk has found
+ * @out_attach_lines: cache lines of the media read by attach
+ * @out_incompat: incompatible features of the format
+ * @out_format_time: seconds since 1970
+ * @out_state: WORT_STATE_*
+ * @out_flush: 1 if stores must be flushed, 0 if caches are persistent
+ * @out_uuid: identity of the pool
+ * @out_label: name for people
+ */
+struct wort_pool_info_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 out_pool_size;
+	__aligned_u64 out_extent_size;
+	__aligned_u64 out_nr_extents;
+	__aligned_u64 out_free_extents;
+	__aligned_u64 out_reserve_extents;
+	__aligned_u64 out_used_bytes;
+	__aligned_u64 out_freeing_bytes;
+	__aligned_u64 out_nr_indexes;
+	__aligned_u64 out_nr_dying;
+	__aligned_u64 out_walk_indexes;
+	__aligned_u64 out_walk_objects;
+	__aligned_u64 out_attach_lines;
+	__aligned_u64 out_incompat;
+	__aligned_u64 out_format_time;
+	__u32 out_state;
+	__u32 out_flush;
+	__u8 out_uuid[WORT_UUID_LEN];
+	__u8 out_label[WORT_LABEL_LEN];
+};
+
+#define WORT_CHECK_F_CLEAR	(1U << 0)	/* nothing wrong: writable again */
+#define WORT_CHECK_F_ALL	WORT_CHECK_F_CLEAR
+
+/**
+ * struct wort_check_arg - WORT_IOC_CHECK: examine a whole pool
+ * @size: sizeof(struct wort_check_arg)
+ * @flags: WORT_CHECK_F_*
+ * @out_nr_indexes: indexes examined
+ * @out_nr_nodes: inner nodes found
+ * @out_nr_leaves: records found
+ * @out_owned_bytes: bytes of objects with one owner
+ * @out_free_bytes: bytes free
+ * @out_freeing_bytes: bytes waiting to be given back
+ * @out_nr_transient: places in a legal state that a power cut left
+ * @out_nr_damaged: places that are wrong
+ * @out_damaged_off: offset of the first of them
+ * @out_damaged_index: id of its index, 0 if it belongs to none
+ *
+ * The call succeeds whatever is found.  Changes wait while it runs.
+ */
+struct wort_check_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 out_nr_indexes;
+	__aligned_u64 out_nr_nodes;
+	__aligned_u64 out_nr_leaves;
+	__aligned_u64 out_owned_bytes;
+	__aligned_u64 out_free_bytes;
+	__aligned_u64 out_freeing_bytes;
+	__aligned_u64 out_nr_transient;
+	__aligned_u64 out_nr_damaged;
+	__aligned_u64 out_damaged_off;
+	__aligned_u64 out_damaged_index;
+};
+
+#define WORT_INSERT_F_CREATE	(1U << 0)	/* EEXIST if the key is there */
+#define WORT_INSERT_F_REPLACE	(1U << 1)	/* ENOENT if it is not */
+#define WORT_INSERT_F_ALL	0x3U		/* not both */
+
+/**
+ * struct wort_insert_arg - WORT_IOC_INSERT: store a record
+ * @size: sizeof(struct wort_insert_arg)
+ * @flags: WORT_INSERT_F_*; none: create or replace
+ * @key_ptr: the key
+ * @value_ptr: the value
+ * @key_len: 1 to WORT_KEY_MAX
+ * @value_len: 0 to WORT_VALUE_MAX
+ *
+ * Durable when the call returns.
+ */
+struct wort_insert_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 key_ptr;
+	__aligned_u64 value_ptr;
+	__u32 key_len;
+	__u32 value_len;
+};
+
+/**
+ * struct wort_lookup_arg - WORT_IOC_LOOKUP: read a record
+ * @size: sizeof(struct wort_lookup_arg)
+ * @flags: none defined, zero
+ * @key_ptr: the key
+ * @value_ptr: where the value goes; may be null if value_len is 0
+ * @key_len: length of the key
+ * @value_len: size of the buffer
+ * @out_value_len: length of the value, also with ERANGE
+ * @__reserved: zero
+ */
+struct wort_lookup_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 key_ptr;
+	__aligned_u64 value_ptr;
+	__u32 key_len;
+	__u32 value_len;
+	__u32 out_value_len;
+	__u32 __reserved;
+};
+
+/**
+ * struct wort_delete_arg - WORT_IOC_DELETE: remove a record
+ * @size: sizeof(struct wort_delete_arg)
+ * @flags: none defined, zero
+ * @key_ptr: the key
+ * @key_len: length of the key
+ * @__reserved: zero
+ *
+ * Durable when the call returns.
+ */
+struct wort_delete_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 key_ptr;
+	__u32 key_len;
+	__u32 __reserved;
+};
+
+#define WORT_SCAN_F_REVERSE	(1U << 0)	/* from high keys to low */
+#define WORT_SCAN_F_AFTER	(1U << 1)	/* start after the key, not at it */
+#define WORT_SCAN_F_PREFIX	(1U << 2)	/* only keys that begin with bound */
+#define WORT_SCAN_F_KEYS	(1U << 3)	/* no values */
+#define WORT_SCAN_F_COUNT	(1U << 4)	/* no records, only out_count */
+#define WORT_SCAN_F_ALL		0x1fU
+
+/**
+ * struct wort_scan_arg - WORT_IOC_SCAN: read records in order
+ * @size: sizeof(struct wort_scan_arg)
+ * @flags: WORT_SCAN_F_*
+ * @start_ptr: first key; with AFTER the last key that was seen
+ * @bound_ptr: the key before which to stop (exclusive), or the prefix
+ * @buf_ptr: records go here, each a struct wort_record
+ * @start_len: length of the first key, 0: from the first (last) record
+ * @bound_len: length of the bound, 0: none
+ * @buf_len: size of the buffer, at most WORT_BUF_MAX
+ * @max_count: records wanted at most, 0: as many as fit
+ * @out_count: records found
+ * @out_len: bytes written to the buffer
+ * @out_need: with ERANGE: bytes that the next record takes
+ * @out_more: not zero: the bound was not reached; go on with AFTER and the
+ *            last key
+ * @out_last_len: with COUNT: length of the last key, written to the buffer
+ * @__reserved: zero
+ *
+ * ERANGE only if not even one record fits.  Keys strictly increase (decrease);
+ * a key present throughout a sequence of calls is seen exactly once.  A COUNT
+ * stops after a bounded number of records; the buffer (WORT_KEY_MAX bytes)
+ * then holds the last key.
+ */
+struct wort_scan_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 start_ptr;
+	__aligned_u64 bound_ptr;
+	__aligned_u64 buf_ptr;
+	__u32 start_len;
+	__u32 bound_len;
+	__u32 buf_len;
+	__u32 max_count;
+	__aligned_u64 out_count;
+	__u32 out_len;
+	__u32 out_need;
+	__u32 out_more;
+	__u32 out_last_len;
+	__aligned_u64 __reserved;
+};
+
+/**
+ * struct wort_record - A record in the buffer of a scan
+ * @rec_len: bytes from this record to the next, a multiple of 8
+ * @key_len: length of the key, which follows this struct
+ * @value_len: length of the value, which follows the key without a gap; with
+ *             KEYS the value is left out but its length is told
+ * @__reserved: zero
+ */
+struct wort_record {
+	__u32 rec_len;
+	__u32 key_len;
+	__u32 value_len;
+	__u32 __reserved;
+};
+
+#define WORT_BATCH_INSERT	1
+#define WORT_BATCH_DELETE	2
+#define WORT_BATCH_LOOKUP	3
+
+/**
+ * struct wort_batch_op - An operation in the input of a batch
+ * @rec_len: bytes from this operation to the next, a multiple of 8
+ * @op: WORT_BATCH_*
+ * @flags: WORT_INSERT_F_* for INSERT, otherwise zero
+ * @key_len: length of the key, which follows this struct
+ * @value_len: length of the value, which follows the key without a gap; of a
+ *             lookup the largest value wanted, with no bytes following
+ */
+struct wort_batch_op {
+	__u32 rec_len;
+	__u16 op;
+	__u16 flags;
+	__u32 key_len;
+	__u32 value_len;
+};
+
+/**
+ * struct wort_batch_result - The answer to an operation of a batch
+ * @rec_len: bytes from this answer to the next, a multiple of 8
+ * @error: 0 or a negative errno
+ * @value_len: of a lookup the length of the value
+ * @__reserved: zero
+ *
+ * The value of a lookup follows; with ERANGE nothing does.
+ */
+struct wort_batch_result {
+	__u32 rec_len;
+	__s32 error;
+	__u32 value_len;
+	__u32 __reserved;
+};
+
+#define WORT_BATCH_F_STOP	(1U << 0)	/* stop at the first error */
+#define WORT_BATCH_F_ALL	WORT_BATCH_F_STOP
+
+/**
+ * struct wort_batch_arg - WORT_IOC_BATCH: several operations in one call
+ * @size: sizeof(struct wort_batch_arg)
+ * @flags: WORT_BATCH_F_*
+ * @ops_ptr: operations, each a struct wort_batch_op
+ * @results_ptr: answers, each a struct wort_batch_result
+ * @ops_len: bytes of operations, at most WORT_BUF_MAX
+ * @results_len: size of the buffer for answers, at most WORT_BUF_MAX
+ * @nr_ops: operations, at most WORT_BATCH_MAX
+ * @out_done: operations carried out, successful or not, also if the call fails
+ * @out_failed: of these, failed
+ * @out_results_len: bytes of answers
+ *
+ * Each operation is atomic by itself, and they take effect in order.  All that
+ * out_done counts is durable when the call returns.  ERANGE if the answers do
+ * not fit: those that did are given and the rest is not carried out.
+ */
+struct wort_batch_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 ops_ptr;
+	__aligned_u64 results_ptr;
+	__u32 ops_len;
+	__u32 results_len;
+	__u32 nr_ops;
+	__u32 out_done;
+	__u32 out_failed;
+	__u32 out_results_len;
+};
+
+/**
+ * struct wort_index_info_arg - WORT_IOC_INDEX_INFO
+ * @size: sizeof(struct wort_index_info_arg)
+ * @flags: none defined, zero
+ * @out_id: number of the index
+ * @out_attr: engine attributes
+ * @out_create_time: seconds since 1970
+ * @out_engine: WORT_ENGINE_*
+ * @out_state: WORT_STATE_*
+ * @out_name_len: length of the name
+ * @__reserved: zero
+ * @out_name: its bytes, padded with zeroes
+ */
+struct wort_index_info_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 out_id;
+	__aligned_u64 out_attr;
+	__aligned_u64 out_create_time;
+	__u32 out_engine;
+	__u32 out_state;
+	__u32 out_name_len;
+	__u32 __reserved;
+	__u8 out_name[WORT_NAME_MAX + 1];
+};
+
+/* operation types in statistics */
+#define WORT_OP_LOOKUP		0
+#define WORT_OP_INSERT		1	/* a key that was not there */
+#define WORT_OP_UPDATE		2	/* a key that was */
+#define WORT_OP_DELETE		3
+#define WORT_OP_SCAN		4
+#define WORT_OP_OTHER		5	/* format, create, destroy, attach */
+#define WORT_OP_NR		6
+
+/**
+ * struct wort_op_stats - Counts of one operation type since the index was opened
+ * @ops: operations
+ * @stores: 8-byte words stored to the media
+ * @lines: cache lines flushed
+ * @fences: fences
+ * @ordering_points: fences that had a flush to wait for
+ * @nodes: inner nodes visited
+ * @leaves: leaves visited
+ * @loads: cache lines loaded from the media, one for each change of line
+ * @alloc_lines: of the flushed lines, those of the extent table
+ */
+struct wort_op_stats {
+	__aligned_u64 ops;
+	__aligned_u64 stores;
+	__aligned_u64 lines;
+	__aligned_u64 fences;
+	__aligned_u64 ordering_points;
+	__aligned_u64 nodes;
+	__aligned_u64 leaves;
+	__aligned_u64 loads;
+	__aligned_u64 alloc_lines;
+};
+
+/**
+ * struct wort_stats_arg - WORT_IOC_STATS: what operations on this index cost
+ * @size: sizeof(struct wort_stats_arg)
+ * @flags: none defined, zero
+ * @buf_ptr: array of struct wort_op_stats, indexed by WORT_OP_*
+ * @buf_len: its size in bytes
+ * @out_count: types that the module knows; as many as fit were written
+ */
+struct wort_stats_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 buf_ptr;
+	__u32 buf_len;
+	__u32 out_count;
+};
+
+#endif /* _UAPI_LINUX_WORT_H */

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR MIT */
+/*
+ * What is on the media of a wort pool.
+ *
+ * All words are little endian.  A reference is a byte offset from the start of
+ * the pool, never an address.  Every word that changes by one failure-atomic
+ * store is a naturally aligned __le64.
+ *
+ *	0	4 KiB left alone (boot block, partition table)
+ *	4 KiB	superblock, copy 0
+ *	8 KiB	superblock, copy 1
+ *	12 KiB	extent table: one word for each extent
+ *	...	extents, from a multiple of the extent size to the end
+ *
+ * Documentation/format.rst tells the whole story.
+ */
+#ifndef _UAPI_LINUX_WORT_FORMAT_H
+#define _UAPI_LINUX_WORT_FORMAT_H
+
+#include <linux/types.h>
+
+/* "WORTPOOL" read as a little endian word */
+#define WORT_MEDIA_MAGIC		0x4c4f4f5054524f57ULL
+#define WORT_MEDIA_VERSION		1
+
+#define WORT_MEDIA_SB_OFF		4096
+#define WORT_MEDIA_SB_SPACE		4096
+#define WORT_MEDIA_SB_COPIES		2
+#define WORT_MEDIA_TABLE_OFF		12288
+
+#define WORT_MEDIA_POOL_MIN		(256ULL << 10)
+#define WORT_MEDIA_POOL_MAX		(1ULL << 47)
+#define WORT_MEDIA_EXTENT_SHIFT_MIN	12
+#define WORT_MEDIA_EXTENT_SHIFT_MAX	20
+
+#define WORT_MEDIA_UUID_LEN		16
+#define WORT_MEDIA_LABEL_LEN		64
+
+/*
+ * Features.  A pool with an unknown incompat bit is refused, with an unknown
+ * ro_compat bit it is attached read-only, an unknown compat bit is ignored.
+ */
+#define WORT_INCOMPAT_EXPERIMENTAL	(1ULL << 0)	/* format not declared stable */
+#define WORT_INCOMPAT_ALL		WORT_INCOMPAT_EXPERIMENTAL
+#define WORT_RO_COMPAT_ALL		0ULL
+#define WORT_COMPAT_ALL			0ULL
+
+/* state word of the superblock and of a catalogue entry */
+#define WORT_MEDIA_STATE_DAMAGED	(1ULL << 0)	/* read-only until checked */
+
+/*
+ * The superblock.  The copy with the higher sequence number among those whose
+ * checksum holds is in force; an update writes the other one.
+ */
+struct wort_media_sb {
+	__le64 magic;			/* last word written by format */
+	__le32 version;
+	__le32 csum;			/* crc32c of the struct, csum = 0 */
+	__le64 seq;
+	__le64 compat;
+	__le64 ro_compat;
+	__le64 incompat;
+	__le64 pool_size;		/* bytes in use, from offset 0 */
+	__le64 table_off;		/* the extent table */
+	__le64 data_off;		/* extent 0 */
+	__le64 nr_extents;
+	__le64 catalogue_off;		/* first catalogue block */
+	__le64 state;			/* WORT_MEDIA_STATE_* */
+	__le64 format_time;		/* seconds since 1970 */
+	__le32 extent_shift;		/* log2 of the extent size */
+	__le32 pad;
+	__u8 uuid[WORT_MEDIA_UUID_LEN];
+	__u8 label[WORT_MEDIA_LABEL_LEN];	/* zero padded */
+};
+
+/*
+ * A word of the extent table.  Zero: never opened.  Otherwise the class that
+ * the extent served last: an extent that became free keeps its word until it
+ * is opened again.
+ *
+ *	 63         40 39                     8 7        0
+ *	+-------------+------------------------+----------+
+ *	| 0           | extents in the run     | class+1  |
+ *	+-------------+------------------------+----------+
+ *
+ * Class 0xff marks the first extent of a run; the run length is 0 otherwise.
+ */
+#define WORT_MEDIA_EXTENT_CLASS_MASK	0xffULL
+#define WORT_MEDIA_EXTENT_RUN		0xffULL
+#define WORT_MEDIA_EXTENT_LEN_SHIFT	8
+#define WORT_MEDIA_EXTENT_LEN_MASK	0xffffffffULL
+
+/*
+ * The catalogue: a list of blocks whose slots refer to entries, one for each
+ * index.  A slot is published by one word and cleared by one word.
+ */
+#define WORT_MEDIA_CATALOGUE_SLOTS	63
+
+struct wort_media_catalogue {
+	__le64 next;			/* next block or 0 */
+	__le64 slot[WORT_MEDIA_CATALOGUE_SLOTS];	/* entry offset or 0 */
+};
+
+#define WORT_MEDIA_NAME_MAX		111
+#define WORT_MEDIA_ROOT_WORDS		8
+
+/* A catalogue entry.  Only the root record and the state word ever change. */
+struct wort_media_entry {
+	__le64 id;			/* unique in the pool */
+	__le32 engine;
+	__le32 csum;			/* crc32c of id, engine, attr, name */
+	__le64 attr;			/* engine attributes, immutable */
+	__le64 create_time;		/* seconds since 1970 */
+	__le64 state;			/* WORT_MEDIA_STATE_* */
+	__le64 pad[3];
+	__le64 root[WORT_MEDIA_ROOT_WORDS];	/* the engine's; one line */
+	__u8 name_len;
+	__u8 name[WORT_MEDIA_NAME_MAX];
+	__u8 reserved[16];
+};
+
+/*
+ * A link: a tagged offset.  Objects are 8-byte aligned, so three bits are
+ * free; zero is no link.
+ */
+#define WORT_MEDIA_LINK_TAG_MASK	0x7ULL
+#define WORT_MEDIA_LINK_NODE		0x1ULL
+#define WORT_MEDIA_LINK_LEAF		0x2ULL
+#define WORT_MEDIA_LINK_OFF_MASK	0x00007ffffffffff8ULL
+
+/*
+ * A leaf: one record.  The value of up to 8 bytes is the word itself; a longer
+ * one follows the key at the next multiple of 8, or lies in an object of its
+ * own to which the word refers.
+ *
+ *	 63             31 30  29 28             12  11  10            0
+ *	+-----------------+------+-----------------+----+---------------+
+ *	| 0               | kind | value length    | 0  | key length    |
+ *	+-----------------+------+-----------------+----+---------------+
+ */
+struct wort_media_leaf {
+	__le64 val;
+	__le64 meta;			/* immutable */
+	__u8 key[];
+};
+
+#define WORT_MEDIA_LEAF_KEY_MASK	0x7ffULL
+#define WORT_MEDIA_LEAF_VALUE_SHIFT	12
+#define WORT_MEDIA_LEAF_VALUE_MASK	0x1ffffULL
+#define WORT_MEDIA_LEAF_KIND_SHIFT	29
+#define WORT_MEDIA_LEAF_KIND_MASK	0x3ULL
+#define WORT_MEDIA_LEAF_META_ALL	0x7ffff7ffULL
+
+#define WORT_MEDIA_VALUE_WORD		0	/* at most 8 bytes, in val */
+#define WORT_MEDIA_VALUE_INLINE		1	/* behind the key; val is 0 */
+#define WORT_MEDIA_VALUE_OBJECT		2	/* val is an offset of bytes */
+
+/*
+ * An inner node of WORT: 16 children by the next four bits of the key, and
+ * before them, first in order, the child whose key ends here.
+ *
+ *	 63        52 51           40 39                             0
+ *	+------------+---------------+--------------------------------+
+ *	| depth      | prefix length | first ten digits of the prefix |
+ *	+------------+---------------+--------------------------------+
+ */
+#define WORT_MEDIA_WORT_SLOTS		17
+#define WORT_MEDIA_WORT_DEPTH_SHIFT	52
+#define WORT_MEDIA_WORT_LEN_SHIFT	40
+#define WORT_MEDIA_WORT_LEN_MASK	0xfffULL
+#define WORT_MEDIA_WORT_PREFIX_MASK	0xffffffffffULL
+#define WORT_MEDIA_WORT_PREFIX_DIGITS	10
+
+struct wort_media_wort_node {
+	__le64 hdr;
+	__le64 slot[WORT_MEDIA_WORT_SLOTS];
+};
+
+/* engine numbers in catalogue entries */
+#define WORT_MEDIA_ENGINE_WORT		1
+
+#endif /* _UAPI_LINUX_WORT_FORMAT_H */
