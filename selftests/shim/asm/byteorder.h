@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _SHIM_BYTEORDER_H
+#define _SHIM_BYTEORDER_H
+
+#include <endian.h>
+#include <linux/types.h>
+
+#define cpu_to_le64(x)	((__le64)htole64(x))
+#define le64_to_cpu(x)	le64toh((u64)(x))
+#define cpu_to_le32(x)	((__le32)htole32(x))
+#define le32_to_cpu(x)	le32toh((u32)(x))
+#define be64_to_cpu(x)	be64toh((u64)(x))
+
+#endif

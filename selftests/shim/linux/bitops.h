@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _SHIM_BITOPS_H
+#define _SHIM_BITOPS_H
+
+#include <linux/kernel.h>
+
+#define BITS_PER_LONG		(8 * sizeof(long))
+#define BITS_TO_LONGS(n)	DIV_ROUND_UP(n, BITS_PER_LONG)
+
+static inline int fls(unsigned int x)
+{
+	return x ? 32 - __builtin_clz(x) : 0;
+}
+
+static inline int fls64(u64 x)
+{
+	return x ? 64 - __builtin_clzll(x) : 0;
+}
+
+static inline unsigned int hweight_long(unsigned long x)
+{
+	return __builtin_popcountl(x);
+}
+
+static inline bool test_bit(unsigned long nr, const unsigned long *map)
+{
+	return map[nr / BITS_PER_LONG] >> (nr % BITS_PER_LONG) & 1;
+}
+
+static inline void __set_bit(unsigned long nr, unsigned long *map)
+{
+	map[nr / BITS_PER_LONG] |= 1UL << (nr % BITS_PER_LONG);
+}
+
+static inline void __clear_bit(unsigned long nr, unsigned long *map)
+{
+	map[nr / BITS_PER_LONG] &= ~(1UL << (nr % BITS_PER_LONG));
+}
+
+static inline bool __test_and_set_bit(unsigned long nr, unsigned long *map)
+{
+	bool old = test_bit(nr, map);
+
+	__set_bit(nr, map);
+	return old;
+}
+
+#endif

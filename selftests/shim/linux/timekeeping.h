@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _SHIM_TIMEKEEPING_H
+#define _SHIM_TIMEKEEPING_H
+
+#include <time.h>
+
+#define ktime_get_real_seconds()	((s64)time(NULL))
+
+#endif

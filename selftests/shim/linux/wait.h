@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _SHIM_WAIT_H
+#define _SHIM_WAIT_H
+
+#include <linux/workqueue.h>
+
+typedef struct {
+	int unused;
+} wait_queue_head_t;
+
+#define init_waitqueue_head(wq)	((void)(wq))
+#define wake_up_all(wq)		((void)(wq))
+
+/* Whoever waits drives the background work that he waits for. */
+#define wait_event_killable(wq, cond) ({	\
+	int __err = 0;				\
+	while (!(cond) && !__err)		\
+		if (!shim_run_work())		\
+			__err = -EDEADLK;	\
+	__err;					\
+})
+
+#endif

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the portable layers use of the kernel, for userspace.  Meaning is kept;
+ * speed is not the point, except in the headers.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <linux/bitmap.h>
+#include <linux/crc32c.h>
+#include <linux/libnvdimm.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <linux/xxhash.h>
+
+bool shim_log_quiet;
+long shim_alloc_fail_nth = -1;
+long shim_alloc_live;
+
+void shim_log(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (shim_log_quiet)
+		return;
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+}
+
+void shim_warn(const char *file, int line, const char *what)
+{
+	fprintf(stderr, "%s:%d: WARNING: %s\n", file, line, what);
+	abort();
+}
+
+void *memchr_inv(const void *p, int c, size_t len)
+{
+	const unsigned char *s = p;
+
+	for (; len; len--, s++)
+		if (*s != (unsigned char)c)
+			return (void *)s;
+	return NULL;
+}
+
+void *shim_alloc(size_t size)
+{
+	void *ptr;
+
+	if (shim_alloc_fail_nth >= 0 && shim_alloc_fail_nth-- == 0)
+		return NULL;
+	ptr = calloc(1, size ? size : 1);
+	if (ptr)
+		__atomic_add_fetch(&shim_alloc_live, 1, __ATOMIC_RELAXED);
+	return ptr;
+}
+
+void shim_free(const void *ptr)
+{
+	if (ptr)
+		__atomic_sub_fetch(&shim_alloc_live, 1, __ATOMIC_RELAXED);
+	free((void *)ptr);
+}
+
+unsigned long find_next_bit(const unsigned long *map, unsigned long size,
+			    unsigned long start)
+{
+	unsigned long word, i;
+
+	for (i = start; i < size; i = (i / BITS_PER_LONG + 1) * BITS_PER_LONG) {
+		word = map[i / BITS_PER_LONG] >> (i % BITS_PER_LONG);
+		if (word)
+			return min(i + __builtin_ctzl(word), size);
+	}
+	return size;
+}
+
+unsigned long find_next_zero_bit(const unsigned long *map, unsigned long size,
+				 unsigned long start)
+{
+	unsigned long word, i;
+
+	for (i = start; i < size; i = (i / BITS_PER_LONG + 1) * BITS_PER_LONG) {
+		word = ~map[i / BITS_PER_LONG] >> (i % BITS_PER_LONG);
+		if (word)
+			return min(i + __builtin_ctzl(word), size);
+	}
+	return size;
+}
+
+unsigned long bitmap_find_next_zero_area(unsigned long *map, unsigned long size,
+					 unsigned long start, unsigned int nr,
+					 unsigned long align_mask)
+{
+	unsigned long first, next;
+
+	for (;;) {
+		first = find_next_zero_bit(map, size, start);
+		first = (first + align_mask) & ~align_mask;
+		if (first + nr > size)
+			return first + nr;
+		next = find_next_bit(map, first + nr, first);
+		if (next >= first + nr)
+			return first;
+		start = next + 1;
+	}
+}
+
+unsigned int bitmap_weight(const unsigned long *map, unsigned int nbits)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < nbits; i++)
+		n += test_bit(i, map);
+	return n;
+}
+
+bool bitmap_and(unsigned long *dst, const unsigned long *a,
+		const unsigned long *b, unsigned int nbits)
+{
+	unsigned long i, any = 0;
+
+	for (i = 0; i < BITS_TO_LONGS(nbits); i++)
+		any |= dst[i] = a[i] & b[i];
+	return any;
+}
+
+bool bitmap_andnot(unsigned long *dst, const unsigned long *a,
+		   const unsigned long *b, unsigned int nbits)
+{
+	unsigned long i, any = 0;
+
+	for (i = 0; i < BITS_TO_LONGS(nbits); i++)
+		any |= dst[i] = a[i] & ~b[i];
+	return any;
+}
+
+void bitmap_set(unsigned long *map, unsigned int start, unsigned int nr)
+{
+	for (; nr; nr--)
+		__set_bit(start++, map);
+}
+
+void bitmap_clear(unsigned long *map, unsigned int start, unsigned int nr)
+{
+	for (; nr; nr--)
+		__clear_bit(start++, map);
+}
+
+u32 crc32c(u32 crc, const void *data, size_t len)
+{
+	static u32 table[256];
+	const u8 *p = data;
+	u32 i, j;
+
+	for (i = 0; !table[255] && i < 256; i++)
+		for (table[i] = i, j = 0; j < 8; j++)
+			table[i] = table[i] >> 1 ^
+				   (table[i] & 1 ? 0x82f63b78 : 0);
+	while (len--)
+		crc = crc >> 8 ^ table[(crc ^ *p++) & 0xff];
+	return crc;
+}
+
+/* FNV-1a: the name is the kernel's, the values are not. */
+u64 xxh64(const void *data, size_t len, u64 seed)
+{
+	const u8 *p = data;
+	u64 h = 0xcbf29ce484222325ULL ^ seed;
+
+	while (len--)
+		h = (h ^ *p++) * 0x100000001b3ULL;
+	return h;
+}
+
+static LIST_HEAD(shim_works);
+
+bool queue_work(struct workqueue_struct *wq, struct work_struct *work)
+{
+	if (work->queued)
+		return false;
+	work->queued = true;
+	list_add_tail(&work->list, &shim_works);
+	return true;
+}
+
+bool cancel_work_sync(struct work_struct *work)
+{
+	if (!work->queued)
+		return false;
+	work->queued = false;
+	list_del_init(&work->list);
+	return true;
+}
+
+static void shim_run(struct work_struct *work)
+{
+	cancel_work_sync(work);
+	work->func(work);
+}
+
+bool flush_work(struct work_struct *work)
+{
+	if (!work->queued)
+		return false;
+	shim_run(work);
+	return true;
+}
+
+bool shim_run_work(void)
+{
+	if (list_empty(&shim_works))
+		return false;
+	shim_run(list_first_entry(&shim_works, struct work_struct, list));
+	return true;
+}
+
+#if !defined(SHIM_RECORD) && defined(__x86_64__)
+#include <cpuid.h>
+
+enum shim_flush shim_flush;
+
+__attribute__((constructor)) static void shim_pick_flush(void)
+{
+	unsigned int a, b = 0, c, d;
+
+	__get_cpuid_count(7, 0, &a, &b, &c, &d);
+	shim_flush = b & bit_CLWB ? SHIM_CLWB :
+		     b & bit_CLFLUSHOPT ? SHIM_CLFLUSHOPT : SHIM_CLFLUSH;
+}
+#endif
