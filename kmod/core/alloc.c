@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Size classes, extents, reservations.
+ *
+ * Crash states of the extent table.  A word changes only when a free extent is
+ * opened, and it is durable before the first link into the extent is stored,
+ * since it rides on the fence that stands before every publish.
+ *
+ *	word	link
+ *	old	old	Nothing happened.  The extent is what it was: free, or
+ *			open under a former class with nothing owned in it,
+ *			which the walk finds out.
+ *	new	old	Open with nothing owned in it: the same.
+ *	new	new	Done.
+ *	old	new	Cannot be.
+ *
+ * A second operation that takes from an extent before the first one's fence
+ * has passed stores and flushes the word again: no fence waits for the flush
+ * of another processor.
+ */
+#include <linux/bitmap.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+
+#include <linux/wort_format.h>
+
+#include "alloc.h"
+#include "pmem.h"
+
+/**
+ * wort_class_size() - Bytes of a slot
+ * @class: A size class.
+ *
+ * Return: Its slot size.
+ */
+u32 wort_class_size(u32 class)
+{
+	if (class < 3)
+		return 16 << class;
+	return ((class - 3) % 8 + 9) << ((class - 3) / 8 + 3);
+}
+
+/**
+ * wort_class_of() - The class for an object
+ * @size: Bytes of the object, 1 to 256 KiB.
+ *
+ * Above 64 bytes at most an eighth of the object is wasted.
+ *
+ * Return: The smallest class that it fits.
+ */
+u32 wort_class_of(u32 size)
+{
+	u32 log;
+
+	if (size <= 64)
+		return size <= 16 ? 0 : size <= 32 ? 1 : 2;
+	log = fls(size - 1) - 1;
+	return 3 + (log - 6) * 8 + ((size - 1 - (1U << log)) >> (log - 3));
+}
+
+static u64 extent_size(const struct wort_alloc *alloc)
+{
+	return 1ULL << alloc->geo.extent_shift;
+}
+
+static bool is_run(const struct wort_alloc *alloc, u64 size)
+{
+	return size > extent_size(alloc) / 4;
+}
+
+static u32 run_of(const struct wort_alloc *alloc, u64 size)
+{
+	return DIV_ROUND_UP(size, extent_size(alloc));
+}
+
+/**
+ * wort_alloc_footprint() - Bytes that an object takes from the pool
+ * @alloc: The allocator.
+ * @size: Bytes of the object.
+ *
+ * Return: The slot size of its class, or the size of its run.
+ */
+u64 wort_alloc_footprint(const struct wort_alloc *alloc, u64 size)
+{
+	if (is_run(alloc, size))
+		return run_of(alloc, size) * extent_size(alloc);
+	return wort_class_size(wort_class_of(size));
+}
+
+/* Slots of an extent with a class; a run is one slot. */
+u32 wort_extent_slots(const struct wort_alloc *alloc,
+		      const struct wort_extent *extent)
+{
+	if (extent->class == WORT_CLASS_RUN)
+		return 1;
+	return extent_size(alloc) / wort_class_size(extent->class);
+}
+
+u64 wort_extent_slot_size(const struct wort_alloc *alloc,
+			  const struct wort_extent *extent)
+{
+	if (extent->class == WORT_CLASS_RUN)
+		return extent->run * extent_size(alloc);
+	return wort_class_size(extent->class);
+}
+
+u64 wort_extent_off(const struct wort_alloc *alloc,
+		    const struct wort_extent *extent)
+{
+	u64 nr = extent - alloc->extents;
+
+	return alloc->geo.data_off + (nr << alloc->geo.extent_shift);
+}
+
+unsigned long *wort_extent_bits(const struct wort_alloc *alloc,
+				const struct wort_extent *extent, u32 which)
+{
+	u32 longs = BITS_TO_LONGS(wort_extent_slots(alloc, extent));
+
+	return extent->bits + which * longs;
+}
+
+int wort_extent_need_bits(const struct wort_alloc *alloc,
+			  struct wort_extent *extent)
+{
+	u32 longs = BITS_TO_LONGS(wort_extent_slots(alloc, extent));
+
+	if (!extent->bits)
+		extent->bits = kvcalloc(3 * longs, sizeof(long), GFP_KERNEL);
+	return extent->bits ? 0 : -ENOMEM;
+}
+
+static __le64 __pmem *table_word(const struct wort_alloc *alloc, u32 nr)
+{
+	return wort_region_at(alloc->region,
+			      alloc->geo.table_off + nr * sizeof(__le64));
+}
+
+static u64 word_of(const struct wort_extent *extent)
+{
+	if (extent->class == WORT_CLASS_RUN)
+		return WORT_MEDIA_EXTENT_RUN |
+		       (u64)extent->run << WORT_MEDIA_EXTENT_LEN_SHIFT;
+	return extent->class + 1;
+}
+
+/* Take over a word of the table found at attach; false if it makes no sense. */
+static bool parse_word(struct wort_alloc *alloc, u32 nr, u64 word)
+{
+	struct wort_extent *extent = &alloc->extents[nr];
+	u64 class = word & WORT_MEDIA_EXTENT_CLASS_MASK;
+	u64 run = word >> WORT_MEDIA_EXTENT_LEN_SHIFT;
+
+	if (class == WORT_MEDIA_EXTENT_RUN) {
+		extent->class = WORT_CLASS_RUN;
+		extent->run = run;
+		return run && run <= alloc->geo.nr_extents - nr;
+	}
+	extent->class = class - 1;
+	return !run && class && class <= WORT_NR_CLASSES &&
+	       !is_run(alloc, wort_class_size(extent->class));
+}
+
+/*
+ * A run covers the extents behind its first one without a word in theirs; a
+ * former run may still seem to cover extents that serve others since.  So
+ * whatever is covered is unknown until the walk has found what is owned.
+ */
+static int read_table(struct wort_op *op, struct wort_alloc *alloc)
+{
+	u32 nr, covered = 0;
+	u64 word;
+	int err = 0;
+
+	for (nr = 0; nr < alloc->geo.nr_extents; nr++) {
+		struct wort_extent *extent = &alloc->extents[nr];
+
+		INIT_LIST_HEAD(&extent->partial);
+		INIT_LIST_HEAD(&extent->freeing);
+		INIT_LIST_HEAD(&extent->waiting);
+		extent->class = WORT_CLASS_NONE;
+		word = wort_pm_load(op, table_word(alloc, nr));
+		if (word && !parse_word(alloc, nr, word)) {
+			err = wort_corrupt(op, alloc->geo.table_off + nr * 8,
+					   "extent word %#llx",
+					   (unsigned long long)word);
+			extent->class = WORT_CLASS_NONE;
+			extent->run = 0;
+		}
+		covered = max(covered, nr + extent->run);
+		if (!word && nr >= covered) {
+			alloc->nr_free++;
+			continue;
+		}
+		extent->state = WORT_EXTENT_UNKNOWN;
+		__set_bit(nr, alloc->busy);
+	}
+	return err;
+}
+
+/**
+ * wort_alloc_init() - Set up the allocator of a pool
+ * @op: An operation on the region.
+ * @alloc: The allocator, zeroed.
+ * @region: Memory of the pool.
+ * @geo: Where extents lie, verified by the caller to be inside the region.
+ *
+ * Reads the extent table.  The walk begins: until wort_alloc_walk_end() only
+ * extents that were free are opened.
+ *
+ * Context: May sleep.
+ * Return: 0; -ENOMEM; -EUCLEAN if a word of the table makes no sense, upon
+ * which the allocator serves for reading.  wort_alloc_destroy() is due in any
+ * case.
+ */
+int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,
+		    struct wort_region *region,
+		    const struct wort_geometry *geo)
+{
+	u32 class;
+
+	alloc->region = region;
+	alloc->geo = *geo;
+	alloc->walking = true;
+	alloc->reserve = max(2U, geo->nr_extents / 64);
+	mutex_init(&alloc->lock);
+	INIT_LIST_HEAD(&alloc->freeing);
+	for (class = 0; class < WORT_NR_CLASSES; class++)
+		INIT_LIST_HEAD(&alloc->partial[class]);
+	alloc->extents = kvcalloc(geo->nr_extents, sizeof(*alloc->extents),
+				  GFP_KERNEL);
+	alloc->busy = kvcalloc(BITS_TO_LONGS(geo->nr_extents), sizeof(long),
+			       GFP_KERNEL);
+	if (!alloc->extents || !alloc->busy)
+		return -ENOMEM;
+	return read_table(op, alloc);
+}
+
+/**
+ * wort_alloc_destroy() - Forget all about a pool
+ * @alloc: An allocator, or one whose wort_alloc_init() failed.
+ *
+ * Context: May sleep.  Nobody uses the allocator any more.
+ */
+void wort_alloc_destroy(struct wort_alloc *alloc)
+{
+	u32 nr;
+
+	for (nr = 0; alloc->extents && nr < alloc->geo.nr_extents; nr++)
+		kvfree(alloc->extents[nr].bits);
+	kvfree(alloc->extents);
+	kvfree(alloc->busy);
+	mutex_destroy(&alloc->lock);
+}
+
+/* Free extents in a row, or nr_extents.  None is given up below the reserve. */
+static u32 find_free(const struct wort_alloc *alloc, u32 run)
+{
+	u32 keep = alloc->walking ? 0 : alloc->reserve;
+	u32 nr_extents = alloc->geo.nr_extents;
+	unsigned long nr;
+
+	if (alloc->nr_free < keep + run)
+		return nr_extents;
+	nr = bitmap_find_next_zero_area(alloc->busy, nr_extents, 0, run, 0);
+	return nr < nr_extents ? nr : nr_extents;
+}
+
+/* Open free extents for a class or as a run.  Nothing is stored yet. */
+static int open_extent(struct wort_alloc *alloc, u32 class, u32 run,
+		       struct wort_extent **out)
+{
+	u32 n = max(run, 1U), nr = find_free(alloc, n), i;
+	struct wort_extent *extent;
+	int err;
+
+	if (nr == alloc->geo.nr_extents)
+		return -ENOSPC;
+	extent = &alloc->extents[nr];
+	extent->class = class;
+	extent->run = run;
+	err = wort_extent_need_bits(alloc, extent);
+	if (err) {
+		extent->class = WORT_CLASS_NONE;
+		extent->run = 0;
+		return err;
+	}
+	extent->state = WORT_EXTENT_OPENING;
+	extent->nr_used = 0;
+	extent->hint = 0;
+	for (i = 1; i < n; i++)
+		alloc->extents[nr + i].state = WORT_EXTENT_TAIL;
+	bitmap_set(alloc->busy, nr, n);
+	alloc->nr_free -= n;
+	if (!run)
+		list_add(&extent->partial, &alloc->partial[class]);
+	*out = extent;
+	return 0;
+}
+
+/* Nothing in the extent is used: it, or its run, is free. */
+void wort_extent_close(struct wort_alloc *alloc, struct wort_extent *extent)
+{
+	u32 nr = extent - alloc->extents, n = max(extent->run, 1U), i;
+
+	list_del_init(&extent->partial);
+	list_del_init(&extent->freeing);
+	kvfree(extent->bits);
+	extent->bits = NULL;
+	extent->class = WORT_CLASS_NONE;
+	extent->run = 0;
+	for (i = 0; i < n; i++)
+		alloc->extents[nr + i].state = WORT_EXTENT_FREE;
+	bitmap_clear(alloc->busy, nr, n);
+	alloc->nr_free += n;
+}
+
+static u32 take_slot(struct wort_alloc *alloc, struct wort_extent *extent)
+{
+	unsigned long *used = wort_extent_bits(alloc, extent, WORT_BITS_USED);
+	u32 slots = wort_extent_slots(alloc, extent);
+	u32 slot = find_next_zero_bit(used, slots, extent->hint);
+
+	__set_bit(slot, used);
+	extent->hint = slot + 1;
+	if (++extent->nr_used == slots)
+		list_del_init(&extent->partial);
+	alloc->used_bytes += wort_extent_slot_size(alloc, extent);
+	return slot;
+}
+
+static void untake_slot(struct wort_alloc *alloc, struct wort_extent *extent,
+			u32 slot)
+{
+	__clear_bit(slot, wort_extent_bits(alloc, extent, WORT_BITS_USED));
+	alloc->used_bytes -= wort_extent_slot_size(alloc, extent);
+	extent->hint = min(extent->hint, slot);
+	if (!--extent->nr_used)
+		wort_extent_close(alloc, extent);
+	else if (list_empty(&extent->partial))
+		list_add(&extent->partial, &alloc->partial[extent->class]);
+}
+
+static int find_space(struct wort_alloc *alloc, u64 size,
+		      struct wort_extent **extent)
+{
+	u32 class;
+
+	if (is_run(alloc, size))
+		return open_extent(alloc, WORT_CLASS_RUN, run_of(alloc, size),
+				   extent);
+	class = wort_class_of(size);
+	*extent = list_first_entry_or_null(&alloc->partial[class],
+					   struct wort_extent, partial);
+	return *extent ? 0 : open_extent(alloc, class, 0, extent);
+}
+
+/**
+ * wort_alloc_reserve() - Reserve an object for an operation
+ * @op: The operation; at most WORT_RESERVE_MAX objects each.
+ * @size: Bytes, 1 to WORT_VALUE_MAX plus a leaf.
+ *
+ * Nothing is stored to media, so an operation that reserves all it can need
+ * before its first store fails without a trace.  wort_op_end() gives back
+ * what was not taken.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock.
+ * Return: 0; -ENOMEM; -ENOSPC, upon which the caller may wait for the walk or
+ * for freed objects and try the whole operation again.
+ */
+int wort_alloc_reserve(struct wort_op *op, u64 size)
+{
+	struct wort_alloc *alloc = op->alloc;
+	struct wort_extent *extent;
+	u32 slot;
+	int err;
+
+	if (WARN_ON_ONCE(op->nr_reserved == WORT_RESERVE_MAX))
+		return -ENOMEM;
+	mutex_lock(&alloc->lock);
+	err = find_space(alloc, size, &extent);
+	if (!err) {
+		slot = take_slot(alloc, extent);
+		op->reserved[op->nr_reserved].extent = extent;
+		op->reserved[op->nr_reserved].size = size;
+		op->reserved[op->nr_reserved++].off =
+			wort_extent_off(alloc, extent) +
+			slot * wort_extent_slot_size(alloc, extent);
+	}
+	mutex_unlock(&alloc->lock);
+	return err;
+}
+
+static void store_table_word(struct wort_op *op, struct wort_extent *extent)
+{
+	u64 lines = op->n.lines;
+	__le64 __pmem *word;
+
+	word = table_word(op->alloc, extent - op->alloc->extents);
+	wort_pm_store_release(op, word, word_of(extent));
+	wort_pm_flush(op, word, sizeof(*word));
+	wort_count(op, alloc_lines, op->n.lines - lines);
+}
+
+/**
+ * wort_alloc_take() - Take the next reserved object, in order
+ * @op: The operation.
+ *
+ * Its content is arbitrary.  Stores the word of an extent that is being
+ * opened; the fence of the caller before it publishes makes that durable.
+ *
+ * Context: Any context.
+ * Return: Offset of the object.
+ */
+u64 wort_alloc_take(struct wort_op *op)
+{
+	struct wort_extent *extent = op->reserved[op->nr_taken].extent;
+
+	if (READ_ONCE(extent->state) == WORT_EXTENT_OPENING)
+		store_table_word(op, extent);
+	return op->reserved[op->nr_taken++].off;
+}
+
+/**
+ * wort_alloc_settle() - End the reservations of an operation
+ * @op: The operation.  What it took it has published, with the fence.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock if there is anything to do.
+ */
+void wort_alloc_settle(struct wort_op *op)
+{
+	struct wort_alloc *alloc = op->alloc;
+	struct wort_extent *extent;
+	bool todo = op->nr_taken < op->nr_reserved;
+	u64 slot_off;
+	u32 i;
+
+	for (i = 0; i < op->nr_taken; i++)
+		todo |= op->reserved[i].extent->state == WORT_EXTENT_OPENING;
+	if (!todo)
+		goto out;
+	mutex_lock(&alloc->lock);
+	for (i = 0; i < op->nr_reserved; i++) {
+		extent = op->reserved[i].extent;
+		if (i < op->nr_taken) {
+			WRITE_ONCE(extent->state, WORT_EXTENT_OPEN);
+			continue;
+		}
+		slot_off = op->reserved[i].off - wort_extent_off(alloc, extent);
+		untake_slot(alloc, extent, slot_off /
+			    (u32)wort_extent_slot_size(alloc, extent));
+	}
+	mutex_unlock(&alloc->lock);
+out:
+	op->nr_reserved = 0;
+	op->nr_taken = 0;
+}
+
+/**
+ * wort_extent_find() - The slot of an object named by media
+ * @op: The operation.
+ * @off: Its offset, not trusted.
+ * @size: Its size, not trusted.
+ * @extent: The extent.
+ * @slot: The slot in it.
+ *
+ * Two objects can overlap only if they are in the same slot: an offset that is
+ * not at the start of a slot of the extent's class is refused.
+ *
+ * Context: Holds wort_alloc.lock.
+ * Return: 0 or -EUCLEAN.
+ */
+int wort_extent_find(struct wort_op *op, u64 off, u64 size,
+		     struct wort_extent **extent, u32 *slot)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u64 rel = off - alloc->geo.data_off;
+	u64 nr = rel >> alloc->geo.extent_shift, in_extent;
+	u32 class = WORT_CLASS_RUN;
+
+	lockdep_assert_held(&alloc->lock);
+	if (off < alloc->geo.data_off || nr >= alloc->geo.nr_extents)
+		return wort_corrupt(op, off, "object outside the extents");
+	*extent = &alloc->extents[nr];
+	in_extent = rel & (extent_size(alloc) - 1);
+	if (!is_run(alloc, size))
+		class = wort_class_of(size);
+	if ((*extent)->class != class || (*extent)->state == WORT_EXTENT_TAIL ||
+	    (*extent)->state == WORT_EXTENT_FREE)
+		return wort_corrupt(op, off, "object in an extent of another class");
+	if (class == WORT_CLASS_RUN &&
+	    (in_extent || (*extent)->run != run_of(alloc, size)))
+		return wort_corrupt(op, off, "object is not the run it lies in");
+	if (class == WORT_CLASS_RUN) {
+		*slot = 0;
+		return 0;
+	}
+	*slot = (u32)in_extent / wort_class_size(class);
+	if (*slot * wort_class_size(class) != in_extent ||
+	    *slot >= wort_extent_slots(alloc, *extent))
+		return wort_corrupt(op, off, "object between slots");
+	return 0;
+}
+
+/**
+ * wort_alloc_free() - Give back an object
+ * @op: The operation that unlinked it.
+ * @off: Its offset.
+ * @size: Its size.
+ *
+ * The word that unlinked it is durable.  It is reused after a grace period,
+ * and not before the walk has ended.  Needs no memory.
+ *
+ * In an unknown extent without bits the walk has found nothing yet; it will
+ * not find the object either, which is what free means there.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock.
+ * Return: 0; -EUCLEAN if no such object is allocated.
+ */
+int wort_alloc_free(struct wort_op *op, u64 off, u64 size)
+{
+	struct wort_alloc *alloc = op->alloc;
+	struct wort_extent *extent;
+	u32 slot;
+	int err;
+
+	mutex_lock(&alloc->lock);
+	err = wort_extent_find(op, off, size, &extent, &slot);
+	if (err || !extent->bits)
+		goto out;
+	if (extent->state != WORT_EXTENT_UNKNOWN &&
+	    !test_bit(slot, wort_extent_bits(alloc, extent, WORT_BITS_USED))) {
+		err = wort_corrupt(op, off, "freed object is not allocated");
+		goto out;
+	}
+	if (test_bit(slot, wort_extent_bits(alloc, extent, WORT_BITS_WAITING)) ||
+	    __test_and_set_bit(slot, wort_extent_bits(alloc, extent,
+						      WORT_BITS_FREED))) {
+		err = wort_corrupt(op, off, "object freed twice");
+		goto out;
+	}
+	if (extent->state == WORT_EXTENT_UNKNOWN)
+		goto out;
+	alloc->freeing_bytes += wort_extent_slot_size(alloc, extent);
+	if (list_empty(&extent->freeing))
+		list_add_tail(&extent->freeing, &alloc->freeing);
+out:
+	mutex_unlock(&alloc->lock);
+	return err;
+}
+
+/**
+ * wort_alloc_info() - Figures for people
+ * @alloc: The allocator.
+ * @info: Filled in.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock.
+ */
+void wort_alloc_info(struct wort_alloc *alloc, struct wort_alloc_info *info)
+{
+	mutex_lock(&alloc->lock);
+	info->free_extents = alloc->nr_free;
+	info->reserve_extents = min(alloc->nr_free, alloc->reserve);
+	info->used_bytes = alloc->used_bytes;
+	info->freeing_bytes = alloc->freeing_bytes;
+	info->known = !alloc->walking;
+	mutex_unlock(&alloc->lock);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The allocator of a pool.
+ *
+ * What is owned from the roots is allocated, nothing else: the only word on
+ * media is the class of an extent, stored by the operation that opens it and
+ * made durable by that operation's first fence.  So nothing can leak over a
+ * power cut, and nothing is known of an extent that was open then until the
+ * walk over all indexes has marked what is owned.
+ */
+#ifndef _WORT_ALLOC_H
+#define _WORT_ALLOC_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+
+#include "op.h"
+
+/* 16, 32, 64, then eight to a doubling up to a quarter of 1 MiB */
+#define WORT_NR_CLASSES		99
+
+/**
+ * enum wort_extent_state - What is known of an extent
+ * @WORT_EXTENT_FREE: nothing in it is owned
+ * @WORT_EXTENT_UNKNOWN: it was open when the pool was attached, and the walk
+ *	has not ended; nothing is allocated from it
+ * @WORT_EXTENT_OPENING: opened by us, its word perhaps not durable
+ * @WORT_EXTENT_OPEN: its bits say what is used
+ * @WORT_EXTENT_TAIL: covered by a run that starts before it
+ */
+enum wort_extent_state {
+	WORT_EXTENT_FREE,
+	WORT_EXTENT_UNKNOWN,
+	WORT_EXTENT_OPENING,
+	WORT_EXTENT_OPEN,
+	WORT_EXTENT_TAIL,
+};
+
+/**
+ * struct wort_extent - An extent, in DRAM
+ * @partial: in wort_alloc.partial, when open with a free slot
+ * @freeing: in wort_alloc.freeing, when it has slots to give back
+ * @waiting: in a list of wort_alloc_reclaim()
+ * @bits: three bitmaps by slot: used; freed, of these; freed and in a grace
+ *	period, of these.  NULL in a free extent, and in an unknown one in
+ *	which nothing was found yet.
+ * @nr_used: bits in the first bitmap
+ * @run: extents in the run that starts here, or 0
+ * @hint: no slot below it is free
+ * @class: size class, WORT_CLASS_RUN or WORT_CLASS_NONE
+ * @state: enum wort_extent_state
+ */
+struct wort_extent {
+	struct list_head partial;
+	struct list_head freeing;
+	struct list_head waiting;
+	unsigned long *bits;
+	u32 nr_used;
+	u32 run;
+	u32 hint;
+	u8 class;
+	u8 state;
+};
+
+#define WORT_CLASS_RUN		0xfe
+#define WORT_CLASS_NONE		0xff
+
+/**
+ * struct wort_geometry - Where extents lie
+ * @table_off: extent table
+ * @data_off: extent 0
+ * @nr_extents: number of extents
+ * @extent_shift: log2 of the extent size
+ */
+struct wort_geometry {
+	u64 table_off;
+	u64 data_off;
+	u32 nr_extents;
+	u32 extent_shift;
+};
+
+/**
+ * struct wort_alloc - Allocator of a pool
+ * @region: the memory
+ * @geo: where extents lie
+ * @lock: protects all below; taken last
+ * @extents: one for each extent
+ * @busy: a bit for each extent that is not free
+ * @partial: for each class the open extents with a free slot
+ * @freeing: extents with slots to give back
+ * @nr_free: free extents
+ * @reserve: free extents that are opened only while the walk runs
+ * @used_bytes: in used slots and runs of open extents
+ * @freeing_bytes: of these, freed and not given back
+ * @walking: the walk has not ended
+ */
+struct wort_alloc {
+	struct wort_region *region;
+	struct wort_geometry geo;
+	struct mutex lock;
+	struct wort_extent *extents;
+	unsigned long *busy;
+	struct list_head partial[WORT_NR_CLASSES];
+	struct list_head freeing;
+	u32 nr_free;
+	u32 reserve;
+	u64 used_bytes;
+	u64 freeing_bytes;
+	bool walking;
+};
+
+/**
+ * struct wort_alloc_info - Figures for people
+ * @free_extents: wholly free extents
+ * @reserve_extents: of these, kept back
+ * @used_bytes: bytes in allocated slots and runs
+ * @freeing_bytes: of these, freed and not given back
+ * @known: the two figures before are true; they are not until the walk ended
+ */
+struct wort_alloc_info {
+	u32 free_extents;
+	u32 reserve_extents;
+	u64 used_bytes;
+	u64 freeing_bytes;
+	bool known;
+};
+
+/**
+ * struct wort_marks - What a check has found owned
+ * @alloc: the allocator
+ * @bits: for each extent a bitmap by slot, or NULL
+ */
+struct wort_marks {
+	struct wort_alloc *alloc;
+	unsigned long **bits;
+};
+
+u32 wort_class_size(u32 class);
+u32 wort_class_of(u32 size);
+
+int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,
+		    struct wort_region *region,
+		    const struct wort_geometry *geo);
+void wort_alloc_destroy(struct wort_alloc *alloc);
+
+int wort_alloc_reserve(struct wort_op *op, u64 size);
+u64 wort_alloc_take(struct wort_op *op);
+void wort_alloc_settle(struct wort_op *op);
+int wort_alloc_free(struct wort_op *op, u64 off, u64 size);
+
+u64 wort_alloc_footprint(const struct wort_alloc *alloc, u64 size);
+void wort_alloc_info(struct wort_alloc *alloc, struct wort_alloc_info *info);
+
+/* alloc_walk.c: finding again what is owned */
+int wort_alloc_mark(struct wort_op *op, u64 off, u64 size, bool first);
+int wort_alloc_walk_end(struct wort_op *op);
+void wort_alloc_walk_restart(struct wort_alloc *alloc);
+
+/* reclaim.c: giving back what was freed */
+bool wort_alloc_reclaim(struct wort_alloc *alloc);
+bool wort_alloc_freeing(struct wort_alloc *alloc);
+
+/* marks.c: comparing what is owned with what is allocated */
+int wort_marks_init(struct wort_marks *marks, struct wort_alloc *alloc);
+void wort_marks_destroy(struct wort_marks *marks);
+int wort_marks_add(struct wort_op *op, struct wort_marks *marks, u64 off,
+		   u64 size);
+int wort_marks_compare(struct wort_op *op, struct wort_marks *marks,
+		       u64 *bad_off);
+
+/* for the files of the allocator */
+u32 wort_extent_slots(const struct wort_alloc *alloc,
+		      const struct wort_extent *extent);
+u64 wort_extent_slot_size(const struct wort_alloc *alloc,
+			  const struct wort_extent *extent);
+u64 wort_extent_off(const struct wort_alloc *alloc,
+		    const struct wort_extent *extent);
+unsigned long *wort_extent_bits(const struct wort_alloc *alloc,
+				const struct wort_extent *extent, u32 which);
+int wort_extent_find(struct wort_op *op, u64 off, u64 size,
+		     struct wort_extent **extent, u32 *slot);
+int wort_extent_need_bits(const struct wort_alloc *alloc,
+			  struct wort_extent *extent);
+void wort_extent_close(struct wort_alloc *alloc, struct wort_extent *extent);
+
+/* which bitmap of an extent */
+#define WORT_BITS_USED		0
+#define WORT_BITS_FREED		1
+#define WORT_BITS_WAITING	2
+
+#endif /* _WORT_ALLOC_H */

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * An operation under way: where it works, what it reserved, what it cost.
+ */
+#ifndef _WORT_OP_H
+#define _WORT_OP_H
+
+#include <linux/jump_label.h>
+
+#include "region.h"
+
+DECLARE_STATIC_KEY_TRUE(wort_counting);
+
+/**
+ * struct wort_counts - What operations cost
+ * @stores: words stored to media
+ * @lines: cache lines flushed
+ * @fences: fences
+ * @ordering_points: fences that had a flush to wait for
+ * @nodes: inner nodes visited
+ * @leaves: leaves visited
+ * @loads: cache lines loaded from media, one for each change of line
+ * @alloc_lines: of @lines, those of the extent table
+ */
+struct wort_counts {
+	u64 stores;
+	u64 lines;
+	u64 fences;
+	u64 ordering_points;
+	u64 nodes;
+	u64 leaves;
+	u64 loads;
+	u64 alloc_lines;
+};
+
+#define wort_count(op, field, add) do {				\
+	if (static_branch_likely(&wort_counting))		\
+		(op)->n.field += (add);				\
+} while (0)
+
+/* Worst case of any engine: a value, a leaf and a node. */
+#define WORT_RESERVE_MAX	4
+
+struct wort_alloc;
+struct wort_extent;
+
+/**
+ * struct wort_op - An operation under way
+ * @region: memory that it works on
+ * @alloc: allocator of the same pool
+ * @n: its cost so far
+ * @pending: lines flushed since the last fence
+ * @last_line: line of the last load, for counting
+ * @flush: value of wort_region.flush when it began
+ * @nr_reserved: objects reserved
+ * @nr_taken: of these, handed out
+ * @reserved: the objects, in the order in which they were asked for
+ * @bad_off: place of the damage that it met, for messages
+ *
+ * Lives on the stack of the caller, belongs to one task.
+ */
+struct wort_op {
+	struct wort_region *region;
+	struct wort_alloc *alloc;
+	struct wort_counts n;
+	u32 pending;
+	bool flush;
+	u8 nr_reserved;
+	u8 nr_taken;
+	u64 last_line;
+	struct {
+		struct wort_extent *extent;
+		u64 off;
+		u64 size;
+	} reserved[WORT_RESERVE_MAX];
+	u64 bad_off;
+};
+
+void wort_op_begin(struct wort_op *op, struct wort_region *region,
+		   struct wort_alloc *alloc);
+void wort_op_end(struct wort_op *op);
+__printf(3, 4) int wort_corrupt(struct wort_op *op, u64 off,
+				const char *fmt, ...);
+
+#endif /* _WORT_OP_H */

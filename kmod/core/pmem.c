@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "pmem.h"
+
+/* Words of media that a range touches. */
+static u64 words(const void __pmem *addr, size_t len)
+{
+	unsigned long start = (__force unsigned long)addr;
+
+	return len ? (start + len - 1) / 8 - start / 8 + 1 : 0;
+}
+
+/**
+ * wort_pm_write() - Store bytes that nobody can reach yet
+ * @op: The operation.
+ * @dst: Where to.
+ * @src: Bytes of the caller.
+ * @len: How many; may be 0.
+ *
+ * Not flushed, so that neighbours can share one flush.
+ *
+ * Context: Any context.
+ */
+void wort_pm_write(struct wort_op *op, void __pmem *dst, const void *src,
+		   size_t len)
+{
+	wort_count(op, stores, words(dst, len));
+	memcpy((__force void *)dst, src, len);
+}
+
+/**
+ * wort_pm_zero() - Store zeroes where nobody can reach yet
+ * @op: The operation.
+ * @dst: Where to.
+ * @len: How many bytes; may be 0.
+ *
+ * Not flushed.
+ *
+ * Context: Any context.
+ */
+void wort_pm_zero(struct wort_op *op, void __pmem *dst, size_t len)
+{
+	wort_count(op, stores, words(dst, len));
+	memset((__force void *)dst, 0, len);
+}
+
+/**
+ * wort_pm_read() - Copy bytes from media, safe from machine checks
+ * @op: The operation.
+ * @dst: Memory of the caller.
+ * @src: Where from; wort_region_verify() accepted the range.
+ * @len: How many; may be 0.
+ *
+ * Context: Any context.
+ * Return: 0, or -EIO if the memory is poisoned and the processor can tell.
+ */
+int wort_pm_read(struct wort_op *op, void *dst, const void __pmem *src,
+		 size_t len)
+{
+	if (!len)
+		return 0;
+	wort_count(op, loads, words(src, len) / 8 + 1);
+	op->last_line = ((__force unsigned long)src + len - 1) / WORT_LINE;
+	return copy_mc_to_kernel(dst, (__force const void *)src, len) ?
+	       -EIO : 0;
+}
+
+/**
+ * wort_pm_common() - Length of the common beginning of media and memory
+ * @op: The operation.
+ * @addr: Bytes on media.
+ * @data: Bytes of the caller.
+ * @len: How many of both to compare at most.
+ *
+ * Each byte of media is loaded once.
+ *
+ * Context: Any context.
+ * Return: The number of bytes before the first difference, up to @len.
+ */
+u32 wort_pm_common(struct wort_op *op, const void __pmem *addr,
+		   const void *data, u32 len)
+{
+	const u8 *media = (__force const u8 *)addr;
+	const u8 *bytes = data;
+	__be64 a, b;
+	u32 i;
+
+	for (i = 0; i + sizeof(a) <= len; i += sizeof(a)) {
+		wort_count_load(op, addr + i);
+		memcpy(&a, media + i, sizeof(a));
+		memcpy(&b, bytes + i, sizeof(b));
+		if (a != b)
+			return i + (64 - fls64(be64_to_cpu(a) ^ be64_to_cpu(b))) / 8;
+	}
+	for (; i < len; i++)
+		if (READ_ONCE(media[i]) != bytes[i])
+			break;
+	return i;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Persistence primitives.
+ *
+ * With pmem.c the only place that flushes, fences or drops __pmem.  A store
+ * becomes visible when it is made and durable at any later moment; it surely
+ * is durable once its line was flushed and a fence has passed.  Stores to one
+ * line become durable in the order in which they became visible, stores to
+ * different lines in any order unless a fence with a flush stands between.
+ * Documentation/persistence.rst has the model.
+ */
+#ifndef _WORT_PMEM_H
+#define _WORT_PMEM_H
+
+#include <linux/bug.h>
+#include <linux/libnvdimm.h>
+#include <asm/barrier.h>
+#include <asm/byteorder.h>
+
+#include "op.h"
+
+
+static inline void wort_count_load(struct wort_op *op, const void __pmem *addr)
+{
+	u64 line = (__force unsigned long)addr / WORT_LINE;
+
+	wort_count(op, loads, line != op->last_line);
+	op->last_line = line;
+}
+
+/**
+ * wort_pm_load() - Read a word
+ * @op: The operation.
+ * @addr: The word, inside the region.
+ *
+ * An acquire: what was stored before the word was published is seen by loads
+ * after this one.  Pairs with the release in wort_pm_store_release().  The
+ * value is not to be trusted.
+ *
+ * Context: Any context.
+ * Return: The word in the byte order of the processor.
+ */
+static inline u64 wort_pm_load(struct wort_op *op, const __le64 __pmem *addr)
+{
+	wort_count_load(op, addr);
+	return le64_to_cpu(smp_load_acquire((__force const __le64 *)addr));
+}
+
+/**
+ * wort_pm_store() - Store a word that nobody can reach yet
+ * @op: The operation.
+ * @addr: The word.
+ * @val: Its value in the byte order of the processor.
+ *
+ * Neither durable nor ordered; see wort_pm_flush().
+ *
+ * Context: Any context.
+ */
+static inline void wort_pm_store(struct wort_op *op, __le64 __pmem *addr,
+				 u64 val)
+{
+	wort_count(op, stores, 1);
+	WRITE_ONCE(*(__force __le64 *)addr, cpu_to_le64(val));
+}
+
+/**
+ * wort_pm_store_release() - Store a word that others can reach
+ * @op: The operation.
+ * @addr: The word.
+ * @val: Its value in the byte order of the processor.
+ *
+ * Stores before it are visible before it.  Pairs with the acquire in
+ * wort_pm_load().
+ *
+ * Context: Any context.
+ */
+static inline void wort_pm_store_release(struct wort_op *op,
+					 __le64 __pmem *addr, u64 val)
+{
+	wort_count(op, stores, 1);
+	smp_store_release((__force __le64 *)addr, cpu_to_le64(val));
+}
+
+/**
+ * wort_pm_flush() - Start writing a range back towards the media
+ * @op: The operation.
+ * @addr: First byte of the range.
+ * @len: Length in bytes.
+ *
+ * Covers every cache line that the range touches.  Orders nothing and waits
+ * for nothing: the range is durable after the next wort_pm_fence().  Nor does
+ * it hold anything back: a store may become durable at any moment.
+ *
+ * Context: Any context.
+ */
+static inline void wort_pm_flush(struct wort_op *op, const void __pmem *addr,
+				 size_t len)
+{
+	unsigned long start = (__force unsigned long)addr;
+	u32 lines = (start + len - 1) / WORT_LINE - start / WORT_LINE + 1;
+
+	if (!op->flush)
+		return;
+	arch_wb_cache_pmem((__force void *)addr, len);
+	op->pending += lines;
+	wort_count(op, lines, lines);
+}
+
+/**
+ * wort_pm_fence() - Wait until every range that was flushed is durable
+ * @op: The operation.
+ *
+ * Context: Any context.
+ */
+static inline void wort_pm_fence(struct wort_op *op)
+{
+	pmem_wmb();
+	wort_count(op, fences, 1);
+	wort_count(op, ordering_points, op->pending != 0);
+	op->pending = 0;
+}
+
+/* What is about to be published refers to nothing that is not durable. */
+static inline void wort_pm_fence_contents(struct wort_op *op)
+{
+	if (op->pending || !op->flush)
+		wort_pm_fence(op);
+}
+
+/**
+ * wort_pm_publish() - Link prepared state in, atomically and durably
+ * @op: The operation.
+ * @addr: The word that makes the new state reachable.
+ * @val: Its new value in the byte order of the processor.
+ *
+ * The caller has flushed what is reachable through @val.  The leading fence
+ * makes that durable before the word can change, so "contents, then link" is
+ * a property of this function and not of each caller.  After a crash the word
+ * holds its old value or @val, never a mixture.
+ *
+ * Others may see @val before it is durable; see "Visible before durable" in
+ * Documentation/persistence.rst.
+ *
+ * Context: Any context.  The caller serialises writers of the word.
+ */
+static inline void wort_pm_publish(struct wort_op *op, __le64 __pmem *addr,
+				   u64 val)
+{
+	wort_pm_fence_contents(op);
+	wort_pm_store_release(op, addr, val);
+	wort_pm_flush(op, addr, sizeof(*addr));
+	wort_pm_fence(op);
+}
+
+/**
+ * wort_pm_publish_pair() - Publish a word, and a second one that goes with it
+ * @op: The operation.
+ * @addr: The word that makes the new state reachable.
+ * @val: Its new value in the byte order of the processor.
+ * @addr2: The other word.
+ * @val2: Its new value.
+ *
+ * As wort_pm_publish(), with one fence for both.  A crash may leave any
+ * mixture of the two: it is the caller's to show that each is legal.
+ *
+ * Context: Any context.  The caller serialises writers of both words.
+ */
+static inline void wort_pm_publish_pair(struct wort_op *op,
+					__le64 __pmem *addr, u64 val,
+					__le64 __pmem *addr2, u64 val2)
+{
+	wort_pm_fence_contents(op);
+	wort_pm_store_release(op, addr, val);
+	wort_pm_store_release(op, addr2, val2);
+	wort_pm_flush(op, addr, sizeof(*addr));
+	wort_pm_flush(op, addr2, sizeof(*addr2));
+	wort_pm_fence(op);
+}
+
+/**
+ * wort_pm_publish_later() - Change a word whose old and new value both hold
+ * @op: The operation.
+ * @addr: The word.
+ * @val: Its new value in the byte order of the processor.
+ *
+ * For repair: atomic, durable at the next fence of anybody, and nothing may
+ * depend on when that is.
+ *
+ * Context: Any context.  The caller serialises writers of the word.
+ */
+static inline void wort_pm_publish_later(struct wort_op *op,
+					 __le64 __pmem *addr, u64 val)
+{
+	wort_pm_store_release(op, addr, val);
+	wort_pm_flush(op, addr, sizeof(*addr));
+}
+
+void wort_pm_write(struct wort_op *op, void __pmem *dst, const void *src,
+		   size_t len);
+void wort_pm_zero(struct wort_op *op, void __pmem *dst, size_t len);
+int wort_pm_read(struct wort_op *op, void *dst, const void __pmem *src,
+		 size_t len);
+u32 wort_pm_common(struct wort_op *op, const void __pmem *addr,
+		   const void *data, u32 len);
+
+#endif /* _WORT_PMEM_H */

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The mapped memory of a pool.
+ */
+#ifndef _WORT_REGION_H
+#define _WORT_REGION_H
+
+#include <linux/bitops.h>
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/types.h>
+
+#ifdef __CHECKER__
+# define __pmem __attribute__((noderef, address_space(__pmem)))
+#else
+# define __pmem
+#endif
+
+#define WORT_LINE	64
+#define WORT_PAGE_SHIFT	12	/* granularity of known bad memory */
+
+/**
+ * struct wort_region - Mapped memory of a pool
+ * @base: offset 0 of the pool
+ * @size: bytes mapped
+ * @bad_pages: a bit for each page known to be bad, or NULL if none is
+ * @flush: stores need a flush to become durable; false on a device whose
+ *         caches are persistent.  May change while operations run: each of
+ *         them reads it once.
+ *
+ * Filled in by whoever mapped the memory.
+ */
+struct wort_region {
+	void __pmem *base;
+	u64 size;
+	const unsigned long *bad_pages;
+	bool flush;
+};
+
+bool wort_region_bad(const struct wort_region *region, u64 off, u64 len);
+
+/**
+ * wort_region_verify() - May a range named by media be touched?
+ * @region: The region.
+ * @off: First byte of the range, as found on media.
+ * @len: Length in bytes, at least 1, at most %S64_MAX.
+ *
+ * Says nothing about what lies there, nor whether it is allocated.
+ *
+ * Context: Any context.
+ * Return: 0; -EUCLEAN if the range is not inside the region or @off is not a
+ * multiple of 8; -EIO if it touches a page known to be bad.
+ */
+static inline int wort_region_verify(const struct wort_region *region, u64 off,
+				     u64 len)
+{
+	if (off % 8 || off >= region->size || len > region->size - off)
+		return -EUCLEAN;
+	if (unlikely(region->bad_pages) && wort_region_bad(region, off, len))
+		return -EIO;
+	return 0;
+}
+
+/**
+ * wort_region_at() - The memory at an offset
+ * @region: The region.
+ * @off: An offset that wort_region_verify() accepted or we chose ourselves.
+ *
+ * Context: Any context.
+ * Return: Its address, never to be dereferenced but by the primitives.
+ */
+static inline void __pmem *wort_region_at(const struct wort_region *region,
+					  u64 off)
+{
+	return region->base + off;
+}
+
+#endif /* _WORT_REGION_H */
