@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/kernel.h>
+#include <linux/slab.h>
+
+#include "engine.h"
+
+static const struct wort_engine *const engines[] = {
+	&wort_engine_wort,
+};
+
+/**
+ * wort_engine_by_id() - The engine with a number
+ * @id: Number as in a catalogue entry.
+ *
+ * Context: Any context.
+ * Return: The engine, or NULL if there is none.
+ */
+const struct wort_engine *wort_engine_by_id(u32 id)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(engines); i++)
+		if (engines[i]->id == id)
+			return engines[i];
+	return NULL;
+}
+
+/**
+ * wort_engine_cursor() - Memory for a cursor
+ * @engine: Its engine; NULL: any.
+ *
+ * Context: May sleep.
+ * Return: A cursor to be given to kvfree(), or NULL.
+ */
+struct wort_cursor *wort_engine_cursor(const struct wort_engine *engine)
+{
+	size_t size = 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(engines); i++)
+		if (!engine || engine == engines[i])
+			size = max(size, engines[i]->cursor_size);
+	return kvmalloc(sizeof(struct wort_cursor) + size, GFP_KERNEL);
+}

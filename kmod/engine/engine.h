@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What an engine is.
+ *
+ * An engine is the structure of an index: a file in this folder, its media
+ * structs in uapi/linux/wort_format.h, a line in the table in engine.c and in
+ * Kbuild.  Nothing else names it.
+ */
+#ifndef _WORT_ENGINE_H
+#define _WORT_ENGINE_H
+
+#include <linux/wort.h>
+#include <linux/wort_format.h>
+
+#include "../core/key.h"
+#include "../core/op.h"
+
+/* traits */
+#define WORT_ENGINE_INSTANT_OPEN	(1U << 0)	/* opens in O(1) */
+#define WORT_ENGINE_MAPPABLE		(1U << 1)	/* user readers can follow */
+
+struct wort_engine;
+
+/**
+ * struct wort_tree - An index as its engine sees it
+ * @engine: its engine
+ * @region: memory of the pool
+ * @root: its root record, WORT_MEDIA_ROOT_WORDS words in one line
+ */
+struct wort_tree {
+	const struct wort_engine *engine;
+	struct wort_region *region;
+	__le64 __pmem *root;
+};
+
+/**
+ * struct wort_buf - Where a value goes
+ * @data: memory of the caller
+ * @size: its size
+ * @len: length of the value, also when it does not fit
+ */
+struct wort_buf {
+	void *data;
+	u32 size;
+	u32 len;
+};
+
+/**
+ * struct wort_put - A record to store
+ * @key: its key
+ * @value: its value
+ * @expect: change it only if this is its value now; NULL: whatever it is
+ * @create: the key must not be there yet
+ * @replace: the key must be there
+ * @replaced: told by the engine: it was
+ */
+struct wort_put {
+	struct wort_key key;
+	struct wort_value value;
+	const struct wort_value *expect;
+	bool create;
+	bool replace;
+	bool replaced;
+};
+
+/**
+ * struct wort_visitor - Told about objects that an index owns
+ * @visit: called with the place of each object, which is not trusted.
+ *	@first: a walk of the whole index comes by this object only once, also
+ *	when it is interrupted and goes on.  Returns 0 or a negative errno,
+ *	which ends the walk.
+ */
+struct wort_visitor {
+	int (*visit)(struct wort_visitor *visitor, struct wort_op *op, u64 off,
+		     u64 size, bool first);
+};
+
+/**
+ * struct wort_cursor - A place between the records of an index
+ * @op: operation that moves it
+ * @tree: the index
+ * @reverse: it moves from high keys to low
+ * @key_len: length of the key that it stands at
+ * @value_len: length of the value there
+ * @key: the key that it stands at
+ * @engine: for the engine
+ *
+ * Valid while nobody changes the index.  To go on later, seek the last key.
+ */
+struct wort_cursor {
+	struct wort_op *op;
+	struct wort_tree *tree;
+	bool reverse;
+	u32 key_len;
+	u32 value_len;
+	u8 key[WORT_KEY_MAX];
+	u64 engine[];
+};
+
+/**
+ * struct wort_tree_check - What a check of an index found
+ * @visitor: told about each object once; NULL: nobody
+ * @repair: mend legal states that a power cut left
+ * @nr_nodes: inner nodes
+ * @nr_leaves: records
+ * @nr_transient: places in a legal state that a power cut left
+ */
+struct wort_tree_check {
+	struct wort_visitor *visitor;
+	bool repair;
+	u64 nr_nodes;
+	u64 nr_leaves;
+	u64 nr_transient;
+};
+
+/**
+ * struct wort_engine - The operations of an engine
+ * @name: for people and programs
+ * @id: for catalogue entries
+ * @traits: WORT_ENGINE_*
+ * @cursor_size: bytes of its part of a cursor
+ * @create: make the root record of an empty index in zeroed memory, which the
+ *	caller flushes and publishes
+ * @lookup: read the value of a key.  -ENOENT; -ERANGE if it does not fit.
+ * @put: store a record.  -ENOENT, -EEXIST, -ECANCELED if the value is not the
+ *	one expected, -ENOSPC, -ENOMEM: nothing changed.
+ * @remove: remove a record.  -ENOENT; -ECANCELED if its value is not @expect.
+ * @seek: move to the record at a key or, if there is none, to the next one in
+ *	the direction of the cursor; without a key to the first.  -ENOENT at
+ *	the end.
+ * @next: move one record further in the direction of the cursor.  -ENOENT at
+ *	the end.
+ * @value: copy the value at the cursor; -ERANGE if it does not fit
+ * @owned: tell about the objects that the cursor entered with its last move.
+ *	Seeking from the start and moving to the end tells of every object.
+ * @check: examine the whole index.  0, or the error that ended it; -EUCLEAN
+ *	if it is damaged.
+ *
+ * All of them return -EUCLEAN where media is damaged and -EIO where it is
+ * known to be bad.  Callers serialise them per index.  What an operation needs
+ * it reserves before its first store to media.
+ */
+struct wort_engine {
+	const char *name;
+	u32 id;
+	u32 traits;
+	size_t cursor_size;
+
+	void (*create)(struct wort_op *op, struct wort_tree *tree);
+	int (*lookup)(struct wort_op *op, struct wort_tree *tree,
+		      const struct wort_key *key, struct wort_buf *buf);
+	int (*put)(struct wort_op *op, struct wort_tree *tree,
+		   struct wort_put *put);
+	int (*remove)(struct wort_op *op, struct wort_tree *tree,
+		      const struct wort_key *key,
+		      const struct wort_value *expect);
+
+	int (*seek)(struct wort_cursor *cur, const struct wort_key *key);
+	int (*next)(struct wort_cursor *cur);
+	int (*value)(struct wort_cursor *cur, struct wort_buf *buf);
+	int (*owned)(struct wort_cursor *cur, struct wort_visitor *visitor);
+
+	int (*check)(struct wort_cursor *cur, struct wort_tree_check *check);
+};
+
+const struct wort_engine *wort_engine_by_id(u32 id);
+struct wort_cursor *wort_engine_cursor(const struct wort_engine *engine);
+
+extern const struct wort_engine wort_engine_wort;
+
+#endif /* _WORT_ENGINE_H */

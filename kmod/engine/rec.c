@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Records.
+ *
+ *	+--------+--------+-----------------+---------------------+
+ *	| val    | meta   | key, padded     | value, if inline    |
+ *	+--------+--------+-----------------+---------------------+
+ *
+ * meta never changes while the record lives.  val is the only commit word: a
+ * value of at most 8 bytes is replaced there by one of the same length, with
+ * one store.  Any other change makes a new record and stores the one word that
+ * refers to it.
+ *
+ * A value that makes the leaf larger than the largest size class is an object
+ * of its own, of nothing but its bytes; val is its offset.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "../core/alloc.h"
+#include "../core/pmem.h"
+#include "rec.h"
+
+static u64 value_start(u32 key_len)
+{
+	return round_up(sizeof(struct wort_media_leaf) + key_len, 8);
+}
+
+static u64 leaf_size(u32 key_len, u32 value_len, u32 kind)
+{
+	if (kind == WORT_MEDIA_VALUE_INLINE)
+		return value_start(key_len) + value_len;
+	return sizeof(struct wort_media_leaf) + key_len;
+}
+
+static u32 kind_for(const struct wort_op *op, u32 key_len, u32 value_len)
+{
+	u64 largest = 1ULL << (op->alloc->geo.extent_shift - 2);
+
+	if (value_len <= sizeof(__le64))
+		return WORT_MEDIA_VALUE_WORD;
+	if (value_start(key_len) + value_len <= largest)
+		return WORT_MEDIA_VALUE_INLINE;
+	return WORT_MEDIA_VALUE_OBJECT;
+}
+
+/* A short value as the word that holds it. */
+static u64 value_word(const struct wort_value *value)
+{
+	__le64 word = 0;
+
+	memcpy(&word, value->data, value->len);
+	return le64_to_cpu(word);
+}
+
+static u64 rec_size(const struct wort_rec *rec)
+{
+	return leaf_size(rec->key_len, rec->value_len, rec->kind);
+}
+
+static const void __pmem *key_at(const struct wort_rec *rec, u32 start)
+{
+	return (const void __pmem *)rec->leaf + sizeof(*rec->leaf) + start;
+}
+
+/* Where a value lies that is not in the word. */
+static const void __pmem *value_at(struct wort_op *op,
+				   const struct wort_rec *rec)
+{
+	if (rec->kind == WORT_MEDIA_VALUE_OBJECT)
+		return wort_region_at(op->region, rec->val);
+	return (const void __pmem *)rec->leaf + value_start(rec->key_len);
+}
+
+/* Lengths and kind in range, and nothing else set. */
+static bool parse_meta(struct wort_rec *rec, u64 meta)
+{
+	rec->key_len = meta & WORT_MEDIA_LEAF_KEY_MASK;
+	rec->value_len = meta >> WORT_MEDIA_LEAF_VALUE_SHIFT &
+			 WORT_MEDIA_LEAF_VALUE_MASK;
+	rec->kind = meta >> WORT_MEDIA_LEAF_KIND_SHIFT &
+		    WORT_MEDIA_LEAF_KIND_MASK;
+	if (meta & ~WORT_MEDIA_LEAF_META_ALL)
+		return false;
+	if (!rec->key_len || rec->key_len > WORT_KEY_MAX)
+		return false;
+	if (rec->kind == WORT_MEDIA_VALUE_WORD)
+		return rec->value_len <= sizeof(__le64);
+	return rec->kind <= WORT_MEDIA_VALUE_OBJECT &&
+	       rec->value_len > sizeof(__le64) &&
+	       rec->value_len <= WORT_VALUE_MAX;
+}
+
+/**
+ * wort_rec_open() - Read the head of a leaf
+ * @op: The operation.
+ * @off: Its offset, not trusted.
+ * @rec: Filled in.
+ *
+ * Context: Any context.
+ * Return: 0; -EUCLEAN if it or its value is not inside the region or its meta
+ * word makes no sense; -EIO.
+ */
+int wort_rec_open(struct wort_op *op, u64 off, struct wort_rec *rec)
+{
+	u64 meta;
+	int err;
+
+	err = wort_region_verify(op->region, off, sizeof(*rec->leaf));
+	if (err == -EUCLEAN)
+		wort_corrupt(op, off, "leaf outside the pool");
+	if (err)
+		return err;
+	rec->leaf = wort_region_at(op->region, off);
+	rec->off = off;
+	meta = wort_pm_load(op, &rec->leaf->meta);
+	rec->val = wort_pm_load(op, &rec->leaf->val);
+	wort_count(op, leaves, 1);
+	if (!parse_meta(rec, meta))
+		return wort_corrupt(op, off, "leaf with meta word %#llx",
+				    (unsigned long long)meta);
+	err = wort_region_verify(op->region, off, rec_size(rec));
+	if (!err && rec->kind == WORT_MEDIA_VALUE_OBJECT)
+		err = wort_region_verify(op->region, rec->val, rec->value_len);
+	if (err == -EUCLEAN)
+		wort_corrupt(op, off, "key or value outside the pool");
+	return err;
+}
+
+/**
+ * wort_rec_reserve() - Reserve what a new record needs
+ * @op: The operation.
+ * @key: Its key.
+ * @value: Its value.
+ *
+ * Context: May sleep.
+ * Return: 0, -ENOSPC or -ENOMEM.
+ */
+int wort_rec_reserve(struct wort_op *op, const struct wort_key *key,
+		     const struct wort_value *value)
+{
+	u32 kind = kind_for(op, key->len, value->len);
+	int err = 0;
+
+	if (kind == WORT_MEDIA_VALUE_OBJECT)
+		err = wort_alloc_reserve(op, value->len);
+	if (err)
+		return err;
+	return wort_alloc_reserve(op, leaf_size(key->len, value->len, kind));
+}
+
+/**
+ * wort_rec_create() - Write a record that nobody can reach yet
+ * @op: The operation, which has called wort_rec_reserve().
+ * @key: Its key.
+ * @value: Its value.
+ *
+ * Flushed, not fenced.
+ *
+ * Context: Any context.
+ * Return: Its offset.
+ */
+u64 wort_rec_create(struct wort_op *op, const struct wort_key *key,
+		    const struct wort_value *value)
+{
+	u32 kind = kind_for(op, key->len, value->len);
+	struct wort_media_leaf __pmem *leaf;
+	u64 off, val = 0;
+
+	if (kind == WORT_MEDIA_VALUE_WORD) {
+		val = value_word(value);
+	} else if (kind == WORT_MEDIA_VALUE_OBJECT) {
+		val = wort_alloc_take(op);
+		wort_pm_write(op, wort_region_at(op->region, val), value->data,
+			      value->len);
+		wort_pm_flush(op, wort_region_at(op->region, val), value->len);
+	}
+	off = wort_alloc_take(op);
+	leaf = wort_region_at(op->region, off);
+	wort_pm_store(op, &leaf->val, val);
+	wort_pm_store(op, &leaf->meta,
+		      key->len | (u64)value->len << WORT_MEDIA_LEAF_VALUE_SHIFT |
+		      (u64)kind << WORT_MEDIA_LEAF_KIND_SHIFT);
+	wort_pm_write(op, leaf->key, key->data, key->len);
+	if (kind == WORT_MEDIA_VALUE_INLINE)
+		wort_pm_write(op, (void __pmem *)leaf + value_start(key->len),
+			      value->data, value->len);
+	wort_pm_flush(op, leaf, leaf_size(key->len, value->len, kind));
+	return off;
+}
+
+/**
+ * wort_rec_free() - Give back a record that is durably unlinked
+ * @op: The operation.
+ * @rec: The record.
+ *
+ * Context: May sleep.
+ * Return: 0 or -EUCLEAN.
+ */
+int wort_rec_free(struct wort_op *op, const struct wort_rec *rec)
+{
+	int err = wort_alloc_free(op, rec->off, rec_size(rec));
+
+	if (!err && rec->kind == WORT_MEDIA_VALUE_OBJECT)
+		err = wort_alloc_free(op, rec->val, rec->value_len);
+	return err;
+}
+
+/**
+ * wort_rec_updatable() - Can a value be replaced by one store?
+ * @rec: The record.
+ * @value: Its new value.
+ *
+ * Return: True if wort_rec_update() may be used.
+ */
+bool wort_rec_updatable(const struct wort_rec *rec,
+			const struct wort_value *value)
+{
+	return rec->kind == WORT_MEDIA_VALUE_WORD &&
+	       rec->value_len == value->len;
+}
+
+/**
+ * wort_rec_update() - Replace a value in place
+ * @op: The operation.
+ * @rec: A record for which wort_rec_updatable() holds.
+ * @value: Its new value.
+ *
+ * One ordering point, one line.
+ *
+ * Context: Any context.
+ */
+void wort_rec_update(struct wort_op *op, const struct wort_rec *rec,
+		     const struct wort_value *value)
+{
+	wort_pm_publish(op, &rec->leaf->val, value_word(value));
+}
+
+/**
+ * wort_rec_common() - Digits that a record shares with a key
+ * @op: The operation.
+ * @rec: The record.
+ * @key: The key.
+ *
+ * Context: Any context.
+ * Return: The number of leading digits in common.
+ */
+u32 wort_rec_common(struct wort_op *op, const struct wort_rec *rec,
+		    const struct wort_key *key)
+{
+	u32 len = min_t(u32, rec->key_len, key->len);
+	u32 same = wort_pm_common(op, key_at(rec, 0), key->data, len);
+	u8 byte;
+
+	if (same == len || wort_pm_read(op, &byte, key_at(rec, same), 1))
+		return 2 * same;
+	return 2 * same + (byte >> 4 == key->data[same] >> 4);
+}
+
+/**
+ * wort_rec_is() - Is this the record of a key?
+ * @op: The operation.
+ * @rec: The record.
+ * @key: The key.
+ *
+ * Context: Any context.
+ * Return: True if it is.
+ */
+bool wort_rec_is(struct wort_op *op, const struct wort_rec *rec,
+		 const struct wort_key *key)
+{
+	return rec->key_len == key->len &&
+	       wort_pm_common(op, key_at(rec, 0), key->data, key->len) ==
+	       key->len;
+}
+
+/**
+ * wort_rec_key() - Copy a part of the key
+ * @op: The operation.
+ * @rec: The record.
+ * @buf: Where to.
+ * @start: First byte.
+ * @len: How many; @start + @len is at most the length of the key.
+ *
+ * Context: Any context.
+ * Return: 0 or -EIO.
+ */
+int wort_rec_key(struct wort_op *op, const struct wort_rec *rec, u8 *buf,
+		 u32 start, u32 len)
+{
+	return wort_pm_read(op, buf, key_at(rec, start), len);
+}
+
+/**
+ * wort_rec_value() - Copy the value
+ * @op: The operation.
+ * @rec: The record.
+ * @buf: Where to.
+ *
+ * Context: Any context.
+ * Return: 0; -ERANGE if it does not fit; -EIO.
+ */
+int wort_rec_value(struct wort_op *op, const struct wort_rec *rec,
+		   struct wort_buf *buf)
+{
+	__le64 word = cpu_to_le64(rec->val);
+
+	buf->len = rec->value_len;
+	if (rec->value_len > buf->size)
+		return -ERANGE;
+	if (rec->kind == WORT_MEDIA_VALUE_WORD) {
+		memcpy(buf->data, &word, rec->value_len);
+		return 0;
+	}
+	return wort_pm_read(op, buf->data, value_at(op, rec), rec->value_len);
+}
+
+/**
+ * wort_rec_expect() - Is the value the one that the caller expects?
+ * @op: The operation.
+ * @rec: The record.
+ * @expect: The value expected; NULL: any.
+ *
+ * Context: Any context.
+ * Return: 0 or -ECANCELED.
+ */
+int wort_rec_expect(struct wort_op *op, const struct wort_rec *rec,
+		    const struct wort_value *expect)
+{
+	bool same;
+
+	if (!expect)
+		return 0;
+	if (rec->value_len != expect->len)
+		return -ECANCELED;
+	if (rec->kind == WORT_MEDIA_VALUE_WORD)
+		same = rec->val == value_word(expect);
+	else
+		same = wort_pm_common(op, value_at(op, rec), expect->data,
+				      expect->len) == expect->len;
+	return same ? 0 : -ECANCELED;
+}
+
+/**
+ * wort_rec_visit() - Tell about the objects of a record
+ * @op: The operation.
+ * @rec: The record.
+ * @visitor: Whom to tell.
+ *
+ * Return: 0 or what the visitor returns.
+ */
+int wort_rec_visit(struct wort_op *op, const struct wort_rec *rec,
+		   struct wort_visitor *visitor)
+{
+	int err = visitor->visit(visitor, op, rec->off, rec_size(rec), true);
+
+	if (!err && rec->kind == WORT_MEDIA_VALUE_OBJECT)
+		err = visitor->visit(visitor, op, rec->val, rec->value_len,
+				     true);
+	return err;
+}
