@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What runs in the background of a pool, in this order: the walk that finds
+ * again what is owned, once after attach; the freeing of destroyed indexes;
+ * reclaim.
+ *
+ * An index that is destroyed before the walk has come by is walked all the
+ * same and freed afterwards, like any other: so each object is either found
+ * and given back, or in an extent that the walk leaves free.
+ *
+ * A walk that memory ran out for starts again from nothing, since it cannot
+ * tell an object that it has marked already from one with two owners.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#include "../core/pmem.h"
+#include "pool.h"
+
+/* Records that are walked with the lock of the index held. */
+#define WALK_CHUNK	64
+
+static int mark(struct wort_visitor *visitor, struct wort_op *op, u64 off,
+		u64 size, bool first)
+{
+	return wort_alloc_mark(op, off, size, first);
+}
+
+static int give_back(struct wort_visitor *visitor, struct wort_op *op, u64 off,
+		     u64 size, bool first)
+{
+	return wort_alloc_free(op, off, size);
+}
+
+static void cursor_begin(struct wort_pool *pool, struct wort_op *op,
+			 struct wort_index *index)
+{
+	wort_op_begin(op, pool->region, &pool->alloc);
+	pool->cursor->op = op;
+	pool->cursor->tree = &index->tree;
+	pool->cursor->reverse = false;
+}
+
+/*
+ * Mark some records from the one at or after @key on.  Afterwards @key is the
+ * next one, so the walk goes on there whatever was changed meanwhile: what
+ * moves in a tree keeps its key, and what is new is allocated already.
+ */
+static int walk_chunk(struct wort_pool *pool, struct wort_index *index,
+		      u8 *buf, struct wort_key *key)
+{
+	const struct wort_engine *engine = index->tree.engine;
+	struct wort_visitor visitor = { .visit = mark };
+	struct wort_cursor *cur = pool->cursor;
+	struct wort_op op;
+	int err, n;
+
+	mutex_lock(&index->lock);
+	cursor_begin(pool, &op, index);
+	err = engine->seek(cur, key->len ? key : NULL);
+	for (n = 0; !err && n < WALK_CHUNK; n++) {
+		err = engine->owned(cur, &visitor);
+		if (err)
+			break;
+		WRITE_ONCE(pool->walk_objects, pool->walk_objects + 1);
+		err = engine->next(cur);
+	}
+	if (err == -EUCLEAN)
+		wort_index_set_damaged(index, true);
+	if (!err) {
+		memcpy(buf, cur->key, cur->key_len);
+		key->len = cur->key_len;
+	}
+	wort_op_end(&op);
+	mutex_unlock(&index->lock);
+	return err;
+}
+
+/* Returns an error only if the walk cannot go on now. */
+static int walk_index(struct wort_pool *pool, struct wort_index *index)
+{
+	u8 buf[WORT_KEY_MAX];
+	struct wort_key key = { .data = buf };
+	int err = 0;
+
+	if (index->dead && index->damaged)
+		return 0;
+	while (!err) {
+		if (READ_ONCE(pool->stopping))
+			return -EINTR;
+		err = walk_chunk(pool, index, buf, &key);
+		cond_resched();
+	}
+	if (err == -ENOMEM)
+		return err;
+	index->walk_failed = err != -ENOENT;
+	return 0;
+}
+
+static struct wort_index *first_unwalked(struct list_head *list)
+{
+	struct wort_index *index;
+
+	list_for_each_entry(index, list, list)
+		if (!index->walked)
+			return index;
+	return NULL;
+}
+
+static struct wort_index *next_to_walk(struct wort_pool *pool)
+{
+	struct wort_index *index;
+
+	mutex_lock(&pool->lock);
+	index = first_unwalked(&pool->indexes);
+	if (!index)
+		index = first_unwalked(&pool->dying);
+	mutex_unlock(&pool->lock);
+	return index;
+}
+
+/* Forget all marks but those of the catalogue. */
+static int restart_walk(struct wort_pool *pool)
+{
+	struct wort_visitor visitor = { .visit = mark };
+	struct wort_index *index;
+	struct wort_op op;
+	int err;
+
+	wort_alloc_walk_restart(&pool->alloc);
+	wort_op_begin(&op, pool->region, &pool->alloc);
+	mutex_lock(&pool->lock);
+	list_for_each_entry(index, &pool->indexes, list)
+		index->walked = false;
+	list_for_each_entry(index, &pool->dying, list)
+		index->walked = false;
+	pool->walk_indexes = 0;
+	pool->walk_objects = 0;
+	err = wort_catalogue_visit(&op, pool, &visitor);
+	pool->rewalk = err;
+	mutex_unlock(&pool->lock);
+	wort_op_end(&op);
+	return err;
+}
+
+static int end_walk(struct wort_pool *pool)
+{
+	struct wort_op op;
+	int err = 0;
+
+	wort_op_begin(&op, pool->region, &pool->alloc);
+	mutex_lock(&pool->lock);
+	if (!wort_pool_walk_blocked(pool))
+		err = wort_alloc_walk_end(&op);
+	mutex_unlock(&pool->lock);
+	wort_op_end(&op);
+	return err;
+}
+
+/* Only this work takes indexes off the lists, so none goes away meanwhile. */
+static int walk(struct wort_pool *pool)
+{
+	struct wort_index *index;
+	int err = 0;
+
+	if (pool->rewalk)
+		err = restart_walk(pool);
+	while (!err && (index = next_to_walk(pool))) {
+		err = walk_index(pool, index);
+		if (err) {
+			pool->rewalk = true;
+			break;
+		}
+		mutex_lock(&pool->lock);
+		index->walked = true;
+		pool->walk_indexes++;
+		mutex_unlock(&pool->lock);
+	}
+	if (!err)
+		err = end_walk(pool);
+	if (err == -EUCLEAN || err == -EIO) {
+		wort_pool_damaged(pool);
+		err = 0;
+	}
+	return err;
+}
+
+/* Nothing that is freed here is reused before reclaim, which comes later. */
+static int free_tree(struct wort_pool *pool, struct wort_index *index)
+{
+	const struct wort_engine *engine = index->tree.engine;
+	struct wort_visitor visitor = { .visit = give_back };
+	struct wort_op op;
+	int err;
+
+	cursor_begin(pool, &op, index);
+	err = engine->seek(pool->cursor, NULL);
+	while (!err) {
+		err = engine->owned(pool->cursor, &visitor);
+		if (!err)
+			err = engine->next(pool->cursor);
+		cond_resched();
+	}
+	if (err == -ENOENT)
+		err = wort_alloc_free(&op, index->entry_off,
+				      sizeof(struct wort_media_entry));
+	wort_op_end(&op);
+	return err;
+}
+
+static void free_dying(struct wort_pool *pool)
+{
+	struct wort_index *index;
+
+	for (;;) {
+		mutex_lock(&pool->lock);
+		index = list_first_entry_or_null(&pool->dying,
+						 struct wort_index, list);
+		mutex_unlock(&pool->lock);
+		if (!index || READ_ONCE(pool->stopping))
+			return;
+		if (index->walk_failed || index->damaged ||
+		    free_tree(pool, index))
+			pool->leaky = true;
+		mutex_lock(&pool->lock);
+		list_del_init(&index->list);
+		pool->nr_dying--;
+		mutex_unlock(&pool->lock);
+		wort_index_put(index);
+	}
+}
+
+/**
+ * wort_pool_round() - Do what there is to do in the background
+ * @pool: The pool.
+ *
+ * Context: May sleep.  Holds wort_pool.work_lock and nothing else.
+ * Return: 0; -ENOMEM or -EINTR if the walk has not ended for that reason.
+ */
+int wort_pool_round(struct wort_pool *pool)
+{
+	int err = 0;
+
+	lockdep_assert_held(&pool->work_lock);
+	if (pool->alloc.walking)
+		err = walk(pool);
+	if (err || pool->alloc.walking)
+		return err;
+	free_dying(pool);
+	wort_alloc_reclaim(&pool->alloc);
+	return 0;
+}
+
+/**
+ * wort_pool_work() - The background work of a pool
+ * @work: wort_pool.work
+ *
+ * Context: Workqueue.
+ */
+void wort_pool_work(struct work_struct *work)
+{
+	struct wort_pool *pool = container_of(work, struct wort_pool, work);
+
+	mutex_lock(&pool->work_lock);
+	pool->work_err = wort_pool_round(pool);
+	WRITE_ONCE(pool->rounds, pool->rounds + 1);
+	mutex_unlock(&pool->work_lock);
+	wake_up_all(&pool->work_done);
+}

@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The catalogue: which indexes there are.
+ *
+ *	superblock -> block -> block -> ... -> block -> 0
+ *			|  slots
+ *			+-> entry (name, engine, root record)
+ *
+ * Commit words:
+ *
+ * create	slot := entry, which is durable.  With every slot taken: next of
+ *		the last block := a new block that is durable and holds the
+ *		entry in its first slot.  Old: the entry, and the block, are
+ *		owned by nobody.
+ * destroy	slot := 0.  New: the entry and its tree are owned by nobody.
+ *		They are given back in the background; after a crash the walk
+ *		does not find them.
+ * damaged	state word of the entry: old or new.
+ */
+#include <linux/crc32c.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/timekeeping.h>
+#include <linux/xxhash.h>
+
+#include "../core/pmem.h"
+#include "pool.h"
+
+static u32 name_hash(const u8 *name, u32 len)
+{
+	return xxh64(name, len, 0);
+}
+
+/* Checksum of what never changes in an entry. */
+static u32 entry_csum(const struct wort_media_entry *entry)
+{
+	struct wort_media_entry tmp = *entry;
+
+	tmp.csum = 0;
+	tmp.state = 0;
+	memset(tmp.root, 0, sizeof(tmp.root));
+	return crc32c(~0U, &tmp, sizeof(tmp));
+}
+
+static struct wort_media_catalogue __pmem *block_at(struct wort_pool *pool,
+						    u64 off)
+{
+	return wort_region_at(pool->region, off);
+}
+
+static struct wort_media_entry __pmem *entry_at(struct wort_pool *pool, u64 off)
+{
+	return wort_region_at(pool->region, off);
+}
+
+static struct wort_index *find(struct wort_pool *pool, const u8 *name, u32 len)
+{
+	struct wort_index *index;
+
+	hash_for_each_possible(pool->names, index, hash, name_hash(name, len))
+		if (index->name_len == len && !memcmp(index->name, name, len))
+			return index;
+	return NULL;
+}
+
+static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
+				      const struct wort_media_entry *entry)
+{
+	struct wort_index *index = kzalloc(sizeof(*index), GFP_KERNEL);
+
+	if (!index)
+		return NULL;
+	kref_init(&index->ref);
+	mutex_init(&index->lock);
+	index->pool = pool;
+	index->entry_off = entry_off;
+	index->id = le64_to_cpu(entry->id);
+	index->attr = le64_to_cpu(entry->attr);
+	index->create_time = le64_to_cpu(entry->create_time);
+	index->damaged = le64_to_cpu(entry->state) & WORT_MEDIA_STATE_DAMAGED;
+	index->tree.engine = wort_engine_by_id(le32_to_cpu(entry->engine));
+	index->tree.region = pool->region;
+	index->tree.root = entry_at(pool, entry_off)->root;
+	index->name_len = entry->name_len;
+	memcpy(index->name, entry->name, entry->name_len);
+	return index;
+}
+
+/* In the order of ids; a new one is the last. */
+static void index_link(struct wort_pool *pool, struct wort_index *index)
+{
+	struct list_head *at = pool->indexes.prev;
+
+	while (at != &pool->indexes &&
+	       list_entry(at, struct wort_index, list)->id > index->id)
+		at = at->prev;
+	list_add(&index->list, at);
+	hash_add(pool->names, &index->hash,
+		 name_hash(index->name, index->name_len));
+	pool->nr_indexes++;
+	pool->next_id = max(pool->next_id, index->id + 1);
+}
+
+static void index_release(struct kref *ref)
+{
+	struct wort_index *index = container_of(ref, struct wort_index, ref);
+
+	mutex_destroy(&index->lock);
+	kfree(index);
+}
+
+/**
+ * wort_index_get() - Hold an index
+ * @index: The index.
+ *
+ * Context: Any context.
+ */
+void wort_index_get(struct wort_index *index)
+{
+	kref_get(&index->ref);
+}
+
+/**
+ * wort_index_put() - Let go of an index
+ * @index: The index; may outlive its pool.
+ *
+ * Context: Any context.
+ */
+void wort_index_put(struct wort_index *index)
+{
+	kref_put(&index->ref, index_release);
+}
+
+static int read_entry(struct wort_op *op, struct wort_pool *pool, u64 off,
+		      struct wort_media_entry *entry)
+{
+	int err = wort_region_verify(op->region, off, sizeof(*entry));
+
+	if (err == -EUCLEAN)
+		wort_corrupt(op, off, "catalogue entry outside the pool");
+	if (!err)
+		err = wort_pm_read(op, entry, entry_at(pool, off),
+				   sizeof(*entry));
+	if (err)
+		return err;
+	if (le32_to_cpu(entry->csum) != entry_csum(entry))
+		return wort_corrupt(op, off, "catalogue entry checksum");
+	if (!entry->name_len || entry->name_len > WORT_NAME_MAX)
+		return wort_corrupt(op, off, "name of %u bytes",
+				    entry->name_len);
+	if (!wort_engine_by_id(le32_to_cpu(entry->engine)))
+		return wort_corrupt(op, off, "engine %u unknown",
+				    le32_to_cpu(entry->engine));
+	if (!entry->id || le64_to_cpu(entry->id) >= S64_MAX ||
+	    find(pool, entry->name, entry->name_len))
+		return wort_corrupt(op, off, "id or name not unique");
+	return 0;
+}
+
+static int load_entry(struct wort_op *op, struct wort_pool *pool, u64 slot_off,
+		      u64 off)
+{
+	struct wort_media_entry entry;
+	struct wort_index *index;
+	int err = read_entry(op, pool, off, &entry);
+
+	if (!err)
+		err = wort_alloc_mark(op, off, sizeof(entry), true);
+	if (err)
+		return err;
+	index = index_alloc(pool, off, &entry);
+	if (!index)
+		return -ENOMEM;
+	index->slot_off = slot_off;
+	index_link(pool, index);
+	return 0;
+}
+
+/* Read a block into memory and verify that it may be one. */
+static int read_block(struct wort_op *op, struct wort_pool *pool, u64 off,
+		      struct wort_media_catalogue *block)
+{
+	int err = wort_region_verify(op->region, off, sizeof(*block));
+
+	if (err == -EUCLEAN)
+		wort_corrupt(op, off, "catalogue block outside the pool");
+	if (!err)
+		err = wort_pm_read(op, block, block_at(pool, off),
+				   sizeof(*block));
+	return err;
+}
+
+static u64 slot_off(u64 block_off, u32 slot)
+{
+	return block_off + offsetof(struct wort_media_catalogue, slot) +
+	       slot * sizeof(__le64);
+}
+
+/**
+ * wort_catalogue_load() - Read the catalogue
+ * @op: The operation.
+ * @pool: The pool, being attached: its allocator still knows nothing.
+ *
+ * Marks blocks and entries as owned, which also ends a list of blocks that
+ * runs into itself.  Entries that are damaged are left out.
+ *
+ * Context: May sleep.
+ * Return: 0; -ENOMEM; -EUCLEAN or -EIO if anything was left out.
+ */
+int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool)
+{
+	u64 off = le64_to_cpu(pool->sb.catalogue_off);
+	struct wort_media_catalogue block;
+	int err, bad = 0;
+	u32 i;
+
+	pool->catalogue_hint = off;
+	while (off) {
+		err = read_block(op, pool, off, &block);
+		if (!err)
+			err = wort_alloc_mark(op, off, sizeof(block), true);
+		if (err)
+			return err;
+		pool->catalogue_last = off;
+		for (i = 0; i < WORT_MEDIA_CATALOGUE_SLOTS; i++) {
+			if (!block.slot[i]) {
+				pool->catalogue_nr_free++;
+				continue;
+			}
+			err = load_entry(op, pool, slot_off(off, i),
+					 le64_to_cpu(block.slot[i]));
+			if (err == -ENOMEM)
+				return err;
+			if (err)
+				bad = err;
+		}
+		off = le64_to_cpu(block.next);
+	}
+	return bad;
+}
+
+/**
+ * wort_catalogue_visit() - Tell about the objects of the catalogue itself
+ * @op: The operation.
+ * @pool: The pool.
+ * @visitor: Whom to tell; ends a list of blocks that runs into itself.
+ *
+ * Context: Holds wort_pool.lock.
+ * Return: 0; -EUCLEAN, -EIO or what the visitor returns.
+ */
+int wort_catalogue_visit(struct wort_op *op, struct wort_pool *pool,
+			 struct wort_visitor *visitor)
+{
+	u64 off = le64_to_cpu(pool->sb.catalogue_off);
+	struct wort_media_catalogue block;
+	int err = 0;
+	u32 i;
+
+	lockdep_assert_held(&pool->lock);
+	while (off && !err) {
+		err = read_block(op, pool, off, &block);
+		if (!err)
+			err = visitor->visit(visitor, op, off, sizeof(block),
+					     true);
+		for (i = 0; i < WORT_MEDIA_CATALOGUE_SLOTS && !err; i++)
+			if (block.slot[i])
+				err = visitor->visit(visitor, op,
+					le64_to_cpu(block.slot[i]),
+					sizeof(struct wort_media_entry), true);
+		off = le64_to_cpu(block.next);
+	}
+	return err;
+}
+
+/* An empty slot.  There is one. */
+static u64 find_slot(struct wort_op *op, struct wort_pool *pool)
+{
+	u64 off = pool->catalogue_hint;
+	u32 i;
+
+	for (;;) {
+		for (i = 0; i < WORT_MEDIA_CATALOGUE_SLOTS; i++)
+			if (!wort_pm_load(op, &block_at(pool, off)->slot[i]))
+				goto found;
+		off = wort_pm_load(op, &block_at(pool, off)->next);
+		if (!off)
+			off = le64_to_cpu(pool->sb.catalogue_off);
+	}
+found:
+	pool->catalogue_hint = off;
+	return slot_off(off, i);
+}
+
+static void publish_in_slot(struct wort_op *op, struct wort_pool *pool,
+			    struct wort_index *index)
+{
+	index->slot_off = find_slot(op, pool);
+	wort_pm_publish(op, wort_region_at(pool->region, index->slot_off),
+			index->entry_off);
+	pool->catalogue_nr_free--;
+}
+
+static void publish_in_block(struct wort_op *op, struct wort_pool *pool,
+			     struct wort_index *index)
+{
+	u64 off = wort_alloc_take(op);
+	struct wort_media_catalogue __pmem *block = block_at(pool, off);
+
+	wort_pm_zero(op, block, sizeof(*block));
+	wort_pm_store(op, &block->slot[0], index->entry_off);
+	wort_pm_flush(op, block, sizeof(*block));
+	wort_pm_publish(op, &block_at(pool, pool->catalogue_last)->next, off);
+	index->slot_off = slot_off(off, 0);
+	pool->catalogue_last = off;
+	pool->catalogue_hint = off;
+	pool->catalogue_nr_free += WORT_MEDIA_CATALOGUE_SLOTS - 1;
+}
+
+static void fill_entry(struct wort_pool *pool, struct wort_media_entry *entry,
+		       const u8 *name, u32 name_len, u32 engine, u64 attr)
+{
+	memset(entry, 0, sizeof(*entry));
+	entry->id = cpu_to_le64(pool->next_id);
+	entry->engine = cpu_to_le32(engine);
+	entry->attr = cpu_to_le64(attr);
+	entry->create_time = cpu_to_le64(ktime_get_real_seconds());
+	entry->name_len = name_len;
+	memcpy(entry->name, name, name_len);
+	entry->csum = cpu_to_le32(entry_csum(entry));
+}
+
+/* Reserve, write, publish. */
+static int create_reserved(struct wort_op *op, struct wort_pool *pool,
+			   const struct wort_media_entry *entry,
+			   struct wort_index **out)
+{
+	struct wort_index *index;
+	u64 off;
+	int err;
+
+	err = wort_alloc_reserve(op, sizeof(*entry));
+	if (!err && !pool->catalogue_nr_free)
+		err = wort_alloc_reserve(op, sizeof(struct wort_media_catalogue));
+	if (err)
+		return err;
+	index = index_alloc(pool, op->reserved[0].off, entry);
+	if (!index)
+		return -ENOMEM;
+	off = wort_alloc_take(op);
+	wort_pm_write(op, entry_at(pool, off), entry, sizeof(*entry));
+	index->tree.engine->create(op, &index->tree);
+	wort_pm_flush(op, entry_at(pool, off), sizeof(*entry));
+	if (pool->catalogue_nr_free)
+		publish_in_slot(op, pool, index);
+	else
+		publish_in_block(op, pool, index);
+	index->walked = true;
+	index_link(pool, index);
+	*out = index;
+	return 0;
+}
+
+static int create(struct wort_pool *pool, const u8 *name, u32 name_len,
+		  u32 engine, u64 attr, struct wort_index **out)
+{
+	struct wort_media_entry entry;
+	struct wort_op op;
+	int err;
+
+	if (pool->damaged)
+		return -EROFS;
+	if (engine == WORT_ENGINE_DEFAULT)
+		engine = WORT_ENGINE_WORT;
+	if (!wort_engine_by_id(engine))
+		return -EOPNOTSUPP;
+	if (attr)
+		return -EINVAL;
+	fill_entry(pool, &entry, name, name_len, engine, attr);
+	wort_op_begin(&op, pool->region, &pool->alloc);
+	err = create_reserved(&op, pool, &entry, out);
+	wort_op_end(&op);
+	return err;
+}
+
+static int open_locked(struct wort_pool *pool, const u8 *name, u32 name_len,
+		       u32 flags, u32 engine, u64 attr, struct wort_index **out)
+{
+	struct wort_index *index = find(pool, name, name_len);
+	int err = 0;
+
+	if (!index && !(flags & WORT_INDEX_OPEN_F_CREATE))
+		return -ENOENT;
+	if (index && (flags & WORT_INDEX_OPEN_F_CREATE) &&
+	    (flags & WORT_INDEX_OPEN_F_EXCL))
+		return -EEXIST;
+	if (index && engine && index->tree.engine->id != engine)
+		return -EINVAL;
+	if (!index)
+		err = create(pool, name, name_len, engine, attr, &index);
+	if (err)
+		return err;
+	wort_index_get(index);
+	*out = index;
+	return 0;
+}
+
+/**
+ * wort_index_open() - Open an index, or make a new one
+ * @pool: The pool.
+ * @name: Name of the index.
+ * @name_len: 1 to WORT_NAME_MAX.
+ * @flags: WORT_INDEX_OPEN_F_CREATE and _EXCL; others are ignored.
+ * @engine: WORT_ENGINE_*.
+ * @attr: Engine attributes of a new index.
+ * @out: The index, held for the caller.
+ *
+ * A new index is durable when the call returns.
+ *
+ * Context: May sleep.  Takes wort_pool.lock.
+ * Return: 0; -ENOENT; -EEXIST; -EINVAL if the engine is not that of the index
+ * or the attributes are wrong; -EOPNOTSUPP if the engine is unknown; -EROFS;
+ * -ENOSPC; -ENOMEM; -EINTR.
+ */
+int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
+		    u32 flags, u32 engine, u64 attr, struct wort_index **out)
+{
+	int err;
+
+	do {
+		mutex_lock(&pool->lock);
+		err = open_locked(pool, name, name_len, flags, engine, attr,
+				  out);
+		mutex_unlock(&pool->lock);
+	} while (err == -ENOSPC && !(err = wort_pool_wait_space(pool)));
+	return err;
+}
+
+/* Take an index out of the catalogue. */
+static void unpublish(struct wort_pool *pool, struct wort_index *index)
+{
+	struct wort_op op;
+
+	wort_op_begin(&op, pool->region, &pool->alloc);
+	mutex_lock(&index->lock);
+	wort_pm_publish(&op, wort_region_at(pool->region, index->slot_off), 0);
+	index->dead = true;
+	mutex_unlock(&index->lock);
+	wort_op_end(&op);
+}
+
+/**
+ * wort_index_destroy() - Destroy an index
+ * @pool: The pool.
+ * @name: Name of the index.
+ * @name_len: Its length.
+ *
+ * Durable, and the name free, when the call returns.  The space is given back
+ * in the background.
+ *
+ * Context: May sleep.  Takes wort_pool.lock and wort_index.lock.
+ * Return: 0; -ENOENT; -EROFS if the pool is damaged.
+ */
+int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
+{
+	struct wort_index *index;
+	int err = 0;
+
+	mutex_lock(&pool->lock);
+	index = find(pool, name, name_len);
+	if (!index)
+		err = -ENOENT;
+	else if (pool->damaged)
+		err = -EROFS;
+	if (err)
+		goto out;
+	unpublish(pool, index);
+	if (index->walk_failed)
+		pool->rewalk = true;
+	pool->catalogue_nr_free++;
+	hash_del(&index->hash);
+	list_move_tail(&index->list, &pool->dying);
+	pool->nr_indexes--;
+	pool->nr_dying++;
+out:
+	mutex_unlock(&pool->lock);
+	if (!err)
+		wort_pool_kick(pool);
+	return err;
+}
+
+/**
+ * wort_index_set_damaged() - Make an index read-only, or writable again
+ * @index: The index.
+ * @damaged: Which.
+ *
+ * Recorded on media.
+ *
+ * Context: May sleep.  Holds wort_index.lock.
+ */
+void wort_index_set_damaged(struct wort_index *index, bool damaged)
+{
+	struct wort_pool *pool = index->pool;
+	struct wort_op op;
+
+	lockdep_assert_held(&index->lock);
+	if (index->damaged == damaged)
+		return;
+	index->damaged = damaged;
+	if (index->dead || pool->damaged)
+		return;
+	wort_op_begin(&op, pool->region, NULL);
+	wort_pm_publish(&op, &entry_at(pool, index->entry_off)->state,
+			damaged ? WORT_MEDIA_STATE_DAMAGED : 0);
+	wort_op_end(&op);
+}
+
+/**
+ * wort_index_list() - Describe the indexes of a pool
+ * @pool: The pool.
+ * @after: Only indexes with a greater id.
+ * @records: Filled in, in the order of ids.
+ * @max: Records that fit.
+ * @more: There are further indexes.
+ *
+ * Context: May sleep.  Takes wort_pool.lock.
+ * Return: Number of records.
+ */
+u32 wort_index_list(struct wort_pool *pool, u64 after,
+		    struct wort_index_record *records, u32 max, bool *more)
+{
+	struct wort_index *index;
+	u32 n = 0;
+
+	*more = false;
+	mutex_lock(&pool->lock);
+	list_for_each_entry(index, &pool->indexes, list) {
+		if (index->id <= after)
+			continue;
+		if (n == max) {
+			*more = true;
+			break;
+		}
+		memset(&records[n], 0, sizeof(records[n]));
+		records[n].id = index->id;
+		records[n].engine = index->tree.engine->id;
+		records[n].state = READ_ONCE(index->damaged) ?
+				   WORT_STATE_DAMAGED : 0;
+		records[n].name_len = index->name_len;
+		memcpy(records[n].name, index->name, index->name_len);
+		n++;
+	}
+	mutex_unlock(&pool->lock);
+	return n;
+}
+
+/**
+ * wort_index_info() - Describe an index
+ * @index: The index.
+ * @arg: Its out_ fields are filled in.
+ *
+ * Context: Any context.
+ */
+void wort_index_info(struct wort_index *index, struct wort_index_info_arg *arg)
+{
+	arg->out_id = index->id;
+	arg->out_attr = index->attr;
+	arg->out_create_time = index->create_time;
+	arg->out_engine = index->tree.engine->id;
+	arg->out_state = READ_ONCE(index->damaged) ? WORT_STATE_DAMAGED : 0;
+	arg->out_name_len = index->name_len;
+	memset(arg->out_name, 0, sizeof(arg->out_name));
+	memcpy(arg->out_name, index->name, index->name_len);
+}
+
+/**
+ * wort_index_stats() - What operations on an index cost
+ * @index: The index.
+ * @stats: Filled in, by WORT_OP_*, since the index was attached or created.
+ *
+ * Context: May sleep.  Takes wort_index.lock.
+ */
+void wort_index_stats(struct wort_index *index,
+		      struct wort_op_stats stats[WORT_OP_NR])
+{
+	mutex_lock(&index->lock);
+	memcpy(stats, index->stats, sizeof(index->stats));
+	mutex_unlock(&index->lock);
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Examination of a whole pool: each index, then whether each byte is owned
+ * once, free, or being freed.
+ *
+ * Operations wait meanwhile: they look at wort_pool.frozen after they have
+ * taken the lock of their index, and each of these locks is taken and dropped
+ * once after it was set.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "../core/pmem.h"
+#include "pool.h"
+
+struct checker {
+	struct wort_visitor visitor;
+	struct wort_pool *pool;
+	struct wort_marks marks;
+	struct wort_check_arg *arg;
+	bool clear;
+};
+
+static int mark(struct wort_visitor *visitor, struct wort_op *op, u64 off,
+		u64 size, bool first)
+{
+	struct checker *ck = container_of(visitor, struct checker, visitor);
+	int err = wort_marks_add(op, &ck->marks, off, size);
+
+	if (!err)
+		ck->arg->out_owned_bytes +=
+			wort_alloc_footprint(&ck->pool->alloc, size);
+	return err;
+}
+
+static void damaged(struct checker *ck, u64 off, u64 index_id)
+{
+	if (!ck->arg->out_nr_damaged++) {
+		ck->arg->out_damaged_off = off;
+		ck->arg->out_damaged_index = index_id;
+	}
+}
+
+static void freeze(struct wort_pool *pool)
+{
+	struct wort_index *index;
+
+	WRITE_ONCE(pool->frozen, true);
+	list_for_each_entry(index, &pool->indexes, list) {
+		mutex_lock(&index->lock);
+		mutex_unlock(&index->lock);
+	}
+}
+
+static void thaw(struct wort_pool *pool)
+{
+	WRITE_ONCE(pool->frozen, false);
+	wake_up_all(&pool->work_done);
+}
+
+static int check_index(struct checker *ck, struct wort_index *index)
+{
+	struct wort_cursor *cur = ck->pool->cursor;
+	struct wort_tree_check check = {
+		.visitor = &ck->visitor,
+		.repair = ck->clear && !ck->pool->damaged,
+	};
+	struct wort_op op;
+	int err;
+
+	mutex_lock(&index->lock);
+	wort_op_begin(&op, ck->pool->region, &ck->pool->alloc);
+	cur->op = &op;
+	cur->tree = &index->tree;
+	cur->reverse = false;
+	err = index->tree.engine->check(cur, &check);
+	wort_op_end(&op);
+	ck->arg->out_nr_indexes++;
+	ck->arg->out_nr_nodes += check.nr_nodes;
+	ck->arg->out_nr_leaves += check.nr_leaves;
+	ck->arg->out_nr_transient += check.nr_transient;
+	if (err == -EUCLEAN || err == -EIO)
+		damaged(ck, op.bad_off, index->id);
+	if (err == -EUCLEAN)
+		wort_index_set_damaged(index, true);
+	mutex_unlock(&index->lock);
+	return err == -ENOMEM ? err : 0;
+}
+
+static int check_catalogue(struct checker *ck)
+{
+	struct wort_op op;
+	int err;
+
+	wort_op_begin(&op, ck->pool->region, &ck->pool->alloc);
+	err = wort_catalogue_visit(&op, ck->pool, &ck->visitor);
+	wort_op_end(&op);
+	if (err == -EUCLEAN || err == -EIO)
+		damaged(ck, op.bad_off, 0);
+	return err == -ENOMEM ? err : 0;
+}
+
+/* Comparing makes sense only if all that is owned was found. */
+static void check_space(struct checker *ck)
+{
+	struct wort_alloc *alloc = &ck->pool->alloc;
+	struct wort_alloc_info info;
+	struct wort_op op;
+	u64 bad_off = 0;
+	int bad;
+
+	wort_alloc_info(alloc, &info);
+	ck->arg->out_freeing_bytes = info.freeing_bytes;
+	ck->arg->out_free_bytes =
+		((u64)alloc->geo.nr_extents << alloc->geo.extent_shift) -
+		info.used_bytes;
+	if (ck->arg->out_nr_damaged || ck->pool->leaky || alloc->walking)
+		return;
+	wort_op_begin(&op, ck->pool->region, alloc);
+	bad = wort_marks_compare(&op, &ck->marks, &bad_off);
+	wort_op_end(&op);
+	if (bad)
+		damaged(ck, bad_off, 0);
+}
+
+/* Nothing is wrong any more: what was read-only is writable again. */
+static void clear_damage(struct wort_pool *pool)
+{
+	struct wort_index *index;
+	struct wort_op op;
+
+	if (pool->damaged) {
+		pool->damaged = false;
+		pool->sb.state = 0;
+		wort_op_begin(&op, pool->region, NULL);
+		wort_sb_store(&op, pool);
+		wort_op_end(&op);
+	}
+	list_for_each_entry(index, &pool->indexes, list) {
+		mutex_lock(&index->lock);
+		wort_index_set_damaged(index, false);
+		mutex_unlock(&index->lock);
+		if (index->walk_failed)
+			pool->rewalk = true;
+		index->walk_failed = false;
+	}
+}
+
+static int check_all(struct checker *ck)
+{
+	struct wort_pool *pool = ck->pool;
+	struct wort_index *index;
+	int err;
+
+	err = wort_marks_init(&ck->marks, &pool->alloc);
+	if (!err)
+		err = check_catalogue(ck);
+	list_for_each_entry(index, &pool->indexes, list)
+		if (!err)
+			err = check_index(ck, index);
+	if (!err)
+		check_space(ck);
+	wort_marks_destroy(&ck->marks);
+	if (!err && ck->clear && !ck->arg->out_nr_damaged)
+		clear_damage(pool);
+	return err;
+}
+
+/**
+ * wort_pool_check() - Examine a whole pool
+ * @pool: The pool.
+ * @arg: Flags; its out_ fields are filled in.
+ *
+ * Waits for the walk first.  Damage found turns its index read-only.  With
+ * WORT_CHECK_F_CLEAR legal states that a power cut left are mended and, if
+ * nothing is wrong, what was read-only becomes writable.
+ *
+ * Context: May sleep for long.  Takes all locks.  Operations wait meanwhile.
+ * Return: 0 whatever was found; -ENOMEM, -EINTR, -ENODEV.
+ */
+int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
+{
+	struct checker ck = {
+		.visitor = { .visit = mark },
+		.pool = pool,
+		.arg = arg,
+		.clear = arg->flags & WORT_CHECK_F_CLEAR,
+	};
+	u32 size = arg->size, flags = arg->flags;
+	int err = wort_pool_wait_walk(pool);
+
+	if (err)
+		return err;
+	memset(arg, 0, sizeof(*arg));
+	arg->size = size;
+	arg->flags = flags;
+	mutex_lock(&pool->work_lock);
+	err = wort_pool_round(pool);
+	mutex_lock(&pool->lock);
+	freeze(pool);
+	if (!err)
+		err = check_all(&ck);
+	thaw(pool);
+	mutex_unlock(&pool->lock);
+	mutex_unlock(&pool->work_lock);
+	if (!err && ck.clear)
+		wort_pool_kick(pool);
+	return err;
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Attach, detach, waiting for space, figures.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "../core/pmem.h"
+#include "pool.h"
+
+static void geometry_of(const struct wort_media_sb *sb,
+			struct wort_geometry *geo)
+{
+	geo->table_off = le64_to_cpu(sb->table_off);
+	geo->data_off = le64_to_cpu(sb->data_off);
+	geo->nr_extents = le64_to_cpu(sb->nr_extents);
+	geo->extent_shift = le32_to_cpu(sb->extent_shift);
+}
+
+/*
+ * Damage in the table or the catalogue does not keep what is sound from being
+ * read.
+ */
+static int load(struct wort_op *op, struct wort_pool *pool)
+{
+	struct wort_geometry geo;
+	int err, err2;
+
+	geometry_of(&pool->sb, &geo);
+	err = wort_alloc_init(op, &pool->alloc, pool->region, &geo);
+	if (err && err != -EUCLEAN)
+		return err;
+	err2 = wort_catalogue_load(op, pool);
+	if (err2 && err2 != -EUCLEAN && err2 != -EIO)
+		return err2;
+	if (err || err2)
+		wort_pool_damaged(pool);
+	return 0;
+}
+
+static void init_empty(struct wort_pool *pool, struct wort_region *region)
+{
+	pool->region = region;
+	pool->next_id = 1;
+	mutex_init(&pool->lock);
+	mutex_init(&pool->work_lock);
+	INIT_LIST_HEAD(&pool->indexes);
+	INIT_LIST_HEAD(&pool->dying);
+	hash_init(pool->names);
+	INIT_WORK(&pool->work, wort_pool_work);
+	init_waitqueue_head(&pool->work_done);
+}
+
+static void drop_indexes(struct list_head *list)
+{
+	struct wort_index *index, *tmp;
+
+	list_for_each_entry_safe(index, tmp, list, list) {
+		list_del_init(&index->list);
+		wort_index_put(index);
+	}
+}
+
+static void pool_free(struct wort_pool *pool)
+{
+	if (pool->wq)
+		destroy_workqueue(pool->wq);
+	drop_indexes(&pool->indexes);
+	drop_indexes(&pool->dying);
+	wort_alloc_destroy(&pool->alloc);
+	kvfree(pool->cursor);
+	mutex_destroy(&pool->work_lock);
+	mutex_destroy(&pool->lock);
+	kfree(pool);
+}
+
+/**
+ * wort_pool_attach() - Serve a pool
+ * @region: The memory; nobody else uses it.
+ * @out: The pool.
+ *
+ * Reads the superblock, the extent table and the catalogue: the same for any
+ * number of records.  Stores nothing unless it finds damage.  The walk over
+ * what is owned runs in the background.
+ *
+ * Context: May sleep.
+ * Return: 0; -ENODATA, -EPROTONOSUPPORT, -EUCLEAN or -EIO as wort_sb_load()
+ * has them; -ENOMEM.
+ */
+int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
+{
+	struct wort_media_sb sb;
+	struct wort_pool *pool;
+	struct wort_op op;
+	u32 copy;
+	int err;
+
+	wort_op_begin(&op, region, NULL);
+	err = wort_sb_load(&op, &sb, &copy);
+	if (err)
+		return err;
+	pool = kzalloc(sizeof(*pool), GFP_KERNEL);
+	if (!pool)
+		return -ENOMEM;
+	init_empty(pool, region);
+	pool->sb = sb;
+	pool->sb_copy = copy;
+	pool->damaged = le64_to_cpu(sb.state) & WORT_MEDIA_STATE_DAMAGED;
+	op.alloc = &pool->alloc;
+	err = load(&op, pool);
+	if (err)
+		goto out_free;
+	pool->attach_lines = op.n.loads;
+	err = -ENOMEM;
+	pool->cursor = wort_engine_cursor(NULL);
+	pool->wq = alloc_ordered_workqueue("wort", WQ_MEM_RECLAIM);
+	if (!pool->cursor || !pool->wq)
+		goto out_free;
+	wort_pool_kick(pool);
+	*out = pool;
+	return 0;
+
+out_free:
+	pool_free(pool);
+	return err;
+}
+
+/**
+ * wort_pool_stop() - End the background work of a pool for good
+ * @pool: The pool.
+ *
+ * Whoever waits for space gets -ENODEV.
+ *
+ * Context: May sleep.
+ */
+void wort_pool_stop(struct wort_pool *pool)
+{
+	WRITE_ONCE(pool->stopping, true);
+	wake_up_all(&pool->work_done);
+	cancel_work_sync(&pool->work);
+}
+
+/**
+ * wort_pool_detach() - Serve a pool no more
+ * @pool: The pool; no operation on it or its indexes is under way or will be
+ *	begun.  Indexes that are still held may only be put.
+ *
+ * Stores nothing.
+ *
+ * Context: May sleep.
+ */
+void wort_pool_detach(struct wort_pool *pool)
+{
+	wort_pool_stop(pool);
+	pool_free(pool);
+}
+
+/**
+ * wort_pool_damaged() - Make a whole pool read-only
+ * @pool: The pool.
+ *
+ * Recorded on media.  For damage of superblock, extent table or catalogue.
+ *
+ * Context: May sleep.  Takes wort_pool.lock.
+ */
+void wort_pool_damaged(struct wort_pool *pool)
+{
+	struct wort_op op;
+
+	mutex_lock(&pool->lock);
+	if (!pool->damaged) {
+		pool->damaged = true;
+		pool->sb.state = cpu_to_le64(WORT_MEDIA_STATE_DAMAGED);
+		wort_op_begin(&op, pool->region, NULL);
+		wort_sb_store(&op, pool);
+		wort_op_end(&op);
+	}
+	mutex_unlock(&pool->lock);
+}
+
+/**
+ * wort_pool_kick() - There may be work in the background
+ * @pool: The pool.
+ *
+ * Context: Any context.
+ */
+void wort_pool_kick(struct wort_pool *pool)
+{
+	if (!READ_ONCE(pool->stopping))
+		queue_work(pool->wq, &pool->work);
+}
+
+/**
+ * wort_pool_walk_blocked() - Can the walk not end?
+ * @pool: The pool.
+ *
+ * What a damaged index owns is not known, so no hole is, until the index is
+ * destroyed or a check finds it sound.
+ *
+ * Context: Holds wort_pool.lock.
+ * Return: True if it cannot.
+ */
+bool wort_pool_walk_blocked(struct wort_pool *pool)
+{
+	struct wort_index *index;
+
+	lockdep_assert_held(&pool->lock);
+	if (pool->damaged)
+		return true;
+	list_for_each_entry(index, &pool->indexes, list)
+		if (index->walk_failed)
+			return true;
+	return false;
+}
+
+/* May background work give back space? */
+static bool space_pending(struct wort_pool *pool)
+{
+	bool pending;
+
+	mutex_lock(&pool->lock);
+	pending = !wort_pool_walk_blocked(pool) &&
+		  (pool->nr_dying || wort_alloc_freeing(&pool->alloc));
+	mutex_unlock(&pool->lock);
+	return pending;
+}
+
+static int wait_round(struct wort_pool *pool)
+{
+	u64 rounds = READ_ONCE(pool->rounds);
+	int err;
+
+	wort_pool_kick(pool);
+	err = wait_event_killable(pool->work_done,
+				  READ_ONCE(pool->rounds) != rounds ||
+				  READ_ONCE(pool->stopping));
+	if (err)
+		return -EINTR;
+	if (READ_ONCE(pool->stopping))
+		return -ENODEV;
+	return READ_ONCE(pool->work_err);
+}
+
+/**
+ * wort_pool_wait_space() - Wait for space that is about to be given back
+ * @pool: The pool.
+ *
+ * For an operation that got -ENOSPC: by the walk, by destroyed indexes or by
+ * freed objects in their grace period.
+ *
+ * Context: May sleep, killably.  Holds no lock.
+ * Return: 0 if the operation should be tried again; -ENOSPC if nothing is
+ * about to be given back; -EINTR, -ENOMEM, -ENODEV.
+ */
+int wort_pool_wait_space(struct wort_pool *pool)
+{
+	return space_pending(pool) ? wait_round(pool) : -ENOSPC;
+}
+
+/**
+ * wort_pool_wait_walk() - Wait until the walk has ended, or cannot end
+ * @pool: The pool.
+ *
+ * Context: May sleep, killably.  Holds no lock.
+ * Return: 0, -EINTR, -ENOMEM or -ENODEV.
+ */
+int wort_pool_wait_walk(struct wort_pool *pool)
+{
+	bool blocked;
+	int err = 0;
+
+	while (!err && READ_ONCE(pool->alloc.walking)) {
+		mutex_lock(&pool->lock);
+		blocked = wort_pool_walk_blocked(pool);
+		mutex_unlock(&pool->lock);
+		if (blocked)
+			break;
+		err = wait_round(pool);
+	}
+	return err;
+}
+
+/**
+ * wort_pool_info() - Describe a pool
+ * @pool: The pool.
+ * @arg: Its out_ fields are filled in.
+ *
+ * Context: May sleep.  Takes wort_pool.lock and wort_alloc.lock.
+ */
+void wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg)
+{
+	struct wort_alloc_info info;
+
+	mutex_lock(&pool->lock);
+	wort_alloc_info(&pool->alloc, &info);
+	arg->out_pool_size = le64_to_cpu(pool->sb.pool_size);
+	arg->out_extent_size = 1ULL << pool->alloc.geo.extent_shift;
+	arg->out_nr_extents = pool->alloc.geo.nr_extents;
+	arg->out_free_extents = info.free_extents;
+	arg->out_reserve_extents = info.reserve_extents;
+	arg->out_used_bytes = info.known ? info.used_bytes : WORT_UNKNOWN;
+	arg->out_freeing_bytes = info.known ? info.freeing_bytes : WORT_UNKNOWN;
+	arg->out_nr_indexes = pool->nr_indexes;
+	arg->out_nr_dying = pool->nr_dying;
+	arg->out_walk_indexes = pool->walk_indexes;
+	arg->out_walk_objects = READ_ONCE(pool->walk_objects);
+	arg->out_attach_lines = pool->attach_lines;
+	arg->out_incompat = le64_to_cpu(pool->sb.incompat);
+	arg->out_format_time = le64_to_cpu(pool->sb.format_time);
+	arg->out_state = (pool->damaged ? WORT_STATE_DAMAGED : 0) |
+			 (info.known ? 0 : WORT_STATE_WALKING);
+	arg->out_flush = READ_ONCE(pool->region->flush);
+	memcpy(arg->out_uuid, pool->sb.uuid, sizeof(arg->out_uuid));
+	memcpy(arg->out_label, pool->sb.label, sizeof(arg->out_label));
+	mutex_unlock(&pool->lock);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Pools and indexes: what every front door shares.
+ *
+ * Lock order: wort_pool.lock, wort_index.lock, wort_alloc.lock.
+ */
+#ifndef _WORT_POOL_H
+#define _WORT_POOL_H
+
+#include <linux/hashtable.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "../core/alloc.h"
+#include "../engine/engine.h"
+
+#define WORT_NAMES_BITS		10
+
+struct wort_pool;
+
+/**
+ * struct wort_index - An index of an attached pool
+ * @ref: the pool holds one reference until the index is destroyed
+ * @pool: its pool
+ * @lock: serialises operations
+ * @tree: for the engine
+ * @id: unique in the pool
+ * @attr: engine attributes
+ * @create_time: seconds since 1970
+ * @entry_off: its catalogue entry
+ * @slot_off: the catalogue slot that refers to the entry
+ * @damaged: read-only; set and cleared with @lock held
+ * @dead: destroyed; set with @lock held
+ * @walked: the walk has come by; under wort_pool.lock
+ * @walk_failed: it could not mark all that the index owns
+ * @stats: what operations did since it was attached, by WORT_OP_*; under @lock
+ * @list: in wort_pool.indexes, in the order of ids, or wort_pool.dying
+ * @hash: in wort_pool.names
+ * @name_len: length of the name
+ * @name: its bytes and a zero
+ */
+struct wort_index {
+	struct kref ref;
+	struct wort_pool *pool;
+	struct mutex lock;
+	struct wort_tree tree;
+	u64 id;
+	u64 attr;
+	u64 create_time;
+	u64 entry_off;
+	u64 slot_off;
+	bool damaged;
+	bool dead;
+	bool walked;
+	bool walk_failed;
+	struct wort_op_stats stats[WORT_OP_NR];
+	struct list_head list;
+	struct hlist_node hash;
+	u32 name_len;
+	u8 name[WORT_NAME_MAX + 1];
+};
+
+/**
+ * struct wort_pool - An attached pool
+ * @region: its memory
+ * @alloc: its allocator
+ * @lock: protects the catalogue, lists and states
+ * @sb: the superblock in force
+ * @sb_copy: which of its copies that is
+ * @damaged: read-only
+ * @frozen: operations wait, see wort_pool_check()
+ * @indexes: indexes in the order of ids
+ * @dying: destroyed indexes whose space is not given back yet
+ * @names: indexes by name
+ * @nr_indexes: entries of @indexes
+ * @nr_dying: entries of @dying
+ * @next_id: id of the next index
+ * @catalogue_last: offset of the last catalogue block
+ * @catalogue_hint: offset of a block from which to look for an empty slot
+ * @catalogue_nr_free: empty catalogue slots
+ * @wq: runs @work
+ * @work: walk, freeing of destroyed indexes, reclaim
+ * @work_lock: held while @work runs
+ * @cursor: for @work
+ * @work_done: woken at the end of a round of @work, and when @frozen ends
+ * @rounds: rounds of @work completed
+ * @work_err: how the last round ended
+ * @stopping: @work shall end soon
+ * @rewalk: the walk has to start again; under @work_lock or @lock
+ * @leaky: space of a damaged index could not be given back before the next
+ *	attach
+ * @walk_indexes: indexes that the walk has finished
+ * @walk_objects: objects that it has marked
+ * @attach_lines: cache lines of media loaded by attach
+ */
+struct wort_pool {
+	struct wort_region *region;
+	struct wort_alloc alloc;
+	struct mutex lock;
+	struct wort_media_sb sb;
+	u32 sb_copy;
+	bool damaged;
+	bool frozen;
+	struct list_head indexes;
+	struct list_head dying;
+	DECLARE_HASHTABLE(names, WORT_NAMES_BITS);
+	u32 nr_indexes;
+	u32 nr_dying;
+	u64 next_id;
+	u64 catalogue_last;
+	u64 catalogue_hint;
+	u32 catalogue_nr_free;
+	struct workqueue_struct *wq;
+	struct work_struct work;
+	struct mutex work_lock;
+	struct wort_cursor *cursor;
+	wait_queue_head_t work_done;
+	u64 rounds;
+	int work_err;
+	bool stopping;
+	bool rewalk;
+	bool leaky;
+	u64 walk_indexes;
+	u64 walk_objects;
+	u64 attach_lines;
+};
+
+/**
+ * struct wort_format_opts - How to format
+ * @extent_size: a power of two from 4 KiB to 1 MiB; 0: chosen by pool size
+ * @time: seconds since 1970
+ * @uuid: identity of the pool
+ * @label: name for people, padded with zeroes
+ */
+struct wort_format_opts {
+	u32 extent_size;
+	u64 time;
+	u8 uuid[WORT_UUID_LEN];
+	u8 label[WORT_LABEL_LEN];
+};
+
+/* sb.c */
+int wort_pool_format(struct wort_region *region,
+		     const struct wort_format_opts *opts);
+int wort_pool_probe(struct wort_region *region, struct wort_media_sb *sb);
+int wort_sb_load(struct wort_op *op, struct wort_media_sb *sb, u32 *copy);
+void wort_sb_store(struct wort_op *op, struct wort_pool *pool);
+
+/* pool.c */
+int wort_pool_attach(struct wort_region *region, struct wort_pool **out);
+void wort_pool_stop(struct wort_pool *pool);
+void wort_pool_detach(struct wort_pool *pool);
+void wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg);
+void wort_pool_damaged(struct wort_pool *pool);
+int wort_pool_wait_space(struct wort_pool *pool);
+void wort_pool_kick(struct wort_pool *pool);
+bool wort_pool_walk_blocked(struct wort_pool *pool);
+int wort_pool_wait_walk(struct wort_pool *pool);
+
+/* background.c */
+void wort_pool_work(struct work_struct *work);
+int wort_pool_round(struct wort_pool *pool);
+
+/* catalogue.c */
+int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool);
+int wort_catalogue_visit(struct wort_op *op, struct wort_pool *pool,
+			 struct wort_visitor *visitor);
+int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
+		    u32 flags, u32 engine, u64 attr, struct wort_index **out);
+int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len);
+void wort_index_get(struct wort_index *index);
+void wort_index_put(struct wort_index *index);
+void wort_index_set_damaged(struct wort_index *index, bool damaged);
+u32 wort_index_list(struct wort_pool *pool, u64 after,
+		    struct wort_index_record *records, u32 max, bool *more);
+void wort_index_info(struct wort_index *index, struct wort_index_info_arg *arg);
+void wort_index_stats(struct wort_index *index,
+		      struct wort_op_stats stats[WORT_OP_NR]);
+
+/**
+ * struct wort_scan - A scan of an index
+ * @flags: WORT_SCAN_F_*
+ * @start: first key, or NULL
+ * @bound: bound or prefix, or NULL
+ * @max: records at most; 0: as many as fit
+ * @buf: records go here
+ * @buf_len: its size
+ * @count: records found
+ * @len: bytes written
+ * @need: with -ERANGE: bytes that the next record takes
+ * @last_len: with COUNT: length of the last key
+ * @more: the bound was not reached
+ */
+struct wort_scan {
+	u32 flags;
+	const struct wort_key *start;
+	const struct wort_key *bound;
+	u64 max;
+	u8 *buf;
+	u32 buf_len;
+	u64 count;
+	u32 len;
+	u32 need;
+	u32 last_len;
+	bool more;
+};
+
+/**
+ * struct wort_batch - A batch of operations
+ * @flags: WORT_BATCH_F_*
+ * @ops: operations, each a struct wort_batch_op
+ * @ops_len: bytes of operations
+ * @nr_ops: operations
+ * @results: answers go here
+ * @results_size: size of that buffer
+ * @write: operations that change are allowed
+ * @done: operations carried out
+ * @failed: of these, failed
+ * @results_len: bytes of answers
+ */
+struct wort_batch {
+	u32 flags;
+	const u8 *ops;
+	u32 ops_len;
+	u32 nr_ops;
+	u8 *results;
+	u32 results_size;
+	bool write;
+	u32 done;
+	u32 failed;
+	u32 results_len;
+};
+
+/* index.c */
+int wort_index_insert(struct wort_index *index, struct wort_put *put);
+int wort_index_lookup(struct wort_index *index, const struct wort_key *key,
+		      struct wort_buf *buf);
+int wort_index_delete(struct wort_index *index, const struct wort_key *key,
+		      const struct wort_value *expect);
+int wort_index_enter(struct wort_index *index, struct wort_op *op, bool write);
+int wort_index_exit(struct wort_index *index, struct wort_op *op, u32 type,
+		    int err);
+
+/* scan.c, batch.c */
+int wort_index_scan(struct wort_index *index, struct wort_scan *scan);
+int wort_index_batch(struct wort_index *index, struct wort_batch *batch);
+
+/* check.c */
+int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg);
+
+#endif /* _WORT_POOL_H */

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Scans: records in order, packed into a buffer.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "../core/pmem.h"
+#include "pool.h"
+
+/* A count gives others a turn after so many records. */
+#define COUNT_CHUNK	65536
+
+static int key_cmp(const u8 *a, u32 a_len, const struct wort_key *b)
+{
+	int cmp = memcmp(a, b->data, min(a_len, b->len));
+
+	return cmp ? cmp : (int)a_len - (int)b->len;
+}
+
+static bool has_prefix(const struct wort_cursor *cur,
+		       const struct wort_key *prefix)
+{
+	return cur->key_len >= prefix->len &&
+	       !memcmp(cur->key, prefix->data, prefix->len);
+}
+
+static bool past_bound(const struct wort_cursor *cur,
+		       const struct wort_scan *scan)
+{
+	int cmp;
+
+	if (!scan->bound)
+		return false;
+	if (scan->flags & WORT_SCAN_F_PREFIX)
+		return !has_prefix(cur, scan->bound);
+	cmp = key_cmp(cur->key, cur->key_len, scan->bound);
+	return cur->reverse ? cmp <= 0 : cmp >= 0;
+}
+
+/*
+ * Move to the first record: at the start or, with a prefix, at that end of the
+ * prefix which comes later.  The last key with a prefix is not after the
+ * prefix filled up with 0xff.
+ */
+static int seek_first(struct wort_cursor *cur, const struct wort_scan *scan,
+		      u8 *pad)
+{
+	const struct wort_key *start = scan->start;
+	struct wort_key edge;
+	int cmp;
+
+	if (scan->flags & WORT_SCAN_F_PREFIX && scan->bound) {
+		edge = *scan->bound;
+		if (cur->reverse) {
+			memset(pad, 0xff, WORT_KEY_MAX);
+			memcpy(pad, edge.data, edge.len);
+			edge.data = pad;
+			edge.len = WORT_KEY_MAX;
+		}
+		cmp = start ? key_cmp(start->data, start->len, &edge) : 0;
+		if (!start || (cur->reverse ? cmp > 0 : cmp < 0))
+			start = &edge;
+	}
+	return cur->tree->engine->seek(cur, start);
+}
+
+static int seek_start(struct wort_cursor *cur, const struct wort_scan *scan,
+		      u8 *pad)
+{
+	int err = seek_first(cur, scan, pad);
+
+	if (!err && scan->flags & WORT_SCAN_F_AFTER && scan->start &&
+	    !key_cmp(cur->key, cur->key_len, scan->start))
+		err = cur->tree->engine->next(cur);
+	return err;
+}
+
+/* Append the record at the cursor; -ERANGE if there is no room. */
+static int pack(struct wort_cursor *cur, struct wort_scan *scan)
+{
+	bool with_value = !(scan->flags & WORT_SCAN_F_KEYS);
+	u32 value_len = with_value ? cur->value_len : 0;
+	u8 *at = scan->buf + scan->len;
+	struct wort_record rec = {
+		.key_len = cur->key_len,
+		.value_len = cur->value_len,
+	};
+	struct wort_buf value = { .size = value_len };
+	u32 used = sizeof(rec) + cur->key_len + value_len;
+	int err = 0;
+
+	rec.rec_len = round_up(used, 8);
+	scan->need = rec.rec_len;
+	if (rec.rec_len > scan->buf_len - scan->len)
+		return -ERANGE;
+	memcpy(at, &rec, sizeof(rec));
+	memcpy(at + sizeof(rec), cur->key, cur->key_len);
+	value.data = at + sizeof(rec) + cur->key_len;
+	if (value_len)
+		err = cur->tree->engine->value(cur, &value);
+	if (err)
+		return err;
+	memset(at + used, 0, rec.rec_len - used);
+	scan->len += rec.rec_len;
+	return 0;
+}
+
+/* A count tells where it stopped. */
+static int keep_last(struct wort_cursor *cur, struct wort_scan *scan)
+{
+	if (scan->buf_len < cur->key_len)
+		return -ERANGE;
+	memcpy(scan->buf, cur->key, cur->key_len);
+	scan->last_len = cur->key_len;
+	scan->len = cur->key_len;
+	return 0;
+}
+
+static int emit(struct wort_cursor *cur, struct wort_scan *scan)
+{
+	int err = 0;
+
+	if (!(scan->flags & WORT_SCAN_F_COUNT))
+		err = pack(cur, scan);
+	if (!err)
+		scan->count++;
+	return err;
+}
+
+static int scan_locked(struct wort_cursor *cur, struct wort_scan *scan, u8 *pad)
+{
+	bool counting = scan->flags & WORT_SCAN_F_COUNT;
+	u64 max = scan->max ? scan->max : U64_MAX;
+	int err;
+
+	if (counting)
+		max = min_t(u64, max, COUNT_CHUNK);
+	err = seek_start(cur, scan, pad);
+	while (!err && !past_bound(cur, scan)) {
+		err = emit(cur, scan);
+		if (err == -ERANGE && scan->count) {
+			scan->more = true;
+			return 0;
+		}
+		if (!err && scan->count == max) {
+			scan->more = true;
+			return counting ? keep_last(cur, scan) : 0;
+		}
+		if (!err)
+			err = cur->tree->engine->next(cur);
+	}
+	return err == -ENOENT ? 0 : err;
+}
+
+/**
+ * wort_index_scan() - Read records in order
+ * @index: The index, held.
+ * @scan: What to read, and where it goes.
+ *
+ * Records that were packed before an error are good.
+ *
+ * Context: May sleep.  Takes wort_index.lock.
+ * Return: 0; -ERANGE if not even one record fits, with its size in @scan;
+ * -ENOMEM, -ESTALE, -EUCLEAN, -EIO, -EINTR.
+ */
+int wort_index_scan(struct wort_index *index, struct wort_scan *scan)
+{
+	struct wort_cursor *cur = wort_engine_cursor(index->tree.engine);
+	u8 *pad = kmalloc(WORT_KEY_MAX, GFP_KERNEL);
+	struct wort_op op;
+	int err = -ENOMEM;
+
+	scan->count = 0;
+	scan->len = 0;
+	scan->need = 0;
+	scan->last_len = 0;
+	scan->more = false;
+	if (!cur || !pad)
+		goto out;
+	err = wort_index_enter(index, &op, false);
+	if (err)
+		goto out;
+	cur->op = &op;
+	cur->tree = &index->tree;
+	cur->reverse = scan->flags & WORT_SCAN_F_REVERSE;
+	err = scan_locked(cur, scan, pad);
+	wort_index_exit(index, &op, WORT_OP_SCAN, err);
+out:
+	kfree(pad);
+	kvfree(cur);
+	return err;
+}
