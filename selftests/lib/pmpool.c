@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "pmpool.h"
+
+void die(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+void pmpool_map(struct pmpool *pm, u64 size, bool huge)
+{
+	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (mem == MAP_FAILED)
+		die("cannot map %llu bytes", (unsigned long long)size);
+	if (huge)
+		madvise(mem, size, MADV_HUGEPAGE);
+	pm->region = (struct wort_region){
+		.base = mem, .size = size, .flush = true,
+	};
+	pm->pool = NULL;
+}
+
+void pmpool_unmap(struct pmpool *pm)
+{
+	munmap((void *)pm->region.base, pm->region.size);
+}
+
+void pmpool_format(struct pmpool *pm, u32 extent_size)
+{
+	struct wort_format_opts opts = {
+		.extent_size = extent_size, .label = "test",
+	};
+	int err = wort_pool_format(&pm->region, &opts);
+
+	if (err)
+		die("format: %d", err);
+}
+
+void pmpool_attach(struct pmpool *pm)
+{
+	int err = wort_pool_attach(&pm->region, &pm->pool);
+
+	if (err)
+		die("attach: %d", err);
+}
+
+void pmpool_detach(struct pmpool *pm)
+{
+	wort_pool_detach(pm->pool);
+	pm->pool = NULL;
+}
+
+void pmpool_settle(void)
+{
+	while (shim_run_work())
+		;
+}
+
+struct wort_index *pmpool_index(struct pmpool *pm, const char *name)
+{
+	struct wort_index *index;
+	int err = wort_index_open(pm->pool, (const u8 *)name, strlen(name),
+				  WORT_INDEX_OPEN_F_CREATE, 0, 0, &index);
+
+	if (err)
+		die("open index %s: %d", name, err);
+	return index;
+}
+
+int pm_put(struct wort_index *index, const void *key, u32 key_len,
+	   const void *value, u32 value_len)
+{
+	struct wort_put put = {
+		.key = { key, key_len }, .value = { value, value_len },
+	};
+
+	return wort_index_insert(index, &put);
+}
+
+int pm_get(struct wort_index *index, const void *key, u32 key_len,
+	   void *value, u32 *value_len)
+{
+	struct wort_key k = { key, key_len };
+	struct wort_buf buf = { .data = value, .size = *value_len };
+	int err = wort_index_lookup(index, &k, &buf);
+
+	*value_len = buf.len;
+	return err;
+}
+
+int pm_del(struct wort_index *index, const void *key, u32 key_len)
+{
+	struct wort_key k = { key, key_len };
+
+	return wort_index_delete(index, &k, NULL);
+}
