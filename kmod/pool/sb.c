@@ -6,10 +6,10 @@
  * number and a checksum, under one fence.  After a crash that copy is whole,
  * or its checksum fails and the other one stays in force.
  *
- * Format destroys both magics first, then writes everything but the magics,
- * then these, with a fence between each.  A crash leaves a device without a
- * pool, or with one or two copies of the new superblock in force: never with
- * parts of an old and a new pool.
+ * Format destroys both magics, that of the copy in force last, then writes
+ * everything but the magics, then these, with a fence between each.  A crash
+ * leaves the old pool as it was, no pool, or the new one with one or two
+ * copies of its superblock: never parts of both.
  */
 #include <linux/crc32c.h>
 #include <linux/errno.h>
@@ -65,7 +65,7 @@ static int verify_sb(struct wort_op *op, const struct wort_media_sb *sb,
 		     u64 off)
 {
 	if (le64_to_cpu(sb->magic) != WORT_MEDIA_MAGIC)
-		return -ENODATA;
+		return wort_corrupt(op, off, "superblock changes");
 	if (le32_to_cpu(sb->version) != WORT_MEDIA_VERSION)
 		return -EPROTONOSUPPORT;
 	if (le32_to_cpu(sb->csum) != sb_csum(sb))
@@ -81,6 +81,9 @@ static int read_copy(struct wort_op *op, u32 copy, struct wort_media_sb *sb)
 {
 	int err = wort_region_verify(op->region, copy_off(copy), sizeof(*sb));
 
+	if (!err && wort_pm_load(op, &sb_at(op->region, copy)->magic) !=
+		    WORT_MEDIA_MAGIC)
+		return -ENODATA;
 	if (!err)
 		err = wort_pm_read(op, sb, sb_at(op->region, copy), sizeof(*sb));
 	return err ? err : verify_sb(op, sb, copy_off(copy));
@@ -205,17 +208,16 @@ static void write_empty(struct wort_op *op, const struct wort_media_sb *sb)
 	wort_pm_flush(op, block, sizeof(struct wort_media_catalogue));
 }
 
-static void store_magics(struct wort_op *op, u64 magic)
+/* The copy that is not in force goes first, or it would come into force. */
+static void destroy_old(struct wort_op *op)
 {
-	u32 copy;
+	struct wort_media_sb sb;
+	u32 copy = 0;
 
-	for (copy = 0; copy < WORT_MEDIA_SB_COPIES; copy++) {
-		wort_pm_store_release(op, &sb_at(op->region, copy)->magic,
-				      magic);
-		wort_pm_flush(op, &sb_at(op->region, copy)->magic,
-			      sizeof(magic));
-	}
-	wort_pm_fence(op);
+	if (wort_sb_load(op, &sb, &copy))
+		copy = 0;
+	wort_pm_publish(op, &sb_at(op->region, copy ^ 1)->magic, 0);
+	wort_pm_publish(op, &sb_at(op->region, copy)->magic, 0);
 }
 
 /**
@@ -258,12 +260,13 @@ int wort_pool_format(struct wort_region *region,
 	sb.magic = 0;
 
 	wort_op_begin(&op, region, NULL);
-	store_magics(&op, 0);
+	destroy_old(&op);
 	write_empty(&op, &sb);
 	for (copy = 0; copy < WORT_MEDIA_SB_COPIES; copy++)
 		write_copy(&op, copy, &sb);
 	wort_pm_fence(&op);
-	store_magics(&op, WORT_MEDIA_MAGIC);
+	wort_pm_publish_pair(&op, &sb_at(region, 0)->magic, WORT_MEDIA_MAGIC,
+			     &sb_at(region, 1)->magic, WORT_MEDIA_MAGIC);
 	wort_op_end(&op);
 	return 0;
 }

@@ -45,13 +45,14 @@ void *memchr_inv(const void *p, int c, size_t len)
 	return NULL;
 }
 
-void *shim_alloc(size_t size)
+void *shim_alloc(size_t size, bool zero)
 {
 	void *ptr;
 
+	size += !size;
 	if (shim_alloc_fail_nth >= 0 && shim_alloc_fail_nth-- == 0)
 		return NULL;
-	ptr = calloc(1, size ? size : 1);
+	ptr = zero ? calloc(1, size) : malloc(size);
 	if (ptr)
 		__atomic_add_fetch(&shim_alloc_live, 1, __ATOMIC_RELAXED);
 	return ptr;
@@ -175,14 +176,15 @@ u64 xxh64(const void *data, size_t len, u64 seed)
 	return h;
 }
 
-static LIST_HEAD(shim_works);
+static LIST_HEAD(default_works);
+struct list_head *shim_works = &default_works;
 
 bool queue_work(struct workqueue_struct *wq, struct work_struct *work)
 {
 	if (work->queued)
 		return false;
 	work->queued = true;
-	list_add_tail(&work->list, &shim_works);
+	list_add_tail(&work->list, shim_works);
 	return true;
 }
 
@@ -211,9 +213,9 @@ bool flush_work(struct work_struct *work)
 
 bool shim_run_work(void)
 {
-	if (list_empty(&shim_works))
+	if (list_empty(shim_works))
 		return false;
-	shim_run(list_first_entry(&shim_works, struct work_struct, list));
+	shim_run(list_first_entry(shim_works, struct work_struct, list));
 	return true;
 }
 

@@ -10,15 +10,15 @@
 extern long shim_alloc_fail_nth;
 extern long shim_alloc_live;
 
-void *shim_alloc(size_t size);
+void *shim_alloc(size_t size, bool zero);
 void shim_free(const void *ptr);
 
-#define kzalloc(size, gfp)		shim_alloc(size)
-#define kcalloc(n, size, gfp)		shim_alloc((size_t)(n) * (size))
-#define kmalloc(size, gfp)		shim_alloc(size)
-#define kvzalloc(size, gfp)		shim_alloc(size)
-#define kvcalloc(n, size, gfp)		shim_alloc((size_t)(n) * (size))
-#define kvmalloc(size, gfp)		shim_alloc(size)
+#define kzalloc(size, gfp)		shim_alloc(size, true)
+#define kcalloc(n, size, gfp)		shim_alloc((size_t)(n) * (size), true)
+#define kmalloc(size, gfp)		shim_alloc(size, false)
+#define kvzalloc(size, gfp)		shim_alloc(size, true)
+#define kvcalloc(n, size, gfp)		shim_alloc((size_t)(n) * (size), true)
+#define kvmalloc(size, gfp)		shim_alloc(size, false)
 #define kfree(ptr)			shim_free(ptr)
 #define kvfree(ptr)			shim_free(ptr)
 

@@ -34,6 +34,9 @@ bool queue_work(struct workqueue_struct *wq, struct work_struct *work);
 bool cancel_work_sync(struct work_struct *work);
 bool flush_work(struct work_struct *work);
 
+/* Where work is queued; a program may keep several queues apart. */
+extern struct list_head *shim_works;
+
 /* Run one queued work; false if none is queued. */
 bool shim_run_work(void);
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Exclusive open of a block device.  What the kernel gives stands for itself
+ * behind the opaque struct: a file since 6.9, the device before.
+ */
+#include <linux/blkdev.h>
+#include <linux/err.h>
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+
+static void *open_excl(const char *path, void *holder)
+{
+	return bdev_file_open_by_path(path, BLK_OPEN_READ | BLK_OPEN_WRITE,
+				      holder, NULL);
+}
+
+static struct block_device *bdev_of(void *opened)
+{
+	return file_bdev(opened);
+}
+
+static void close(void *opened)
+{
+	bdev_fput(opened);
+}
+
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+# error "wort was never run on Linux 6.5 to 6.8: take 6.1, or 6.9 and later"
+#else
+
+#define MODE	(FMODE_READ | FMODE_WRITE | FMODE_EXCL)
+
+static void *open_excl(const char *path, void *holder)
+{
+	return blkdev_get_by_path(path, MODE, holder);
+}
+
+static struct block_device *bdev_of(void *opened)
+{
+	return opened;
+}
+
+static void close(void *opened)
+{
+	blkdev_put(opened, MODE);
+}
+
+#endif
+
+/**
+ * compat_bdev_open() - Open a block device for us alone
+ * @path: Its path.
+ * @holder: Whoever holds it.
+ *
+ * Context: May sleep.
+ * Return: What was opened, or an ERR_PTR: -EBUSY if somebody else holds it,
+ * -ENOTBLK if it is no block device, what else the path may lead to.
+ */
+struct compat_bdev *compat_bdev_open(const char *path, void *holder)
+{
+	return open_excl(path, holder);
+}
+
+/**
+ * compat_bdev() - The block device that was opened
+ * @opened: As compat_bdev_open() gave it.
+ *
+ * Context: Any context.
+ * Return: The device.
+ */
+struct block_device *compat_bdev(struct compat_bdev *opened)
+{
+	return bdev_of(opened);
+}
+
+/**
+ * compat_bdev_close() - Close it again
+ * @opened: As compat_bdev_open() gave it.
+ *
+ * Context: May sleep.
+ */
+void compat_bdev_close(struct compat_bdev *opened)
+{
+	close(opened);
+}

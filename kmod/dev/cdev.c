@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /dev/wortN, and what descriptors of pools and indexes have in common.
+ */
+#include <linux/slab.h>
+
+#include "wort_dev.h"
+
+/**
+ * wort_file_alloc() - Make the private part of a descriptor
+ * @wdev: The device; a reference is taken.
+ * @index: The index, whose reference passes to the descriptor; or NULL.
+ *
+ * Context: May sleep.
+ * Return: The private part; NULL if there is no memory.
+ */
+struct wort_file *wort_file_alloc(struct wort_dev *wdev,
+				  struct wort_index *index)
+{
+	struct wort_file *wfile = kmalloc(sizeof(*wfile), GFP_KERNEL);
+
+	if (!wfile)
+		return NULL;
+	get_device(&wdev->dev);
+	wfile->wdev = wdev;
+	wfile->index = index;
+	return wfile;
+}
+
+/**
+ * wort_file_free() - Free the private part of a descriptor
+ * @wfile: The private part.
+ *
+ * Context: May sleep.
+ */
+void wort_file_free(struct wort_file *wfile)
+{
+	if (wfile->index)
+		wort_index_put(wfile->index);
+	put_device(&wfile->wdev->dev);
+	kfree(wfile);
+}
+
+/**
+ * wort_file_release() - The last reference to a descriptor is gone
+ * @inode: Unused.
+ * @filp: The file.
+ *
+ * Context: May sleep.
+ * Return: 0.
+ */
+int wort_file_release(struct inode *inode, struct file *filp)
+{
+	wort_file_free(filp->private_data);
+	return 0;
+}
+
+static int pool_open(struct inode *inode, struct file *filp)
+{
+	struct wort_dev *wdev = container_of(inode->i_cdev, struct wort_dev,
+					     cdev);
+
+	if (wort_dax_dead(wdev->dax))
+		return -ENODEV;
+	filp->private_data = wort_file_alloc(wdev, NULL);
+	return filp->private_data ? 0 : -ENOMEM;
+}
+
+const struct file_operations wort_pool_fops = {
+	.owner		= THIS_MODULE,
+	.open		= pool_open,
+	.release	= wort_file_release,
+	.unlocked_ioctl	= wort_ioctl_pool,
+	.compat_ioctl	= compat_ptr_ioctl,
+	.llseek		= noop_llseek,
+};

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Executors of the commands on an index.
+ */
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "cmd.h"
+
+/**
+ * wort_ubuf_alloc() - Get memory
+ * @buf: Uninitialised; wort_ubuf_free() may follow whatever is returned.
+ * @len: Bytes; may be 0.
+ *
+ * Context: May sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int wort_ubuf_alloc(struct wort_ubuf *buf, u32 len)
+{
+	buf->data = buf->small;
+	if (len > sizeof(buf->small))
+		buf->data = kvmalloc(len, GFP_KERNEL);
+	return buf->data ? 0 : -ENOMEM;
+}
+
+/**
+ * wort_ubuf_read() - Copy user memory
+ * @buf: Uninitialised; wort_ubuf_free() may follow whatever is returned.
+ * @uptr: The pointer.
+ * @len: Bytes; if 0 the pointer is not looked at.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, -ENOMEM or -EFAULT.
+ */
+int wort_ubuf_read(struct wort_ubuf *buf, u64 uptr, u32 len)
+{
+	int err = wort_ubuf_alloc(buf, len);
+
+	if (err)
+		return err;
+	return copy_from_user(buf->data, u64_to_user_ptr(uptr), len) ?
+	       -EFAULT : 0;
+}
+
+/**
+ * wort_ubuf_write() - Copy to user memory
+ * @buf: The bytes.
+ * @uptr: The pointer.
+ * @len: How many; if 0 the pointer is not looked at.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0 or -EFAULT.
+ */
+int wort_ubuf_write(const struct wort_ubuf *buf, u64 uptr, u32 len)
+{
+	return copy_to_user(u64_to_user_ptr(uptr), buf->data, len) ?
+	       -EFAULT : 0;
+}
+
+/**
+ * wort_ubuf_free() - Free the memory
+ * @buf: The buffer.
+ *
+ * Context: May sleep.
+ */
+void wort_ubuf_free(struct wort_ubuf *buf)
+{
+	if (buf->data != buf->small)
+		kvfree(buf->data);
+}
+
+/**
+ * wort_name_verify() - Is something of this length?
+ * @len: Length of a key, name or path.
+ * @max: Largest length.
+ *
+ * Context: Any context.
+ * Return: 0; -EINVAL if it is empty; -EMSGSIZE if it is too long.
+ */
+int wort_name_verify(u32 len, u32 max)
+{
+	if (!len)
+		return -EINVAL;
+	return len > max ? -EMSGSIZE : 0;
+}
+
+int wort_cmd_insert(struct wort_call *call, void *data)
+{
+	struct wort_insert_arg *arg = data;
+	struct wort_dax *dax = call->wfile->wdev->dax;
+	struct wort_put put = {
+		.create = arg->flags & WORT_INSERT_F_CREATE,
+		.replace = arg->flags & WORT_INSERT_F_REPLACE,
+	};
+	struct wort_ubuf key, value;
+	int err;
+
+	if (arg->flags & ~WORT_INSERT_F_ALL)
+		return -EOPNOTSUPP;
+	if (put.create && put.replace)
+		return -EINVAL;
+	err = wort_name_verify(arg->key_len, WORT_KEY_MAX);
+	if (err)
+		return err;
+	if (arg->value_len > WORT_VALUE_MAX)
+		return -EMSGSIZE;
+	err = wort_ubuf_read(&key, arg->key_ptr, arg->key_len);
+	if (err)
+		goto out_free_key;
+	err = wort_ubuf_read(&value, arg->value_ptr, arg->value_len);
+	if (err)
+		goto out_free_value;
+	put.key = (struct wort_key){ key.data, arg->key_len };
+	put.value = (struct wort_value){ value.data, arg->value_len };
+	err = -ENODEV;
+	if (wort_dax_enter(dax)) {
+		err = wort_index_insert(call->wfile->index, &put);
+		wort_dax_exit(dax);
+	}
+out_free_value:
+	wort_ubuf_free(&value);
+out_free_key:
+	wort_ubuf_free(&key);
+	return err;
+}
+
+/* The value is copied out after the operation, from memory of our own. */
+static int lookup(struct wort_call *call, struct wort_lookup_arg *arg,
+		  const struct wort_ubuf *key, struct wort_ubuf *value, u32 size)
+{
+	struct wort_dax *dax = call->wfile->wdev->dax;
+	struct wort_buf buf = { .data = value->data, .size = size };
+	struct wort_key k = { key->data, arg->key_len };
+	int err;
+
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	err = wort_index_lookup(call->wfile->index, &k, &buf);
+	wort_dax_exit(dax);
+	arg->out_value_len = err && err != -ERANGE ? 0 : buf.len;
+	return err ? err : wort_ubuf_write(value, arg->value_ptr, buf.len);
+}
+
+int wort_cmd_lookup(struct wort_call *call, void *data)
+{
+	struct wort_lookup_arg *arg = data;
+	u32 size = min_t(u32, arg->value_len, WORT_VALUE_MAX);
+	struct wort_ubuf key, value;
+	int err;
+
+	arg->out_value_len = 0;
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	err = wort_name_verify(arg->key_len, WORT_KEY_MAX);
+	if (err)
+		return err;
+	err = wort_ubuf_read(&key, arg->key_ptr, arg->key_len);
+	if (err)
+		goto out_free_key;
+	err = wort_ubuf_alloc(&value, size);
+	if (!err)
+		err = lookup(call, arg, &key, &value, size);
+	wort_ubuf_free(&value);
+out_free_key:
+	wort_ubuf_free(&key);
+	return err;
+}
+
+int wort_cmd_delete(struct wort_call *call, void *data)
+{
+	struct wort_delete_arg *arg = data;
+	struct wort_dax *dax = call->wfile->wdev->dax;
+	struct wort_ubuf buf;
+	struct wort_key key;
+	int err;
+
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	err = wort_name_verify(arg->key_len, WORT_KEY_MAX);
+	if (err)
+		return err;
+	err = wort_ubuf_read(&buf, arg->key_ptr, arg->key_len);
+	if (err)
+		goto out_free;
+	key = (struct wort_key){ buf.data, arg->key_len };
+	err = -ENODEV;
+	if (wort_dax_enter(dax)) {
+		err = wort_index_delete(call->wfile->index, &key, NULL);
+		wort_dax_exit(dax);
+	}
+out_free:
+	wort_ubuf_free(&buf);
+	return err;
+}
+
+static int scan(struct wort_call *call, struct wort_scan_arg *arg,
+		struct wort_scan *s, const struct wort_ubuf *buf)
+{
+	struct wort_dax *dax = call->wfile->wdev->dax;
+	int err, err2;
+
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	err = wort_index_scan(call->wfile->index, s);
+	wort_dax_exit(dax);
+	arg->out_count = s->count;
+	arg->out_len = s->len;
+	arg->out_need = err == -ERANGE ? s->need : 0;
+	arg->out_more = s->more;
+	arg->out_last_len = s->last_len;
+	err2 = wort_ubuf_write(buf, arg->buf_ptr, s->len);
+	return err ? err : err2;
+}
+
+static int scan_verify(struct wort_scan_arg *arg)
+{
+	arg->out_count = 0;
+	arg->out_len = 0;
+	arg->out_need = 0;
+	arg->out_more = 0;
+	arg->out_last_len = 0;
+	if (arg->flags & ~WORT_SCAN_F_ALL)
+		return -EOPNOTSUPP;
+	if (arg->start_len > WORT_KEY_MAX || arg->bound_len > WORT_KEY_MAX ||
+	    arg->buf_len > WORT_BUF_MAX)
+		return -EMSGSIZE;
+	return 0;
+}
+
+int wort_cmd_scan(struct wort_call *call, void *data)
+{
+	struct wort_scan_arg *arg = data;
+	struct wort_ubuf start, bound, buf;
+	struct wort_key start_key, bound_key;
+	struct wort_scan s = {
+		.flags = arg->flags,
+		.max = arg->max_count,
+		.buf_len = arg->buf_len,
+	};
+	int err = scan_verify(arg);
+
+	if (err)
+		return err;
+	err = wort_ubuf_read(&start, arg->start_ptr, arg->start_len);
+	if (err)
+		goto out_free_start;
+	err = wort_ubuf_read(&bound, arg->bound_ptr, arg->bound_len);
+	if (err)
+		goto out_free_bound;
+	start_key = (struct wort_key){ start.data, arg->start_len };
+	bound_key = (struct wort_key){ bound.data, arg->bound_len };
+	s.start = arg->start_len ? &start_key : NULL;
+	s.bound = arg->bound_len ? &bound_key : NULL;
+	err = wort_ubuf_alloc(&buf, arg->buf_len);
+	s.buf = buf.data;
+	if (!err)
+		err = scan(call, arg, &s, &buf);
+	wort_ubuf_free(&buf);
+out_free_bound:
+	wort_ubuf_free(&bound);
+out_free_start:
+	wort_ubuf_free(&start);
+	return err;
+}
+
+static int batch(struct wort_call *call, struct wort_batch_arg *arg,
+		 const struct wort_ubuf *ops, struct wort_ubuf *results)
+{
+	struct wort_dax *dax = call->wfile->wdev->dax;
+	struct wort_batch b = {
+		.flags = arg->flags,
+		.ops = ops->data,
+		.ops_len = arg->ops_len,
+		.nr_ops = arg->nr_ops,
+		.results = results->data,
+		.results_size = arg->results_len,
+		.write = call->write,
+	};
+	int err, err2;
+
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	err = wort_index_batch(call->wfile->index, &b);
+	wort_dax_exit(dax);
+	arg->out_done = b.done;
+	arg->out_failed = b.failed;
+	arg->out_results_len = b.results_len;
+	err2 = wort_ubuf_write(results, arg->results_ptr, b.results_len);
+	return err ? err : err2;
+}
+
+int wort_cmd_batch(struct wort_call *call, void *data)
+{
+	struct wort_batch_arg *arg = data;
+	struct wort_ubuf ops, results;
+	int err;
+
+	arg->out_done = 0;
+	arg->out_failed = 0;
+	arg->out_results_len = 0;
+	if (arg->flags & ~WORT_BATCH_F_ALL)
+		return -EOPNOTSUPP;
+	if (arg->nr_ops > WORT_BATCH_MAX || arg->ops_len > WORT_BUF_MAX ||
+	    arg->results_len > WORT_BUF_MAX)
+		return -EMSGSIZE;
+	err = wort_ubuf_read(&ops, arg->ops_ptr, arg->ops_len);
+	if (err)
+		goto out_free_ops;
+	err = wort_ubuf_alloc(&results, arg->results_len);
+	if (!err)
+		err = batch(call, arg, &ops, &results);
+	wort_ubuf_free(&results);
+out_free_ops:
+	wort_ubuf_free(&ops);
+	return err;
+}
+
+int wort_cmd_index_info(struct wort_call *call, void *data)
+{
+	struct wort_index_info_arg *arg = data;
+	struct wort_index *index = call->wfile->index;
+	struct wort_dax *dax = call->wfile->wdev->dax;
+	int err = 0;
+
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	if (READ_ONCE(index->dead))
+		err = -ESTALE;
+	else
+		wort_index_info(index, arg);
+	wort_dax_exit(dax);
+	return err;
+}
+
+int wort_cmd_stats(struct wort_call *call, void *data)
+{
+	struct wort_stats_arg *arg = data;
+	struct wort_index *index = call->wfile->index;
+	struct wort_dax *dax = call->wfile->wdev->dax;
+	struct wort_op_stats stats[WORT_OP_NR];
+	u32 nr;
+
+	arg->out_count = 0;
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	wort_index_stats(index, stats);
+	wort_dax_exit(dax);
+	if (READ_ONCE(index->dead))
+		return -ESTALE;
+	arg->out_count = WORT_OP_NR;
+	nr = min_t(u32, arg->buf_len / sizeof(stats[0]), WORT_OP_NR);
+	return copy_to_user(u64_to_user_ptr(arg->buf_ptr), stats,
+			    nr * sizeof(stats[0])) ? -EFAULT : 0;
+}

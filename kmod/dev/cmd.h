@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Executors: one for each command, whatever door it came through.
+ *
+ * The caller has seen to what concerns the door: that the argument is complete
+ * and its reserved fields zero, and that the descriptor is of the right kind
+ * and open for writing where the command always changes something.  The
+ * executor checks flags and ranges, copies user memory before it begins and
+ * after it ended, and sets the out_ fields also where it fails.
+ */
+#ifndef _WORT_CMD_H
+#define _WORT_CMD_H
+
+#include "wort_dev.h"
+
+/**
+ * struct wort_call - A command under way
+ * @wfile: private part of the descriptor; NULL: the control device
+ * @write: the descriptor is open for writing
+ * @new_file: told by the executor: a file that waits for its descriptor,
+ *	which is reserved already
+ */
+struct wort_call {
+	struct wort_file *wfile;
+	bool write;
+	struct file *new_file;
+};
+
+typedef int wort_cmd_fn(struct wort_call *call, void *data);
+
+/* control.c: on /dev/wort-control */
+wort_cmd_fn wort_cmd_format;
+wort_cmd_fn wort_cmd_attach;
+wort_cmd_fn wort_cmd_detach;
+wort_cmd_fn wort_cmd_list;
+
+/* cmd_pool.c, index_fd.c: on a pool */
+wort_cmd_fn wort_cmd_index_open;
+wort_cmd_fn wort_cmd_index_list;
+wort_cmd_fn wort_cmd_index_destroy;
+wort_cmd_fn wort_cmd_pool_info;
+wort_cmd_fn wort_cmd_check;
+
+/* cmd.c: on an index */
+wort_cmd_fn wort_cmd_insert;
+wort_cmd_fn wort_cmd_lookup;
+wort_cmd_fn wort_cmd_delete;
+wort_cmd_fn wort_cmd_scan;
+wort_cmd_fn wort_cmd_batch;
+wort_cmd_fn wort_cmd_index_info;
+wort_cmd_fn wort_cmd_stats;
+
+#define WORT_UBUF_SMALL		64
+
+/**
+ * struct wort_ubuf - A copy of user memory, or memory to be copied there
+ * @data: the bytes
+ * @small: they lie here if they are few
+ */
+struct wort_ubuf {
+	u8 *data;
+	u8 small[WORT_UBUF_SMALL];
+};
+
+int wort_ubuf_alloc(struct wort_ubuf *buf, u32 len);
+int wort_ubuf_read(struct wort_ubuf *buf, u64 uptr, u32 len);
+int wort_ubuf_write(const struct wort_ubuf *buf, u64 uptr, u32 len);
+void wort_ubuf_free(struct wort_ubuf *buf);
+int wort_name_verify(u32 len, u32 max);
+int wort_name_read(struct wort_ubuf *buf, u64 uptr, u32 len, u32 max);
+
+#endif /* _WORT_CMD_H */

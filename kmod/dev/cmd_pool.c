@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Executors of the commands on a pool.
+ */
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "cmd.h"
+
+/**
+ * wort_name_read() - Copy a name or path that holds no zero byte
+ * @buf: Uninitialised; wort_ubuf_free() may follow whatever is returned.
+ * @uptr: The pointer.
+ * @len: Its length.
+ * @max: Largest length.
+ *
+ * A zero byte is put behind it.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0; -EINVAL if it is empty or holds a zero byte; -EMSGSIZE if it is
+ * too long; -ENOMEM, -EFAULT.
+ */
+int wort_name_read(struct wort_ubuf *buf, u64 uptr, u32 len, u32 max)
+{
+	int err = wort_name_verify(len, max);
+
+	buf->data = NULL;
+	if (!err)
+		err = wort_ubuf_alloc(buf, len + 1);
+	if (err)
+		return err;
+	if (copy_from_user(buf->data, u64_to_user_ptr(uptr), len))
+		return -EFAULT;
+	buf->data[len] = 0;
+	return strlen(buf->data) == len ? 0 : -EINVAL;
+}
+
+int wort_cmd_index_destroy(struct wort_call *call, void *data)
+{
+	struct wort_index_destroy_arg *arg = data;
+	struct wort_dax *dax = call->wfile->wdev->dax;
+	struct wort_ubuf name;
+	int err;
+
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	err = wort_name_read(&name, arg->name_ptr, arg->name_len,
+			     WORT_NAME_MAX);
+	if (err)
+		goto out_free;
+	err = -ENODEV;
+	if (wort_dax_enter(dax)) {
+		err = wort_index_destroy(dax->pool, name.data, arg->name_len);
+		wort_dax_exit(dax);
+	}
+out_free:
+	wort_ubuf_free(&name);
+	return err;
+}
+
+static int index_list(struct wort_call *call, struct wort_index_list_arg *arg,
+		      struct wort_ubuf *buf, u32 max)
+{
+	struct wort_dax *dax = call->wfile->wdev->dax;
+	bool more;
+
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	arg->out_count = wort_index_list(dax->pool, arg->after,
+					 (void *)buf->data, max, &more);
+	wort_dax_exit(dax);
+	arg->out_more = more;
+	return wort_ubuf_write(buf, arg->buf_ptr, arg->out_count *
+			       sizeof(struct wort_index_record));
+}
+
+int wort_cmd_index_list(struct wort_call *call, void *data)
+{
+	struct wort_index_list_arg *arg = data;
+	u32 max = arg->buf_len / sizeof(struct wort_index_record);
+	struct wort_ubuf buf;
+	int err;
+
+	arg->out_count = 0;
+	arg->out_more = 0;
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	if (arg->buf_len > WORT_BUF_MAX)
+		return -EMSGSIZE;
+	err = wort_ubuf_alloc(&buf, arg->buf_len);
+	if (!err)
+		err = index_list(call, arg, &buf, max);
+	wort_ubuf_free(&buf);
+	return err;
+}
+
+int wort_cmd_pool_info(struct wort_call *call, void *data)
+{
+	struct wort_pool_info_arg *arg = data;
+	struct wort_dax *dax = call->wfile->wdev->dax;
+
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	wort_pool_info(dax->pool, arg);
+	wort_dax_exit(dax);
+	return 0;
+}
+
+int wort_cmd_check(struct wort_call *call, void *data)
+{
+	struct wort_check_arg *arg = data;
+	struct wort_dax *dax = call->wfile->wdev->dax;
+	int err;
+
+	if (arg->flags & WORT_CHECK_F_CLEAR && !call->write)
+		return -EBADF;
+	if (arg->flags & ~WORT_CHECK_F_ALL)
+		return -EOPNOTSUPP;
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	err = wort_pool_check(dax->pool, arg);
+	wort_dax_exit(dax);
+	return err;
+}

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Claim of a block device for its memory.
+ *
+ * Two claims make one: the block device is opened exclusively, which keeps
+ * filesystems and other users of blocks away, and we are the holder of the DAX
+ * device beneath, which keeps others away from the memory and lets its driver
+ * tell us when memory fails or goes.
+ *
+ * Removal: the driver calls wort_dax_notify(), and unmaps the memory when that
+ * returns.  The callback knows only the DAX device; it finds the claim in a
+ * list under a lock that it keeps until nobody touches the memory any more.  A
+ * claim leaves the list before any of it is freed, under the same lock.
+ */
+#include <linux/badblocks.h>
+#include <linux/blkdev.h>
+#include <linux/dax.h>
+#include <linux/mm.h>
+#include <linux/pfn_t.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+
+#include "wort_dev.h"
+
+/* Pages asked for at once: some drivers count bytes in 32 bits. */
+#define CHUNK_PAGES	((1L << 30) >> PAGE_SHIFT)
+
+static LIST_HEAD(claims);
+static DEFINE_MUTEX(claims_lock);
+
+/* Calls of wort_dax_notify() under way. */
+static atomic_t nr_notifying = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(notified);
+
+/**
+ * wort_dax_enter() - Begin to touch the memory
+ * @dax: The claim.
+ *
+ * Whether stores need a flush may have changed since the last time.
+ *
+ * Context: May sleep until wort_dax_exit(), which removal waits for: no user
+ * memory is touched in between.
+ * Return: False if the memory is gone or the pool detached.
+ */
+bool wort_dax_enter(struct wort_dax *dax)
+{
+	bool flush;
+
+	if (!percpu_ref_tryget_live(&dax->users))
+		return false;
+	flush = dax_write_cache_enabled(dax->dev);
+	if (READ_ONCE(dax->region.flush) != flush)
+		WRITE_ONCE(dax->region.flush, flush);
+	return true;
+}
+
+/**
+ * wort_dax_exit() - The memory is not touched any more
+ * @dax: The claim; wort_dax_enter() returned true.
+ *
+ * Context: Any context.
+ */
+void wort_dax_exit(struct wort_dax *dax)
+{
+	percpu_ref_put(&dax->users);
+}
+
+/**
+ * wort_dax_dead() - Is the memory gone, or the pool detached?
+ * @dax: The claim.
+ *
+ * Context: Any context.
+ * Return: True if wort_dax_enter() says no from now on.
+ */
+bool wort_dax_dead(struct wort_dax *dax)
+{
+	return percpu_ref_is_dying(&dax->users);
+}
+
+static void users_gone(struct percpu_ref *users)
+{
+	complete_all(&container_of(users, struct wort_dax, users)->idle);
+}
+
+static void stop_background(struct wort_dax *dax)
+{
+	struct wort_pool *pool = READ_ONCE(dax->pool);
+
+	if (pool)
+		wort_pool_stop(pool);
+}
+
+/*
+ * Wait until nobody touches the memory, for good.  Background work ends before
+ * the operations, because some of these wait for it; and once more after them,
+ * because they may have started it.  Removal and detach may do so at once.
+ */
+static void kill_users(struct wort_dax *dax)
+{
+	if (!atomic_xchg(&dax->killed, 1))
+		percpu_ref_kill(&dax->users);
+	stop_background(dax);
+	wait_for_completion(&dax->idle);
+	stop_background(dax);
+}
+
+static void mark_bad(struct wort_dax *dax, u64 off, u64 len)
+{
+	unsigned long page = off >> WORT_PAGE_SHIFT;
+	unsigned long last = (off + len - 1) >> WORT_PAGE_SHIFT;
+
+	for (; page <= last; page++)
+		set_bit(page, dax->bad);
+	/* Pairs with the load of whoever looks at the bits. */
+	smp_store_release(&dax->region.bad_pages, dax->bad);
+}
+
+/* The range is one of the whole DAX device. */
+static void memory_failed(struct wort_dax *dax, u64 off, u64 len)
+{
+	u64 end = len > U64_MAX - off ? U64_MAX : off + len;
+	u64 first = max(off, dax->start);
+	u64 last = min(end, dax->start + dax->region.size);
+
+	if (first >= last)
+		return;
+	first -= dax->start;
+	last -= dax->start;
+	mark_bad(dax, first, last - first);
+	pr_crit("%s: memory failed from offset %#llx to %#llx: what lies there is lost\n",
+		dax->name, first, last);
+}
+
+static void memory_removed(struct wort_dax *dax)
+{
+	pr_crit("%s: the device is being removed\n", dax->name);
+	kill_users(dax);
+}
+
+static struct wort_dax *find_claim(struct dax_device *dev)
+{
+	struct wort_dax *dax;
+
+	lockdep_assert_held(&claims_lock);
+	list_for_each_entry(dax, &claims, list)
+		if (dax->dev == dev)
+			return dax;
+	return NULL;
+}
+
+/* Removal has flags of its own on some kernels; its range tells on all. */
+static int wort_dax_notify(struct dax_device *dev, u64 off, u64 len, int flags)
+{
+	struct wort_dax *dax;
+
+	atomic_inc(&nr_notifying);
+	mutex_lock(&claims_lock);
+	dax = find_claim(dev);
+	if (dax && !off && len == U64_MAX)
+		memory_removed(dax);
+	else if (dax && len)
+		memory_failed(dax, off, len);
+	mutex_unlock(&claims_lock);
+	if (atomic_dec_and_test(&nr_notifying))
+		wake_up_all(&notified);
+	return 0;
+}
+
+static const struct dax_holder_operations holder_ops = {
+	.notify_failure = wort_dax_notify,
+};
+
+/*
+ * Device-mapper moves memory under its users and tells nobody.  Its disks have
+ * no mark but their name, which is the kernel's own choice.
+ */
+static bool is_mapped(const struct gendisk *disk)
+{
+	return !strncmp(disk->disk_name, "dm-", 3);
+}
+
+static int verify_kind(const char *path, struct block_device *bdev)
+{
+	if (is_mapped(bdev->bd_disk)) {
+		pr_err("%s: is a device-mapper target, which may move its memory: use the device beneath\n",
+		       path);
+		return -EOPNOTSUPP;
+	}
+	if (!blk_queue_dax(bdev_get_queue(bdev))) {
+		pr_err("%s: is not a DAX device: use persistent memory in fsdax mode (ndctl create-namespace -m fsdax)\n",
+		       path);
+		return -ENXIO;
+	}
+	if ((get_start_sect(bdev) << SECTOR_SHIFT) % PAGE_SIZE ||
+	    bdev_nr_bytes(bdev) % PAGE_SIZE) {
+		pr_err("%s: start or size is no multiple of %lu: align the partition\n",
+		       path, PAGE_SIZE);
+		return -EDOM;
+	}
+	return 0;
+}
+
+static int verify_size(const char *path, u64 size)
+{
+	if (size < WORT_MEDIA_POOL_MIN) {
+		pr_err("%s: has %llu bytes, a pool takes %llu at least\n",
+		       path, size, WORT_MEDIA_POOL_MIN);
+		return -ENOSPC;
+	}
+	if (size > WORT_MEDIA_POOL_MAX) {
+		pr_err("%s: has %llu bytes, a pool takes %llu at most: partition it\n",
+		       path, size, WORT_MEDIA_POOL_MAX);
+		return -EFBIG;
+	}
+	return 0;
+}
+
+/* A removal that comes meanwhile waits for the lock, then finds the claim. */
+static int become_holder(const char *path, struct wort_dax *dax)
+{
+	mutex_lock(&claims_lock);
+	dax->dev = fs_dax_get_by_bdev(compat_bdev(dax->opened), &dax->start,
+				      dax, &holder_ops);
+	if (dax->dev)
+		list_add(&dax->list, &claims);
+	mutex_unlock(&claims_lock);
+	if (!dax->dev) {
+		pr_err("%s: its memory is in use by another partition's user, or is being removed\n",
+		       path);
+		return -EBUSY;
+	}
+	if (!dax_synchronous(dax->dev)) {
+		pr_err("%s: flushes of this device are asynchronous (virtio-pmem): stores could not be made durable in order\n",
+		       path);
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+/*
+ * Known bad blocks keep a driver from giving access to the range around them;
+ * in the mode for repair it does, in pieces.
+ */
+static long access(struct wort_dax *dax, long page, long nr, void **kaddr)
+{
+	pgoff_t at = (dax->start >> PAGE_SHIFT) + page;
+	long got;
+
+	got = dax_direct_access(dax->dev, at, nr, DAX_ACCESS, kaddr, NULL);
+	if (got > 0)
+		return got;
+	return dax_direct_access(dax->dev, at, nr, DAX_RECOVERY_WRITE, kaddr,
+				 NULL);
+}
+
+static int map_memory(const char *path, struct wort_dax *dax)
+{
+	long nr = dax->region.size >> PAGE_SHIFT, done = 0, got = 1;
+	void *base = NULL, *kaddr;
+	int id = dax_read_lock();
+
+	while (done < nr) {
+		got = access(dax, done, min(nr - done, CHUNK_PAGES), &kaddr);
+		if (got <= 0)
+			break;
+		if (!done)
+			base = kaddr;
+		if (kaddr != base + (done << PAGE_SHIFT))
+			break;
+		done += got;
+	}
+	dax_read_unlock(id);
+	if (done < nr) {
+		pr_err("%s: its memory is not mapped, or not in one piece, from page %ld on (%ld)\n",
+		       path, done, got);
+		return -ENXIO;
+	}
+	dax->region.base = (void __pmem __force *)base;
+	return 0;
+}
+
+static void load_bad_blocks(struct wort_dax *dax, struct block_device *bdev)
+{
+	struct badblocks *bb = bdev->bd_disk->bb;
+	sector_t begin = get_start_sect(bdev), at = begin;
+	sector_t end = begin + bdev_nr_sectors(bdev);
+	sector_t bad, bad_end;
+	int nr, ask;
+
+	while (bb && at < end) {
+		ask = min_t(sector_t, end - at, 1 << 21);
+		if (!badblocks_check(bb, at, ask, &bad, &nr)) {
+			at += ask;
+			continue;
+		}
+		bad_end = min(bad + nr, end);
+		bad = max(bad, at);
+		pr_warn("%s: bad blocks from sector %llu to %llu\n",
+			dax->name, (u64)(bad - begin), (u64)(bad_end - begin));
+		mark_bad(dax, (bad - begin) << SECTOR_SHIFT,
+			 (bad_end - bad) << SECTOR_SHIFT);
+		at = bad_end;
+	}
+}
+
+static int claim_opened(const char *path, struct wort_dax *dax)
+{
+	struct block_device *bdev = compat_bdev(dax->opened);
+	int err;
+
+	snprintf(dax->name, sizeof(dax->name), "%pg", bdev);
+	err = verify_kind(path, bdev);
+	if (!err)
+		err = verify_size(path, bdev_nr_bytes(bdev));
+	if (err)
+		return err;
+	dax->region.size = bdev_nr_bytes(bdev);
+	dax->bad = kvcalloc(BITS_TO_LONGS(dax->region.size >> WORT_PAGE_SHIFT),
+			    sizeof(*dax->bad), GFP_KERNEL);
+	if (!dax->bad)
+		return -ENOMEM;
+	err = become_holder(path, dax);
+	if (!err)
+		err = map_memory(path, dax);
+	if (!err)
+		load_bad_blocks(dax, bdev);
+	return err;
+}
+
+static int open_bdev(const char *path, struct wort_dax *dax)
+{
+	struct compat_bdev *opened = compat_bdev_open(path, dax);
+	int err = PTR_ERR_OR_ZERO(opened);
+
+	if (err == -EBUSY)
+		pr_err("%s: is in use: unmount or detach it first\n", path);
+	else if (err == -ENOTBLK)
+		pr_err("%s: is not a block device\n", path);
+	else if (err)
+		pr_err("%s: cannot be opened (%d)\n", path, err);
+	else
+		dax->opened = opened;
+	return err;
+}
+
+/**
+ * wort_dax_claim() - Claim a block device for its memory
+ * @path: Path of the device.
+ * @out: The claim.
+ *
+ * What is wrong is said in the log, with what mends it.
+ *
+ * Context: May sleep.
+ * Return: 0; -ENOTBLK; -EBUSY if somebody else uses it; -ENXIO if it is not a
+ * DAX device; -EOPNOTSUPP if its flushes are asynchronous or device-mapper
+ * stands between; -EDOM if it is not aligned to pages; -ENOSPC, -EFBIG;
+ * -ENOMEM; what opening a path may return.
+ */
+int wort_dax_claim(const char *path, struct wort_dax **out)
+{
+	struct wort_dax *dax = kzalloc(sizeof(*dax), GFP_KERNEL);
+	int err;
+
+	if (!dax)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&dax->list);
+	init_completion(&dax->idle);
+	err = percpu_ref_init(&dax->users, users_gone, 0, GFP_KERNEL);
+	if (err) {
+		kfree(dax);
+		return err;
+	}
+	err = open_bdev(path, dax);
+	if (!err)
+		err = claim_opened(path, dax);
+	if (err) {
+		wort_dax_release(dax);
+		wort_dax_free(dax);
+		return err;
+	}
+	*out = dax;
+	return 0;
+}
+
+/**
+ * wort_dax_release() - Give the block device back
+ * @dax: The claim.
+ *
+ * Waits until nobody touches the memory.  The pool can be detached then; files
+ * may go on to ask wort_dax_enter(), which says no.
+ *
+ * Context: May sleep.
+ */
+void wort_dax_release(struct wort_dax *dax)
+{
+	kill_users(dax);
+	mutex_lock(&claims_lock);
+	list_del_init(&dax->list);
+	mutex_unlock(&claims_lock);
+	if (dax->dev)
+		fs_put_dax(dax->dev, dax);
+	if (dax->opened)
+		compat_bdev_close(dax->opened);
+	dax->dev = NULL;
+	dax->opened = NULL;
+}
+
+/**
+ * wort_dax_free() - Free a claim
+ * @dax: The claim, which was released and which no file knows any more.
+ *
+ * Context: May sleep.
+ */
+void wort_dax_free(struct wort_dax *dax)
+{
+	kvfree(dax->bad);
+	percpu_ref_exit(&dax->users);
+	kfree(dax);
+}
+
+/**
+ * wort_dax_module_exit() - Wait until no driver is inside our callback
+ *
+ * Releasing the holder does not wait for a call under way, and the lock of
+ * such calls is private to the kernel.  Between the driver's look at the
+ * holder and our count, and between our count and the return, nobody sleeps:
+ * a grace period of tasks covers both.
+ *
+ * Context: May sleep.  There is no claim any more.
+ */
+void wort_dax_module_exit(void)
+{
+	synchronize_rcu_tasks();
+	wait_event(notified, !atomic_read(&nr_notifying));
+	synchronize_rcu_tasks();
+}

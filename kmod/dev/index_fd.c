@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A descriptor is an index.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+
+#include "cmd.h"
+
+static const struct file_operations index_fops = {
+	.owner		= THIS_MODULE,
+	.release	= wort_file_release,
+	.unlocked_ioctl	= wort_ioctl_index,
+	.compat_ioctl	= compat_ptr_ioctl,
+	.llseek		= noop_llseek,
+};
+
+/* The reference to the index passes to the file, or is dropped. */
+static struct file *index_file(struct wort_dev *wdev, struct wort_index *index,
+			       bool write)
+{
+	struct wort_file *wfile = wort_file_alloc(wdev, index);
+	struct file *filp;
+
+	if (!wfile) {
+		wort_index_put(index);
+		return ERR_PTR(-ENOMEM);
+	}
+	filp = anon_inode_getfile("[wort-index]", &index_fops, wfile,
+				  (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	if (IS_ERR(filp))
+		wort_file_free(wfile);
+	return filp;
+}
+
+static int open_verify(const struct wort_call *call,
+		       const struct wort_index_open_arg *arg)
+{
+	bool create = arg->flags & WORT_INDEX_OPEN_F_CREATE;
+
+	if (create && !call->write)
+		return -EBADF;
+	if (arg->flags & ~WORT_INDEX_OPEN_F_ALL)
+		return -EOPNOTSUPP;
+	return arg->flags & WORT_INDEX_OPEN_F_EXCL && !create ? -EINVAL : 0;
+}
+
+static int open_named(struct wort_call *call, struct wort_index_open_arg *arg,
+		      const struct wort_ubuf *name)
+{
+	bool write = call->write && !(arg->flags & WORT_INDEX_OPEN_F_RDONLY);
+	struct wort_dev *wdev = call->wfile->wdev;
+	struct wort_index *index;
+	struct file *filp;
+	int err;
+
+	if (!wort_dax_enter(wdev->dax))
+		return -ENODEV;
+	err = wort_index_open(wdev->dax->pool, name->data, arg->name_len,
+			      arg->flags, arg->engine, arg->attr, &index);
+	if (!err)
+		arg->out_engine = index->tree.engine->id;
+	wort_dax_exit(wdev->dax);
+	if (err)
+		return err;
+	filp = index_file(wdev, index, write);
+	if (IS_ERR(filp))
+		return PTR_ERR(filp);
+	call->new_file = filp;
+	return 0;
+}
+
+int wort_cmd_index_open(struct wort_call *call, void *data)
+{
+	struct wort_index_open_arg *arg = data;
+	struct wort_ubuf name;
+	int err, fd;
+
+	arg->out_fd = -1;
+	arg->out_engine = 0;
+	err = open_verify(call, arg);
+	if (err)
+		return err;
+	err = wort_name_read(&name, arg->name_ptr, arg->name_len,
+			     WORT_NAME_MAX);
+	if (err)
+		goto out_free;
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0) {
+		err = fd;
+		goto out_free;
+	}
+	err = open_named(call, arg, &name);
+	if (err)
+		put_unused_fd(fd);
+	else
+		arg->out_fd = fd;
+out_free:
+	wort_ubuf_free(&name);
+	return err;
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sizes and places that programs and media rely on.  The sum of the members is
+ * the size of each struct: there are no holes, in which kernel memory would
+ * leak or which 32-bit programs would lay out otherwise.
+ */
+#include <linux/build_bug.h>
+#include <linux/stddef.h>
+
+#include "wort_dev.h"
+
+#define LAYOUT(type, size, sum) do {				\
+	typedef struct type T;						\
+	BUILD_BUG_ON(sizeof(T) != (size));				\
+	BUILD_BUG_ON((sum) != (size));					\
+	BUILD_BUG_ON((size) % 8);					\
+} while (0)
+#define M(member)	sizeof_field(T, member)
+
+/* A word that changes by one store lies on a multiple of its size. */
+#define ATOMIC(type, member)						\
+	BUILD_BUG_ON(offsetof(struct type, member) % sizeof(u64))
+
+static void verify_abi(void)
+{
+	LAYOUT(wort_format_arg, 104,
+	       M(size) + M(flags) + M(dev_ptr) + M(dev_len) + M(extent_size) +
+	       M(uuid) + M(label));
+	LAYOUT(wort_attach_arg, 24,
+	       M(size) + M(flags) + M(dev_ptr) + M(dev_len) + M(out_minor));
+	LAYOUT(wort_detach_arg, 16,
+	       M(size) + M(flags) + M(minor) + M(__reserved));
+	LAYOUT(wort_pool_record, 128,
+	       M(minor) + M(state) + M(pool_size) + M(uuid) + M(label) +
+	       M(device));
+	LAYOUT(wort_list_arg, 32,
+	       M(size) + M(flags) + M(buf_ptr) + M(buf_len) + M(start) +
+	       M(out_count) + M(out_more));
+	LAYOUT(wort_index_open_arg, 40,
+	       M(size) + M(flags) + M(name_ptr) + M(name_len) + M(engine) +
+	       M(attr) + M(out_fd) + M(out_engine));
+	LAYOUT(wort_index_record, 136,
+	       M(id) + M(engine) + M(state) + M(name_len) + M(__reserved) +
+	       M(name));
+	LAYOUT(wort_index_list_arg, 40,
+	       M(size) + M(flags) + M(buf_ptr) + M(buf_len) + M(out_count) +
+	       M(after) + M(out_more) + M(__reserved));
+	LAYOUT(wort_index_destroy_arg, 24,
+	       M(size) + M(flags) + M(name_ptr) + M(name_len) + M(__reserved));
+	LAYOUT(wort_pool_info_arg, 208,
+	       M(size) + M(flags) + M(out_pool_size) + M(out_extent_size) +
+	       M(out_nr_extents) + M(out_free_extents) +
+	       M(out_reserve_extents) + M(out_used_bytes) +
+	       M(out_freeing_bytes) + M(out_nr_indexes) + M(out_nr_dying) +
+	       M(out_walk_indexes) + M(out_walk_objects) +
+	       M(out_attach_lines) + M(out_incompat) + M(out_format_time) +
+	       M(out_state) + M(out_flush) + M(out_uuid) + M(out_label));
+	LAYOUT(wort_check_arg, 88,
+	       M(size) + M(flags) + M(out_nr_indexes) + M(out_nr_nodes) +
+	       M(out_nr_leaves) + M(out_owned_bytes) + M(out_free_bytes) +
+	       M(out_freeing_bytes) + M(out_nr_transient) + M(out_nr_damaged) +
+	       M(out_damaged_off) + M(out_damaged_index));
+	LAYOUT(wort_insert_arg, 32,
+	       M(size) + M(flags) + M(key_ptr) + M(value_ptr) + M(key_len) +
+	       M(value_len));
+	LAYOUT(wort_lookup_arg, 40,
+	       M(size) + M(flags) + M(key_ptr) + M(value_ptr) + M(key_len) +
+	       M(value_len) + M(out_value_len) + M(__reserved));
+	LAYOUT(wort_delete_arg, 24,
+	       M(size) + M(flags) + M(key_ptr) + M(key_len) + M(__reserved));
+	LAYOUT(wort_scan_arg, 80,
+	       M(size) + M(flags) + M(start_ptr) + M(bound_ptr) + M(buf_ptr) +
+	       M(start_len) + M(bound_len) + M(buf_len) + M(max_count) +
+	       M(out_count) + M(out_len) + M(out_need) + M(out_more) +
+	       M(out_last_len) + M(__reserved));
+	LAYOUT(wort_record, 16,
+	       M(rec_len) + M(key_len) + M(value_len) + M(__reserved));
+	LAYOUT(wort_batch_op, 16,
+	       M(rec_len) + M(op) + M(flags) + M(key_len) + M(value_len));
+	LAYOUT(wort_batch_result, 16,
+	       M(rec_len) + M(error) + M(value_len) + M(__reserved));
+	LAYOUT(wort_batch_arg, 48,
+	       M(size) + M(flags) + M(ops_ptr) + M(results_ptr) + M(ops_len) +
+	       M(results_len) + M(nr_ops) + M(out_done) + M(out_failed) +
+	       M(out_results_len));
+	LAYOUT(wort_index_info_arg, 160,
+	       M(size) + M(flags) + M(out_id) + M(out_attr) +
+	       M(out_create_time) + M(out_engine) + M(out_state) +
+	       M(out_name_len) + M(__reserved) + M(out_name));
+	LAYOUT(wort_op_stats, 72,
+	       M(ops) + M(stores) + M(lines) + M(fences) + M(ordering_points) +
+	       M(nodes) + M(leaves) + M(loads) + M(alloc_lines));
+	LAYOUT(wort_stats_arg, 24,
+	       M(size) + M(flags) + M(buf_ptr) + M(buf_len) + M(out_count));
+}
+
+static void verify_media(void)
+{
+	LAYOUT(wort_media_sb, 192,
+	       M(magic) + M(version) + M(csum) + M(seq) + M(compat) +
+	       M(ro_compat) + M(incompat) + M(pool_size) + M(table_off) +
+	       M(data_off) + M(nr_extents) + M(catalogue_off) + M(state) +
+	       M(format_time) + M(extent_shift) + M(pad) + M(uuid) + M(label));
+	LAYOUT(wort_media_catalogue, 512,
+	       M(next) + M(slot));
+	LAYOUT(wort_media_entry, 256,
+	       M(id) + M(engine) + M(csum) + M(attr) + M(create_time) +
+	       M(state) + M(pad) + M(root) + M(name_len) + M(name) +
+	       M(reserved));
+	LAYOUT(wort_media_leaf, 16,
+	       M(val) + M(meta));
+	LAYOUT(wort_media_wort_node, 144,
+	       M(hdr) + M(slot));
+	ATOMIC(wort_media_sb, magic);
+	ATOMIC(wort_media_catalogue, slot);
+	ATOMIC(wort_media_entry, state);
+	ATOMIC(wort_media_entry, root);
+	ATOMIC(wort_media_leaf, val);
+	ATOMIC(wort_media_wort_node, hdr);
+	ATOMIC(wort_media_wort_node, slot);
+	/* The root record is one line, so that its words share a flush. */
+	BUILD_BUG_ON(offsetof(struct wort_media_entry, root) % WORT_LINE);
+	BUILD_BUG_ON(sizeof_field(struct wort_media_entry, root) != WORT_LINE);
+	BUILD_BUG_ON(sizeof(struct wort_media_sb) > WORT_MEDIA_SB_SPACE -
+		     WORT_LINE);
+}
+
+/**
+ * wort_layout_verify() - Fail to compile if a layout is not what it was
+ *
+ * Context: Any context.
+ */
+void wort_layout_verify(void)
+{
+	BUILD_BUG_ON(WORT_NAME_MAX != WORT_MEDIA_NAME_MAX);
+	BUILD_BUG_ON(WORT_UUID_LEN != WORT_MEDIA_UUID_LEN);
+	BUILD_BUG_ON(WORT_LABEL_LEN != WORT_MEDIA_LABEL_LEN);
+	BUILD_BUG_ON(WORT_ENGINE_WORT != WORT_MEDIA_ENGINE_WORT);
+	BUILD_BUG_ON(PAGE_SIZE < 1 << WORT_PAGE_SHIFT);
+	verify_abi();
+	verify_media();
+}

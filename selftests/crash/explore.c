@@ -1,0 +1,753 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The crash explorer.
+ *
+ * For every sequence of steps up to a length, from every starting pool: trace
+ * the last step, and for each fence of it, and for its end, visit every state
+ * that a power cut just before could leave and that recovery or the oracle can
+ * tell from others.  Which lines matter is found by running: a line whose
+ * content is open is settled when it is first read, one run for each way.
+ *
+ * A state is good if the pool attaches without a store, the walk ends, the
+ * content is that before or that after the step that was cut (of acknowledged
+ * steps all), check finds nothing wrong and accounts for every byte, and life
+ * goes on.  Where a repair is due, the steps that repair are explored as well,
+ * from that state.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "world.h"
+
+#define MAX_WORLDS	3
+#define MAX_SITES	256
+#define HASH_BITS	25
+#define MAX_WORKERS	16
+
+static const char *const model_names[NR_MODELS] = { "x86", "arm64", "eadr" };
+
+/* What workers share. */
+struct shared {
+	u64 states;		/* runs */
+	u64 distinct;
+	u64 nested;		/* runs of crashes within repair */
+	u64 sequences;
+	u64 crash_points;
+	u64 failures;
+	u64 by_start[32];
+	u32 nr_sites;
+	void *site[MAX_SITES];
+	u64 reached[MAX_SITES][2];
+	u8 pair[MAX_SITES][MAX_SITES];	/* bit for old-old, old-new, ... */
+	u8 same_line[MAX_SITES][MAX_SITES];
+	u64 hashes[1 << HASH_BITS];	/* states */
+	u64 repairs[1 << HASH_BITS];	/* states that were repaired */
+};
+
+static struct shared *shared;
+static struct tracer tracer[NR_TRACERS];
+static struct start *starts;
+static u32 nr_starts;
+static const char *sought;	/* replay: crash point and choices */
+static bool deep;
+
+/* A crash point being explored: for messages. */
+struct spot {
+	struct tracer *t;
+	const struct start *start;
+	const struct step *steps;
+	u32 nr_steps;
+	u32 event;
+	u32 depth;
+	const struct spot *outer;
+};
+
+static void add(u64 *counter, u64 n)
+{
+	__atomic_add_fetch(counter, n, __ATOMIC_RELAXED);
+}
+
+/* Put a hash into a set that workers share; false if it was there. */
+static bool set_add(u64 *set, u64 hash)
+{
+	u64 i, none;
+
+	hash |= 1;
+	for (i = hash >> (64 - HASH_BITS);; i = (i + 1) % (1 << HASH_BITS)) {
+		none = 0;
+		if (__atomic_compare_exchange_n(&set[i], &none, hash, false,
+						__ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return true;
+		if (none == hash)
+			return false;
+	}
+}
+
+/* Commit words: which of them were met old and new, and in which pairs. */
+
+static u32 site_number(void *site)
+{
+	u32 i, nr = __atomic_load_n(&shared->nr_sites, __ATOMIC_ACQUIRE);
+	for (i = 0; i < nr; i++)
+		if (shared->site[i] == site)
+			return i;
+	i = __atomic_fetch_add(&shared->nr_sites, 1, __ATOMIC_ACQ_REL);
+	if (i >= MAX_SITES)
+		abort();
+	shared->site[i] = site;
+	return i;
+}
+
+static void count_commits(struct tracer *t)
+{
+	u32 site[64], n = 0, i, j;
+	u32 word[64];
+	int state[64];
+
+	for (i = 0; i < t->nr_order && n < 64; i++) {
+		const struct event *e = &t->events[t->order[i]];
+
+		if (!e->release)
+			continue;
+		state[n] = tracer_persisted(t, t->order[i]);
+		if (state[n] < 0)
+			continue;
+		word[n] = e->word;
+		site[n] = site_number(e->site);
+		add(&shared->reached[site[n]][state[n]], 1);
+		n++;
+	}
+	for (i = 0; i < n; i++)
+		for (j = i + 1; j < n; j++) {
+			shared->pair[site[i]][site[j]] |=
+				1 << (2 * state[i] + state[j]);
+			if (word[i] / 8 == word[j] / 8)
+				shared->same_line[site[i]][site[j]] = 1;
+		}
+}
+
+/* Failures. */
+
+static void symbolize(void *site)
+{
+	char cmd[256], exe[128] = { 0 };
+
+	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
+		return;
+	snprintf(cmd, sizeof(cmd),
+		 "addr2line -s -i -f -p -e '%s' %p | sed 's/^/      /' >&2",
+		 exe, (void *)((char *)site - 1));
+	if (system(cmd))
+		fprintf(stderr, "      %p\n", site);
+}
+
+static void print_steps(FILE *out, const struct spot *spot)
+{
+	char text[64];
+	u32 i;
+
+	for (i = 0; i < spot->nr_steps; i++) {
+		step_print(&spot->steps[i], text, sizeof(text));
+		fprintf(out, "%s%s", i ? "; " : "", text);
+	}
+}
+
+static void print_choices(FILE *out, const struct tracer *t)
+{
+	u32 i;
+
+	for (i = 0; i < t->nr_choices; i++)
+		fprintf(out, "%s%u", i ? "," : "", t->choices[i].taken);
+}
+
+static void print_spot(const struct spot *spot)
+{
+	struct tracer *t = spot->t;
+	u32 i;
+
+	if (spot->outer) {
+		print_spot(spot->outer);
+		fprintf(stderr, "  then, from that state:\n");
+	}
+	fprintf(stderr, "  pool: %s\n  steps: ", spot->start->name);
+	print_steps(stderr, spot);
+	fprintf(stderr, "\n  power lost (%s) before event %u of %u; pending stores:\n",
+		model_names[t->model], spot->event, t->nr_events);
+	for (i = 0; i < t->nr_order && i < 40; i++) {
+		const struct event *e = &t->events[t->order[i]];
+		int state = tracer_persisted(t, t->order[i]);
+
+		fprintf(stderr, "    %#08x := %#llx  %s\n", e->word * 8,
+			(unsigned long long)e->val,
+			state < 0 ? "not read" : state ? "durable" : "lost");
+		if (state >= 0)
+			symbolize(e->site);
+	}
+}
+
+static void fail(const struct spot *spot, const char *why)
+{
+	const struct spot *outer = spot;
+
+	add(&shared->failures, 1);
+	fprintf(stderr, "FAILURE: %s\n", why);
+	print_spot(spot);
+	while (outer->outer)
+		outer = outer->outer;
+	fprintf(stderr, "  replay: explore --model %s --start '%s' --steps '",
+		model_names[outer->t->model], outer->start->name);
+	print_steps(stderr, outer);
+	fprintf(stderr, "' --at %u:", outer->event);
+	print_choices(stderr, outer->t);
+	fprintf(stderr, "\n");
+	exit(1);
+}
+
+static const struct spot *current;
+
+static void on_signal(int sig)
+{
+	if (current)
+		fail(current, sig == SIGALRM ? "does not end" :
+		     sig == SIGABRT ? "a warning of the code itself" :
+		     "touches memory outside the pool");
+	_exit(1);
+}
+
+/* The oracle. */
+
+static const char *check_space(struct runner *r, bool clear, u64 *transient)
+{
+	static char buf[120];
+	struct wort_check_arg arg = {
+		.size = sizeof(arg), .flags = clear ? WORT_CHECK_F_CLEAR : 0,
+	};
+	struct wort_alloc *alloc = &r->pool->alloc;
+	u64 all = (u64)alloc->geo.nr_extents << alloc->geo.extent_shift;
+	int err = wort_pool_check(r->pool, &arg);
+
+	*transient = arg.out_nr_transient;
+	if (!err && !arg.out_nr_damaged &&
+	    arg.out_owned_bytes + arg.out_free_bytes + arg.out_freeing_bytes ==
+	    all)
+		return NULL;
+	snprintf(buf, sizeof(buf),
+		 "check: %d, %llu damaged at %#llx; %llu owned, %llu free, %llu being freed",
+		 err, arg.out_nr_damaged, arg.out_damaged_off,
+		 arg.out_owned_bytes, arg.out_free_bytes,
+		 arg.out_freeing_bytes);
+	return buf;
+}
+
+/* Which of the worlds that may be there is; NULL and a reason if none. */
+static const struct world *identify(struct runner *r,
+				    const struct world *const *worlds, u32 nr,
+				    int attached, const char **why)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		if (!worlds[i]->pool) {
+			*why = "a pool that should not be";
+			if (attached == -ENODATA)
+				return worlds[i];
+			continue;
+		}
+		*why = "attach fails";
+		if (attached)
+			continue;
+		*why = runner_compare(r, worlds[i]);
+		if (!*why)
+			return worlds[i];
+	}
+	return NULL;
+}
+
+/* Life goes on: by every header that may be stale, into every kind of hole. */
+static const char *go_on(struct runner *r, struct world *w)
+{
+	static const struct step steps[] = {
+		{ STEP_CREATE, 0, 0, 0 }, { STEP_PUT, 0, 7, 2 },
+		{ STEP_PUT, 0, 1, 2 }, { STEP_DEL, 0, 0, 0 },
+		{ STEP_PUT, 0, 2, 3 }, { STEP_DEL, 0, 6, 0 },
+	};
+	const char *bad = NULL;
+	u64 transient;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(steps) && !bad; i++)
+		bad = runner_step(r, w, &steps[i]);
+	if (!bad)
+		bad = runner_compare(r, w);
+	if (!bad)
+		bad = check_space(r, true, &transient);
+	w->damaged = false;
+	if (!bad)
+		bad = check_space(r, false, &transient);
+	if (!bad && transient)
+		bad = "a repaired pool is not sound";
+	return bad ? bad : runner_compare(r, w);
+}
+
+static void explore(const struct spot *outer, u32 depth,
+		    const struct start *start, enum memory_model model,
+		    const struct step *steps, u32 nr);
+
+/* Crash again within the first steps on a pool that needs a repair. */
+static void explore_repair(const struct spot *spot, const struct world *w)
+{
+	static const struct step steps[] = {
+		{ STEP_PUT, 0, 0, 2 }, { STEP_PUT, 0, 1, 2 },
+		{ STEP_PUT, 0, 2, 2 }, { STEP_PUT, 0, 4, 2 },
+		{ STEP_PUT, 0, 7, 2 }, { STEP_PUT, 0, 8, 2 },
+		{ STEP_DEL, 0, 0, 0 }, { STEP_DEL, 0, 2, 0 },
+		{ STEP_DEL, 0, 5, 0 }, { STEP_DEL, 0, 7, 0 },
+		{ STEP_CHECK, 0, 0, 0 },
+	};
+	struct start start = *spot->start;
+	static u8 image[IMAGE_SIZE];
+	struct step pair[2];
+	u32 i, j;
+
+	memcpy(image, spot->t->mem, IMAGE_SIZE);
+	start.name = "as it was left";
+	start.image = image;
+	start.world = *w;
+	start.unsettled = false;
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		explore(spot, 1, &start, spot->t->model, &steps[i], 1);
+		for (j = 0; j < ARRAY_SIZE(steps) && deep; j++) {
+			pair[0] = steps[i];
+			pair[1] = steps[j];
+			explore(spot, 1, &start, spot->t->model, pair, 2);
+		}
+	}
+}
+
+static const char *judge(const struct spot *spot, struct runner *r,
+			 const struct world *const *worlds, u32 nr)
+{
+	const char *bad = "no world";
+	const struct world *found;
+	u64 transient = 0;
+	struct world now;
+	int err;
+
+	err = runner_attach(r);
+	while (shim_run_work())
+		;
+	found = identify(r, worlds, nr, err, &bad);
+	if (!found)
+		return bad;
+	if (!found->pool)
+		return NULL;
+	bad = check_space(r, false, &transient);
+	if (bad)
+		return bad;
+	if (spot->t->nr_stores)
+		return "attach or reading stores to the media";
+	spot->t->hashing = false;
+	if (transient && !spot->depth &&
+	    set_add(shared->repairs, spot->t->hash ^ spot->t->model))
+		explore_repair(spot, found);
+	now = *found;
+	return go_on(r, &now);
+}
+
+static void run_state(const struct spot *spot,
+		      const struct world *const *worlds, u32 nr)
+{
+	struct runner r = {
+		.region = {
+			.base = spot->t->mem, .size = IMAGE_SIZE,
+			.flush = spot->t->model != MODEL_EADR,
+		},
+	};
+	struct list_head *works = shim_works;
+	const struct spot *before = current;
+	LIST_HEAD(mine);
+	const char *bad;
+
+	shim_works = &mine;
+	current = spot;
+	tracer_run_begin(spot->t);
+	bad = judge(spot, &r, worlds, nr);
+	if (bad)
+		fail(spot, bad);
+	runner_detach(&r);
+	count_commits(spot->t);
+	if (set_add(shared->hashes, spot->t->hash))
+		add(&shared->distinct, 1);
+	tracer_run_end(spot->t);
+	current = before;
+	shim_works = works;
+	add(spot->depth ? &shared->nested : &shared->states, 1);
+	if (!spot->depth)
+		add(&shared->by_start[spot->start - starts], 1);
+}
+
+/* Replay of a failure: the choices after the colon. */
+static void take_choices(struct tracer *t, const char *text)
+{
+	u32 n = 0;
+
+	for (text = strchr(text, ':'); text && text[1]; n++) {
+		t->choices[n] = (struct choice){ .taken = atoi(text + 1) };
+		text = strchr(text + 1, ',');
+	}
+	t->nr_choices = n;
+}
+
+static void crash_point(const struct spot *spot,
+			const struct world *const *worlds, u32 nr)
+{
+	if (sought && !spot->depth) {
+		if (spot->event != (u32)atoi(sought))
+			return;
+		take_choices(spot->t, sought);
+		run_state(spot, worlds, nr);
+		return;
+	}
+	add(&shared->crash_points, 1);
+	spot->t->nr_choices = 0;
+	do {
+		run_state(spot, worlds, nr);
+	} while (tracer_next(spot->t));
+}
+
+/* Do the steps while tracing.  Returns the first event of the last step. */
+static u32 trace_steps(struct spot *spot, struct world *before,
+		       struct world *after)
+{
+	struct runner r = {
+		.region = {
+			.base = spot->t->mem, .size = IMAGE_SIZE,
+			.flush = spot->t->model != MODEL_EADR,
+		},
+	};
+	struct list_head *works = shim_works;
+	const char *bad = NULL;
+	LIST_HEAD(mine);
+	u32 first = 0, i;
+
+	shim_works = &mine;
+	*after = spot->start->world;
+	if (runner_attach(&r) && after->pool)
+		fail(spot, "the starting pool does not attach");
+	while (!spot->start->unsettled && shim_run_work())
+		;
+	tracer_record(spot->t);
+	for (i = 0; i < spot->nr_steps && !bad; i++) {
+		first = spot->t->nr_events;
+		*before = *after;
+		bad = runner_step(&r, after, &spot->steps[i]);
+	}
+	tracer_stop(spot->t);
+	if (bad)
+		fail(spot, bad);
+	runner_detach(&r);
+	shim_works = works;
+	return first;
+}
+
+static bool stores(const struct tracer *t, u32 first)
+{
+	for (; first < t->nr_events; first++)
+		if (t->events[first].kind == EVENT_STORE)
+			return true;
+	return false;
+}
+
+static bool last_stored;
+
+static void explore(const struct spot *outer, u32 depth,
+		    const struct start *start, enum memory_model model,
+		    const struct step *steps, u32 nr)
+{
+	static const struct world none;
+	struct tracer *t = &tracer[depth];
+	struct spot spot = {
+		.t = t, .start = start, .steps = steps, .nr_steps = nr,
+		.depth = depth, .outer = outer,
+	};
+	const struct spot *current_before = current;
+	struct world before, after;
+	const struct world *worlds[MAX_WORLDS] = { &before, &after, &none };
+	u32 first, i, nr_worlds = 2;
+
+	memcpy(t->mem, start->image, IMAGE_SIZE);
+	tracer_reset(t, model);
+	current = &spot;
+	first = trace_steps(&spot, &before, &after);
+	last_stored = stores(t, first);
+	add(&shared->sequences, !depth);
+	if (!last_stored)
+		goto out;
+	if (steps[nr - 1].kind == STEP_FORMAT)
+		nr_worlds = 3;
+	memcpy(t->mem, start->image, IMAGE_SIZE);
+	for (i = 0; i < t->nr_events; i++) {
+		spot.event = i;
+		if (i >= first && t->events[i].kind == EVENT_FENCE)
+			crash_point(&spot, worlds, nr_worlds);
+		tracer_advance(t, i);
+	}
+	spot.event = t->nr_events;
+	worlds[0] = &after;
+	crash_point(&spot, worlds, 1);
+out:
+	current = current_before;
+}
+
+/* Sequences. */
+
+struct work {
+	u32 worker, workers;
+	u32 max_len;
+	u64 number;
+};
+
+static void extend(struct work *work, u32 start, enum memory_model model,
+		   struct step *seq, u32 len)
+{
+	const struct start *s = &starts[start];
+	u32 i;
+
+	for (i = 0; i < s->nr_steps; i++) {
+		seq[len] = s->steps[i];
+		/* The first two steps choose the worker; one alone is the first's. */
+		if (len == 1 && work->number++ % work->workers != work->worker)
+			continue;
+		alarm(60);
+		if (len || !work->worker)
+			explore(NULL, 0, s, model, seq, len + 1);
+		if (len + 1 < work->max_len && (!len || last_stored ||
+						seq[len].kind >= STEP_REATTACH))
+			extend(work, start, model, seq, len + 1);
+	}
+}
+
+static void work_on(struct work work, u32 models)
+{
+	struct step seq[MAX_STEPS];
+	enum memory_model model;
+	u32 start;
+
+	for (model = 0; model < NR_MODELS; model++)
+		for (start = 0; start < nr_starts && models >> model & 1;
+		     start++)
+			extend(&work, start, model, seq, 0);
+}
+
+static int run_workers(u32 workers, u32 max_len, u32 models)
+{
+	pid_t pid[MAX_WORKERS];
+	u32 i, failed = 0;
+	int status;
+
+	for (i = 0; i < workers; i++) {
+		pid[i] = fork();
+		if (pid[i] < 0)
+			return 1;
+		if (!pid[i]) {
+			work_on((struct work){ i, workers, max_len, 0 },
+				models);
+			_exit(0);
+		}
+	}
+	while (wait(&status) > 0)
+		if (status && !failed++)
+			for (i = 0; i < workers; i++)
+				kill(pid[i], SIGKILL);
+	return failed;
+}
+
+static u32 print_commits(void)
+{
+	u32 i, j, holes = 0, want;
+
+	printf("commit words met (old, new):\n");
+	fflush(stdout);
+	for (i = 0; i < shared->nr_sites; i++) {
+		printf("  %10llu %10llu ",
+		       (unsigned long long)shared->reached[i][0],
+		       (unsigned long long)shared->reached[i][1]);
+		fflush(stdout);
+		symbolize(shared->site[i]);
+	}
+	for (i = 0; i < shared->nr_sites; i++)
+		for (j = 0; j < shared->nr_sites; j++) {
+			if (!shared->pair[i][j])
+				continue;
+			want = shared->same_line[i][j] ? 0xd : 0xf;
+			if ((shared->pair[i][j] & want) == want)
+				continue;
+			holes++;
+			printf("pair %u, %u reached only as %#x\n", i, j,
+			       shared->pair[i][j]);
+		}
+	return holes;
+}
+
+static void usage(void)
+{
+	printf("usage: explore [OPTIONS]\n"
+	       "  --len N          longest sequence of steps (default 3)\n"
+	       "  --workers N      processes (default: one a processor)\n"
+	       "  --models LIST    of x86,arm64,eadr (default: all)\n"
+	       "  --deep           two steps within repair, instead of one\n"
+	       "  --list           starting pools\n"
+	       "  --start NAME --steps 'STEP; STEP' [--model M] [--at E:CHOICES]\n"
+	       "                   one sequence, or one state of it\n");
+}
+
+static u32 parse_models(const char *text)
+{
+	u32 i, models = 0;
+
+	for (i = 0; i < NR_MODELS; i++)
+		if (strstr(text, model_names[i]))
+			models |= 1 << i;
+	return models;
+}
+
+static int replay(const char *name, char *text, u32 models)
+{
+	struct step steps[MAX_STEPS];
+	u32 nr = 0, i, model;
+	char *one;
+
+	for (one = strtok(text, ";"); one; one = strtok(NULL, ";")) {
+		while (*one == ' ')
+			one++;
+		if (nr == MAX_STEPS || !step_parse(one, &steps[nr++])) {
+			fprintf(stderr, "explore: no such step: %s\n", one);
+			return 2;
+		}
+	}
+	for (i = 0; i < nr_starts; i++)
+		if (!strcmp(starts[i].name, name))
+			break;
+	if (i == nr_starts || !nr) {
+		fprintf(stderr, "explore: no such pool, or no steps: %s\n",
+			name);
+		return 2;
+	}
+	for (model = 0; model < NR_MODELS; model++)
+		if (models >> model & 1)
+			explore(NULL, 0, &starts[i], model, steps, nr);
+	printf("%llu states, 0 failures\n",
+	       (unsigned long long)shared->states);
+	return 0;
+}
+
+static void *map(size_t size, int flags)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_ANONYMOUS | flags, -1, 0);
+
+	if (p == MAP_FAILED) {
+		perror("explore: mmap");
+		exit(2);
+	}
+	return p;
+}
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+static int report(double begin, u32 failed)
+{
+	double took = seconds() - begin;
+	u32 i, holes = 0;
+
+	if (!shared->failures && !failed)
+		holes = print_commits();
+	for (i = 0; i < nr_starts; i++)
+		printf("  %10llu states from \"%s\"\n",
+		       (unsigned long long)shared->by_start[i],
+		       starts[i].name);
+	printf("%llu sequences, %llu crash points, %llu runs (%llu of them within repair), %.0f runs/s, %.0f s\n",
+	       (unsigned long long)shared->sequences,
+	       (unsigned long long)shared->crash_points,
+	       (unsigned long long)(shared->states + shared->nested),
+	       (unsigned long long)shared->nested,
+	       (shared->states + shared->nested) / took, took);
+	if (holes)
+		printf("%u pairs of commit words not reached in all mixtures\n",
+		       holes);
+	printf("%llu states, %llu failures\n",
+	       (unsigned long long)shared->distinct,
+	       (unsigned long long)(shared->failures + holes +
+				    (failed && !shared->failures)));
+	return failed || holes || shared->failures;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "len", 1, NULL, 'l' }, { "workers", 1, NULL, 'w' },
+		{ "models", 1, NULL, 'm' }, { "model", 1, NULL, 'm' },
+		{ "start", 1, NULL, 's' }, { "steps", 1, NULL, 't' },
+		{ "at", 1, NULL, 'a' }, { "list", 0, NULL, 'L' },
+		{ "deep", 0, NULL, 'd' }, { "help", 0, NULL, 'h' }, { }
+	};
+	u32 workers = sysconf(_SC_NPROCESSORS_ONLN), len = 3, models = 7, i;
+	char *name = NULL, *steps = NULL;
+	double begin = seconds();
+	bool list = false;
+	u8 *mem;
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+		switch (opt) {
+		case 'l': len = atoi(optarg); break;
+		case 'w': workers = atoi(optarg); break;
+		case 'm': models = parse_models(optarg); break;
+		case 's': name = optarg; break;
+		case 't': steps = optarg; break;
+		case 'a': sought = optarg; break;
+		case 'L': list = true; break;
+		case 'd': deep = true; break;
+		default: usage(); return opt == 'h' ? 0 : 2;
+		}
+	}
+	shim_log_quiet = !sought;
+	shared = map(sizeof(*shared), MAP_SHARED | MAP_NORESERVE);
+	mem = map(NR_TRACERS * IMAGE_SIZE, MAP_PRIVATE);
+	for (i = 0; i < NR_TRACERS; i++)
+		tracer_init(&tracer[i], mem + i * IMAGE_SIZE);
+	nr_starts = starts_make(&tracer[0], &starts);
+	for (i = 0; i < nr_starts && list; i++)
+		printf("%s\n", starts[i].name);
+	if (list)
+		return 0;
+	signal(SIGSEGV, on_signal);
+	signal(SIGBUS, on_signal);
+	signal(SIGABRT, on_signal);
+	signal(SIGFPE, on_signal);
+	signal(SIGALRM, on_signal);
+	if (name && steps)
+		return replay(name, steps, models);
+	if (!len || len > MAX_STEPS || !models || !workers ||
+	    workers > MAX_WORKERS) {
+		usage();
+		return 2;
+	}
+	return report(begin, run_workers(workers, len, models));
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pools to start from, and the steps tried on each: so that every structure
+ * change is one step away from one of them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+#define PUT(k, v)	{ STEP_PUT, 0, k, v }
+#define DEL(k)		{ STEP_DEL, 0, k, 0 }
+#define CAS(k, v)	{ STEP_CAS, 0, k, v }
+#define CREATE(i)	{ STEP_CREATE, i, 0, 0 }
+#define DESTROY(i)	{ STEP_DESTROY, i, 0, 0 }
+#define PUT_B(k, v)	{ STEP_PUT, 1, k, v }
+#define ONLY(s)		{ s, 0, 0, 0 }
+
+/* Trees: each kind of split and merge, values of every kind. */
+static const struct step tree_steps[] = {
+	PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1), PUT(5, 1),
+	PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 5),
+	PUT(0, 2), PUT(0, 3), PUT(5, 4), PUT(3, 6),
+	DEL(0), DEL(1), DEL(2), DEL(3), DEL(4), DEL(5), DEL(6), DEL(7), DEL(8),
+	CAS(0, 2), CAS(5, 3), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE),
+	ONLY(STEP_CHECK),
+};
+
+/* The catalogue, states, format. */
+static const struct step pool_steps[] = {
+	PUT(0, 1), PUT(1, 3), DEL(0), PUT_B(0, 1), PUT_B(1, 4),
+	CREATE(0), CREATE(1), DESTROY(0), DESTROY(1), ONLY(STEP_REATTACH),
+	ONLY(STEP_SETTLE), ONLY(STEP_CHECK), ONLY(STEP_DAMAGE),
+	ONLY(STEP_FORMAT),
+};
+
+/* Space runs out, is given back, is used again. */
+static const struct step full_steps[] = {
+	PUT(0, 1), PUT(1, 1), PUT(0, 3), PUT(5, 4), DEL(0), DEL(1), DEL(5),
+	CREATE(1), DESTROY(0), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE),
+};
+
+static void must(const char *bad, const char *where)
+{
+	if (!bad)
+		return;
+	fprintf(stderr, "explorer: cannot make the pool \"%s\": %s\n", where,
+		bad);
+	exit(2);
+}
+
+static struct start *start_new(struct start *list, u32 *nr, const char *name,
+			       const struct step *steps, u32 nr_steps)
+{
+	struct start *s = &list[(*nr)++];
+
+	memset(s, 0, sizeof(*s));
+	s->name = name;
+	s->steps = steps;
+	s->nr_steps = nr_steps;
+	s->image = malloc(IMAGE_SIZE);
+	return s;
+}
+
+static void keep(struct tracer *t, struct start *s)
+{
+	memcpy(s->image, t->mem, IMAGE_SIZE);
+}
+
+/* Format, and make the index "a". */
+static void begin(struct tracer *t, struct runner *r, struct start *s)
+{
+	static const struct step create_a = CREATE(0);
+	struct wort_format_opts opts = { .label = "start" };
+
+	memset(t->mem, 0xa5, IMAGE_SIZE);
+	*r = (struct runner){
+		.region = { .base = t->mem, .size = IMAGE_SIZE, .flush = true },
+	};
+	must(wort_pool_format(&r->region, &opts) ? "format" : NULL, s->name);
+	must(runner_attach(r) ? "attach" : NULL, s->name);
+	s->world.pool = true;
+	while (shim_run_work())
+		;
+	must(runner_step(r, &s->world, &create_a), s->name);
+}
+
+static void steps(struct runner *r, struct start *s, const struct step *step,
+		  u32 nr)
+{
+	for (; nr; nr--, step++)
+		must(runner_step(r, &s->world, step), s->name);
+	while (shim_run_work())
+		;
+}
+
+static struct start *start_with(struct tracer *t, struct start *list, u32 *nr,
+				const char *name, const struct step *todo,
+				u32 nr_todo)
+{
+	struct start *s = start_new(list, nr, name, tree_steps,
+				    ARRAY_SIZE(tree_steps));
+	struct runner r;
+
+	begin(t, &r, s);
+	steps(&r, s, todo, nr_todo);
+	runner_detach(&r);
+	keep(t, s);
+	return s;
+}
+
+static struct wort_index *open_new(struct runner *r, const char *name)
+{
+	struct wort_index *index = NULL;
+
+	wort_index_open(r->pool, (const u8 *)name, strlen(name),
+			WORT_INDEX_OPEN_F_CREATE, 0, 0, &index);
+	return index;
+}
+
+/* At most @max records of @len bytes, until there is no space; how many. */
+static u32 fill(struct wort_index *index, u32 base, u32 max, u32 len)
+{
+	u8 value[1024] = { 0 }, key[8] = { 0 };
+	struct wort_put put = {
+		.key = { key, sizeof(key) }, .value = { value, len },
+	};
+	u32 n;
+
+	for (n = 0; n < max; n++) {
+		key[6] = (base + n) >> 8;
+		key[7] = base + n;
+		if (wort_index_insert(index, &put))
+			break;
+	}
+	return n;
+}
+
+/* Full, but for one small object. */
+static void make_full(struct tracer *t, struct start *list, u32 *nr)
+{
+	static const u8 last[8] = { 0, 0, 0, 0, 0, 0, 0x80, 0 };
+	struct wort_key key = { last, sizeof(last) };
+	struct start *s = start_new(list, nr, "full but one object", full_steps,
+				    ARRAY_SIZE(full_steps));
+	struct wort_index *index;
+	struct runner r;
+
+	begin(t, &r, s);
+	index = open_new(&r, "fill");
+	s->world.fillers = 1;
+	s->world.fill_records = fill(index, 0x8000, 1, 8);
+	s->world.fill_records += fill(index, 0, 0x7000, 950);
+	s->world.fill_records += fill(index, 0x8001, 0x7000, 8);
+	must(wort_index_delete(index, &key, NULL) ? "delete" : NULL, s->name);
+	s->world.fill_records--;
+	wort_index_put(index);
+	while (shim_run_work())
+		;
+	runner_detach(&r);
+	keep(t, s);
+}
+
+/* Every slot of the catalogue is taken. */
+static void make_many(struct tracer *t, struct start *list, u32 *nr)
+{
+	struct start *s = start_new(list, nr, "before the catalogue grows",
+				    pool_steps, ARRAY_SIZE(pool_steps));
+	struct runner r;
+	char name[8];
+	u32 i;
+
+	begin(t, &r, s);
+	for (i = 1; i < WORT_MEDIA_CATALOGUE_SLOTS; i++) {
+		snprintf(name, sizeof(name), "x%u", i);
+		wort_index_put(open_new(&r, name));
+		s->world.fillers++;
+	}
+	runner_detach(&r);
+	keep(t, s);
+}
+
+/*
+ * A split or merge of which only one word of two became durable: do @step
+ * while tracing, and take back one of the two stores of its last fence.
+ */
+static void make_torn(struct tracer *t, struct start *list, u32 *nr,
+		      const char *name, const struct step *todo, u32 nr_todo,
+		      const struct step *step, bool second, bool done)
+{
+	struct start *s = start_new(list, nr, name, tree_steps,
+				    ARRAY_SIZE(tree_steps));
+	u32 stores[2] = { 0 }, n = 0, i;
+	struct world before;
+	struct runner r;
+	u64 old;
+
+	begin(t, &r, s);
+	steps(&r, s, todo, nr_todo);
+	memcpy(s->image, t->mem, IMAGE_SIZE);
+	before = s->world;
+	tracer_reset(t, MODEL_X86);
+	tracer_record(t);
+	must(runner_step(&r, &s->world, step), name);
+	tracer_stop(t);
+	for (i = t->nr_events; i-- && n < 2;)
+		if (t->events[i].kind == EVENT_STORE && t->events[i].release)
+			stores[n++] = t->events[i].word;
+	i = stores[second ? 0 : 1];
+	memcpy(&old, s->image + 8ul * i, 8);
+	memcpy(t->mem + 8ul * i, &old, 8);
+	if (!done)
+		s->world = before;
+	runner_detach(&r);
+	keep(t, s);
+}
+
+static void make_none(struct start *list, u32 *nr)
+{
+	static const struct step only_format[] = {
+		ONLY(STEP_FORMAT), CREATE(0), PUT(0, 1),
+	};
+	struct start *s = start_new(list, nr, "no pool", only_format,
+				    ARRAY_SIZE(only_format));
+
+	memset(s->image, 0xa5, IMAGE_SIZE);
+}
+
+#define START(name, ...) ({						\
+	static const struct step __todo[] = { __VA_ARGS__ };		\
+	start_with(t, list, &nr, name, __todo, ARRAY_SIZE(__todo));	\
+})
+
+#define TORN(name, torn, second, done, ...) ({				\
+	static const struct step __todo[] = { __VA_ARGS__ };		\
+	static const struct step __step = torn;				\
+	make_torn(t, list, &nr, name, __todo, ARRAY_SIZE(__todo),	\
+		  &__step, second, done);				\
+})
+
+u32 starts_make(struct tracer *t, struct start **out)
+{
+	struct start *list = calloc(32, sizeof(*list)), *s;
+	u32 nr = 0;
+
+	make_none(list, &nr);
+	s = START("empty", ONLY(STEP_SETTLE));
+	s = START("catalogue", CREATE(1), PUT(0, 1), PUT(1, 1), PUT_B(0, 1));
+	s->steps = pool_steps;
+	s->nr_steps = ARRAY_SIZE(pool_steps);
+	make_many(t, list, &nr);
+	make_full(t, list, &nr);
+	START("one leaf", PUT(0, 1));
+	START("node of two", PUT(0, 1), PUT(1, 1));
+	START("ends", PUT(3, 1), PUT(0, 1), PUT(1, 1), PUT(8, 1));
+	START("long prefix", PUT(5, 1), PUT(6, 1));
+	START("long prefix, split", PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(4, 1));
+	START("nodes below a node", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(4, 1),
+	      PUT(5, 4), PUT(6, 3));
+	s = START("not walked", PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4),
+		  PUT(9, 1));
+	s->unsettled = true;
+	TORN("split, header old", PUT(2, 1), true, true, PUT(0, 1), PUT(1, 1));
+	TORN("split, slot old", PUT(2, 1), false, false, PUT(0, 1), PUT(1, 1));
+	TORN("long split, header old", PUT(7, 1), true, true, PUT(5, 1),
+	     PUT(6, 1));
+	TORN("long split, slot old", PUT(7, 1), false, false, PUT(5, 1),
+	     PUT(6, 1));
+	TORN("merge, header old", DEL(2), true, true, PUT(0, 1), PUT(1, 1),
+	     PUT(2, 1));
+	TORN("merge, slot old", DEL(2), false, false, PUT(0, 1), PUT(1, 1),
+	     PUT(2, 1));
+	*out = list;
+	return nr;
+}

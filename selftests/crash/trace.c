@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+#include <stdio.h>
+
+#include "trace.h"
+
+/* Traced memories lie side by side, so that one comparison finds them. */
+static struct tracer *tracers[NR_TRACERS];
+static unsigned int nr_tracers;
+static uintptr_t traced_base;
+
+/* A plain store is announced before it is made: its value is read later. */
+static struct {
+	struct tracer *t;
+	uint32_t first, last;
+	void *site;
+} unresolved;
+
+static void *need(size_t size)
+{
+	void *p = calloc(1, size);
+
+	if (!p)
+		abort();
+	return p;
+}
+
+void tracer_init(struct tracer *t, uint8_t *mem)
+{
+	memset(t, 0, sizeof(*t));
+	t->mem = mem;
+	t->events = need(MAX_EVENTS * sizeof(*t->events));
+	t->order = need(MAX_EVENTS * sizeof(*t->order));
+	t->flushed_at = need(IMAGE_LINES * sizeof(*t->flushed_at));
+	t->read_stamp = need(IMAGE_WORDS * sizeof(*t->read_stamp));
+	t->unit_stamp = need(IMAGE_WORDS * sizeof(*t->unit_stamp));
+	t->unit_taken = need(IMAGE_WORDS * sizeof(*t->unit_taken));
+	t->write_stamp = need(IMAGE_WORDS * sizeof(*t->write_stamp));
+	t->unit_pending = need(IMAGE_WORDS * sizeof(*t->unit_pending));
+	t->undo = need(IMAGE_WORDS * sizeof(*t->undo));
+	if (!nr_tracers)
+		traced_base = (uintptr_t)mem;
+	tracers[nr_tracers++] = t;
+}
+
+static inline struct tracer *find(const void *addr)
+{
+	uintptr_t off = (uintptr_t)addr - traced_base;
+
+	return off < NR_TRACERS * IMAGE_SIZE ? tracers[off / IMAGE_SIZE] : NULL;
+}
+
+static uint64_t word_at(const uint8_t *image, uint32_t word)
+{
+	uint64_t val;
+
+	memcpy(&val, image + 8ul * word, 8);
+	return val;
+}
+
+static void set_word(uint8_t *image, uint32_t word, uint64_t val)
+{
+	memcpy(image + 8ul * word, &val, 8);
+}
+
+static struct event *event_add(struct tracer *t, enum event_kind kind,
+			       uint32_t word, void *site)
+{
+	struct event *e;
+
+	if (t->nr_events == MAX_EVENTS) {
+		fprintf(stderr, "explorer: too many events\n");
+		abort();
+	}
+	e = &t->events[t->nr_events++];
+	*e = (struct event){ .kind = kind, .word = word, .site = site };
+	return e;
+}
+
+static __attribute__((noinline)) void resolve_slow(void)
+{
+	struct tracer *t = unresolved.t;
+
+	unresolved.t = NULL;
+	for (uint32_t w = unresolved.first; w <= unresolved.last; w++)
+		event_add(t, EVENT_STORE, w, unresolved.site)->val =
+			word_at(t->mem, w);
+}
+
+static inline void resolve(void)
+{
+	if (unresolved.t)
+		resolve_slow();
+}
+
+void tracer_reset(struct tracer *t, enum memory_model model)
+{
+	t->model = model;
+	t->nr_events = 0;
+	t->nr_order = 0;
+	memset(t->unit_pending, 0, IMAGE_WORDS * sizeof(*t->unit_pending));
+	memset(t->flushed_at, 0, IMAGE_LINES * sizeof(*t->flushed_at));
+	t->mode = TRACE_OFF;
+}
+
+void tracer_record(struct tracer *t)
+{
+	t->mode = TRACE_RECORD;
+}
+
+void tracer_stop(struct tracer *t)
+{
+	resolve();
+	t->mode = TRACE_OFF;
+}
+
+/* The model: what is pending and what is durable. */
+
+static uint32_t unit_of(const struct tracer *t, uint32_t word)
+{
+	return t->model == MODEL_X86 ? word / 8 : word;
+}
+
+static void count_pending(struct tracer *t, uint32_t event, int add)
+{
+	t->unit_pending[unit_of(t, t->events[event].word)] += add;
+}
+
+static void retire(struct tracer *t)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < t->nr_order; i++) {
+		uint32_t event = t->order[i];
+		const struct event *e = &t->events[event];
+
+		if (event < t->flushed_at[e->word / 8]) {
+			set_word(t->mem, e->word, e->val);
+			count_pending(t, event, -1);
+		} else {
+			t->order[kept++] = event;
+		}
+	}
+	t->nr_order = kept;
+}
+
+void tracer_advance(struct tracer *t, uint32_t event)
+{
+	const struct event *e = &t->events[event];
+
+	switch (e->kind) {
+	case EVENT_STORE:
+		t->order[t->nr_order++] = event;
+		count_pending(t, event, 1);
+		break;
+	case EVENT_FLUSH:
+		for (uint32_t i = 0; i < e->nr_lines; i++)
+			t->flushed_at[e->word / 8 + i] = event;
+		break;
+	case EVENT_FENCE:
+		if (t->model == MODEL_EADR)
+			for (uint32_t i = 0; i < t->nr_order; i++)
+				t->flushed_at[t->events[t->order[i]].word / 8] =
+					event;
+		retire(t);
+		break;
+	}
+}
+
+static bool in_unit(const struct tracer *t, uint32_t unit, uint32_t i)
+{
+	return unit_of(t, t->events[t->order[i]].word) == unit;
+}
+
+/*
+ * arm64: words of a line are independent, but when a release store is durable,
+ * so is all that precedes it in its line.  So a word that was chosen bounds
+ * the others: what precedes its last durable release is durable too, and no
+ * release is that follows its first store that is not.
+ */
+static void arm64_bounds(const struct tracer *t, uint32_t word, uint32_t *min,
+			 uint32_t *max)
+{
+	uint32_t must = 0, cap = UINT32_MAX, seen[8] = { 0 }, i, nr = 0;
+	bool capped = false;
+
+	for (i = 0; i < t->nr_order; i++) {
+		const struct event *e = &t->events[t->order[i]];
+
+		if (e->word / 8 != word / 8 || e->word == word ||
+		    t->unit_stamp[e->word] != t->stamp)
+			continue;
+		if (seen[e->word % 8]++ >= t->unit_taken[e->word])
+			cap = cap < i ? cap : i;
+		else if (e->release)
+			must = i;
+	}
+	*min = 0;
+	*max = 0;
+	for (i = 0; i < t->nr_order; i++) {
+		const struct event *e = &t->events[t->order[i]];
+
+		if (e->word != word)
+			continue;
+		nr++;
+		if (i < must)
+			*min = nr;
+		capped |= e->release && i > cap;
+		if (!capped)
+			*max = nr;
+	}
+}
+
+/*
+ * eADR: a prefix of all stores.  Words that were chosen leave a range for its
+ * length: from @eadr_min to @eadr_max.
+ */
+static void eadr_bounds(const struct tracer *t, uint32_t word, uint32_t *min,
+			uint32_t *max)
+{
+	*min = 0;
+	*max = 0;
+	for (uint32_t i = 0; i < t->eadr_max; i++) {
+		if (t->events[t->order[i]].word != word)
+			continue;
+		*min += i < t->eadr_min;
+		++*max;
+	}
+}
+
+static void eadr_narrow(struct tracer *t, uint32_t word, uint32_t taken)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->nr_order; i++) {
+		if (t->events[t->order[i]].word != word)
+			continue;
+		if (++n == taken && t->eadr_min < i + 1)
+			t->eadr_min = i + 1;
+		if (n == taken + 1 && t->eadr_max > i)
+			t->eadr_max = i;
+	}
+}
+
+static void save(struct tracer *t, uint32_t word)
+{
+	if (t->write_stamp[word] == t->stamp)
+		return;
+	t->write_stamp[word] = t->stamp;
+	t->undo[t->nr_undo].word = word;
+	t->undo[t->nr_undo++].val = word_at(t->mem, word);
+}
+
+static void apply(struct tracer *t, uint32_t unit, uint32_t taken)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->nr_order && n < taken; i++) {
+		const struct event *e = &t->events[t->order[i]];
+
+		if (!in_unit(t, unit, i))
+			continue;
+		save(t, e->word);
+		set_word(t->mem, e->word, e->val);
+		n++;
+	}
+}
+
+/*
+ * The ways in which a unit can differ: numbers of stores from @min to @max,
+ * leaving out those where the last one changes nothing.
+ */
+static uint32_t distinct_ways(const struct tracer *t, uint32_t unit, uint32_t min,
+			   uint32_t max, uint16_t *ways)
+{
+	uint64_t val[8] = { 0 };
+	uint32_t known = 0, n = 0, nr = 0;
+
+	ways[nr++] = min;
+	for (uint32_t i = 0; i < t->nr_order && n < max; i++) {
+		const struct event *e = &t->events[t->order[i]];
+		uint32_t w = e->word % 8;
+		uint64_t old;
+
+		if (!in_unit(t, unit, i))
+			continue;
+		old = known >> w & 1 ? val[w] : word_at(t->mem, e->word);
+		known |= 1u << w;
+		val[w] = e->val;
+		if (++n > min && old != e->val)
+			ways[nr++] = n;
+	}
+	return nr;
+}
+
+/* The next choice: as prescribed, or the first of its ways. */
+static uint32_t choose(struct tracer *t, uint32_t unit, uint32_t min,
+		       uint32_t max)
+{
+	static uint16_t ways[MAX_EVENTS];
+	struct choice *c = &t->choices[t->at_choice];
+	uint32_t nr = distinct_ways(t, unit, min, max, ways);
+
+	if (nr == 1)
+		return ways[0];
+	if (!t->hashing)
+		return ways[t->hash % nr];
+	if (t->at_choice == t->nr_choices) {
+		if (t->nr_choices == MAX_CHOICES)
+			abort();
+		*c = (struct choice){ .unit = unit };
+		t->nr_choices++;
+	}
+	c->options = nr;
+	t->at_choice++;
+	return ways[c->taken];
+}
+
+/* A word is about to be touched in a run: settle what its unit holds. */
+static void settle(struct tracer *t, uint32_t word)
+{
+	uint32_t unit = unit_of(t, word), min = 0, max;
+
+	if (t->unit_stamp[unit] == t->stamp)
+		return;
+	max = t->unit_pending[unit];
+	if (max && t->model == MODEL_ARM64)
+		arm64_bounds(t, word, &min, &max);
+	if (max && t->model == MODEL_EADR)
+		eadr_bounds(t, word, &min, &max);
+	t->unit_stamp[unit] = t->stamp;
+	t->unit_taken[unit] = min;
+	if (max > min)
+		t->unit_taken[unit] = choose(t, unit, min, max);
+	if (max && t->model == MODEL_EADR)
+		eadr_narrow(t, word, t->unit_taken[unit]);
+	apply(t, unit, t->unit_taken[unit]);
+}
+
+bool tracer_next(struct tracer *t)
+{
+	while (t->nr_choices) {
+		struct choice *c = &t->choices[t->nr_choices - 1];
+
+		if (++c->taken < c->options)
+			return true;
+		t->nr_choices--;
+	}
+	return false;
+}
+
+void tracer_run_begin(struct tracer *t)
+{
+	t->stamp++;
+	t->nr_undo = 0;
+	t->at_choice = 0;
+	t->hash = 0;
+	t->nr_stores = 0;
+	t->eadr_min = 0;
+	t->eadr_max = t->nr_order;
+	t->hashing = true;
+	t->mode = TRACE_RUN;
+}
+
+void tracer_run_end(struct tracer *t)
+{
+	t->mode = TRACE_OFF;
+	while (t->nr_undo) {
+		t->nr_undo--;
+		set_word(t->mem, t->undo[t->nr_undo].word,
+			 t->undo[t->nr_undo].val);
+	}
+}
+
+int tracer_persisted(struct tracer *t, uint32_t event)
+{
+	uint32_t unit = unit_of(t, t->events[event].word), n = 0;
+
+	if (t->unit_stamp[unit] != t->stamp)
+		return -1;
+	for (uint32_t i = 0; i < t->nr_order; i++) {
+		if (!in_unit(t, unit, i))
+			continue;
+		if (t->order[i] == event)
+			return n < t->unit_taken[unit];
+		n++;
+	}
+	return -1;
+}
+
+/* Hooks. */
+
+static void on_read(struct tracer *t, const void *addr, size_t size)
+{
+	uint32_t first = ((uintptr_t)addr - (uintptr_t)t->mem) / 8;
+	uint32_t last = ((uintptr_t)addr - (uintptr_t)t->mem + size - 1) / 8;
+
+	if (t->mode != TRACE_RUN)
+		return;
+	for (uint32_t w = first; w <= last; w++) {
+		if (t->read_stamp[w] == t->stamp)
+			continue;
+		t->read_stamp[w] = t->stamp;
+		settle(t, w);
+		if (t->hashing) {
+			uint64_t h = word_at(t->mem, w) ^ (uint64_t)w << 40;
+
+			h *= 0x9e3779b97f4a7c15ull;
+			t->hash = (t->hash ^ h ^ h >> 29) *
+				  0xbf58476d1ce4e5b9ull;
+		}
+	}
+}
+
+static void on_write(struct tracer *t, void *addr, size_t size, void *site)
+{
+	uint32_t first = ((uintptr_t)addr - (uintptr_t)t->mem) / 8;
+	uint32_t last = ((uintptr_t)addr - (uintptr_t)t->mem + size - 1) / 8;
+
+	if (t->mode == TRACE_RECORD) {
+		unresolved.t = t;
+		unresolved.first = first;
+		unresolved.last = last;
+		unresolved.site = site;
+	} else if (t->mode == TRACE_RUN) {
+		for (uint32_t w = first; w <= last; w++) {
+			settle(t, w);
+			t->read_stamp[w] = t->stamp;
+			t->nr_stores++;
+			save(t, w);
+		}
+	}
+}
+
+static inline void hook_read(const void *addr, size_t size)
+{
+	struct tracer *t = find(addr);
+
+	resolve();
+	if (t && size)
+		on_read(t, addr, size);
+}
+
+static inline void hook_write(void *addr, size_t size, void *site)
+{
+	struct tracer *t = find(addr);
+
+	resolve();
+	if (t && size)
+		on_write(t, addr, size, site);
+}
+
+#define SITE __builtin_return_address(0)
+
+void __tsan_init(void) { }
+void __tsan_func_entry(void *pc) { (void)pc; }
+void __tsan_func_exit(void) { }
+
+#define HOOKS(n)							\
+void __tsan_read##n(void *p) { hook_read(p, n); }			\
+void __tsan_write##n(void *p) { hook_write(p, n, SITE); }		\
+void __tsan_unaligned_read##n(void *p) { hook_read(p, n); }		\
+void __tsan_unaligned_write##n(void *p) { hook_write(p, n, SITE); }	\
+void __tsan_volatile_read##n(void *p) { hook_read(p, n); }		\
+void __tsan_volatile_write##n(void *p) { hook_write(p, n, SITE); }
+HOOKS(1) HOOKS(2) HOOKS(4) HOOKS(8) HOOKS(16)
+
+void __tsan_read_range(void *p, size_t n) { hook_read(p, n); }
+void __tsan_write_range(void *p, size_t n) { hook_write(p, n, SITE); }
+
+uint64_t __tsan_atomic64_load(const volatile uint64_t *p, int order)
+{
+	(void)order;
+	hook_read((const void *)p, 8);
+	return *p;
+}
+
+void __tsan_atomic64_store(volatile uint64_t *p, uint64_t val, int order)
+{
+	struct tracer *t = find((void *)p);
+
+	hook_write((void *)p, 8, SITE);
+	*p = val;
+	if (t && t->mode == TRACE_RECORD) {
+		resolve();
+		t->events[t->nr_events - 1].release = order != __ATOMIC_RELAXED;
+	}
+}
+
+int __tsan_atomic32_fetch_add(volatile int *p, int v, int order)
+{
+	(void)order;
+	return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
+}
+
+int __tsan_atomic32_fetch_sub(volatile int *p, int v, int order)
+{
+	(void)order;
+	return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST);
+}
+
+void *trace_memcpy(void *dst, const void *src, size_t n)
+{
+	void *site = SITE;
+
+	hook_read(src, n);
+	hook_write(dst, n, site);
+	memcpy(dst, src, n);
+	resolve();
+	return dst;
+}
+
+void *trace_memset(void *dst, int c, size_t n)
+{
+	hook_write(dst, n, SITE);
+	memset(dst, c, n);
+	resolve();
+	return dst;
+}
+
+int trace_memcmp(const void *a, const void *b, size_t n)
+{
+	hook_read(a, n);
+	hook_read(b, n);
+	return memcmp(a, b, n);
+}
+
+void arch_wb_cache_pmem(void *addr, size_t len)
+{
+	struct tracer *t = find(addr);
+	uint32_t first, last;
+
+	resolve();
+	if (!t || t->mode != TRACE_RECORD || !len)
+		return;
+	first = ((uintptr_t)addr - (uintptr_t)t->mem) / 64;
+	last = ((uintptr_t)addr - (uintptr_t)t->mem + len - 1) / 64;
+	event_add(t, EVENT_FLUSH, first * 8, SITE)->nr_lines = last - first + 1;
+}
+
+void pmem_wmb(void)
+{
+	resolve();
+	for (unsigned int i = 0; i < nr_tracers; i++)
+		if (tracers[i]->mode == TRACE_RECORD)
+			event_add(tracers[i], EVENT_FENCE, 0, SITE);
+}

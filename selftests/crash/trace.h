@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Every load and store of the portable layers, and the memory model.
+ *
+ * The layers are compiled with -fsanitize=thread and linked against the hooks
+ * in trace.c instead of the sanitizer's: whatever touches the memory of a pool
+ * is seen, also what bypasses the primitives.
+ */
+#ifndef _WORT_CRASH_TRACE_H
+#define _WORT_CRASH_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+
+#define IMAGE_SIZE	(256u << 10)
+#define IMAGE_WORDS	(IMAGE_SIZE / 8)
+#define IMAGE_LINES	(IMAGE_SIZE / 64)
+
+enum memory_model {
+	MODEL_X86,	/* per line a prefix of its stores */
+	MODEL_ARM64,	/* per word a prefix; a release orders within its line */
+	MODEL_EADR,	/* a prefix of all stores */
+	NR_MODELS,
+};
+
+enum event_kind { EVENT_STORE, EVENT_FLUSH, EVENT_FENCE };
+
+/* What a traced program did to the memory. */
+struct event {
+	uint8_t kind;
+	bool release;
+	uint32_t word;		/* store: which; flush: first word */
+	uint32_t nr_lines;	/* flush */
+	uint64_t val;		/* store: value of the word afterwards */
+	void *site;		/* store, flush, fence: return address */
+};
+
+enum trace_mode {
+	TRACE_OFF,
+	TRACE_RECORD,	/* stores, flushes and fences become events */
+	TRACE_RUN,	/* what is read is chosen; what is written is undone */
+};
+
+#define NR_TRACERS	2
+
+#define MAX_EVENTS	65536
+#define MAX_CHOICES	4096
+
+/* A unit of memory whose content after the crash is a choice. */
+struct choice {
+	uint32_t unit;
+	uint16_t taken;
+	uint16_t options;
+};
+
+/*
+ * A traced memory.  While events are advanced @mem holds what surely survives;
+ * @order is what may or may not: indexes of stores in @events.
+ */
+struct tracer {
+	uint8_t *mem;
+	enum trace_mode mode;
+	enum memory_model model;
+
+	struct event *events;
+	uint32_t nr_events;
+
+	/* the model's view, advanced by tracer_advance() */
+	uint32_t *order;	/* pending stores in program order */
+	uint32_t nr_order;
+	uint32_t *flushed_at;	/* per line: events flushed so far */
+	uint32_t *unit_pending;	/* per unit: stores in @order */
+
+	/* one run after a crash */
+	struct choice choices[MAX_CHOICES];
+	uint32_t nr_choices;	/* prescribed */
+	uint32_t at_choice;	/* met so far */
+	uint32_t eadr_min, eadr_max;
+	uint32_t stamp;
+	uint32_t *read_stamp;	/* per word */
+	uint32_t *unit_stamp;	/* per unit */
+	uint32_t *unit_taken;	/* per unit: option in this run */
+	uint32_t *write_stamp;	/* per word: saved for undo */
+	struct { uint32_t word; uint64_t val; } *undo;
+	uint32_t nr_undo;
+	uint64_t hash;		/* of the words read first */
+	uint64_t nr_stores;	/* in this run */
+	bool hashing;		/* recovery and oracle read; later, life goes on */
+};
+
+/* The memory of a second tracer follows that of the first. */
+void tracer_init(struct tracer *t, uint8_t *mem);
+/* All of memory is durable; nothing is pending; no events. */
+void tracer_reset(struct tracer *t, enum memory_model model);
+void tracer_record(struct tracer *t);
+void tracer_stop(struct tracer *t);
+/*
+ * Let the model see the next event, from the first on.  The caller has put the
+ * memory back to what it was before; a fence makes durable what was flushed.
+ */
+void tracer_advance(struct tracer *t, uint32_t event);
+
+/*
+ * A program runs on what a crash now could have left, by the choices taken.
+ * When @hashing ends, what is still open is settled somehow: no further choice.
+ */
+void tracer_run_begin(struct tracer *t);
+/* Undo all; memory is again as it was before tracer_run_begin(). */
+void tracer_run_end(struct tracer *t);
+/* Prescribe the next combination of choices; false after the last. */
+bool tracer_next(struct tracer *t);
+/* Did this run find a pending store durable? -1: it was not read. */
+int tracer_persisted(struct tracer *t, uint32_t event);
+
+#endif
