@@ -549,6 +549,25 @@ out:
 	return err;
 }
 
+/* Counted afresh, extent by extent, so that it can be held against the sums. */
+static u64 free_bytes(const struct wort_alloc *alloc)
+{
+	const struct wort_extent *extent;
+	u64 bytes = 0;
+	u32 nr;
+
+	for (nr = 0; nr < alloc->geo.nr_extents; nr++) {
+		extent = &alloc->extents[nr];
+		if (extent->state == WORT_EXTENT_FREE)
+			bytes += extent_size(alloc);
+		else if (!extent->run && (extent->state == WORT_EXTENT_OPEN ||
+					  extent->state == WORT_EXTENT_OPENING))
+			bytes += extent_size(alloc) - extent->nr_used *
+				 wort_extent_slot_size(alloc, extent);
+	}
+	return bytes;
+}
+
 /**
  * wort_alloc_info() - Figures for people
  * @alloc: The allocator.
@@ -563,6 +582,7 @@ void wort_alloc_info(struct wort_alloc *alloc, struct wort_alloc_info *info)
 	info->reserve_extents = min(alloc->nr_free, alloc->reserve);
 	info->used_bytes = alloc->used_bytes;
 	info->freeing_bytes = alloc->freeing_bytes;
+	info->free_bytes = free_bytes(alloc);
 	info->known = !alloc->walking;
 	mutex_unlock(&alloc->lock);
 }

@@ -115,13 +115,15 @@ struct wort_alloc {
  * @reserve_extents: of these, kept back
  * @used_bytes: bytes in allocated slots and runs
  * @freeing_bytes: of these, freed and not given back
- * @known: the two figures before are true; they are not until the walk ended
+ * @free_bytes: bytes that can be allocated, or are too few for a slot
+ * @known: the three figures before are true; they are not until the walk ended
  */
 struct wort_alloc_info {
 	u32 free_extents;
 	u32 reserve_extents;
 	u64 used_bytes;
 	u64 freeing_bytes;
+	u64 free_bytes;
 	bool known;
 };
 

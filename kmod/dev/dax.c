@@ -304,6 +304,15 @@ static void load_bad_blocks(struct wort_dax *dax, struct block_device *bdev)
 	}
 }
 
+/* What others wrote through the page cache is there, what is there is read. */
+static int drop_page_cache(struct block_device *bdev)
+{
+	int err = sync_blockdev(bdev);
+
+	invalidate_bdev(bdev);
+	return err ? -EIO : 0;
+}
+
 static int claim_opened(const char *path, struct wort_dax *dax)
 {
 	struct block_device *bdev = compat_bdev(dax->opened);
@@ -313,6 +322,8 @@ static int claim_opened(const char *path, struct wort_dax *dax)
 	err = verify_kind(path, bdev);
 	if (!err)
 		err = verify_size(path, bdev_nr_bytes(bdev));
+	if (!err)
+		err = drop_page_cache(bdev);
 	if (err)
 		return err;
 	dax->region.size = bdev_nr_bytes(bdev);
@@ -400,8 +411,10 @@ void wort_dax_release(struct wort_dax *dax)
 	mutex_unlock(&claims_lock);
 	if (dax->dev)
 		fs_put_dax(dax->dev, dax);
-	if (dax->opened)
+	if (dax->opened) {
+		invalidate_bdev(compat_bdev(dax->opened));
 		compat_bdev_close(dax->opened);
+	}
 	dax->dev = NULL;
 	dax->opened = NULL;
 }

@@ -113,9 +113,7 @@ static void check_space(struct checker *ck)
 
 	wort_alloc_info(alloc, &info);
 	ck->arg->out_freeing_bytes = info.freeing_bytes;
-	ck->arg->out_free_bytes =
-		((u64)alloc->geo.nr_extents << alloc->geo.extent_shift) -
-		info.used_bytes;
+	ck->arg->out_free_bytes = info.free_bytes;
 	if (ck->arg->out_nr_damaged || ck->pool->leaky || alloc->walking)
 		return;
 	wort_op_begin(&op, ck->pool->region, alloc);

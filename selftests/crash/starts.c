@@ -21,7 +21,7 @@
 static const struct step tree_steps[] = {
 	PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1), PUT(5, 1),
 	PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 5),
-	PUT(0, 2), PUT(0, 3), PUT(5, 4), PUT(3, 6),
+	PUT(0, 2), PUT(0, 3), PUT(0, 7), PUT(5, 4), PUT(3, 6),
 	DEL(0), DEL(1), DEL(2), DEL(3), DEL(4), DEL(5), DEL(6), DEL(7), DEL(8),
 	CAS(0, 2), CAS(5, 3), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE),
 	ONLY(STEP_CHECK),
@@ -183,15 +183,17 @@ static void make_many(struct tracer *t, struct start *list, u32 *nr)
 
 /*
  * A split or merge of which only one word of two became durable: do @step
- * while tracing, and take back one of the two stores of its last fence.
+ * while tracing, and take back the header or the slot of its last fence.  A
+ * header has a depth or a length in its upper bits, a link in a small image
+ * has nothing there.
  */
 static void make_torn(struct tracer *t, struct start *list, u32 *nr,
 		      const char *name, const struct step *todo, u32 nr_todo,
-		      const struct step *step, bool second, bool done)
+		      const struct step *step, bool header, bool done)
 {
 	struct start *s = start_new(list, nr, name, tree_steps,
 				    ARRAY_SIZE(tree_steps));
-	u32 stores[2] = { 0 }, n = 0, i;
+	u32 word = 0, i;
 	struct world before;
 	struct runner r;
 	u64 old;
@@ -204,12 +206,12 @@ static void make_torn(struct tracer *t, struct start *list, u32 *nr,
 	tracer_record(t);
 	must(runner_step(&r, &s->world, step), name);
 	tracer_stop(t);
-	for (i = t->nr_events; i-- && n < 2;)
-		if (t->events[i].kind == EVENT_STORE && t->events[i].release)
-			stores[n++] = t->events[i].word;
-	i = stores[second ? 0 : 1];
-	memcpy(&old, s->image + 8ul * i, 8);
-	memcpy(t->mem + 8ul * i, &old, 8);
+	for (i = t->nr_events; i-- && !word;)
+		if (t->events[i].kind == EVENT_STORE && t->events[i].release &&
+		    !!(t->events[i].val >> 40) == header)
+			word = t->events[i].word;
+	memcpy(&old, s->image + 8ul * word, 8);
+	memcpy(t->mem + 8ul * word, &old, 8);
 	if (!done)
 		s->world = before;
 	runner_detach(&r);
@@ -232,11 +234,11 @@ static void make_none(struct start *list, u32 *nr)
 	start_with(t, list, &nr, name, __todo, ARRAY_SIZE(__todo));	\
 })
 
-#define TORN(name, torn, second, done, ...) ({				\
+#define TORN(name, torn, header, done, ...) ({				\
 	static const struct step __todo[] = { __VA_ARGS__ };		\
 	static const struct step __step = torn;				\
 	make_torn(t, list, &nr, name, __todo, ARRAY_SIZE(__todo),	\
-		  &__step, second, done);				\
+		  &__step, header, done);				\
 })
 
 u32 starts_make(struct tracer *t, struct start **out)

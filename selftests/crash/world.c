@@ -18,7 +18,7 @@ const struct wort_key world_keys[NR_KEYS] = {
 	K("\x00"),
 };
 
-static const u32 value_len[NR_VALUES] = { 0, 8, 8, 300, 2000, 0, 3 };
+static const u32 value_len[NR_VALUES] = { 0, 8, 8, 300, 5000, 0, 3, 300 };
 
 u32 world_value(u32 key, u32 value, u8 *buf)
 {
@@ -98,7 +98,7 @@ static const char *outcome(const char *what, int err, int want)
 static const char *do_put(struct runner *r, struct world *w,
 			  const struct step *s)
 {
-	u8 buf[2048], old[2048];
+	u8 buf[WORLD_VALUE_MAX], old[WORLD_VALUE_MAX];
 	struct wort_value expect = { old, 0 };
 	struct wort_put put = {
 		.key = world_keys[s->key],
@@ -274,7 +274,7 @@ static const char *compare_scan(struct runner *r, const struct world *w,
 		const struct wort_record *rec = (void *)(buf + at);
 		const u8 *key = (const u8 *)(rec + 1);
 		int k = key_number(key, rec->key_len);
-		u8 want[2048];
+		u8 want[WORLD_VALUE_MAX];
 
 		if (k < 0 || !w->index[index].value[k] || seen[k])
 			return say("scan of %s: key %d that should not be",
@@ -300,7 +300,7 @@ static const char *compare_lookups(struct runner *r, const struct world *w,
 	u32 i;
 
 	for (i = 0; i < NR_KEYS; i++) {
-		u8 got[2048], want[2048], value = w->index[index].value[i];
+		u8 got[WORLD_VALUE_MAX], want[WORLD_VALUE_MAX], value = w->index[index].value[i];
 		struct wort_buf buf = { .data = got, .size = sizeof(got) };
 		int err = wort_index_lookup(r->index[index], &world_keys[i],
 					    &buf);

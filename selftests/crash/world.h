@@ -9,7 +9,8 @@
 #include "trace.h"
 
 #define NR_KEYS		10
-#define NR_VALUES	7	/* 0: no record */
+#define NR_VALUES	8	/* 0: no record */
+#define WORLD_VALUE_MAX	5120
 #define NR_INDEXES	2	/* "a" and "b" */
 #define MAX_STEPS	4
 
