@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# checkpatch.sh: the kernel's style checker over all C files; silent or red.
+
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=../scripts/lib.sh
+. "$(dirname "$0")/../scripts/lib.sh"
+
+# Where the checker is mistaken: a path's beginning, the message, the reason.
+exceptions()
+{
+	cat <<-'END'
+	kmod/compat/	LINUX_VERSION_CODE	the place where kernels are told apart
+	uapi/		BIT_MACRO		programs have no BIT()
+	userlib/	BIT_MACRO		programs have no BIT()
+	userlib/	PREFER_KERNEL_TYPES	C's own types are a library's
+	userlib/	PREFER_DEFINED_ATTRIBUTE_MACRO	nor __noreturn
+	selftests/	BIT_MACRO		programs have no BIT()
+	selftests/	PREFER_KERNEL_TYPES	C's own types are a program's
+	selftests/	PREFER_DEFINED_ATTRIBUTE_MACRO	nor __noreturn
+	selftests/shim/	MACRO_ARG_REUSE		defines what the kernel defines
+	selftests/shim/	NEW_TYPEDEFS		defines what the kernel defines
+	selftests/shim/	VOLATILE		defines what the kernel defines
+	selftests/shim/	COMPLEX_MACRO		defines what the kernel defines
+	selftests/shim/	MEMORY_BARRIER		defines what the kernel defines
+	selftests/shim/	CAMELCASE		defines what the kernel defines
+	END
+}
+
+# A line of the checker's is "path:line: CLASS:TYPE: text".
+drop_exceptions()
+{
+	awk 'FNR == NR { reason[NR] = $2; path[NR] = $1; n = NR; next }
+	{
+		split($0, part, ":")
+		for (i = 1; i <= n; i++)
+			if (index($0, path[i]) == 1 && part[4] == reason[i])
+				next
+		print
+	}' <(exceptions) -
+}
+
+# The checker takes "__pmem *p" for a product unless it knows the word.
+copy_checker()
+{
+	cp "$1"/scripts/{checkpatch.pl,spelling.txt,const_structs.checkpatch} \
+		"$work"
+	mkdir "$work/include"
+	sed -i 's/__private$/__private|__pmem/' "$work/checkpatch.pl"
+	grep -q '__private|__pmem$' "$work/checkpatch.pl" ||
+		die "this checkpatch.pl lists its annotations elsewhere"
+}
+
+# It takes the project for a kernel's tree unless told of another root, and
+# leaves notes in the folder where it runs.
+run_checker()
+{
+	find -L kmod uapi userlib selftests -name '*.[ch]' \
+		! -name '*.mod.c' -print0 2>/dev/null | sort -z |
+		GIT_DIR=/nonexistent xargs -0 -r -n 4 -P "$(nproc)" \
+		perl "$work/checkpatch.pl" --strict --no-tree \
+		--root="$work" --terse --no-summary --show-types --file \
+		>"$work/said" 2>&1
+}
+
+main()
+{
+	local tools
+
+	need perl static
+	# Not "local": the trap outlives this function.
+	work=$(temp_dir checkpatch)
+	trap 'rm -rf "$work"' EXIT
+	tools=$("$wort_top/selftests/scripts/kernel.sh" tools)
+	copy_checker "$tools"
+	mkdir "$work/tree"
+	ln -s "$wort_top"/{kmod,uapi,userlib,selftests} "$work/tree"
+	cd "$work/tree"
+	# Its status counts the exceptions, too; 1 of perl's is 123 of xargs'.
+	run_checker || [ $? -eq 123 ] || die "$(cat "$work/said")"
+	drop_exceptions <"$work/said" >"$work/left"
+	sort "$work/left"
+	[ ! -s "$work/left" ]
+}
+
+main "$@"

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Part of run.sh, which sources it: judges what a guest left behind: its
+# console and QEMU's status, both in the folder $work.
+# shellcheck disable=SC2154
+
+# Exit statuses of the runner itself; 125 is init.sh's: no pmem, no module.
+st_usage=94	# or the guest could not be put together
+st_killed=93	# QEMU was killed from outside
+st_timeout=92
+st_complaint=91	# the guest's kernel complained
+st_silent=90	# the guest ended before it could say how
+
+# stop STATUS TEXT
+stop()
+{
+	say "$2"
+	exit "$1"
+}
+
+# Only the kernel's own lines count: they begin with a time.
+kernel_complaints()
+{
+	grep -a -E '\[ *[0-9]+\.[0-9]{6}\]' "$work/console" |
+		grep -E -e 'WARNING:|BUG:|Oops|Kernel panic|KASAN|KCSAN|UBSAN' \
+			-e 'INFO: (possible|task|rcu|suspicious)|rcu: INFO' \
+			-e 'suspicious RCU|DEBUG_LOCKS_WARN|lockdep is turned' \
+			-e 'general protection|soft lockup|refcount_t:' \
+			-e 'unreferenced object|suspected memory leaks'
+}
+
+# Taints of a bad page, an oops, a warning, a lockup: also those which were
+# not printed.
+bad_taint()
+{
+	local taint
+
+	taint=$(said TAINTED)
+	[ -n "$taint" ] && [ $((taint & (1 << 5 | 1 << 7 | 1 << 9 | 1 << 14))) -ne 0 ]
+}
+
+# said WORD: the number that the guest printed last for it, if any.
+said()
+{
+	sed -n "s/^WORT_VM_$1=\([0-9]*\)$/\1/p" "$work/console" | tail -n 1
+}
+
+verdict()
+{
+	local status rc
+
+	status=$(cat "$work/status")
+	if kernel_complaints >"$work/complaints"; then
+		head -n 3 "$work/complaints" >&2
+		stop "$st_complaint" "the guest's kernel complained"
+	elif bad_taint; then
+		stop "$st_complaint" "the guest's kernel is tainted: $(said TAINTED)"
+	fi
+	rc=$(said EXIT)
+	case $status in
+	0)	[ -n "$rc" ] || stop "$st_silent" "the guest ended without a word"
+		exit "$rc" ;;
+	124)	stop "$st_timeout" "time limit: the guest took over $limit s" ;;
+	137)	stop "$st_killed" "QEMU was killed" ;;
+	*)	stop "$st_usage" "QEMU failed with status $status" ;;
+	esac
+}
