@@ -6,7 +6,7 @@
 #include <linux/blkdev.h>
 #include <linux/err.h>
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+#if KERNEL_VERSION(6, 9, 0) <= LINUX_VERSION_CODE
 
 static void *open_excl(const char *path, void *holder)
 {
@@ -24,7 +24,7 @@ static void close(void *opened)
 	bdev_fput(opened);
 }
 
-#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#elif KERNEL_VERSION(6, 5, 0) <= LINUX_VERSION_CODE
 # error "wort was never run on Linux 6.5 to 6.8: take 6.1, or 6.9 and later"
 #else
 

@@ -2,9 +2,9 @@
 /*
  * Size classes, extents, reservations.
  *
- * Crash states of the extent table.  A word changes only when a free extent is
- * opened, and it is durable before the first link into the extent is stored,
- * since it rides on the fence that stands before every publish.
+ * Crash states of the extent table.  A word gets a class when a free extent is
+ * opened, and is durable before the first link into the extent is stored, since
+ * it rides on the fence that stands before every publish.
  *
  *	word	link
  *	old	old	Nothing happened.  The extent is what it was: free, or
@@ -13,6 +13,9 @@
  *	new	old	Open with nothing owned in it: the same.
  *	new	new	Done.
  *	old	new	Cannot be.
+ *
+ * It is cleared in the background, some time after the last object in the
+ * extent was given back; old and new mean the same.
  *
  * A second operation that takes from an extent before the first one's fence
  * has passed stores and flushes the word again: no fence waits for the flush
@@ -313,6 +316,28 @@ void wort_extent_close(struct wort_alloc *alloc, struct wort_extent *extent)
 		alloc->extents[nr + i].state = WORT_EXTENT_FREE;
 	bitmap_clear(alloc->busy, nr, n);
 	alloc->nr_free += n;
+	alloc->released++;
+}
+
+/**
+ * wort_extent_clear() - Let the extent table say that an extent is free
+ * @op: The operation; fences before it ends.
+ * @extent: An extent in which nothing is used, about to be closed.
+ *
+ * Old and new word are both legal: nothing is owned there.  Without this an
+ * extent that was ever open would be unknown after a power cut, and those kept
+ * in reserve for that time of no use.
+ *
+ * Context: Holds wort_alloc.lock.
+ */
+void wort_extent_clear(struct wort_op *op, struct wort_extent *extent)
+{
+	__le64 __pmem *word;
+
+	if (extent->class == WORT_CLASS_NONE)
+		return;
+	word = table_word(op->alloc, extent - op->alloc->extents);
+	wort_pm_publish_later(op, word, 0);
 }
 
 static u32 take_slot(struct wort_alloc *alloc, struct wort_extent *extent)
@@ -335,6 +360,7 @@ static void untake_slot(struct wort_alloc *alloc, struct wort_extent *extent,
 	__clear_bit(slot, wort_extent_bits(alloc, extent, WORT_BITS_USED));
 	alloc->used_bytes -= wort_extent_slot_size(alloc, extent);
 	extent->hint = min(extent->hint, slot);
+	alloc->released++;
 	if (!--extent->nr_used)
 		wort_extent_close(alloc, extent);
 	else if (list_empty(&extent->partial))
@@ -379,6 +405,7 @@ int wort_alloc_reserve(struct wort_op *op, u64 size)
 		return -ENOMEM;
 	mutex_lock(&alloc->lock);
 	err = find_space(alloc, size, &extent);
+	op->released = alloc->released;
 	if (!err) {
 		slot = take_slot(alloc, extent);
 		op->reserved[op->nr_reserved].extent = extent;

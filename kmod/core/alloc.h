@@ -92,6 +92,7 @@ struct wort_geometry {
  * @reserve: free extents that are opened only while the walk runs
  * @used_bytes: in used slots and runs of open extents
  * @freeing_bytes: of these, freed and not given back
+ * @released: raised whenever anything is given back
  * @walking: the walk has not ended
  */
 struct wort_alloc {
@@ -106,6 +107,7 @@ struct wort_alloc {
 	u32 reserve;
 	u64 used_bytes;
 	u64 freeing_bytes;
+	u64 released;
 	bool walking;
 };
 
@@ -159,7 +161,7 @@ int wort_alloc_walk_end(struct wort_op *op);
 void wort_alloc_walk_restart(struct wort_alloc *alloc);
 
 /* reclaim.c: giving back what was freed */
-bool wort_alloc_reclaim(struct wort_alloc *alloc);
+bool wort_alloc_reclaim(struct wort_op *op);
 bool wort_alloc_freeing(struct wort_alloc *alloc);
 
 /* marks.c: comparing what is owned with what is allocated */
@@ -184,6 +186,7 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size,
 int wort_extent_need_bits(const struct wort_alloc *alloc,
 			  struct wort_extent *extent);
 void wort_extent_close(struct wort_alloc *alloc, struct wort_extent *extent);
+void wort_extent_clear(struct wort_op *op, struct wort_extent *extent);
 
 /* which bitmap of an extent */
 #define WORT_BITS_USED		0

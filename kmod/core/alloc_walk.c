@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 
 #include "alloc.h"
+#include "pmem.h"
 
 /**
  * wort_alloc_mark() - Mark an object as owned
@@ -101,10 +102,11 @@ static void settle_extent(struct wort_alloc *alloc, struct wort_extent *extent)
 }
 
 /* An unknown extent in which nothing is owned. */
-static void release_extent(struct wort_alloc *alloc, struct wort_extent *extent)
+static void release_extent(struct wort_op *op, struct wort_extent *extent)
 {
+	wort_extent_clear(op, extent);
 	extent->run = 0;
-	wort_extent_close(alloc, extent);
+	wort_extent_close(op->alloc, extent);
 }
 
 /* The extents that an owned run covers can own nothing themselves. */
@@ -131,10 +133,11 @@ static int settle_run(struct wort_op *op, struct wort_extent *extent)
  * wort_alloc_walk_end() - All that is owned has been marked
  * @op: The operation.
  *
- * Holes become known.  What was freed meanwhile is due to
- * wort_alloc_reclaim().
+ * Holes become known.  What was freed meanwhile and had been marked is due to
+ * wort_alloc_reclaim(); what had not been marked is free at once.
  *
- * Context: May sleep.  Takes wort_alloc.lock.
+ * Context: May sleep.  Takes wort_alloc.lock.  A grace period has passed since
+ * the last object was walked.
  * Return: 0; -EUCLEAN if a run overlaps what others own, upon which the walk
  * has not ended.
  */
@@ -158,9 +161,12 @@ int wort_alloc_walk_end(struct wort_op *op)
 		if (extent->nr_used)
 			settle_extent(alloc, extent);
 		else
-			release_extent(alloc, extent);
+			release_extent(op, extent);
 	}
+	if (op->pending)
+		wort_pm_fence(op);
 	alloc->walking = false;
+	alloc->released++;
 out:
 	mutex_unlock(&alloc->lock);
 	return err;

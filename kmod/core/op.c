@@ -28,6 +28,7 @@ void wort_op_begin(struct wort_op *op, struct wort_region *region,
 	op->nr_reserved = 0;
 	op->nr_taken = 0;
 	op->last_line = 0;
+	op->released = 0;
 	op->bad_off = 0;
 }
 

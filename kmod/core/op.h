@@ -55,6 +55,7 @@ struct wort_extent;
  * @nr_reserved: objects reserved
  * @nr_taken: of these, handed out
  * @reserved: the objects, in the order in which they were asked for
+ * @released: wort_alloc.released when it found no space
  * @bad_off: place of the damage that it met, for messages
  *
  * Lives on the stack of the caller, belongs to one task.
@@ -73,6 +74,7 @@ struct wort_op {
 		u64 off;
 		u64 size;
 	} reserved[WORT_RESERVE_MAX];
+	u64 released;
 	u64 bad_off;
 };
 

@@ -12,6 +12,7 @@
 #include <linux/rcupdate.h>
 
 #include "alloc.h"
+#include "pmem.h"
 
 /* Returns true if there is anything to wait for. */
 static bool collect(struct wort_alloc *alloc, struct list_head *batch)
@@ -32,8 +33,9 @@ static bool collect(struct wort_alloc *alloc, struct list_head *batch)
 	return !list_empty(batch);
 }
 
-static void release(struct wort_alloc *alloc, struct wort_extent *extent)
+static void release(struct wort_op *op, struct wort_extent *extent)
 {
+	struct wort_alloc *alloc = op->alloc;
 	u32 slots = wort_extent_slots(alloc, extent), n;
 	unsigned long *used = wort_extent_bits(alloc, extent, WORT_BITS_USED);
 	unsigned long *waiting = wort_extent_bits(alloc, extent,
@@ -46,23 +48,27 @@ static void release(struct wort_alloc *alloc, struct wort_extent *extent)
 	extent->nr_used -= n;
 	alloc->used_bytes -= n * wort_extent_slot_size(alloc, extent);
 	alloc->freeing_bytes -= n * wort_extent_slot_size(alloc, extent);
-	if (!extent->nr_used)
+	alloc->released++;
+	if (!extent->nr_used) {
+		wort_extent_clear(op, extent);
 		wort_extent_close(alloc, extent);
-	else if (list_empty(&extent->partial))
+	} else if (list_empty(&extent->partial)) {
 		list_add_tail(&extent->partial, &alloc->partial[extent->class]);
+	}
 }
 
 /**
  * wort_alloc_reclaim() - Give back what was freed before the call
- * @alloc: The allocator.
+ * @op: An operation of its own.
  *
  * Does nothing before the walk has ended.
  *
  * Context: May sleep, waits for a grace period.  One caller at a time.
  * Return: True if anything was given back.
  */
-bool wort_alloc_reclaim(struct wort_alloc *alloc)
+bool wort_alloc_reclaim(struct wort_op *op)
 {
+	struct wort_alloc *alloc = op->alloc;
 	struct wort_extent *extent, *tmp;
 	LIST_HEAD(batch);
 	bool any;
@@ -76,8 +82,10 @@ bool wort_alloc_reclaim(struct wort_alloc *alloc)
 	mutex_lock(&alloc->lock);
 	list_for_each_entry_safe(extent, tmp, &batch, waiting) {
 		list_del_init(&extent->waiting);
-		release(alloc, extent);
+		release(op, extent);
 	}
+	if (op->pending)
+		wort_pm_fence(op);
 	mutex_unlock(&alloc->lock);
 	return true;
 }

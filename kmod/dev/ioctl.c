@@ -22,8 +22,7 @@ struct span {
 };
 
 /**
- * struct wort_ioctl - An ioctl
- * @cmd: its number
+ * struct wort_ioctl - An ioctl, by its number
  * @kind: the kind of descriptor that has it
  * @write: only on a descriptor open for writing
  * @probe: cannot be undone: see first whether the out fields can be written
@@ -34,7 +33,6 @@ struct span {
  * @run: the executor
  */
 struct wort_ioctl {
-	unsigned int cmd;
 	u8 kind;
 	bool write;
 	bool probe;
@@ -53,7 +51,6 @@ struct wort_ioctl {
 /* The last field is that of the first version: it stays when a struct grows. */
 #define IOCTL(number, on, type, last, function, ...)		\
 	[_IOC_NR(number)] = {						\
-		.cmd = number,						\
 		.kind = on,						\
 		.min_size = offsetofend(struct type, last),		\
 		.size = sizeof(struct type),				\
@@ -135,10 +132,10 @@ static const struct wort_ioctl *find(enum kind kind, unsigned int cmd)
 	const struct wort_ioctl *ioc;
 	unsigned int nr = _IOC_NR(cmd);
 
-	if (nr >= ARRAY_SIZE(ioctls))
+	if (cmd != _IO(WORT_IOC_TYPE, nr) || nr >= ARRAY_SIZE(ioctls))
 		return NULL;
 	ioc = &ioctls[array_index_nospec(nr, ARRAY_SIZE(ioctls))];
-	return ioc->kind == kind && ioc->cmd == cmd ? ioc : NULL;
+	return ioc->kind == kind ? ioc : NULL;
 }
 
 /* The size counts as it is read here, whatever happens to that word later. */

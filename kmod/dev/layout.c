@@ -9,13 +9,14 @@
 
 #include "wort_dev.h"
 
-#define LAYOUT(type, size, sum) do {				\
-	typedef struct type T;						\
-	BUILD_BUG_ON(sizeof(T) != (size));				\
-	BUILD_BUG_ON((sum) != (size));					\
-	BUILD_BUG_ON((size) % 8);					\
+#define LAYOUT(type, size, sum) do {					\
+	const struct type *t __maybe_unused = NULL;			\
+									\
+	BUILD_BUG_ON(sizeof(*t) != (size));				\
+	BUILD_BUG_ON(sizeof(*t) != (sum));				\
+	BUILD_BUG_ON(sizeof(*t) % sizeof(u64));				\
 } while (0)
-#define M(member)	sizeof_field(T, member)
+#define M(member)	sizeof_field(typeof(*t), member)
 
 /* A word that changes by one store lies on a multiple of its size. */
 #define ATOMIC(type, member)						\

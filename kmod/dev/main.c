@@ -9,7 +9,7 @@
 
 #include "wort_dev.h"
 
-#define NR_MINORS	(1U << MINORBITS)
+#define NR_MINORS	(MINORMASK + 1)
 
 /* Attached pools by minor; a pool stays there until its node is gone. */
 static DEFINE_XARRAY_ALLOC(wort_devs);

@@ -13,6 +13,7 @@
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 
@@ -121,7 +122,10 @@ static struct wort_index *next_to_walk(struct wort_pool *pool)
 	return index;
 }
 
-/* Forget all marks but those of the catalogue. */
+/*
+ * Forget all marks but those of the catalogue and of the entries of destroyed
+ * indexes, which are still to be freed.
+ */
 static int restart_walk(struct wort_pool *pool)
 {
 	struct wort_visitor visitor = { .visit = mark };
@@ -134,11 +138,15 @@ static int restart_walk(struct wort_pool *pool)
 	mutex_lock(&pool->lock);
 	list_for_each_entry(index, &pool->indexes, list)
 		index->walked = false;
-	list_for_each_entry(index, &pool->dying, list)
-		index->walked = false;
 	pool->walk_indexes = 0;
 	pool->walk_objects = 0;
 	err = wort_catalogue_visit(&op, pool, &visitor);
+	list_for_each_entry(index, &pool->dying, list) {
+		index->walked = false;
+		if (!err)
+			err = mark(&visitor, &op, index->entry_off,
+				   sizeof(struct wort_media_entry), true);
+	}
 	pool->rewalk = err;
 	mutex_unlock(&pool->lock);
 	wort_op_end(&op);
@@ -150,9 +158,11 @@ static int end_walk(struct wort_pool *pool)
 	struct wort_op op;
 	int err = 0;
 
+	/* Readers may still be at what was freed before the walk came by. */
+	synchronize_rcu();
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	mutex_lock(&pool->lock);
-	if (!wort_pool_walk_blocked(pool))
+	if (!pool->rewalk && !wort_pool_walk_blocked(pool))
 		err = wort_alloc_walk_end(&op);
 	mutex_unlock(&pool->lock);
 	wort_op_end(&op);
@@ -160,26 +170,33 @@ static int end_walk(struct wort_pool *pool)
 }
 
 /* Only this work takes indexes off the lists, so none goes away meanwhile. */
-static int walk(struct wort_pool *pool)
+static int walk_all(struct wort_pool *pool)
 {
 	struct wort_index *index;
 	int err = 0;
 
-	if (pool->rewalk)
-		err = restart_walk(pool);
 	while (!err && (index = next_to_walk(pool))) {
 		err = walk_index(pool, index);
-		if (err) {
-			pool->rewalk = true;
-			break;
-		}
 		mutex_lock(&pool->lock);
-		index->walked = true;
-		pool->walk_indexes++;
+		index->walked = !err;
+		pool->walk_indexes += !err;
+		pool->rewalk |= err;
 		mutex_unlock(&pool->lock);
 	}
-	if (!err)
-		err = end_walk(pool);
+	return err;
+}
+
+static int walk(struct wort_pool *pool)
+{
+	int err;
+
+	do {
+		err = pool->rewalk ? restart_walk(pool) : 0;
+		if (!err)
+			err = walk_all(pool);
+		if (!err)
+			err = end_walk(pool);
+	} while (!err && pool->rewalk);
 	if (err == -EUCLEAN || err == -EIO) {
 		wort_pool_damaged(pool);
 		err = 0;
@@ -241,6 +258,7 @@ static void free_dying(struct wort_pool *pool)
  */
 int wort_pool_round(struct wort_pool *pool)
 {
+	struct wort_op op;
 	int err = 0;
 
 	lockdep_assert_held(&pool->work_lock);
@@ -249,7 +267,9 @@ int wort_pool_round(struct wort_pool *pool)
 	if (err || pool->alloc.walking)
 		return err;
 	free_dying(pool);
-	wort_alloc_reclaim(&pool->alloc);
+	wort_op_begin(&op, pool->region, &pool->alloc);
+	wort_alloc_reclaim(&op);
+	wort_op_end(&op);
 	return 0;
 }
 

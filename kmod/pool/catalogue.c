@@ -362,11 +362,10 @@ static int create_reserved(struct wort_op *op, struct wort_pool *pool,
 	return 0;
 }
 
-static int create(struct wort_pool *pool, const u8 *name, u32 name_len,
-		  u32 engine, u64 attr, struct wort_index **out)
+static int create(struct wort_op *op, struct wort_pool *pool, const u8 *name,
+		  u32 name_len, u32 engine, u64 attr, struct wort_index **out)
 {
 	struct wort_media_entry entry;
-	struct wort_op op;
 	int err;
 
 	if (pool->damaged)
@@ -378,14 +377,15 @@ static int create(struct wort_pool *pool, const u8 *name, u32 name_len,
 	if (attr)
 		return -EINVAL;
 	fill_entry(pool, &entry, name, name_len, engine, attr);
-	wort_op_begin(&op, pool->region, &pool->alloc);
-	err = create_reserved(&op, pool, &entry, out);
-	wort_op_end(&op);
+	wort_op_begin(op, pool->region, &pool->alloc);
+	err = create_reserved(op, pool, &entry, out);
+	wort_op_end(op);
 	return err;
 }
 
-static int open_locked(struct wort_pool *pool, const u8 *name, u32 name_len,
-		       u32 flags, u32 engine, u64 attr, struct wort_index **out)
+static int open_locked(struct wort_op *op, struct wort_pool *pool,
+		       const u8 *name, u32 name_len, u32 flags, u32 engine,
+		       u64 attr, struct wort_index **out)
 {
 	struct wort_index *index = find(pool, name, name_len);
 	int err = 0;
@@ -398,7 +398,7 @@ static int open_locked(struct wort_pool *pool, const u8 *name, u32 name_len,
 	if (index && engine && index->tree.engine->id != engine)
 		return -EINVAL;
 	if (!index)
-		err = create(pool, name, name_len, engine, attr, &index);
+		err = create(op, pool, name, name_len, engine, attr, &index);
 	if (err)
 		return err;
 	wort_index_get(index);
@@ -426,14 +426,15 @@ static int open_locked(struct wort_pool *pool, const u8 *name, u32 name_len,
 int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 		    u32 flags, u32 engine, u64 attr, struct wort_index **out)
 {
+	struct wort_op op;
 	int err;
 
 	do {
 		mutex_lock(&pool->lock);
-		err = open_locked(pool, name, name_len, flags, engine, attr,
-				  out);
+		err = open_locked(&op, pool, name, name_len, flags, engine,
+				  attr, out);
 		mutex_unlock(&pool->lock);
-	} while (err == -ENOSPC && !(err = wort_pool_wait_space(pool)));
+	} while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &op)));
 	return err;
 }
 

@@ -84,14 +84,17 @@ int wort_index_exit(struct wort_index *index, struct wort_op *op, u32 type,
 	return err;
 }
 
-/* Give freed objects back before there are too many of them. */
+/*
+ * Give freed objects back before there are too many of them, and try again a
+ * walk that had no memory.
+ */
 static void kick_reclaim(struct wort_pool *pool)
 {
 	struct wort_alloc *alloc = &pool->alloc;
 	u64 size = (u64)alloc->geo.nr_extents << alloc->geo.extent_shift;
 
-	if (READ_ONCE(alloc->freeing_bytes) > min_t(u64, size / 64, 1 << 20) &&
-	    !READ_ONCE(alloc->walking))
+	if (READ_ONCE(alloc->freeing_bytes) > min_t(u64, size / 64, 1 << 20) ||
+	    READ_ONCE(pool->work_err))
 		wort_pool_kick(pool);
 }
 
@@ -131,7 +134,7 @@ int wort_index_insert(struct wort_index *index, struct wort_put *put)
 		err = index->tree.engine->put(&op, &index->tree, put);
 		wort_index_exit(index, &op, put->replaced ? WORT_OP_UPDATE :
 				WORT_OP_INSERT, err);
-	} while (err == -ENOSPC && !(err = wort_pool_wait_space(index->pool)));
+	} while (err == -ENOSPC && !(err = wort_pool_wait_space(index->pool, &op)));
 	if (put->replaced)
 		kick_reclaim(index->pool);
 	return err;

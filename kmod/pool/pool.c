@@ -246,17 +246,21 @@ static int wait_round(struct wort_pool *pool)
 /**
  * wort_pool_wait_space() - Wait for space that is about to be given back
  * @pool: The pool.
+ * @op: An operation that ended with -ENOSPC.
  *
- * For an operation that got -ENOSPC: by the walk, by destroyed indexes or by
- * freed objects in their grace period.
+ * By the walk, by destroyed indexes or by freed objects in their grace period;
+ * or it was given back since the operation looked.
  *
  * Context: May sleep, killably.  Holds no lock.
  * Return: 0 if the operation should be tried again; -ENOSPC if nothing is
  * about to be given back; -EINTR, -ENOMEM, -ENODEV.
  */
-int wort_pool_wait_space(struct wort_pool *pool)
+int wort_pool_wait_space(struct wort_pool *pool, const struct wort_op *op)
 {
-	return space_pending(pool) ? wait_round(pool) : -ENOSPC;
+	if (space_pending(pool))
+		return wait_round(pool);
+	/* What was pending and is no longer has raised the count before. */
+	return READ_ONCE(pool->alloc.released) != op->released ? 0 : -ENOSPC;
 }
 
 /**

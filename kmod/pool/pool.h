@@ -155,7 +155,7 @@ void wort_pool_stop(struct wort_pool *pool);
 void wort_pool_detach(struct wort_pool *pool);
 void wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg);
 void wort_pool_damaged(struct wort_pool *pool);
-int wort_pool_wait_space(struct wort_pool *pool);
+int wort_pool_wait_space(struct wort_pool *pool, const struct wort_op *op);
 void wort_pool_kick(struct wort_pool *pool);
 bool wort_pool_walk_blocked(struct wort_pool *pool);
 int wort_pool_wait_walk(struct wort_pool *pool);

@@ -336,6 +336,26 @@ static void explore_repair(const struct spot *spot, const struct world *w)
 	}
 }
 
+/*
+ * The walk may clear words of the extent table, and nothing else; a second
+ * attach has nothing left to do.
+ */
+static bool attach_again(const struct spot *spot, struct runner *r)
+{
+	u64 table = 8ull * r->pool->alloc.geo.nr_extents;
+	u64 before;
+
+	if (spot->t->nr_stores * 8 > table)
+		return true;
+	runner_detach(r);
+	before = spot->t->nr_stores;
+	if (runner_attach(r))
+		return true;
+	while (shim_run_work())
+		;
+	return spot->t->nr_stores != before;
+}
+
 static const char *judge(const struct spot *spot, struct runner *r,
 			 const struct world *const *worlds, u32 nr)
 {
@@ -356,8 +376,8 @@ static const char *judge(const struct spot *spot, struct runner *r,
 	bad = check_space(r, false, &transient);
 	if (bad)
 		return bad;
-	if (spot->t->nr_stores)
-		return "attach or reading stores to the media";
+	if (attach_again(spot, r))
+		return "a second attach stores to the media";
 	spot->t->hashing = false;
 	if (transient && !spot->depth &&
 	    set_add(shared->repairs, spot->t->hash ^ spot->t->model))

@@ -260,6 +260,23 @@ u32 starts_make(struct tracer *t, struct start **out)
 	START("long prefix, split", PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(4, 1));
 	START("nodes below a node", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(4, 1),
 	      PUT(5, 4), PUT(6, 3));
+	START("every kind of value", PUT(0, 1), PUT(1, 3), PUT(2, 4), PUT(5, 7),
+	      PUT(9, 5), PUT(3, 6));
+	START("all keys", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1),
+	      PUT(4, 1), PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 1));
+	START("all keys, long values", PUT(9, 3), PUT(8, 7), PUT(7, 3),
+	      PUT(6, 7), PUT(5, 3), PUT(4, 7), PUT(3, 3), PUT(2, 7), PUT(1, 3),
+	      PUT(0, 7));
+	START("after deletes", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(5, 1),
+	      PUT(6, 1), PUT(7, 1), DEL(1), DEL(5), DEL(2));
+	START("ends below ends", PUT(3, 1), PUT(8, 6), PUT(7, 1), PUT(5, 1),
+	      PUT(1, 1));
+	START("odd place", PUT(0, 1), PUT(2, 1), PUT(6, 1));
+	START("root of many", PUT(0, 1), PUT(4, 1), PUT(5, 1), PUT(9, 1));
+	START("large values", PUT(0, 4), PUT(1, 4), PUT(5, 4), PUT(6, 4));
+	s = START("all keys, not walked", PUT(0, 1), PUT(1, 4), PUT(2, 3),
+		  PUT(3, 1), PUT(4, 1), PUT(5, 7), PUT(6, 1), PUT(8, 1));
+	s->unsettled = true;
 	s = START("not walked", PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4),
 		  PUT(9, 1));
 	s->unsettled = true;
