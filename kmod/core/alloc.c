@@ -90,15 +90,6 @@ u64 wort_alloc_footprint(const struct wort_alloc *alloc, u64 size)
 	return wort_class_size(wort_class_of(size));
 }
 
-/* Slots of an extent with a class; a run is one slot. */
-u32 wort_extent_slots(const struct wort_alloc *alloc,
-		      const struct wort_extent *extent)
-{
-	if (extent->class == WORT_CLASS_RUN)
-		return 1;
-	return extent_size(alloc) / wort_class_size(extent->class);
-}
-
 u64 wort_extent_slot_size(const struct wort_alloc *alloc,
 			  const struct wort_extent *extent)
 {
@@ -118,18 +109,27 @@ u64 wort_extent_off(const struct wort_alloc *alloc,
 unsigned long *wort_extent_bits(const struct wort_alloc *alloc,
 				const struct wort_extent *extent, u32 which)
 {
-	u32 longs = BITS_TO_LONGS(wort_extent_slots(alloc, extent));
+	u32 longs = BITS_TO_LONGS(extent->slots);
 
 	return extent->bits + which * longs;
+}
+
+/* Give a class to an extent, or take it away.  A run is one slot. */
+static void set_class(struct wort_alloc *alloc, struct wort_extent *extent,
+		      u32 class, u32 run)
+{
+	extent->class = class;
+	extent->run = run;
+	extent->slots = class == WORT_CLASS_NONE ? 0 :
+			class == WORT_CLASS_RUN ? 1 :
+			extent_size(alloc) / wort_class_size(class);
 }
 
 int wort_extent_need_bits(const struct wort_alloc *alloc,
 			  struct wort_extent *extent)
 {
-	u32 longs = BITS_TO_LONGS(wort_extent_slots(alloc, extent));
-
 	if (!extent->bits)
-		extent->bits = kvcalloc(3 * longs, sizeof(long), GFP_KERNEL);
+		extent->bits = kvcalloc(3 * BITS_TO_LONGS(extent->slots), sizeof(long), GFP_KERNEL);
 	return extent->bits ? 0 : -ENOMEM;
 }
 
@@ -155,13 +155,14 @@ static bool parse_word(struct wort_alloc *alloc, u32 nr, u64 word)
 	u64 run = word >> WORT_MEDIA_EXTENT_LEN_SHIFT;
 
 	if (class == WORT_MEDIA_EXTENT_RUN) {
-		extent->class = WORT_CLASS_RUN;
-		extent->run = run;
+		set_class(alloc, extent, WORT_CLASS_RUN, run);
 		return run && run <= alloc->geo.nr_extents - nr;
 	}
-	extent->class = class - 1;
-	return !run && class && class <= WORT_NR_CLASSES &&
-	       !is_run(alloc, wort_class_size(extent->class));
+	if (run || !class || class > WORT_NR_CLASSES ||
+	    is_run(alloc, wort_class_size(class - 1)))
+		return false;
+	set_class(alloc, extent, class - 1, 0);
+	return true;
 }
 
 /*
@@ -182,13 +183,13 @@ static int read_table(struct wort_op *op, struct wort_alloc *alloc)
 		INIT_LIST_HEAD(&extent->freeing);
 		INIT_LIST_HEAD(&extent->waiting);
 		extent->class = WORT_CLASS_NONE;
-		word = wort_pm_load(op, table_word(alloc, nr));
+		word = wort_pm_load(table_word(alloc, nr));
+		wort_count(op, loads, nr % (WORT_LINE / 8) == 0);
 		if (word && !parse_word(alloc, nr, word)) {
 			err = wort_corrupt(op, alloc->geo.table_off + nr * 8,
 					   "extent word %#llx",
 					   (unsigned long long)word);
-			extent->class = WORT_CLASS_NONE;
-			extent->run = 0;
+			set_class(alloc, extent, WORT_CLASS_NONE, 0);
 		}
 		covered = max(covered, nr + extent->run);
 		if (!word && nr >= covered) {
@@ -280,12 +281,10 @@ static int open_extent(struct wort_alloc *alloc, u32 class, u32 run,
 	if (nr == alloc->geo.nr_extents)
 		return -ENOSPC;
 	extent = &alloc->extents[nr];
-	extent->class = class;
-	extent->run = run;
+	set_class(alloc, extent, class, run);
 	err = wort_extent_need_bits(alloc, extent);
 	if (err) {
-		extent->class = WORT_CLASS_NONE;
-		extent->run = 0;
+		set_class(alloc, extent, WORT_CLASS_NONE, 0);
 		return err;
 	}
 	extent->state = WORT_EXTENT_OPENING;
@@ -310,8 +309,7 @@ void wort_extent_close(struct wort_alloc *alloc, struct wort_extent *extent)
 	list_del_init(&extent->freeing);
 	kvfree(extent->bits);
 	extent->bits = NULL;
-	extent->class = WORT_CLASS_NONE;
-	extent->run = 0;
+	set_class(alloc, extent, WORT_CLASS_NONE, 0);
 	for (i = 0; i < n; i++)
 		alloc->extents[nr + i].state = WORT_EXTENT_FREE;
 	bitmap_clear(alloc->busy, nr, n);
@@ -343,7 +341,7 @@ void wort_extent_clear(struct wort_op *op, struct wort_extent *extent)
 static u32 take_slot(struct wort_alloc *alloc, struct wort_extent *extent)
 {
 	unsigned long *used = wort_extent_bits(alloc, extent, WORT_BITS_USED);
-	u32 slots = wort_extent_slots(alloc, extent);
+	u32 slots = extent->slots;
 	u32 slot = find_next_zero_bit(used, slots, extent->hint);
 
 	__set_bit(slot, used);
@@ -524,7 +522,7 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size,
 	}
 	*slot = (u32)in_extent / wort_class_size(class);
 	if (*slot * wort_class_size(class) != in_extent ||
-	    *slot >= wort_extent_slots(alloc, *extent))
+	    *slot >= (*extent)->slots)
 		return wort_corrupt(op, off, "object between slots");
 	return 0;
 }

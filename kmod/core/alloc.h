@@ -45,6 +45,7 @@ enum wort_extent_state {
  *	period, of these.  NULL in a free extent, and in an unknown one in
  *	which nothing was found yet.
  * @nr_used: bits in the first bitmap
+ * @slots: slots in it, by its class; a run is one
  * @run: extents in the run that starts here, or 0
  * @hint: no slot below it is free
  * @class: size class, WORT_CLASS_RUN or WORT_CLASS_NONE
@@ -56,6 +57,7 @@ struct wort_extent {
 	struct list_head waiting;
 	unsigned long *bits;
 	u32 nr_used;
+	u32 slots;
 	u32 run;
 	u32 hint;
 	u8 class;
@@ -173,8 +175,6 @@ int wort_marks_compare(struct wort_op *op, struct wort_marks *marks,
 		       u64 *bad_off);
 
 /* for the files of the allocator */
-u32 wort_extent_slots(const struct wort_alloc *alloc,
-		      const struct wort_extent *extent);
 u64 wort_extent_slot_size(const struct wort_alloc *alloc,
 			  const struct wort_extent *extent);
 u64 wort_extent_off(const struct wort_alloc *alloc,

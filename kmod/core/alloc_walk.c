@@ -77,7 +77,7 @@ void wort_alloc_walk_restart(struct wort_alloc *alloc)
 		alloc->used_bytes -= extent->nr_used *
 				     wort_extent_slot_size(alloc, extent);
 		bitmap_zero(wort_extent_bits(alloc, extent, WORT_BITS_USED),
-			    wort_extent_slots(alloc, extent));
+			    extent->slots);
 		extent->nr_used = 0;
 	}
 	mutex_unlock(&alloc->lock);
@@ -86,7 +86,7 @@ void wort_alloc_walk_restart(struct wort_alloc *alloc)
 /* An unknown extent in which the walk found something. */
 static void settle_extent(struct wort_alloc *alloc, struct wort_extent *extent)
 {
-	u32 slots = wort_extent_slots(alloc, extent);
+	u32 slots = extent->slots;
 	unsigned long *used = wort_extent_bits(alloc, extent, WORT_BITS_USED);
 	unsigned long *freed = wort_extent_bits(alloc, extent, WORT_BITS_FREED);
 
@@ -123,6 +123,7 @@ static int settle_run(struct wort_op *op, struct wort_extent *extent)
 		kvfree(extent[i].bits);
 		extent[i].bits = NULL;
 		extent[i].run = 0;
+		extent[i].slots = 0;
 		extent[i].class = WORT_CLASS_NONE;
 		extent[i].state = WORT_EXTENT_TAIL;
 	}

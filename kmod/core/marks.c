@@ -64,7 +64,7 @@ int wort_marks_add(struct wort_op *op, struct wort_marks *marks, u64 off,
 		goto out;
 	bits = &marks->bits[extent - alloc->extents];
 	if (!*bits)
-		*bits = kvcalloc(BITS_TO_LONGS(wort_extent_slots(alloc, extent)),
+		*bits = kvcalloc(BITS_TO_LONGS(extent->slots),
 				 sizeof(long), GFP_KERNEL);
 	if (!*bits)
 		err = -ENOMEM;
@@ -80,7 +80,7 @@ static u32 first_difference(struct wort_marks *marks,
 			    struct wort_extent *extent, unsigned long *marked)
 {
 	struct wort_alloc *alloc = marks->alloc;
-	u32 slots = wort_extent_slots(alloc, extent), slot;
+	u32 slots = extent->slots, slot;
 
 	for (slot = 0; slot < slots; slot++) {
 		bool used = test_bit(slot, wort_extent_bits(alloc, extent,
@@ -119,7 +119,7 @@ int wort_marks_compare(struct wort_op *op, struct wort_marks *marks,
 		if (!extent->bits)
 			continue;
 		slot = first_difference(marks, extent, marks->bits[nr]);
-		if (slot == wort_extent_slots(alloc, extent))
+		if (slot == extent->slots)
 			continue;
 		wort_corrupt(op, wort_extent_off(alloc, extent) +
 			     slot * wort_extent_slot_size(alloc, extent),

@@ -27,7 +27,6 @@ void wort_op_begin(struct wort_op *op, struct wort_region *region,
 	op->flush = READ_ONCE(region->flush);
 	op->nr_reserved = 0;
 	op->nr_taken = 0;
-	op->last_line = 0;
 	op->released = 0;
 	op->bad_off = 0;
 }

@@ -19,7 +19,8 @@ DECLARE_STATIC_KEY_TRUE(wort_counting);
  * @ordering_points: fences that had a flush to wait for
  * @nodes: inner nodes visited
  * @leaves: leaves visited
- * @loads: cache lines loaded from media, one for each change of line
+ * @loads: cache lines of media that were read: one or two a node, those of a
+ *	leaf, its key and its value
  * @alloc_lines: of @lines, those of the extent table
  */
 struct wort_counts {
@@ -50,7 +51,6 @@ struct wort_extent;
  * @alloc: allocator of the same pool
  * @n: its cost so far
  * @pending: lines flushed since the last fence
- * @last_line: line of the last load, for counting
  * @flush: value of wort_region.flush when it began
  * @nr_reserved: objects reserved
  * @nr_taken: of these, handed out
@@ -68,7 +68,6 @@ struct wort_op {
 	bool flush;
 	u8 nr_reserved;
 	u8 nr_taken;
-	u64 last_line;
 	struct {
 		struct wort_extent *extent;
 		u64 off;

@@ -14,6 +14,14 @@ static u64 words(const void __pmem *addr, size_t len)
 	return len ? (start + len - 1) / 8 - start / 8 + 1 : 0;
 }
 
+/* Lines that a range touches. */
+static u64 lines(const void __pmem *addr, size_t len)
+{
+	unsigned long start = (__force unsigned long)addr;
+
+	return (start + len - 1) / WORT_LINE - start / WORT_LINE + 1;
+}
+
 /**
  * wort_pm_write() - Store bytes that nobody can reach yet
  * @op: The operation.
@@ -63,8 +71,7 @@ int wort_pm_read(struct wort_op *op, void *dst, const void __pmem *src,
 {
 	if (!len)
 		return 0;
-	wort_count(op, loads, words(src, len) / 8 + 1);
-	op->last_line = ((__force unsigned long)src + len - 1) / WORT_LINE;
+	wort_count(op, loads, lines(src, len));
 	return copy_mc_to_kernel(dst, (__force const void *)src, len) ?
 	       -EIO : 0;
 }
@@ -76,7 +83,8 @@ int wort_pm_read(struct wort_op *op, void *dst, const void __pmem *src,
  * @data: Bytes of the caller.
  * @len: How many of both to compare at most.
  *
- * Each byte of media is loaded once.
+ * Each byte of media is loaded once.  Counts the lines but for the first, in
+ * which the caller has read before.
  *
  * Context: Any context.
  * Return: The number of bytes before the first difference, up to @len.
@@ -89,8 +97,8 @@ u32 wort_pm_common(struct wort_op *op, const void __pmem *addr,
 	__be64 a, b;
 	u32 i;
 
+	wort_count(op, loads, lines(addr, len) - 1);
 	for (i = 0; i + sizeof(a) <= len; i += sizeof(a)) {
-		wort_count_load(op, addr + i);
 		memcpy(&a, media + i, sizeof(a));
 		memcpy(&b, bytes + i, sizeof(b));
 		if (a != b)

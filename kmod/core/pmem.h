@@ -20,17 +20,16 @@
 #include "op.h"
 
 
-static inline void wort_count_load(struct wort_op *op, const void __pmem *addr)
+/* Do two words lie in different lines? */
+static inline bool wort_pm_lines_differ(const void __pmem *a,
+					const void __pmem *b)
 {
-	u64 line = (__force unsigned long)addr / WORT_LINE;
-
-	wort_count(op, loads, line != op->last_line);
-	op->last_line = line;
+	return ((__force unsigned long)a ^ (__force unsigned long)b) >=
+	       WORT_LINE;
 }
 
 /**
  * wort_pm_load() - Read a word
- * @op: The operation.
  * @addr: The word, inside the region.
  *
  * An acquire: what was stored before the word was published is seen by loads
@@ -40,9 +39,8 @@ static inline void wort_count_load(struct wort_op *op, const void __pmem *addr)
  * Context: Any context.
  * Return: The word in the byte order of the processor.
  */
-static inline u64 wort_pm_load(struct wort_op *op, const __le64 __pmem *addr)
+static inline u64 wort_pm_load(const __le64 __pmem *addr)
 {
-	wort_count_load(op, addr);
 	return le64_to_cpu(smp_load_acquire((__force const __le64 *)addr));
 }
 

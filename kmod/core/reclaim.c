@@ -21,7 +21,7 @@ static bool collect(struct wort_alloc *alloc, struct list_head *batch)
 	u32 slots;
 
 	list_for_each_entry_safe(extent, tmp, &alloc->freeing, freeing) {
-		slots = wort_extent_slots(alloc, extent);
+		slots = extent->slots;
 		bitmap_copy(wort_extent_bits(alloc, extent, WORT_BITS_WAITING),
 			    wort_extent_bits(alloc, extent, WORT_BITS_FREED),
 			    slots);
@@ -36,7 +36,7 @@ static bool collect(struct wort_alloc *alloc, struct list_head *batch)
 static void release(struct wort_op *op, struct wort_extent *extent)
 {
 	struct wort_alloc *alloc = op->alloc;
-	u32 slots = wort_extent_slots(alloc, extent), n;
+	u32 slots = extent->slots, n;
 	unsigned long *used = wort_extent_bits(alloc, extent, WORT_BITS_USED);
 	unsigned long *waiting = wort_extent_bits(alloc, extent,
 						  WORT_BITS_WAITING);

@@ -113,9 +113,10 @@ int wort_rec_open(struct wort_op *op, u64 off, struct wort_rec *rec)
 		return err;
 	rec->leaf = wort_region_at(op->region, off);
 	rec->off = off;
-	meta = wort_pm_load(op, &rec->leaf->meta);
-	rec->val = wort_pm_load(op, &rec->leaf->val);
+	meta = wort_pm_load(&rec->leaf->meta);
+	rec->val = wort_pm_load(&rec->leaf->val);
 	wort_count(op, leaves, 1);
+	wort_count(op, loads, 1);
 	if (!parse_meta(rec, meta))
 		return wort_corrupt(op, off, "leaf with meta word %#llx",
 				    (unsigned long long)meta);

@@ -97,7 +97,7 @@ struct wrt_path {
 	u32 start;			/* digits consumed on the path to it */
 	struct wrt_node node;		/* holds the slot; media NULL: the root */
 	__le64 __pmem *node_slot;	/* refers to the node */
-	bool sure;			/* every skipped digit was compared */
+	struct wrt_node unsure;		/* the last with digits not compared */
 };
 
 static bool link_is_leaf(u64 link)
@@ -159,43 +159,72 @@ static int hdr_from_rec(struct wort_op *op, const struct wort_rec *rec,
 	return 0;
 }
 
+/* Reports are kept out of the way of descents. */
+static noinline void report_link(struct wort_op *op, u64 link, int err)
+{
+	if ((link & WORT_MEDIA_LINK_TAG_MASK) != WORT_MEDIA_LINK_NODE)
+		wort_corrupt(op, link_off(link),
+			     "link %#llx is to no node or leaf",
+			     (unsigned long long)link);
+	else if (err == -EUCLEAN)
+		wort_corrupt(op, link_off(link), "node outside the pool");
+}
+
+static noinline void report_place(struct wort_op *op,
+				  const struct wrt_node *node)
+{
+	wort_corrupt(op, node->off, "place %u not beyond %u", node->place,
+		     node->start);
+}
+
+static noinline void report_ends(struct wort_op *op,
+				 const struct wrt_node *node)
+{
+	wort_corrupt(op, node->off, "node in the slot for ends");
+}
+
 /*
  * Verify a link to a node and read its header.  Its place must be beyond the
  * digits already consumed; its depth may be stale and is not looked at.
+ * Inline, or what an insert costs would not fit beside a fence.
  */
-static int node_open(struct wort_op *op, u64 link, u32 start,
-		     struct wrt_node *node)
+static __always_inline int node_open(struct wort_op *op, u64 link, u32 start,
+				     struct wrt_node *node)
 {
-	u64 off = link_off(link);
 	int err;
 
-	if ((link & WORT_MEDIA_LINK_TAG_MASK) != WORT_MEDIA_LINK_NODE)
-		return wort_corrupt(op, off, "link %#llx is to no node or leaf",
-				    (unsigned long long)link);
-	err = wort_region_verify(op->region, off, sizeof(*node->media));
-	if (err == -EUCLEAN)
-		wort_corrupt(op, off, "node outside the pool");
-	if (err)
-		return err;
-	node->media = wort_region_at(op->region, off);
-	node->off = off;
-	node->hdr = wort_pm_load(op, &node->media->hdr);
+	node->off = link_off(link);
+	err = wort_region_verify(op->region, node->off, sizeof(*node->media));
+	if (unlikely(err || (link & WORT_MEDIA_LINK_TAG_MASK) !=
+			    WORT_MEDIA_LINK_NODE)) {
+		report_link(op, link, err);
+		return err == -EIO ? -EIO : -EUCLEAN;
+	}
+	node->media = wort_region_at(op->region, node->off);
+	node->hdr = wort_pm_load(&node->media->hdr);
 	node->place = hdr_depth(node->hdr) + hdr_len(node->hdr);
 	node->start = start;
 	wort_count(op, nodes, 1);
-	if (node->place < start || node->place > WRT_PLACE_MAX)
-		return wort_corrupt(op, off, "place %u not beyond %u",
-				    node->place, start);
+	wort_count(op, loads, 1);
+	if (unlikely(node->place < start || node->place > WRT_PLACE_MAX)) {
+		report_place(op, node);
+		return -EUCLEAN;
+	}
 	return 0;
 }
 
 /* Load a slot.  What ends at a place has no digits left to branch on. */
-static int slot_load(struct wort_op *op, const struct wrt_node *node, u32 slot,
-		     u64 *link)
+static __always_inline int slot_load(struct wort_op *op,
+				     const struct wrt_node *node, u32 slot,
+				     u64 *link)
 {
-	*link = wort_pm_load(op, &node->media->slot[slot]);
-	if (!slot && *link && !link_is_leaf(*link))
-		return wort_corrupt(op, node->off, "node in the slot for ends");
+	*link = wort_pm_load(&node->media->slot[slot]);
+	wort_count(op, loads, wort_pm_lines_differ(&node->media->slot[slot],
+						   &node->media->hdr));
+	if (unlikely(!slot && *link && !link_is_leaf(*link))) {
+		report_ends(op, node);
+		return -EUCLEAN;
+	}
 	return 0;
 }
 
@@ -251,7 +280,7 @@ static void wrt_create(struct wort_op *op, struct wort_tree *tree)
 static int wrt_find(struct wort_op *op, struct wort_tree *tree,
 		    const struct wort_key *key, struct wort_rec *rec)
 {
-	u64 link = wort_pm_load(op, &tree->root[0]);
+	u64 link = wort_pm_load(&tree->root[0]);
 	u32 start = 0, digits = wort_key_digits(key->len);
 	struct wrt_node node;
 	int err;
@@ -303,6 +332,21 @@ static int repair_hdr(struct wort_op *op, struct wrt_node *node)
 }
 
 /*
+ * The digits of a key from @start on in the upper bits of a word, as many as
+ * fit.  The key has @start digits and at least 8 bytes.
+ */
+static u64 key_word(const struct wort_key *key, u32 start)
+{
+	u32 byte = start / 2, base = min_t(u32, byte, key->len - 8);
+	__be64 word;
+
+	memcpy(&word, key->data + base, sizeof(word));
+	if (byte - base == 8)
+		return 0;
+	return be64_to_cpu(word) << 8 * (byte - base) << start % 2 * 4;
+}
+
+/*
  * Compare the prefix of a node with a key as far as the header goes.  False:
  * they differ, so the key is not below.
  */
@@ -312,9 +356,16 @@ static bool prefix_matches(const struct wrt_node *node,
 	u32 n = min_t(u32, hdr_len(node->hdr), WRT_HDR_DIGITS), i;
 	u32 digits = wort_key_digits(key->len);
 
+	if (!n)
+		return true;
+	if (node->start + n > digits)
+		return false;
+	if (key->len >= 8)
+		return !((key_word(key, node->start) >> 24 ^
+			  (node->hdr & WORT_MEDIA_WORT_PREFIX_MASK)) >>
+			 4 * (WRT_HDR_DIGITS - n));
 	for (i = 0; i < n; i++)
-		if (node->start + i >= digits ||
-		    wort_key_digit(key->data, node->start + i) !=
+		if (wort_key_digit(key->data, node->start + i) !=
 		    hdr_digit(node->hdr, i))
 			return false;
 	return true;
@@ -333,11 +384,11 @@ static int wrt_descend(struct wort_op *op, struct wort_tree *tree,
 	int err;
 
 	path->slot = &tree->root[0];
-	path->link = wort_pm_load(op, path->slot);
+	path->link = wort_pm_load(path->slot);
 	path->start = 0;
 	path->node.media = NULL;
 	path->node_slot = NULL;
-	path->sure = true;
+	path->unsure.media = NULL;
 	while (path->link && !link_is_leaf(path->link)) {
 		u32 slot;
 
@@ -348,7 +399,8 @@ static int wrt_descend(struct wort_op *op, struct wort_tree *tree,
 			return err;
 		if (node.place > limit || !prefix_matches(&node, key))
 			return 0;
-		path->sure &= hdr_len(node.hdr) <= WRT_HDR_DIGITS;
+		if (hdr_len(node.hdr) > WRT_HDR_DIGITS)
+			path->unsure = node;
 		slot = slot_for(key->data, key->len, node.place);
 		path->node_slot = path->slot;
 		path->node = node;
@@ -444,29 +496,43 @@ static int insert_node(struct wort_op *op, struct wrt_path *path,
 }
 
 /*
- * The key is not in the tree.  It shares @place digits with @rec, which is
- * where the descent ended.
+ * The key parts after @place digits from all that is below a node further up,
+ * in a prefix longer than a header holds.
  */
-static int wrt_insert(struct wort_op *op, struct wort_tree *tree,
-		      struct wrt_path *path, struct wort_put *put,
-		      const struct wort_rec *rec, u32 place)
+static int insert_above(struct wort_op *op, struct wort_tree *tree,
+			struct wrt_path *path, struct wort_put *put,
+			const struct wort_rec *rec, u32 place)
 {
-	int err;
+	int err = wrt_descend(op, tree, &put->key, place, path);
 
-	if (put->replace || put->expect)
-		return -ENOENT;
-	if (place >= path->start)
-		return insert_node(op, path, put, rec, place);
-	if (place + 1 == path->start && !path->link)
-		return insert_leaf(op, path, put);
-
-	/* They part in a prefix longer than a header holds, further up. */
-	err = wrt_descend(op, tree, &put->key, place, path);
 	if (err)
 		return err;
 	if (!path->link || link_is_leaf(path->link) || place < path->start)
 		return wort_corrupt(op, rec->off, "leaf in a wrong place");
 	return insert_node(op, path, put, rec, place);
+}
+
+/*
+ * The descent has ended at an empty slot.  If it skipped digits, any record
+ * below the last node where it did has them.
+ */
+static int insert_in_slot(struct wort_op *op, struct wort_tree *tree,
+			  struct wrt_path *path, struct wort_put *put)
+{
+	struct wort_rec rec;
+	u32 place;
+	int err;
+
+	if (!path->unsure.media)
+		return insert_leaf(op, path, put);
+	err = any_rec(op, path->unsure.off | WORT_MEDIA_LINK_NODE,
+		      path->unsure.start, &rec);
+	if (err)
+		return err;
+	place = wort_rec_common(op, &rec, &put->key);
+	if (place >= path->unsure.place)
+		return insert_leaf(op, path, put);
+	return insert_above(op, tree, path, put, &rec, place);
 }
 
 static int replace_rec(struct wort_op *op, struct wrt_path *path,
@@ -496,29 +562,31 @@ static int replace_rec(struct wort_op *op, struct wrt_path *path,
 static int wrt_put(struct wort_op *op, struct wort_tree *tree,
 		   struct wort_put *put)
 {
-	u32 digits = wort_key_digits(put->key.len);
+	bool must_exist = put->replace || put->expect;
 	struct wrt_path path;
 	struct wort_rec rec;
-	u64 below;
+	u32 place;
 	int err;
 
 	put->replaced = false;
-	err = wrt_descend(op, tree, &put->key, digits, &path);
+	err = wrt_descend(op, tree, &put->key, wort_key_digits(put->key.len),
+			  &path);
 	if (err)
 		return err;
-	if (!path.link && path.sure) {
-		if (put->replace || put->expect)
-			return -ENOENT;
-		return insert_leaf(op, &path, put);
-	}
-	below = path.link ? path.link : path.node.off | WORT_MEDIA_LINK_NODE;
-	err = any_rec(op, below, path.link ? path.start : path.node.start, &rec);
+	if (!path.link)
+		return must_exist ? -ENOENT :
+				    insert_in_slot(op, tree, &path, put);
+	err = any_rec(op, path.link, path.start, &rec);
 	if (err)
 		return err;
 	if (link_is_leaf(path.link) && wort_rec_is(op, &rec, &put->key))
 		return replace_rec(op, &path, put, &rec);
-	return wrt_insert(op, tree, &path, put, &rec,
-			  wort_rec_common(op, &rec, &put->key));
+	if (must_exist)
+		return -ENOENT;
+	place = wort_rec_common(op, &rec, &put->key);
+	if (place >= path.start)
+		return insert_node(op, &path, put, &rec, place);
+	return insert_above(op, tree, &path, put, &rec, place);
 }
 
 /*
@@ -781,7 +849,7 @@ static int cursor_approach(struct wort_cursor *cur, const struct wort_key *key,
 	}
 	if ((leaf_slot > key_slot) == cur->reverse)
 		return cursor_step(cur);
-	link = wort_pm_load(cur->op, &cur->tree->root[0]);
+	link = wort_pm_load(&cur->tree->root[0]);
 	if (level) {
 		level_node(cur->op, level, &node);
 		err = slot_load(cur->op, &node, level->slot, &link);
@@ -803,7 +871,7 @@ static bool beyond(struct wort_cursor *cur, const struct wort_key *key)
 static int wrt_seek(struct wort_cursor *cur, const struct wort_key *key)
 {
 	struct wrt_cursor *wc = wrt_cursor(cur);
-	u64 link = wort_pm_load(cur->op, &cur->tree->root[0]);
+	u64 link = wort_pm_load(&cur->tree->root[0]);
 	int err;
 
 	wc->nr = 0;
@@ -883,7 +951,7 @@ static int check_node(struct wort_cursor *cur, const struct wrt_level *level,
 				   &hdr);
 	if (err)
 		return err;
-	node.hdr = wort_pm_load(cur->op, &node.media->hdr);
+	node.hdr = wort_pm_load(&node.media->hdr);
 	if (node.hdr == hdr)
 		return 0;
 	if (hdr_depth(node.hdr) == node.start)

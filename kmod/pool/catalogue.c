@@ -282,9 +282,9 @@ static u64 find_slot(struct wort_op *op, struct wort_pool *pool)
 
 	for (;;) {
 		for (i = 0; i < WORT_MEDIA_CATALOGUE_SLOTS; i++)
-			if (!wort_pm_load(op, &block_at(pool, off)->slot[i]))
+			if (!wort_pm_load(&block_at(pool, off)->slot[i]))
 				goto found;
-		off = wort_pm_load(op, &block_at(pool, off)->next);
+		off = wort_pm_load(&block_at(pool, off)->next);
 		if (!off)
 			off = le64_to_cpu(pool->sb.catalogue_off);
 	}

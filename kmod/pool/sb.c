@@ -81,7 +81,7 @@ static int read_copy(struct wort_op *op, u32 copy, struct wort_media_sb *sb)
 {
 	int err = wort_region_verify(op->region, copy_off(copy), sizeof(*sb));
 
-	if (!err && wort_pm_load(op, &sb_at(op->region, copy)->magic) !=
+	if (!err && wort_pm_load(&sb_at(op->region, copy)->magic) !=
 		    WORT_MEDIA_MAGIC)
 		return -ENODATA;
 	if (!err)

@@ -614,7 +614,7 @@ struct wort_index_info_arg {
  * @ordering_points: fences that had a flush to wait for
  * @nodes: inner nodes visited
  * @leaves: leaves visited
- * @loads: cache lines loaded from the media, one for each change of line
+ * @loads: cache lines of the media read
  * @alloc_lines: of the flushed lines, those of the extent table
  */
 struct wort_op_stats {
