@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# check.sh RUNG...: runs rungs of the tests, each as a list of steps with a log
+# of its own under build/log, and says at the end how long each step took and
+# how many passed.  Rungs: static, unit, explore, mutants, vm.
+
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+build=$wort_top/build
+log=$build/log
+cd "$wort_top"
+mkdir -p "$log"
+
+table='' passed=0 failed=0 last=''
+
+# step NAME COMMAND...: one line for a step that passes, its log for one that
+# fails.  Commands whose last line says something are quoted with it.
+step()
+{
+	local name=$1 begin status=0 took word=ok
+	shift
+
+	begin=$(now_ms)
+	"$@" >"$log/$name" 2>&1 || status=$?
+	took=$(seconds_since "$begin")
+	last=$(tail -n 1 "$log/$name")
+	if [ "$status" -eq 0 ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		word="FAILED ($status)"
+		tail -n 60 "$log/$name"
+	fi
+	printf '%-28s %7s s  %s%s\n' "$name" "$took" "$word" \
+		"${last:+  $last}"
+	table+=$(printf '%-28s %7s s  %s' "$name" "$took" "$word")$'\n'
+}
+
+flavours()
+{
+	selftests/scripts/kernel.sh flavours
+}
+
+rung_static()
+{
+	local flavour compiler
+
+	step packages-static selftests/scripts/deps.sh build static
+	step layers selftests/lint/layers.sh
+	step layers-self-test selftests/lint/layers.sh --self-test
+	step kernel-tools selftests/scripts/kernel.sh tools
+	step checkpatch selftests/lint/checkpatch.sh
+	step kernel-doc selftests/lint/kernel-doc.sh
+	for flavour in $(flavours); do
+		step "kernel-$flavour" \
+			selftests/scripts/kernel.sh headers "$flavour"
+		for compiler in gcc clang; do
+			step "build-$flavour-$compiler" \
+				selftests/lint/kbuild.sh "$flavour" "$compiler"
+		done
+	done
+	step userlib make -s -C userlib O="$build/userlib" \
+		CFLAGS='-O2 -Wall -Wextra -Werror'
+}
+
+build_model()
+{
+	mkdir -p "$build"
+	gcc -std=gnu11 -O2 -Wall -Wextra -o "$build/alloc_model" \
+		selftests/model/alloc_model.c
+}
+
+rung_unit()
+{
+	step packages-unit selftests/scripts/deps.sh build
+	step model-build build_model
+	step allocator-model "$build/alloc_model" --self-test
+	step unit-build make -s -C selftests/unit O="$build/unit"
+	step unit make -s -C selftests/unit O="$build/unit" run
+}
+
+rung_explore()
+{
+	step packages-explore selftests/scripts/deps.sh build
+	step explore-build make -s -C selftests/crash O="$build/crash"
+	step explore "$build/crash/explore"
+	grep -A3 'sequences,' "$log/explore" || true
+}
+
+rung_mutants()
+{
+	step packages-mutants selftests/scripts/deps.sh build static
+	step mutants selftests/crash/mutants.py --build "$build/mutants"
+}
+
+# The module and its tests, as the guest gets them.
+build_guest()
+{
+	local flavour=$1 dir=$build/guest-$1
+
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	selftests/lint/kbuild.sh -n -o "$dir" "$flavour" gcc
+	make -s -C selftests/kselftest OUTPUT="$dir"
+	cp selftests/kselftest/run_all.sh "$dir"
+}
+
+rung_vm()
+{
+	local flavour
+
+	step packages-vm selftests/scripts/deps.sh build static vm
+	for flavour in $(flavours); do
+		step "vm-kernel-$flavour" \
+			selftests/scripts/kernel.sh image "$flavour"
+		step "vm-runner-$flavour" \
+			selftests/vm/test-runner.sh "$flavour"
+		step "vm-build-$flavour" build_guest "$flavour"
+		step "kselftest-$flavour" selftests/vm/run.sh -k "$flavour" \
+			-l libcrc32c -t 600 -f "$build/guest-$flavour:/wort-tests" \
+			-c 'sh /wort-tests/run_all.sh'
+		grep '^# all:' "$log/kselftest-$flavour" || true
+	done
+}
+
+[ $# -gt 0 ] || die 'which rungs: static unit explore mutants vm?'
+begin=$(now_ms)
+for rung; do
+	"rung_$rung"
+done
+printf '\n%s%-28s %7s s\n' "$table" total "$(seconds_since "$begin")"
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ]
