@@ -100,7 +100,7 @@ struct wort_geometry {
 struct wort_alloc {
 	struct wort_region *region;
 	struct wort_geometry geo;
-	struct mutex lock;
+	struct mutex lock;		/* taken last */
 	struct wort_extent *extents;
 	unsigned long *busy;
 	struct list_head partial[WORT_NR_CLASSES];

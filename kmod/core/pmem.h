@@ -19,7 +19,6 @@
 
 #include "op.h"
 
-
 /* Do two words lie in different lines? */
 static inline bool wort_pm_lines_differ(const void __pmem *a,
 					const void __pmem *b)
@@ -41,6 +40,7 @@ static inline bool wort_pm_lines_differ(const void __pmem *a,
  */
 static inline u64 wort_pm_load(const __le64 __pmem *addr)
 {
+	/* pairs with the release in wort_pm_store_release() */
 	return le64_to_cpu(smp_load_acquire((__force const __le64 *)addr));
 }
 
@@ -76,6 +76,7 @@ static inline void wort_pm_store_release(struct wort_op *op,
 					 __le64 __pmem *addr, u64 val)
 {
 	wort_count(op, stores, 1);
+	/* pairs with the acquire in wort_pm_load() */
 	smp_store_release((__force __le64 *)addr, cpu_to_le64(val));
 }
 

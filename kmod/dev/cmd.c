@@ -84,6 +84,14 @@ int wort_name_verify(u32 len, u32 max)
 	return len > max ? -EMSGSIZE : 0;
 }
 
+/**
+ * wort_cmd_insert() - Store a record
+ * @call: The call.
+ * @data: A struct wort_insert_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
 int wort_cmd_insert(struct wort_call *call, void *data)
 {
 	struct wort_insert_arg *arg = data;
@@ -141,6 +149,14 @@ static int lookup(struct wort_call *call, struct wort_lookup_arg *arg,
 	return err ? err : wort_ubuf_write(value, arg->value_ptr, buf.len);
 }
 
+/**
+ * wort_cmd_lookup() - Read a record
+ * @call: The call.
+ * @data: A struct wort_lookup_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
 int wort_cmd_lookup(struct wort_call *call, void *data)
 {
 	struct wort_lookup_arg *arg = data;
@@ -166,6 +182,14 @@ out_free_key:
 	return err;
 }
 
+/**
+ * wort_cmd_delete() - Remove a record
+ * @call: The call.
+ * @data: A struct wort_delete_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
 int wort_cmd_delete(struct wort_call *call, void *data)
 {
 	struct wort_delete_arg *arg = data;
@@ -227,6 +251,14 @@ static int scan_verify(struct wort_scan_arg *arg)
 	return 0;
 }
 
+/**
+ * wort_cmd_scan() - Read records in order
+ * @call: The call.
+ * @data: A struct wort_scan_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
 int wort_cmd_scan(struct wort_call *call, void *data)
 {
 	struct wort_scan_arg *arg = data;
@@ -289,6 +321,14 @@ static int batch(struct wort_call *call, struct wort_batch_arg *arg,
 	return err ? err : err2;
 }
 
+/**
+ * wort_cmd_batch() - Carry out several operations
+ * @call: The call.
+ * @data: A struct wort_batch_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
 int wort_cmd_batch(struct wort_call *call, void *data)
 {
 	struct wort_batch_arg *arg = data;
@@ -315,6 +355,14 @@ out_free_ops:
 	return err;
 }
 
+/**
+ * wort_cmd_index_info() - Describe an index
+ * @call: The call.
+ * @data: A struct wort_index_info_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
 int wort_cmd_index_info(struct wort_call *call, void *data)
 {
 	struct wort_index_info_arg *arg = data;
@@ -334,6 +382,14 @@ int wort_cmd_index_info(struct wort_call *call, void *data)
 	return err;
 }
 
+/**
+ * wort_cmd_stats() - Tell what operations on an index cost
+ * @call: The call.
+ * @data: A struct wort_stats_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
 int wort_cmd_stats(struct wort_call *call, void *data)
 {
 	struct wort_stats_arg *arg = data;

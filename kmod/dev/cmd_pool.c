@@ -35,6 +35,14 @@ int wort_name_read(struct wort_ubuf *buf, u64 uptr, u32 len, u32 max)
 	return strlen(buf->data) == len ? 0 : -EINVAL;
 }
 
+/**
+ * wort_cmd_index_destroy() - Drop an index
+ * @call: The call.
+ * @data: A struct wort_index_destroy_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
 int wort_cmd_index_destroy(struct wort_call *call, void *data)
 {
 	struct wort_index_destroy_arg *arg = data;
@@ -74,6 +82,14 @@ static int index_list(struct wort_call *call, struct wort_index_list_arg *arg,
 			       sizeof(struct wort_index_record));
 }
 
+/**
+ * wort_cmd_index_list() - Describe the indexes of a pool
+ * @call: The call.
+ * @data: A struct wort_index_list_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
 int wort_cmd_index_list(struct wort_call *call, void *data)
 {
 	struct wort_index_list_arg *arg = data;
@@ -94,6 +110,14 @@ int wort_cmd_index_list(struct wort_call *call, void *data)
 	return err;
 }
 
+/**
+ * wort_cmd_pool_info() - Describe a pool
+ * @call: The call.
+ * @data: A struct wort_pool_info_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
 int wort_cmd_pool_info(struct wort_call *call, void *data)
 {
 	struct wort_pool_info_arg *arg = data;
@@ -108,6 +132,14 @@ int wort_cmd_pool_info(struct wort_call *call, void *data)
 	return 0;
 }
 
+/**
+ * wort_cmd_check() - Examine a pool
+ * @call: The call.
+ * @data: A struct wort_check_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
 int wort_cmd_check(struct wort_call *call, void *data)
 {
 	struct wort_check_arg *arg = data;

@@ -26,6 +26,14 @@ static int format_verify(const struct wort_format_arg *arg)
 	return label_valid(arg->label) ? 0 : -EINVAL;
 }
 
+/**
+ * wort_cmd_format() - Make an empty pool
+ * @call: The call.
+ * @data: A struct wort_format_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
 int wort_cmd_format(struct wort_call *call, void *data)
 {
 	struct wort_format_arg *arg = data;
@@ -43,6 +51,14 @@ int wort_cmd_format(struct wort_call *call, void *data)
 	return err;
 }
 
+/**
+ * wort_cmd_attach() - Take a device and serve its pool
+ * @call: The call.
+ * @data: A struct wort_attach_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
 int wort_cmd_attach(struct wort_call *call, void *data)
 {
 	struct wort_attach_arg *arg = data;
@@ -59,6 +75,14 @@ int wort_cmd_attach(struct wort_call *call, void *data)
 	return err;
 }
 
+/**
+ * wort_cmd_detach() - Stop serving a pool
+ * @call: The call.
+ * @data: A struct wort_detach_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
 int wort_cmd_detach(struct wort_call *call, void *data)
 {
 	struct wort_detach_arg *arg = data;
@@ -66,6 +90,14 @@ int wort_cmd_detach(struct wort_call *call, void *data)
 	return arg->flags ? -EOPNOTSUPP : wort_dev_detach(arg->minor);
 }
 
+/**
+ * wort_cmd_list() - Describe attached pools
+ * @call: The call.
+ * @data: A struct wort_list_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
 int wort_cmd_list(struct wort_call *call, void *data)
 {
 	struct wort_list_arg *arg = data;

@@ -15,8 +15,6 @@
 #include <linux/badblocks.h>
 #include <linux/blkdev.h>
 #include <linux/dax.h>
-#include <linux/mm.h>
-#include <linux/pfn_t.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
@@ -183,19 +181,19 @@ static bool is_mapped(const struct gendisk *disk)
 static int verify_kind(const char *path, struct block_device *bdev)
 {
 	if (is_mapped(bdev->bd_disk)) {
-		pr_err("%s: is a device-mapper target, which may move its memory: use the device beneath\n",
-		       path);
+		pr_err_ratelimited("%s: is a device-mapper target, which may move its memory: use the device beneath\n",
+				   path);
 		return -EOPNOTSUPP;
 	}
 	if (!blk_queue_dax(bdev_get_queue(bdev))) {
-		pr_err("%s: is not a DAX device: use persistent memory in fsdax mode (ndctl create-namespace -m fsdax)\n",
-		       path);
+		pr_err_ratelimited("%s: is not a DAX device: use persistent memory in fsdax mode (ndctl create-namespace -m fsdax)\n",
+				   path);
 		return -ENXIO;
 	}
 	if ((get_start_sect(bdev) << SECTOR_SHIFT) % PAGE_SIZE ||
 	    bdev_nr_bytes(bdev) % PAGE_SIZE) {
-		pr_err("%s: start or size is no multiple of %lu: align the partition\n",
-		       path, PAGE_SIZE);
+		pr_err_ratelimited("%s: start or size is no multiple of %lu: align the partition\n",
+				   path, PAGE_SIZE);
 		return -EDOM;
 	}
 	return 0;
@@ -204,13 +202,13 @@ static int verify_kind(const char *path, struct block_device *bdev)
 static int verify_size(const char *path, u64 size)
 {
 	if (size < WORT_MEDIA_POOL_MIN) {
-		pr_err("%s: has %llu bytes, a pool takes %llu at least\n",
-		       path, size, WORT_MEDIA_POOL_MIN);
+		pr_err_ratelimited("%s: has %llu bytes, a pool takes %llu at least\n",
+				   path, size, WORT_MEDIA_POOL_MIN);
 		return -ENOSPC;
 	}
 	if (size > WORT_MEDIA_POOL_MAX) {
-		pr_err("%s: has %llu bytes, a pool takes %llu at most: partition it\n",
-		       path, size, WORT_MEDIA_POOL_MAX);
+		pr_err_ratelimited("%s: has %llu bytes, a pool takes %llu at most: partition it\n",
+				   path, size, WORT_MEDIA_POOL_MAX);
 		return -EFBIG;
 	}
 	return 0;
@@ -226,13 +224,13 @@ static int become_holder(const char *path, struct wort_dax *dax)
 		list_add(&dax->list, &claims);
 	mutex_unlock(&claims_lock);
 	if (!dax->dev) {
-		pr_err("%s: its memory is in use by another partition's user, or is being removed\n",
-		       path);
+		pr_err_ratelimited("%s: its memory is in use by another partition's user, or is being removed\n",
+				   path);
 		return -EBUSY;
 	}
 	if (!dax_synchronous(dax->dev)) {
-		pr_err("%s: flushes of this device are asynchronous (virtio-pmem): stores could not be made durable in order\n",
-		       path);
+		pr_err_ratelimited("%s: flushes of this device are asynchronous (virtio-pmem): stores could not be made durable in order\n",
+				   path);
 		return -EOPNOTSUPP;
 	}
 	return 0;
@@ -272,8 +270,8 @@ static int map_memory(const char *path, struct wort_dax *dax)
 	}
 	dax_read_unlock(id);
 	if (done < nr) {
-		pr_err("%s: its memory is not mapped, or not in one piece, from page %ld on (%ld)\n",
-		       path, done, got);
+		pr_err_ratelimited("%s: its memory is not mapped, or not in one piece, from page %ld on (%ld)\n",
+				   path, done, got);
 		return -ENXIO;
 	}
 	dax->region.base = (void __pmem __force *)base;
@@ -296,8 +294,9 @@ static void load_bad_blocks(struct wort_dax *dax, struct block_device *bdev)
 		}
 		bad_end = min(bad + nr, end);
 		bad = max(bad, at);
-		pr_warn("%s: bad blocks from sector %llu to %llu\n",
-			dax->name, (u64)(bad - begin), (u64)(bad_end - begin));
+		pr_warn_ratelimited("%s: bad blocks from sector %llu to %llu\n",
+				    dax->name, (u64)(bad - begin),
+				    (u64)(bad_end - begin));
 		mark_bad(dax, (bad - begin) << SECTOR_SHIFT,
 			 (bad_end - bad) << SECTOR_SHIFT);
 		at = bad_end;
@@ -345,11 +344,12 @@ static int open_bdev(const char *path, struct wort_dax *dax)
 	int err = PTR_ERR_OR_ZERO(opened);
 
 	if (err == -EBUSY)
-		pr_err("%s: is in use: unmount or detach it first\n", path);
+		pr_err_ratelimited("%s: is in use: unmount or detach it first\n",
+				   path);
 	else if (err == -ENOTBLK)
-		pr_err("%s: is not a block device\n", path);
+		pr_err_ratelimited("%s: is not a block device\n", path);
 	else if (err)
-		pr_err("%s: cannot be opened (%d)\n", path, err);
+		pr_err_ratelimited("%s: cannot be opened (%d)\n", path, err);
 	else
 		dax->opened = opened;
 	return err;

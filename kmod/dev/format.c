@@ -80,8 +80,8 @@ static int refuse_pool(struct wort_dax *dax, u32 flags)
 	err = wort_pool_probe(&dax->region, &sb);
 	if (err == -ENODATA || err == -EIO)
 		return 0;
-	pr_err("%s: there is a pool already: format with force to lose it\n",
-	       dax->name);
+	pr_err_ratelimited("%s: there is a pool already: format with force to lose it\n",
+			   dax->name);
 	return -EEXIST;
 }
 
@@ -116,8 +116,8 @@ static int format_claimed(struct wort_dax *dax,
 	if (!err && wort_pool_probe(&dax->region, &sb))
 		err = -EREMOTEIO;
 	if (err == -EREMOTEIO)
-		pr_err("%s: the device did not keep what was stored to it\n",
-		       dax->name);
+		pr_err_ratelimited("%s: the device did not keep what was stored to it\n",
+				   dax->name);
 	return err;
 }
 

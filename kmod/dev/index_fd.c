@@ -70,6 +70,14 @@ static int open_named(struct wort_call *call, struct wort_index_open_arg *arg,
 	return 0;
 }
 
+/**
+ * wort_cmd_index_open() - Open an index, or make a new one
+ * @call: The call.
+ * @data: A struct wort_index_open_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
 int wort_cmd_index_open(struct wort_call *call, void *data)
 {
 	struct wort_index_open_arg *arg = data;

@@ -15,7 +15,7 @@ enum kind {
 	KIND_INDEX,
 };
 
-/* A field, or several in a row: from the first byte to the one after the last. */
+/* Fields in a row: from the first byte to the one after the last. */
 struct span {
 	u16 from;
 	u16 to;

@@ -46,13 +46,14 @@ static struct wort_dev *wort_dev_alloc(void)
 static void explain(const struct wort_dax *dax, int err)
 {
 	if (err == -ENODATA)
-		pr_err("%s: there is no pool: format the device first\n",
-		       dax->name);
+		pr_err_ratelimited("%s: there is no pool: format the device first\n",
+				   dax->name);
 	else if (err == -EPROTONOSUPPORT)
-		pr_err("%s: the pool has a version or feature that this module does not know: take a newer one\n",
-		       dax->name);
+		pr_err_ratelimited("%s: the pool has a version or feature that this module does not know: take a newer one\n",
+				   dax->name);
 	else if (err)
-		pr_err("%s: the pool cannot be attached (%d)\n", dax->name, err);
+		pr_err_ratelimited("%s: the pool cannot be attached (%d)\n",
+				   dax->name, err);
 }
 
 static int attach_pool(struct wort_dev *wdev)
@@ -76,8 +77,8 @@ static int attach_pool(struct wort_dev *wdev)
 	return err;
 }
 
-/* Once the node is there, the minor answers to detach. */
-static int add_node(struct wort_dev *wdev)
+/* As soon as the lock is dropped, somebody may have detached and freed it. */
+static int add_node(struct wort_dev *wdev, u32 *minor)
 {
 	int err;
 
@@ -90,8 +91,12 @@ static int add_node(struct wort_dev *wdev)
 	err = dev_set_name(&wdev->dev, "wort%u", wdev->minor);
 	if (!err)
 		err = cdev_device_add(&wdev->cdev, &wdev->dev);
-	if (err)
+	if (err) {
 		xa_erase(&wort_devs, wdev->minor);
+		goto out;
+	}
+	*minor = wdev->minor;
+	dev_info(&wdev->dev, "attached %s\n", wdev->dax->name);
 out:
 	mutex_unlock(&wort_devs_lock);
 	return err;
@@ -130,11 +135,9 @@ int wort_dev_attach(const char *path, u32 *minor)
 	__module_get(THIS_MODULE);
 	err = attach_pool(wdev);
 	if (!err)
-		err = add_node(wdev);
+		err = add_node(wdev, minor);
 	if (err)
 		goto out_stop;
-	*minor = wdev->minor;
-	dev_info(&wdev->dev, "attached %s\n", wdev->dax->name);
 	return 0;
 
 out_stop:

@@ -16,8 +16,8 @@
 #include "../core/op.h"
 
 /* traits */
-#define WORT_ENGINE_INSTANT_OPEN	(1U << 0)	/* opens in O(1) */
-#define WORT_ENGINE_MAPPABLE		(1U << 1)	/* user readers can follow */
+#define WORT_ENGINE_INSTANT_OPEN	BIT(0)	/* opens in O(1) */
+#define WORT_ENGINE_MAPPABLE		BIT(1)	/* user readers can follow */
 
 struct wort_engine;
 

@@ -833,6 +833,7 @@ static int cursor_approach(struct wort_cursor *cur, const struct wort_key *key,
 	struct wrt_level *level = NULL;
 	struct wrt_node node;
 	u32 leaf_slot, key_slot = slot_for(key->data, key->len, common);
+	bool above;
 	u64 link;
 	int err;
 
@@ -847,7 +848,8 @@ static int cursor_approach(struct wort_cursor *cur, const struct wort_key *key,
 		level->slot = key_slot;
 		return cursor_step(cur);
 	}
-	if ((leaf_slot > key_slot) == cur->reverse)
+	above = leaf_slot > key_slot;
+	if (above == cur->reverse)
 		return cursor_step(cur);
 	link = wort_pm_load(&cur->tree->root[0]);
 	if (level) {

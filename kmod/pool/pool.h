@@ -2,7 +2,8 @@
 /*
  * Pools and indexes: what every front door shares.
  *
- * Lock order: wort_pool.lock, wort_index.lock, wort_alloc.lock.
+ * Lock order: wort_pool.work_lock, wort_pool.lock, wort_index.lock,
+ * wort_alloc.lock.
  */
 #ifndef _WORT_POOL_H
 #define _WORT_POOL_H
@@ -45,7 +46,7 @@ struct wort_pool;
 struct wort_index {
 	struct kref ref;
 	struct wort_pool *pool;
-	struct mutex lock;
+	struct mutex lock;		/* one operation at a time */
 	struct wort_tree tree;
 	u64 id;
 	u64 attr;
@@ -99,7 +100,7 @@ struct wort_index {
 struct wort_pool {
 	struct wort_region *region;
 	struct wort_alloc alloc;
-	struct mutex lock;
+	struct mutex lock;		/* catalogue, lists, states */
 	struct wort_media_sb sb;
 	u32 sb_copy;
 	bool damaged;
@@ -115,7 +116,7 @@ struct wort_pool {
 	u32 catalogue_nr_free;
 	struct workqueue_struct *wq;
 	struct work_struct work;
-	struct mutex work_lock;
+	struct mutex work_lock;		/* taken first */
 	struct wort_cursor *cursor;
 	wait_queue_head_t work_done;
 	u64 rounds;

@@ -98,6 +98,7 @@ static bool set_add(u64 *set, u64 hash)
 static u32 site_number(void *site)
 {
 	u32 i, nr = __atomic_load_n(&shared->nr_sites, __ATOMIC_ACQUIRE);
+
 	for (i = 0; i < nr; i++)
 		if (shared->site[i] == site)
 			return i;
@@ -108,10 +109,25 @@ static u32 site_number(void *site)
 	return i;
 }
 
+/*
+ * A word that was not read, since another one led past it, stands for its old
+ * and its new value.
+ */
+static u8 pair_bits(int first, int second)
+{
+	u8 bits = 0, i, j;
+
+	for (i = 0; i < 2; i++)
+		for (j = 0; j < 2; j++)
+			if ((first < 0 || first == i) &&
+			    (second < 0 || second == j))
+				bits |= 1 << (2 * i + j);
+	return bits;
+}
+
 static void count_commits(struct tracer *t)
 {
-	u32 site[64], n = 0, i, j;
-	u32 word[64];
+	u32 site[64], word[64], n = 0, i, j;
 	int state[64];
 
 	for (i = 0; i < t->nr_order && n < 64; i++) {
@@ -120,17 +136,18 @@ static void count_commits(struct tracer *t)
 		if (!e->release)
 			continue;
 		state[n] = tracer_persisted(t, t->order[i]);
-		if (state[n] < 0)
-			continue;
 		word[n] = e->word;
 		site[n] = site_number(e->site);
-		add(&shared->reached[site[n]][state[n]], 1);
+		if (state[n] >= 0)
+			add(&shared->reached[site[n]][state[n]], 1);
 		n++;
 	}
 	for (i = 0; i < n; i++)
 		for (j = i + 1; j < n; j++) {
+			if (state[i] < 0 && state[j] < 0)
+				continue;
 			shared->pair[site[i]][site[j]] |=
-				1 << (2 * state[i] + state[j]);
+				pair_bits(state[i], state[j]);
 			if (word[i] / 8 == word[j] / 8)
 				shared->same_line[site[i]][site[j]] = 1;
 		}
@@ -382,6 +399,10 @@ static const char *judge(const struct spot *spot, struct runner *r,
 	if (transient && !spot->depth &&
 	    set_add(shared->repairs, spot->t->hash ^ spot->t->model))
 		explore_repair(spot, found);
+	/* What goes on from a state goes on from all that look the same. */
+	if (!set_add(shared->hashes, spot->t->hash) && !sought)
+		return NULL;
+	add(&shared->distinct, 1);
 	now = *found;
 	return go_on(r, &now);
 }
@@ -408,8 +429,6 @@ static void run_state(const struct spot *spot,
 		fail(spot, bad);
 	runner_detach(&r);
 	count_commits(spot->t);
-	if (set_add(shared->hashes, spot->t->hash))
-		add(&shared->distinct, 1);
 	tracer_run_end(spot->t);
 	current = before;
 	shim_works = works;
@@ -741,15 +760,33 @@ int main(int argc, char **argv)
 
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		switch (opt) {
-		case 'l': len = atoi(optarg); break;
-		case 'w': workers = atoi(optarg); break;
-		case 'm': models = parse_models(optarg); break;
-		case 's': name = optarg; break;
-		case 't': steps = optarg; break;
-		case 'a': sought = optarg; break;
-		case 'L': list = true; break;
-		case 'd': deep = true; break;
-		default: usage(); return opt == 'h' ? 0 : 2;
+		case 'l':
+			len = atoi(optarg);
+			break;
+		case 'w':
+			workers = atoi(optarg);
+			break;
+		case 'm':
+			models = parse_models(optarg);
+			break;
+		case 's':
+			name = optarg;
+			break;
+		case 't':
+			steps = optarg;
+			break;
+		case 'a':
+			sought = optarg;
+			break;
+		case 'L':
+			list = true;
+			break;
+		case 'd':
+			deep = true;
+			break;
+		default:
+			usage();
+			return opt == 'h' ? 0 : 2;
 		}
 	}
 	shim_log_quiet = !sought;

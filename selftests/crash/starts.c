@@ -21,7 +21,8 @@
 static const struct step tree_steps[] = {
 	PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1), PUT(5, 1),
 	PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 5),
-	PUT(0, 2), PUT(0, 3), PUT(0, 7), PUT(5, 4), PUT(3, 6),
+	PUT(0, 2), PUT(0, 3), PUT(0, 7), PUT(5, 4), PUT(3, 6), PUT(1, 3),
+	PUT(2, 2), PUT(6, 7), PUT(4, 5),
 	DEL(0), DEL(1), DEL(2), DEL(3), DEL(4), DEL(5), DEL(6), DEL(7), DEL(8),
 	CAS(0, 2), CAS(5, 3), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE),
 	ONLY(STEP_CHECK),

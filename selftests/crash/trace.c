@@ -271,8 +271,8 @@ static void apply(struct tracer *t, uint32_t unit, uint32_t taken)
  * The ways in which a unit can differ: numbers of stores from @min to @max,
  * leaving out those where the last one changes nothing.
  */
-static uint32_t distinct_ways(const struct tracer *t, uint32_t unit, uint32_t min,
-			   uint32_t max, uint16_t *ways)
+static uint32_t distinct_ways(const struct tracer *t, uint32_t unit,
+			      uint32_t min, uint32_t max, uint16_t *ways)
 {
 	uint64_t val[8] = { 0 };
 	uint32_t known = 0, n = 0, nr = 0;

@@ -12,6 +12,7 @@ exceptions()
 {
 	cat <<-'END'
 	kmod/compat/	LINUX_VERSION_CODE	the place where kernels are told apart
+	kmod/core/op.h	MACRO_ARG_PRECEDENCE	the argument is the name of a field
 	uapi/		BIT_MACRO		programs have no BIT()
 	userlib/	BIT_MACRO		programs have no BIT()
 	userlib/	PREFER_KERNEL_TYPES	C's own types are a library's
@@ -19,10 +20,15 @@ exceptions()
 	selftests/	BIT_MACRO		programs have no BIT()
 	selftests/	PREFER_KERNEL_TYPES	C's own types are a program's
 	selftests/	PREFER_DEFINED_ATTRIBUTE_MACRO	nor __noreturn
-	selftests/shim/	MACRO_ARG_REUSE		defines what the kernel defines
-	selftests/shim/	NEW_TYPEDEFS		defines what the kernel defines
-	selftests/shim/	VOLATILE		defines what the kernel defines
-	selftests/shim/	COMPLEX_MACRO		defines what the kernel defines
+	selftests/	VOLATILE		tests and clocks look behind the compiler
+	selftests/	MULTIPLE_ASSIGNMENTS	terse where a test is a table
+	selftests/	MACRO_ARG_REUSE		arguments are constants and fields
+	selftests/	MACRO_ARG_PRECEDENCE	the argument is the name of a field
+	selftests/	COMPLEX_MACRO		lists that are expanded by a macro
+	selftests/	NEW_TYPEDEFS		a model's word is a number
+	selftests/	EMBEDDED_FUNCTION_NAME	the text names a command
+	selftests/	LONG_LINE_STRING	a line of a report
+	selftests/	REPEATED_WORD		a type and a variable
 	selftests/shim/	MEMORY_BARRIER		defines what the kernel defines
 	selftests/shim/	CAMELCASE		defines what the kernel defines
 	END

@@ -4,6 +4,7 @@
 
 #include <linux/kernel.h>
 
+#define BIT(nr)			(1UL << (nr))
 #define BITS_PER_LONG		(8 * sizeof(long))
 #define BITS_TO_LONGS(n)	DIV_ROUND_UP(n, BITS_PER_LONG)
 
