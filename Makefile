@@ -57,7 +57,7 @@ explore:
 	$(CHECK) explore
 
 check-breakages:
-	selftests/breakages/run.sh
+	selftests/breakages/run.py
 
 demo:
 	selftests/demo/demo.sh

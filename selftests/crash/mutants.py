@@ -14,33 +14,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-
-
-def parse(path):
-    """[(name, description, [(file, old, new)])] in the order of the file."""
-    mutants, edits = [], None
-    for line in path.read_text().splitlines():
-        if line.startswith("= "):
-            name, what = line[2:].split("\t", 1)
-            edits = []
-            mutants.append((name, what, edits))
-        elif line.startswith("@ "):
-            edits.append((line[2:], [], []))
-        elif line[:1] == "-":
-            edits[-1][1].append(line[2:])
-        elif line[:1] == "+":
-            edits[-1][2].append(line[2:])
-    return mutants
-
-
-def apply(tree, edits):
-    """Replace in a copy of the sources; each old text must occur once."""
-    for name, old, new in edits:
-        path = tree / name
-        text, want = path.read_text(), "\n".join(old)
-        if text.count(want) != 1:
-            sys.exit(f"mutants: {name}: {text.count(want)} times, not once:\n{want}")
-        path.write_text(text.replace(want, "\n".join(new)))
+sys.path.insert(0, str(ROOT / "selftests/scripts"))
+import edits as edit_list  # pylint: disable=wrong-import-position
 
 
 def build(work, name, edits):
@@ -51,7 +26,7 @@ def build(work, name, edits):
     (tree / "selftests").mkdir()
     for part in ("shim", "crash"):
         shutil.copytree(ROOT / "selftests" / part, tree / "selftests" / part)
-    apply(tree, edits)
+    edit_list.apply(tree, edits)
     subprocess.run(["make", "-s", "-C", tree / "selftests/crash",
                     f"O={tree}/build", "CFLAGS=-w"], check=True)
     return tree / "build/explore"
@@ -91,7 +66,7 @@ def main():
                         type=pathlib.Path)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()
-    mutants = [m for m in parse(HERE / "mutants.txt")
+    mutants = [m for m in edit_list.parse(HERE / "mutants.txt")
                if not args.names or m[0] in args.names]
     killed = wrong = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Break the project in named ways, one after the other, in a copy, and demand
+that the step of the tests named with each turns red, and that it is green in
+a copy that is not broken."""
+
+import argparse
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "selftests/scripts"))
+import edits  # pylint: disable=wrong-import-position
+
+GUEST = """
+selftests/lint/kbuild.sh -n -o build/guest 6.1 gcc &&
+make -s -C selftests/kselftest OUTPUT=$PWD/build/guest &&
+cp selftests/kselftest/run_all.sh build/guest &&
+selftests/vm/run.sh -k 6.1 -l libcrc32c -t 600 \\
+    -f $PWD/build/guest:/wort-tests -c 'sh /wort-tests/run_all.sh'
+"""
+
+STEPS = {
+    "explore": "make -s -C selftests/crash O=$PWD/build/crash && "
+               "build/crash/explore --len 1 --models x86",
+    "build": "selftests/lint/kbuild.sh -n 6.1 gcc",
+    "unit": "make -s -C selftests/unit O=$PWD/build/unit $PWD/build/unit/unit "
+            "&& build/unit/unit",
+    "kselftest": GUEST,
+}
+
+
+def copy(tree):
+    shutil.copytree(ROOT, tree, symlinks=True,
+                    ignore=shutil.ignore_patterns(".git", "build", "*.o",
+                                                  "*.ko", ".*.cmd"))
+
+
+def run(step, log):
+    """True if the step passes."""
+    with tempfile.TemporaryDirectory(prefix="wort-breakage-") as temp:
+        tree = pathlib.Path(temp) / "tree"
+        copy(tree)
+        if log[1]:
+            edits.apply(tree, log[1])
+        (tree / "build").mkdir()
+        done = subprocess.run(["bash", "-c", STEPS[step]], cwd=tree,
+                              stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True,
+                              check=False)
+    log[0].write_text(done.stdout)
+    return done.returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="only these")
+    args = parser.parse_args()
+    logs = ROOT / "build/log"
+    logs.mkdir(parents=True, exist_ok=True)
+    here = pathlib.Path(__file__).resolve().parent
+    chosen = [b for b in edits.parse(here / "breakages.txt")
+              if not args.names or b[0] in args.names]
+    steps = sorted({what.split(":", 1)[0] for _, what, _ in chosen})
+    passed = failed = 0
+    for step in steps:
+        ok = run(step, (logs / f"unbroken-{step}", None))
+        passed, failed = passed + ok, failed + (not ok)
+        print(f"{'ok' if ok else 'NOT OK'} {step} is green as it is",
+              flush=True)
+    for name, what, changes in chosen:
+        step = what.split(":", 1)[0]
+        ok = not run(step, (logs / f"breakage-{name}", changes))
+        passed, failed = passed + ok, failed + (not ok)
+        print(f"{'ok' if ok else 'NOT OK'} {name} turns {what.split(': ')[0]}"
+              f" red: {what.split(': ')[1]}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
