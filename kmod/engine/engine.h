@@ -26,11 +26,13 @@ struct wort_engine;
  * @engine: its engine
  * @region: memory of the pool
  * @root: its root record, WORT_MEDIA_ROOT_WORDS words in one line
+ * @hint: what the engine likes to remember, 0 at first; nothing depends on it
  */
 struct wort_tree {
 	const struct wort_engine *engine;
 	struct wort_region *region;
 	__le64 __pmem *root;
+	u64 hint[2];
 };
 
 /**

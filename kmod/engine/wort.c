@@ -496,6 +496,40 @@ static int insert_node(struct wort_op *op, struct wrt_path *path,
 }
 
 /*
+ * The digits that the header of the last such node had no room for are kept in
+ * DRAM: tree->hint is its offset and the first 8 bytes of the keys below.  The
+ * root of a tree of integers is often one.  A node keeps its digits while it
+ * lives; when it is given back, so is the hint.
+ */
+static bool hint_matches(struct wort_tree *tree, const struct wrt_node *node,
+			 const struct wort_key *key)
+{
+	return tree->hint[0] == node->off && node->place <= 16 &&
+	       key->len >= 8 && node->place &&
+	       !((key_word(key, 0) ^ tree->hint[1]) >> (64 - 4 * node->place));
+}
+
+static int hint_keep(struct wort_op *op, struct wort_tree *tree,
+		     const struct wrt_node *node, const struct wort_rec *rec)
+{
+	u8 first[8];
+	int err;
+
+	if (node->place > 16 || rec->key_len < sizeof(first))
+		return 0;
+	err = wort_rec_key(op, rec, first, 0, sizeof(first));
+	tree->hint[0] = err ? 0 : node->off;
+	tree->hint[1] = key_word(&(struct wort_key){ first, sizeof(first) }, 0);
+	return err;
+}
+
+static void hint_drop(struct wort_tree *tree, const struct wrt_node *node)
+{
+	if (tree->hint[0] == node->off)
+		tree->hint[0] = 0;
+}
+
+/*
  * The key parts after @place digits from all that is below a node further up,
  * in a prefix longer than a header holds.
  */
@@ -523,16 +557,18 @@ static int insert_in_slot(struct wort_op *op, struct wort_tree *tree,
 	u32 place;
 	int err;
 
-	if (!path->unsure.media)
+	if (!path->unsure.media ||
+	    hint_matches(tree, &path->unsure, &put->key))
 		return insert_leaf(op, path, put);
 	err = any_rec(op, path->unsure.off | WORT_MEDIA_LINK_NODE,
 		      path->unsure.start, &rec);
 	if (err)
 		return err;
 	place = wort_rec_common(op, &rec, &put->key);
-	if (place >= path->unsure.place)
-		return insert_leaf(op, path, put);
-	return insert_above(op, tree, path, put, &rec, place);
+	if (place < path->unsure.place)
+		return insert_above(op, tree, path, put, &rec, place);
+	err = hint_keep(op, tree, &path->unsure, &rec);
+	return err ? err : insert_leaf(op, path, put);
 }
 
 static int replace_rec(struct wort_op *op, struct wrt_path *path,
@@ -637,7 +673,8 @@ static int merge(struct wort_op *op, struct wrt_path *path, u64 link)
 	return err;
 }
 
-static int wrt_unlink(struct wort_op *op, struct wrt_path *path)
+static int wrt_unlink(struct wort_op *op, struct wort_tree *tree,
+		      struct wrt_path *path)
 {
 	u64 link = 0;
 	u32 nr;
@@ -659,6 +696,7 @@ static int wrt_unlink(struct wort_op *op, struct wrt_path *path)
 	err = merge(op, path, link);
 	if (err)
 		return err;
+	hint_drop(tree, &path->node);
 	return wort_alloc_free(op, path->node.off, sizeof(*path->node.media));
 }
 
@@ -682,7 +720,7 @@ static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
 		return -ENOENT;
 	err = wort_rec_expect(op, &rec, expect);
 	if (!err)
-		err = wrt_unlink(op, &path);
+		err = wrt_unlink(op, tree, &path);
 	return err ? err : wort_rec_free(op, &rec);
 }
 
