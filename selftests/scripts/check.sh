@@ -80,6 +80,7 @@ rung_unit()
 	step allocator-model "$build/alloc_model" --self-test
 	step unit-build make -s -C selftests/unit O="$build/unit"
 	step unit make -s -C selftests/unit O="$build/unit" run
+	step wort-offline make -s -C userlib O="$build/userlib" check
 }
 
 rung_explore()

@@ -43,8 +43,8 @@
  *	EROFS		the index or pool is read-only because damage was found
  *	EUCLEAN		damage was found now; the kernel log has the place
  *	EIO		the data lies on a page known to be bad
- *	EBUSY		the device is in use by somebody else, or the pool has
- *			open descriptors
+ *	EBUSY		the device is in use by somebody else, or the pool is
+ *			being detached already
  *
  * Errors of format and attach, further:
  *
@@ -63,6 +63,7 @@
 #ifndef _UAPI_LINUX_WORT_H
 #define _UAPI_LINUX_WORT_H
 
+#include <linux/ioctl.h>
 #include <linux/types.h>
 
 #define WORT_KEY_MAX		1024	/* bytes; at least 1 */

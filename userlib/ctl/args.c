@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Command lines: options that several verbs share, and what is left.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl.h"
+
+struct settings settings = { .offset = IMAGE_FIND };
+struct range range;
+
+enum { KEY_OFFSET = 0x100 };
+
+static const struct argp_option output_options[] = {
+	{ "output", 'o', "FORMAT", 0, "text (default) or json", 10 },
+	{ }
+};
+
+static const struct argp_option key_options[] = {
+	{ "hex", 'x', NULL, 0, "keys and values are hexadecimal", 10 },
+	{ "number", 'n', NULL, 0,
+	  "keys are 64-bit numbers, stored as 8 big-endian bytes", 10 },
+	{ }
+};
+
+static const struct argp_option offline_options[] = {
+	{ "offset", KEY_OFFSET, "BYTES", 0,
+	  "where in an image the pool begins (default: find it)", 10 },
+	{ }
+};
+
+static const struct argp_option verbose_options[] = {
+	{ "verbose", 'v', NULL, 0, "show progress, terminal or not", 10 },
+	{ "quiet", 'q', NULL, 0, "show no progress", 10 },
+	{ }
+};
+
+static const struct argp_option range_options[] = {
+	{ "start", 's', "KEY", 0, "begin at this key", 1 },
+	{ "after", 'a', "KEY", 0, "begin after this key", 1 },
+	{ "before", 'b', "KEY", 0, "stop before this key", 1 },
+	{ "prefix", 'p', "KEY", 0, "only keys that begin like this", 1 },
+	{ "reverse", 'r', NULL, 0, "from high keys to low", 1 },
+	{ "limit", 'l', "COUNT", 0, "at most so many records", 1 },
+	{ }
+};
+
+uint64_t parse_size(const char *text, struct argp_state *state)
+{
+	unsigned long long val;
+	unsigned int shift = 0;
+	char *end;
+
+	errno = 0;
+	val = strtoull(text, &end, 0);
+	if (*end == 'k' || *end == 'K')
+		shift = 10;
+	else if (*end == 'M')
+		shift = 20;
+	else if (*end == 'G')
+		shift = 30;
+	if (shift)
+		end++;
+	if (errno || end == text || *end || *text == '-' ||
+	    val > UINT64_MAX >> shift)
+		argp_error(state, "not a number: %s", text);
+	return val << shift;
+}
+
+static error_t parse_common(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case 'o':
+		if (strcmp(arg, "json") && strcmp(arg, "text"))
+			argp_error(state, "unknown output format: %s", arg);
+		settings.json = !strcmp(arg, "json");
+		return 0;
+	case 'x':
+		settings.hex = true;
+		return 0;
+	case 'n':
+		settings.number = true;
+		return 0;
+	case 'v':
+		settings.verbose = true;
+		return 0;
+	case 'q':
+		settings.quiet = true;
+		return 0;
+	case KEY_OFFSET:
+		settings.offset = parse_size(arg, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void set_start(char *arg, bool after, struct argp_state *state)
+{
+	if (range.start)
+		argp_error(state, "-s and -a exclude each other");
+	range.start = arg;
+	range.after = after;
+}
+
+static void set_bound(char *arg, bool prefix, struct argp_state *state)
+{
+	if (range.bound)
+		argp_error(state, "-b and -p exclude each other");
+	range.bound = arg;
+	range.prefix = prefix;
+}
+
+static error_t parse_range(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case 's':
+	case 'a':
+		set_start(arg, key == 'a', state);
+		return 0;
+	case 'b':
+	case 'p':
+		set_bound(arg, key == 'p', state);
+		return 0;
+	case 'r':
+		range.reverse = true;
+		return 0;
+	case 'l':
+		range.limit = parse_size(arg, state);
+		if (!range.limit)
+			argp_error(state, "a limit of 0 records");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct {
+	unsigned int group;
+	struct argp argp;
+} groups[] = {
+	{ GROUP_RANGE, { .options = range_options, .parser = parse_range } },
+	{ GROUP_OUTPUT, { .options = output_options, .parser = parse_common } },
+	{ GROUP_KEYS, { .options = key_options, .parser = parse_common } },
+	{ GROUP_OFFLINE,
+	  { .options = offline_options, .parser = parse_common } },
+	{ GROUP_VERBOSE,
+	  { .options = verbose_options, .parser = parse_common } },
+};
+
+struct parse {
+	const struct syntax *syntax;
+	char **args;
+	unsigned int nr;
+};
+
+static error_t parse_own(int key, char *arg, struct argp_state *state)
+{
+	struct parse *parse = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARGS:
+		parse->args = state->argv + state->next;
+		parse->nr = state->argc - state->next;
+		return 0;
+	case ARGP_KEY_END:
+		if (parse->nr < parse->syntax->min_args)
+			argp_error(state, "too few arguments");
+		if (parse->nr > parse->syntax->max_args)
+			argp_error(state, "too many arguments");
+		return 0;
+	}
+	return parse->syntax->option ?
+	       parse->syntax->option(key, arg, state) : ARGP_ERR_UNKNOWN;
+}
+
+int parse_args(const struct syntax *syntax, int argc, char **argv,
+	       char ***args)
+{
+	struct argp_child children[ARRAY_SIZE(groups) + 1] = { };
+	struct argp argp = {
+		.options = syntax->options,
+		.parser = parse_own,
+		.args_doc = syntax->args,
+		.doc = syntax->doc,
+		.children = children,
+	};
+	struct parse parse = { .syntax = syntax };
+	unsigned int i, n = 0;
+
+	for (i = 0; i < ARRAY_SIZE(groups); i++)
+		if (syntax->groups & groups[i].group)
+			children[n++].argp = &groups[i].argp;
+	argp_err_exit_status = ST_USAGE;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &parse))
+		exit(ST_USAGE);
+	*args = parse.args;
+	return parse.nr;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * wort create, destroy.
+ */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "ctl.h"
+
+static struct {
+	uint32_t engine;
+	bool keep;
+} create;
+
+static const struct argp_option create_options[] = {
+	{ "engine", 'e', "NAME", 0, "structure of the index (default: wort)",
+	  0 },
+	{ "keep", 'k', NULL, 0, "content if the index exists", 0 },
+	{ }
+};
+
+static error_t create_option(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case 'e':
+		if (engine_by_name(arg, &create.engine))
+			argp_error(state, "unknown engine: %s", arg);
+		return 0;
+	case 'k':
+		create.keep = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct syntax create_syntax = {
+	.args = "POOL INDEX",
+	.doc = "Make an index.",
+	.min_args = 2,
+	.max_args = 2,
+	.options = create_options,
+	.option = create_option,
+};
+
+int cmd_create(int argc, char **argv)
+{
+	struct wort_index_opts opts = { .sz = sizeof(opts) };
+	struct wort_index *index;
+	struct wort_pool *pool;
+	char **args;
+	int err;
+
+	parse_args(&create_syntax, argc, argv, &args);
+	opts.flags = WORT_INDEX_OPEN_F_CREATE |
+		     (create.keep ? 0 : WORT_INDEX_OPEN_F_EXCL);
+	opts.engine = create.engine;
+	err = open_pool(args[0], O_RDWR, &pool);
+	if (err)
+		return err;
+	err = wort_index_open(pool, args[1], &opts, &index);
+	wort_pool_close(pool);
+	if (err)
+		return fail(args[1], err);
+	wort_index_close(index);
+	return ST_OK;
+}
+
+static const struct syntax destroy_syntax = {
+	.args = "POOL INDEX",
+	.doc = "Drop an index with all its records; its space is given back in the background.",
+	.min_args = 2,
+	.max_args = 2,
+};
+
+int cmd_destroy(int argc, char **argv)
+{
+	struct wort_pool *pool;
+	char **args;
+	int err;
+
+	parse_args(&destroy_syntax, argc, argv, &args);
+	err = open_pool(args[0], O_RDWR, &pool);
+	if (err)
+		return err;
+	err = wort_pool_destroy(pool, args[1]);
+	wort_pool_close(pool);
+	if (err != -ENOENT)
+		return err ? fail(args[1], err) : ST_OK;
+	complain("%s: no such index", args[1]);
+	return ST_NOTHING;
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * wort format, attach, detach.
+ */
+#include <blkid.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ctl.h"
+
+static struct {
+	bool force;
+	const char *label;
+	const char *uuid;
+	uint32_t extent_size;
+} format;
+
+static const struct argp_option format_options[] = {
+	{ "force", 'f', NULL, 0, "overwrite what is on the device", 0 },
+	{ "label", 'L', "TEXT", 0, "name of the pool for people", 0 },
+	{ "uuid", 'U', "UUID", 0, "identity of the pool (default: random)", 0 },
+	{ "extent", 'e', "SIZE", 0,
+	  "unit of space, 4k to 1M (default: by the size of the device)", 0 },
+	{ }
+};
+
+static error_t format_option(int key, char *arg, struct argp_state *state)
+{
+	uint64_t size;
+
+	switch (key) {
+	case 'f':
+		format.force = true;
+		return 0;
+	case 'L':
+		format.label = arg;
+		if (strlen(arg) >= WORT_LABEL_LEN)
+			argp_error(state, "a label has %d bytes at most",
+				   WORT_LABEL_LEN - 1);
+		return 0;
+	case 'U':
+		format.uuid = arg;
+		return 0;
+	case 'e':
+		size = parse_size(arg, state);
+		if (size < 4096 || size > 1 << 20 || size & (size - 1))
+			argp_error(state,
+				   "the extent size is a power of two from 4k to 1M");
+		format.extent_size = size;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct syntax format_syntax = {
+	.args = "DEVICE",
+	.doc = "Make an empty pool on a DAX block device. What was there is lost;\n"
+	       "file systems and partition tables are refused without -f.",
+	.groups = GROUP_OUTPUT,
+	.min_args = 1,
+	.max_args = 1,
+	.options = format_options,
+	.option = format_option,
+};
+
+/* The type of what libblkid finds, "" for nothing; -errno if it cannot look. */
+static int foreign_signature(const char *device, char *type, size_t size)
+{
+	const char *name = NULL;
+	blkid_probe probe;
+	struct stat st;
+	int found;
+
+	*type = 0;
+	if (stat(device, &st))
+		return -errno;
+	if (!S_ISBLK(st.st_mode))
+		return -ENOTBLK;
+	probe = blkid_new_probe_from_filename(device);
+	if (!probe)
+		return -errno;
+	blkid_probe_enable_superblocks(probe, 1);
+	blkid_probe_enable_partitions(probe, 1);
+	found = blkid_do_safeprobe(probe);
+	if (found == 0) {
+		if (blkid_probe_lookup_value(probe, "TYPE", &name, NULL))
+			blkid_probe_lookup_value(probe, "PTTYPE", &name, NULL);
+		snprintf(type, size, "%s", name ? name : "unknown");
+	} else if (found == -2) {
+		snprintf(type, size, "several");
+	}
+	blkid_free_probe(probe);
+	return 0;
+}
+
+/* Nothing of others is overwritten unless it is said so. */
+static int refuse_foreign(const char *device)
+{
+	char type[64];
+	int err = foreign_signature(device, type, sizeof(type));
+
+	if (err)
+		return fail(device, err);
+	if (!*type)
+		return 0;
+	if (!format.force) {
+		complain("%s: there is something else (%s)", device, type);
+		mend("wipefs -a %s    # what it holds is lost", device);
+		return ST_REFUSED;
+	}
+	fprintf(stderr,
+		"wort format: %s: the first 4 KiB keep the signature of %s\n",
+		device, type);
+	return 0;
+}
+
+/* Chosen here and not by the module, so that it can be told. */
+static int choose_uuid(uint8_t *uuid)
+{
+	FILE *random;
+	int err = 0;
+
+	if (format.uuid) {
+		err = uuid_from_text(format.uuid, uuid);
+		if (err)
+			complain("not a UUID: %s", format.uuid);
+		return err ? ST_USAGE : 0;
+	}
+	random = fopen("/dev/urandom", "r");
+	if (!random || fread(uuid, WORT_UUID_LEN, 1, random) != 1)
+		err = complain("cannot read /dev/urandom");
+	if (random)
+		fclose(random);
+	uuid[6] = (uuid[6] & 0x0f) | 0x40;
+	uuid[8] = (uuid[8] & 0x3f) | 0x80;
+	return err;
+}
+
+/* Without the control device the module is not loaded. */
+static int open_ctl(struct wort_ctl **ctl)
+{
+	int err = wort_ctl_open(ctl);
+
+	if (err == -ENOENT || err == -ENXIO || err == -ENODEV) {
+		complain("the module is not loaded");
+		mend("modprobe wort");
+		return ST_REFUSED;
+	}
+	return err ? fail("/dev/wort-control", err) : 0;
+}
+
+static void show_format(const char *device, const uint8_t *uuid)
+{
+	char text[UUID_TEXT];
+	json_object *obj;
+
+	uuid_to_text(uuid, text);
+	if (!settings.json) {
+		puts(text);
+		return;
+	}
+	obj = json_object_new_object();
+	json_add_str(obj, "device", device);
+	json_add_str(obj, "uuid", text);
+	json_add_str(obj, "label", format.label ? format.label : "");
+	json_print(obj);
+}
+
+int cmd_format(int argc, char **argv)
+{
+	struct wort_format_opts opts = { .sz = sizeof(opts) };
+	uint8_t uuid[WORT_UUID_LEN];
+	struct wort_ctl *ctl;
+	char **args;
+	int err;
+
+	parse_args(&format_syntax, argc, argv, &args);
+	err = choose_uuid(uuid);
+	if (!err)
+		err = open_ctl(&ctl);
+	if (err)
+		return err;
+	opts.flags = format.force ? WORT_FORMAT_F_FORCE : 0;
+	opts.extent_size = format.extent_size;
+	opts.label = format.label;
+	opts.uuid = uuid;
+	err = refuse_foreign(args[0]);
+	if (!err) {
+		err = wort_ctl_format(ctl, args[0], &opts);
+		err = err ? fail(args[0], err) : 0;
+	}
+	wort_ctl_close(ctl);
+	if (err)
+		return err;
+	show_format(args[0], uuid);
+	return ST_OK;
+}
+
+static const struct syntax attach_syntax = {
+	.args = "DEVICE",
+	.doc = "Serve the pool of a device; prints the name of the pool's own device.",
+	.groups = GROUP_OUTPUT,
+	.min_args = 1,
+	.max_args = 1,
+};
+
+int cmd_attach(int argc, char **argv)
+{
+	struct wort_ctl *ctl;
+	unsigned int minor;
+	json_object *obj;
+	char path[32];
+	char **args;
+	int err;
+
+	parse_args(&attach_syntax, argc, argv, &args);
+	err = open_ctl(&ctl);
+	if (err)
+		return err;
+	err = wort_ctl_attach(ctl, args[0], &minor);
+	wort_ctl_close(ctl);
+	if (err)
+		return fail(args[0], err);
+	snprintf(path, sizeof(path), "/dev/wort%u", minor);
+	if (!settings.json) {
+		puts(path);
+		return ST_OK;
+	}
+	obj = json_object_new_object();
+	json_add_str(obj, "pool", path);
+	json_add_u64(obj, "minor", minor);
+	json_add_str(obj, "device", args[0]);
+	json_print(obj);
+	return ST_OK;
+}
+
+static const struct syntax detach_syntax = {
+	.args = "POOL...",
+	.doc = "Stop serving pools. Descriptors that are open stay so and answer ENODEV.",
+	.min_args = 1,
+	.max_args = UINT_MAX,
+};
+
+static int detach_one(struct wort_ctl *ctl, const char *name)
+{
+	char path[PATH_MAX];
+	unsigned int minor;
+	bool offline;
+	int err = find_pool(name, path, sizeof(path), &offline);
+
+	if (!err && sscanf(path, "/dev/wort%u", &minor) != 1)
+		err = -ENOENT;
+	if (!err)
+		err = wort_ctl_detach(ctl, minor);
+	return err ? fail(name, err) : 0;
+}
+
+int cmd_detach(int argc, char **argv)
+{
+	int i, nr, err, status = ST_OK;
+	struct wort_ctl *ctl;
+	char **args;
+
+	nr = parse_args(&detach_syntax, argc, argv, &args);
+	status = open_ctl(&ctl);
+	if (status)
+		return status;
+	for (i = 0; i < nr; i++) {
+		err = detach_one(ctl, args[i]);
+		status = err ? err : status;
+	}
+	wort_ctl_close(ctl);
+	return status;
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * wort stat: figures of a pool or an index.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "ctl.h"
+
+static const struct syntax stat_syntax = {
+	.args = "POOL|IMAGE [INDEX]",
+	.doc = "Figures of a pool, or of an index and what operations on it cost.",
+	.groups = GROUP_OUTPUT | GROUP_OFFLINE,
+	.min_args = 1,
+	.max_args = 2,
+};
+
+static void say(const char *name, const char *text)
+{
+	printf("%-20s %s\n", name, text);
+}
+
+static void say_count(const char *name, uint64_t val)
+{
+	if (val == WORT_UNKNOWN)
+		say(name, "unknown until the walk ends");
+	else
+		printf("%-20s %llu\n", name, ull(val));
+}
+
+static void say_time(const char *name, uint64_t secs)
+{
+	time_t when = secs;
+	char text[64];
+	struct tm tm;
+
+	if (!gmtime_r(&when, &tm) ||
+	    !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm))
+		snprintf(text, sizeof(text), "%llu", ull(secs));
+	say(name, text);
+}
+
+static const struct {
+	const char *name;
+	const char *key;
+	size_t at;
+} pool_counts[] = {
+#define COUNT(text, field) \
+	{ text, #field, offsetof(struct wort_pool_info_arg, out_##field) }
+	COUNT("size", pool_size),
+	COUNT("extent size", extent_size),
+	COUNT("extents", nr_extents),
+	COUNT("free extents", free_extents),
+	COUNT("kept back", reserve_extents),
+	COUNT("used bytes", used_bytes),
+	COUNT("being freed", freeing_bytes),
+	COUNT("indexes", nr_indexes),
+	COUNT("dying indexes", nr_dying),
+	COUNT("walked indexes", walk_indexes),
+	COUNT("walked objects", walk_objects),
+	COUNT("lines read to attach", attach_lines),
+#undef COUNT
+};
+
+static uint64_t count_at(const struct wort_pool_info_arg *info, size_t at)
+{
+	uint64_t val;
+
+	memcpy(&val, (const char *)info + at, sizeof(val));
+	return val;
+}
+
+static void pool_text(const struct wort_pool_info_arg *info, const char *uuid)
+{
+	unsigned int i;
+
+	say("uuid", uuid);
+	printf("%-20s ", "label");
+	put_escaped(stdout, info->out_label,
+		    strnlen((const char *)info->out_label, WORT_LABEL_LEN));
+	putchar('\n');
+	say("state", info->out_state & WORT_STATE_DAMAGED ?
+	    "damaged: read-only" : "ok");
+	say("walk", info->out_state & WORT_STATE_WALKING ?
+	    "under way" : "ended");
+	say("stores", info->out_flush ? "flushed" :
+	    "not flushed: caches are persistent");
+	for (i = 0; i < ARRAY_SIZE(pool_counts); i++)
+		say_count(pool_counts[i].name,
+			  count_at(info, pool_counts[i].at));
+	say_time("formatted", info->out_format_time);
+	say("format", info->out_incompat & 1 ? "experimental" : "stable");
+}
+
+static json_object *pool_object(const struct wort_pool_info_arg *info,
+				const char *uuid)
+{
+	json_object *obj = json_object_new_object();
+	unsigned int i;
+
+	json_add_str(obj, "uuid", uuid);
+	json_add_bytes(obj, "label", info->out_label,
+		       strnlen((const char *)info->out_label, WORT_LABEL_LEN));
+	json_add_bool(obj, "damaged", info->out_state & WORT_STATE_DAMAGED);
+	json_add_bool(obj, "walking", info->out_state & WORT_STATE_WALKING);
+	json_add_bool(obj, "flush", info->out_flush);
+	for (i = 0; i < ARRAY_SIZE(pool_counts); i++)
+		json_add_known(obj, pool_counts[i].key,
+			       count_at(info, pool_counts[i].at));
+	json_add_u64(obj, "format_time", info->out_format_time);
+	json_add_u64(obj, "incompat", info->out_incompat);
+	return obj;
+}
+
+static int stat_pool(struct source *src, const char *name)
+{
+	struct wort_pool_info_arg info;
+	int err = source_info(src, &info);
+	char uuid[UUID_TEXT];
+
+	if (err)
+		return fail(name, err);
+	uuid_to_text(info.out_uuid, uuid);
+	if (settings.json)
+		json_print(pool_object(&info, uuid));
+	else
+		pool_text(&info, uuid);
+	return info.out_state & WORT_STATE_DAMAGED ? ST_DAMAGE : ST_OK;
+}
+
+static const char *const op_names[] = {
+	[WORT_OP_LOOKUP] = "lookup",
+	[WORT_OP_INSERT] = "insert",
+	[WORT_OP_UPDATE] = "update",
+	[WORT_OP_DELETE] = "delete",
+	[WORT_OP_SCAN] = "scan",
+	[WORT_OP_OTHER] = "other",
+};
+
+static void op_line(const char *name, const struct wort_op_stats *st)
+{
+	double ops = st->ops;
+
+	if (!st->ops)
+		return;
+	printf("%-8s %10llu %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f\n",
+	       name, ull(st->ops), st->stores / ops, st->lines / ops,
+	       st->fences / ops, st->ordering_points / ops, st->nodes / ops,
+	       st->leaves / ops, st->loads / ops);
+}
+
+static void ops_text(const struct wort_op_stats *stats, int nr)
+{
+	int i;
+
+	printf("\n%-8s %10s %8s %8s %8s %8s %8s %8s %8s\n", "", "number",
+	       "stores", "lines", "fences", "ordering", "nodes", "leaves",
+	       "loads");
+	for (i = 0; i < nr; i++)
+		op_line(op_names[i], &stats[i]);
+	puts("Since the index was attached; per operation but for the number.");
+}
+
+static json_object *ops_object(const struct wort_op_stats *stats, int nr)
+{
+	json_object *all = json_object_new_object(), *obj;
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		obj = json_object_new_object();
+		json_add_u64(obj, "ops", stats[i].ops);
+		json_add_u64(obj, "stores", stats[i].stores);
+		json_add_u64(obj, "lines", stats[i].lines);
+		json_add_u64(obj, "fences", stats[i].fences);
+		json_add_u64(obj, "ordering_points", stats[i].ordering_points);
+		json_add_u64(obj, "nodes", stats[i].nodes);
+		json_add_u64(obj, "leaves", stats[i].leaves);
+		json_add_u64(obj, "loads", stats[i].loads);
+		json_add_u64(obj, "alloc_lines", stats[i].alloc_lines);
+		json_object_object_add(all, op_names[i], obj);
+	}
+	return all;
+}
+
+static void index_text(const struct wort_index_info_arg *info,
+		       const char *engine)
+{
+	printf("%-20s ", "name");
+	put_escaped(stdout, info->out_name, info->out_name_len);
+	putchar('\n');
+	say_count("id", info->out_id);
+	say("engine", engine);
+	say("state", info->out_state & WORT_STATE_DAMAGED ?
+	    "damaged: read-only" : "ok");
+	say_time("created", info->out_create_time);
+}
+
+static json_object *index_object(const struct wort_index_info_arg *info,
+				 const char *engine)
+{
+	json_object *obj = json_object_new_object();
+
+	json_add_bytes(obj, "name", info->out_name, info->out_name_len);
+	json_add_u64(obj, "id", info->out_id);
+	json_add_str(obj, "engine", engine);
+	json_add_u64(obj, "attr", info->out_attr);
+	json_add_bool(obj, "damaged", info->out_state & WORT_STATE_DAMAGED);
+	json_add_u64(obj, "create_time", info->out_create_time);
+	return obj;
+}
+
+/* An image has no operations to count. */
+static int stat_index(struct reader *reader, const char *name)
+{
+	struct wort_op_stats stats[WORT_OP_NR] = { };
+	struct wort_index_info_arg info;
+	char buf[16];
+	const char *engine;
+	json_object *obj;
+	int nr = 0, err = reader_info(reader, &info);
+
+	if (!err && reader->index)
+		nr = wort_index_stats(reader->index, stats, WORT_OP_NR);
+	if (err || nr < 0)
+		return fail(name, err ? err : nr);
+	if (nr > WORT_OP_NR)
+		nr = WORT_OP_NR;
+	if (info.out_name_len > WORT_NAME_MAX)
+		return fail(name, -EBADMSG);
+	engine = engine_name(info.out_engine, buf, sizeof(buf));
+	if (settings.json) {
+		obj = index_object(&info, engine);
+		if (nr)
+			json_object_object_add(obj, "operations",
+					       ops_object(stats, nr));
+		json_print(obj);
+	} else {
+		index_text(&info, engine);
+		if (nr)
+			ops_text(stats, nr);
+	}
+	return info.out_state & WORT_STATE_DAMAGED ? ST_DAMAGE : ST_OK;
+}
+
+int cmd_stat(int argc, char **argv)
+{
+	struct reader reader;
+	struct source src;
+	char **args;
+	int nr, err;
+
+	nr = parse_args(&stat_syntax, argc, argv, &args);
+	err = source_open(args[0], false, &src);
+	if (err)
+		return err;
+	if (nr == 1) {
+		err = stat_pool(&src, args[0]);
+	} else {
+		err = reader_open(&src, args[1], &reader);
+		if (!err) {
+			err = stat_index(&reader, args[1]);
+			reader_close(&reader);
+		}
+	}
+	source_close(&src);
+	return err;
+}

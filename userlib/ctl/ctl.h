@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the verbs of the wort command share.
+ */
+#ifndef _WORT_CTL_H
+#define _WORT_CTL_H
+
+#include <argp.h>
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <wort.h>
+
+#include "image.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+/* exit statuses; the manual page explains them */
+enum status {
+	ST_OK = 0,
+	ST_NOTHING = 1,		/* what was asked for is not there */
+	ST_USAGE = 2,
+	ST_REFUSED = 3,		/* refused, or failed */
+	ST_DAMAGE = 4,		/* damage was found */
+};
+
+/* ---- arguments: args.c ---- */
+
+/**
+ * struct settings - Options that several verbs share
+ * @verb: the verb that runs
+ * @json: -o json
+ * @hex: -x: keys and values are hexadecimal
+ * @number: -n: keys are 64-bit numbers
+ * @verbose: -v
+ * @quiet: -q
+ * @offset: --offset
+ */
+struct settings {
+	const char *verb;
+	bool json;
+	bool hex;
+	bool number;
+	bool verbose;
+	bool quiet;
+	uint64_t offset;
+};
+
+extern struct settings settings;
+
+/* option groups */
+#define GROUP_OUTPUT	(1U << 0)	/* -o */
+#define GROUP_KEYS	(1U << 1)	/* -x -n */
+#define GROUP_OFFLINE	(1U << 2)	/* --offset */
+#define GROUP_RANGE	(1U << 3)	/* see struct range */
+#define GROUP_VERBOSE	(1U << 4)	/* -v -q */
+
+/**
+ * struct syntax - What the command line of a verb looks like
+ * @args: its arguments, for the help text
+ * @doc: what it does, for the help text
+ * @groups: option groups, GROUP_*
+ * @min_args: fewest arguments
+ * @max_args: most of them
+ * @options: options of its own, or NULL
+ * @option: takes one of those; an unknown one is ARGP_ERR_UNKNOWN
+ */
+struct syntax {
+	const char *args;
+	const char *doc;
+	unsigned int groups;
+	unsigned int min_args;
+	unsigned int max_args;
+	const struct argp_option *options;
+	error_t (*option)(int key, char *arg, struct argp_state *state);
+};
+
+/* Returns the number of arguments; ends the program if they are wrong. */
+int parse_args(const struct syntax *syntax, int argc, char **argv,
+	       char ***args);
+
+/* A number with an optional suffix k, M, G; ends the program if it is none. */
+uint64_t parse_size(const char *text, struct argp_state *state);
+
+/**
+ * struct range - Which records of an index
+ * @start: first key, or the one to begin after
+ * @bound: key to stop before, or the prefix
+ * @after: begin after @start
+ * @prefix: @bound is a prefix
+ * @reverse: from high keys to low
+ * @keys: no values
+ * @limit: records at most; 0: all
+ */
+struct range {
+	const char *start;
+	const char *bound;
+	bool after;
+	bool prefix;
+	bool reverse;
+	bool keys;
+	uint64_t limit;
+};
+
+extern struct range range;
+
+/* ---- messages: message.c ---- */
+
+/* "wort VERB: TEXT"; returns ST_REFUSED */
+int complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The line that mends what was complained about. */
+void mend(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Say in words what a negative errno means for this verb; returns a status. */
+int fail(const char *object, int err);
+int status_of(int err);
+
+/* What printf() calls %llu. */
+static inline unsigned long long ull(uint64_t val)
+{
+	return val;
+}
+
+/* ---- bytes: bytes.c ---- */
+
+struct bytes {
+	unsigned char *data;
+	size_t len;
+	size_t size;
+};
+
+int bytes_set(struct bytes *bytes, const void *data, size_t len);
+void bytes_free(struct bytes *bytes);
+int bytes_from_hex(struct bytes *bytes, const char *text, size_t len);
+int bytes_from_number(struct bytes *bytes, const char *text);
+int bytes_unescape(struct bytes *bytes, const char *text, size_t len);
+bool bytes_are_utf8(const void *data, size_t len);
+
+/* An argument of the command line, as -x and -n say; complains and ends. */
+void key_from_arg(struct bytes *key, const char *arg);
+void value_from_arg(struct bytes *value, const char *arg);
+
+void put_hex(FILE *out, const void *data, size_t len);
+void put_escaped(FILE *out, const void *data, size_t len);
+/* As -x and -n say. */
+void put_key(FILE *out, const void *key, size_t len);
+void put_value(FILE *out, const void *value, size_t len);
+
+/* ---- JSON: json.c ---- */
+
+void json_add_u64(json_object *obj, const char *name, uint64_t val);
+void json_add_str(json_object *obj, const char *name, const char *text);
+void json_add_bool(json_object *obj, const char *name, bool val);
+/* A figure that may be WORT_UNKNOWN: null then. */
+void json_add_known(json_object *obj, const char *name, uint64_t val);
+/* Bytes: a string if they are one, otherwise <name>_hex. */
+void json_add_bytes(json_object *obj, const char *name, const void *data,
+		    size_t len);
+void json_add_key(json_object *obj, const void *key, size_t len);
+void json_add_value(json_object *obj, const void *value, size_t len);
+/* Print and free. */
+void json_print(json_object *obj);
+/* The same on one line. */
+void json_print_line(json_object *obj, FILE *out);
+
+/* ---- pools and indexes: source.c, names.c ---- */
+
+/* A pool, through the module or from an image. */
+struct source {
+	struct wort_pool *pool;
+	struct image *image;
+};
+
+struct reader {
+	struct wort_index *index;
+	struct image_index *image;
+};
+
+/* Called with each record; a non-zero result ends it and is returned. */
+typedef int (*record_fn)(const struct wort_scan_item *item, void *data);
+
+/*
+ * How a pool is named: a path, a number, its label or its UUID.  *@offline
+ * says that @path is an image, or a device that is not attached.
+ */
+int find_pool(const char *name, char *path, size_t size, bool *offline);
+/* An attached pool; complains. */
+int open_pool(const char *name, int flags, struct wort_pool **out);
+int open_index(const char *pool_name, const char *name, bool write,
+	       struct wort_index **out);
+
+int source_open(const char *name, bool repair, struct source *src);
+int source_close(struct source *src);
+int source_info(struct source *src, struct wort_pool_info_arg *info);
+int source_check(struct source *src, struct wort_check_arg *check);
+int source_list(struct source *src, uint64_t after,
+		struct wort_index_record *records, unsigned int max,
+		bool *more);
+
+int reader_open(struct source *src, const char *name, struct reader *reader);
+void reader_close(struct reader *reader);
+int reader_info(struct reader *reader, struct wort_index_info_arg *info);
+int reader_get(struct reader *reader, const struct bytes *key,
+	       struct bytes *value);
+int reader_scan(struct reader *reader, const struct wort_scan_opts *opts,
+		record_fn fn, void *data);
+int reader_count(struct reader *reader, const struct wort_scan_opts *opts,
+		 uint64_t *count);
+
+/* What -s, -a, -b, -p, -r, -k and -l chose. */
+struct selection {
+	struct wort_scan_opts opts;
+	struct bytes start;
+	struct bytes bound;
+};
+
+void selection_read(struct selection *sel);
+void selection_free(struct selection *sel);
+
+#define UUID_TEXT	37
+void uuid_to_text(const uint8_t *uuid, char *text);
+int uuid_from_text(const char *text, uint8_t *uuid);
+
+const char *engine_name(uint32_t engine, char *buf, size_t size);
+int engine_by_name(const char *name, uint32_t *engine);
+
+/* All pools that are attached: an array to free, its length or an error. */
+int list_pools(struct wort_pool_record **out);
+
+/* ---- streams of records: format.c, progress.c ---- */
+
+enum format { FORMAT_TSV, FORMAT_JSONL, FORMAT_LINES };
+
+int format_by_name(const char *name, enum format *format);
+void format_write(FILE *out, enum format format,
+		  const struct wort_scan_item *item);
+/* One line without its end; -EINVAL with *@why if it is no record. */
+int format_read(enum format format, const char *line, size_t len,
+		struct bytes *key, struct bytes *value, const char **why);
+
+struct progress {
+	bool shown;
+	double begin;
+	double last;
+	uint64_t count;
+	uint64_t bytes;
+};
+
+void progress_begin(struct progress *progress);
+void progress_tick(struct progress *progress);
+double progress_end(struct progress *progress);
+
+/* ---- verbs ---- */
+
+int cmd_attach(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_count(int argc, char **argv);
+int cmd_create(int argc, char **argv);
+int cmd_del(int argc, char **argv);
+int cmd_destroy(int argc, char **argv);
+int cmd_detach(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_dump(int argc, char **argv);
+int cmd_format(int argc, char **argv);
+int cmd_get(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_load(int argc, char **argv);
+int cmd_put(int argc, char **argv);
+int cmd_scan(int argc, char **argv);
+int cmd_stat(int argc, char **argv);
+
+#endif

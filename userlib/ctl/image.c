@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pools in image files and on devices, without the module.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <asm/byteorder.h>
+
+#include "../../kmod/pool/pool.h"
+#include "image.h"
+
+/* <linux/fs.h> and the shim do not go together. */
+#define BLKGETSIZE64	_IOR(0x12, 114, size_t)
+
+/*
+ * The info block that ndctl writes into an fsdax namespace: what is /dev/pmemN
+ * begins start_pad + dataoff bytes into the memory and ends end_trunc bytes
+ * before its end.
+ */
+#define PFN_OFF			4096
+#define PFN_SIGNATURE		"NVDIMM_PFN_INFO"
+#define PFN_DATAOFF		56
+#define PFN_START_PAD		76
+#define PFN_END_TRUNC		80
+
+/* Where to look if there is no info block: namespaces are aligned to this. */
+#define SEARCH_STEP		(2ULL << 20)
+#define SEARCH_END		(1ULL << 30)
+
+struct image {
+	int fd;
+	bool write;
+	bool device;
+	u64 size;
+	u64 offset;
+	void *map;
+	struct wort_region region;
+	struct wort_pool *pool;
+};
+
+struct image_index {
+	struct wort_index *index;
+};
+
+static u64 le64_at(const u8 *p)
+{
+	__le64 val;
+
+	memcpy(&val, p, sizeof(val));
+	return le64_to_cpu(val);
+}
+
+static u32 le32_at(const u8 *p)
+{
+	__le32 val;
+
+	memcpy(&val, p, sizeof(val));
+	return le32_to_cpu(val);
+}
+
+/* A block device in use by others is refused: it would change under us. */
+static int open_media(struct image *image, const char *path)
+{
+	int flags = image->write ? O_RDWR : O_RDONLY;
+	struct stat st;
+
+	if (stat(path, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+		return -ENOTBLK;
+	image->device = S_ISBLK(st.st_mode);
+	if (image->device)
+		flags |= O_EXCL;
+	image->fd = open(path, flags | O_CLOEXEC);
+	if (image->fd < 0)
+		return -errno;
+	image->size = st.st_size;
+	if (image->device &&
+	    ioctl(image->fd, BLKGETSIZE64, &image->size))
+		return -errno;
+	return image->size < WORT_MEDIA_POOL_MIN ? -ENODATA : 0;
+}
+
+static int map_media(struct image *image)
+{
+	int flags = image->write ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE;
+
+	image->map = mmap(NULL, image->size, PROT_READ | PROT_WRITE, flags,
+			  image->fd, 0);
+	if (image->map == MAP_FAILED) {
+		image->map = NULL;
+		return -errno;
+	}
+	return 0;
+}
+
+static void set_region(struct image *image, u64 offset, u64 end)
+{
+	image->offset = offset;
+	image->region.base = image->map + offset;
+	image->region.size = end - offset;
+	image->region.flush = true;
+}
+
+/* Is there something that only a pool has at its beginning? */
+static bool looks_like_pool(const struct image *image, u64 offset)
+{
+	const u8 *sb = image->map + offset + WORT_MEDIA_SB_OFF;
+
+	if (offset > image->size - WORT_MEDIA_POOL_MIN)
+		return false;
+	return le64_at(sb) == WORT_MEDIA_MAGIC ||
+	       le64_at(sb + WORT_MEDIA_SB_SPACE) == WORT_MEDIA_MAGIC;
+}
+
+/* The info block comes first: an old superblock may still lie behind it. */
+static bool find_by_info_block(struct image *image)
+{
+	const u8 *pfn = image->map + PFN_OFF;
+	u64 offset, trunc;
+
+	if (memcmp(pfn, PFN_SIGNATURE, sizeof(PFN_SIGNATURE)))
+		return false;
+	offset = le64_at(pfn + PFN_DATAOFF);
+	if (offset >= image->size)
+		return false;
+	offset += le32_at(pfn + PFN_START_PAD);
+	trunc = le32_at(pfn + PFN_END_TRUNC);
+	if (offset % 4096 || trunc > image->size ||
+	    offset > image->size - trunc ||
+	    image->size - trunc - offset < WORT_MEDIA_POOL_MIN)
+		return false;
+	set_region(image, offset, image->size - trunc);
+	return looks_like_pool(image, offset);
+}
+
+/* The pool of a block device is at its beginning. */
+static int find_pool(struct image *image, u64 offset)
+{
+	u64 end = min_t(u64, image->size,
+			image->device ? SEARCH_STEP : SEARCH_END);
+
+	if (offset != IMAGE_FIND) {
+		if (offset % 4096 || offset >= image->size)
+			return -EINVAL;
+		set_region(image, offset, image->size);
+		return 0;
+	}
+	if (!image->device && find_by_info_block(image))
+		return 0;
+	for (offset = 0; offset < end; offset += SEARCH_STEP)
+		if (looks_like_pool(image, offset)) {
+			set_region(image, offset, image->size);
+			return 0;
+		}
+	return -ENODATA;
+}
+
+static int image_load(struct image *image, const char *path, u64 offset)
+{
+	int err = open_media(image, path);
+
+	if (!err)
+		err = map_media(image);
+	return err ? err : find_pool(image, offset);
+}
+
+static int release(struct image *image)
+{
+	int err = 0;
+
+	if (image->pool)
+		wort_pool_detach(image->pool);
+	if (image->map && image->write &&
+	    msync(image->map, image->size, MS_SYNC))
+		err = -errno;
+	if (image->map)
+		munmap(image->map, image->size);
+	if (image->fd >= 0)
+		close(image->fd);
+	free(image);
+	return err;
+}
+
+static struct image *image_new(bool write)
+{
+	struct image *image = calloc(1, sizeof(*image));
+
+	if (image) {
+		image->fd = -1;
+		image->write = write;
+	}
+	return image;
+}
+
+int image_open(const char *path, bool write, uint64_t offset,
+	       struct image **out)
+{
+	struct image *image = image_new(write);
+	int err;
+
+	if (!image)
+		return -ENOMEM;
+	err = image_load(image, path, offset);
+	if (!err)
+		err = wort_pool_attach(&image->region, &image->pool);
+	if (err) {
+		release(image);
+		return err;
+	}
+	*out = image;
+	return 0;
+}
+
+int image_close(struct image *image)
+{
+	return image ? release(image) : 0;
+}
+
+uint64_t image_offset(const struct image *image)
+{
+	return image->offset;
+}
+
+int image_probe(const char *path, struct image_label *label)
+{
+	struct image *image = image_new(false);
+	struct wort_media_sb sb;
+	int err;
+
+	if (!image)
+		return -ENOMEM;
+	err = image_load(image, path, IMAGE_FIND);
+	if (!err)
+		err = wort_pool_probe(&image->region, &sb);
+	if (!err) {
+		label->offset = image->offset;
+		label->pool_size = le64_to_cpu(sb.pool_size);
+		memcpy(label->uuid, sb.uuid, sizeof(label->uuid));
+		memcpy(label->label, sb.label, sizeof(label->label));
+	}
+	release(image);
+	return err;
+}
+
+static void settle(void)
+{
+	while (shim_run_work())
+		;
+}
+
+int image_info(struct image *image, struct wort_pool_info_arg *info)
+{
+	settle();
+	wort_pool_info(image->pool, info);
+	return 0;
+}
+
+int image_check(struct image *image, struct wort_check_arg *check)
+{
+	int err;
+
+	settle();
+	err = wort_pool_check(image->pool, check);
+	settle();
+	return err;
+}
+
+unsigned int image_list(struct image *image, uint64_t after,
+			struct wort_index_record *records, unsigned int max,
+			bool *more)
+{
+	return wort_index_list(image->pool, after, records, max, more);
+}
+
+int image_index_open(struct image *image, const char *name,
+		     struct image_index **out)
+{
+	struct image_index *index = calloc(1, sizeof(*index));
+	int err;
+
+	if (!index)
+		return -ENOMEM;
+	err = wort_index_open(image->pool, (const u8 *)name, strlen(name), 0,
+			      WORT_ENGINE_DEFAULT, 0, &index->index);
+	if (err)
+		free(index);
+	else
+		*out = index;
+	return err;
+}
+
+void image_index_close(struct image_index *index)
+{
+	if (!index)
+		return;
+	wort_index_put(index->index);
+	free(index);
+}
+
+int image_index_info(struct image_index *index,
+		     struct wort_index_info_arg *info)
+{
+	wort_index_info(index->index, info);
+	return 0;
+}
+
+int image_get(struct image_index *index, const void *key, size_t key_len,
+	      void *value, size_t *value_len)
+{
+	struct wort_key k = { .data = key, .len = key_len };
+	struct wort_buf buf = { .data = value, .size = *value_len };
+	int err = wort_index_lookup(index->index, &k, &buf);
+
+	*value_len = buf.len;
+	return err;
+}
+
+static const void *from_ptr(u64 ptr)
+{
+	return (const void *)(uintptr_t)ptr;
+}
+
+int image_scan(struct image_index *index, struct wort_scan_arg *arg)
+{
+	struct wort_key start = { from_ptr(arg->start_ptr), arg->start_len };
+	struct wort_key bound = { from_ptr(arg->bound_ptr), arg->bound_len };
+	struct wort_scan scan = {
+		.flags = arg->flags,
+		.start = arg->start_len ? &start : NULL,
+		.bound = arg->bound_len ? &bound : NULL,
+		.max = arg->max_count,
+		.buf = (u8 *)from_ptr(arg->buf_ptr),
+		.buf_len = arg->buf_len,
+	};
+	int err = wort_index_scan(index->index, &scan);
+
+	arg->out_count = scan.count;
+	arg->out_len = scan.len;
+	arg->out_need = scan.need;
+	arg->out_more = scan.more;
+	arg->out_last_len = scan.last_len;
+	return err;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Pools in image files and on devices, without the module.
+ *
+ * The module's own portable code reads them.  This header is the boundary:
+ * on the other side of it functions have names that libwort has, too.
+ */
+#ifndef _WORT_IMAGE_H
+#define _WORT_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/wort.h>
+
+#define IMAGE_FIND	(~0ULL)	/* offset: look for the pool */
+
+struct image;
+struct image_index;
+
+/* What a look at the beginning of a pool tells. */
+struct image_label {
+	uint64_t offset;
+	uint64_t pool_size;
+	uint8_t uuid[WORT_UUID_LEN];
+	uint8_t label[WORT_LABEL_LEN];
+};
+
+/*
+ * All of them return 0 or a negative errno.  Unless @write, nothing is changed
+ * on the media: what the code stores stays in private memory.  Damage is told
+ * about on stderr.
+ */
+int image_open(const char *path, bool write, uint64_t offset,
+	       struct image **out);
+/* With @write: the error of writing back what was changed. */
+int image_close(struct image *image);
+uint64_t image_offset(const struct image *image);
+
+/* Is there a pool?  Only a few pages are read. */
+int image_probe(const char *path, struct image_label *label);
+
+/* The fields out_*; the walk has ended. */
+int image_info(struct image *image, struct wort_pool_info_arg *info);
+int image_check(struct image *image, struct wort_check_arg *check);
+unsigned int image_list(struct image *image, uint64_t after,
+			struct wort_index_record *records, unsigned int max,
+			bool *more);
+
+int image_index_open(struct image *image, const char *name,
+		     struct image_index **out);
+void image_index_close(struct image_index *index);
+int image_index_info(struct image_index *index,
+		     struct wort_index_info_arg *info);
+int image_get(struct image_index *index, const void *key, size_t key_len,
+	      void *value, size_t *value_len);
+int image_scan(struct image_index *index, struct wort_scan_arg *arg);
+
+#endif

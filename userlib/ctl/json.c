@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Output as JSON.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl.h"
+
+void json_add_u64(json_object *obj, const char *name, uint64_t val)
+{
+	json_object_object_add(obj, name, json_object_new_uint64(val));
+}
+
+void json_add_str(json_object *obj, const char *name, const char *text)
+{
+	json_add_bytes(obj, name, text, strlen(text));
+}
+
+void json_add_bool(json_object *obj, const char *name, bool val)
+{
+	json_object_object_add(obj, name, json_object_new_boolean(val));
+}
+
+void json_add_known(json_object *obj, const char *name, uint64_t val)
+{
+	if (val == WORT_UNKNOWN)
+		json_object_object_add(obj, name, NULL);
+	else
+		json_add_u64(obj, name, val);
+}
+
+static void add_hex(json_object *obj, const char *name, const void *data,
+		    size_t len)
+{
+	char full[64], *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return;
+	put_hex(out, data, len);
+	fclose(out);
+	snprintf(full, sizeof(full), "%s_hex", name);
+	json_object_object_add(obj, full,
+			       json_object_new_string_len(text, size));
+	free(text);
+}
+
+void json_add_bytes(json_object *obj, const char *name, const void *data,
+		    size_t len)
+{
+	if (settings.hex || !bytes_are_utf8(data, len))
+		add_hex(obj, name, data, len);
+	else
+		json_object_object_add(obj, name,
+				       json_object_new_string_len(data, len));
+}
+
+void json_print(json_object *obj)
+{
+	puts(json_object_to_json_string_ext(obj, JSON_C_TO_STRING_PRETTY |
+					    JSON_C_TO_STRING_SPACED |
+					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(obj);
+}
+
+void json_print_line(json_object *obj, FILE *out)
+{
+	fputs(json_object_to_json_string_ext(obj, JSON_C_TO_STRING_PLAIN |
+					     JSON_C_TO_STRING_NOSLASHESCAPE),
+	      out);
+	json_object_put(obj);
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What goes wrong, in words, and the line that mends it.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "ctl.h"
+
+static const struct reason {
+	int err;
+	const char *verbs;	/* separated by spaces; NULL: any */
+	const char *text;
+	const char *mend;	/* %s: the object; or NULL */
+} reasons[] = {
+	{ ENOENT, "format attach", "no such device", "ls /dev/pmem*" },
+	{ ENOENT, "detach", "no such pool", "wort list" },
+	{ ENOENT, "get del", "no such key", NULL },
+	{ ENOENT, "put", "no such key: it was to be replaced", NULL },
+	{ ENOENT, NULL, "not found", "wort list" },
+	{ EEXIST, "format", "a pool is on the device",
+	  "wort format -f %s    # its records are lost" },
+	{ EEXIST, "attach", "attached already", "wort list" },
+	{ EEXIST, "create", "there is an index of this name", NULL },
+	{ EEXIST, NULL, "the key exists", NULL },
+	{ EBUSY, "format attach check dump stat list scan count get",
+	  "the device is in use: mounted, attached, or held by another driver",
+	  "wort doctor %s" },
+	{ EBUSY, "detach", "the pool has open descriptors", "fuser -v %s" },
+	{ EPERM, NULL, "this takes CAP_SYS_ADMIN", "sudo wort ..." },
+	{ EACCES, NULL, "permission denied", "sudo wort ..." },
+	{ ENOTBLK, "format attach", "not a block device", "wort doctor %s" },
+	{ ENOTBLK, NULL, "not a block device, nor an image of one", NULL },
+	{ ENXIO, NULL, "not a DAX device, or not in fsdax mode",
+	  "wort doctor %s" },
+	{ EOPNOTSUPP, "format attach",
+	  "the device cannot flush at once (virtio-pmem), or is a device-mapper target",
+	  "wort doctor %s" },
+	{ EOPNOTSUPP, NULL, "the module does not know this option", NULL },
+	{ EDOM, NULL, "the device or partition is not aligned to pages",
+	  "wort doctor %s" },
+	{ ENODATA, "attach", "there is no pool", "wort format %s" },
+	{ ENODATA, NULL, "there is no pool",
+	  "--offset, if it lies somewhere unusual" },
+	{ EPROTONOSUPPORT, NULL,
+	  "the pool has a version or a feature unknown here: it takes a newer wort",
+	  NULL },
+	{ EFBIG, NULL, "larger than a pool can be (128 TiB)", NULL },
+	{ ENOSPC, "format attach", "smaller than a pool can be (256 KiB)",
+	  NULL },
+	{ ENOSPC, NULL, "the pool is full; nothing was changed",
+	  "wort del or wort destroy, or a larger device" },
+	{ EREMOTEIO, NULL,
+	  "the device did not keep what was stored to it: it is no memory", NULL },
+	{ ENODEV, NULL, "the pool was detached, or its device removed",
+	  "wort list" },
+	{ ENOTTY, NULL, "not a wort device", "wort list" },
+	{ EMSGSIZE, NULL,
+	  "too long: keys have 1024 bytes, values 65536, names 111 at most",
+	  NULL },
+	{ EROFS, NULL, "read-only, because damage was found",
+	  "wort check, then wort check --clear" },
+	{ EUCLEAN, NULL,
+	  "damage was found; the kernel log (of an image: stderr) has the place",
+	  "wort check" },
+	{ EIO, NULL, "the data lies on a page known to be bad",
+	  "ndctl list --media-errors" },
+	{ ESTALE, NULL, "the index was destroyed", NULL },
+	{ EBADF, NULL, "not opened for writing", NULL },
+	{ EINTR, NULL, "interrupted", NULL },
+	{ ENOMEM, NULL, "out of memory", NULL },
+	{ EINVAL, "format", "the extent size is no power of two from 4k to 1M",
+	  NULL },
+};
+
+/* Is @word in a list separated by spaces? */
+static bool listed(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+	const char *at = list;
+
+	while ((at = strstr(at, word))) {
+		if ((at == list || at[-1] == ' ') &&
+		    (at[len] == ' ' || !at[len]))
+			return true;
+		at += len;
+	}
+	return false;
+}
+
+static const struct reason *find_reason(int err)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (reasons[i].err == err &&
+		    (!reasons[i].verbs ||
+		     listed(reasons[i].verbs, settings.verb)))
+			return &reasons[i];
+	return NULL;
+}
+
+int complain(const char *fmt, ...)
+{
+	va_list args;
+
+	/* What was printed before comes first, wherever both end up. */
+	fflush(stdout);
+	fprintf(stderr, "wort %s: ", settings.verb);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return ST_REFUSED;
+}
+
+void mend(const char *fmt, ...)
+{
+	va_list args;
+
+	fputs("  try: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+int status_of(int err)
+{
+	if (!err)
+		return ST_OK;
+	if (err == -ENOENT)
+		return ST_NOTHING;
+	if (err == -EUCLEAN || err == -EROFS)
+		return ST_DAMAGE;
+	return ST_REFUSED;
+}
+
+/* The one conversion that a reason may contain is the object. */
+static void mend_object(const char *text, const char *object)
+{
+	const char *mark = strstr(text, "%s");
+
+	if (mark)
+		mend("%.*s%s%s", (int)(mark - text), text, object, mark + 2);
+	else
+		mend("%s", text);
+}
+
+int fail(const char *object, int err)
+{
+	const struct reason *reason = find_reason(-err);
+
+	if (!reason) {
+		complain("%s: %s", object, strerror(-err));
+		return status_of(err);
+	}
+	complain("%s: %s", object, reason->text);
+	if (reason->mend)
+		mend_object(reason->mend, object);
+	return status_of(err);
+}

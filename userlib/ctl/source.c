@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pools and indexes to read from: through the module, or from an image.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ctl.h"
+
+#define SCAN_BUF	(256 << 10)
+
+static int no_pool(const char *name, int err)
+{
+	if (err == -ENOTUNIQ) {
+		complain("%s: several pools are called so", name);
+		mend("wort list    # and name one by number or UUID");
+		return ST_REFUSED;
+	}
+	if (err != -ENOENT && err != -ENXIO)
+		return fail(name, err);
+	complain("%s: no such pool", name);
+	mend("wort list    # or wort attach DEVICE");
+	return ST_NOTHING;
+}
+
+static int not_attached(const char *name)
+{
+	struct stat st;
+
+	if (!stat(name, &st) && !S_ISBLK(st.st_mode))
+		return complain("%s: an image can only be read and checked",
+				name);
+	complain("%s: the pool is not attached", name);
+	mend("wort attach %s", name);
+	return ST_REFUSED;
+}
+
+int open_pool(const char *name, int flags, struct wort_pool **out)
+{
+	char path[PATH_MAX];
+	bool offline;
+	int err = find_pool(name, path, sizeof(path), &offline);
+
+	if (!err && offline)
+		return not_attached(name);
+	if (!err)
+		err = wort_pool_open(path, flags, out);
+	return err ? no_pool(name, err) : 0;
+}
+
+static int no_index(const char *name, int err)
+{
+	if (err != -ENOENT)
+		return fail(name, err);
+	complain("%s: no such index", name);
+	mend("wort list POOL    # or wort create POOL %s", name);
+	return ST_NOTHING;
+}
+
+int open_index(const char *pool_name, const char *name, bool write,
+	       struct wort_index **out)
+{
+	struct wort_index_opts opts = {
+		.sz = sizeof(opts),
+		.flags = write ? 0 : WORT_INDEX_OPEN_F_RDONLY,
+	};
+	struct wort_pool *pool;
+	int err = open_pool(pool_name, write ? O_RDWR : O_RDONLY, &pool);
+
+	if (err)
+		return err;
+	err = wort_index_open(pool, name, &opts, out);
+	wort_pool_close(pool);
+	return err ? no_index(name, err) : 0;
+}
+
+int source_open(const char *name, bool repair, struct source *src)
+{
+	char path[PATH_MAX];
+	bool offline;
+	int err = find_pool(name, path, sizeof(path), &offline);
+
+	*src = (struct source) { };
+	if (!err && !offline) {
+		err = wort_pool_open(path, repair ? O_RDWR : O_RDONLY,
+				     &src->pool);
+		return err ? no_pool(name, err) : 0;
+	}
+	if (!err) {
+		err = image_open(path, repair, settings.offset, &src->image);
+		return err ? fail(name, err) : 0;
+	}
+	return no_pool(name, err);
+}
+
+int source_close(struct source *src)
+{
+	wort_pool_close(src->pool);
+	return image_close(src->image);
+}
+
+int source_info(struct source *src, struct wort_pool_info_arg *info)
+{
+	*info = (struct wort_pool_info_arg) { .size = sizeof(*info) };
+	return src->image ? image_info(src->image, info) :
+			    wort_pool_info(src->pool, info);
+}
+
+int source_check(struct source *src, struct wort_check_arg *check)
+{
+	return src->image ? image_check(src->image, check) :
+			    wort_pool_check(src->pool, check);
+}
+
+int source_list(struct source *src, uint64_t after,
+		struct wort_index_record *records, unsigned int max, bool *more)
+{
+	return src->image ?
+	       (int)image_list(src->image, after, records, max, more) :
+	       wort_pool_list(src->pool, after, records, max, more);
+}
+
+int reader_open(struct source *src, const char *name, struct reader *reader)
+{
+	struct wort_index_opts opts = {
+		.sz = sizeof(opts), .flags = WORT_INDEX_OPEN_F_RDONLY,
+	};
+	int err;
+
+	*reader = (struct reader) { };
+	if (src->image)
+		err = image_index_open(src->image, name, &reader->image);
+	else
+		err = wort_index_open(src->pool, name, &opts, &reader->index);
+	return err ? no_index(name, err) : 0;
+}
+
+void reader_close(struct reader *reader)
+{
+	wort_index_close(reader->index);
+	image_index_close(reader->image);
+}
+
+int reader_info(struct reader *reader, struct wort_index_info_arg *info)
+{
+	*info = (struct wort_index_info_arg) { .size = sizeof(*info) };
+	return reader->image ? image_index_info(reader->image, info) :
+			       wort_index_info(reader->index, info);
+}
+
+int reader_get(struct reader *reader, const struct bytes *key,
+	       struct bytes *value)
+{
+	value->len = WORT_VALUE_MAX;
+	value->data = malloc(value->len);
+	if (!value->data)
+		return -ENOMEM;
+	value->size = value->len;
+	if (reader->image)
+		return image_get(reader->image, key->data, key->len,
+				 value->data, &value->len);
+	return wort_get(reader->index, key->data, key->len, value->data,
+			&value->len);
+}
+
+static int scan_index(struct wort_index *index,
+		      const struct wort_scan_opts *opts, record_fn fn,
+		      void *data)
+{
+	struct wort_scan_item item;
+	struct wort_scan *scan;
+	int more, err = wort_scan_begin(index, opts, &scan);
+
+	if (err)
+		return err;
+	for (;;) {
+		more = wort_scan_next(scan, &item);
+		err = more > 0 ? fn(&item, data) : more;
+		if (err || more <= 0)
+			break;
+	}
+	wort_scan_end(scan);
+	return err;
+}
+
+/* A buffer full of records, in trusted shape: our own code packed it. */
+static int each_record(const struct wort_scan_arg *arg, const void *buf,
+		       struct wort_scan_item *item, record_fn fn, void *data)
+{
+	const struct wort_record *rec = buf;
+	const void *end = (const char *)buf + arg->out_len;
+	int err = 0;
+
+	while ((const void *)rec < end && !err) {
+		item->key = rec + 1;
+		item->key_len = rec->key_len;
+		item->value = arg->flags & WORT_SCAN_F_KEYS ? NULL :
+			      (const char *)item->key + rec->key_len;
+		item->value_len = rec->value_len;
+		err = fn(item, data);
+		rec = (const void *)((const char *)rec + rec->rec_len);
+	}
+	return err;
+}
+
+static void scan_arg_of(const struct wort_scan_opts *opts, void *buf,
+			struct wort_scan_arg *arg)
+{
+	*arg = (struct wort_scan_arg) {
+		.size = sizeof(*arg),
+		.flags = opts->flags,
+		.start_ptr = (uintptr_t)opts->start,
+		.bound_ptr = (uintptr_t)opts->bound,
+		.buf_ptr = (uintptr_t)buf,
+		.start_len = opts->start_len,
+		.bound_len = opts->bound_len,
+		.buf_len = SCAN_BUF,
+	};
+}
+
+static int scan_image(struct image_index *index,
+		      const struct wort_scan_opts *opts, record_fn fn,
+		      void *data)
+{
+	struct wort_scan_item item = { };
+	uint64_t left = opts->max_count;
+	unsigned char last[WORT_KEY_MAX];
+	struct wort_scan_arg arg;
+	void *buf = malloc(SCAN_BUF);
+	int err, err2;
+
+	if (!buf)
+		return -ENOMEM;
+	scan_arg_of(opts, buf, &arg);
+	do {
+		arg.max_count = left < UINT32_MAX ? left : 0;
+		err = image_scan(index, &arg);
+		/* Records that came before an error are good. */
+		err2 = each_record(&arg, buf, &item, fn, data);
+		err = err ? err : err2;
+		left -= opts->max_count ? arg.out_count : 0;
+		if (err || !arg.out_count)
+			break;
+		memcpy(last, item.key, item.key_len);
+		arg.start_ptr = (uintptr_t)last;
+		arg.start_len = item.key_len;
+		arg.flags |= WORT_SCAN_F_AFTER;
+	} while (arg.out_more && (left || !opts->max_count));
+	free(buf);
+	return err;
+}
+
+int reader_scan(struct reader *reader, const struct wort_scan_opts *opts,
+		record_fn fn, void *data)
+{
+	return reader->image ? scan_image(reader->image, opts, fn, data) :
+			       scan_index(reader->index, opts, fn, data);
+}
+
+static int count_one(const struct wort_scan_item *item, void *data)
+{
+	(void)item;
+	++*(uint64_t *)data;
+	return 0;
+}
+
+int reader_count(struct reader *reader, const struct wort_scan_opts *opts,
+		 uint64_t *count)
+{
+	struct wort_scan_opts keys = *opts;
+
+	if (!reader->image)
+		return wort_count(reader->index, opts, count);
+	keys.flags |= WORT_SCAN_F_KEYS;
+	*count = 0;
+	return scan_image(reader->image, &keys, count_one, count);
+}
+
+void selection_read(struct selection *sel)
+{
+	*sel = (struct selection) { .opts = { .sz = sizeof(sel->opts) } };
+	if (range.start)
+		key_from_arg(&sel->start, range.start);
+	if (range.bound)
+		key_from_arg(&sel->bound, range.bound);
+	sel->opts.start = sel->start.data;
+	sel->opts.start_len = sel->start.len;
+	sel->opts.bound = sel->bound.data;
+	sel->opts.bound_len = sel->bound.len;
+	sel->opts.max_count = range.limit;
+	sel->opts.flags = (range.after ? WORT_SCAN_F_AFTER : 0) |
+			  (range.prefix ? WORT_SCAN_F_PREFIX : 0) |
+			  (range.reverse ? WORT_SCAN_F_REVERSE : 0) |
+			  (range.keys ? WORT_SCAN_F_KEYS : 0);
+}
+
+void selection_free(struct selection *sel)
+{
+	bytes_free(&sel->start);
+	bytes_free(&sel->bound);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * wort VERB: the command.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl.h"
+
+static const struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} verbs[] = {
+	{ "doctor", cmd_doctor, "can this device hold a pool?" },
+	{ "format", cmd_format, "make an empty pool on a device" },
+	{ "attach", cmd_attach, "serve the pool of a device" },
+	{ "detach", cmd_detach, "stop serving pools" },
+	{ "list", cmd_list, "attached pools, or the indexes of a pool" },
+	{ "create", cmd_create, "make an index" },
+	{ "destroy", cmd_destroy, "drop an index with all its records" },
+	{ "put", cmd_put, "store a record" },
+	{ "get", cmd_get, "read a record" },
+	{ "del", cmd_del, "remove records" },
+	{ "scan", cmd_scan, "read records in order" },
+	{ "count", cmd_count, "count records" },
+	{ "load", cmd_load, "store records from a file" },
+	{ "dump", cmd_dump, "write records to a file" },
+	{ "stat", cmd_stat, "figures of a pool or an index" },
+	{ "check", cmd_check, "examine a whole pool" },
+};
+
+static int show_help(FILE *out)
+{
+	unsigned int i;
+
+	fputs("usage: wort VERB [OPTION...] [ARGUMENT...]\n\n", out);
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		fprintf(out, "  %-9s %s\n", verbs[i].name, verbs[i].help);
+	fputs("\n\"wort VERB --help\" tells more, \"man wort\" all.\n", out);
+	return out == stdout ? ST_OK : ST_USAGE;
+}
+
+static const struct verb *find_verb(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (!strcmp(verbs[i].name, name))
+			return &verbs[i];
+	return NULL;
+}
+
+/* What was printed must have arrived: a full disk is an error. */
+static int finish(int status)
+{
+	if (fflush(stdout) || ferror(stdout)) {
+		complain("cannot write the output");
+		return ST_REFUSED;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct verb *verb;
+	char name[64];
+
+	if (argc < 2)
+		return show_help(stderr);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+	    !strcmp(argv[1], "help"))
+		return finish(show_help(stdout));
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("wort %s\n", wort_version());
+		return finish(ST_OK);
+	}
+	verb = find_verb(argv[1]);
+	if (!verb) {
+		fprintf(stderr, "wort: no such verb: %s\n\n", argv[1]);
+		return show_help(stderr);
+	}
+	settings.verb = verb->name;
+	/* argp begins its messages with this. */
+	snprintf(name, sizeof(name), "wort %s", verb->name);
+	argv[1] = name;
+	return finish(verb->run(argc - 1, argv + 1));
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * libwort: ordered indexes on persistent memory, through the wort module.
+ *
+ *	struct wort_index_opts opts = {
+ *		.sz = sizeof(opts), .flags = WORT_INDEX_OPEN_F_CREATE,
+ *	};
+ *	struct wort_index *index;
+ *	struct wort_pool *pool;
+ *	int err;
+ *
+ *	err = wort_pool_open("/dev/wort0", O_RDWR, &pool);
+ *	err = wort_index_open(pool, "names", &opts, &index);
+ *	err = wort_put(index, "key", 3, "value", 5, 0);
+ *
+ * Every function that can fail returns a negative errno, whose meanings are
+ * in <linux/wort.h>; the global errno says nothing.
+ * When wort_put(), wort_del() or a batch returns, what it did is durable.
+ *
+ * Options are structs whose first member is their own size; NULL asks for the
+ * defaults.  A larger struct than this library knows is accepted when the part
+ * unknown to it is zero.  Arguments of <linux/wort.h> that are filled in have
+ * their member size set by the caller in the same spirit.
+ *
+ * The library has no state of its own but in handles.  A handle of a pool or
+ * an index may be used by several threads; a scan or a batch by one at a time.
+ * An index stays open when its pool is closed.
+ */
+#ifndef _WORT_H
+#define _WORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/wort.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct wort_ctl;
+struct wort_pool;
+struct wort_index;
+struct wort_scan;
+struct wort_batch;
+
+/* Version of the library at run time, as "major.minor". */
+const char *wort_version(void);
+
+/* ---- the control device: needs CAP_SYS_ADMIN ---- */
+
+int wort_ctl_open(struct wort_ctl **out);
+void wort_ctl_close(struct wort_ctl *ctl);
+
+/**
+ * struct wort_format_opts - How to make a pool
+ * @sz: sizeof(struct wort_format_opts)
+ * @flags: WORT_FORMAT_F_*
+ * @extent_size: power of two from 4 KiB to 1 MiB, 0: chosen by the module
+ * @uuid: WORT_UUID_LEN bytes, NULL: chosen by the module
+ * @label: name for people, shorter than WORT_LABEL_LEN, NULL: none
+ */
+struct wort_format_opts {
+	size_t sz;
+	uint32_t flags;
+	uint32_t extent_size;
+	const uint8_t *uuid;
+	const char *label;
+};
+
+/* Makes an empty pool: what was on the device is lost. */
+int wort_ctl_format(struct wort_ctl *ctl, const char *device,
+		    const struct wort_format_opts *opts);
+/* The pool is /dev/wort<minor> then. */
+int wort_ctl_attach(struct wort_ctl *ctl, const char *device,
+		    unsigned int *minor);
+int wort_ctl_detach(struct wort_ctl *ctl, unsigned int minor);
+
+/*
+ * Attached pools with a minor of at least @start, at most @max of them.
+ * Returns how many; *@more says whether there are further ones.
+ */
+int wort_ctl_list(struct wort_ctl *ctl, unsigned int start,
+		  struct wort_pool_record *records, unsigned int max,
+		  bool *more);
+
+/* ---- a pool ---- */
+
+/* @flags: O_RDONLY or O_RDWR */
+int wort_pool_open(const char *path, int flags, struct wort_pool **out);
+void wort_pool_close(struct wort_pool *pool);
+int wort_pool_fd(const struct wort_pool *pool);
+
+int wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *info);
+
+/* Succeeds whatever is found; set @check->flags before. */
+int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *check);
+
+/*
+ * Indexes with an id greater than @after, at most @max of them.  Returns how
+ * many; *@more says whether there are further ones.
+ */
+int wort_pool_list(struct wort_pool *pool, uint64_t after,
+		   struct wort_index_record *records, unsigned int max,
+		   bool *more);
+
+int wort_pool_destroy(struct wort_pool *pool, const char *name);
+
+/* ---- an index ---- */
+
+/**
+ * struct wort_index_opts - How to open an index
+ * @sz: sizeof(struct wort_index_opts)
+ * @flags: WORT_INDEX_OPEN_F_*
+ * @engine: WORT_ENGINE_*
+ * @attr: engine attributes of a new index
+ */
+struct wort_index_opts {
+	size_t sz;
+	uint32_t flags;
+	uint32_t engine;
+	uint64_t attr;
+};
+
+int wort_index_open(struct wort_pool *pool, const char *name,
+		    const struct wort_index_opts *opts,
+		    struct wort_index **out);
+void wort_index_close(struct wort_index *index);
+int wort_index_fd(const struct wort_index *index);
+int wort_index_info(struct wort_index *index,
+		    struct wort_index_info_arg *info);
+
+/* Fills in at most @nr entries of @stats; returns how many are known. */
+int wort_index_stats(struct wort_index *index, struct wort_op_stats *stats,
+		     unsigned int nr);
+
+/* @flags: WORT_INSERT_F_CREATE, WORT_INSERT_F_REPLACE, or 0 for either */
+int wort_put(struct wort_index *index, const void *key, size_t key_len,
+	     const void *value, size_t value_len, uint32_t flags);
+
+/*
+ * *@value_len is the size of the buffer before and the length of the value
+ * after, also with -ERANGE: the buffer is too small.
+ */
+int wort_get(struct wort_index *index, const void *key, size_t key_len,
+	     void *value, size_t *value_len);
+
+int wort_del(struct wort_index *index, const void *key, size_t key_len);
+
+/* ---- reading in order ---- */
+
+/**
+ * struct wort_scan_opts - What to read
+ * @sz: sizeof(struct wort_scan_opts)
+ * @flags: WORT_SCAN_F_REVERSE, _AFTER, _PREFIX, _KEYS
+ * @buf_size: bytes of records fetched at a time, 0: chosen by the library
+ * @start: key to start at (with AFTER: after); NULL: from the end
+ * @start_len: its length
+ * @bound: key to stop before, or the prefix; NULL: none
+ * @bound_len: its length
+ * @max_count: records at most, 0: all
+ */
+struct wort_scan_opts {
+	size_t sz;
+	uint32_t flags;
+	uint32_t buf_size;
+	const void *start;
+	size_t start_len;
+	const void *bound;
+	size_t bound_len;
+	uint64_t max_count;
+};
+
+/**
+ * struct wort_scan_item - A record that a scan found
+ * @key: its key, valid until the next call with the same scan
+ * @value: its value likewise; NULL with WORT_SCAN_F_KEYS
+ * @key_len: length of the key
+ * @value_len: length of the value, also with WORT_SCAN_F_KEYS
+ */
+struct wort_scan_item {
+	const void *key;
+	const void *value;
+	size_t key_len;
+	size_t value_len;
+};
+
+/* Keys named in @opts are copied. */
+int wort_scan_begin(struct wort_index *index, const struct wort_scan_opts *opts,
+		    struct wort_scan **out);
+/* 1: *@item is the next record; 0: there is none; or a negative errno. */
+int wort_scan_next(struct wort_scan *scan, struct wort_scan_item *item);
+void wort_scan_end(struct wort_scan *scan);
+
+/* Records that a scan with these options would find. */
+int wort_count(struct wort_index *index, const struct wort_scan_opts *opts,
+	       uint64_t *count);
+
+/* ---- batches ---- */
+
+/**
+ * struct wort_batch_opts - How large a batch may become
+ * @sz: sizeof(struct wort_batch_opts)
+ * @max_ops: operations, 0: as many as the module takes
+ * @max_bytes: bytes of operations or of answers, 0: as many as it takes
+ */
+struct wort_batch_opts {
+	size_t sz;
+	uint32_t max_ops;
+	uint32_t max_bytes;
+};
+
+/**
+ * struct wort_batch_item - The answer to an operation
+ * @error: 0 or a negative errno
+ * @value: of a get: the value, valid until the batch is reset or freed
+ * @value_len: its length, also when it did not fit (@error is -ERANGE)
+ */
+struct wort_batch_item {
+	int error;
+	const void *value;
+	size_t value_len;
+};
+
+int wort_batch_new(const struct wort_batch_opts *opts, struct wort_batch **out);
+void wort_batch_free(struct wort_batch *batch);
+
+/* Back to an empty batch. */
+void wort_batch_reset(struct wort_batch *batch);
+
+/* Operations in it; of these, carried out by the last submit; and failed. */
+unsigned int wort_batch_count(const struct wort_batch *batch);
+unsigned int wort_batch_done(const struct wort_batch *batch);
+unsigned int wort_batch_failed(const struct wort_batch *batch);
+
+/*
+ * Append an operation.  -ENOBUFS: no room for it, submit first; -EMSGSIZE: it
+ * has no room in an empty batch either.
+ */
+int wort_batch_put(struct wort_batch *batch, const void *key, size_t key_len,
+		   const void *value, size_t value_len, uint32_t flags);
+int wort_batch_del(struct wort_batch *batch, const void *key, size_t key_len);
+int wort_batch_get(struct wort_batch *batch, const void *key, size_t key_len,
+		   size_t max_value_len);
+
+/*
+ * Carry them out in order; @flags: WORT_BATCH_F_*.  0 whatever the answers
+ * say.  All that wort_batch_done() counts was carried out, whether with
+ * success or not, and is durable, also if the call fails.
+ */
+int wort_batch_submit(struct wort_batch *batch, struct wort_index *index,
+		      uint32_t flags);
+
+/*
+ * 1: *@item is the next answer, in the order of operations; 0: there is none
+ * left; -EBADMSG: the module's answers make no sense.
+ */
+int wort_batch_next(struct wort_batch *batch, struct wort_batch_item *item);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _WORT_H */

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * What the files of the library share.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "internal.h"
+
+WORT_API const char *wort_version(void)
+{
+	return WORT_VERSION;
+}
+
+int wort_ioctl(int fd, unsigned long cmd, void *arg)
+{
+	int val = ioctl(fd, cmd, arg);
+
+	return val < 0 ? -errno : val;
+}
+
+int wort_open_path(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int wort_opts_read(void *dst, size_t size, const void *opts)
+{
+	const unsigned char *tail;
+	size_t given;
+
+	memset(dst, 0, size);
+	if (!opts)
+		return 0;
+	memcpy(&given, opts, sizeof(given));
+	if (given < sizeof(given))
+		return -EINVAL;
+	for (tail = opts; given > size; given--)
+		if (tail[given - 1])
+			return -E2BIG;
+	memcpy(dst, opts, given);
+	return 0;
+}

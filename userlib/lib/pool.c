@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Pools.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+struct wort_pool {
+	int fd;
+};
+
+WORT_API int wort_pool_open(const char *path, int flags, struct wort_pool **out)
+{
+	struct wort_pool *pool = malloc(sizeof(*pool));
+
+	if (!pool)
+		return -ENOMEM;
+	pool->fd = wort_open_path(path, flags);
+	if (pool->fd < 0) {
+		int err = pool->fd;
+
+		free(pool);
+		return err;
+	}
+	*out = pool;
+	return 0;
+}
+
+WORT_API void wort_pool_close(struct wort_pool *pool)
+{
+	if (!pool)
+		return;
+	close(pool->fd);
+	free(pool);
+}
+
+WORT_API int wort_pool_fd(const struct wort_pool *pool)
+{
+	return pool->fd;
+}
+
+WORT_API int wort_pool_info(struct wort_pool *pool,
+			    struct wort_pool_info_arg *info)
+{
+	return wort_ioctl(pool->fd, WORT_IOC_POOL_INFO, info);
+}
+
+WORT_API int wort_pool_check(struct wort_pool *pool,
+			     struct wort_check_arg *check)
+{
+	return wort_ioctl(pool->fd, WORT_IOC_CHECK, check);
+}
+
+WORT_API int wort_pool_list(struct wort_pool *pool, uint64_t after,
+			    struct wort_index_record *records, unsigned int max,
+			    bool *more)
+{
+	struct wort_index_list_arg arg = {
+		.size = sizeof(arg),
+		.buf_ptr = wort_ptr(records),
+		.after = after,
+	};
+	int err;
+
+	if (max > UINT32_MAX / sizeof(*records))
+		max = UINT32_MAX / sizeof(*records);
+	arg.buf_len = max * sizeof(*records);
+	err = wort_ioctl(pool->fd, WORT_IOC_INDEX_LIST, &arg);
+	if (err)
+		return err;
+	*more = arg.out_more;
+	return arg.out_count;
+}
+
+WORT_API int wort_pool_destroy(struct wort_pool *pool, const char *name)
+{
+	struct wort_index_destroy_arg arg = {
+		.size = sizeof(arg),
+		.name_ptr = wort_ptr(name),
+		.name_len = strlen(name),
+	};
+
+	return wort_ioctl(pool->fd, WORT_IOC_INDEX_DESTROY, &arg);
+}
+
+WORT_API int wort_index_open(struct wort_pool *pool, const char *name,
+			     const struct wort_index_opts *opts,
+			     struct wort_index **out)
+{
+	struct wort_index_open_arg arg = {
+		.size = sizeof(arg),
+		.name_ptr = wort_ptr(name),
+		.name_len = strlen(name),
+	};
+	struct wort_index_opts o;
+	struct wort_index *index;
+	int err = wort_opts_read(&o, sizeof(o), opts);
+
+	if (err)
+		return err;
+	index = malloc(sizeof(*index));
+	if (!index)
+		return -ENOMEM;
+	arg.flags = o.flags;
+	arg.engine = o.engine;
+	arg.attr = o.attr;
+	err = wort_ioctl(pool->fd, WORT_IOC_INDEX_OPEN, &arg);
+	if (err) {
+		free(index);
+		return err;
+	}
+	index->fd = arg.out_fd;
+	*out = index;
+	return 0;
+}

@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# command.sh WORT DEVICE: the wort command against the module, which is
+# loaded, on a device whose contents are lost.  For a guest: written for
+# busybox.
+
+wort=$1 device=$2
+failures=0
+
+# expect STATUS TEXT COMMAND...: its status, and a pattern in what it prints.
+expect()
+{
+	status=0 want=$1 text=$2
+	shift 2
+	said=$("$@" 2>&1) || status=$?
+	if [ "$status" -ne "$want" ] || ! echo "$said" | grep -q -- "$text"; then
+		echo "$*: status $status instead of $want, or no \"$text\" in:"
+		echo "$said"
+		failures=$((failures + 1))
+	fi
+}
+
+cd "$(mktemp -d)" || exit
+if command -v mke2fs >/dev/null; then
+	mke2fs -F "$device" >/dev/null 2>&1
+	expect 3 'something else (ext' "$wort" format "$device"
+	expect 1 'PROBLEM.*contents.*ext' "$wort" doctor "$device"
+	dd if=/dev/zero of="$device" bs=4096 count=16 2>/dev/null
+fi
+expect 3 'there is no pool' "$wort" attach "$device"
+expect 1 'no such pool' "$wort" detach 0
+expect 3 'no such device\|not a block' "$wort" attach /dev/null
+expect 1 'no such device' "$wort" attach /dev/absent
+expect 2 'power of two' "$wort" format -e 5000 "$device"
+expect 0 '11111111-2222-4333-8444-555555555555' \
+	"$wort" format -L one -U 11111111-2222-4333-8444-555555555555 "$device"
+expect 3 'format -f' "$wort" format "$device"
+expect 0 '"label": "two"' "$wort" format -f -L two -o json "$device"
+expect 0 'pool .* two' "$wort" doctor "$device"
+expect 0 '/dev/wort0' "$wort" attach "$device"
+expect 3 'in use\|attached' "$wort" attach "$device"
+expect 3 'in use\|pool' "$wort" format -f "$device"
+expect 0 'attached as /dev/wort0' "$wort" doctor "$device"
+expect 0 ' two$' "$wort" list
+expect 0 '"minor": 0' "$wort" list -o json
+
+for pool in 0 wort0 /dev/wort0 two LABEL=two "$device"; do
+	expect 0 . "$wort" stat "$pool"
+done
+expect 1 'no such pool' "$wort" stat LABEL=one
+expect 1 'no such pool' "$wort" stat 7
+
+expect 0 '' "$wort" create 0 a
+expect 3 'index of this name' "$wort" create 0 a
+expect 0 '' "$wort" create -k 0 a
+expect 1 'no such index' "$wort" put 0 b k v
+expect 0 '' "$wort" put 0 a k v
+expect 3 'the key exists' "$wort" put -c 0 a k w
+expect 1 'was to be replaced' "$wort" put -r 0 a l w
+expect 0 '^v$' "$wort" get 0 a k
+expect 0 '^76$' "$wort" get -x 0 a 6b
+expect 1 'no such key' "$wort" get 0 a absent
+expect 2 'not hexadecimal' "$wort" get -x 0 a k
+expect 2 'not a 64-bit number' "$wort" get -n 0 a -- -1
+expect 2 'at least one byte' "$wort" get 0 a ''
+expect 2 'exclude each other' "$wort" scan -s a -a b 0 a
+expect 3 'too long' "$wort" put 0 a "$(printf '%01025d' 0)" v
+
+# what goes in comes out, whatever the bytes
+printf 'a\\tb\tone\\\\two\\n\n\\x00\\xff\t\nz\303\244\tu\n' >in.tsv
+expect 0 '^3 records' "$wort" load -m 0 odd in.tsv --ack ack
+expect 0 '^3$' cat ack
+for format in tsv jsonl; do
+	expect 0 '' "$wort" dump -F $format 0 odd out
+	expect 0 '^3 records' "$wort" load -F $format -m 0 "odd-$format" out
+	"$wort" dump -x 0 odd >one
+	"$wort" dump -x 0 "odd-$format" >two
+	expect 0 '' cmp one two
+done
+expect 0 '^6109\?62' cat one
+expect 0 '^00ff	$' cat one
+expect 3 'line 2: no tab' sh -c "printf 'k\tv\nbad\n' | $wort load 0 a"
+expect 3 'record 1: the key exists' \
+	sh -c "printf 'k\tv\n' | $wort load -c 0 a"
+for i in 1 2 300; do
+	echo "$i" | "$wort" put -n -f - 0 a "$i"
+done
+expect 0 '^300	300\\n$' "$wort" scan -n -s 3 -l 1 0 a
+expect 0 '"key":300' "$wort" scan -n -s 3 -l 1 -o json 0 a
+expect 0 '^4$' "$wort" count 0 a
+expect 0 '^k$' "$wort" scan -k -r -l 1 0 a
+expect 1 'no such key' "$wort" del 0 a k k
+expect 0 '' "$wort" destroy 0 odd
+expect 1 'no such index' "$wort" destroy 0 odd
+expect 0 '^clean' "$wort" check 0
+expect 0 '"clean": true' "$wort" check -c -o json 0
+expect 0 '^insert' "$wort" stat 0 a
+expect 0 '' "$wort" detach two
+expect 0 '^clean' "$wort" check "$device"
+expect 0 '^3$' "$wort" count "$device" a
+expect 3 'not attached' "$wort" put "$device" a k v
+[ $failures -eq 0 ]

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * libwort against the module: libwort POOL, an attached pool that may be
+ * written to.  Silent but for what fails; 0 if nothing does.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <wort.h>
+
+#define NR	5000
+
+static int failures;
+
+#define CHECK(cond) do {						\
+	if (!(cond)) {							\
+		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond); \
+		failures++;						\
+	}								\
+} while (0)
+
+static void key_of(unsigned int i, char *key)
+{
+	sprintf(key, "k%06u", i);
+}
+
+static struct wort_index *open_fresh(struct wort_pool *pool, const char *name)
+{
+	struct wort_index_opts opts = {
+		.sz = sizeof(opts),
+		.flags = WORT_INDEX_OPEN_F_CREATE | WORT_INDEX_OPEN_F_EXCL,
+	};
+	struct wort_index *index = NULL;
+	int err = wort_pool_destroy(pool, name);
+
+	CHECK(!err || err == -ENOENT);
+	err = wort_index_open(pool, name, &opts, &index);
+	if (err) {
+		fprintf(stderr, "cannot make an index: %s\n", strerror(-err));
+		exit(1);
+	}
+	CHECK(wort_index_open(pool, name, &opts, &index) == -EEXIST);
+	return index;
+}
+
+static void check_single(struct wort_index *index)
+{
+	char buf[16];
+	size_t len = sizeof(buf);
+
+	CHECK(wort_put(index, "a", 1, "one", 3, 0) == 0);
+	CHECK(wort_put(index, "a", 1, "two", 3, WORT_INSERT_F_CREATE) ==
+	      -EEXIST);
+	CHECK(wort_put(index, "b", 1, "two", 3, WORT_INSERT_F_REPLACE) ==
+	      -ENOENT);
+	CHECK(wort_get(index, "a", 1, buf, &len) == 0 && len == 3);
+	CHECK(!memcmp(buf, "one", 3));
+	len = 2;
+	CHECK(wort_get(index, "a", 1, buf, &len) == -ERANGE && len == 3);
+	CHECK(wort_put(index, "", 0, "x", 1, 0) == -EINVAL);
+	CHECK(wort_put(index, buf, WORT_KEY_MAX + 1, "x", 1, 0) == -EMSGSIZE);
+	CHECK(wort_put(index, buf, (1ULL << 32) + 1, "x", 1, 0) == -EMSGSIZE);
+	CHECK(wort_put(index, "a", 1, "x", 1, 1U << 31) == -EOPNOTSUPP);
+	CHECK(wort_del(index, "a", 1) == 0);
+	CHECK(wort_del(index, "a", 1) == -ENOENT);
+}
+
+static void fill(struct wort_index *index, struct wort_batch *batch)
+{
+	unsigned int i;
+	char key[16];
+	int err;
+
+	for (i = 0; i < NR; i++) {
+		key_of(i, key);
+		err = wort_batch_put(batch, key, 7, &i, sizeof(i), 0);
+		if (err == -ENOBUFS) {
+			CHECK(wort_batch_submit(batch, index, 0) == 0);
+			CHECK(wort_batch_done(batch) ==
+			      wort_batch_count(batch));
+			wort_batch_reset(batch);
+			err = wort_batch_put(batch, key, 7, &i, sizeof(i), 0);
+		}
+		CHECK(!err);
+	}
+	CHECK(wort_batch_submit(batch, index, 0) == 0);
+	CHECK(wort_batch_failed(batch) == 0);
+	wort_batch_reset(batch);
+}
+
+static void check_answers(struct wort_index *index, struct wort_batch *batch)
+{
+	struct wort_batch_item item;
+	unsigned int val;
+
+	CHECK(wort_batch_get(batch, "k000007", 7, 100) == 0);
+	CHECK(wort_batch_get(batch, "k000007", 7, 2) == 0);
+	CHECK(wort_batch_del(batch, "nobody", 6) == 0);
+	CHECK(wort_batch_put(batch, "k000007", 7, "", 0, 0) == 0);
+	CHECK(wort_batch_get(batch, "k000007", 7, 100) == 0);
+	CHECK(wort_batch_submit(batch, index, 0) == 0);
+	CHECK(wort_batch_done(batch) == 5 && wort_batch_failed(batch) == 2);
+	CHECK(wort_batch_next(batch, &item) == 1 && !item.error);
+	memcpy(&val, item.value, sizeof(val));
+	CHECK(item.value_len == 4 && val == 7);
+	CHECK(wort_batch_next(batch, &item) == 1 && item.error == -ERANGE);
+	CHECK(item.value_len == 4);
+	CHECK(wort_batch_next(batch, &item) == 1 && item.error == -ENOENT);
+	CHECK(wort_batch_next(batch, &item) == 1 && !item.error);
+	CHECK(wort_batch_next(batch, &item) == 1 && !item.error);
+	CHECK(item.value_len == 0);
+	CHECK(wort_batch_next(batch, &item) == 0);
+	wort_batch_reset(batch);
+	CHECK(wort_batch_del(batch, "nobody", 6) == 0);
+	CHECK(wort_batch_put(batch, "never", 5, "", 0, 0) == 0);
+	CHECK(wort_batch_submit(batch, index, WORT_BATCH_F_STOP) == 0);
+	CHECK(wort_batch_done(batch) == 1 && wort_batch_failed(batch) == 1);
+	wort_batch_reset(batch);
+}
+
+static void check_batch(struct wort_index *index)
+{
+	struct wort_batch_opts opts = { .sz = sizeof(opts), .max_ops = 100 };
+	struct wort_batch *batch;
+
+	CHECK(wort_batch_new(&opts, &batch) == 0);
+	fill(index, batch);
+	check_answers(index, batch);
+	wort_batch_free(batch);
+}
+
+/* Records from @from on, @step apart, @nr of them, then the end. */
+static void expect_scan(struct wort_index *index,
+			const struct wort_scan_opts *opts, int from, int step,
+			int nr)
+{
+	struct wort_scan_item item;
+	struct wort_scan *scan;
+	char key[16];
+	int i;
+
+	CHECK(wort_scan_begin(index, opts, &scan) == 0);
+	for (i = 0; i < nr; i++) {
+		key_of(from + i * step, key);
+		if (wort_scan_next(scan, &item) != 1 || item.key_len != 7 ||
+		    memcmp(item.key, key, 7)) {
+			CHECK(!"the next key");
+			break;
+		}
+	}
+	CHECK(wort_scan_next(scan, &item) == 0);
+	CHECK(wort_scan_next(scan, &item) == 0);
+	wort_scan_end(scan);
+}
+
+static void check_scan(struct wort_index *index)
+{
+	struct wort_scan_opts opts = { .sz = sizeof(opts) };
+	uint64_t count;
+
+	expect_scan(index, NULL, 0, 1, NR);
+	/* Small buffers, so that scans go on many times. */
+	opts.buf_size = 1;
+	opts.flags = WORT_SCAN_F_REVERSE;
+	expect_scan(index, &opts, NR - 1, -1, NR);
+	opts.max_count = 10;
+	expect_scan(index, &opts, NR - 1, -1, 10);
+	opts.flags = WORT_SCAN_F_PREFIX | WORT_SCAN_F_KEYS;
+	opts.max_count = 0;
+	opts.bound = "k0001";
+	opts.bound_len = 5;
+	expect_scan(index, &opts, 100, 1, 100);
+	CHECK(wort_count(index, &opts, &count) == 0 && count == 100);
+	opts.flags = WORT_SCAN_F_AFTER;
+	opts.start = "k000010";
+	opts.start_len = 7;
+	opts.bound = "k000020";
+	opts.bound_len = 7;
+	expect_scan(index, &opts, 11, 1, 9);
+	CHECK(wort_count(index, &opts, &count) == 0 && count == 9);
+	CHECK(wort_count(index, NULL, &count) == 0 && count == NR);
+}
+
+static void check_opts(struct wort_index *index)
+{
+	struct {
+		struct wort_scan_opts known;
+		unsigned long later;
+	} opts = { .known.sz = sizeof(opts) };
+	uint64_t count;
+
+	CHECK(wort_count(index, &opts.known, &count) == 0);
+	opts.later = 1;
+	CHECK(wort_count(index, &opts.known, &count) == -E2BIG);
+	opts.known.sz = 1;
+	CHECK(wort_count(index, &opts.known, &count) == -EINVAL);
+}
+
+static void check_pool(struct wort_pool *pool, struct wort_index *index)
+{
+	struct wort_pool_info_arg info = { .size = sizeof(info) };
+	struct wort_index_info_arg iinfo = { .size = sizeof(iinfo) };
+	struct wort_check_arg check = { .size = sizeof(check) };
+	struct wort_op_stats stats[WORT_OP_NR];
+	struct wort_index_record rec;
+	bool more;
+
+	CHECK(wort_pool_info(pool, &info) == 0 && info.out_nr_indexes);
+	CHECK(wort_index_info(index, &iinfo) == 0);
+	CHECK(iinfo.out_name_len == 7 && !memcmp(iinfo.out_name, "libwort", 7));
+	CHECK(wort_pool_check(pool, &check) == 0 && !check.out_nr_damaged);
+	CHECK(wort_index_stats(index, stats, WORT_OP_NR) >= WORT_OP_NR);
+	CHECK(stats[WORT_OP_INSERT].ops >= NR + 1);
+	CHECK(wort_pool_list(pool, iinfo.out_id - 1, &rec, 1, &more) == 1);
+	CHECK(rec.id == iinfo.out_id);
+	CHECK(wort_pool_destroy(pool, "libwort") == 0);
+	CHECK(wort_put(index, "a", 1, "", 0, 0) == -ESTALE);
+}
+
+int main(int argc, char **argv)
+{
+	struct wort_index *index;
+	struct wort_pool *pool;
+	int err;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: libwort POOL\n");
+		return 2;
+	}
+	err = wort_pool_open(argv[1], O_RDWR, &pool);
+	if (err) {
+		fprintf(stderr, "%s: %s\n", argv[1], strerror(-err));
+		return 1;
+	}
+	index = open_fresh(pool, "libwort");
+	check_single(index);
+	check_batch(index);
+	check_scan(index);
+	check_opts(index);
+	check_pool(pool, index);
+	wort_index_close(index);
+	wort_pool_close(pool);
+	return failures != 0;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * mkimage FILE MIB OFFSET-MIB NR: an image whose pool holds an index "n" with
+ * keys and values 1 to NR.  With an offset there is an info block, as ndctl
+ * writes it.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../kmod/pool/pool.h"
+
+static void fail(const char *what, int err)
+{
+	fprintf(stderr, "mkimage: %s: %d\n", what, err);
+	exit(1);
+}
+
+static void *map(const char *path, u64 size)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+	void *mem;
+
+	if (fd < 0 || ftruncate(fd, size))
+		fail(path, -1);
+	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (mem == MAP_FAILED)
+		fail(path, -1);
+	return mem;
+}
+
+static void fill(struct wort_index *index, int nr)
+{
+	struct wort_put put = { };
+	char text[16];
+	int i, err;
+
+	for (i = 1; i <= nr; i++) {
+		put.key.len = sprintf(text, "%d", i);
+		put.key.data = (u8 *)text;
+		put.value.data = text;
+		put.value.len = put.key.len;
+		err = wort_index_insert(index, &put);
+		if (err)
+			fail("insert", err);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct wort_format_opts opts = { .label = "image" };
+	u64 size = strtoull(argv[argc > 4 ? 2 : 0], NULL, 10) << 20;
+	u64 off = strtoull(argv[argc > 4 ? 3 : 0], NULL, 10) << 20;
+	struct wort_region region = { .size = size - off, .flush = true };
+	struct wort_index *index = NULL;
+	struct wort_pool *pool = NULL;
+	char *mem;
+	int err;
+
+	if (argc != 5)
+		fail("usage", argc);
+	mem = map(argv[1], size);
+	region.base = mem + off;
+	if (off) {
+		memcpy(mem + 4096, "NVDIMM_PFN_INFO", 16);
+		memcpy(mem + 4096 + 56, &off, sizeof(off));
+	}
+	err = wort_pool_format(&region, &opts);
+	if (!err)
+		err = wort_pool_attach(&region, &pool);
+	if (!err)
+		err = wort_index_open(pool, (const u8 *)"n", 1,
+				      WORT_INDEX_OPEN_F_CREATE, 0, 0, &index);
+	if (err)
+		fail("format", err);
+	fill(index, atoi(argv[4]));
+	wort_index_put(index);
+	wort_pool_detach(pool);
+	return 0;
+}

@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# offline.sh WORT MKIMAGE [ROUNDS]: the wort command on images, without the
+# module: whole ones, and ones with random bytes in them, which must be told
+# from whole ones or read as well as can be, but never crash.
+
+set -euo pipefail
+
+wort=$(realpath "$1") mkimage=$(realpath "$2") rounds=${3:-200}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+expect()
+{
+	local status=0 want=$1 text=$2 said
+	shift 2
+
+	said=$("$@" 2>&1) || status=$?
+	if [ "$status" -ne "$want" ] || ! grep -q -- "$text" <<<"$said"; then
+		printf '%s: status %s instead of %s, or no "%s" in:\n%s\n' \
+			"$*" "$status" "$want" "$text" "$said"
+		exit 1
+	fi
+}
+
+check_whole()
+{
+	local image=$1
+
+	sha256sum "$image" >before
+	expect 0 '^clean$' "$wort" check "$image"
+	expect 0 '"records": 3000' "$wort" check -o json "$image"
+	expect 0 'label *image' "$wort" stat "$image"
+	expect 0 'engine *wort' "$wort" stat "$image" n
+	expect 0 ' n$' "$wort" list "$image"
+	expect 0 '^77$' "$wort" get "$image" n 77
+	expect 1 'no such key' "$wort" get "$image" n 3001
+	expect 1 'no such index' "$wort" get "$image" m 1
+	expect 0 '^3000$' "$wort" count "$image" n
+	expect 0 '^111$' "$wort" count -p 12 "$image" n
+	expect 0 '^999	999$' "$wort" scan -r -l 1 "$image" n
+	expect 3 'only be read' "$wort" put "$image" n a b
+	# shellcheck disable=SC2094 # the image is only read
+	"$wort" dump "$image" n >dump
+	seq 3000 | sed 's/.*/&\t&/' | LC_ALL=C sort | cmp - dump
+	sha256sum -c --quiet before
+	expect 0 '^clean$' "$wort" check --clear "$image"
+}
+
+# Bytes of the pool's first part: superblocks, extent table, catalogue, nodes.
+damage()
+{
+	local i at
+
+	cp flat.img bad.img
+	for i in 1 2 3 4; do
+		at=$((4096 + (RANDOM << 15 | RANDOM) % 600000))
+		printf '%b' "\\x$(printf %02x $((RANDOM % 256)))" |
+			dd of=bad.img bs=1 seek=$at conv=notrunc status=none
+	done
+}
+
+check_damaged()
+{
+	local i verb status
+
+	RANDOM=1
+	for ((i = 0; i < rounds; i++)); do
+		damage
+		for verb in "check bad.img" "stat bad.img" "dump bad.img n"; do
+			status=0
+			# shellcheck disable=SC2086 # a verb and its arguments
+			timeout 20 "$wort" $verb >said 2>&1 || status=$?
+			[ "$status" -le 4 ] && [ "$status" -ne 2 ] && continue
+			echo "round $i: wort $verb: status $status"
+			tail -n 20 said
+			exit 1
+		done
+	done
+}
+
+"$mkimage" flat.img 8 0 3000
+"$mkimage" nvdimm.img 16 4 3000
+check_whole flat.img
+check_whole nvdimm.img
+head -c 1000000 /dev/zero >zero.img
+expect 3 'there is no pool' "$wort" check zero.img
+expect 0 '^clean' "$wort" check --offset 4M nvdimm.img
+expect 3 'there is no pool' "$wort" check --offset 8k flat.img
+head -c 300000 flat.img >cut.img
+expect 4 'damage' "$wort" check cut.img
+expect 1 'no such' "$wort" check absent.img
+check_damaged
