@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Sphinx: make docs, or
+
+sphinx-build -W -b html Documentation build/docs
+sphinx-build -W -b man Documentation build/man
+"""
+
+project = "wort"
+author = "The wort authors"
+copyright = author
+version = release = "0.1"
+
+extensions = []
+highlight_language = "none"
+html_theme = "alabaster"
+html_theme_options = {
+    "description": "Crash-proof ordered indexes on persistent memory",
+}
+html_show_copyright = False
+man_pages = [
+    ("man/wort.1", "wort", "crash-proof ordered indexes on persistent memory",
+     [author], 1),
+]
