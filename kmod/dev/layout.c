@@ -53,7 +53,7 @@ static void verify_abi(void)
 	       M(out_nr_extents) + M(out_free_extents) +
 	       M(out_reserve_extents) + M(out_used_bytes) +
 	       M(out_freeing_bytes) + M(out_nr_indexes) + M(out_nr_dying) +
-	       M(out_walk_indexes) + M(out_walk_objects) +
+	       M(out_walk_indexes) + M(out_walk_records) +
 	       M(out_attach_lines) + M(out_incompat) + M(out_format_time) +
 	       M(out_state) + M(out_flush) + M(out_uuid) + M(out_label));
 	LAYOUT(wort_check_arg, 88,

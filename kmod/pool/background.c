@@ -65,7 +65,7 @@ static int walk_chunk(struct wort_pool *pool, struct wort_index *index,
 		err = engine->owned(cur, &visitor);
 		if (err)
 			break;
-		WRITE_ONCE(pool->walk_objects, pool->walk_objects + 1);
+		WRITE_ONCE(pool->walk_records, pool->walk_records + 1);
 		err = engine->next(cur);
 	}
 	if (err == -EUCLEAN)
@@ -139,7 +139,7 @@ static int restart_walk(struct wort_pool *pool)
 	list_for_each_entry(index, &pool->indexes, list)
 		index->walked = false;
 	pool->walk_indexes = 0;
-	pool->walk_objects = 0;
+	pool->walk_records = 0;
 	err = wort_catalogue_visit(&op, pool, &visitor);
 	list_for_each_entry(index, &pool->dying, list) {
 		index->walked = false;

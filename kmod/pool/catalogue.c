@@ -368,7 +368,7 @@ static int create(struct wort_op *op, struct wort_pool *pool, const u8 *name,
 	struct wort_media_entry entry;
 	int err;
 
-	if (pool->damaged)
+	if (!wort_pool_writable(pool))
 		return -EROFS;
 	if (engine == WORT_ENGINE_DEFAULT)
 		engine = WORT_ENGINE_WORT;
@@ -461,7 +461,7 @@ static void unpublish(struct wort_pool *pool, struct wort_index *index)
  * in the background.
  *
  * Context: May sleep.  Takes wort_pool.lock and wort_index.lock.
- * Return: 0; -ENOENT; -EROFS if the pool is damaged.
+ * Return: 0; -ENOENT; -EROFS.
  */
 int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 {
@@ -472,7 +472,7 @@ int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 	index = find(pool, name, name_len);
 	if (!index)
 		err = -ENOENT;
-	else if (pool->damaged)
+	else if (!wort_pool_writable(pool))
 		err = -EROFS;
 	if (err)
 		goto out;
@@ -509,7 +509,7 @@ void wort_index_set_damaged(struct wort_index *index, bool damaged)
 	if (index->damaged == damaged)
 		return;
 	index->damaged = damaged;
-	if (index->dead || pool->damaged)
+	if (index->dead || !wort_pool_writable(pool))
 		return;
 	wort_op_begin(&op, pool->region, NULL);
 	wort_pm_publish(&op, &entry_at(pool, index->entry_off)->state,

@@ -65,7 +65,7 @@ static int check_index(struct checker *ck, struct wort_index *index)
 	struct wort_cursor *cur = ck->pool->cursor;
 	struct wort_tree_check check = {
 		.visitor = &ck->visitor,
-		.repair = ck->clear && !ck->pool->damaged,
+		.repair = ck->clear && wort_pool_writable(ck->pool),
 	};
 	struct wort_op op;
 	int err;
@@ -129,7 +129,7 @@ static void clear_damage(struct wort_pool *pool)
 	struct wort_index *index;
 	struct wort_op op;
 
-	if (pool->damaged) {
+	if (pool->damaged && !pool->readonly) {
 		pool->damaged = false;
 		pool->sb.state = 0;
 		wort_op_begin(&op, pool->region, NULL);

@@ -39,7 +39,7 @@ int wort_index_enter(struct wort_index *index, struct wort_op *op, bool write)
 	}
 	if (!err && index->dead)
 		err = -ESTALE;
-	if (!err && write && (index->damaged || READ_ONCE(pool->damaged)))
+	if (!err && write && (index->damaged || !wort_pool_writable(pool)))
 		err = -EROFS;
 	if (err) {
 		mutex_unlock(&index->lock);

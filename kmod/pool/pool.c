@@ -108,6 +108,7 @@ int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
 	pool->sb = sb;
 	pool->sb_copy = copy;
 	pool->damaged = le64_to_cpu(sb.state) & WORT_MEDIA_STATE_DAMAGED;
+	pool->readonly = le64_to_cpu(sb.ro_compat) & ~WORT_RO_COMPAT_ALL;
 	op.alloc = &pool->alloc;
 	err = load(&op, pool);
 	if (err)
@@ -170,13 +171,13 @@ void wort_pool_damaged(struct wort_pool *pool)
 	struct wort_op op;
 
 	mutex_lock(&pool->lock);
-	if (!pool->damaged) {
-		pool->damaged = true;
+	if (wort_pool_writable(pool)) {
 		pool->sb.state = cpu_to_le64(WORT_MEDIA_STATE_DAMAGED);
 		wort_op_begin(&op, pool->region, NULL);
 		wort_sb_store(&op, pool);
 		wort_op_end(&op);
 	}
+	pool->damaged = true;
 	mutex_unlock(&pool->lock);
 }
 
@@ -207,7 +208,7 @@ bool wort_pool_walk_blocked(struct wort_pool *pool)
 	struct wort_index *index;
 
 	lockdep_assert_held(&pool->lock);
-	if (pool->damaged)
+	if (!wort_pool_writable(pool))
 		return true;
 	list_for_each_entry(index, &pool->indexes, list)
 		if (index->walk_failed)
@@ -309,11 +310,12 @@ void wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg)
 	arg->out_nr_indexes = pool->nr_indexes;
 	arg->out_nr_dying = pool->nr_dying;
 	arg->out_walk_indexes = pool->walk_indexes;
-	arg->out_walk_objects = READ_ONCE(pool->walk_objects);
+	arg->out_walk_records = READ_ONCE(pool->walk_records);
 	arg->out_attach_lines = pool->attach_lines;
 	arg->out_incompat = le64_to_cpu(pool->sb.incompat);
 	arg->out_format_time = le64_to_cpu(pool->sb.format_time);
 	arg->out_state = (pool->damaged ? WORT_STATE_DAMAGED : 0) |
+			 (pool->readonly ? WORT_STATE_READONLY : 0) |
 			 (info.known ? 0 : WORT_STATE_WALKING);
 	arg->out_flush = READ_ONCE(pool->region->flush);
 	memcpy(arg->out_uuid, pool->sb.uuid, sizeof(arg->out_uuid));

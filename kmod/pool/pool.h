@@ -71,7 +71,8 @@ struct wort_index {
  * @lock: protects the catalogue, lists and states
  * @sb: the superblock in force
  * @sb_copy: which of its copies that is
- * @damaged: read-only
+ * @damaged: read-only until checked
+ * @readonly: read-only for a feature that we do not know
  * @frozen: operations wait, see wort_pool_check()
  * @indexes: indexes in the order of ids
  * @dying: destroyed indexes whose space is not given back yet
@@ -94,7 +95,7 @@ struct wort_index {
  * @leaky: space of a damaged index could not be given back before the next
  *	attach
  * @walk_indexes: indexes that the walk has finished
- * @walk_objects: objects that it has marked
+ * @walk_records: records that it has come by
  * @attach_lines: cache lines of media loaded by attach
  */
 struct wort_pool {
@@ -104,6 +105,7 @@ struct wort_pool {
 	struct wort_media_sb sb;
 	u32 sb_copy;
 	bool damaged;
+	bool readonly;
 	bool frozen;
 	struct list_head indexes;
 	struct list_head dying;
@@ -125,7 +127,7 @@ struct wort_pool {
 	bool rewalk;
 	bool leaky;
 	u64 walk_indexes;
-	u64 walk_objects;
+	u64 walk_records;
 	u64 attach_lines;
 };
 
@@ -160,6 +162,12 @@ int wort_pool_wait_space(struct wort_pool *pool, const struct wort_op *op);
 void wort_pool_kick(struct wort_pool *pool);
 bool wort_pool_walk_blocked(struct wort_pool *pool);
 int wort_pool_wait_walk(struct wort_pool *pool);
+
+/* May anything be stored? */
+static inline bool wort_pool_writable(const struct wort_pool *pool)
+{
+	return !READ_ONCE(pool->damaged) && !pool->readonly;
+}
 
 /* background.c */
 void wort_pool_work(struct work_struct *work);

@@ -80,9 +80,13 @@ static int verify_sb(struct wort_op *op, const struct wort_media_sb *sb,
 static int read_copy(struct wort_op *op, u32 copy, struct wort_media_sb *sb)
 {
 	int err = wort_region_verify(op->region, copy_off(copy), sizeof(*sb));
+	__le64 magic = 0;
 
-	if (!err && wort_pm_load(&sb_at(op->region, copy)->magic) !=
-		    WORT_MEDIA_MAGIC)
+	/* Without the magic the rest is not looked at: it may be anything. */
+	if (!err)
+		err = wort_pm_read(op, &magic, &sb_at(op->region, copy)->magic,
+				   sizeof(magic));
+	if (!err && le64_to_cpu(magic) != WORT_MEDIA_MAGIC)
 		return -ENODATA;
 	if (!err)
 		err = wort_pm_read(op, sb, sb_at(op->region, copy), sizeof(*sb));

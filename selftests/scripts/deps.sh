@@ -47,6 +47,7 @@ package_table()
 	vm	ndctl			cmd ndctl
 	vm	zstd			cmd zstd
 	vm	xz-utils		cmd xz
+	docs	python3-sphinx		cmd sphinx-build
 	data	wamerican-insane	file /usr/share/dict/american-english-insane
 	END
 }

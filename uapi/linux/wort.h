@@ -40,11 +40,11 @@
  *			out_need says what does
  *	ENOSPC		the pool is full; nothing was changed
  *	ESTALE		the index was destroyed
- *	EROFS		the index or pool is read-only because damage was found
+ *	EROFS		the index or pool is read-only because damage was found,
+ *			or the pool for a feature that this module does not know
  *	EUCLEAN		damage was found now; the kernel log has the place
  *	EIO		the data lies on a page known to be bad
- *	EBUSY		the device is in use by somebody else, or the pool is
- *			being detached already
+ *	EBUSY		the device is in use by somebody else
  *
  * Errors of format and attach, further:
  *
@@ -159,6 +159,7 @@ struct wort_detach_arg {
 #define WORT_STATE_DAMAGED	(1U << 0)	/* read-only, see the log */
 #define WORT_STATE_WALKING	(1U << 1)	/* free space not fully known yet */
 #define WORT_STATE_DEAD		(1U << 2)	/* device removed */
+#define WORT_STATE_READONLY	(1U << 3)	/* for a feature not known here */
 
 /**
  * struct wort_pool_record - One pool in the answer to WORT_IOC_LIST
@@ -306,7 +307,7 @@ struct wort_index_destroy_arg {
  * @out_nr_indexes: indexes in the catalogue
  * @out_nr_dying: destroyed indexes whose space is not given back yet
  * @out_walk_indexes: indexes that the walk has finished
- * @out_walk_objects: objects that the walk has found
+ * @out_walk_records: records that the walk has come by
  * @out_attach_lines: cache lines of the media read by attach
  * @out_incompat: incompatible features of the format
  * @out_format_time: seconds since 1970
@@ -328,7 +329,7 @@ struct wort_pool_info_arg {
 	__aligned_u64 out_nr_indexes;
 	__aligned_u64 out_nr_dying;
 	__aligned_u64 out_walk_indexes;
-	__aligned_u64 out_walk_objects;
+	__aligned_u64 out_walk_records;
 	__aligned_u64 out_attach_lines;
 	__aligned_u64 out_incompat;
 	__aligned_u64 out_format_time;
@@ -603,11 +604,11 @@ struct wort_index_info_arg {
 #define WORT_OP_UPDATE		2	/* a key that was */
 #define WORT_OP_DELETE		3
 #define WORT_OP_SCAN		4
-#define WORT_OP_OTHER		5	/* format, create, destroy, attach */
-#define WORT_OP_NR		6
+#define WORT_OP_NR		5
 
 /**
- * struct wort_op_stats - Counts of one operation type since the index was opened
+ * struct wort_op_stats - Counts of one operation type since the index was
+ *	attached or created
  * @ops: operations
  * @stores: 8-byte words stored to the media
  * @lines: cache lines flushed

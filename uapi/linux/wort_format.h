@@ -74,9 +74,9 @@ struct wort_media_sb {
 };
 
 /*
- * A word of the extent table.  Zero: never opened.  Otherwise the class that
- * the extent served last: an extent that became free keeps its word until it
- * is opened again.
+ * A word of the extent table.  Zero: nothing is owned in the extent.  Otherwise
+ * the class that it serves, or served last: the word of an extent that became
+ * free is cleared some time later.
  *
  *	 63         40 39                     8 7        0
  *	+-------------+------------------------+----------+
@@ -108,7 +108,7 @@ struct wort_media_catalogue {
 struct wort_media_entry {
 	__le64 id;			/* unique in the pool */
 	__le32 engine;
-	__le32 csum;			/* crc32c of id, engine, attr, name */
+	__le32 csum;			/* crc32c; csum, state and root = 0 */
 	__le64 attr;			/* engine attributes, immutable */
 	__le64 create_time;		/* seconds since 1970 */
 	__le64 state;			/* WORT_MEDIA_STATE_* */

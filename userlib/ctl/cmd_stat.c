@@ -135,7 +135,6 @@ static const char *const op_names[] = {
 	[WORT_OP_UPDATE] = "update",
 	[WORT_OP_DELETE] = "delete",
 	[WORT_OP_SCAN] = "scan",
-	[WORT_OP_OTHER] = "other",
 };
 
 static void op_line(const char *name, const struct wort_op_stats *st)
