@@ -115,7 +115,7 @@ unsigned long *wort_extent_bits(const struct wort_alloc *alloc,
 }
 
 /* Give a class to an extent, or take it away.  A run is one slot. */
-static void set_class(struct wort_alloc *alloc, struct wort_extent *extent,
+static void set_class(const struct wort_alloc *alloc, struct wort_extent *extent,
 		      u32 class, u32 run)
 {
 	extent->class = class;
@@ -148,9 +148,9 @@ static u64 word_of(const struct wort_extent *extent)
 }
 
 /* Take over a word of the table found at attach; false if it makes no sense. */
-static bool parse_word(struct wort_alloc *alloc, u32 nr, u64 word)
+static bool parse_word(const struct wort_alloc *alloc,
+		       struct wort_extent *extent, u32 nr, u64 word)
 {
-	struct wort_extent *extent = &alloc->extents[nr];
 	u64 class = word & WORT_MEDIA_EXTENT_CLASS_MASK;
 	u64 run = word >> WORT_MEDIA_EXTENT_LEN_SHIFT;
 
@@ -183,12 +183,18 @@ static int read_table(struct wort_op *op, struct wort_alloc *alloc)
 		INIT_LIST_HEAD(&extent->freeing);
 		INIT_LIST_HEAD(&extent->waiting);
 		extent->class = WORT_CLASS_NONE;
-		word = wort_pm_load(table_word(alloc, nr));
+		word = WORT_MEDIA_EXTENT_RUN;
+		if (wort_region_verify(alloc->region,
+				       alloc->geo.table_off + 8 * nr, 8))
+			err = -EIO;
+		else
+			word = wort_pm_load(table_word(alloc, nr));
 		wort_count(op, loads, nr % (WORT_LINE / 8) == 0);
-		if (word && !parse_word(alloc, nr, word)) {
-			err = wort_corrupt(op, alloc->geo.table_off + nr * 8,
-					   "extent word %#llx",
-					   (unsigned long long)word);
+		if (word && !parse_word(alloc, extent, nr, word)) {
+			if (!err)
+				err = wort_corrupt(op, alloc->geo.table_off +
+						   nr * 8, "extent word %#llx",
+						   (unsigned long long)word);
 			set_class(alloc, extent, WORT_CLASS_NONE, 0);
 		}
 		covered = max(covered, nr + extent->run);
@@ -213,8 +219,8 @@ static int read_table(struct wort_op *op, struct wort_alloc *alloc)
  * extents that were free are opened.
  *
  * Context: May sleep.
- * Return: 0; -ENOMEM; -EUCLEAN if a word of the table makes no sense, upon
- * which the allocator serves for reading.  wort_alloc_destroy() is due in any
+ * Return: 0; -ENOMEM; -EUCLEAN if a word of the table makes no sense, or -EIO
+ * if it lies on a page known to be bad, upon which the allocator serves for reading.  wort_alloc_destroy() is due in any
  * case.
  */
 int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,
@@ -241,6 +247,35 @@ int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,
 }
 
 /**
+ * wort_alloc_check_table() - Does every word of the extent table make sense?
+ * @op: The operation.
+ * @mend: Clear those that do not; the caller knows that nothing is owned there.
+ *
+ * Context: May sleep.
+ * Return: Words that make no sense and were not mended.
+ */
+u32 wort_alloc_check_table(struct wort_op *op, bool mend)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 nr, bad = 0;
+
+	for (nr = 0; nr < alloc->geo.nr_extents; nr++) {
+		struct wort_extent probe = { };
+		u64 word = wort_pm_load(table_word(alloc, nr));
+
+		if (!word || parse_word(alloc, &probe, nr, word))
+			continue;
+		if (mend)
+			wort_pm_publish_later(op, table_word(alloc, nr), 0);
+		else
+			bad++;
+	}
+	if (mend)
+		wort_pm_fence(op);
+	return bad;
+}
+
+/**
  * wort_alloc_destroy() - Forget all about a pool
  * @alloc: An allocator, or one whose wort_alloc_init() failed.
  *
@@ -257,17 +292,47 @@ void wort_alloc_destroy(struct wort_alloc *alloc)
 	mutex_destroy(&alloc->lock);
 }
 
+/* Does it touch a page known to be bad?  Then nothing new is put there. */
+static bool is_bad(const struct wort_alloc *alloc,
+		   const struct wort_extent *extent)
+{
+	return unlikely(alloc->region->bad_pages) &&
+	       wort_region_bad(alloc->region, wort_extent_off(alloc, extent),
+			       extent_size(alloc));
+}
+
+/* Take free extents that are bad out of use.  Returns how many of @n are. */
+static u32 retire_bad(struct wort_alloc *alloc, u32 nr, u32 n)
+{
+	u32 i, bad = 0;
+
+	for (i = nr; i < nr + n; i++) {
+		if (!is_bad(alloc, &alloc->extents[i]))
+			continue;
+		alloc->extents[i].state = WORT_EXTENT_BAD;
+		__set_bit(i, alloc->busy);
+		alloc->nr_free--;
+		bad++;
+	}
+	return bad;
+}
+
 /* Free extents in a row, or nr_extents.  None is given up below the reserve. */
-static u32 find_free(const struct wort_alloc *alloc, u32 run)
+static u32 find_free(struct wort_alloc *alloc, u32 run)
 {
 	u32 keep = alloc->walking ? 0 : alloc->reserve;
 	u32 nr_extents = alloc->geo.nr_extents;
 	unsigned long nr;
 
-	if (alloc->nr_free < keep + run)
-		return nr_extents;
-	nr = bitmap_find_next_zero_area(alloc->busy, nr_extents, 0, run, 0);
-	return nr < nr_extents ? nr : nr_extents;
+	do {
+		if (alloc->nr_free < keep + run)
+			return nr_extents;
+		nr = bitmap_find_next_zero_area(alloc->busy, nr_extents, 0,
+						run, 0);
+		if (nr >= nr_extents)
+			return nr_extents;
+	} while (retire_bad(alloc, nr, run));
+	return nr;
 }
 
 /* Open free extents for a class or as a run.  Nothing is stored yet. */
@@ -374,9 +439,14 @@ static int find_space(struct wort_alloc *alloc, u64 size,
 		return open_extent(alloc, WORT_CLASS_RUN, run_of(alloc, size),
 				   extent);
 	class = wort_class_of(size);
-	*extent = list_first_entry_or_null(&alloc->partial[class],
-					   struct wort_extent, partial);
-	return *extent ? 0 : open_extent(alloc, class, 0, extent);
+	while ((*extent = list_first_entry_or_null(&alloc->partial[class],
+						   struct wort_extent,
+						   partial))) {
+		if (!is_bad(alloc, *extent))
+			return 0;
+		list_del_init(&(*extent)->partial);
+	}
+	return open_extent(alloc, class, 0, extent);
 }
 
 /**
@@ -457,7 +527,7 @@ void wort_alloc_settle(struct wort_op *op)
 	struct wort_alloc *alloc = op->alloc;
 	struct wort_extent *extent;
 	bool todo = op->nr_taken < op->nr_reserved;
-	u64 slot_off;
+	u64 slot_off, released;
 	u32 i;
 
 	for (i = 0; i < op->nr_taken; i++)
@@ -465,6 +535,7 @@ void wort_alloc_settle(struct wort_op *op)
 	if (!todo)
 		goto out;
 	mutex_lock(&alloc->lock);
+	released = alloc->released;
 	for (i = 0; i < op->nr_reserved; i++) {
 		extent = op->reserved[i].extent;
 		if (i < op->nr_taken) {
@@ -475,6 +546,8 @@ void wort_alloc_settle(struct wort_op *op)
 		untake_slot(alloc, extent, slot_off /
 			    (u32)wort_extent_slot_size(alloc, extent));
 	}
+	/* What it gives back itself is no reason to try again. */
+	op->released += alloc->released - released;
 	mutex_unlock(&alloc->lock);
 out:
 	op->nr_reserved = 0;

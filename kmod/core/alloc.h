@@ -27,6 +27,7 @@
  * @WORT_EXTENT_OPENING: opened by us, its word perhaps not durable
  * @WORT_EXTENT_OPEN: its bits say what is used
  * @WORT_EXTENT_TAIL: covered by a run that starts before it
+ * @WORT_EXTENT_BAD: free, but with a page known to be bad
  */
 enum wort_extent_state {
 	WORT_EXTENT_FREE,
@@ -34,6 +35,7 @@ enum wort_extent_state {
 	WORT_EXTENT_OPENING,
 	WORT_EXTENT_OPEN,
 	WORT_EXTENT_TAIL,
+	WORT_EXTENT_BAD,
 };
 
 /**
@@ -134,11 +136,13 @@ struct wort_alloc_info {
 /**
  * struct wort_marks - What a check has found owned
  * @alloc: the allocator
- * @bits: for each extent a bitmap by slot, or NULL
+ * @bits: for each extent a bitmap by slot, or NULL, or @tail
+ * @tail: stands for an extent that an owned run covers
  */
 struct wort_marks {
 	struct wort_alloc *alloc;
 	unsigned long **bits;
+	unsigned long tail;
 };
 
 u32 wort_class_size(u32 class);
@@ -148,6 +152,7 @@ int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,
 		    struct wort_region *region,
 		    const struct wort_geometry *geo);
 void wort_alloc_destroy(struct wort_alloc *alloc);
+u32 wort_alloc_check_table(struct wort_op *op, bool mend);
 
 int wort_alloc_reserve(struct wort_op *op, u64 size);
 u64 wort_alloc_take(struct wort_op *op);

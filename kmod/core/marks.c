@@ -35,8 +35,22 @@ void wort_marks_destroy(struct wort_marks *marks)
 	u32 nr;
 
 	for (nr = 0; marks->bits && nr < marks->alloc->geo.nr_extents; nr++)
-		kvfree(marks->bits[nr]);
+		if (marks->bits[nr] != &marks->tail)
+			kvfree(marks->bits[nr]);
 	kvfree(marks->bits);
+}
+
+/* Mark what an owned run covers; false if something else is owned there. */
+static bool mark_tail(struct wort_marks *marks, unsigned long **bits, u32 run)
+{
+	u32 i;
+
+	for (i = 1; i < run; i++) {
+		if (bits[i])
+			return false;
+		bits[i] = &marks->tail;
+	}
+	return true;
 }
 
 /**
@@ -68,7 +82,8 @@ int wort_marks_add(struct wort_op *op, struct wort_marks *marks, u64 off,
 				 sizeof(long), GFP_KERNEL);
 	if (!*bits)
 		err = -ENOMEM;
-	else if (__test_and_set_bit(slot, *bits))
+	else if (*bits == &marks->tail || __test_and_set_bit(slot, *bits) ||
+		 !mark_tail(marks, bits, extent->run))
 		err = wort_corrupt(op, off, "object has two owners");
 out:
 	mutex_unlock(&alloc->lock);
@@ -116,7 +131,7 @@ int wort_marks_compare(struct wort_op *op, struct wort_marks *marks,
 	mutex_lock(&alloc->lock);
 	for (nr = 0; nr < alloc->geo.nr_extents; nr++) {
 		extent = &alloc->extents[nr];
-		if (!extent->bits)
+		if (!extent->bits || marks->bits[nr] == &marks->tail)
 			continue;
 		slot = first_difference(marks, extent, marks->bits[nr]);
 		if (slot == extent->slots)

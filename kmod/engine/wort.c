@@ -762,6 +762,7 @@ static void level_push(struct wrt_cursor *wc, const struct wrt_node *node,
 	level->slot = slot;
 }
 
+/* A node that the cursor entered before: not counted again. */
 static void level_node(struct wort_op *op, const struct wrt_level *level,
 		       struct wrt_node *node)
 {
@@ -769,7 +770,6 @@ static void level_node(struct wort_op *op, const struct wrt_level *level,
 	node->media = wort_region_at(op->region, level->off);
 	node->place = level->place;
 	node->start = level->start;
-	wort_count(op, nodes, 1);
 }
 
 /*

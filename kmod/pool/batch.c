@@ -127,8 +127,9 @@ int wort_index_batch(struct wort_index *index, struct wort_batch *batch)
 	batch->results_len = 0;
 	for (i = 0; i < batch->nr_ops && !err; i++) {
 		err = parse(batch, at, &op, &key);
-		if (!err)
-			err = step(index, batch, &op, &key);
+		if (err)
+			break;
+		err = step(index, batch, &op, &key);
 		at += op.rec_len;
 		if (batch->failed && batch->flags & WORT_BATCH_F_STOP)
 			break;

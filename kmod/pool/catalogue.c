@@ -88,19 +88,23 @@ static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 	return index;
 }
 
-/* In the order of ids; a new one is the last. */
-static void index_link(struct wort_pool *pool, struct wort_index *index)
+/* In the order of ids; a new one is the last.  False if there is that id. */
+static bool index_link(struct wort_pool *pool, struct wort_index *index)
 {
 	struct list_head *at = pool->indexes.prev;
 
 	while (at != &pool->indexes &&
 	       list_entry(at, struct wort_index, list)->id > index->id)
 		at = at->prev;
+	if (at != &pool->indexes &&
+	    list_entry(at, struct wort_index, list)->id == index->id)
+		return false;
 	list_add(&index->list, at);
 	hash_add(pool->names, &index->hash,
 		 name_hash(index->name, index->name_len));
 	pool->nr_indexes++;
 	pool->next_id = max(pool->next_id, index->id + 1);
+	return true;
 }
 
 static void index_release(struct kref *ref)
@@ -153,9 +157,8 @@ static int read_entry(struct wort_op *op, struct wort_pool *pool, u64 off,
 	if (!wort_engine_by_id(le32_to_cpu(entry->engine)))
 		return wort_corrupt(op, off, "engine %u unknown",
 				    le32_to_cpu(entry->engine));
-	if (!entry->id || le64_to_cpu(entry->id) >= S64_MAX ||
-	    find(pool, entry->name, entry->name_len))
-		return wort_corrupt(op, off, "id or name not unique");
+	if (!entry->id || le64_to_cpu(entry->id) >= S64_MAX)
+		return wort_corrupt(op, off, "id of an index");
 	return 0;
 }
 
@@ -174,8 +177,11 @@ static int load_entry(struct wort_op *op, struct wort_pool *pool, u64 slot_off,
 	if (!index)
 		return -ENOMEM;
 	index->slot_off = slot_off;
-	index_link(pool, index);
-	return 0;
+	if (!find(pool, index->name, index->name_len) &&
+	    index_link(pool, index))
+		return 0;
+	wort_index_put(index);
+	return wort_corrupt(op, off, "id or name not unique");
 }
 
 /* Read a block into memory and verify that it may be one. */
@@ -224,6 +230,7 @@ int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool)
 		if (err)
 			return err;
 		pool->catalogue_last = off;
+		pool->catalogue_blocks++;
 		for (i = 0; i < WORT_MEDIA_CATALOGUE_SLOTS; i++) {
 			if (!block.slot[i]) {
 				pool->catalogue_nr_free++;
@@ -239,6 +246,22 @@ int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool)
 		off = le64_to_cpu(block.next);
 	}
 	return bad;
+}
+
+/* An entry, if it is sound and of an index that is served. */
+static int visit_entry(struct wort_op *op, struct wort_pool *pool, u64 off,
+		       struct wort_visitor *visitor)
+{
+	struct wort_media_entry entry;
+	struct wort_index *index;
+	int err = read_entry(op, pool, off, &entry);
+
+	if (err)
+		return err;
+	index = find(pool, entry.name, entry.name_len);
+	if (!index || index->entry_off != off)
+		return wort_corrupt(op, off, "index was left out by attach");
+	return visitor->visit(visitor, op, off, sizeof(entry), true);
 }
 
 /**
@@ -266,37 +289,45 @@ int wort_catalogue_visit(struct wort_op *op, struct wort_pool *pool,
 					     true);
 		for (i = 0; i < WORT_MEDIA_CATALOGUE_SLOTS && !err; i++)
 			if (block.slot[i])
-				err = visitor->visit(visitor, op,
-					le64_to_cpu(block.slot[i]),
-					sizeof(struct wort_media_entry), true);
+				err = visit_entry(op, pool,
+						  le64_to_cpu(block.slot[i]),
+						  visitor);
 		off = le64_to_cpu(block.next);
 	}
 	return err;
 }
 
-/* An empty slot.  There is one. */
-static u64 find_slot(struct wort_op *op, struct wort_pool *pool)
+/*
+ * An empty slot.  There is one in one of the blocks, unless media was changed
+ * since attach.
+ */
+static int find_slot(struct wort_op *op, struct wort_pool *pool, u64 *slot)
 {
 	u64 off = pool->catalogue_hint;
-	u32 i;
+	struct wort_media_catalogue block;
+	u32 n, i;
+	int err;
 
-	for (;;) {
-		for (i = 0; i < WORT_MEDIA_CATALOGUE_SLOTS; i++)
-			if (!wort_pm_load(&block_at(pool, off)->slot[i]))
-				goto found;
-		off = wort_pm_load(&block_at(pool, off)->next);
-		if (!off)
-			off = le64_to_cpu(pool->sb.catalogue_off);
+	for (n = 0; n <= pool->catalogue_blocks; n++) {
+		err = read_block(op, pool, off, &block);
+		if (err)
+			return err;
+		for (i = 0; i < WORT_MEDIA_CATALOGUE_SLOTS; i++) {
+			if (block.slot[i])
+				continue;
+			pool->catalogue_hint = off;
+			*slot = slot_off(off, i);
+			return 0;
+		}
+		off = le64_to_cpu(block.next ? block.next :
+					       pool->sb.catalogue_off);
 	}
-found:
-	pool->catalogue_hint = off;
-	return slot_off(off, i);
+	return wort_corrupt(op, off, "no empty catalogue slot");
 }
 
 static void publish_in_slot(struct wort_op *op, struct wort_pool *pool,
 			    struct wort_index *index)
 {
-	index->slot_off = find_slot(op, pool);
 	wort_pm_publish(op, wort_region_at(pool->region, index->slot_off),
 			index->entry_off);
 	pool->catalogue_nr_free--;
@@ -315,6 +346,7 @@ static void publish_in_block(struct wort_op *op, struct wort_pool *pool,
 	index->slot_off = slot_off(off, 0);
 	pool->catalogue_last = off;
 	pool->catalogue_hint = off;
+	pool->catalogue_blocks++;
 	pool->catalogue_nr_free += WORT_MEDIA_CATALOGUE_SLOTS - 1;
 }
 
@@ -337,17 +369,20 @@ static int create_reserved(struct wort_op *op, struct wort_pool *pool,
 			   struct wort_index **out)
 {
 	struct wort_index *index;
-	u64 off;
+	u64 off, slot = 0;
 	int err;
 
 	err = wort_alloc_reserve(op, sizeof(*entry));
-	if (!err && !pool->catalogue_nr_free)
+	if (!err && pool->catalogue_nr_free)
+		err = find_slot(op, pool, &slot);
+	else if (!err)
 		err = wort_alloc_reserve(op, sizeof(struct wort_media_catalogue));
 	if (err)
 		return err;
 	index = index_alloc(pool, op->reserved[0].off, entry);
 	if (!index)
 		return -ENOMEM;
+	index->slot_off = slot;
 	off = wort_alloc_take(op);
 	wort_pm_write(op, entry_at(pool, off), entry, sizeof(*entry));
 	index->tree.engine->create(op, &index->tree);
@@ -421,7 +456,7 @@ static int open_locked(struct wort_op *op, struct wort_pool *pool,
  * Context: May sleep.  Takes wort_pool.lock.
  * Return: 0; -ENOENT; -EEXIST; -EINVAL if the engine is not that of the index
  * or the attributes are wrong; -EOPNOTSUPP if the engine is unknown; -EROFS;
- * -ENOSPC; -ENOMEM; -EINTR.
+ * -ENOSPC; -ENOMEM; -EINTR; -EUCLEAN if the catalogue is damaged; -EIO.
  */
 int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 		    u32 flags, u32 engine, u64 attr, struct wort_index **out)
@@ -435,6 +470,8 @@ int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 				  attr, out);
 		mutex_unlock(&pool->lock);
 	} while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &op)));
+	if (err == -EUCLEAN)
+		wort_pool_damaged(pool);
 	return err;
 }
 

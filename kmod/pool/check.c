@@ -102,6 +102,23 @@ static int check_catalogue(struct checker *ck)
 	return err == -ENOMEM ? err : 0;
 }
 
+/*
+ * A nonsense word in the extent table: if all else is sound, nothing is owned
+ * in its extent.
+ */
+static void check_table(struct checker *ck)
+{
+	struct wort_pool *pool = ck->pool;
+	struct wort_op op;
+	bool mend;
+
+	mend = ck->clear && !ck->arg->out_nr_damaged && !pool->readonly;
+	wort_op_begin(&op, pool->region, &pool->alloc);
+	if (wort_alloc_check_table(&op, mend))
+		damaged(ck, pool->alloc.geo.table_off, 0);
+	wort_op_end(&op);
+}
+
 /* Comparing makes sense only if all that is owned was found. */
 static void check_space(struct checker *ck)
 {
@@ -158,6 +175,8 @@ static int check_all(struct checker *ck)
 	list_for_each_entry(index, &pool->indexes, list)
 		if (!err)
 			err = check_index(ck, index);
+	if (!err)
+		check_table(ck);
 	if (!err)
 		check_space(ck);
 	wort_marks_destroy(&ck->marks);

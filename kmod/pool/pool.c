@@ -30,7 +30,7 @@ static int load(struct wort_op *op, struct wort_pool *pool)
 
 	geometry_of(&pool->sb, &geo);
 	err = wort_alloc_init(op, &pool->alloc, pool->region, &geo);
-	if (err && err != -EUCLEAN)
+	if (err && err != -EUCLEAN && err != -EIO)
 		return err;
 	err2 = wort_catalogue_load(op, pool);
 	if (err2 && err2 != -EUCLEAN && err2 != -EIO)

@@ -83,6 +83,7 @@ struct wort_index {
  * @catalogue_last: offset of the last catalogue block
  * @catalogue_hint: offset of a block from which to look for an empty slot
  * @catalogue_nr_free: empty catalogue slots
+ * @catalogue_blocks: catalogue blocks
  * @wq: runs @work
  * @work: walk, freeing of destroyed indexes, reclaim
  * @work_lock: held while @work runs
@@ -116,6 +117,7 @@ struct wort_pool {
 	u64 catalogue_last;
 	u64 catalogue_hint;
 	u32 catalogue_nr_free;
+	u32 catalogue_blocks;
 	struct workqueue_struct *wq;
 	struct work_struct work;
 	struct mutex work_lock;		/* taken first */

@@ -14,6 +14,7 @@
 #include <linux/crc32c.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/printk.h>
 #include <linux/string.h>
 
 #include "../core/pmem.h"
@@ -72,7 +73,8 @@ static int verify_sb(struct wort_op *op, const struct wort_media_sb *sb,
 		return wort_corrupt(op, off, "superblock checksum");
 	if (le64_to_cpu(sb->incompat) & ~WORT_INCOMPAT_ALL)
 		return -EPROTONOSUPPORT;
-	if (!geometry_valid(op->region, sb))
+	if (le64_to_cpu(sb->seq) >= S64_MAX ||
+	    !geometry_valid(op->region, sb))
 		return wort_corrupt(op, off, "superblock geometry");
 	return 0;
 }
@@ -135,6 +137,9 @@ static void write_copy(struct wort_op *op, u32 copy,
  * @op: The operation.
  * @pool: The pool, whose @sb was changed.
  *
+ * If the copy to write lies on a page known to be bad, the change holds until
+ * detach only.
+ *
  * Context: Holds wort_pool.lock.
  */
 void wort_sb_store(struct wort_op *op, struct wort_pool *pool)
@@ -142,6 +147,11 @@ void wort_sb_store(struct wort_op *op, struct wort_pool *pool)
 	lockdep_assert_held(&pool->lock);
 	pool->sb.seq = cpu_to_le64(le64_to_cpu(pool->sb.seq) + 1);
 	pool->sb.csum = cpu_to_le32(sb_csum(&pool->sb));
+	if (wort_region_verify(op->region, copy_off(pool->sb_copy ^ 1),
+			       sizeof(pool->sb))) {
+		pr_err("superblock cannot be updated: its page is bad\n");
+		return;
+	}
 	pool->sb_copy ^= 1;
 	write_copy(op, pool->sb_copy, &pool->sb);
 	wort_pm_fence(op);

@@ -155,17 +155,18 @@ static void count_commits(struct tracer *t)
 
 /* Failures. */
 
-static void symbolize(void *site)
+static void symbolize(FILE *out, void *site)
 {
 	char cmd[256], exe[128] = { 0 };
 
 	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
 		return;
 	snprintf(cmd, sizeof(cmd),
-		 "addr2line -s -i -f -p -e '%s' %p | sed 's/^/      /' >&2",
-		 exe, (void *)((char *)site - 1));
+		 "addr2line -s -i -f -p -e '%s' %p | sed 's/^/      /' >&%d",
+		 exe, (void *)((char *)site - 1), fileno(out));
+	fflush(out);
 	if (system(cmd))
-		fprintf(stderr, "      %p\n", site);
+		fprintf(out, "      %p\n", site);
 }
 
 static void print_steps(FILE *out, const struct spot *spot)
@@ -208,7 +209,7 @@ static void print_spot(const struct spot *spot)
 			(unsigned long long)e->val,
 			state < 0 ? "not read" : state ? "durable" : "lost");
 		if (state >= 0)
-			symbolize(e->site);
+			symbolize(stderr, e->site);
 	}
 }
 
@@ -623,11 +624,10 @@ static u32 print_commits(void)
 	printf("commit words met (old, new):\n");
 	fflush(stdout);
 	for (i = 0; i < shared->nr_sites; i++) {
-		printf("  %10llu %10llu ",
+		printf("  %2u: %llu, %llu\n", i,
 		       (unsigned long long)shared->reached[i][0],
 		       (unsigned long long)shared->reached[i][1]);
-		fflush(stdout);
-		symbolize(shared->site[i]);
+		symbolize(stdout, shared->site[i]);
 	}
 	for (i = 0; i < shared->nr_sites; i++)
 		for (j = 0; j < shared->nr_sites; j++) {

@@ -54,13 +54,13 @@ for try in 1 2 3 4 5; do
 done
 figure lines_crash "$(json attach_lines before)"
 figure walking_before "$(json walking before)"
-figure walked_before "$(json walk_objects before)"
+figure walked_before "$(json walk_records before)"
 figure walking_after "$(json walking after)"
-figure walked_after "$(json walk_objects after)"
+figure walked_after "$(json walk_records after)"
 figure value "$(cat value)"
 figure inserted "$("$wort" get 0 tree "inserted during the walk")"
 wait_for_walk
-figure walked_end "$(json walk_objects end)"
+figure walked_end "$(json walk_records end)"
 
 step "wort check"
 "$wort" check 0 && figure check clean

@@ -107,6 +107,44 @@ build_guest()
 	selftests/lint/kbuild.sh -n -o "$dir" "$flavour" gcc
 	make -s -C selftests/kselftest OUTPUT="$dir"
 	cp selftests/kselftest/run_all.sh "$dir"
+	make -s -C userlib O="$build/userlib" static tests
+	cp "$build/userlib/wort-static" "$build/userlib/tests/libwort" \
+		userlib/tests/command.sh "$dir"
+}
+
+# A second device whose flushes are asynchronous, to be refused.
+kselftests()
+{
+	local image status=0
+
+	image=$(mktemp)
+	truncate -s 128M "$image"
+	selftests/vm/run.sh -k "$1" -t 600 -l libcrc32c -l brd -l dm-mod \
+		-l virtio_pci -l virtio_pmem \
+		-q "-object memory-backend-file,id=vp,share=on,mem-path=$image,size=128M -device virtio-pmem-pci,memdev=vp" \
+		-f "$build/guest-$1:/wort-tests" \
+		-c 'mkdir -p /dev/mapper
+		    WORT_ASYNC_DEVICE=/dev/pmem1 sh /wort-tests/run_all.sh' ||
+		status=$?
+	rm -f "$image"
+	return "$status"
+}
+
+# The memory behind the second range drops what is stored.
+lossy_memory()
+{
+	selftests/vm/run.sh -k "$1" -t 200 -l libcrc32c \
+		-M '256M!1G,256M!16G' -f "$build/guest-$1:/wort-tests" \
+		-c 'WORT_LOSSY_DEVICE=/dev/pmem1 sh /wort-tests/run_all.sh control'
+}
+
+# shellcheck disable=SC2016 # expanded in the guest
+wort_command()
+{
+	selftests/vm/run.sh -k "$1" -t 300 -l libcrc32c \
+		-f "$build/guest-$1:/wort-tests" \
+		-c 'cd /wort-tests && insmod wort.ko &&
+		    sh command.sh $PWD/wort-static /dev/pmem0'
 }
 
 rung_vm()
@@ -120,10 +158,10 @@ rung_vm()
 		step "vm-runner-$flavour" \
 			selftests/vm/test-runner.sh "$flavour"
 		step "vm-build-$flavour" build_guest "$flavour"
-		step "kselftest-$flavour" selftests/vm/run.sh -k "$flavour" \
-			-l libcrc32c -t 600 -f "$build/guest-$flavour:/wort-tests" \
-			-c 'sh /wort-tests/run_all.sh'
+		step "kselftest-$flavour" kselftests "$flavour"
 		grep '^# all:' "$log/kselftest-$flavour" || true
+		step "lossy-memory-$flavour" lossy_memory "$flavour"
+		step "wort-command-$flavour" wort_command "$flavour"
 	done
 }
 

@@ -35,7 +35,8 @@
  *	EEXIST		the key or index exists and was to be created, or a
  *			pool is on the device and FORCE was not given
  *	ECANCELED	the value compared is not the one expected
- *	EMSGSIZE	key, value or name longer than the limits below
+ *	EMSGSIZE	key, value, name, path, buffer or batch longer than the
+ *			limits below
  *	ERANGE		the result does not fit the buffer: out_value_len or
  *			out_need says what does
  *	ENOSPC		the pool is full; nothing was changed
@@ -45,6 +46,7 @@
  *	EUCLEAN		damage was found now; the kernel log has the place
  *	EIO		the data lies on a page known to be bad
  *	EBUSY		the device is in use by somebody else
+ *	EMFILE, ENFILE	no descriptor is left for the index
  *
  * Errors of format and attach, further:
  *
@@ -58,6 +60,8 @@
  *	EPROTONOSUPPORT	attach: the pool has a version or feature this module
  *			does not know
  *	EFBIG, ENOSPC	the device is larger or smaller than a pool can be
+ *	EACCES		the device is write-protected, or its node is on a
+ *			nodev mount; other errors of opening a path as they are
  *	EREMOTEIO	format: the device did not keep what was stored to it
  */
 #ifndef _UAPI_LINUX_WORT_H

@@ -21,6 +21,8 @@ static const char *state_text(uint32_t state)
 		return "dead";
 	if (state & WORT_STATE_DAMAGED)
 		return "damaged";
+	if (state & WORT_STATE_READONLY)
+		return "read-only";
 	return state & WORT_STATE_WALKING ? "walking" : "ok";
 }
 

@@ -58,7 +58,7 @@ static const struct {
 	COUNT("indexes", nr_indexes),
 	COUNT("dying indexes", nr_dying),
 	COUNT("walked indexes", walk_indexes),
-	COUNT("walked objects", walk_objects),
+	COUNT("walked objects", walk_records),
 	COUNT("lines read to attach", attach_lines),
 #undef COUNT
 };

@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Commands on an index.
+ */
+#include "wort_test.h"
+
+FIXTURE(index)
+{
+	struct pool pool;
+	int fd;
+};
+
+FIXTURE_SETUP(index)
+{
+	ASSERT_EQ(0, pool_up(&self->pool));
+	self->fd = open_index(self->pool.fd, "index", WORT_INDEX_OPEN_F_CREATE);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(index)
+{
+	close(self->fd);
+	pool_down(&self->pool);
+}
+
+TEST_F(index, insert_lookup_delete)
+{
+	EXPECT_EQ(-ENOENT, lookup(self->fd, "key", ""));
+	EXPECT_EQ(-ENOENT, delete(self->fd, "key"));
+	EXPECT_EQ(0, insert(self->fd, "key", "value"));
+	EXPECT_EQ(0, lookup(self->fd, "key", "value"));
+	EXPECT_EQ(0, insert(self->fd, "key", "another value"));
+	EXPECT_EQ(0, lookup(self->fd, "key", "another value"));
+	EXPECT_EQ(0, delete(self->fd, "key"));
+	EXPECT_EQ(-ENOENT, lookup(self->fd, "key", ""));
+}
+
+TEST_F(index, create_and_replace)
+{
+	EXPECT_EQ(-ENOENT, insert_raw(self->fd, "k", 1, "1", 1,
+				      WORT_INSERT_F_REPLACE));
+	EXPECT_EQ(0, insert_raw(self->fd, "k", 1, "1", 1,
+				WORT_INSERT_F_CREATE));
+	EXPECT_EQ(-EEXIST, insert_raw(self->fd, "k", 1, "2", 1,
+				      WORT_INSERT_F_CREATE));
+	EXPECT_EQ(0, lookup(self->fd, "k", "1"));
+	EXPECT_EQ(0, insert_raw(self->fd, "k", 1, "3", 1,
+				WORT_INSERT_F_REPLACE));
+	EXPECT_EQ(0, lookup(self->fd, "k", "3"));
+	EXPECT_EQ(-EINVAL, insert_raw(self->fd, "k", 1, "4", 1,
+				      WORT_INSERT_F_ALL));
+	EXPECT_EQ(0, lookup(self->fd, "k", "3"));
+}
+
+TEST_F(index, key_lengths)
+{
+	char key[WORT_KEY_MAX + 1], value;
+
+	memset(key, 'k', sizeof(key));
+	EXPECT_EQ(-EINVAL, insert_raw(self->fd, key, 0, "v", 1, 0));
+	EXPECT_EQ(-EINVAL, lookup_raw(self->fd, key, 0, &value, 1, NULL));
+	EXPECT_EQ(-EINVAL, delete_raw(self->fd, key, 0));
+	EXPECT_EQ(-EMSGSIZE, insert_raw(self->fd, key, sizeof(key), "v", 1, 0));
+	EXPECT_EQ(-EMSGSIZE, lookup_raw(self->fd, key, sizeof(key), &value, 1,
+					NULL));
+	EXPECT_EQ(-EMSGSIZE, delete_raw(self->fd, key, ~0U));
+	EXPECT_EQ(0, insert_raw(self->fd, key, WORT_KEY_MAX, "v", 1, 0));
+	EXPECT_EQ(1, lookup_raw(self->fd, key, WORT_KEY_MAX, &value, 1, NULL));
+	EXPECT_EQ('v', value);
+	EXPECT_EQ(0, delete_raw(self->fd, key, WORT_KEY_MAX));
+}
+
+/* Around the sizes at which a value moves to another place. */
+TEST_F(index, value_lengths)
+{
+	static const __u32 lengths[] = { 0, 1, 7, 8, 9, 63, 64, 65, 4096,
+					 WORT_VALUE_MAX };
+	static char value[WORT_VALUE_MAX + 1], back[WORT_VALUE_MAX + 1];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		memset(value, 'a' + i, sizeof(value));
+		memset(back, 0, sizeof(back));
+		EXPECT_EQ(0, insert_raw(self->fd, "key", 3, value, lengths[i],
+					0));
+		EXPECT_EQ(lengths[i], lookup_raw(self->fd, "key", 3, back,
+						 sizeof(back), NULL));
+		EXPECT_EQ(0, memcmp(value, back, lengths[i]));
+		EXPECT_EQ(0, back[lengths[i]]);
+	}
+	EXPECT_EQ(-EMSGSIZE, insert_raw(self->fd, "key", 3, value,
+					WORT_VALUE_MAX + 1, 0));
+	EXPECT_EQ(0, insert_raw(self->fd, "key", 3, NULL, 0, 0));
+	EXPECT_EQ(0, lookup_raw(self->fd, "key", 3, NULL, 0, NULL));
+}
+
+TEST_F(index, lookup_does_not_fit)
+{
+	char buf[8] = "unused";
+	__u32 len = 0;
+
+	ASSERT_EQ(0, insert(self->fd, "key", "a longer value"));
+	EXPECT_EQ(-ERANGE, lookup_raw(self->fd, "key", 3, buf, 6, &len));
+	EXPECT_EQ(14, len);
+	EXPECT_EQ(0, strcmp(buf, "unused"));
+	EXPECT_EQ(-ERANGE, lookup_raw(self->fd, "key", 3, NULL, 0, &len));
+	EXPECT_EQ(14, len);
+	len = 1;
+	EXPECT_EQ(-ENOENT, lookup_raw(self->fd, "none", 4, buf, 6, &len));
+	EXPECT_EQ(0, len);
+}
+
+/* A key may be a prefix of another; any byte may occur. */
+TEST_F(index, bytes_of_keys)
+{
+	static const struct {
+		const char *key;
+		int len;
+	} keys[] = {
+		{ "\0", 1 }, { "\0\0", 2 }, { "\0\1", 2 }, { "a", 1 },
+		{ "a\0", 2 }, { "ab", 2 }, { "abc", 3 }, { "\xff", 1 },
+		{ "\xff\xff\xff", 3 },
+	};
+	size_t i;
+	char back;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		EXPECT_EQ(0, insert_raw(self->fd, keys[i].key, keys[i].len,
+					"0123456789" + i, 1,
+					WORT_INSERT_F_CREATE));
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		EXPECT_EQ(1, lookup_raw(self->fd, keys[i].key, keys[i].len,
+					&back, 1, NULL));
+		EXPECT_EQ('0' + (int)i, back);
+	}
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		EXPECT_EQ(0, delete_raw(self->fd, keys[i].key, keys[i].len));
+}
+
+static int scan(int fd, struct wort_scan_arg *arg, void *buf, __u32 len)
+{
+	arg->size = sizeof(*arg);
+	arg->buf_ptr = PTR(buf);
+	arg->buf_len = len;
+	return call(fd, WORT_IOC_SCAN, arg);
+}
+
+static void insert_numbered(struct __test_metadata *_metadata, int fd, int nr)
+{
+	char key[16], value[16];
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		snprintf(key, sizeof(key), "key%03d", i);
+		snprintf(value, sizeof(value), "%d", i);
+		ASSERT_EQ(0, insert(fd, key, value));
+	}
+}
+
+/* Whether the record has this number; the record after it. */
+static struct wort_record *match(struct __test_metadata *_metadata,
+				 struct wort_record *rec, int nr, bool values)
+{
+	char *data = (char *)(rec + 1), text[16];
+
+	snprintf(text, sizeof(text), "key%03d", nr);
+	EXPECT_EQ(6, rec->key_len);
+	EXPECT_EQ(0, memcmp(data, text, 6));
+	snprintf(text, sizeof(text), "%d", nr);
+	EXPECT_EQ(strlen(text), rec->value_len);
+	if (values)
+		EXPECT_EQ(0, memcmp(data + 6, text, rec->value_len));
+	EXPECT_EQ(0, rec->rec_len % 8);
+	return (void *)rec + rec->rec_len;
+}
+
+TEST_F(index, scan)
+{
+	char buf[4096] __attribute__((aligned(8)));
+	struct wort_record *rec = (void *)buf;
+	struct wort_scan_arg arg = { };
+	int i;
+
+	ASSERT_EQ(0, scan(self->fd, &arg, buf, sizeof(buf)));
+	EXPECT_EQ(0, arg.out_count);
+	EXPECT_EQ(0, arg.out_more);
+	insert_numbered(_metadata, self->fd, 50);
+	ASSERT_EQ(0, scan(self->fd, &arg, buf, sizeof(buf)));
+	ASSERT_EQ(50, arg.out_count);
+	EXPECT_EQ(0, arg.out_more);
+	for (i = 0; i < 50; i++)
+		rec = match(_metadata, rec, i, true);
+	EXPECT_EQ(arg.out_len, (char *)rec - buf);
+}
+
+TEST_F(index, scan_bounds)
+{
+	char buf[4096] __attribute__((aligned(8)));
+	struct wort_record *rec = (void *)buf;
+	struct wort_scan_arg arg = {
+		.start_ptr = PTR("key010"), .start_len = 6,
+		.bound_ptr = PTR("key013"), .bound_len = 6,
+	};
+
+	insert_numbered(_metadata, self->fd, 50);
+	ASSERT_EQ(0, scan(self->fd, &arg, buf, sizeof(buf)));
+	ASSERT_EQ(3, arg.out_count);
+	match(_metadata, rec, 10, true);
+	arg.flags = WORT_SCAN_F_AFTER;
+	ASSERT_EQ(0, scan(self->fd, &arg, buf, sizeof(buf)));
+	ASSERT_EQ(2, arg.out_count);
+	match(_metadata, rec, 11, true);
+	arg.flags = WORT_SCAN_F_REVERSE;
+	arg.bound_ptr = PTR("key007");
+	ASSERT_EQ(0, scan(self->fd, &arg, buf, sizeof(buf)));
+	ASSERT_EQ(3, arg.out_count);
+	rec = match(_metadata, rec, 10, true);
+	rec = match(_metadata, rec, 9, true);
+	match(_metadata, rec, 8, true);
+	arg.flags = WORT_SCAN_F_PREFIX | WORT_SCAN_F_KEYS;
+	arg.start_len = 0;
+	arg.bound_ptr = PTR("key02");
+	arg.bound_len = 5;
+	ASSERT_EQ(0, scan(self->fd, &arg, buf, sizeof(buf)));
+	ASSERT_EQ(10, arg.out_count);
+	match(_metadata, (void *)buf, 20, false);
+}
+
+TEST_F(index, scan_in_pieces)
+{
+	char buf[64] __attribute__((aligned(8))), last[6];
+	struct wort_record *rec = (void *)buf;
+	struct wort_scan_arg arg = { .max_count = 1 };
+	int i;
+
+	insert_numbered(_metadata, self->fd, 20);
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, scan(self->fd, &arg, buf, sizeof(buf)));
+		ASSERT_EQ(1, arg.out_count);
+		match(_metadata, rec, i, true);
+		memcpy(last, rec + 1, 6);
+		arg.start_ptr = PTR(last);
+		arg.start_len = 6;
+		arg.flags = WORT_SCAN_F_AFTER;
+	}
+	ASSERT_EQ(0, scan(self->fd, &arg, buf, sizeof(buf)));
+	EXPECT_EQ(0, arg.out_count);
+	EXPECT_EQ(0, arg.out_more);
+}
+
+TEST_F(index, scan_does_not_fit)
+{
+	char buf[32] __attribute__((aligned(8)));
+	struct wort_scan_arg arg = { };
+
+	insert_numbered(_metadata, self->fd, 3);
+	EXPECT_EQ(-ERANGE, scan(self->fd, &arg, buf, 16));
+	EXPECT_EQ(24, arg.out_need);
+	EXPECT_EQ(0, arg.out_count);
+	EXPECT_EQ(0, scan(self->fd, &arg, buf, 24));
+	EXPECT_EQ(1, arg.out_count);
+	EXPECT_EQ(1, arg.out_more);
+	EXPECT_EQ(0, scan(self->fd, &arg, buf, 47));
+	EXPECT_EQ(1, arg.out_count);
+}
+
+TEST_F(index, scan_limits)
+{
+	struct wort_scan_arg arg = { .start_len = WORT_KEY_MAX + 1 };
+
+	EXPECT_EQ(-EMSGSIZE, scan(self->fd, &arg, NULL, 0));
+	arg.start_len = 0;
+	arg.bound_len = WORT_KEY_MAX + 1;
+	EXPECT_EQ(-EMSGSIZE, scan(self->fd, &arg, NULL, 0));
+	arg.bound_len = 0;
+	EXPECT_EQ(-EMSGSIZE, scan(self->fd, &arg, NULL, WORT_BUF_MAX + 1));
+}
+
+TEST_F(index, scan_count)
+{
+	char last[WORT_KEY_MAX];
+	struct wort_scan_arg arg = { .flags = WORT_SCAN_F_COUNT };
+
+	insert_numbered(_metadata, self->fd, 50);
+	ASSERT_EQ(0, scan(self->fd, &arg, last, sizeof(last)));
+	EXPECT_EQ(50, arg.out_count);
+	EXPECT_EQ(0, arg.out_more);
+	arg.max_count = 7;
+	ASSERT_EQ(0, scan(self->fd, &arg, last, sizeof(last)));
+	EXPECT_EQ(7, arg.out_count);
+	EXPECT_EQ(1, arg.out_more);
+	EXPECT_EQ(6, arg.out_last_len);
+	EXPECT_EQ(0, memcmp(last, "key006", 6));
+}
+
+/* Operations packed one behind the other. */
+struct packed {
+	__u32 len;
+	__u32 nr;
+	char bytes[4096] __attribute__((aligned(8)));
+};
+
+static void pack(struct packed *ops, __u16 op, const char *key,
+		 const char *value, __u32 value_len)
+{
+	struct wort_batch_op head = {
+		.op = op,
+		.key_len = strlen(key),
+		.value_len = value_len,
+	};
+	char *at = ops->bytes + ops->len;
+	__u32 len = sizeof(head) + head.key_len + (value ? value_len : 0);
+
+	head.rec_len = (len + 7) / 8 * 8;
+	memcpy(at, &head, sizeof(head));
+	memcpy(at + sizeof(head), key, head.key_len);
+	if (value)
+		memcpy(at + sizeof(head) + head.key_len, value, value_len);
+	ops->len += head.rec_len;
+	ops->nr++;
+}
+
+static int batch(int fd, struct wort_batch_arg *arg, const struct packed *ops,
+		 void *results, __u32 len)
+{
+	arg->size = sizeof(*arg);
+	arg->ops_ptr = PTR(ops->bytes);
+	arg->ops_len = ops->len;
+	arg->nr_ops = ops->nr;
+	arg->results_ptr = PTR(results);
+	arg->results_len = len;
+	return call(fd, WORT_IOC_BATCH, arg);
+}
+
+TEST_F(index, batch)
+{
+	char results[512] __attribute__((aligned(8)));
+	struct wort_batch_result *result = (void *)results;
+	struct wort_batch_arg arg = { };
+	struct packed ops = { };
+
+	pack(&ops, WORT_BATCH_INSERT, "a", "first", 5);
+	pack(&ops, WORT_BATCH_LOOKUP, "a", NULL, 16);
+	pack(&ops, WORT_BATCH_DELETE, "b", NULL, 0);
+	pack(&ops, WORT_BATCH_INSERT, "c", "second", 6);
+	ASSERT_EQ(0, batch(self->fd, &arg, &ops, results, sizeof(results)));
+	EXPECT_EQ(4, arg.out_done);
+	EXPECT_EQ(1, arg.out_failed);
+	EXPECT_EQ(16 + 24 + 16 + 16, arg.out_results_len);
+	EXPECT_EQ(0, result->error);
+	result = (void *)result + result->rec_len;
+	EXPECT_EQ(0, result->error);
+	EXPECT_EQ(5, result->value_len);
+	EXPECT_EQ(0, memcmp(result + 1, "first", 5));
+	result = (void *)result + result->rec_len;
+	EXPECT_EQ(-ENOENT, result->error);
+	EXPECT_EQ(0, lookup(self->fd, "c", "second"));
+}
+
+TEST_F(index, batch_stops)
+{
+	char results[512] __attribute__((aligned(8)));
+	struct wort_batch_arg arg = { .flags = WORT_BATCH_F_STOP };
+	struct packed ops = { };
+
+	pack(&ops, WORT_BATCH_INSERT, "a", "1", 1);
+	pack(&ops, WORT_BATCH_DELETE, "b", NULL, 0);
+	pack(&ops, WORT_BATCH_INSERT, "c", "1", 1);
+	ASSERT_EQ(0, batch(self->fd, &arg, &ops, results, sizeof(results)));
+	EXPECT_EQ(2, arg.out_done);
+	EXPECT_EQ(1, arg.out_failed);
+	EXPECT_EQ(-ENOENT, lookup(self->fd, "c", "1"));
+}
+
+TEST_F(index, batch_answers_do_not_fit)
+{
+	char results[40] __attribute__((aligned(8)));
+	struct wort_batch_arg arg = { };
+	struct packed ops = { };
+
+	pack(&ops, WORT_BATCH_INSERT, "a", "1", 1);
+	pack(&ops, WORT_BATCH_INSERT, "b", "1", 1);
+	pack(&ops, WORT_BATCH_INSERT, "c", "1", 1);
+	EXPECT_EQ(-ERANGE, batch(self->fd, &arg, &ops, results,
+				 sizeof(results)));
+	EXPECT_EQ(2, arg.out_done);
+	EXPECT_EQ(32, arg.out_results_len);
+	EXPECT_EQ(0, lookup(self->fd, "b", "1"));
+	EXPECT_EQ(-ENOENT, lookup(self->fd, "c", "1"));
+}
+
+TEST_F(index, batch_malformed)
+{
+	char results[512] __attribute__((aligned(8)));
+	struct wort_batch_arg arg = { };
+	struct packed ops = { };
+
+	pack(&ops, WORT_BATCH_INSERT, "a", "1", 1);
+	ops.nr = 2;
+	EXPECT_EQ(-EINVAL, batch(self->fd, &arg, &ops, results,
+				 sizeof(results)));
+	EXPECT_EQ(1, arg.out_done);
+	ops.nr = WORT_BATCH_MAX + 1;
+	EXPECT_EQ(-EMSGSIZE, batch(self->fd, &arg, &ops, results,
+				   sizeof(results)));
+	ops.nr = 1;
+	EXPECT_EQ(-EMSGSIZE, batch(self->fd, &arg, &ops, results,
+				   WORT_BUF_MAX + 1));
+	ops.len = WORT_BUF_MAX + 1;
+	EXPECT_EQ(-EMSGSIZE, batch(self->fd, &arg, &ops, results,
+				   sizeof(results)));
+}
+
+TEST_F(index, batch_read_only)
+{
+	int fd = open_index(self->pool.fd, "index", WORT_INDEX_OPEN_F_RDONLY);
+	char results[512] __attribute__((aligned(8)));
+	struct wort_batch_result *result = (void *)results;
+	struct wort_batch_arg arg = { };
+	struct packed ops = { };
+
+	ASSERT_EQ(0, insert(self->fd, "a", "1"));
+	pack(&ops, WORT_BATCH_LOOKUP, "a", NULL, 1);
+	pack(&ops, WORT_BATCH_INSERT, "a", "2", 1);
+	pack(&ops, 99, "a", NULL, 0);
+	ASSERT_EQ(0, batch(fd, &arg, &ops, results, sizeof(results)));
+	EXPECT_EQ(3, arg.out_done);
+	EXPECT_EQ(0, result[0].error);
+	result = (void *)result + result->rec_len;
+	EXPECT_EQ(-EBADF, result[0].error);
+	EXPECT_EQ(-EOPNOTSUPP, result[1].error);
+	EXPECT_EQ(0, lookup(fd, "a", "1"));
+}
+
+TEST_F(index, batch_destroyed)
+{
+	char results[512] __attribute__((aligned(8)));
+	struct wort_batch_result *result = (void *)results;
+	struct wort_batch_arg arg = { };
+	struct packed ops = { };
+
+	ASSERT_EQ(0, destroy(self->pool.fd, "index"));
+	pack(&ops, WORT_BATCH_INSERT, "a", "1", 1);
+	ASSERT_EQ(0, batch(self->fd, &arg, &ops, results, sizeof(results)));
+	EXPECT_EQ(-ESTALE, result->error);
+}
+
+TEST_F(index, info)
+{
+	struct wort_index_info_arg arg = { .size = sizeof(arg) };
+
+	memset(arg.out_name, 0xff, sizeof(arg.out_name));
+	ASSERT_EQ(0, call(self->fd, WORT_IOC_INDEX_INFO, &arg));
+	EXPECT_EQ(WORT_ENGINE_WORT, arg.out_engine);
+	EXPECT_EQ(0, arg.out_state);
+	EXPECT_EQ(5, arg.out_name_len);
+	EXPECT_EQ(0, strcmp((char *)arg.out_name, "index"));
+	EXPECT_EQ(0, arg.out_name[WORT_NAME_MAX]);
+	EXPECT_NE(0, arg.out_id);
+	EXPECT_NE(0, arg.out_create_time);
+}
+
+TEST_F(index, stats)
+{
+	struct wort_op_stats stats[WORT_OP_NR];
+	struct wort_stats_arg arg = {
+		.size = sizeof(arg),
+		.buf_ptr = PTR(stats),
+		.buf_len = sizeof(stats),
+	};
+
+	ASSERT_EQ(0, insert(self->fd, "a", "1"));
+	ASSERT_EQ(0, insert(self->fd, "a", "2"));
+	ASSERT_EQ(0, lookup(self->fd, "a", "2"));
+	ASSERT_EQ(0, delete(self->fd, "a"));
+	ASSERT_EQ(0, call(self->fd, WORT_IOC_STATS, &arg));
+	EXPECT_EQ(WORT_OP_NR, arg.out_count);
+	EXPECT_EQ(1, stats[WORT_OP_INSERT].ops);
+	EXPECT_EQ(1, stats[WORT_OP_UPDATE].ops);
+	EXPECT_EQ(1, stats[WORT_OP_LOOKUP].ops);
+	EXPECT_EQ(1, stats[WORT_OP_DELETE].ops);
+	EXPECT_LT(0, stats[WORT_OP_INSERT].fences);
+	EXPECT_EQ(0, stats[WORT_OP_LOOKUP].fences);
+	EXPECT_EQ(0, stats[WORT_OP_LOOKUP].stores);
+}
+
+TEST_F(index, stats_as_many_as_fit)
+{
+	struct wort_op_stats stats[2] = { };
+	struct wort_stats_arg arg = {
+		.size = sizeof(arg),
+		.buf_ptr = PTR(stats),
+		.buf_len = sizeof(stats[0]) + 8,
+	};
+
+	stats[1].ops = 77;
+	ASSERT_EQ(0, call(self->fd, WORT_IOC_STATS, &arg));
+	EXPECT_EQ(WORT_OP_NR, arg.out_count);
+	EXPECT_EQ(77, stats[1].ops);
+}
+
+TEST_HARNESS_MAIN

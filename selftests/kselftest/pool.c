@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Commands on a pool.
+ */
+#include "wort_test.h"
+
+FIXTURE(pool)
+{
+	struct pool pool;
+	int fd;
+};
+
+FIXTURE_SETUP(pool)
+{
+	ASSERT_EQ(0, pool_up(&self->pool));
+	self->fd = self->pool.fd;
+}
+
+FIXTURE_TEARDOWN(pool)
+{
+	pool_down(&self->pool);
+}
+
+#define CREATE	WORT_INDEX_OPEN_F_CREATE
+#define EXCL	(WORT_INDEX_OPEN_F_CREATE | WORT_INDEX_OPEN_F_EXCL)
+#define RDONLY	WORT_INDEX_OPEN_F_RDONLY
+
+TEST_F(pool, open_create_exclusive)
+{
+	int fd;
+
+	EXPECT_EQ(-ENOENT, open_index(self->fd, "a", 0));
+	fd = open_index(self->fd, "a", EXCL);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-EEXIST, open_index(self->fd, "a", EXCL));
+	EXPECT_LE(0, open_index(self->fd, "a", CREATE));
+	EXPECT_LE(0, open_index(self->fd, "a", 0));
+	EXPECT_EQ(-EINVAL, open_index(self->fd, "a", WORT_INDEX_OPEN_F_EXCL));
+	EXPECT_EQ(FD_CLOEXEC, fcntl(fd, F_GETFD));
+	EXPECT_EQ(O_RDWR, fcntl(fd, F_GETFL) & O_ACCMODE);
+}
+
+TEST_F(pool, open_read_only)
+{
+	int fd = open_index(self->fd, "a", CREATE | RDONLY), pool;
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(O_RDONLY, fcntl(fd, F_GETFL) & O_ACCMODE);
+	EXPECT_EQ(-EBADF, insert(fd, "key", "value"));
+	EXPECT_EQ(-EBADF, delete(fd, "key"));
+	EXPECT_EQ(-ENOENT, lookup(fd, "key", ""));
+	pool = open_pool(self->pool.minor, O_RDONLY);
+	fd = open_index(pool, "a", 0);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-EBADF, insert(fd, "key", "value"));
+	pool = open_pool(self->pool.minor, O_WRONLY);
+	EXPECT_LE(0, open_index(pool, "b", CREATE));
+}
+
+static int open_arg(int pool, struct wort_index_open_arg *arg)
+{
+	int err = call(pool, WORT_IOC_INDEX_OPEN, arg);
+
+	if (!err)
+		close(arg->out_fd);
+	return err;
+}
+
+TEST_F(pool, open_names)
+{
+	char name[WORT_NAME_MAX + 2];
+	struct wort_index_open_arg arg = {
+		.size = sizeof(arg),
+		.flags = CREATE,
+		.name_ptr = PTR(name),
+	};
+
+	memset(name, 'n', sizeof(name));
+	EXPECT_EQ(-EINVAL, open_arg(self->fd, &arg));
+	arg.name_len = WORT_NAME_MAX + 1;
+	EXPECT_EQ(-EMSGSIZE, open_arg(self->fd, &arg));
+	arg.name_len = ~0U;
+	EXPECT_EQ(-EMSGSIZE, open_arg(self->fd, &arg));
+	arg.name_len = WORT_NAME_MAX;
+	EXPECT_EQ(0, open_arg(self->fd, &arg));
+	name[5] = 0;
+	EXPECT_EQ(-EINVAL, open_arg(self->fd, &arg));
+	name[5] = '\xff';
+	name[6] = '/';
+	EXPECT_EQ(0, open_arg(self->fd, &arg));
+}
+
+TEST_F(pool, open_engines)
+{
+	struct wort_index_open_arg arg = {
+		.size = sizeof(arg),
+		.flags = CREATE,
+		.name_ptr = PTR("a"),
+		.name_len = 1,
+		.engine = 77,
+	};
+
+	EXPECT_EQ(-EOPNOTSUPP, open_arg(self->fd, &arg));
+	arg.engine = WORT_ENGINE_DEFAULT;
+	arg.attr = 1;
+	EXPECT_EQ(-EINVAL, open_arg(self->fd, &arg));
+	arg.attr = 0;
+	EXPECT_EQ(0, open_arg(self->fd, &arg));
+	EXPECT_EQ(WORT_ENGINE_WORT, arg.out_engine);
+	arg.engine = WORT_ENGINE_WORT;
+	EXPECT_EQ(0, open_arg(self->fd, &arg));
+	arg.engine = 77;
+	EXPECT_EQ(-EINVAL, open_arg(self->fd, &arg));
+}
+
+/* What was to be created is not there when the answer cannot be given. */
+TEST_F(pool, open_answer_unwritable)
+{
+	struct wort_index_open_arg arg = {
+		.size = sizeof(arg),
+		.flags = CREATE,
+		.name_ptr = PTR("a"),
+		.name_len = 1,
+	};
+	void *page = at_page_end(&arg, sizeof(arg));
+
+	mprotect((void *)(PTR(page) & ~4095UL), 4096, PROT_READ);
+	EXPECT_EQ(-EFAULT, call(self->fd, WORT_IOC_INDEX_OPEN, page));
+	EXPECT_EQ(-ENOENT, open_index(self->fd, "a", 0));
+}
+
+TEST_F(pool, destroy)
+{
+	int fd = open_index(self->fd, "a", CREATE), again;
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, insert(fd, "key", "value"));
+	EXPECT_EQ(-ENOENT, destroy(self->fd, "b"));
+	EXPECT_EQ(-EINVAL, destroy(self->fd, ""));
+	EXPECT_EQ(0, destroy(self->fd, "a"));
+	EXPECT_EQ(-ENOENT, destroy(self->fd, "a"));
+	EXPECT_EQ(-ESTALE, lookup(fd, "key", "value"));
+	again = open_index(self->fd, "a", EXCL);
+	ASSERT_LE(0, again);
+	EXPECT_EQ(-ENOENT, lookup(again, "key", "value"));
+	EXPECT_EQ(-ESTALE, insert(fd, "key", "value"));
+}
+
+static void make_indexes(struct __test_metadata *_metadata, int pool, int nr)
+{
+	char name[16];
+	int i, fd;
+
+	for (i = 0; i < nr; i++) {
+		snprintf(name, sizeof(name), "index%d", i);
+		fd = open_index(pool, name, EXCL);
+		ASSERT_LE(0, fd);
+		close(fd);
+	}
+}
+
+TEST_F(pool, list)
+{
+	struct wort_index_record records[2];
+	struct wort_index_list_arg arg = {
+		.size = sizeof(arg),
+		.buf_ptr = PTR(records),
+		.buf_len = sizeof(records) + 1,
+	};
+	char name[16];
+	int seen = 0;
+
+	make_indexes(_metadata, self->fd, 5);
+	do {
+		ASSERT_EQ(0, call(self->fd, WORT_IOC_INDEX_LIST, &arg));
+		ASSERT_LT(0, arg.out_count);
+		snprintf(name, sizeof(name), "index%d", seen);
+		EXPECT_EQ(0, strcmp(name, (char *)records[0].name));
+		EXPECT_EQ(6, records[0].name_len);
+		EXPECT_EQ(WORT_ENGINE_WORT, records[0].engine);
+		EXPECT_EQ(0, records[0].state);
+		EXPECT_LT(arg.after, records[0].id);
+		seen += arg.out_count;
+		arg.after = records[arg.out_count - 1].id;
+	} while (arg.out_more);
+	EXPECT_EQ(5, seen);
+	arg.after = 0;
+	arg.buf_len = 0;
+	EXPECT_EQ(0, call(self->fd, WORT_IOC_INDEX_LIST, &arg));
+	EXPECT_EQ(0, arg.out_count);
+	EXPECT_EQ(1, arg.out_more);
+	arg.buf_len = WORT_BUF_MAX + 1;
+	EXPECT_EQ(-EMSGSIZE, call(self->fd, WORT_IOC_INDEX_LIST, &arg));
+}
+
+TEST_F(pool, many_indexes)
+{
+	struct wort_pool_info_arg arg;
+
+	make_indexes(_metadata, self->fd, 200);
+	ASSERT_EQ(0, info(self->fd, &arg));
+	EXPECT_EQ(200, arg.out_nr_indexes);
+}
+
+TEST_F(pool, info)
+{
+	struct wort_pool_info_arg arg;
+	int tries = 100;
+
+	ASSERT_EQ(0, info(self->fd, &arg));
+	EXPECT_LT(arg.out_pool_size / 2,
+		  arg.out_nr_extents * arg.out_extent_size);
+	EXPECT_LE(arg.out_nr_extents * arg.out_extent_size, arg.out_pool_size);
+	EXPECT_EQ(65536, arg.out_extent_size);
+	EXPECT_EQ(0, arg.out_nr_indexes);
+	EXPECT_EQ(WORT_INCOMPAT_EXPERIMENTAL, arg.out_incompat);
+	EXPECT_NE(0, arg.out_format_time);
+	while (arg.out_state & WORT_STATE_WALKING && tries--) {
+		usleep(10000);
+		ASSERT_EQ(0, info(self->fd, &arg));
+	}
+	EXPECT_EQ(0, arg.out_state);
+	EXPECT_NE(WORT_UNKNOWN, arg.out_used_bytes);
+}
+
+TEST_F(pool, check)
+{
+	struct wort_check_arg arg;
+	int fd = open_index(self->fd, "a", CREATE), i;
+	char key[16];
+
+	ASSERT_LE(0, fd);
+	for (i = 0; i < 100; i++) {
+		snprintf(key, sizeof(key), "key%d", i);
+		ASSERT_EQ(0, insert(fd, key, "a value that takes some space"));
+	}
+	ASSERT_EQ(0, check(self->fd, 0, &arg));
+	EXPECT_EQ(1, arg.out_nr_indexes);
+	EXPECT_EQ(100, arg.out_nr_leaves);
+	EXPECT_EQ(0, arg.out_nr_damaged);
+	EXPECT_EQ(0, arg.out_nr_transient);
+	EXPECT_EQ(0, check(self->fd, WORT_CHECK_F_CLEAR, &arg));
+	EXPECT_EQ(0, arg.out_nr_damaged);
+}
+
+TEST_F(pool, check_needs_write_to_clear)
+{
+	struct wort_check_arg arg;
+	int fd = open_pool(self->pool.minor, O_RDONLY);
+
+	EXPECT_EQ(0, check(fd, 0, &arg));
+	EXPECT_EQ(-EBADF, check(fd, WORT_CHECK_F_CLEAR, &arg));
+}
+
+/* Damage on media: done to the device while nobody has it attached. */
+static int change_word(__u64 off, __u64 (*change)(__u64))
+{
+	int fd = open(test_device(), O_RDWR), err = -EIO;
+	__u64 word;
+
+	if (fd >= 0 && pread(fd, &word, 8, off) == 8) {
+		word = change(word);
+		if (pwrite(fd, &word, 8, off) == 8 && !fsync(fd))
+			err = 0;
+	}
+	close(fd);
+	return err;
+}
+
+static __u64 read_word(__u64 off)
+{
+	int fd = open(test_device(), O_RDONLY);
+	__u64 word = 0;
+
+	if (pread(fd, &word, 8, off) != 8)
+		word = 0;
+	close(fd);
+	return word;
+}
+
+static __u64 out_of_pool(__u64 word)
+{
+	return word | 0x7ffffffff000ULL;
+}
+
+static __u64 first_entry(void)
+{
+	__u64 catalogue = read_word(WORT_MEDIA_SB_OFF +
+				    offsetof(struct wort_media_sb,
+					     catalogue_off));
+
+	return read_word(catalogue + offsetof(struct wort_media_catalogue,
+					      slot));
+}
+
+static int reattach(struct pool *pool)
+{
+	close(pool->fd);
+	pool->minor = attach(pool->control, test_device());
+	if (pool->minor < 0)
+		return pool->minor;
+	pool->fd = open_pool(pool->minor, O_RDWR);
+	return pool->fd < 0 ? pool->fd : 0;
+}
+
+TEST_F(pool, damaged_index)
+{
+	int fd = open_index(self->fd, "a", CREATE), other;
+	struct wort_check_arg arg;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, insert(fd, "key1", "value"));
+	ASSERT_EQ(0, insert(fd, "key2", "value"));
+	other = open_index(self->fd, "b", CREATE);
+	ASSERT_EQ(0, insert(other, "key", "value"));
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	ASSERT_EQ(0, change_word(first_entry() +
+				 offsetof(struct wort_media_entry, root),
+				 out_of_pool));
+	ASSERT_EQ(0, reattach(&self->pool));
+	fd = open_index(self->pool.fd, "a", 0);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-EUCLEAN, lookup(fd, "key1", "value"));
+	EXPECT_EQ(-EROFS, insert(fd, "key1", "value"));
+	EXPECT_EQ(-EROFS, delete(fd, "key1"));
+	other = open_index(self->pool.fd, "b", 0);
+	EXPECT_EQ(0, lookup(other, "key", "value"));
+	ASSERT_EQ(0, check(self->pool.fd, WORT_CHECK_F_CLEAR, &arg));
+	EXPECT_LT(0, arg.out_nr_damaged);
+	EXPECT_NE(0, arg.out_damaged_index);
+	EXPECT_EQ(-EROFS, insert(fd, "key1", "value"));
+}
+
+TEST_F(pool, damaged_catalogue)
+{
+	int fd = open_index(self->fd, "a", CREATE);
+	struct wort_pool_info_arg arg;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	ASSERT_EQ(0, change_word(first_entry(), out_of_pool));
+	ASSERT_EQ(0, reattach(&self->pool));
+	ASSERT_EQ(0, info(self->pool.fd, &arg));
+	EXPECT_EQ(WORT_STATE_DAMAGED, arg.out_state & WORT_STATE_DAMAGED);
+	EXPECT_EQ(-EROFS, open_index(self->pool.fd, "b", CREATE));
+}
+
+TEST_F_TIMEOUT(pool, full, 300)
+{
+	static char value[WORT_VALUE_MAX];
+	int fd = open_index(self->fd, "a", CREATE), err = 0;
+	struct wort_check_arg arg;
+	__u32 key = 0;
+
+	ASSERT_LE(0, fd);
+	for (; !err; key++) {
+		memset(value, key, sizeof(value));
+		err = insert_raw(fd, &key, 4, value, sizeof(value), 0);
+	}
+	EXPECT_EQ(-ENOSPC, err);
+	EXPECT_LT(1000, key);
+	key = 0;
+	ASSERT_EQ(sizeof(value), lookup_raw(fd, &key, 4, value, sizeof(value),
+					    NULL));
+	EXPECT_EQ(0, value[0]);
+	ASSERT_EQ(0, check(self->fd, 0, &arg));
+	EXPECT_EQ(0, arg.out_nr_damaged);
+	EXPECT_EQ(0, delete_raw(fd, &key, 4));
+	EXPECT_EQ(0, insert_raw(fd, &key, 4, value, sizeof(value), 0));
+	EXPECT_EQ(0, destroy(self->fd, "a"));
+	fd = open_index(self->fd, "b", CREATE);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, insert_raw(fd, &key, 4, value, sizeof(value), 0));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Detach, removal of the device and failing memory, with users at work.
+ */
+#include <dirent.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+
+#include "wort_test.h"
+
+#define NR_THREADS	4
+#define DRIVER		"/sys/bus/nd/drivers/nd_pmem"
+
+FIXTURE(revoke)
+{
+	struct pool pool;
+	int fd;
+};
+
+FIXTURE_SETUP(revoke)
+{
+	ASSERT_EQ(0, pool_up(&self->pool));
+	self->fd = open_index(self->pool.fd, "index", WORT_INDEX_OPEN_F_CREATE);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(revoke)
+{
+	close(self->fd);
+	pool_down(&self->pool);
+}
+
+/* -EWOULDBLOCK as long as something holds it. */
+static int unload(void)
+{
+	return syscall(SYS_delete_module, "wort", O_NONBLOCK) ? -errno : 0;
+}
+
+TEST_F(revoke, module_stays)
+{
+	struct pool *pool = &self->pool;
+	int index = self->fd;
+
+	EXPECT_EQ(-EWOULDBLOCK, unload());
+	close(pool->control);
+	EXPECT_EQ(-EWOULDBLOCK, unload());
+	close(pool->fd);
+	close(index);
+	/* a pool without any descriptor */
+	EXPECT_EQ(-EWOULDBLOCK, unload());
+	pool->control = open(CONTROL, O_RDWR);
+	pool->fd = open_pool(pool->minor, O_RDWR);
+	index = open_index(pool->fd, "index", 0);
+	ASSERT_EQ(0, detach(pool->control, pool->minor));
+	close(pool->control);
+	close(pool->fd);
+	/* an index without a pool */
+	EXPECT_EQ(-EWOULDBLOCK, unload());
+	EXPECT_EQ(-ENODEV, insert(index, "key", "value"));
+	close(index);
+	pool->control = open(CONTROL, O_RDWR);
+	ASSERT_LE(0, pool->control);
+}
+
+struct user {
+	pthread_t thread;
+	int pool;
+	int index;
+	int number;
+	int err;		/* the first that was not expected */
+	long ops;
+};
+
+static atomic_int nr_started;
+
+static int use_once(struct user *user, long i)
+{
+	struct wort_pool_info_arg pool_info;
+	struct wort_check_arg found;
+	char key[32], buf[4096];
+	struct wort_scan_arg scan = {
+		.size = sizeof(scan),
+		.buf_ptr = PTR(buf),
+		.buf_len = sizeof(buf),
+	};
+	int err;
+
+	snprintf(key, sizeof(key), "user%d key%ld", user->number, i % 5000);
+	switch (i % 8) {
+	case 0:
+		return call(user->index, WORT_IOC_SCAN, &scan);
+	case 1:
+		err = lookup(user->index, key, "value");
+		return err == -ENOENT || err > 0 ? 0 : err;
+	case 2:
+		err = delete(user->index, key);
+		return err == -ENOENT ? 0 : err;
+	case 3:
+		return i % 200 == 3 ? check(user->pool, 0, &found) :
+		       info(user->pool, &pool_info);
+	default:
+		return insert(user->index, key, "a value of some length");
+	}
+}
+
+static void *use(void *data)
+{
+	struct user *user = data;
+	int err = 0;
+
+	for (user->ops = 0; !err; user->ops++) {
+		err = use_once(user, user->ops);
+		if (user->ops == 20)
+			nr_started++;
+	}
+	user->err = err;
+	return NULL;
+}
+
+static void start_users(struct __test_metadata *_metadata, int pool, int index,
+			struct user *users)
+{
+	int i;
+
+	for (i = 0; i < NR_THREADS; i++) {
+		users[i].pool = pool;
+		users[i].index = index;
+		users[i].number = i;
+		ASSERT_EQ(0, pthread_create(&users[i].thread, NULL, use,
+					    &users[i]));
+	}
+	while (nr_started < NR_THREADS)
+		usleep(1000);
+	usleep(100000);
+}
+
+/* Each of them was told that the pool is gone. */
+static void end_users(struct __test_metadata *_metadata, struct user *users)
+{
+	int i;
+
+	for (i = 0; i < NR_THREADS; i++) {
+		ASSERT_EQ(0, pthread_join(users[i].thread, NULL));
+		EXPECT_EQ(-ENODEV, users[i].err);
+	}
+}
+
+TEST_F(revoke, detach_under_load)
+{
+	struct user users[NR_THREADS] = { };
+	struct wort_check_arg found;
+	int fd;
+
+	start_users(_metadata, self->pool.fd, self->fd, users);
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	end_users(_metadata, users);
+	EXPECT_EQ(-ENODEV, insert(self->fd, "key", "value"));
+	/* the same device serves again while old descriptors are open */
+	ASSERT_LE(0, attach(self->pool.control, test_device()));
+	EXPECT_EQ(-ENODEV, insert(self->fd, "key", "value"));
+	fd = open_pool(self->pool.minor, O_RDWR);
+	ASSERT_EQ(0, check(fd, 0, &found));
+	EXPECT_EQ(0, found.out_nr_damaged);
+	close(fd);
+}
+
+/* The name of the device that the driver of the memory is bound to. */
+static int bound_name(char *name, size_t size)
+{
+	char path[64], target[256];
+	const char *disk = strrchr(test_device(), '/') + 1;
+	int len;
+
+	snprintf(path, sizeof(path), "/sys/block/%s/device", disk);
+	len = readlink(path, target, sizeof(target) - 1);
+	if (len < 0)
+		return -errno;
+	target[len] = 0;
+	snprintf(name, size, "%s", strrchr(target, '/') + 1);
+	return access(DRIVER, F_OK) ? -errno : 0;
+}
+
+static int rebind(const char *name)
+{
+	int tries = 300, err = write_file(DRIVER "/bind", "%s", name);
+
+	while (!err && access(test_device(), F_OK) && tries--)
+		usleep(10000);
+	return err;
+}
+
+static __u32 state_of(int control, int minor)
+{
+	struct wort_pool_record record = { };
+	struct wort_list_arg arg = {
+		.size = sizeof(arg),
+		.buf_ptr = PTR(&record),
+		.buf_len = sizeof(record),
+		.start = minor,
+	};
+
+	call(control, WORT_IOC_LIST, &arg);
+	return arg.out_count ? record.state : ~0U;
+}
+
+TEST_F_TIMEOUT(revoke, unbind_under_load, 120)
+{
+	struct user users[NR_THREADS] = { };
+	char name[64];
+	int fd;
+
+	if (bound_name(name, sizeof(name)))
+		SKIP(return, "the device has no driver to unbind");
+	ASSERT_EQ(0, insert(self->fd, "key", "value"));
+	start_users(_metadata, self->pool.fd, self->fd, users);
+	ASSERT_EQ(0, write_file(DRIVER "/unbind", "%s", name));
+	end_users(_metadata, users);
+	EXPECT_EQ(-ENODEV, lookup(self->fd, "key", "value"));
+	EXPECT_EQ(-ENODEV, open_pool(self->pool.minor, O_RDWR));
+	EXPECT_EQ(WORT_STATE_DEAD, state_of(self->pool.control,
+					    self->pool.minor));
+	EXPECT_EQ(0, detach(self->pool.control, self->pool.minor));
+	ASSERT_EQ(0, rebind(name));
+	ASSERT_EQ(self->pool.minor, attach(self->pool.control, test_device()));
+	fd = open_pool(self->pool.minor, O_RDWR);
+	fd = open_index(fd, "index", 0);
+	EXPECT_EQ(0, lookup(fd, "key", "value"));
+	close(fd);
+}
+
+/* The device comes back while the dead pool is still listed. */
+TEST_F_TIMEOUT(revoke, attach_beside_dead, 120)
+{
+	char name[64];
+
+	if (bound_name(name, sizeof(name)))
+		SKIP(return, "the device has no driver to unbind");
+	ASSERT_EQ(0, write_file(DRIVER "/unbind", "%s", name));
+	ASSERT_EQ(0, rebind(name));
+	EXPECT_EQ(self->pool.minor + 1, attach(self->pool.control,
+					       test_device()));
+	EXPECT_EQ(WORT_STATE_DEAD, state_of(self->pool.control,
+					    self->pool.minor));
+	EXPECT_EQ(0, detach(self->pool.control, self->pool.minor));
+	EXPECT_EQ(0, detach(self->pool.control, self->pool.minor + 1));
+}
+
+static atomic_bool stop;
+
+/* Format, attach, list and detach as fast as they go; only our own errors. */
+static void *churn(void *data)
+{
+	struct user *user = data;
+	int control = open(CONTROL, O_RDWR), err, minor;
+
+	for (user->ops = 0; !stop; user->ops++) {
+		err = format(control, test_device(), WORT_FORMAT_F_FORCE);
+		minor = attach(control, test_device());
+		detach_all(control);
+		if (minor >= 0)
+			user->number++;
+		if (!err || err == -EBUSY || err == -ENOENT ||
+		    err == -ENODEV || err == -ENXIO)
+			continue;
+		user->err = err;
+	}
+	close(control);
+	return NULL;
+}
+
+static void start_churn(struct __test_metadata *_metadata, struct user *users)
+{
+	int i;
+
+	for (i = 0; i < NR_THREADS; i++)
+		ASSERT_EQ(0, pthread_create(&users[i].thread, NULL, churn,
+					    &users[i]));
+}
+
+static void end_churn(struct __test_metadata *_metadata, struct user *users)
+{
+	int i, attached = 0;
+
+	stop = true;
+	for (i = 0; i < NR_THREADS; i++) {
+		ASSERT_EQ(0, pthread_join(users[i].thread, NULL));
+		EXPECT_EQ(0, users[i].err);
+		attached += users[i].number;
+	}
+	EXPECT_LT(0, attached);
+}
+
+TEST_F_TIMEOUT(revoke, many_attach_and_detach, 120)
+{
+	struct user users[NR_THREADS] = { };
+
+	start_churn(_metadata, users);
+	sleep(2);
+	end_churn(_metadata, users);
+	EXPECT_EQ(-ENODEV, insert(self->fd, "key", "value"));
+}
+
+TEST_F_TIMEOUT(revoke, unbind_beside_attach, 120)
+{
+	struct user users[NR_THREADS] = { };
+	char name[64];
+	int i;
+
+	if (bound_name(name, sizeof(name)))
+		SKIP(return, "the device has no driver to unbind");
+	start_churn(_metadata, users);
+	for (i = 0; i < 10; i++) {
+		usleep(100000);
+		EXPECT_EQ(0, write_file(DRIVER "/unbind", "%s", name));
+		EXPECT_EQ(0, rebind(name));
+	}
+	usleep(200000);
+	end_churn(_metadata, users);
+	detach_all(self->pool.control);
+	EXPECT_EQ(0, format(self->pool.control, test_device(),
+			    WORT_FORMAT_F_FORCE));
+	EXPECT_EQ(0, attach(self->pool.control, test_device()));
+}
+
+/* Where on the device a record lies. */
+static long long find_bytes(const void *bytes, size_t len)
+{
+	static char buf[1 << 20];
+	int fd = open(test_device(), O_RDONLY);
+	long long at = 0, found = -1;
+	ssize_t got;
+	char *hit;
+
+	while (found < 0 && (got = pread(fd, buf, sizeof(buf), at)) > 0) {
+		hit = memmem(buf, got, bytes, len);
+		if (hit)
+			found = at + (hit - buf);
+		at += got;
+	}
+	close(fd);
+	return found;
+}
+
+static void fill_value(char *value, int seed)
+{
+	unsigned int x = seed * 2654435761U + 1;
+	int i;
+
+	for (i = 0; i < WORT_VALUE_MAX; i++) {
+		x = x * 1103515245 + 12345;
+		value[i] = x >> 24;
+	}
+}
+
+static int lookup_big(int fd, const char *key, const char *value)
+{
+	static char back[WORT_VALUE_MAX];
+	int err = lookup_raw(fd, key, strlen(key), back, sizeof(back), NULL);
+
+	return err < 0 ? err : memcmp(back, value, sizeof(back));
+}
+
+/* Two big records; the place of the second's. */
+static long long two_values(struct __test_metadata *_metadata, int fd,
+			    char *value1, char *value2)
+{
+	long long at;
+
+	fill_value(value1, getpid());
+	fill_value(value2, getpid() + 1);
+	ASSERT_EQ(0, insert_raw(fd, "good", 4, value1, WORT_VALUE_MAX, 0));
+	ASSERT_EQ(0, insert_raw(fd, "bad", 3, value2, WORT_VALUE_MAX, 0));
+	at = find_bytes(value2, 256);
+	ASSERT_LT(0, at);
+	return at;
+}
+
+/* The last page of a value: the one after it is no part of it. */
+#define LAST_PAGE	(WORT_VALUE_MAX - 4096)
+
+static char value1[WORT_VALUE_MAX], value2[WORT_VALUE_MAX];
+
+TEST_F_TIMEOUT(revoke, bad_blocks, 120)
+{
+	long long at = two_values(_metadata, self->fd, value1, value2);
+	char path[64], name[64];
+	int pool, fd;
+
+	snprintf(path, sizeof(path), "/sys/block/%s/badblocks",
+		 strrchr(test_device(), '/') + 1);
+	if (access(path, W_OK) || bound_name(name, sizeof(name)))
+		SKIP(return, "the device has no list of bad blocks");
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	ASSERT_EQ(0, write_file(path, "%lld 1\n", (at + LAST_PAGE) / 512));
+	ASSERT_EQ(0, attach(self->pool.control, test_device()));
+	pool = open_pool(0, O_RDWR);
+	fd = open_index(pool, "index", 0);
+	EXPECT_EQ(0, lookup_big(fd, "good", value1));
+	EXPECT_EQ(-EIO, lookup_big(fd, "bad", value2));
+	EXPECT_EQ(0, lookup_big(fd, "good", value1));
+	EXPECT_EQ(0, insert(fd, "another", "value"));
+	close(fd);
+	close(pool);
+	ASSERT_EQ(0, detach(self->pool.control, 0));
+	/* a superblock that cannot be read */
+	ASSERT_EQ(0, write_file(path, "8 16\n"));
+	EXPECT_EQ(-EIO, attach(self->pool.control, test_device()));
+	EXPECT_EQ(-EIO, format(self->pool.control, test_device(),
+			       WORT_FORMAT_F_FORCE));
+	/* the list is made anew */
+	ASSERT_EQ(0, write_file(DRIVER "/unbind", "%s", name));
+	ASSERT_EQ(0, rebind(name));
+	ASSERT_EQ(0, attach(self->pool.control, test_device()));
+	pool = open_pool(0, O_RDWR);
+	fd = open_index(pool, "index", 0);
+	EXPECT_EQ(0, lookup_big(fd, "bad", value2));
+	close(fd);
+	close(pool);
+}
+
+static long long physical_start(void)
+{
+	char name[64], path[128], text[32] = "";
+	int fd;
+
+	if (bound_name(name, sizeof(name)))
+		return 0;
+	snprintf(path, sizeof(path), "/sys/bus/nd/devices/%s/resource", name);
+	fd = open(path, O_RDONLY);
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	return strtoll(text, NULL, 16);
+}
+
+/*
+ * Memory fails while the pool is attached.  The page stays lost until the next
+ * boot: nothing but the module may look at it, so this test comes last.
+ */
+TEST_F_TIMEOUT(revoke, memory_fails, 120)
+{
+	static const char offline[] =
+		"/sys/devices/system/memory/hard_offline_page";
+	long long at = two_values(_metadata, self->fd, value1, value2);
+	long long start = physical_start();
+
+	if (access(offline, W_OK) || !start)
+		SKIP(return, "the kernel cannot make memory fail");
+	ASSERT_EQ(0, lookup_big(self->fd, "bad", value2));
+	ASSERT_EQ(0, write_file(offline, "%#llx", (start + at + LAST_PAGE) &
+				~4095ULL));
+	EXPECT_EQ(-EIO, lookup_big(self->fd, "bad", value2));
+	EXPECT_EQ(0, lookup_big(self->fd, "good", value1));
+	EXPECT_EQ(0, insert(self->fd, "another", "value"));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# run_all.sh [PROGRAM...]: runs the tests where it lies, prints KTAP and a
+# final count, and fails if a test did.  Loads wort.ko if that lies there, too.
+# What is on $WORT_DEVICE (/dev/pmem0) is lost.  Written for busybox.
+
+cd "$(dirname "$0")" || exit 1
+log=$(mktemp) || exit 1
+trap 'rm -f "$log"' EXIT
+
+if [ ! -e /dev/wort-control ]; then
+	insmod ./wort.ko 2>/dev/null || modprobe wort || exit 4
+fi
+
+[ $# -gt 0 ] || set -- abi control pool index revoke
+for program; do
+	echo "# $program"
+	"./$program" 2>&1 || echo "# $program: status $?"
+done | tee "$log"
+
+passed=$(grep -c '^ok ' "$log")
+skipped=$(grep -c '^ok .*# SKIP' "$log")
+failed=$(grep -c '^not ok ' "$log")
+planned=$(sed -n 's/^1\.\.//p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+echo "# all: $planned tests, $((passed - skipped)) passed," \
+	"$skipped skipped, $failed failed"
+[ "$planned" -gt 0 ] && [ "$failed" -eq 0 ] && [ "$planned" -eq "$passed" ]

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the tests of the module share.
+ */
+#ifndef _WORT_TEST_H
+#define _WORT_TEST_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <linux/wort.h>
+#include <linux/wort_format.h>
+
+#include "ktap.h"
+
+#ifndef ARRAY_SIZE
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#endif
+
+#define PTR(pointer) ((uintptr_t)(pointer))
+
+#define CONTROL "/dev/wort-control"
+
+/* What is written there is lost. */
+static inline const char *test_device(void)
+{
+	const char *device = getenv("WORT_DEVICE");
+
+	return device ? device : "/dev/pmem0";
+}
+
+static inline int call(int fd, unsigned long cmd, void *arg)
+{
+	return ioctl(fd, cmd, arg) < 0 ? -errno : 0;
+}
+
+static inline int format_with(int control, const char *device,
+			      struct wort_format_arg *arg)
+{
+	arg->size = sizeof(*arg);
+	arg->dev_ptr = PTR(device);
+	arg->dev_len = strlen(device);
+	return call(control, WORT_IOC_FORMAT, arg);
+}
+
+static inline int format(int control, const char *device, __u32 flags)
+{
+	struct wort_format_arg arg = {
+		.size = sizeof(arg),
+		.flags = flags,
+	};
+
+	return format_with(control, device, &arg);
+}
+
+/* The minor, or a negative errno. */
+static inline int attach(int control, const char *device)
+{
+	struct wort_attach_arg arg = {
+		.size = sizeof(arg),
+		.dev_ptr = PTR(device),
+		.dev_len = strlen(device),
+	};
+	int err = call(control, WORT_IOC_ATTACH, &arg);
+
+	return err ? err : (int)arg.out_minor;
+}
+
+static inline int detach(int control, int minor)
+{
+	struct wort_detach_arg arg = {
+		.size = sizeof(arg),
+		.minor = minor,
+	};
+
+	return call(control, WORT_IOC_DETACH, &arg);
+}
+
+static inline void detach_all(int control)
+{
+	struct wort_pool_record record;
+	struct wort_list_arg arg = {
+		.size = sizeof(arg),
+		.buf_ptr = PTR(&record),
+		.buf_len = sizeof(record),
+	};
+
+	while (!call(control, WORT_IOC_LIST, &arg) && arg.out_count)
+		if (detach(control, record.minor))
+			break;
+}
+
+/* devtmpfs makes the node before attach returns. */
+static inline int open_pool(int minor, int flags)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/wort%d", minor);
+	fd = open(path, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static inline int open_index(int pool, const char *name, __u32 flags)
+{
+	struct wort_index_open_arg arg = {
+		.size = sizeof(arg),
+		.flags = flags,
+		.name_ptr = PTR(name),
+		.name_len = strlen(name),
+	};
+	int err = call(pool, WORT_IOC_INDEX_OPEN, &arg);
+
+	return err ? err : arg.out_fd;
+}
+
+static inline int destroy(int pool, const char *name)
+{
+	struct wort_index_destroy_arg arg = {
+		.size = sizeof(arg),
+		.name_ptr = PTR(name),
+		.name_len = strlen(name),
+	};
+
+	return call(pool, WORT_IOC_INDEX_DESTROY, &arg);
+}
+
+static inline int insert_raw(int index, const void *key, __u32 key_len,
+			     const void *value, __u32 value_len, __u32 flags)
+{
+	struct wort_insert_arg arg = {
+		.size = sizeof(arg),
+		.flags = flags,
+		.key_ptr = PTR(key),
+		.value_ptr = PTR(value),
+		.key_len = key_len,
+		.value_len = value_len,
+	};
+
+	return call(index, WORT_IOC_INSERT, &arg);
+}
+
+static inline int insert(int index, const char *key, const char *value)
+{
+	return insert_raw(index, key, strlen(key), value, strlen(value), 0);
+}
+
+/* The length of the value, or a negative errno. */
+static inline int lookup_raw(int index, const void *key, __u32 key_len,
+			     void *value, __u32 size, __u32 *out_len)
+{
+	struct wort_lookup_arg arg = {
+		.size = sizeof(arg),
+		.key_ptr = PTR(key),
+		.value_ptr = PTR(value),
+		.key_len = key_len,
+		.value_len = size,
+	};
+	int err = call(index, WORT_IOC_LOOKUP, &arg);
+
+	if (out_len)
+		*out_len = arg.out_value_len;
+	return err ? err : (int)arg.out_value_len;
+}
+
+/* 0 if the key has this value. */
+static inline int lookup(int index, const char *key, const char *value)
+{
+	char buf[256];
+	int len = lookup_raw(index, key, strlen(key), buf, sizeof(buf), NULL);
+
+	if (len < 0)
+		return len;
+	return len != (int)strlen(value) || memcmp(buf, value, len);
+}
+
+static inline int delete_raw(int index, const void *key, __u32 key_len)
+{
+	struct wort_delete_arg arg = {
+		.size = sizeof(arg),
+		.key_ptr = PTR(key),
+		.key_len = key_len,
+	};
+
+	return call(index, WORT_IOC_DELETE, &arg);
+}
+
+static inline int delete(int index, const char *key)
+{
+	return delete_raw(index, key, strlen(key));
+}
+
+static inline int info(int pool, struct wort_pool_info_arg *arg)
+{
+	memset(arg, 0, sizeof(*arg));
+	arg->size = sizeof(*arg);
+	return call(pool, WORT_IOC_POOL_INFO, arg);
+}
+
+static inline int check(int pool, __u32 flags, struct wort_check_arg *arg)
+{
+	memset(arg, 0, sizeof(*arg));
+	arg->size = sizeof(*arg);
+	arg->flags = flags;
+	return call(pool, WORT_IOC_CHECK, arg);
+}
+
+/* 0 if the kernel took the text; there is a newline behind it. */
+static inline int write_file(const char *path, const char *fmt, ...)
+{
+	char text[128];
+	va_list args;
+	int fd, len;
+
+	va_start(args, fmt);
+	len = vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		return -errno;
+	len = write(fd, text, len) == len ? 0 : -errno;
+	close(fd);
+	return len;
+}
+
+/* A page that cannot be touched. */
+static inline void *bad_page(void)
+{
+	return mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* Bytes that end where memory ends. */
+static inline void *at_page_end(const void *data, size_t len)
+{
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	mprotect(page + 4096, 4096, PROT_NONE);
+	return memcpy(page + 4096 - len, data, len);
+}
+
+/* An empty pool, attached. */
+struct pool {
+	int control;
+	int minor;
+	int fd;
+};
+
+static inline int pool_up(struct pool *pool)
+{
+	int err;
+
+	pool->control = open(CONTROL, O_RDWR | O_CLOEXEC);
+	if (pool->control < 0)
+		return -errno;
+	detach_all(pool->control);
+	err = format(pool->control, test_device(), WORT_FORMAT_F_FORCE);
+	if (err)
+		return err;
+	pool->minor = attach(pool->control, test_device());
+	if (pool->minor < 0)
+		return pool->minor;
+	pool->fd = open_pool(pool->minor, O_RDWR);
+	return pool->fd < 0 ? pool->fd : 0;
+}
+
+static inline void pool_down(struct pool *pool)
+{
+	close(pool->fd);
+	detach_all(pool->control);
+	close(pool->control);
+}
+
+#endif /* _WORT_TEST_H */

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Unit tests of core, engine and pool: the list, and who runs it.
+ *
+ *	unit [-s] [-a] [-l] [-e EXTENT] [-r SEED] [NAME...]
+ *
+ * Without names: all tests, -s: those that fill large pools, -a: both.
+ */
+#include <getopt.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/printk.h>
+
+#include "tests.h"
+#include "unit.h"
+
+#define TEST(name)	{ #name, check_##name, false }
+#define SLOW(name)	{ #name, check_##name, true }	/* fills large pools */
+
+static const struct test {
+	const char *name;
+	void (*run)(void);
+	bool slow;
+} tests[] = {
+	TEST(alloc_classes),
+	TEST(alloc_leaf_lines),
+	TEST(alloc_reserve),
+	TEST(alloc_reuse),
+	TEST(alloc_leak),
+	TEST(alloc_walking),
+	TEST(alloc_runs),
+	TEST(alloc_random),
+	TEST(keys_limits),
+	TEST(keys_digits),
+	TEST(keys_fill),
+	TEST(keys_chain),
+	TEST(keys_long_prefix),
+	TEST(values_sizes),
+	TEST(values_change),
+	TEST(values_expect),
+	TEST(values_buffer),
+	TEST(random_ops),
+	TEST(random_small_pool),
+	TEST(random_reattach),
+	TEST(cursor_seek),
+	TEST(cursor_pages),
+	TEST(cursor_prefix),
+	TEST(cursor_limits),
+	TEST(cursor_count),
+	TEST(batch_rules),
+	TEST(pool_format),
+	TEST(pool_format_over),
+	TEST(pool_attach_reads),
+	TEST(pool_info),
+	TEST(pool_names),
+	TEST(pool_many_indexes),
+	TEST(pool_stale),
+	TEST(pool_slots),
+	TEST(pool_destroy_walk),
+	TEST(pool_detach_quiet),
+	TEST(pool_superblock_turns),
+	TEST(full_small),
+	TEST(full_values),
+	TEST(full_destroy),
+	TEST(full_after_attach),
+	TEST(full_catalogue),
+	SLOW(space_rounds),
+	SLOW(space_aged),
+	TEST(nomem_attach),
+	TEST(nomem_create),
+	TEST(nomem_put),
+	TEST(nomem_remove),
+	TEST(nomem_scan),
+	TEST(nomem_batch),
+	TEST(nomem_destroy),
+	TEST(nomem_check),
+	TEST(nomem_walk),
+	TEST(hostile_superblock),
+	TEST(hostile_geometry),
+	TEST(hostile_features),
+	TEST(hostile_table),
+	TEST(hostile_table_clear),
+	TEST(hostile_catalogue),
+	TEST(hostile_catalogue_clear),
+	TEST(hostile_catalogue_next),
+	TEST(hostile_tree),
+	TEST(hostile_owners),
+	TEST(hostile_flips),
+	TEST(bad_pages_read),
+	TEST(bad_pages_write),
+	TEST(bad_pages_table),
+	TEST(bad_pages_superblock),
+	TEST(counts_insert),
+	TEST(counts_update),
+	TEST(counts_delete),
+	TEST(counts_read),
+	TEST(counts_seek),
+	TEST(counts_off),
+	SLOW(counts_insert_million),
+};
+
+/* A test that takes longer hangs. */
+#define TEST_SECONDS	300
+#define FAILURES_SHOWN	10
+
+u64 unit_seed = 1;
+u32 unit_extent;
+
+static unsigned long nr_checks, nr_passed, nr_failed_here;
+
+bool unit_check(bool good, const char *file, int line, const char *what,
+		long long a, long long b)
+{
+	nr_checks++;
+	nr_passed += good;
+	if (!good && nr_failed_here++ < FAILURES_SHOWN)
+		printf("%s:%d: %s: %lld, %lld (%#llx, %#llx)\n", file, line,
+		       what, a, b, a, b);
+	return good;
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+static void run(const struct test *test)
+{
+	unsigned long checks = nr_checks;
+	double start = now();
+	long live = shim_alloc_live;
+
+	nr_failed_here = 0;
+	alarm(TEST_SECONDS);
+	test->run();
+	alarm(0);
+	CHECK_EQ(shim_alloc_live, live);
+	CHECK(!shim_run_work());
+	printf("%-24s %8.2f s %9lu checks%s\n", test->name, now() - start,
+	       nr_checks - checks, nr_failed_here ? "  FAILED" : "");
+	fflush(stdout);
+}
+
+static bool wanted(const struct test *test, char **names)
+{
+	for (; *names; names++)
+		if (!strcmp(*names, test->name))
+			return true;
+	return false;
+}
+
+static void list(void)
+{
+	const struct test *test;
+
+	for (test = tests; test < tests + ARRAY_SIZE(tests); test++)
+		printf("%s%s\n", test->name, test->slow ? " (slow)" : "");
+	exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	bool slow = false, all = false;
+	const struct test *test;
+	unsigned int nr = 0;
+	int opt;
+
+	shim_log_quiet = true;
+	while ((opt = getopt(argc, argv, "sale:r:v")) != -1) {
+		if (opt == 's')
+			slow = true;
+		else if (opt == 'a')
+			all = true;
+		else if (opt == 'l')
+			list();
+		else if (opt == 'e')
+			unit_extent = strtoul(optarg, NULL, 0);
+		else if (opt == 'r')
+			unit_seed = strtoull(optarg, NULL, 0);
+		else if (opt == 'v')
+			shim_log_quiet = false;
+		else
+			die("usage: %s [-salv] [-e EXTENT] [-r SEED] [NAME...]",
+			    argv[0]);
+	}
+	if (!unit_seed)
+		die("the seed cannot be 0");
+	for (test = tests; test < tests + ARRAY_SIZE(tests); test++) {
+		if (optind < argc ? !wanted(test, argv + optind) :
+		    !all && test->slow != slow)
+			continue;
+		run(test);
+		nr++;
+	}
+	if (nr < (unsigned int)(argc - optind))
+		die("no such test");
+	printf("%lu of %lu checks passed\n", nr_passed, nr_checks);
+	return nr_passed != nr_checks;
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Size classes, reservations, reuse.
+ */
+#include "../../kmod/core/pmem.h"
+#include "unit.h"
+
+void check_alloc_classes(void)
+{
+	u32 size, class, waste;
+
+	for (class = 1; class < WORT_NR_CLASSES; class++)
+		CHECK(wort_class_size(class) > wort_class_size(class - 1));
+	CHECK_EQ(wort_class_size(WORT_NR_CLASSES - 1), 256 * KIB);
+	for (size = 1; size <= 256 * KIB; size++) {
+		class = wort_class_of(size);
+		CHECK(class < WORT_NR_CLASSES);
+		waste = wort_class_size(class) - size;
+		CHECK_GE((int)waste, 0);
+		CHECK(!class || wort_class_size(class - 1) < size);
+		CHECK(size <= 64 || waste <= size / 8);
+		CHECK_EQ(wort_class_size(class) % 8, 0);
+	}
+}
+
+/* A leaf of at most a cache line lies in one. */
+void check_alloc_leaf_lines(void)
+{
+	static const u32 extents[] = { 4096, 65536, 1048576 };
+	u32 i, size, class, slot;
+
+	for (i = 0; i < ARRAY_SIZE(extents); i++)
+		for (size = 1; size <= 64; size++) {
+			class = wort_class_size(wort_class_of(size));
+			for (slot = 0; slot < extents[i] / class; slot++)
+				CHECK_EQ(slot * class / WORT_LINE,
+					 (slot * class + size - 1) / WORT_LINE);
+		}
+}
+
+static struct wort_alloc *alloc_of(struct bed *bed)
+{
+	return &bed->pm.pool->alloc;
+}
+
+static void begin(struct bed *bed, struct wort_op *op)
+{
+	wort_op_begin(op, &bed->pm.region, alloc_of(bed));
+}
+
+static bool reclaim(struct bed *bed)
+{
+	struct wort_op op;
+	bool any;
+
+	begin(bed, &op);
+	any = wort_alloc_reclaim(&op);
+	wort_op_end(&op);
+	return any;
+}
+
+static bool same_info(const struct wort_alloc_info *a,
+		      const struct wort_alloc_info *b)
+{
+	return a->free_extents == b->free_extents &&
+	       a->reserve_extents == b->reserve_extents &&
+	       a->used_bytes == b->used_bytes &&
+	       a->freeing_bytes == b->freeing_bytes && a->known == b->known;
+}
+
+static u64 used_bytes(struct bed *bed)
+{
+	struct wort_alloc_info info;
+
+	wort_alloc_info(alloc_of(bed), &info);
+	return info.used_bytes;
+}
+
+/* What is reserved and not taken goes back, and nothing is stored. */
+void check_alloc_reserve(void)
+{
+	static const u64 sizes[] = { 1, 24, 144, 5000, 65536, 66000 };
+	struct wort_alloc_info before, after;
+	struct wort_op op;
+	struct bed bed;
+	u32 i, n;
+
+	bed_open(&bed, 4 * MIB, 65536);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		for (n = 1; n <= WORT_RESERVE_MAX; n++) {
+			u32 k;
+
+			wort_alloc_info(alloc_of(&bed), &before);
+			begin(&bed, &op);
+			for (k = 0; k < n; k++)
+				CHECK_EQ(wort_alloc_reserve(&op, sizes[i]), 0);
+			CHECK_EQ(used_bytes(&bed) - before.used_bytes,
+				 n * wort_alloc_footprint(alloc_of(&bed),
+							  sizes[i]));
+			wort_op_end(&op);
+			wort_alloc_info(alloc_of(&bed), &after);
+			CHECK(same_info(&before, &after));
+			CHECK_EQ(op.n.stores, 0);
+		}
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/* Take an object as an operation does that publishes it. */
+static u64 take(struct bed *bed, u64 size)
+{
+	struct wort_op op;
+	u64 off;
+
+	begin(bed, &op);
+	CHECK_EQ(wort_alloc_reserve(&op, size), 0);
+	off = wort_alloc_take(&op);
+	wort_pm_fence(&op);
+	wort_op_end(&op);
+	return off;
+}
+
+static int give(struct bed *bed, u64 off, u64 size)
+{
+	struct wort_op op;
+	int err;
+
+	begin(bed, &op);
+	err = wort_alloc_free(&op, off, size);
+	wort_op_end(&op);
+	return err;
+}
+
+/* Freed objects are not reused before reclaim, and are after it. */
+void check_alloc_reuse(void)
+{
+	struct bed bed;
+	u64 a, b, used;
+
+	bed_open(&bed, 4 * MIB, 65536);
+	used = used_bytes(&bed);
+	a = take(&bed, 24);
+	CHECK_EQ(give(&bed, a, 24), 0);
+	CHECK(wort_alloc_freeing(alloc_of(&bed)));
+	b = take(&bed, 24);
+	CHECK_NE(a, b);
+	CHECK_EQ(give(&bed, a, 24), -EUCLEAN);
+	CHECK(reclaim(&bed));
+	CHECK(!reclaim(&bed));
+	CHECK_EQ(give(&bed, a, 24), -EUCLEAN);
+	CHECK_EQ(take(&bed, 24), a);
+	CHECK_EQ(give(&bed, a, 200), -EUCLEAN);
+	CHECK_EQ(give(&bed, a + 8, 24), -EUCLEAN);
+	CHECK_EQ(give(&bed, 0, 24), -EUCLEAN);
+	CHECK_EQ(give(&bed, bed.pm.region.size, 24), -EUCLEAN);
+	CHECK_EQ(give(&bed, U64_MAX - 7, 24), -EUCLEAN);
+	CHECK_EQ(give(&bed, a, 24), 0);
+	CHECK_EQ(give(&bed, b, 24), 0);
+	CHECK(reclaim(&bed));
+	CHECK(!wort_alloc_freeing(alloc_of(&bed)));
+	CHECK_EQ(used_bytes(&bed), used);
+	bed_close(&bed);
+}
+
+/* What nobody owns is found by a check; so is what is owned and free. */
+void check_alloc_leak(void)
+{
+	struct wort_check_arg arg;
+	struct wort_key key = { (const u8 *)"k", 1 };
+	struct bed bed;
+	u64 off;
+
+	bed_open(&bed, 4 * MIB, 65536);
+	bed_check(&bed);
+	off = take(&bed, 24);
+	bed_check_arg(&bed, 0, &arg);
+	CHECK_EQ(arg.out_nr_damaged, 1);
+	CHECK_EQ(arg.out_damaged_off, off);
+	CHECK_EQ(give(&bed, off, 24), 0);
+	bed_check(&bed);
+	CHECK_EQ(pm_put(bed.index, "k", 1, "12345678", 8), 0);
+	CHECK_EQ(give(&bed, off, 24), 0);
+	bed_check_arg(&bed, 0, &arg);
+	CHECK_EQ(arg.out_nr_damaged, 1);
+	CHECK_EQ(wort_index_delete(bed.index, &key, NULL), -EROFS);
+	bed_close(&bed);
+}
+
+/* Nothing is given back while an owner may still be found. */
+void check_alloc_walking(void)
+{
+	struct bed bed;
+	u64 off;
+
+	bed_open(&bed, 4 * MIB, 65536);
+	bed_detach(&bed);
+	bed_attach(&bed);
+	off = take(&bed, 1000);
+	CHECK_EQ(give(&bed, off, 1000), 0);
+	CHECK(!reclaim(&bed));
+	CHECK_NE(take(&bed, 1000), off);
+	pmpool_settle();
+	CHECK_EQ(take(&bed, 1000), off);
+	bed_close(&bed);
+}
+
+/* Runs take whole extents side by side and give them all back. */
+void check_alloc_runs(void)
+{
+	static const u64 sizes[] = { 1025, 4096, 4097, 12288, 65536, 66576 };
+	struct wort_alloc_info before, after;
+	u64 off[ARRAY_SIZE(sizes)], end;
+	struct bed bed;
+	u32 i, k;
+
+	bed_open(&bed, 1 * MIB, 4096);
+	wort_alloc_info(alloc_of(&bed), &before);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		off[i] = take(&bed, sizes[i]);
+		CHECK_EQ(off[i] % 4096, 0);
+		end = off[i] + sizes[i];
+		for (k = 0; k < i; k++)
+			CHECK(off[k] >= end || off[k] + sizes[k] <= off[i]);
+		CHECK(wort_alloc_footprint(alloc_of(&bed), sizes[i]) - sizes[i]
+		      < 4096);
+	}
+	CHECK_EQ(give(&bed, off[1] + 4096, 4096), -EUCLEAN);
+	CHECK_EQ(give(&bed, off[4] + 4096, 65536), -EUCLEAN);
+	CHECK_EQ(give(&bed, off[4], 4096), -EUCLEAN);
+	CHECK_EQ(give(&bed, off[0], 24), -EUCLEAN);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		CHECK_EQ(give(&bed, off[i], sizes[i]), 0);
+	reclaim(&bed);
+	wort_alloc_info(alloc_of(&bed), &after);
+	CHECK(same_info(&before, &after));
+	bed_close(&bed);
+}
+
+#define LIVE_MAX	400
+
+struct live {
+	u64 off[LIVE_MAX];
+	u64 size[LIVE_MAX];
+	u32 nr;
+};
+
+static void check_apart(const struct live *live, u64 off, u64 size)
+{
+	u32 i;
+
+	for (i = 0; i < live->nr; i++)
+		CHECK(live->off[i] >= off + size ||
+		      live->off[i] + live->size[i] <= off);
+}
+
+static void alloc_random(u32 extent_size, u64 seed)
+{
+	struct live live = { };
+	struct wort_op op;
+	struct bed bed;
+	u64 used, size;
+	u32 step, at;
+
+	bed_open(&bed, 16 * MIB, extent_size);
+	used = used_bytes(&bed);
+	for (step = 0; step < 4000; step++) {
+		if (test_random(&seed) % 8 == 0)
+			reclaim(&bed);
+		if (live.nr < LIVE_MAX && test_random(&seed) % 100 < 55) {
+			size = 1 + test_random(&seed) %
+			       (16ULL << test_random(&seed) % 13);
+			begin(&bed, &op);
+			if (!wort_alloc_reserve(&op, size)) {
+				at = wort_alloc_take(&op);
+				check_apart(&live, at, size);
+				live.off[live.nr] = at;
+				live.size[live.nr++] = size;
+			}
+			wort_op_end(&op);
+		} else if (live.nr) {
+			at = test_random(&seed) % live.nr;
+			CHECK_EQ(give(&bed, live.off[at], live.size[at]), 0);
+			live.off[at] = live.off[--live.nr];
+			live.size[at] = live.size[live.nr];
+		}
+	}
+	for (; live.nr; live.nr--)
+		CHECK_EQ(give(&bed, live.off[live.nr - 1],
+			      live.size[live.nr - 1]), 0);
+	reclaim(&bed);
+	CHECK_EQ(used_bytes(&bed), used);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/* Objects never overlap, and all of them come back. */
+void check_alloc_random(void)
+{
+	alloc_random(4096, unit_seed);
+	alloc_random(65536, unit_seed + 1);
+	alloc_random(1048576, unit_seed + 2);
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pages known to be bad: whoever touches one is killed.
+ */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <linux/bitops.h>
+
+#include "hostile.h"
+
+static unsigned long bad_pages[BITS_TO_LONGS(IMAGE_SIZE / 4096)];
+
+static void make_bad(u64 off)
+{
+	__set_bit(off >> WORT_PAGE_SHIFT, bad_pages);
+	image.pm.region.bad_pages = bad_pages;
+	mprotect(image.mem + round_down(off, 4096ULL), 4096, PROT_NONE);
+}
+
+static void make_good(void)
+{
+	memset(bad_pages, 0, sizeof(bad_pages));
+	image.pm.region.bad_pages = NULL;
+	mprotect(image.mem, IMAGE_SIZE, PROT_READ | PROT_WRITE);
+	image_restore(image.clean);
+}
+
+/* How many of the keys of "a" are served; the others are EIO. */
+static u32 served(struct wort_index *index)
+{
+	static u8 buf[8192];
+	u32 i, len, nr = 0;
+	int err;
+
+	for (i = 0; i < image_nr_keys; i++) {
+		len = sizeof(buf);
+		err = pm_get(index, image_keys[i], strlen(image_keys[i]), buf,
+			     &len);
+		CHECK(!err || err == -EIO);
+		nr += !err;
+	}
+	return nr;
+}
+
+static u32 served_with_bad(u64 off)
+{
+	struct wort_check_arg arg = { .size = sizeof(arg) };
+	struct wort_scan scan = { .flags = WORT_SCAN_F_COUNT };
+	struct wort_index *index;
+	u32 nr;
+
+	make_bad(off);
+	pmpool_attach(&image.pm);
+	index = pmpool_index(&image.pm, "a");
+	nr = served(index);
+	CHECK_EQ(wort_index_scan(index, &scan),
+		 nr < image_nr_keys ? -EIO : 0);
+	pmpool_settle();
+	CHECK_EQ(wort_pool_check(image.pm.pool, &arg), 0);
+	CHECK(nr == image_nr_keys || arg.out_nr_damaged);
+	CHECK(!index->damaged);
+	pm_del(index, "apple", 5);
+	wort_index_put(index);
+	pmpool_detach(&image.pm);
+	make_good();
+	return nr;
+}
+
+/* EIO beneath a bad page, service for the rest. */
+void check_bad_pages_read(void)
+{
+	u64 banana;
+
+	image_make();
+	banana = image_get(image_leaf(0, "banana"));
+	CHECK_EQ(served_with_bad(IMAGE_SIZE - 4096), image_nr_keys);
+	CHECK_EQ(served_with_bad(banana), image_nr_keys - 1);
+	CHECK_EQ(served_with_bad(banana + 4096), image_nr_keys - 1);
+	CHECK_EQ(served_with_bad(image_leaf(0, "zz")), image_nr_keys - 1);
+	CHECK_EQ(served_with_bad(image_leaf(0, "apply")), image_nr_keys - 1);
+	CHECK(served_with_bad(image_leaf(0, "apple")) < image_nr_keys / 2);
+	CHECK_EQ(served_with_bad(image_node(0, "apple", 1)), 0);
+	image_free();
+}
+
+static void write_all(void)
+{
+	struct wort_index *index;
+	u64 n = 0, i, value;
+	u32 len;
+
+	pmpool_attach(&image.pm);
+	pmpool_settle();
+	index = pmpool_index(&image.pm, "b");
+	while (!pm_put(index, &n, 8, &n, 8))
+		n++;
+	for (i = 0; i < n; i++) {
+		len = 8;
+		if (pm_get(index, &i, 8, &value, &len))
+			_exit(1);
+	}
+	wort_index_put(index);
+	pmpool_detach(&image.pm);
+}
+
+/* What is stored does not go where nobody can read it back. */
+void check_bad_pages_write(void)
+{
+	image_make();
+	make_bad(IMAGE_SIZE / 2);
+	CHECK(hostile_survives(write_all));
+	make_good();
+	image_free();
+}
+
+static void attach_only(void)
+{
+	struct wort_pool *pool;
+
+	if (!wort_pool_attach(&image.pm.region, &pool))
+		wort_pool_detach(pool);
+}
+
+void check_bad_pages_table(void)
+{
+	image_make();
+	make_bad(WORT_MEDIA_TABLE_OFF);
+	CHECK(hostile_survives(attach_only));
+	make_good();
+	make_bad(image_entry(0));
+	CHECK(hostile_survives(attach_only));
+	make_good();
+	make_bad(image_catalogue());
+	CHECK(hostile_survives(attach_only));
+	make_good();
+	image_free();
+}
+
+static void damage_twice(void)
+{
+	if (wort_pool_attach(&image.pm.region, &image.pm.pool))
+		_exit(1);
+	wort_pool_damaged(image.pm.pool);
+	pmpool_detach(&image.pm);
+	if (wort_pool_attach(&image.pm.region, &image.pm.pool))
+		_exit(1);
+	if (!image.pm.pool->damaged)
+		_exit(1);
+	pmpool_detach(&image.pm);
+}
+
+/* The change cannot be recorded; it holds until detach. */
+static void damage_on_bad(void)
+{
+	if (wort_pool_attach(&image.pm.region, &image.pm.pool))
+		_exit(1);
+	wort_pool_damaged(image.pm.pool);
+	if (!image.pm.pool->damaged)
+		_exit(1);
+	pmpool_detach(&image.pm);
+}
+
+void check_bad_pages_superblock(void)
+{
+	image_make();
+	CHECK(hostile_survives(damage_twice));
+	make_bad(WORT_MEDIA_SB_OFF);
+	CHECK(hostile_survives(attach_only));
+	CHECK(hostile_survives(damage_on_bad));
+	make_bad(WORT_MEDIA_SB_OFF + WORT_MEDIA_SB_SPACE);
+	CHECK_EQ(wort_pool_attach(&image.pm.region, &image.pm.pool), -EIO);
+	make_good();
+	make_bad(WORT_MEDIA_SB_OFF + WORT_MEDIA_SB_SPACE);
+	CHECK(hostile_survives(attach_only));
+	make_good();
+	image_free();
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What operations cost, exactly: keys are 64-bit integers, values 8 bytes, the
+ * pool is fresh.
+ */
+#include <math.h>
+
+#include "unit.h"
+
+static const char *const names[] = { "dense", "sparse", "clustered" };
+
+/*
+ * Flushed lines of an insert, rounded to hundredths.  How many nodes sparse
+ * keys need swings with their number: from one power of 16 to the next.
+ */
+static const double lines_100k[] = { 2.20, 3.13, 2.32 };
+static const double lines_million[] = { 2.20, 3.05, 2.32 };
+
+static struct wort_op_stats stats[2][WORT_OP_NR];
+
+/* What was counted since the last call. */
+static struct wort_op_stats cost(struct bed *bed, u32 type)
+{
+	struct wort_op_stats diff;
+	u64 *d = (u64 *)&diff, *now = (u64 *)&stats[1][type];
+	u64 *last = (u64 *)&stats[0][type];
+	u32 i;
+
+	wort_index_stats(bed->index, stats[1]);
+	for (i = 0; i < sizeof(diff) / sizeof(u64); i++)
+		d[i] = now[i] - last[i];
+	memcpy(stats[0], stats[1], sizeof(stats[0]));
+	return diff;
+}
+
+static void open_counts(struct bed *bed, u64 size)
+{
+	bed_open(bed, size, 65536);
+	memset(stats, 0, sizeof(stats));
+}
+
+static void put_key(struct bed *bed, u64 n, u64 value)
+{
+	u8 key[8];
+
+	key_u64(key, n);
+	CHECK_EQ(pm_put(bed->index, key, 8, &value, 8), 0);
+}
+
+/* Insert all keys, each under two ordering points. */
+static u64 *insert_all(struct bed *bed, enum workload workload, u32 n)
+{
+	u64 *keys = workload_keys(workload, n, unit_seed);
+	struct wort_op_stats one;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		put_key(bed, keys[i], i);
+		one = cost(bed, WORT_OP_INSERT);
+		CHECK_EQ(one.ops, 1);
+		CHECK_EQ(one.ordering_points, 2);
+		CHECK_EQ(one.fences, 2);
+		CHECK_GE(one.lines, 2);
+		CHECK_LE(one.alloc_lines, 2);
+		CHECK_GE(one.stores, 4);
+	}
+	return keys;
+}
+
+static double hundredths(u64 sum, u32 n)
+{
+	return round(100.0 * sum / n) / 100;
+}
+
+static void counts_insert(u32 n, u64 size, const double *lines_most)
+{
+	struct wort_op_stats sum;
+	enum workload workload;
+	struct bed bed;
+
+	for (workload = 0; workload < ARRAY_SIZE(names); workload++) {
+		open_counts(&bed, size);
+		free(insert_all(&bed, workload, n));
+		sum = stats[1][WORT_OP_INSERT];
+		CHECK_EQ(sum.ops, n);
+		CHECK_EQ(sum.ordering_points, 2ULL * n);
+		CHECK(hundredths(sum.lines, n) <= lines_most[workload]);
+		printf("  %-9s %u: %.2f lines, of these %.4f of extents, ",
+		       names[workload], n, (double)sum.lines / n,
+		       (double)sum.alloc_lines / n);
+		printf("%.2f ordering points, %.2f stores\n",
+		       (double)sum.ordering_points / n, (double)sum.stores / n);
+		bed_check(&bed);
+		bed_close(&bed);
+	}
+}
+
+void check_counts_insert(void)
+{
+	counts_insert(100000, 64 * MIB, lines_100k);
+}
+
+void check_counts_insert_million(void)
+{
+	counts_insert(1000000, 512 * MIB, lines_million);
+}
+
+/* An 8-byte value is replaced by one word. */
+void check_counts_update(void)
+{
+	u64 *keys, old, new;
+	struct wort_value want = { .data = &old, .len = 8 };
+	struct wort_op_stats one;
+	struct bed bed;
+	u8 key[8];
+	u32 i;
+
+	open_counts(&bed, 16 * MIB);
+	keys = insert_all(&bed, WORKLOAD_SPARSE, 20000);
+	for (i = 0; i < 20000; i++) {
+		key_u64(key, keys[i]);
+		new = i * 3;
+		old = i;
+		CHECK_EQ(unit_put(bed.index, key, 8, &new, 8, 0,
+				  i % 2 ? &want : NULL), 0);
+		one = cost(&bed, WORT_OP_UPDATE);
+		CHECK_EQ(one.ops, 1);
+		CHECK_EQ(one.stores, 1);
+		CHECK_EQ(one.lines, 1);
+		CHECK_EQ(one.fences, 1);
+		CHECK_EQ(one.ordering_points, 1);
+		CHECK_EQ(one.alloc_lines, 0);
+	}
+	free(keys);
+	bed_close(&bed);
+}
+
+void check_counts_delete(void)
+{
+	struct wort_op_stats one;
+	enum workload workload;
+	u64 *keys, rnd = unit_seed, lines;
+	struct bed bed;
+	u8 key[8];
+	u32 i, n = 50000;
+
+	for (workload = 0; workload < ARRAY_SIZE(names); workload++) {
+		open_counts(&bed, 64 * MIB);
+		keys = insert_all(&bed, workload, n);
+		shuffle(keys, n, &rnd);
+		for (i = 0, lines = 0; i < n; i++) {
+			key_u64(key, keys[i]);
+			CHECK_EQ(pm_del(bed.index, key, 8), 0);
+			one = cost(&bed, WORT_OP_DELETE);
+			CHECK_EQ(one.ops, 1);
+			CHECK_EQ(one.ordering_points, 1);
+			CHECK_EQ(one.fences, 1);
+			CHECK_GE(one.lines, 1);
+			CHECK_LE(one.lines, 2);
+			CHECK_EQ(one.stores, one.lines);
+			lines += one.lines;
+		}
+		printf("  %-9s %u: %.2f lines to delete\n", names[workload], n,
+		       (double)lines / n);
+		free(keys);
+		bed_close(&bed);
+	}
+}
+
+/* Nothing that reads stores, flushes or waits; nor does what is refused. */
+void check_counts_read(void)
+{
+	struct wort_scan scan = { .flags = WORT_SCAN_F_COUNT };
+	struct wort_op_stats one;
+	u64 *keys, value;
+	struct bed bed;
+	u8 key[8];
+	u32 i, len, type;
+
+	open_counts(&bed, 16 * MIB);
+	keys = insert_all(&bed, WORKLOAD_CLUSTERED, 20000);
+	for (i = 0; i < 20000; i++) {
+		key_u64(key, keys[i] ^ (u64)(i % 2) << 63);
+		len = 8;
+		pm_get(bed.index, key, 8, &value, &len);
+		one = cost(&bed, WORT_OP_LOOKUP);
+		CHECK_EQ(one.ops, 1);
+		CHECK_LE(one.nodes, 16);
+		CHECK_LE(one.leaves, 1);
+		CHECK_LE(one.loads, 2 * one.nodes + 3);
+		CHECK_EQ(one.stores + one.fences + one.lines, 0);
+	}
+	CHECK_EQ(wort_index_scan(bed.index, &scan), 0);
+	key_u64(key, keys[0]);
+	CHECK_EQ(unit_put(bed.index, key, 8, &value, 8, WORT_INSERT_F_CREATE,
+			  NULL), -EEXIST);
+	CHECK_EQ(unit_put(bed.index, "none", 4, &value, 8,
+			  WORT_INSERT_F_REPLACE, NULL), -ENOENT);
+	CHECK_EQ(pm_del(bed.index, "none", 4), -ENOENT);
+	for (type = 0; type < WORT_OP_NR; type++) {
+		one = cost(&bed, type);
+		if (type != WORT_OP_LOOKUP)
+			CHECK_EQ(one.stores + one.fences + one.lines, 0);
+	}
+	free(keys);
+	bed_close(&bed);
+}
+
+/* The most nodes that a lookup of a key that is there visits. */
+static u64 depth_of(struct bed *bed, const u64 *keys, u32 n)
+{
+	u64 value, depth = 0;
+	u32 i, len;
+	u8 key[8];
+
+	for (i = 0; i < n; i++) {
+		key_u64(key, keys[i]);
+		len = 8;
+		CHECK_EQ(pm_get(bed->index, key, 8, &value, &len), 0);
+		depth = max(depth, (u64)cost(bed, WORT_OP_LOOKUP).nodes);
+	}
+	return depth;
+}
+
+/* One record from a key on, which may be there or not; nodes visited. */
+static u64 seek(struct bed *bed, u64 n, u32 flags)
+{
+	u8 key[8], buf[64];
+	struct wort_key start = { key, 8 };
+	struct wort_scan scan = {
+		.flags = flags, .max = 1, .start = &start,
+		.buf = buf, .buf_len = sizeof(buf),
+	};
+
+	key_u64(key, n);
+	CHECK_EQ(wort_index_scan(bed->index, &scan), 0);
+	return cost(bed, WORT_OP_SCAN).nodes;
+}
+
+/* Step through all records; nodes visited. */
+static u64 step_all(struct bed *bed, u32 n, u32 flags)
+{
+	struct wort_scan scan = { .flags = WORT_SCAN_F_COUNT | flags };
+
+	CHECK_EQ(wort_index_scan(bed->index, &scan), 0);
+	CHECK_EQ(scan.count, n);
+	return cost(bed, WORT_OP_SCAN).nodes;
+}
+
+static bool counts_seek(enum workload workload, u32 n)
+{
+	u64 *keys, rnd = unit_seed, r, depth, nodes, most = 0, sum = 0;
+	double fore, back;
+	struct bed bed;
+	u32 i;
+
+	open_counts(&bed, 64 * MIB);
+	keys = insert_all(&bed, workload, n);
+	depth = depth_of(&bed, keys, n);
+	for (i = 0; i < n; i++) {
+		r = test_random(&rnd);
+		nodes = seek(&bed, keys[i] + (i % 4 ? 1ULL << r % 64 : 0),
+			     r >> 32 & WORT_SCAN_F_REVERSE);
+		CHECK_LE(nodes, 3 * depth);
+		most = max(most, nodes);
+		sum += nodes;
+	}
+	fore = (double)step_all(&bed, n, 0) / n;
+	back = (double)step_all(&bed, n, WORT_SCAN_F_REVERSE) / n;
+	CHECK(fore <= 2 && back <= 2);
+	printf("  %-9s %u: depth %llu, a seek visits %llu nodes at most, ",
+	       names[workload], n, (unsigned long long)depth,
+	       (unsigned long long)most);
+	printf("%.2f on average, a step %.2f, %.2f backwards\n",
+	       (double)sum / n, fore, back);
+	free(keys);
+	bed_close(&bed);
+	return most <= 2 * depth;
+}
+
+/*
+ * A seek of a key that is not there goes down to where it would be, up again
+ * and down on the right side of it; a step visits two nodes on average.
+ */
+void check_counts_seek(void)
+{
+	bool within = counts_seek(WORKLOAD_DENSE, 50000);
+
+	within &= counts_seek(WORKLOAD_SPARSE, 50000);
+	within &= counts_seek(WORKLOAD_CLUSTERED, 50000);
+	CHECK(within);
+}
+
+/* A device whose caches are persistent: fences, no flush to wait for. */
+void check_counts_off(void)
+{
+	struct wort_op_stats one;
+	struct bed bed;
+	u64 i;
+
+	open_counts(&bed, MIB);
+	bed.pm.region.flush = false;
+	for (i = 0; i < 1000; i++) {
+		put_key(&bed, i, i);
+		one = cost(&bed, WORT_OP_INSERT);
+		CHECK_EQ(one.lines, 0);
+		CHECK_EQ(one.ordering_points, 0);
+		CHECK_EQ(one.fences, 2);
+	}
+	bed_check(&bed);
+	bed_close(&bed);
+}

@@ -1,0 +1,604 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Damaged and hostile images: trees, and who owns what.
+ */
+#include "hostile.h"
+
+/* operations, and a set of those that have to find a damage */
+enum {
+	LOOKUP, SCAN, RSCAN, SEEK, INSERT, DELETE, CHECKS, WALK, DESTROY,
+	NR_OPS,
+};
+
+#define FIND(op)		(1U << (op))
+#define SCANS		(FIND(SCAN) | FIND(RSCAN))
+#define WALKS		(FIND(CHECKS) | FIND(WALK))
+#define ALL_OPS		(FIND(LOOKUP) | SCANS | WALKS)
+
+static struct wort_index *indexes[3];
+static u8 buf[WORT_VALUE_MAX * 2] __attribute__((aligned(8)));
+
+static void attach(void)
+{
+	u32 i;
+
+	pmpool_attach(&image.pm);
+	for (i = 0; i < 3; i++)
+		if (wort_index_open(image.pm.pool, (u8 *)&"abc"[i], 1, 0, 0, 0,
+				    &indexes[i]))
+			indexes[i] = NULL;
+}
+
+static void detach(void)
+{
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		if (indexes[i])
+			wort_index_put(indexes[i]);
+	pmpool_detach(&image.pm);
+}
+
+static bool do_lookup(struct wort_index *index)
+{
+	bool found = false;
+	u32 i, len;
+
+	for (i = 0; i < image_nr_keys; i++) {
+		len = sizeof(buf);
+		found |= pm_get(index, image_keys[i], strlen(image_keys[i]),
+				buf, &len) == -EUCLEAN;
+	}
+	return found;
+}
+
+static bool do_scan(struct wort_index *index, u32 flags)
+{
+	struct wort_scan scan = {
+		.flags = flags, .buf = buf, .buf_len = sizeof(buf),
+	};
+	int err = wort_index_scan(index, &scan);
+
+	CHECK_LE(scan.count, 10000);
+	return err == -EUCLEAN;
+}
+
+/* One record from each key on, both ways. */
+static bool do_seek(struct wort_index *index)
+{
+	struct wort_scan scan = {
+		.max = 1, .buf = buf, .buf_len = sizeof(buf),
+	};
+	bool found = false;
+	struct wort_key key;
+	u32 i;
+
+	scan.start = &key;
+	for (i = 0; i < 2 * image_nr_keys; i++) {
+		key.data = (const u8 *)image_keys[i / 2];
+		key.len = strlen(image_keys[i / 2]);
+		scan.flags = i % 2 ? WORT_SCAN_F_REVERSE : 0;
+		found |= wort_index_scan(index, &scan) == -EUCLEAN;
+	}
+	return found;
+}
+
+/* Each key with values of other lengths, its neighbours and its beginning. */
+static bool do_insert(struct wort_index *index)
+{
+	bool found = false;
+	char key[64];
+	u32 i, len;
+
+	for (i = 0; i < image_nr_keys; i++) {
+		len = strlen(image_keys[i]);
+		strcpy(key, image_keys[i]);
+		found |= pm_put(index, key, len, buf, 8) == -EUCLEAN;
+		found |= pm_put(index, key, len, buf, i * 40) == -EUCLEAN;
+		found |= pm_put(index, key, len + 1, buf, 7) == -EUCLEAN;
+		found |= pm_put(index, key, len / 2, buf, 6) == -EUCLEAN;
+		key[len - 1]++;
+		found |= pm_put(index, key, len, buf, 8) == -EUCLEAN;
+		key[len / 2] ^= 4;
+		found |= pm_put(index, key, len, buf, 8) == -EUCLEAN;
+	}
+	return found;
+}
+
+static bool do_delete(struct wort_index *index)
+{
+	bool found = false;
+	u32 i;
+
+	for (i = image_nr_keys; i; i--)
+		found |= pm_del(index, image_keys[i - 1],
+				strlen(image_keys[i - 1])) == -EUCLEAN;
+	return found;
+}
+
+static bool do_check(void)
+{
+	struct wort_check_arg arg = { .size = sizeof(arg) };
+
+	CHECK_EQ(wort_pool_check(image.pm.pool, &arg), 0);
+	return arg.out_nr_damaged;
+}
+
+static bool any_damaged(void)
+{
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		if (indexes[i] && indexes[i]->damaged)
+			return true;
+	return image.pm.pool->damaged;
+}
+
+static bool on_index(struct wort_index *index, u32 op)
+{
+	switch (op) {
+	case LOOKUP:
+		return do_lookup(index);
+	case SCAN:
+		return do_scan(index, 0);
+	case RSCAN:
+		return do_scan(index, WORT_SCAN_F_REVERSE);
+	case SEEK:
+		return do_seek(index);
+	case INSERT:
+		return do_insert(index);
+	default:
+		return do_delete(index);
+	}
+}
+
+/* Carry out one operation; true if it found the damage. */
+static bool try_op(u32 op)
+{
+	bool found = false;
+	u32 i;
+
+	if (op == CHECKS)
+		return do_check();
+	if (op == WALK) {
+		pmpool_settle();
+		return any_damaged();
+	}
+	if (op == DESTROY) {
+		wort_index_destroy(image.pm.pool, (u8 *)"a", 1);
+		pmpool_settle();
+		return false;
+	}
+	for (i = 0; i < 3; i++)
+		if (indexes[i])
+			found |= on_index(indexes[i], op);
+	return found;
+}
+
+void hostile_try_all(void)
+{
+	u32 op;
+
+	for (op = 0; op < NR_OPS; op++) {
+		image_restore(image.patched);
+		attach();
+		try_op(op);
+		pmpool_settle();
+		detach();
+	}
+	image_restore(image.patched);
+	attach();
+	for (op = 0; op < NR_OPS; op++)
+		try_op(op);
+	detach();
+}
+
+/* Which index is read-only now?  Its changes are refused, also later. */
+static void check_read_only(void)
+{
+	bool damaged[3];
+	u32 i, again;
+
+	for (i = 0; i < 3; i++)
+		damaged[i] = indexes[i]->damaged;
+	CHECK(damaged[0] || damaged[1] || damaged[2]);
+	for (again = 0; again < 2; again++) {
+		for (i = 0; i < 3; i++) {
+			if (!damaged[i])
+				continue;
+			CHECK(indexes[i]->damaged);
+			CHECK_EQ(pm_put(indexes[i], "new", 3, "v", 1), -EROFS);
+			CHECK_EQ(pm_del(indexes[i], "new", 3), -EROFS);
+		}
+		detach();
+		attach();
+	}
+}
+
+/* With the patch taken back a check with CLEAR makes all writable. */
+static void check_cleared(void)
+{
+	struct wort_check_arg arg = { .size = sizeof(arg) };
+	u32 i;
+
+	image_undo();
+	CHECK_EQ(wort_pool_check(image.pm.pool, &arg), 0);
+	CHECK_EQ(arg.out_nr_damaged, 0);
+	CHECK(any_damaged());
+	arg.flags = WORT_CHECK_F_CLEAR;
+	CHECK_EQ(wort_pool_check(image.pm.pool, &arg), 0);
+	CHECK_EQ(arg.out_nr_damaged, 0);
+	CHECK(!any_damaged());
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(pm_put(indexes[i], "new", 3, "v", 1), 0);
+	detach();
+	attach();
+	CHECK(!do_check());
+	CHECK(!any_damaged());
+}
+
+/* What was patched is found by the operations of @finders. */
+static void tree_case(const char *what, u32 finders)
+{
+	bool found;
+	u32 op;
+
+	image_keep();
+	for (op = 0; op < NR_OPS; op++) {
+		image_restore(image.patched);
+		attach();
+		found = try_op(op);
+		if (finders & FIND(op)) {
+			if (!CHECK(found))
+				printf("  %s: operation %u\n", what, op);
+			if (found && !image.pm.pool->damaged)
+				check_read_only();
+			if (found && op == CHECKS && !image.pm.pool->damaged)
+				check_cleared();
+		}
+		detach();
+	}
+	hostile_try_all();
+	image_restore(image.clean);
+}
+
+static void slot_case(const char *what, u64 link, u32 finders)
+{
+	image_set(image_slot(0, "apple"), link);
+	tree_case(what, finders);
+}
+
+static void links(void)
+{
+	u64 leaf = image_leaf(0, "apple");
+	u64 node = image_node(0, "apple", 1);
+	u32 ops = ALL_OPS | FIND(DELETE) | FIND(INSERT);
+	u32 tag;
+
+	for (tag = 0; tag < 8; tag++)
+		if (tag != WORT_MEDIA_LINK_LEAF && tag != WORT_MEDIA_LINK_NODE)
+			slot_case("tag", leaf | tag, ops);
+	for (tag = 0; tag < 8; tag++) {
+		if (tag == WORT_MEDIA_LINK_LEAF || tag == WORT_MEDIA_LINK_NODE)
+			continue;
+		image_set(image_node_slot(0, "apple", 1), node | tag);
+		tree_case("tag of a node", ops);
+	}
+	slot_case("leaf outside", 1ULL << 40 | WORT_MEDIA_LINK_LEAF, ops);
+	slot_case("leaf at the end", (IMAGE_SIZE - 8) | WORT_MEDIA_LINK_LEAF,
+		  ops);
+	slot_case("leaf far", ~7ULL | WORT_MEDIA_LINK_LEAF, ops);
+	slot_case("node in the slot for ends",
+		  image_node(0, "long-prefix-in-common-1", 1) |
+		  WORT_MEDIA_LINK_NODE, ops);
+	image_set(image_slot(0, "k00"), 1ULL << 40 | WORT_MEDIA_LINK_NODE);
+	tree_case("node outside", ops);
+	image_set(image_slot(0, "k00"),
+		  (IMAGE_SIZE - 136) | WORT_MEDIA_LINK_NODE);
+	tree_case("node at the end", ops);
+	image_set(image_slot(0, "apples"), node | WORT_MEDIA_LINK_NODE);
+	tree_case("cycle", ops);
+}
+
+static void nodes(void)
+{
+	u64 node = image_node(0, "apple", 1);
+	u64 mm = image_node(0, "mm-x1", 1), hdr = image_get(mm);
+	u32 ops = ALL_OPS | FIND(DELETE) | FIND(INSERT), i;
+
+	image_set(node, 0);
+	tree_case("place before the path", ops);
+	image_set(node, ~0ULL);
+	tree_case("place beyond all keys", ops);
+	image_set(node, 0xfffULL << 52);
+	tree_case("depth beyond all keys", ops);
+	image_set(image_slot(0, "apples"), 0);
+	tree_case("one entry", FIND(CHECKS) | FIND(DELETE));
+	for (i = 0; i < WORT_MEDIA_WORT_SLOTS; i++)
+		image_set(node + 8 + 8 * i, 0);
+	tree_case("no entries", SCANS | WALKS);
+	image_set(mm, hdr ^ 1ULL << 36);
+	tree_case("wrong prefix", FIND(CHECKS));
+	image_set(mm, hdr - (1ULL << 40));
+	tree_case("wrong place", SCANS | WALKS);
+}
+
+static void meta_case(const char *what, u64 meta)
+{
+	image_set(image_leaf(0, "apple") + 8, meta);
+	tree_case(what, ALL_OPS | FIND(DELETE) | FIND(INSERT));
+}
+
+#define META(key, value, kind) \
+	((key) | (u64)(value) << 12 | (u64)(kind) << 29)
+
+static void leaves(void)
+{
+	u64 meta = image_get(image_leaf(0, "apple") + 8), at;
+	u64 banana = image_leaf(0, "banana");
+	u32 ops = ALL_OPS | FIND(DELETE) | FIND(INSERT);
+
+	meta_case("unknown bit", meta | 1 << 11);
+	meta_case("unknown bit", meta | 1ULL << 31);
+	meta_case("unknown bit", meta | 1ULL << 63);
+	meta_case("no key", META(0, 8, 0));
+	meta_case("long key", META(WORT_KEY_MAX + 1, 8, 0));
+	meta_case("unknown kind", META(5, 300, 3));
+	meta_case("long word", META(5, 9, 0));
+	meta_case("short inline", META(5, 8, 1));
+	meta_case("short object", META(5, 8, 2));
+	meta_case("long inline", META(5, WORT_VALUE_MAX + 1, 1));
+	image_set(banana + 8, META(6, WORT_VALUE_MAX + 1, 2));
+	tree_case("long object", ops);
+	image_set(banana, 1ULL << 40);
+	tree_case("object outside", ops);
+	image_set(banana, IMAGE_SIZE - 4992);
+	tree_case("object beyond the end", ops);
+	image_set(banana, image_get(banana) + 4);
+	tree_case("object not aligned", ops);
+	for (at = 0; at < 3; at++) {
+		image_set(image_slot(0, "apple"),
+			  (IMAGE_SIZE - 48) | WORT_MEDIA_LINK_LEAF);
+		image_set(IMAGE_SIZE - 40, at == 0 ? META(33, 8, 0) :
+			  at == 1 ? META(5, 300, 1) : META(1024, 0, 0));
+		tree_case("record beyond the end", ops);
+	}
+}
+
+static void key_order(void)
+{
+	u64 a = image_slot(0, "apple"), b = image_slot(0, "band"), link;
+
+	link = image_get(a);
+	image_set(a, image_get(b));
+	image_set(b, link);
+	tree_case("leaves swapped", SCANS | WALKS | FIND(INSERT));
+	image.mem[image_leaf(0, "long-prefix-in-common-2") + 16 + 4]++;
+	tree_case("keys out of order", SCANS | WALKS | FIND(SEEK));
+	image.mem[image_leaf(0, "mm-x1") + 16 + 4] = '3';
+	tree_case("digit of another slot", SCANS | WALKS);
+	image_set(image_leaf(0, "mm-x1") + 8, META(3, 8, 0));
+	tree_case("key short of its place", SCANS | WALKS | FIND(DELETE));
+}
+
+void check_hostile_tree(void)
+{
+	image_make();
+	links();
+	nodes();
+	leaves();
+	key_order();
+	image_free();
+}
+
+/* A copy of a leaf's head and key somewhere else, with the slot led there. */
+static void move_key(const char *what, const char *key, u64 to)
+{
+	memcpy(image.mem + to, image.mem + image_leaf(0, key),
+	       sizeof(struct wort_media_leaf) + strlen(key));
+	image_set(image_slot(0, key), to | WORT_MEDIA_LINK_LEAF);
+	tree_case(what, WALKS);
+}
+
+static void move_leaf(const char *what, u64 to)
+{
+	move_key(what, "apple", to);
+}
+
+static u64 root_of(u32 nr)
+{
+	return image_entry(nr) + offsetof(struct wort_media_entry, root);
+}
+
+/* Attach, walk: the pool is read-only since a run overlaps what others own. */
+static void run_overlaps(void)
+{
+	u64 banana = image_leaf(0, "banana"), run = image_get(banana);
+
+	image_set(image_table(run), WORT_MEDIA_EXTENT_RUN | 3 << 8);
+	image_set(banana + 8, META(6, 9000, 2));
+	CHECK(image_get(image_table(run) + 16));
+	image_keep();
+	attach();
+	pmpool_settle();
+	CHECK(image.pm.pool->damaged);
+	CHECK_EQ(pm_put(indexes[1], "new", 3, "v", 1), -EROFS);
+	CHECK(do_check());
+	detach();
+	hostile_try_all();
+	image_restore(image.clean);
+}
+
+/*
+ * A leaf in an extent that the table calls free, and that is opened before the
+ * walk comes by: nobody has allocated the leaf.
+ */
+static void owned_is_free(void)
+{
+	u64 off = IMAGE_SIZE;
+	u32 i;
+
+	while (!image_get(image_table(off - IMAGE_EXTENT)))
+		off -= IMAGE_EXTENT;
+	off += 100 * 32;
+	memcpy(image.mem + off, image.mem + image_leaf(0, "apple"), 24);
+	image_set(image_slot(0, "apple"), off | WORT_MEDIA_LINK_LEAF);
+	image_keep();
+	attach();
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(pm_put(indexes[1], &i, 4, "v", 1), 0);
+	CHECK(image_get(image_table(off)));
+	pmpool_settle();
+	CHECK(indexes[0]->damaged);
+	detach();
+	image_restore(image.clean);
+}
+
+static void stale_headers(void)
+{
+	u64 node = image_node(0, "mm-x1", 1), hdr = image_get(node);
+	struct wort_check_arg arg = { .size = sizeof(arg) };
+	u32 place = (hdr >> 52) + (hdr >> 40 & 0xfff), depth;
+
+	for (depth = 0; depth <= place; depth++) {
+		if (depth == hdr >> 52)
+			continue;
+		image_set(node, (u64)depth << 52 | (u64)(place - depth) << 40 |
+			  0x123456789aULL);
+		image_keep();
+		arg.flags = 0;
+		attach();
+		CHECK_EQ(wort_pool_check(image.pm.pool, &arg), 0);
+		CHECK_EQ(arg.out_nr_transient, 1);
+		CHECK_EQ(arg.out_nr_damaged, 0);
+		CHECK(!do_lookup(indexes[0]) && !do_scan(indexes[0], 0));
+		arg.flags = WORT_CHECK_F_CLEAR;
+		CHECK_EQ(wort_pool_check(image.pm.pool, &arg), 0);
+		CHECK_EQ(arg.out_nr_transient + arg.out_nr_damaged, 0);
+		CHECK_EQ(image_get(node), hdr);
+		detach();
+		image_restore(image.patched);
+		attach();
+		CHECK(!do_insert(indexes[0]));
+		CHECK(!do_delete(indexes[0]));
+		CHECK(!do_check());
+		detach();
+		image_restore(image.clean);
+	}
+}
+
+void check_hostile_owners(void)
+{
+	u64 leaf, node, banana;
+
+	image_make();
+	leaf = image_leaf(0, "apple");
+	node = image_node(0, "apple", 1);
+	banana = image_leaf(0, "banana");
+	image_set(root_of(1), image_get(root_of(0)));
+	tree_case("node of two indexes", WALKS);
+	image_set(root_of(2), leaf | WORT_MEDIA_LINK_LEAF);
+	tree_case("leaf of two indexes", WALKS);
+	image_set(image_leaf(2, "single"), image_get(banana));
+	image_set(image_leaf(2, "single") + 8, META(6, 5000, 2));
+	tree_case("value of two records", WALKS);
+	move_leaf("leaf between slots", (leaf & ~4095ULL) + 126 * 32 + 8);
+	move_leaf("leaf in a class of nodes", (node & ~4095ULL) + 26 * 144);
+	move_leaf("leaf in the rest of nodes", (node & ~4095ULL) + 28 * 144);
+	move_key("leaf behind the slots", "zz",
+		 (image_leaf(0, "zz") & ~4095ULL) + 4 * 960);
+	move_leaf("leaf in a free extent", IMAGE_SIZE - 4096);
+	move_leaf("leaf in the superblock", WORT_MEDIA_SB_OFF + 2048);
+	move_leaf("leaf in the first page", 512);
+	move_leaf("leaf in a run", image_get(banana));
+	move_leaf("leaf in the second extent of a run",
+		  image_get(banana) + 4096);
+	image_set(banana, image_get(banana) + 8);
+	tree_case("value not at the start of its run", WALKS);
+	image_set(banana, image_get(banana) + 4096);
+	tree_case("value in the middle of a run", WALKS);
+	image_set(banana + 8, META(6, 9000, 2));
+	tree_case("value longer than its run", WALKS);
+	image_set(banana + 8, META(6, 4000, 2));
+	tree_case("value shorter than its run", WALKS);
+	image_set(banana, leaf);
+	tree_case("value in a class of leaves", WALKS);
+	run_overlaps();
+	owned_is_free();
+	stale_headers();
+	image_free();
+}
+
+#define FLIPS	3000
+
+/* A word of what is in use, most of the time. */
+static u64 pick_word(u64 *rnd)
+{
+	u64 off;
+	u32 i;
+
+	for (i = 0; i < 200; i++) {
+		off = test_random(rnd) % (IMAGE_SIZE / 8) * 8;
+		if (image_get(off))
+			break;
+	}
+	return off;
+}
+
+/* Change a bit, a byte or a word; or put another word there. */
+static void flip(u64 *rnd)
+{
+	static const u64 words[] = { 0, 1, 2, ~0ULL, 1ULL << 52, 0x8008 };
+	u64 off = pick_word(rnd), r = test_random(rnd) >> 16;
+
+	switch (r % 5) {
+	case 0:
+		image.mem[off + (r >> 8) % 8] ^= 1 << (r >> 16) % 8;
+		break;
+	case 1:
+		image.mem[off + (r >> 8) % 8] = r >> 16;
+		break;
+	case 2:
+		image_set(off, words[(r >> 8) % ARRAY_SIZE(words)]);
+		break;
+	case 3:
+		image_set(off, image_get(pick_word(rnd)));
+		break;
+	default:
+		image_set(off, image_get(off) + (r >> 8) % 64 * 8);
+	}
+}
+
+/* Images with some words changed at random; checksums right half the time. */
+void check_hostile_flips(void)
+{
+	u64 rnd = unit_seed + 77, entries[3];
+	u32 i, n;
+
+	image_make();
+	for (n = 0; n < 3; n++)
+		entries[n] = image_entry(n);
+	for (i = 0; i < FLIPS; i++) {
+		image_restore(image.clean);
+		for (n = (test_random(&rnd) >> 20) % 4 + 1; n; n--)
+			flip(&rnd);
+		if (i % 2)
+			image_seal_sb();
+		for (n = 0; i % 2 && n < 3; n++)
+			image_seal_entry(entries[n]);
+		if (wort_pool_attach(&image.pm.region, &image.pm.pool))
+			continue;
+		pmpool_detach(&image.pm);
+		if (i % 8 == 0) {
+			image_keep();
+			hostile_try_all();
+			continue;
+		}
+		attach();
+		for (n = 0; n < 6; n++)
+			try_op((test_random(&rnd) >> 20) % NR_OPS);
+		detach();
+	}
+	CHECK_EQ(i, FLIPS);
+	image_free();
+}

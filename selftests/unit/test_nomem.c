@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Each allocation of each operation failed in turn: -ENOMEM, nothing stored,
+ * nothing leaked, and the next try succeeds.
+ */
+#include "model.h"
+
+#define POOL_SIZE	MIB
+
+/* After this many failures an operation that never succeeds is given up. */
+#define TRIES	200
+
+/**
+ * struct nomem - An operation that memory runs out for
+ * @prepare: makes the pool that it works on; NULL: empty
+ * @run: the operation
+ */
+struct nomem {
+	void (*prepare)(struct bed *bed);
+	int (*run)(struct bed *bed);
+};
+
+static u8 value[WORT_VALUE_MAX], before[POOL_SIZE];
+static u8 out[64 * 1024] __attribute__((aligned(8)));
+
+static void remember(struct bed *bed)
+{
+	memcpy(before, (u8 *)bed->pm.region.base, POOL_SIZE);
+}
+
+static bool unchanged(struct bed *bed)
+{
+	return !memcmp(before, (u8 *)bed->pm.region.base, POOL_SIZE);
+}
+
+/* A fresh pool for each allocation that fails, until none did. */
+static void sweep(const struct nomem *nm)
+{
+	struct bed bed;
+	bool failed;
+	u32 nth;
+	int err;
+
+	for (nth = 0; nth < TRIES; nth++) {
+		bed_open(&bed, POOL_SIZE, 4096);
+		if (nm->prepare)
+			nm->prepare(&bed);
+		remember(&bed);
+		shim_alloc_fail_nth = nth;
+		err = nm->run(&bed);
+		failed = shim_alloc_fail_nth < 0;
+		shim_alloc_fail_nth = -1;
+		CHECK_EQ(err, failed ? -ENOMEM : 0);
+		if (failed) {
+			CHECK(unchanged(&bed));
+			bed_check(&bed);
+			CHECK_EQ(nm->run(&bed), 0);
+		}
+		bed_check(&bed);
+		bed_close(&bed);
+		if (!failed)
+			break;
+	}
+	CHECK(nth < TRIES);
+}
+
+static void some_records(struct bed *bed)
+{
+	u32 i, len;
+
+	for (i = 0; i < 200; i++) {
+		len = i % 50 ? i % 20 * 50 : 5000;
+		CHECK_EQ(pm_put(bed->index, &i, 4, value, len), 0);
+	}
+}
+
+/* Format needs no memory; attach needs some for each extent and index. */
+void check_nomem_attach(void)
+{
+	struct wort_index *index;
+	struct bed bed;
+	long live, nth;
+	char name[20];
+	int err, i;
+
+	bed_open(&bed, POOL_SIZE, 4096);
+	some_records(&bed);
+	for (i = 0; i < 70; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		index = pmpool_index(&bed.pm, name);
+		wort_index_put(index);
+	}
+	bed_detach(&bed);
+	remember(&bed);
+	live = shim_alloc_live;
+	for (nth = 0; nth < TRIES; nth++) {
+		shim_alloc_fail_nth = nth;
+		err = wort_pool_attach(&bed.pm.region, &bed.pm.pool);
+		if (shim_alloc_fail_nth >= 0)
+			break;
+		CHECK_EQ(err, -ENOMEM);
+		CHECK_EQ(shim_alloc_live, live);
+		CHECK(unchanged(&bed));
+	}
+	shim_alloc_fail_nth = -1;
+	CHECK_EQ(err, 0);
+	CHECK(nth > 70);
+	pmpool_detach(&bed.pm);
+	CHECK_EQ(shim_alloc_live, live);
+	shim_alloc_fail_nth = 0;
+	pmpool_format(&bed.pm, 4096);
+	CHECK_EQ(shim_alloc_fail_nth, 0);
+	shim_alloc_fail_nth = -1;
+	bed_attach(&bed);
+	bed_close(&bed);
+}
+
+static int create_one(struct bed *bed)
+{
+	struct wort_index *index;
+	int err = wort_index_open(bed->pm.pool, (u8 *)"new", 3,
+				  WORT_INDEX_OPEN_F_CREATE |
+				  WORT_INDEX_OPEN_F_EXCL, 0, 0, &index);
+
+	if (!err)
+		wort_index_put(index);
+	return err;
+}
+
+/* So many that the next index needs a further block of the catalogue. */
+static void full_block(struct bed *bed)
+{
+	struct wort_index *index;
+	char name[20];
+	int i;
+
+	for (i = 1; i < WORT_MEDIA_CATALOGUE_SLOTS; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		index = pmpool_index(&bed->pm, name);
+		wort_index_put(index);
+	}
+	CHECK_EQ(bed->pm.pool->catalogue_nr_free, 0);
+}
+
+void check_nomem_create(void)
+{
+	sweep(&(struct nomem) { NULL, create_one });
+	sweep(&(struct nomem) { some_records, create_one });
+	sweep(&(struct nomem) { full_block, create_one });
+}
+
+static int put_word(struct bed *bed)
+{
+	return pm_put(bed->index, "key", 3, value, 8);
+}
+
+static int put_inline(struct bed *bed)
+{
+	return pm_put(bed->index, "key", 3, value, 700);
+}
+
+static int put_object(struct bed *bed)
+{
+	return pm_put(bed->index, "key", 3, value, 70 * 700);
+}
+
+static int put_sibling(struct bed *bed)
+{
+	return pm_put(bed->index, "kex", 3, value, 2000);
+}
+
+static void one_word(struct bed *bed)
+{
+	CHECK_EQ(put_word(bed), 0);
+}
+
+/* A prefix split: the next key leaves it inside a long prefix. */
+static void two_long(struct bed *bed)
+{
+	CHECK_EQ(pm_put(bed->index, "key-and-a-long-tail-1", 21, value, 8), 0);
+	CHECK_EQ(pm_put(bed->index, "key-and-a-long-tail-2", 21, value, 8), 0);
+}
+
+void check_nomem_put(void)
+{
+	static const struct nomem list[] = {
+		{ NULL, put_word }, { NULL, put_inline }, { NULL, put_object },
+		{ one_word, put_word }, { one_word, put_inline },
+		{ one_word, put_object }, { one_word, put_sibling },
+		{ two_long, put_word }, { two_long, put_sibling },
+		{ some_records, put_word }, { some_records, put_object },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(list); i++)
+		sweep(&list[i]);
+}
+
+static void one_word_two_long(struct bed *bed)
+{
+	two_long(bed);
+	one_word(bed);
+}
+
+static int remove_key(struct bed *bed)
+{
+	return pm_del(bed->index, "key", 3);
+}
+
+/* Delete needs no memory: the first try succeeds. */
+void check_nomem_remove(void)
+{
+	struct bed bed;
+
+	sweep(&(struct nomem) { one_word, remove_key });
+	sweep(&(struct nomem) { one_word_two_long, remove_key });
+	bed_open(&bed, POOL_SIZE, 4096);
+	one_word_two_long(&bed);
+	shim_alloc_fail_nth = 0;
+	CHECK_EQ(remove_key(&bed), 0);
+	CHECK_EQ(shim_alloc_fail_nth, 0);
+	shim_alloc_fail_nth = -1;
+	bed_close(&bed);
+}
+
+static int scan_all(struct bed *bed)
+{
+	struct wort_scan scan = { .buf = out, .buf_len = sizeof(out) };
+
+	return wort_index_scan(bed->index, &scan);
+}
+
+void check_nomem_scan(void)
+{
+	sweep(&(struct nomem) { some_records, scan_all });
+}
+
+/* What memory ran out for is told in the answer; the rest is carried out. */
+void check_nomem_batch(void)
+{
+	struct wort_batch_op op = { 1024, WORT_BATCH_INSERT, 0, 8, 900 };
+	static u8 ops[8 * 1024];
+	struct wort_batch_result result;
+	struct wort_batch batch = {
+		.ops = ops, .ops_len = sizeof(ops), .nr_ops = 8, .write = true,
+		.results = out, .results_size = sizeof(out),
+	};
+	struct bed bed;
+	u32 i, nth, len, failed;
+
+	for (i = 0; i < 8; i++) {
+		op.key_len = i + 1;
+		op.value_len = 900 - 100 * i;
+		memcpy(ops + 1024 * i, &op, sizeof(op));
+	}
+	for (nth = 0; nth < TRIES; nth++) {
+		bed_open(&bed, POOL_SIZE, 4096);
+		shim_alloc_fail_nth = nth;
+		CHECK_EQ(wort_index_batch(bed.index, &batch), 0);
+		failed = shim_alloc_fail_nth < 0;
+		shim_alloc_fail_nth = -1;
+		CHECK_EQ(batch.done, 8);
+		CHECK_EQ(batch.failed, failed);
+		for (i = 0; i < 8; i++) {
+			memcpy(&result, out + i * sizeof(result),
+			       sizeof(result));
+			len = WORT_VALUE_MAX;
+			CHECK_EQ(pm_get(bed.index, ops + 1024 * i + sizeof(op),
+					i + 1, value, &len),
+				 result.error ? -ENOENT : 0);
+			CHECK(!result.error || result.error == -ENOMEM);
+		}
+		bed_check(&bed);
+		bed_close(&bed);
+		if (!failed)
+			break;
+	}
+	CHECK(nth && nth < TRIES);
+	memset(value, 0, sizeof(value));
+}
+
+/* Destroy needs no memory, nor does giving back the space. */
+void check_nomem_destroy(void)
+{
+	struct wort_alloc_info info, after;
+	struct bed bed;
+
+	bed_open(&bed, POOL_SIZE, 4096);
+	wort_alloc_info(&bed.pm.pool->alloc, &info);
+	some_records(&bed);
+	shim_alloc_fail_nth = 0;
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)"t", 1), 0);
+	pmpool_settle();
+	CHECK_EQ(shim_alloc_fail_nth, 0);
+	shim_alloc_fail_nth = -1;
+	wort_alloc_info(&bed.pm.pool->alloc, &after);
+	CHECK_EQ(after.used_bytes, info.used_bytes - 256);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+static int check_pool(struct bed *bed)
+{
+	struct wort_check_arg arg = { .size = sizeof(arg) };
+	int err = wort_pool_check(bed->pm.pool, &arg);
+
+	CHECK_EQ(arg.out_nr_damaged, 0);
+	return err;
+}
+
+static int check_clear(struct bed *bed)
+{
+	struct wort_check_arg arg = {
+		.size = sizeof(arg), .flags = WORT_CHECK_F_CLEAR,
+	};
+
+	return wort_pool_check(bed->pm.pool, &arg);
+}
+
+static void attach_again(struct bed *bed)
+{
+	some_records(bed);
+	bed_detach(bed);
+	bed_attach(bed);
+}
+
+void check_nomem_check(void)
+{
+	sweep(&(struct nomem) { NULL, check_pool });
+	sweep(&(struct nomem) { some_records, check_pool });
+	sweep(&(struct nomem) { some_records, check_clear });
+	sweep(&(struct nomem) { attach_again, check_pool });
+}
+
+static void attach_dying(struct bed *bed)
+{
+	struct wort_index *index = pmpool_index(&bed->pm, "dying");
+	u32 i;
+
+	for (i = 0; i < 100; i++)
+		CHECK_EQ(pm_put(index, &i, 4, value, i * 10), 0);
+	wort_index_put(index);
+	attach_again(bed);
+	CHECK_EQ(wort_index_destroy(bed->pm.pool, (u8 *)"dying", 5), 0);
+}
+
+static int walk(struct bed *bed)
+{
+	return wort_pool_wait_walk(bed->pm.pool);
+}
+
+/* The walk starts again, and what it had marked is no second owner. */
+void check_nomem_walk(void)
+{
+	sweep(&(struct nomem) { attach_again, walk });
+	sweep(&(struct nomem) { attach_dying, walk });
+}

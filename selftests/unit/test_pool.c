@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Format, attach, the catalogue.
+ */
+#include "unit.h"
+
+static int format(struct pmpool *pm, u64 size, u32 extent_size)
+{
+	struct wort_format_opts opts = { .extent_size = extent_size };
+	u64 mapped = pm->region.size;
+	int err;
+
+	pm->region.size = size;
+	err = wort_pool_format(&pm->region, &opts);
+	pm->region.size = mapped;
+	return err;
+}
+
+static u64 extent_chosen(struct pmpool *pm)
+{
+	struct wort_media_sb sb;
+
+	CHECK_EQ(wort_pool_probe(&pm->region, &sb), 0);
+	return 1ULL << le32_to_cpu(sb.extent_shift);
+}
+
+void check_pool_format(void)
+{
+	struct wort_media_sb sb;
+	struct pmpool pm;
+	u32 shift;
+
+	pmpool_map(&pm, 16 * MIB, false);
+	CHECK_EQ(wort_pool_probe(&pm.region, &sb), -ENODATA);
+	CHECK_EQ(wort_pool_attach(&pm.region, &pm.pool), -ENODATA);
+	CHECK_EQ(format(&pm, 256 * KIB - 1, 0), -ENOSPC);
+	CHECK_EQ(format(&pm, WORT_MEDIA_POOL_MAX + 1, 0), -EFBIG);
+	for (shift = 0; shift < 32; shift++) {
+		CHECK_EQ(format(&pm, 16 * MIB, 1U << shift),
+			 shift < 12 || shift > 20 ? -EINVAL : 0);
+		CHECK_EQ(format(&pm, 16 * MIB, (1U << shift) + 2), -EINVAL);
+	}
+	CHECK_EQ(format(&pm, 256 * KIB, 1 << 20), -ENOSPC);
+	CHECK_EQ(format(&pm, 256 * KIB, 0), 0);
+	CHECK_EQ(extent_chosen(&pm), 4096);
+	CHECK_EQ(format(&pm, 8 * MIB - 1, 0), 0);
+	CHECK_EQ(extent_chosen(&pm), 4096);
+	CHECK_EQ(format(&pm, 8 * MIB, 0), 0);
+	CHECK_EQ(extent_chosen(&pm), 65536);
+	pmpool_unmap(&pm);
+}
+
+/* The first 4 KiB stay; of a pool that was there nothing does. */
+void check_pool_format_over(void)
+{
+	struct bed bed;
+	u8 *mem;
+	u32 i;
+
+	bed_open(&bed, MIB, 4096);
+	for (i = 0; i < 100; i++)
+		CHECK_EQ(pm_put(bed.index, &i, 4, &i, 4), 0);
+	bed_detach(&bed);
+	mem = (u8 *)bed.pm.region.base;
+	memset(mem, 0xa5, 4096);
+	memset(mem + MIB / 2, 0x5a, MIB / 2);
+	pmpool_format(&bed.pm, 4096);
+	for (i = 0; i < 4096; i++)
+		CHECK_EQ(mem[i], 0xa5);
+	bed_attach(&bed);
+	pmpool_settle();
+	CHECK_EQ(pm_get(bed.index, &i, 4, NULL, &(u32) { 0 }), -ENOENT);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/* Attach reads the same for any number of records, and stores nothing. */
+void check_pool_attach_reads(void)
+{
+	u64 lines[3], n = 0, total;
+	struct bed bed;
+	u8 *before;
+	u32 i;
+
+	bed_open(&bed, 16 * MIB, 65536);
+	before = malloc(16 * MIB);
+	for (i = 0; i < 3; i++) {
+		for (total = i * 20000; n < total; n++)
+			CHECK_EQ(pm_put(bed.index, &n, 8, &n, 8), 0);
+		memcpy(before, (u8 *)bed.pm.region.base, 16 * MIB);
+		bed_detach(&bed);
+		bed_attach(&bed);
+		lines[i] = bed.pm.pool->attach_lines;
+		pmpool_settle();
+		CHECK(!memcmp(before, (u8 *)bed.pm.region.base, 16 * MIB));
+	}
+	CHECK_EQ(lines[0], lines[1]);
+	CHECK_EQ(lines[1], lines[2]);
+	free(before);
+	bed_close(&bed);
+}
+
+void check_pool_info(void)
+{
+	struct wort_pool_info_arg info = { .size = sizeof(info) };
+	struct bed bed;
+	u64 i;
+
+	bed_open(&bed, 16 * MIB, 65536);
+	for (i = 0; i < 1000; i++)
+		CHECK_EQ(pm_put(bed.index, &i, 8, &i, 8), 0);
+	wort_pool_info(bed.pm.pool, &info);
+	CHECK_EQ(info.out_extent_size, 65536);
+	CHECK_EQ(info.out_pool_size, 16 * MIB);
+	CHECK_EQ(info.out_nr_extents, 255);
+	CHECK_EQ(info.out_nr_indexes, 1);
+	CHECK_EQ(info.out_state, 0);
+	CHECK_EQ(info.out_incompat, WORT_INCOMPAT_EXPERIMENTAL);
+	CHECK_GE(info.out_used_bytes, 1000 * 32);
+	CHECK_EQ(info.out_flush, 1);
+	CHECK(!strcmp((char *)info.out_label, "test"));
+	bed_detach(&bed);
+	bed_attach(&bed);
+	wort_pool_info(bed.pm.pool, &info);
+	CHECK_EQ(info.out_used_bytes, WORT_UNKNOWN);
+	CHECK_EQ(info.out_freeing_bytes, WORT_UNKNOWN);
+	CHECK_EQ(info.out_state, WORT_STATE_WALKING);
+	CHECK_EQ(info.out_walk_indexes, 0);
+	pmpool_settle();
+	wort_pool_info(bed.pm.pool, &info);
+	CHECK_EQ(info.out_state, 0);
+	CHECK_EQ(info.out_walk_indexes, 1);
+	CHECK_EQ(info.out_walk_records, 1000);
+	CHECK_EQ(info.out_freeing_bytes, 0);
+	bed_close(&bed);
+}
+
+static int open_name(struct bed *bed, const char *name, u32 len, u32 flags,
+		     struct wort_index **index)
+{
+	return wort_index_open(bed->pm.pool, (const u8 *)name, len, flags,
+			       WORT_ENGINE_DEFAULT, 0, index);
+}
+
+void check_pool_names(void)
+{
+	const u32 create = WORT_INDEX_OPEN_F_CREATE;
+	const u32 excl = create | WORT_INDEX_OPEN_F_EXCL;
+	const u8 *none = (const u8 *)"none";
+	struct wort_index *index, *again;
+	char name[WORT_NAME_MAX];
+	struct bed bed;
+
+	memset(name, 'n', sizeof(name));
+	bed_open(&bed, MIB, 4096);
+	CHECK_EQ(open_name(&bed, name, 1, 0, &index), -ENOENT);
+	CHECK_EQ(open_name(&bed, name, 1, excl, &index), 0);
+	CHECK_EQ(open_name(&bed, name, 1, excl, &again), -EEXIST);
+	CHECK_EQ(open_name(&bed, name, 1, create, &again), 0);
+	CHECK(index == again);
+	wort_index_put(again);
+	wort_index_put(index);
+	CHECK_EQ(open_name(&bed, name, WORT_NAME_MAX, excl, &index), 0);
+	wort_index_put(index);
+	CHECK_EQ(open_name(&bed, name, 2, 0, &index), -ENOENT);
+	CHECK_EQ(wort_index_open(bed.pm.pool, none, 4, create, 77, 0, &index),
+		 -EOPNOTSUPP);
+	CHECK_EQ(wort_index_open(bed.pm.pool, none, 4, create, 0, 1, &index),
+		 -EINVAL);
+	CHECK_EQ(wort_index_open(bed.pm.pool, (u8 *)"t", 1, 0, 77, 0, &index),
+		 -EINVAL);
+	CHECK_EQ(wort_index_open(bed.pm.pool, (u8 *)"t", 1, 0, 1, 0, &index),
+		 0);
+	wort_index_put(index);
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, none, 4), -ENOENT);
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)name, 1), 0);
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)name, 1), -ENOENT);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/* All indexes, by pages of @max, in the order of strictly growing ids. */
+static u32 list_all(struct bed *bed, u32 max, u64 *id_sum)
+{
+	struct wort_index_record records[100];
+	u64 after = 0;
+	bool more;
+	u32 n, i, total = 0;
+
+	*id_sum = 0;
+	do {
+		n = wort_index_list(bed->pm.pool, after, records, max, &more);
+		CHECK(n == max || !more);
+		for (i = 0; i < n; i++) {
+			CHECK(records[i].id > after);
+			after = records[i].id;
+			*id_sum += after;
+			CHECK_EQ(records[i].engine, WORT_ENGINE_WORT);
+			CHECK_EQ(records[i].name[records[i].name_len], 0);
+		}
+		total += n;
+	} while (more);
+	return total;
+}
+
+static void many_open(struct bed *bed, u32 nr, u32 round)
+{
+	struct wort_index *index;
+	char name[20];
+
+	snprintf(name, sizeof(name), "index-%u", nr);
+	CHECK_EQ(open_name(bed, name, strlen(name), WORT_INDEX_OPEN_F_CREATE |
+			   WORT_INDEX_OPEN_F_EXCL, &index), 0);
+	CHECK_EQ(pm_put(index, &nr, 4, &round, 4), 0);
+	wort_index_put(index);
+}
+
+static void many_verify(struct bed *bed, u32 nr, u32 round)
+{
+	struct wort_index *index;
+	u32 value, len = 4;
+	char name[20];
+
+	snprintf(name, sizeof(name), "index-%u", nr);
+	CHECK_EQ(open_name(bed, name, strlen(name), 0, &index), 0);
+	CHECK_EQ(pm_get(index, &nr, 4, &value, &len), 0);
+	CHECK_EQ(value, round);
+	wort_index_put(index);
+}
+
+static void many_destroy(struct bed *bed, u32 nr)
+{
+	char name[20];
+
+	snprintf(name, sizeof(name), "index-%u", nr);
+	CHECK_EQ(wort_index_destroy(bed->pm.pool, (u8 *)name, strlen(name)),
+		 0);
+}
+
+#define MANY	2000
+
+void check_pool_many_indexes(void)
+{
+	u64 sum, sum_small, used, used_again;
+	struct wort_alloc_info info;
+	struct bed bed;
+	u32 i;
+
+	bed_open(&bed, 64 * MIB, unit_extent);
+	for (i = 0; i < MANY; i++)
+		many_open(&bed, i, 0);
+	CHECK_EQ(list_all(&bed, 100, &sum), MANY + 1);
+	CHECK_EQ(list_all(&bed, 7, &sum_small), MANY + 1);
+	CHECK_EQ(sum, sum_small);
+	wort_alloc_info(&bed.pm.pool->alloc, &info);
+	used = info.used_bytes;
+	for (i = 0; i < MANY; i += 2)
+		many_destroy(&bed, i);
+	CHECK_EQ(list_all(&bed, 100, &sum), MANY / 2 + 1);
+	bed_check(&bed);
+	bed_detach(&bed);
+	bed_attach(&bed);
+	for (i = 0; i < MANY; i += 2)
+		many_open(&bed, i, 1);
+	for (i = 0; i < MANY; i++)
+		many_verify(&bed, i, i % 2 ? 0 : 1);
+	CHECK_EQ(list_all(&bed, 64, &sum), MANY + 1);
+	pmpool_settle();
+	wort_alloc_info(&bed.pm.pool->alloc, &info);
+	used_again = info.used_bytes;
+	CHECK_EQ(used_again, used);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/* Handles of a destroyed index, and of the one with its name since. */
+void check_pool_stale(void)
+{
+	struct wort_key key = { (const u8 *)"k", 1 };
+	struct wort_scan scan = { .flags = WORT_SCAN_F_COUNT };
+	struct wort_index *old;
+	u32 len = 0;
+	struct bed bed;
+
+	bed_open(&bed, MIB, 4096);
+	CHECK_EQ(pm_put(bed.index, "k", 1, "old", 3), 0);
+	old = bed.index;
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)"t", 1), 0);
+	CHECK_EQ(pm_put(old, "k", 1, "new", 3), -ESTALE);
+	CHECK_EQ(pm_get(old, "k", 1, NULL, &len), -ESTALE);
+	CHECK_EQ(wort_index_delete(old, &key, NULL), -ESTALE);
+	CHECK_EQ(wort_index_scan(old, &scan), -ESTALE);
+	bed.index = pmpool_index(&bed.pm, "t");
+	CHECK(bed.index != old);
+	CHECK_NE(bed.index->id, old->id);
+	CHECK_EQ(pm_get(bed.index, "k", 1, NULL, &len), -ENOENT);
+	pmpool_settle();
+	CHECK_EQ(pm_put(old, "k", 1, "new", 3), -ESTALE);
+	bed_check(&bed);
+	wort_index_put(old);
+	bed_close(&bed);
+}
+
+static const u8 zeroes[100];
+
+/* A slot of the catalogue serves again and again. */
+void check_pool_slots(void)
+{
+	struct wort_alloc_info before, after;
+	struct bed bed;
+	u32 i;
+
+	bed_open(&bed, MIB, 4096);
+	many_open(&bed, 0, 0);
+	wort_alloc_info(&bed.pm.pool->alloc, &before);
+	for (i = 0; i < 500; i++) {
+		many_destroy(&bed, 0);
+		many_open(&bed, 0, i);
+		if (i % 10 == 0)
+			pmpool_settle();
+	}
+	pmpool_settle();
+	wort_alloc_info(&bed.pm.pool->alloc, &after);
+	CHECK_EQ(after.used_bytes, before.used_bytes);
+	many_verify(&bed, 0, 499);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/* Destroyed before, in and after the walk: all its space comes back. */
+void check_pool_destroy_walk(void)
+{
+	struct wort_alloc_info before, after;
+	struct wort_index *index;
+	struct bed bed;
+	u32 when, i;
+
+	bed_open(&bed, 4 * MIB, 4096);
+	wort_alloc_info(&bed.pm.pool->alloc, &before);
+	for (when = 0; when < 8; when++) {
+		index = pmpool_index(&bed.pm, "u");
+		for (i = 0; i < 3000; i++)
+			CHECK_EQ(pm_put(index, &i, 4, zeroes, i % 100), 0);
+		wort_index_put(index);
+		bed_detach(&bed);
+		bed_attach(&bed);
+		if (when == 7)
+			pmpool_settle();
+		shim_alloc_fail_nth = when ? when * 12 : -1;
+		if (when)
+			shim_run_work();
+		shim_alloc_fail_nth = -1;
+		index = pmpool_index(&bed.pm, "u");
+		for (i = 0; i < 3000; i += 3)
+			CHECK_EQ(pm_del(index, &i, 4), 0);
+		wort_index_put(index);
+		CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)"u", 1), 0);
+		pmpool_settle();
+		wort_alloc_info(&bed.pm.pool->alloc, &after);
+		CHECK(after.known);
+		CHECK_EQ(after.used_bytes, before.used_bytes);
+		CHECK_EQ(after.free_extents, before.free_extents);
+		bed_check(&bed);
+	}
+	bed_close(&bed);
+}
+
+/* Detach stores nothing, whatever was under way in the background. */
+void check_pool_detach_quiet(void)
+{
+	u64 size = MIB;
+	struct bed bed;
+	u8 *before;
+	u32 i;
+
+	bed_open(&bed, size, 4096);
+	before = malloc(size);
+	for (i = 0; i < 500; i++)
+		CHECK_EQ(pm_put(bed.index, &i, 4, &i, 4), 0);
+	for (i = 0; i < 500; i += 2)
+		CHECK_EQ(pm_del(bed.index, &i, 4), 0);
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)"t", 1), 0);
+	memcpy(before, (u8 *)bed.pm.region.base, size);
+	bed_detach(&bed);
+	CHECK(!memcmp(before, (u8 *)bed.pm.region.base, size));
+	free(before);
+	bed_attach(&bed);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/* Updates of the superblock go to the other copy each time. */
+void check_pool_superblock_turns(void)
+{
+	struct wort_check_arg arg;
+	struct wort_media_sb sb;
+	struct bed bed;
+	u32 i;
+
+	bed_open(&bed, MIB, 4096);
+	for (i = 0; i < 5; i++) {
+		CHECK_EQ(bed.pm.pool->sb_copy, 0);
+		wort_pool_damaged(bed.pm.pool);
+		CHECK_EQ(bed.pm.pool->sb_copy, 1);
+		CHECK_EQ(pm_put(bed.index, "k", 1, "v", 1), -EROFS);
+		bed_detach(&bed);
+		bed_attach(&bed);
+		CHECK_EQ(bed.pm.pool->sb_copy, 1);
+		CHECK(bed_pool_state(&bed) & WORT_STATE_DAMAGED);
+		bed_check_arg(&bed, 0, &arg);
+		CHECK_EQ(arg.out_nr_damaged, 0);
+		CHECK(bed_pool_state(&bed) & WORT_STATE_DAMAGED);
+		bed_check_arg(&bed, WORT_CHECK_F_CLEAR, &arg);
+		CHECK_EQ(arg.out_nr_damaged, 0);
+		CHECK(!(bed_pool_state(&bed) & WORT_STATE_DAMAGED));
+		CHECK_EQ(pm_put(bed.index, "k", 1, "v", 1), 0);
+		CHECK_EQ(wort_pool_probe(&bed.pm.region, &sb), 0);
+		CHECK_EQ(le64_to_cpu(sb.seq), 3 + 2 * i);
+		CHECK_EQ(le64_to_cpu(sb.state), 0);
+		bed_check(&bed);
+	}
+	bed_close(&bed);
+}

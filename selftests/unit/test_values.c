@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Values of every kind, changed into every other.
+ */
+#include "model.h"
+
+static const u32 lens[] = {
+	0, 1, 7, 8, 9, 16, 300, 1000, 1024, 4096, 5000, 16360, 16384, 65535,
+	65536,
+};
+
+static u8 bytes[WORT_VALUE_MAX], back[WORT_VALUE_MAX + 8];
+
+static void open_bed(struct bed *bed)
+{
+	bed_open(bed, 64 * MIB, unit_extent);
+}
+
+static void check_value(struct bed *bed, const u8 *key, u32 key_len, u64 seed,
+			u32 value_len)
+{
+	u32 len = sizeof(back);
+
+	memset(back, 0xee, sizeof(back));
+	CHECK_EQ(pm_get(bed->index, key, key_len, back, &len), 0);
+	CHECK_EQ(len, value_len);
+	value_fill(bytes, seed, value_len);
+	CHECK(!memcmp(back, bytes, value_len));
+	CHECK_EQ(back[value_len], 0xee);
+}
+
+void check_values_sizes(void)
+{
+	u8 key[WORT_KEY_MAX] = "key";
+	struct bed bed;
+	u32 i, key_len;
+
+	open_bed(&bed);
+	for (key_len = 1; key_len <= WORT_KEY_MAX; key_len += 1 + key_len / 4)
+		for (i = 0; i < ARRAY_SIZE(lens); i++) {
+			value_fill(bytes, i + 1, lens[i]);
+			CHECK_EQ(pm_put(bed.index, key, key_len, bytes,
+					lens[i]), 0);
+			check_value(&bed, key, key_len, i + 1, lens[i]);
+		}
+	CHECK_EQ(pm_put(bed.index, key, 3, bytes, WORT_VALUE_MAX + 1),
+		 -EMSGSIZE);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/* From each length to each other one, and back after an attach. */
+void check_values_change(void)
+{
+	struct bed bed;
+	u32 i, k;
+
+	open_bed(&bed);
+	for (i = 0; i < ARRAY_SIZE(lens); i++)
+		for (k = 0; k < ARRAY_SIZE(lens); k++) {
+			value_fill(bytes, i * 100 + 1, lens[i]);
+			CHECK_EQ(pm_put(bed.index, "k", 1, bytes, lens[i]), 0);
+			value_fill(bytes, k * 100 + 2, lens[k]);
+			CHECK_EQ(pm_put(bed.index, "k", 1, bytes, lens[k]), 0);
+			check_value(&bed, (const u8 *)"k", 1, k * 100 + 2,
+				    lens[k]);
+		}
+	bed_check(&bed);
+	CHECK_EQ(pm_del(bed.index, "k", 1), 0);
+	bed_check(&bed);
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		value_fill(bytes, i + 1, lens[i]);
+		CHECK_EQ(pm_put(bed.index, &i, 4, bytes, lens[i]), 0);
+	}
+	bed_detach(&bed);
+	bed_attach(&bed);
+	for (i = 0; i < ARRAY_SIZE(lens); i++)
+		check_value(&bed, (u8 *)&i, 4, i + 1, lens[i]);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/* Compare and swap, delete if equal: every length against every other. */
+void check_values_expect(void)
+{
+	struct wort_value want = { .data = bytes };
+	const struct wort_key key = { (const u8 *)"k", 1 };
+	struct bed bed;
+	u32 i, k;
+
+	open_bed(&bed);
+	CHECK_EQ(unit_put(bed.index, "k", 1, "", 0, 0, &want), -ENOENT);
+	CHECK_EQ(wort_index_delete(bed.index, &key, &want), -ENOENT);
+	value_fill(bytes, 7, sizeof(bytes));
+	for (i = 0; i < ARRAY_SIZE(lens); i++)
+		for (k = 0; k < ARRAY_SIZE(lens); k++) {
+			CHECK_EQ(pm_put(bed.index, "k", 1, bytes, lens[i]), 0);
+			want.len = lens[k];
+			CHECK_EQ(unit_put(bed.index, "k", 1, bytes, lens[k], 0,
+					  &want), i == k ? 0 : -ECANCELED);
+			check_value(&bed, key.data, 1, 7, lens[i]);
+			CHECK_EQ(unit_put(bed.index, "k", 1, "", 0,
+					  WORT_INSERT_F_CREATE, &want),
+				 -EEXIST);
+			CHECK_EQ(wort_index_delete(bed.index, &key, &want),
+				 i == k ? 0 : -ECANCELED);
+		}
+	for (i = 1; i < ARRAY_SIZE(lens); i++) {
+		CHECK_EQ(pm_put(bed.index, "k", 1, bytes, lens[i]), 0);
+		want.len = lens[i];
+		bytes[lens[i] - 1] ^= 1;
+		CHECK_EQ(unit_put(bed.index, "k", 1, "", 0, 0, &want),
+			 -ECANCELED);
+		CHECK_EQ(wort_index_delete(bed.index, &key, &want), -ECANCELED);
+		bytes[lens[i] - 1] ^= 1;
+		CHECK_EQ(unit_put(bed.index, "k", 1, "abc", 3,
+				  WORT_INSERT_F_REPLACE, &want), 0);
+	}
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/* Too small a buffer tells the length and is not written. */
+void check_values_buffer(void)
+{
+	struct bed bed;
+	u32 i, len;
+
+	open_bed(&bed);
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		value_fill(bytes, 3, lens[i]);
+		CHECK_EQ(pm_put(bed.index, "k", 1, bytes, lens[i]), 0);
+		len = lens[i];
+		CHECK_EQ(pm_get(bed.index, "k", 1, back, &len), 0);
+		CHECK_EQ(len, lens[i]);
+		if (!lens[i])
+			continue;
+		len = lens[i] - 1;
+		memset(back, 0xee, sizeof(back));
+		CHECK_EQ(pm_get(bed.index, "k", 1, back, &len), -ERANGE);
+		CHECK_EQ(len, lens[i]);
+		CHECK_EQ(back[0], 0xee);
+		len = 0;
+		CHECK_EQ(pm_get(bed.index, "k", 1, NULL, &len), -ERANGE);
+		CHECK_EQ(len, lens[i]);
+	}
+	bed_close(&bed);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Every test there is, by the file that holds it.
+ */
+#ifndef _WORT_TEST_TESTS_H
+#define _WORT_TEST_TESTS_H
+
+/* test_alloc.c */
+void check_alloc_classes(void);
+void check_alloc_leaf_lines(void);
+void check_alloc_reserve(void);
+void check_alloc_reuse(void);
+void check_alloc_leak(void);
+void check_alloc_walking(void);
+void check_alloc_runs(void);
+void check_alloc_random(void);
+
+/* test_keys.c */
+void check_keys_limits(void);
+void check_keys_digits(void);
+void check_keys_fill(void);
+void check_keys_chain(void);
+void check_keys_long_prefix(void);
+
+/* test_values.c */
+void check_values_sizes(void);
+void check_values_change(void);
+void check_values_expect(void);
+void check_values_buffer(void);
+
+/* test_random.c */
+void check_random_ops(void);
+void check_random_small_pool(void);
+void check_random_reattach(void);
+
+/* test_cursor.c */
+void check_cursor_seek(void);
+void check_cursor_pages(void);
+void check_cursor_prefix(void);
+void check_cursor_limits(void);
+void check_cursor_count(void);
+void check_batch_rules(void);
+
+/* test_pool.c */
+void check_pool_format(void);
+void check_pool_format_over(void);
+void check_pool_attach_reads(void);
+void check_pool_info(void);
+void check_pool_names(void);
+void check_pool_many_indexes(void);
+void check_pool_stale(void);
+void check_pool_slots(void);
+void check_pool_destroy_walk(void);
+void check_pool_detach_quiet(void);
+void check_pool_superblock_turns(void);
+
+/* test_space.c */
+void check_full_small(void);
+void check_full_values(void);
+void check_full_destroy(void);
+void check_full_after_attach(void);
+void check_full_catalogue(void);
+void check_space_rounds(void);
+void check_space_aged(void);
+
+/* test_nomem.c */
+void check_nomem_attach(void);
+void check_nomem_create(void);
+void check_nomem_put(void);
+void check_nomem_remove(void);
+void check_nomem_scan(void);
+void check_nomem_batch(void);
+void check_nomem_destroy(void);
+void check_nomem_check(void);
+void check_nomem_walk(void);
+
+/* test_hostile.c */
+void check_hostile_superblock(void);
+void check_hostile_geometry(void);
+void check_hostile_features(void);
+void check_hostile_table(void);
+void check_hostile_table_clear(void);
+void check_hostile_catalogue(void);
+void check_hostile_catalogue_clear(void);
+void check_hostile_catalogue_next(void);
+
+/* test_hostile_tree.c */
+void check_hostile_tree(void);
+void check_hostile_owners(void);
+void check_hostile_flips(void);
+
+/* test_bad_pages.c */
+void check_bad_pages_read(void);
+void check_bad_pages_write(void);
+void check_bad_pages_table(void);
+void check_bad_pages_superblock(void);
+
+/* test_counts.c */
+void check_counts_insert(void);
+void check_counts_update(void);
+void check_counts_delete(void);
+void check_counts_read(void);
+void check_counts_seek(void);
+void check_counts_off(void);
+void check_counts_insert_million(void);
+
+#endif /* _WORT_TEST_TESTS_H */
