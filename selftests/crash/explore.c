@@ -130,6 +130,8 @@ static void count_commits(struct tracer *t)
 	u32 site[64], word[64], n = 0, i, j;
 	int state[64];
 
+	if (t->model == MODEL_EADR)
+		return;	/* stores are durable in their order */
 	for (i = 0; i < t->nr_order && n < 64; i++) {
 		const struct event *e = &t->events[t->order[i]];
 
