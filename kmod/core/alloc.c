@@ -220,8 +220,8 @@ static int read_table(struct wort_op *op, struct wort_alloc *alloc)
  *
  * Context: May sleep.
  * Return: 0; -ENOMEM; -EUCLEAN if a word of the table makes no sense, or -EIO
- * if it lies on a page known to be bad, upon which the allocator serves for reading.  wort_alloc_destroy() is due in any
- * case.
+ * if it lies on a page known to be bad, upon which the allocator serves for
+ * reading.  wort_alloc_destroy() is due in any case.
  */
 int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,
 		    struct wort_region *region,
