@@ -204,7 +204,7 @@ static void print_machine(u64 seed)
 	if (f)
 		fclose(f);
 	printf("memory: plain DRAM, huge pages; no latency added\n"
-	       "flush: %s, sfence; one thread, thread CPU time\n"
+	       "flush: %s, sfence; one thread, no locks, thread CPU time\n"
 	       "%llu keys of 8 bytes, 8-byte values, seed %llu, medians of %u turns\n",
 	       flush[shim_flush], (unsigned long long)nr_keys,
 	       (unsigned long long)seed, reps);

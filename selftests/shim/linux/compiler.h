@@ -9,6 +9,7 @@
 #define READ_ONCE(x)	(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
 #define barrier()	__asm__ volatile("" ::: "memory")
+#define OPTIMIZER_HIDE_VAR(var)	__asm__("" : "=r"(var) : "0"(var))
 #define __must_check	__attribute__((warn_unused_result))
 #define __maybe_unused	__attribute__((unused))
 #define __printf(a, b)	__attribute__((format(printf, a, b)))

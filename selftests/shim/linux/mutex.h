@@ -1,18 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Programs on these shims have one thread.  So a lock has nobody to keep out,
+ * and one that is taken twice or dropped untaken is a bug found.
+ */
 #ifndef _SHIM_MUTEX_H
 #define _SHIM_MUTEX_H
 
-#include <linux/compiler.h>
-#include <pthread.h>
+#include <linux/bug.h>
 
 struct mutex {
-	pthread_mutex_t lock;
+	bool held;
 };
 
-#define mutex_init(m)		pthread_mutex_init(&(m)->lock, NULL)
-#define mutex_destroy(m)	pthread_mutex_destroy(&(m)->lock)
-#define mutex_lock(m)		pthread_mutex_lock(&(m)->lock)
-#define mutex_unlock(m)		pthread_mutex_unlock(&(m)->lock)
-#define lockdep_assert_held(m)	((void)(m))
+static inline void mutex_init(struct mutex *lock)
+{
+	lock->held = false;
+}
+
+static inline void mutex_destroy(struct mutex *lock)
+{
+	WARN_ON_ONCE(lock->held);
+}
+
+static inline void mutex_lock(struct mutex *lock)
+{
+	WARN_ON_ONCE(lock->held);
+	lock->held = true;
+}
+
+static inline void mutex_unlock(struct mutex *lock)
+{
+	WARN_ON_ONCE(!lock->held);
+	lock->held = false;
+}
+
+#define lockdep_assert_held(lock) WARN_ON_ONCE(!(lock)->held)
 
 #endif
