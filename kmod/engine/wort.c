@@ -137,19 +137,25 @@ static u32 slot_for(const u8 *key, u32 key_len, u32 place)
 }
 
 /*
- * The slot for a key in a node.  Mostly no digit is skipped: as a branch, which
- * the processor foresees, and not as a value, this lets the slot be loaded
- * beside the header instead of after it.
+ * The slot for a key in a node, if no digit is skipped, as mostly none is.
+ * Found before the node is read: that it is the right one is a branch, which
+ * the processor foresees, so the slot is loaded beside the header and not after
+ * it.  The compiler must not know that both ways give the same.
  */
-static __always_inline u32 slot_in(const struct wrt_node *node, const u8 *key,
-				   u32 key_len)
+static __always_inline u32 slot_guess(const struct wort_key *key, u32 start)
 {
-	u32 place = node->start;
+	u32 slot = slot_for(key->data, key->len, start);
 
-	OPTIMIZER_HIDE_VAR(place);
-	if (likely(node->place == place))
-		return slot_for(key, key_len, place);
-	return slot_for(key, key_len, node->place);
+	OPTIMIZER_HIDE_VAR(slot);
+	return slot;
+}
+
+static __always_inline u32 slot_in(const struct wrt_node *node,
+				   const struct wort_key *key, u32 guess)
+{
+	if (likely(node->place == node->start))
+		return guess;
+	return slot_for(key->data, key->len, node->place);
 }
 
 /* Header of a node at @place, reached at @start, above the given record. */
@@ -297,18 +303,20 @@ static int wrt_find(struct wort_op *op, struct wort_tree *tree,
 		    const struct wort_key *key, struct wort_rec *rec)
 {
 	u64 link = wort_pm_load(&tree->root[0]);
-	u32 start = 0, digits = wort_key_digits(key->len);
+	u32 start = 0, digits = wort_key_digits(key->len), guess;
 	struct wrt_node node;
 	int err;
 
 	while (link && !link_is_leaf(link)) {
+		if (start > digits)
+			return -ENOENT;
+		guess = slot_guess(key, start);
 		err = node_open(op, link, start, &node);
 		if (err)
 			return err;
 		if (node.place > digits)
 			return -ENOENT;
-		err = slot_load(op, &node,
-				slot_in(&node, key->data, key->len), &link);
+		err = slot_load(op, &node, slot_in(&node, key, guess), &link);
 		if (err)
 			return err;
 		start = node.place + 1;
@@ -395,6 +403,7 @@ static int wrt_descend(struct wort_op *op, struct wort_tree *tree,
 		       const struct wort_key *key, u32 limit,
 		       struct wrt_path *path)
 {
+	u32 digits = wort_key_digits(key->len), guess, slot;
 	struct wrt_node node;
 	int err;
 
@@ -405,8 +414,7 @@ static int wrt_descend(struct wort_op *op, struct wort_tree *tree,
 	path->node_slot = NULL;
 	path->unsure.media = NULL;
 	while (path->link && !link_is_leaf(path->link)) {
-		u32 slot;
-
+		guess = slot_guess(key, min(path->start, digits));
 		err = node_open(op, path->link, path->start, &node);
 		if (!err && hdr_depth(node.hdr) != path->start)
 			err = repair_hdr(op, &node);
@@ -416,7 +424,7 @@ static int wrt_descend(struct wort_op *op, struct wort_tree *tree,
 			return 0;
 		if (hdr_len(node.hdr) > WRT_HDR_DIGITS)
 			path->unsure = node;
-		slot = slot_in(&node, key->data, key->len);
+		slot = slot_in(&node, key, guess);
 		path->node_slot = path->slot;
 		path->node = node;
 		path->slot = &node.media->slot[slot];
