@@ -129,14 +129,26 @@ int wort_extent_need_bits(const struct wort_alloc *alloc,
 			  struct wort_extent *extent)
 {
 	if (!extent->bits)
-		extent->bits = kvcalloc(3 * BITS_TO_LONGS(extent->slots), sizeof(long), GFP_KERNEL);
+		extent->bits = kvcalloc(3 * BITS_TO_LONGS(extent->slots),
+					sizeof(long), GFP_KERNEL);
 	return extent->bits ? 0 : -ENOMEM;
+}
+
+static u64 table_off(const struct wort_alloc *alloc, u32 nr)
+{
+	return alloc->geo.table_off + (u64)nr * sizeof(__le64);
 }
 
 static __le64 __pmem *table_word(const struct wort_alloc *alloc, u32 nr)
 {
-	return wort_region_at(alloc->region,
-			      alloc->geo.table_off + nr * sizeof(__le64));
+	return wort_region_at(alloc->region, table_off(alloc, nr));
+}
+
+/* Does a word of the table lie on a page known to be bad? */
+static bool table_word_is_bad(const struct wort_alloc *alloc, u32 nr)
+{
+	return wort_region_verify(alloc->region, table_off(alloc, nr),
+				  sizeof(__le64));
 }
 
 static u64 word_of(const struct wort_extent *extent)
@@ -184,16 +196,15 @@ static int read_table(struct wort_op *op, struct wort_alloc *alloc)
 		INIT_LIST_HEAD(&extent->waiting);
 		extent->class = WORT_CLASS_NONE;
 		word = WORT_MEDIA_EXTENT_RUN;
-		if (wort_region_verify(alloc->region,
-				       alloc->geo.table_off + 8 * nr, 8))
+		if (table_word_is_bad(alloc, nr))
 			err = -EIO;
 		else
 			word = wort_pm_load(table_word(alloc, nr));
 		wort_count(op, loads, nr % (WORT_LINE / 8) == 0);
 		if (word && !parse_word(alloc, extent, nr, word)) {
 			if (!err)
-				err = wort_corrupt(op, alloc->geo.table_off +
-						   nr * 8, "extent word %#llx",
+				err = wort_corrupt(op, table_off(alloc, nr),
+						   "extent word %#llx",
 						   (unsigned long long)word);
 			set_class(alloc, extent, WORT_CLASS_NONE, 0);
 		}
@@ -252,7 +263,8 @@ int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,
  * @mend: Clear those that do not; the caller knows that nothing is owned there.
  *
  * Context: May sleep.
- * Return: Words that make no sense and were not mended.
+ * Return: Words that make no sense and were not mended, and words that lie on
+ * pages known to be bad.
  */
 u32 wort_alloc_check_table(struct wort_op *op, bool mend)
 {
@@ -261,8 +273,13 @@ u32 wort_alloc_check_table(struct wort_op *op, bool mend)
 
 	for (nr = 0; nr < alloc->geo.nr_extents; nr++) {
 		struct wort_extent probe = { };
-		u64 word = wort_pm_load(table_word(alloc, nr));
+		u64 word;
 
+		if (table_word_is_bad(alloc, nr)) {
+			bad++;
+			continue;
+		}
+		word = wort_pm_load(table_word(alloc, nr));
 		if (!word || parse_word(alloc, &probe, nr, word))
 			continue;
 		if (mend)

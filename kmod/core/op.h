@@ -17,7 +17,7 @@ DECLARE_STATIC_KEY_TRUE(wort_counting);
  * @lines: cache lines flushed
  * @fences: fences
  * @ordering_points: fences that had a flush to wait for
- * @nodes: inner nodes visited
+ * @nodes: inner nodes entered
  * @leaves: leaves visited
  * @loads: cache lines of media that were read: one or two a node, those of a
  *	leaf, its key and its value

@@ -356,7 +356,7 @@ static int repair_hdr(struct wort_op *op, struct wrt_node *node)
 
 /*
  * The digits of a key from @start on in the upper bits of a word, as many as
- * fit.  The key has @start digits and at least 8 bytes.
+ * fit.  The key has more digits than @start, and at least 8 bytes.
  */
 static u64 key_word(const struct wort_key *key, u32 start)
 {
@@ -364,8 +364,6 @@ static u64 key_word(const struct wort_key *key, u32 start)
 	__be64 word;
 
 	memcpy(&word, key->data + base, sizeof(word));
-	if (byte - base == 8)
-		return 0;
 	return be64_to_cpu(word) << 8 * (byte - base) << start % 2 * 4;
 }
 
