@@ -90,14 +90,6 @@ u64 wort_alloc_footprint(const struct wort_alloc *alloc, u64 size)
 	return wort_class_size(wort_class_of(size));
 }
 
-u64 wort_extent_slot_size(const struct wort_alloc *alloc,
-			  const struct wort_extent *extent)
-{
-	if (extent->class == WORT_CLASS_RUN)
-		return extent->run * extent_size(alloc);
-	return wort_class_size(extent->class);
-}
-
 u64 wort_extent_off(const struct wort_alloc *alloc,
 		    const struct wort_extent *extent)
 {
@@ -120,9 +112,12 @@ static void set_class(const struct wort_alloc *alloc, struct wort_extent *extent
 {
 	extent->class = class;
 	extent->run = run;
-	extent->slots = class == WORT_CLASS_NONE ? 0 :
-			class == WORT_CLASS_RUN ? 1 :
-			extent_size(alloc) / wort_class_size(class);
+	extent->slots = class != WORT_CLASS_NONE;
+	extent->slot_size = run * extent_size(alloc);
+	if (class < WORT_NR_CLASSES) {
+		extent->slot_size = wort_class_size(class);
+		extent->slots = extent_size(alloc) / wort_class_size(class);
+	}
 }
 
 int wort_extent_need_bits(const struct wort_alloc *alloc,
@@ -423,14 +418,15 @@ void wort_extent_clear(struct wort_op *op, struct wort_extent *extent)
 static u32 take_slot(struct wort_alloc *alloc, struct wort_extent *extent)
 {
 	unsigned long *used = wort_extent_bits(alloc, extent, WORT_BITS_USED);
-	u32 slots = extent->slots;
-	u32 slot = find_next_zero_bit(used, slots, extent->hint);
+	u32 slot = extent->hint;
 
+	if (test_bit(slot, used))
+		slot = find_next_zero_bit(used, extent->slots, slot);
 	__set_bit(slot, used);
 	extent->hint = slot + 1;
-	if (++extent->nr_used == slots)
+	if (++extent->nr_used == extent->slots)
 		list_del_init(&extent->partial);
-	alloc->used_bytes += wort_extent_slot_size(alloc, extent);
+	alloc->used_bytes += extent->slot_size;
 	return slot;
 }
 
@@ -438,7 +434,7 @@ static void untake_slot(struct wort_alloc *alloc, struct wort_extent *extent,
 			u32 slot)
 {
 	__clear_bit(slot, wort_extent_bits(alloc, extent, WORT_BITS_USED));
-	alloc->used_bytes -= wort_extent_slot_size(alloc, extent);
+	alloc->used_bytes -= extent->slot_size;
 	extent->hint = min(extent->hint, slot);
 	alloc->released++;
 	if (!--extent->nr_used)
@@ -494,10 +490,8 @@ int wort_alloc_reserve(struct wort_op *op, u64 size)
 	if (!err) {
 		slot = take_slot(alloc, extent);
 		op->reserved[op->nr_reserved].extent = extent;
-		op->reserved[op->nr_reserved].size = size;
 		op->reserved[op->nr_reserved++].off =
-			wort_extent_off(alloc, extent) +
-			slot * wort_extent_slot_size(alloc, extent);
+			wort_extent_off(alloc, extent) + slot * extent->slot_size;
 	}
 	mutex_unlock(&alloc->lock);
 	return err;
@@ -528,8 +522,10 @@ u64 wort_alloc_take(struct wort_op *op)
 {
 	struct wort_extent *extent = op->reserved[op->nr_taken].extent;
 
-	if (READ_ONCE(extent->state) == WORT_EXTENT_OPENING)
+	if (unlikely(READ_ONCE(extent->state) == WORT_EXTENT_OPENING)) {
 		store_table_word(op, extent);
+		op->opening = true;
+	}
 	return op->reserved[op->nr_taken++].off;
 }
 
@@ -537,20 +533,15 @@ u64 wort_alloc_take(struct wort_op *op)
  * wort_alloc_settle() - End the reservations of an operation
  * @op: The operation.  What it took it has published, with the fence.
  *
- * Context: May sleep.  Takes wort_alloc.lock if there is anything to do.
+ * Context: May sleep.  Takes wort_alloc.lock.
  */
 void wort_alloc_settle(struct wort_op *op)
 {
 	struct wort_alloc *alloc = op->alloc;
 	struct wort_extent *extent;
-	bool todo = op->nr_taken < op->nr_reserved;
 	u64 slot_off, released;
 	u32 i;
 
-	for (i = 0; i < op->nr_taken; i++)
-		todo |= op->reserved[i].extent->state == WORT_EXTENT_OPENING;
-	if (!todo)
-		goto out;
 	mutex_lock(&alloc->lock);
 	released = alloc->released;
 	for (i = 0; i < op->nr_reserved; i++) {
@@ -560,15 +551,14 @@ void wort_alloc_settle(struct wort_op *op)
 			continue;
 		}
 		slot_off = op->reserved[i].off - wort_extent_off(alloc, extent);
-		untake_slot(alloc, extent, slot_off /
-			    (u32)wort_extent_slot_size(alloc, extent));
+		untake_slot(alloc, extent, slot_off / (u32)extent->slot_size);
 	}
 	/* What it gives back itself is no reason to try again. */
 	op->released += alloc->released - released;
 	mutex_unlock(&alloc->lock);
-out:
 	op->nr_reserved = 0;
 	op->nr_taken = 0;
+	op->opening = false;
 }
 
 /**
@@ -656,7 +646,7 @@ int wort_alloc_free(struct wort_op *op, u64 off, u64 size)
 	}
 	if (extent->state == WORT_EXTENT_UNKNOWN)
 		goto out;
-	alloc->freeing_bytes += wort_extent_slot_size(alloc, extent);
+	alloc->freeing_bytes += extent->slot_size;
 	if (list_empty(&extent->freeing))
 		list_add_tail(&extent->freeing, &alloc->freeing);
 out:
@@ -677,8 +667,8 @@ static u64 free_bytes(const struct wort_alloc *alloc)
 			bytes += extent_size(alloc);
 		else if (!extent->run && (extent->state == WORT_EXTENT_OPEN ||
 					  extent->state == WORT_EXTENT_OPENING))
-			bytes += extent_size(alloc) - extent->nr_used *
-				 wort_extent_slot_size(alloc, extent);
+			bytes += extent_size(alloc) -
+				 extent->nr_used * extent->slot_size;
 	}
 	return bytes;
 }

@@ -46,6 +46,7 @@ enum wort_extent_state {
  * @bits: three bitmaps by slot: used; freed, of these; freed and in a grace
  *	period, of these.  NULL in a free extent, and in an unknown one in
  *	which nothing was found yet.
+ * @slot_size: bytes of a slot, by its class; of a run all of it
  * @nr_used: bits in the first bitmap
  * @slots: slots in it, by its class; a run is one
  * @run: extents in the run that starts here, or 0
@@ -58,6 +59,7 @@ struct wort_extent {
 	struct list_head freeing;
 	struct list_head waiting;
 	unsigned long *bits;
+	u64 slot_size;
 	u32 nr_used;
 	u32 slots;
 	u32 run;
@@ -180,8 +182,6 @@ int wort_marks_compare(struct wort_op *op, struct wort_marks *marks,
 		       u64 *bad_off);
 
 /* for the files of the allocator */
-u64 wort_extent_slot_size(const struct wort_alloc *alloc,
-			  const struct wort_extent *extent);
 u64 wort_extent_off(const struct wort_alloc *alloc,
 		    const struct wort_extent *extent);
 unsigned long *wort_extent_bits(const struct wort_alloc *alloc,

@@ -53,7 +53,7 @@ int wort_alloc_mark(struct wort_op *op, u64 off, u64 size, bool first)
 		goto out;
 	}
 	extent->nr_used++;
-	alloc->used_bytes += wort_extent_slot_size(alloc, extent);
+	alloc->used_bytes += extent->slot_size;
 out:
 	mutex_unlock(&alloc->lock);
 	return err;
@@ -74,8 +74,7 @@ void wort_alloc_walk_restart(struct wort_alloc *alloc)
 	for (extent = alloc->extents; extent < end; extent++) {
 		if (extent->state != WORT_EXTENT_UNKNOWN || !extent->nr_used)
 			continue;
-		alloc->used_bytes -= extent->nr_used *
-				     wort_extent_slot_size(alloc, extent);
+		alloc->used_bytes -= extent->nr_used * extent->slot_size;
 		bitmap_zero(wort_extent_bits(alloc, extent, WORT_BITS_USED),
 			    extent->slots);
 		extent->nr_used = 0;
@@ -96,7 +95,7 @@ static void settle_extent(struct wort_alloc *alloc, struct wort_extent *extent)
 		list_add_tail(&extent->partial, &alloc->partial[extent->class]);
 	if (bitmap_and(freed, freed, used, slots)) {
 		alloc->freeing_bytes += bitmap_weight(freed, slots) *
-					wort_extent_slot_size(alloc, extent);
+					extent->slot_size;
 		list_add_tail(&extent->freeing, &alloc->freeing);
 	}
 }
@@ -124,6 +123,7 @@ static int settle_run(struct wort_op *op, struct wort_extent *extent)
 		extent[i].bits = NULL;
 		extent[i].run = 0;
 		extent[i].slots = 0;
+		extent[i].slot_size = 0;
 		extent[i].class = WORT_CLASS_NONE;
 		extent[i].state = WORT_EXTENT_TAIL;
 	}

@@ -137,7 +137,7 @@ int wort_marks_compare(struct wort_op *op, struct wort_marks *marks,
 		if (slot == extent->slots)
 			continue;
 		wort_corrupt(op, wort_extent_off(alloc, extent) +
-			     slot * wort_extent_slot_size(alloc, extent),
+			     slot * extent->slot_size,
 			     "allocated but owned by nobody, or the reverse");
 		if (!bad++)
 			*bad_off = op->bad_off;

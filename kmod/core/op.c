@@ -27,6 +27,7 @@ void wort_op_begin(struct wort_op *op, struct wort_region *region,
 	op->flush = READ_ONCE(region->flush);
 	op->nr_reserved = 0;
 	op->nr_taken = 0;
+	op->opening = false;
 	op->released = 0;
 	op->bad_off = 0;
 }
@@ -42,7 +43,7 @@ void wort_op_begin(struct wort_op *op, struct wort_region *region,
  */
 void wort_op_end(struct wort_op *op)
 {
-	if (op->nr_reserved)
+	if (op->nr_taken < op->nr_reserved || op->opening)
 		wort_alloc_settle(op);
 }
 

@@ -54,6 +54,7 @@ struct wort_extent;
  * @flush: value of wort_region.flush when it began
  * @nr_reserved: objects reserved
  * @nr_taken: of these, handed out
+ * @opening: one of them lies in an extent whose word was perhaps not durable
  * @reserved: the objects, in the order in which they were asked for
  * @released: wort_alloc.released when it found no space
  * @bad_off: place of the damage that it met, for messages
@@ -68,10 +69,10 @@ struct wort_op {
 	bool flush;
 	u8 nr_reserved;
 	u8 nr_taken;
+	bool opening;
 	struct {
 		struct wort_extent *extent;
 		u64 off;
-		u64 size;
 	} reserved[WORT_RESERVE_MAX];
 	u64 released;
 	u64 bad_off;

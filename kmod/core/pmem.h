@@ -45,6 +45,20 @@ static inline u64 wort_pm_load(const __le64 __pmem *addr)
 }
 
 /**
+ * wort_pm_load_byte() - Read a byte of a line that was read before
+ * @addr: The byte, inside the region.
+ *
+ * Not counted.
+ *
+ * Context: Any context.
+ * Return: The byte.
+ */
+static inline u8 wort_pm_load_byte(const void __pmem *addr)
+{
+	return READ_ONCE(*(__force const u8 *)addr);
+}
+
+/**
  * wort_pm_store() - Store a word that nobody can reach yet
  * @op: The operation.
  * @addr: The word.

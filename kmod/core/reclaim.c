@@ -46,8 +46,8 @@ static void release(struct wort_op *op, struct wort_extent *extent)
 	bitmap_zero(waiting, slots);
 	extent->hint = 0;
 	extent->nr_used -= n;
-	alloc->used_bytes -= n * wort_extent_slot_size(alloc, extent);
-	alloc->freeing_bytes -= n * wort_extent_slot_size(alloc, extent);
+	alloc->used_bytes -= n * extent->slot_size;
+	alloc->freeing_bytes -= n * extent->slot_size;
 	alloc->released++;
 	if (!extent->nr_used) {
 		wort_extent_clear(op, extent);

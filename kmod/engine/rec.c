@@ -251,11 +251,26 @@ u32 wort_rec_common(struct wort_op *op, const struct wort_rec *rec,
 {
 	u32 len = min_t(u32, rec->key_len, key->len);
 	u32 same = wort_pm_common(op, key_at(rec, 0), key->data, len);
-	u8 byte;
 
-	if (same == len || wort_pm_read(op, &byte, key_at(rec, same), 1))
+	if (same == len)
 		return 2 * same;
-	return 2 * same + (byte >> 4 == key->data[same] >> 4);
+	return 2 * same + (wort_rec_digit(rec, 2 * same) ==
+			   wort_key_digit(key->data, 2 * same));
+}
+
+/**
+ * wort_rec_digit() - A digit of the key
+ * @rec: The record.
+ * @pos: Which; less than the key has.
+ *
+ * Context: Any context.
+ * Return: The digit.
+ */
+u32 wort_rec_digit(const struct wort_rec *rec, u32 pos)
+{
+	u8 byte = wort_pm_load_byte(key_at(rec, pos / 2));
+
+	return wort_key_digit(&byte, pos % 2);
 }
 
 /**

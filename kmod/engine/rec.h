@@ -39,6 +39,7 @@ u32 wort_rec_common(struct wort_op *op, const struct wort_rec *rec,
 		    const struct wort_key *key);
 bool wort_rec_is(struct wort_op *op, const struct wort_rec *rec,
 		 const struct wort_key *key);
+u32 wort_rec_digit(const struct wort_rec *rec, u32 pos);
 int wort_rec_key(struct wort_op *op, const struct wort_rec *rec, u8 *buf,
 		 u32 start, u32 len);
 int wort_rec_value(struct wort_op *op, const struct wort_rec *rec,

@@ -95,8 +95,8 @@ struct wrt_path {
 	__le64 __pmem *slot;		/* where it ended */
 	u64 link;			/* what is there */
 	u32 start;			/* digits consumed on the path to it */
-	struct wrt_node node;		/* holds the slot; media NULL: the root */
-	__le64 __pmem *node_slot;	/* refers to the node */
+	__le64 __pmem *node_slot;	/* refers to the node that holds it, or NULL */
+	u32 node_start;			/* and its start */
 	struct wrt_node unsure;		/* the last with digits not compared */
 };
 
@@ -120,11 +120,6 @@ static u32 hdr_len(u64 hdr)
 	return hdr >> WORT_MEDIA_WORT_LEN_SHIFT & WORT_MEDIA_WORT_LEN_MASK;
 }
 
-static u32 hdr_digit(u64 hdr, u32 i)
-{
-	return hdr >> (4 * (WRT_HDR_DIGITS - 1 - i)) & 0xf;
-}
-
 /*
  * The slot for a key at a place.  The caller knows that the key has at least
  * @place digits.
@@ -137,10 +132,10 @@ static u32 slot_for(const u8 *key, u32 key_len, u32 place)
 }
 
 /*
- * The slot for a key in a node, if no digit is skipped, as mostly none is.
- * Found before the node is read: that it is the right one is a branch, which
- * the processor foresees, so the slot is loaded beside the header and not after
- * it.  The compiler must not know that both ways give the same.
+ * The slot for a key in a node that skips no digit, as most do.  Found before
+ * the node is read: that it is the right one is a branch, which the processor
+ * foresees, so the slot is loaded beside the header and not after it.  The
+ * compiler must not know that both ways give the same.
  */
 static __always_inline u32 slot_guess(const struct wort_key *key, u32 start)
 {
@@ -150,12 +145,40 @@ static __always_inline u32 slot_guess(const struct wort_key *key, u32 start)
 	return slot;
 }
 
-static __always_inline u32 slot_in(const struct wrt_node *node,
-				   const struct wort_key *key, u32 guess)
+/*
+ * The digits of a key from @start on in the upper bits of a word, as many as
+ * fit.  The key has more digits than @start.
+ */
+static __always_inline u64 key_word(const struct wort_key *key, u32 start)
 {
-	if (likely(node->place == node->start))
-		return guess;
-	return slot_for(key->data, key->len, node->place);
+	u32 len = min(key->len, 8U), byte = start / 2;
+	u32 base = min(byte, key->len - len);
+	__be64 word = 0;
+
+	if (likely(len == sizeof(word)))
+		memcpy(&word, key->data + base, sizeof(word));
+	else
+		memcpy(&word, key->data, len);
+	return be64_to_cpu(word) << 8 * (byte - base) << start % 2 * 4;
+}
+
+/* Header of a node without prefix. */
+static u64 hdr_plain(u32 start)
+{
+	return (u64)start << WORT_MEDIA_WORT_DEPTH_SHIFT;
+}
+
+/* Header of a node at @place, reached at @start, above the given key. */
+static __always_inline u64 hdr_from_key(const struct wort_key *key, u32 start, u32 place)
+{
+	u32 n = min_t(u32, place - start, WRT_HDR_DIGITS);
+	u64 hdr = hdr_plain(start) |
+		  (u64)(place - start) << WORT_MEDIA_WORT_LEN_SHIFT;
+
+	if (!n)
+		return hdr;
+	return hdr | key_word(key, start) >> (64 - 4 * n)
+		     << 4 * (WRT_HDR_DIGITS - n);
 }
 
 /* Header of a node at @place, reached at @start, above the given record. */
@@ -163,22 +186,17 @@ static int hdr_from_rec(struct wort_op *op, const struct wort_rec *rec,
 			u32 start, u32 place, u64 *hdr)
 {
 	u8 part[WRT_HDR_DIGITS / 2 + 1] = { };
-	u32 n = min_t(u32, place - start, WRT_HDR_DIGITS), i;
-	u64 digits = 0;
+	struct wort_key key = { part, sizeof(part) };
+	u32 n = min_t(u32, place - start, WRT_HDR_DIGITS);
 	int err;
 
 	if (place > wort_key_digits(rec->key_len))
 		return wort_corrupt(op, rec->off, "key too short for its place");
 	err = wort_rec_key(op, rec, part, start / 2,
 			   DIV_ROUND_UP(start + n, 2) - start / 2);
-	if (err)
-		return err;
-	for (i = 0; i < n; i++)
-		digits |= (u64)wort_key_digit(part, start % 2 + i) <<
-			  (4 * (WRT_HDR_DIGITS - 1 - i));
-	*hdr = (u64)start << WORT_MEDIA_WORT_DEPTH_SHIFT |
-	       (u64)(place - start) << WORT_MEDIA_WORT_LEN_SHIFT | digits;
-	return 0;
+	*hdr = hdr_plain(start - start % 2) +
+	       hdr_from_key(&key, start % 2, place - start + start % 2);
+	return err;
 }
 
 /* Reports are kept out of the way of descents. */
@@ -192,17 +210,33 @@ static noinline void report_link(struct wort_op *op, u64 link, int err)
 		wort_corrupt(op, link_off(link), "node outside the pool");
 }
 
-static noinline void report_place(struct wort_op *op,
-				  const struct wrt_node *node)
+static noinline void report_place(struct wort_op *op, u64 off, u32 place,
+				  u32 start)
 {
-	wort_corrupt(op, node->off, "place %u not beyond %u", node->place,
-		     node->start);
+	wort_corrupt(op, off, "place %u not beyond %u", place, start);
 }
 
-static noinline void report_ends(struct wort_op *op,
-				 const struct wrt_node *node)
+/*
+ * The offset of the node that a link is to.  Any other link gives one that is
+ * not aligned and so is refused by wort_region_verify().
+ */
+static u64 node_off(u64 link)
 {
-	wort_corrupt(op, node->off, "node in the slot for ends");
+	return link - WORT_MEDIA_LINK_NODE;
+}
+
+static bool link_is_node(u64 link)
+{
+	return node_off(link) % sizeof(__le64) == 0;
+}
+
+/* Refuse what is neither empty nor a link to a leaf or a node. */
+static int link_verify(struct wort_op *op, u64 link)
+{
+	if (likely(!link || link_is_leaf(link) || link_is_node(link)))
+		return 0;
+	report_link(op, link, -EUCLEAN);
+	return -EUCLEAN;
 }
 
 /*
@@ -215,27 +249,37 @@ static __always_inline int node_open(struct wort_op *op, u64 link, u32 start,
 {
 	int err;
 
-	node->off = link_off(link);
+	node->off = node_off(link);
 	err = wort_region_verify(op->region, node->off, sizeof(*node->media));
-	if (unlikely(err || (link & WORT_MEDIA_LINK_TAG_MASK) !=
-			    WORT_MEDIA_LINK_NODE)) {
+	if (unlikely(err)) {
 		report_link(op, link, err);
-		return err == -EIO ? -EIO : -EUCLEAN;
+		return err;
 	}
 	node->media = wort_region_at(op->region, node->off);
 	node->hdr = wort_pm_load(&node->media->hdr);
-	node->place = hdr_depth(node->hdr) + hdr_len(node->hdr);
 	node->start = start;
+	node->place = start;
 	wort_count(op, nodes, 1);
 	wort_count(op, loads, 1);
+	if (likely(node->hdr == hdr_plain(start) && start <= WRT_PLACE_MAX))
+		return 0;
+	node->place = hdr_depth(node->hdr) + hdr_len(node->hdr);
 	if (unlikely(node->place < start || node->place > WRT_PLACE_MAX)) {
-		report_place(op, node);
+		report_place(op, node->off, node->place, start);
 		return -EUCLEAN;
 	}
 	return 0;
 }
 
-/* Load a slot.  What ends at a place has no digits left to branch on. */
+/* What ends at a place has no digits left to branch on. */
+static noinline int end_verify(struct wort_op *op, u64 off, u64 link)
+{
+	if (!link || link_is_leaf(link))
+		return 0;
+	return wort_corrupt(op, off, "node in the slot for ends");
+}
+
+/* Load a slot. */
 static __always_inline int slot_load(struct wort_op *op,
 				     const struct wrt_node *node, u32 slot,
 				     u64 *link)
@@ -243,11 +287,7 @@ static __always_inline int slot_load(struct wort_op *op,
 	*link = wort_pm_load(&node->media->slot[slot]);
 	wort_count(op, loads, wort_pm_lines_differ(&node->media->slot[slot],
 						   &node->media->hdr));
-	if (unlikely(!slot && *link && !link_is_leaf(*link))) {
-		report_ends(op, node);
-		return -EUCLEAN;
-	}
-	return 0;
+	return likely(slot) ? 0 : end_verify(op, node->off, *link);
 }
 
 /*
@@ -302,27 +342,30 @@ static void wrt_create(struct wort_op *op, struct wort_tree *tree)
 static int wrt_find(struct wort_op *op, struct wort_tree *tree,
 		    const struct wort_key *key, struct wort_rec *rec)
 {
+	u32 start = 0, digits = wort_key_digits(key->len), slot;
 	u64 link = wort_pm_load(&tree->root[0]);
-	u32 start = 0, digits = wort_key_digits(key->len), guess;
+	const struct wort_key k = *key;
 	struct wrt_node node;
 	int err;
 
-	while (link && !link_is_leaf(link)) {
+	while (link_is_node(link)) {
 		if (start > digits)
 			return -ENOENT;
-		guess = slot_guess(key, start);
+		slot = slot_guess(&k, start);
 		err = node_open(op, link, start, &node);
 		if (err)
 			return err;
 		if (node.place > digits)
 			return -ENOENT;
-		err = slot_load(op, &node, slot_in(&node, key, guess), &link);
+		if (unlikely(node.place != start))
+			slot = slot_for(k.data, k.len, node.place);
+		err = slot_load(op, &node, slot, &link);
 		if (err)
 			return err;
 		start = node.place + 1;
 	}
-	if (!link)
-		return -ENOENT;
+	if (!link_is_leaf(link))
+		return link_verify(op, link) ?: -ENOENT;
 	err = wort_rec_open(op, link_off(link), rec);
 	if (err)
 		return err;
@@ -355,83 +398,64 @@ static int repair_hdr(struct wort_op *op, struct wrt_node *node)
 }
 
 /*
- * The digits of a key from @start on in the upper bits of a word, as many as
- * fit.  The key has more digits than @start, and at least 8 bytes.
+ * A header is not the one that the key and the path say.  Mend it if it is
+ * stale.  Differs: it is sound, and the key is not below the node.
  */
-static u64 key_word(const struct wort_key *key, u32 start)
+static noinline int node_mend(struct wort_op *op, const struct wort_key *key,
+			      struct wrt_node node, bool *differs)
 {
-	u32 byte = start / 2, base = min_t(u32, byte, key->len - 8);
-	__be64 word;
+	int err = 0;
 
-	memcpy(&word, key->data + base, sizeof(word));
-	return be64_to_cpu(word) << 8 * (byte - base) << start % 2 * 4;
-}
-
-/*
- * Compare the prefix of a node with a key as far as the header goes.  False:
- * they differ, so the key is not below.
- */
-static bool prefix_matches(const struct wrt_node *node,
-			   const struct wort_key *key)
-{
-	u32 n = min_t(u32, hdr_len(node->hdr), WRT_HDR_DIGITS), i;
-	u32 digits = wort_key_digits(key->len);
-
-	if (!n)
-		return true;
-	if (node->start + n > digits)
-		return false;
-	if (key->len >= 8)
-		return !((key_word(key, node->start) >> 24 ^
-			  (node->hdr & WORT_MEDIA_WORT_PREFIX_MASK)) >>
-			 4 * (WRT_HDR_DIGITS - n));
-	for (i = 0; i < n; i++)
-		if (wort_key_digit(key->data, node->start + i) !=
-		    hdr_digit(node->hdr, i))
-			return false;
-	return true;
+	if (hdr_depth(node.hdr) != node.start)
+		err = repair_hdr(op, &node);
+	*differs = node.hdr != hdr_from_key(key, node.start, node.place);
+	return err;
 }
 
 /*
  * Writers: follow the key and mend stale headers on the way.  Ends at an empty
  * slot, at a leaf, at a node whose prefix differs from the key, or at the
- * first node with a place beyond @limit.
+ * first node with a place beyond @limit, which the key reaches.
  */
 static int wrt_descend(struct wort_op *op, struct wort_tree *tree,
 		       const struct wort_key *key, u32 limit,
-		       struct wrt_path *path)
+		       struct wrt_path *out)
 {
-	u32 digits = wort_key_digits(key->len), guess, slot;
+	struct wrt_path path = { .slot = &tree->root[0] };
+	const struct wort_key k = *key;
 	struct wrt_node node;
-	int err;
+	bool differs = false;
+	int err = 0;
+	u32 slot;
 
-	path->slot = &tree->root[0];
-	path->link = wort_pm_load(path->slot);
-	path->start = 0;
-	path->node.media = NULL;
-	path->node_slot = NULL;
-	path->unsure.media = NULL;
-	while (path->link && !link_is_leaf(path->link)) {
-		guess = slot_guess(key, min(path->start, digits));
-		err = node_open(op, path->link, path->start, &node);
-		if (!err && hdr_depth(node.hdr) != path->start)
-			err = repair_hdr(op, &node);
-		if (err)
-			return err;
-		if (node.place > limit || !prefix_matches(&node, key))
-			return 0;
-		if (hdr_len(node.hdr) > WRT_HDR_DIGITS)
-			path->unsure = node;
-		slot = slot_in(&node, key, guess);
-		path->node_slot = path->slot;
-		path->node = node;
-		path->slot = &node.media->slot[slot];
-		path->start = node.place + 1;
-		err = slot_load(op, &node, slot, &path->link);
-		if (err)
-			return err;
+	path.link = wort_pm_load(path.slot);
+	while (link_is_node(path.link) && path.start <= limit) {
+		slot = slot_guess(&k, path.start);
+		err = node_open(op, path.link, path.start, &node);
+		if (unlikely(err))
+			break;
+		if (unlikely(node.hdr != hdr_plain(path.start))) {
+			if (node.place > limit)
+				break;
+			if (unlikely(node.hdr != hdr_from_key(&k, path.start,
+							      node.place)))
+				err = node_mend(op, key, node, &differs);
+			if (err || differs)
+				break;
+			slot = slot_for(k.data, k.len, node.place);
+			if (node.place - path.start > WRT_HDR_DIGITS)
+				path.unsure = node;
+		}
+		path.node_slot = path.slot;
+		path.node_start = path.start;
+		path.slot = &node.media->slot[slot];
+		path.start = node.place + 1;
+		err = slot_load(op, &node, slot, &path.link);
+		if (unlikely(err))
+			break;
 	}
-	return 0;
+	*out = path;
+	return err ?: link_verify(op, path.link);
 }
 
 /* An empty slot, and the key belongs there. */
@@ -452,28 +476,19 @@ static void node_write(struct wort_op *op,
 		       struct wort_media_wort_node __pmem *node, u64 hdr,
 		       u32 slot_a, u64 link_a, u32 slot_b, u64 link_b)
 {
-	u32 i;
-
 	wort_pm_store(op, &node->hdr, hdr);
-	for (i = 0; i < WRT_SLOTS; i++)
-		wort_pm_store(op, &node->slot[i], i == slot_a ? link_a :
-						  i == slot_b ? link_b : 0);
+	wort_pm_zero(op, node->slot, sizeof(node->slot));
+	wort_pm_store(op, &node->slot[slot_a], link_a);
+	wort_pm_store(op, &node->slot[slot_b], link_b);
 	wort_pm_flush(op, node, sizeof(*node));
 }
 
 /* The slot of a record at a place within or at the end of its key. */
-static int slot_of_rec(struct wort_op *op, const struct wort_rec *rec,
-		       u32 place, u32 *slot)
+static u32 slot_of_rec(const struct wort_rec *rec, u32 place)
 {
-	u8 byte;
-	int err;
-
-	*slot = 0;
 	if (place == wort_key_digits(rec->key_len))
 		return 0;
-	err = wort_rec_key(op, rec, &byte, place / 2, 1);
-	*slot = 1 + wort_key_digit(&byte, place % 2);
-	return err;
+	return 1 + wort_rec_digit(rec, place);
 }
 
 /*
@@ -487,12 +502,9 @@ static int insert_node(struct wort_op *op, struct wrt_path *path,
 	struct wrt_node child = { };
 	u64 hdr, child_hdr = 0, leaf, off;
 	u32 slot;
-	int err;
+	int err = 0;
 
-	err = hdr_from_rec(op, rec, path->start, place, &hdr);
-	if (!err)
-		err = slot_of_rec(op, rec, place, &slot);
-	if (!err && !link_is_leaf(path->link))
+	if (!link_is_leaf(path->link))
 		err = node_open(op, path->link, place + 1, &child);
 	if (!err && child.media)
 		err = hdr_from_rec(op, rec, place + 1, child.place, &child_hdr);
@@ -502,6 +514,8 @@ static int insert_node(struct wort_op *op, struct wrt_path *path,
 		err = wort_alloc_reserve(op, sizeof(*child.media));
 	if (err)
 		return err;
+	hdr = hdr_from_key(&put->key, path->start, place);
+	slot = slot_of_rec(rec, place);
 	leaf = wort_rec_create(op, &put->key, &put->value);
 	off = wort_alloc_take(op);
 	node_write(op, wort_region_at(op->region, off), hdr,
@@ -686,7 +700,7 @@ static int merge(struct wort_op *op, struct wrt_path *path, u64 link)
 	if (!err)
 		err = any_rec(op, link, path->start, &rec);
 	if (!err)
-		err = hdr_from_rec(op, &rec, path->node.start, child.place,
+		err = hdr_from_rec(op, &rec, path->node_start, child.place,
 				   &hdr);
 	if (!err)
 		wort_pm_publish_pair(op, path->node_slot, link,
@@ -697,19 +711,23 @@ static int merge(struct wort_op *op, struct wrt_path *path, u64 link)
 static int wrt_unlink(struct wort_op *op, struct wort_tree *tree,
 		      struct wrt_path *path)
 {
+	struct wrt_node node;
 	u64 link = 0;
 	u32 nr;
 	int err;
 
-	if (!path->node.media) {
+	if (!path->node_slot) {
 		wort_pm_publish(op, path->slot, 0);
 		return 0;
 	}
-	err = other_entries(op, &path->node, path->slot, &nr, &link);
+	err = node_open(op, wort_pm_load(path->node_slot), path->node_start,
+			&node);
+	if (!err)
+		err = other_entries(op, &node, path->slot, &nr, &link);
 	if (err)
 		return err;
 	if (!nr)
-		return wort_corrupt(op, path->node.off, "node with one entry");
+		return wort_corrupt(op, node.off, "node with one entry");
 	if (nr > 1) {
 		wort_pm_publish(op, path->slot, 0);
 		return 0;
@@ -717,8 +735,8 @@ static int wrt_unlink(struct wort_op *op, struct wort_tree *tree,
 	err = merge(op, path, link);
 	if (err)
 		return err;
-	hint_drop(tree, &path->node);
-	return wort_alloc_free(op, path->node.off, sizeof(*path->node.media));
+	hint_drop(tree, &node);
+	return wort_alloc_free(op, node.off, sizeof(*node.media));
 }
 
 static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
@@ -891,14 +909,12 @@ static int cursor_approach(struct wort_cursor *cur, const struct wort_key *key,
 	struct wrt_cursor *wc = wrt_cursor(cur);
 	struct wrt_level *level = NULL;
 	struct wrt_node node;
-	u32 leaf_slot, key_slot = slot_for(key->data, key->len, common);
+	u32 leaf_slot = slot_of_rec(&wc->rec, common);
+	u32 key_slot = slot_for(key->data, key->len, common);
 	bool above;
 	u64 link;
-	int err;
+	int err = 0;
 
-	err = slot_of_rec(cur->op, &wc->rec, common, &leaf_slot);
-	if (err)
-		return err;
 	while (wc->nr && wc->level[wc->nr - 1].place > common)
 		wc->nr--;
 	if (wc->nr)
