@@ -43,24 +43,6 @@ u32 wort_class_size(u32 class)
 	return ((class - 3) % 8 + 9) << ((class - 3) / 8 + 3);
 }
 
-/**
- * wort_class_of() - The class for an object
- * @size: Bytes of the object, 1 to 256 KiB.
- *
- * Above 64 bytes at most an eighth of the object is wasted.
- *
- * Return: The smallest class that it fits.
- */
-u32 wort_class_of(u32 size)
-{
-	u32 log;
-
-	if (size <= 64)
-		return size <= 16 ? 0 : size <= 32 ? 1 : 2;
-	log = fls(size - 1) - 1;
-	return 3 + (log - 6) * 8 + ((size - 1 - (1U << log)) >> (log - 3));
-}
-
 static u64 extent_size(const struct wort_alloc *alloc)
 {
 	return 1ULL << alloc->geo.extent_shift;
@@ -348,8 +330,8 @@ static u32 find_free(struct wort_alloc *alloc, u32 run)
 }
 
 /* Open free extents for a class or as a run.  Nothing is stored yet. */
-static int open_extent(struct wort_alloc *alloc, u32 class, u32 run,
-		       struct wort_extent **out)
+static noinline int open_extent(struct wort_alloc *alloc, u32 class, u32 run,
+				struct wort_extent **out)
 {
 	u32 n = max(run, 1U), nr = find_free(alloc, n), i;
 	struct wort_extent *extent;
@@ -443,23 +425,32 @@ static void untake_slot(struct wort_alloc *alloc, struct wort_extent *extent,
 		list_add(&extent->partial, &alloc->partial[extent->class]);
 }
 
+/* An open extent with a free slot, or NULL.  Nothing new is put on bad pages. */
+static struct wort_extent *find_partial(struct wort_alloc *alloc, u32 class)
+{
+	struct list_head *list = &alloc->partial[class];
+	struct wort_extent *extent;
+
+	while (likely(!list_empty(list))) {
+		extent = list_first_entry(list, struct wort_extent, partial);
+		if (!is_bad(alloc, extent))
+			return extent;
+		list_del_init(&extent->partial);
+	}
+	return NULL;
+}
+
 static int find_space(struct wort_alloc *alloc, u64 size,
 		      struct wort_extent **extent)
 {
 	u32 class;
 
-	if (is_run(alloc, size))
+	if (unlikely(is_run(alloc, size)))
 		return open_extent(alloc, WORT_CLASS_RUN, run_of(alloc, size),
 				   extent);
 	class = wort_class_of(size);
-	while ((*extent = list_first_entry_or_null(&alloc->partial[class],
-						   struct wort_extent,
-						   partial))) {
-		if (!is_bad(alloc, *extent))
-			return 0;
-		list_del_init(&(*extent)->partial);
-	}
-	return open_extent(alloc, class, 0, extent);
+	*extent = find_partial(alloc, class);
+	return likely(*extent) ? 0 : open_extent(alloc, class, 0, extent);
 }
 
 /**
@@ -486,18 +477,25 @@ int wort_alloc_reserve(struct wort_op *op, u64 size)
 		return -ENOMEM;
 	mutex_lock(&alloc->lock);
 	err = find_space(alloc, size, &extent);
-	op->released = alloc->released;
-	if (!err) {
-		slot = take_slot(alloc, extent);
-		op->reserved[op->nr_reserved].extent = extent;
-		op->reserved[op->nr_reserved++].off =
-			wort_extent_off(alloc, extent) + slot * extent->slot_size;
+	if (err) {
+		op->released = alloc->released;
+		goto out;
 	}
+	slot = take_slot(alloc, extent);
+	op->reserved[op->nr_reserved].extent = extent;
+	op->reserved[op->nr_reserved++].off =
+		wort_extent_off(alloc, extent) + slot * extent->slot_size;
+out:
 	mutex_unlock(&alloc->lock);
 	return err;
 }
 
-static void store_table_word(struct wort_op *op, struct wort_extent *extent)
+/*
+ * Store the word of an extent that is being opened.  The fence of the caller
+ * before it publishes makes it durable.
+ */
+noinline void wort_extent_opening(struct wort_op *op,
+				  struct wort_extent *extent)
 {
 	u64 lines = op->n.lines;
 	__le64 __pmem *word;
@@ -506,27 +504,7 @@ static void store_table_word(struct wort_op *op, struct wort_extent *extent)
 	wort_pm_store_release(op, word, word_of(extent));
 	wort_pm_flush(op, word, sizeof(*word));
 	wort_count(op, alloc_lines, op->n.lines - lines);
-}
-
-/**
- * wort_alloc_take() - Take the next reserved object, in order
- * @op: The operation.
- *
- * Its content is arbitrary.  Stores the word of an extent that is being
- * opened; the fence of the caller before it publishes makes that durable.
- *
- * Context: Any context.
- * Return: Offset of the object.
- */
-u64 wort_alloc_take(struct wort_op *op)
-{
-	struct wort_extent *extent = op->reserved[op->nr_taken].extent;
-
-	if (unlikely(READ_ONCE(extent->state) == WORT_EXTENT_OPENING)) {
-		store_table_word(op, extent);
-		op->opening = true;
-	}
-	return op->reserved[op->nr_taken++].off;
+	op->opening = true;
 }
 
 /**

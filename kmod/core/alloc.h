@@ -148,7 +148,24 @@ struct wort_marks {
 };
 
 u32 wort_class_size(u32 class);
-u32 wort_class_of(u32 size);
+
+/**
+ * wort_class_of() - The class for an object
+ * @size: Bytes of the object, 1 to 256 KiB.
+ *
+ * Above 64 bytes at most an eighth of the object is wasted.
+ *
+ * Return: The smallest class that it fits.
+ */
+static inline u32 wort_class_of(u32 size)
+{
+	u32 log;
+
+	if (size <= 64)
+		return size <= 16 ? 0 : size <= 32 ? 1 : 2;
+	log = fls(size - 1) - 1;
+	return 3 + (log - 6) * 8 + ((size - 1 - (1U << log)) >> (log - 3));
+}
 
 int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,
 		    struct wort_region *region,
@@ -157,9 +174,27 @@ void wort_alloc_destroy(struct wort_alloc *alloc);
 u32 wort_alloc_check_table(struct wort_op *op, bool mend);
 
 int wort_alloc_reserve(struct wort_op *op, u64 size);
-u64 wort_alloc_take(struct wort_op *op);
-void wort_alloc_settle(struct wort_op *op);
+void wort_extent_opening(struct wort_op *op, struct wort_extent *extent);
 int wort_alloc_free(struct wort_op *op, u64 off, u64 size);
+
+/**
+ * wort_alloc_take() - Take the next reserved object, in order
+ * @op: The operation.
+ *
+ * Its content is arbitrary.  Stores the word of an extent that is being
+ * opened; the fence of the caller before it publishes makes that durable.
+ *
+ * Context: Any context.
+ * Return: Offset of the object.
+ */
+static inline u64 wort_alloc_take(struct wort_op *op)
+{
+	struct wort_extent *extent = op->reserved[op->nr_taken].extent;
+
+	if (unlikely(READ_ONCE(extent->state) == WORT_EXTENT_OPENING))
+		wort_extent_opening(op, extent);
+	return op->reserved[op->nr_taken++].off;
+}
 
 u64 wort_alloc_footprint(const struct wort_alloc *alloc, u64 size);
 void wort_alloc_info(struct wort_alloc *alloc, struct wort_alloc_info *info);

@@ -5,6 +5,8 @@
 #ifndef _WORT_KEY_H
 #define _WORT_KEY_H
 
+#include <linux/compiler.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 /**
@@ -38,6 +40,21 @@ static inline u32 wort_key_digit(const u8 *key, u32 pos)
 	u8 byte = key[pos / 2];
 
 	return pos % 2 ? byte & 0xf : byte >> 4;
+}
+
+/*
+ * Up to 8 bytes as they would lie in a word, with zeroes behind.  They mostly
+ * are 8, and then no copying function needs to be called.
+ */
+static inline u64 wort_bytes_word(const void *bytes, u32 len)
+{
+	u64 word = 0;
+
+	if (likely(len == sizeof(word)))
+		memcpy(&word, bytes, sizeof(word));
+	else
+		memcpy(&word, bytes, len);
+	return word;
 }
 
 #endif /* _WORT_KEY_H */

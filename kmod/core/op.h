@@ -78,9 +78,47 @@ struct wort_op {
 	u64 bad_off;
 };
 
-void wort_op_begin(struct wort_op *op, struct wort_region *region,
-		   struct wort_alloc *alloc);
-void wort_op_end(struct wort_op *op);
+void wort_alloc_settle(struct wort_op *op);
+
+/**
+ * wort_op_begin() - Begin an operation
+ * @op: Uninitialised memory of the caller.
+ * @region: Memory that it will work on.
+ * @alloc: Allocator of the same pool; NULL if it will allocate nothing.
+ *
+ * Context: Any context.
+ */
+static inline void wort_op_begin(struct wort_op *op,
+				 struct wort_region *region,
+				 struct wort_alloc *alloc)
+{
+	op->region = region;
+	op->alloc = alloc;
+	op->n = (struct wort_counts){ };
+	op->pending = 0;
+	op->flush = READ_ONCE(region->flush);
+	op->nr_reserved = 0;
+	op->nr_taken = 0;
+	op->opening = false;
+	op->released = 0;
+	op->bad_off = 0;
+}
+
+/**
+ * wort_op_end() - End an operation
+ * @op: The operation.
+ *
+ * What it reserved and did not take goes back to the allocator.  The counts
+ * stay readable.
+ *
+ * Context: May sleep.
+ */
+static inline void wort_op_end(struct wort_op *op)
+{
+	if (op->nr_taken < op->nr_reserved || op->opening)
+		wort_alloc_settle(op);
+}
+
 __printf(3, 4) int wort_corrupt(struct wort_op *op, u64 off,
 				const char *fmt, ...);
 

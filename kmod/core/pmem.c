@@ -37,7 +37,10 @@ void wort_pm_write(struct wort_op *op, void __pmem *dst, const void *src,
 		   size_t len)
 {
 	wort_count(op, stores, words(dst, len));
-	memcpy((__force void *)dst, src, len);
+	if (likely(len == sizeof(u64)))
+		memcpy((__force void *)dst, src, sizeof(u64));
+	else
+		memcpy((__force void *)dst, src, len);
 }
 
 /**

@@ -127,10 +127,10 @@ static inline void wort_pm_flush(struct wort_op *op, const void __pmem *addr,
  */
 static inline void wort_pm_fence(struct wort_op *op)
 {
-	pmem_wmb();
 	wort_count(op, fences, 1);
 	wort_count(op, ordering_points, op->pending != 0);
 	op->pending = 0;
+	pmem_wmb();
 }
 
 /* What is about to be published refers to nothing that is not durable. */

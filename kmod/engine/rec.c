@@ -47,10 +47,9 @@ static u32 kind_for(const struct wort_op *op, u32 key_len, u32 value_len)
 /* A short value as the word that holds it. */
 static u64 value_word(const struct wort_value *value)
 {
-	__le64 word = 0;
+	u64 word = wort_bytes_word(value->data, value->len);
 
-	memcpy(&word, value->data, value->len);
-	return le64_to_cpu(word);
+	return le64_to_cpu((__force __le64)word);
 }
 
 static u64 rec_size(const struct wort_rec *rec)
@@ -325,7 +324,10 @@ int wort_rec_value(struct wort_op *op, const struct wort_rec *rec,
 	if (rec->value_len > buf->size)
 		return -ERANGE;
 	if (rec->kind == WORT_MEDIA_VALUE_WORD) {
-		memcpy(buf->data, &word, rec->value_len);
+		if (likely(rec->value_len == sizeof(word)))
+			memcpy(buf->data, &word, sizeof(word));
+		else
+			memcpy(buf->data, &word, rec->value_len);
 		return 0;
 	}
 	return wort_pm_read(op, buf->data, value_at(op, rec), rec->value_len);

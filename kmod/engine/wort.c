@@ -80,6 +80,7 @@
 #define WRT_SLOTS	WORT_MEDIA_WORT_SLOTS
 #define WRT_PLACE_MAX	(2 * WORT_KEY_MAX)
 #define WRT_HDR_DIGITS	WORT_MEDIA_WORT_PREFIX_DIGITS
+#define WRT_WORD_DIGITS	15	/* at least, in key_word() or to the end */
 
 /* A node whose header has been read and verified. */
 struct wrt_node {
@@ -90,14 +91,14 @@ struct wrt_node {
 	u32 start;
 };
 
-/* How far a writer's descent came. */
+/* How far a descent came. */
 struct wrt_path {
 	__le64 __pmem *slot;		/* where it ended */
 	u64 link;			/* what is there */
 	u32 start;			/* digits consumed on the path to it */
-	__le64 __pmem *node_slot;	/* refers to the node that holds it, or NULL */
-	u32 node_start;			/* and its start */
-	struct wrt_node unsure;		/* the last with digits not compared */
+	__le64 __pmem *node_slot;	/* refers to the node that holds it */
+	u32 node_start;			/* start of that node */
+	struct wrt_node unsure;		/* last one with digits not compared */
 };
 
 static bool link_is_leaf(u64 link)
@@ -132,20 +133,6 @@ static u32 slot_for(const u8 *key, u32 key_len, u32 place)
 }
 
 /*
- * The slot for a key in a node that skips no digit, as most do.  Found before
- * the node is read: that it is the right one is a branch, which the processor
- * foresees, so the slot is loaded beside the header and not after it.  The
- * compiler must not know that both ways give the same.
- */
-static __always_inline u32 slot_guess(const struct wort_key *key, u32 start)
-{
-	u32 slot = slot_for(key->data, key->len, start);
-
-	OPTIMIZER_HIDE_VAR(slot);
-	return slot;
-}
-
-/*
  * The digits of a key from @start on in the upper bits of a word, as many as
  * fit.  The key has more digits than @start.
  */
@@ -153,13 +140,10 @@ static __always_inline u64 key_word(const struct wort_key *key, u32 start)
 {
 	u32 len = min(key->len, 8U), byte = start / 2;
 	u32 base = min(byte, key->len - len);
-	__be64 word = 0;
+	u64 word = wort_bytes_word(key->data + base, len);
 
-	if (likely(len == sizeof(word)))
-		memcpy(&word, key->data + base, sizeof(word));
-	else
-		memcpy(&word, key->data, len);
-	return be64_to_cpu(word) << 8 * (byte - base) << start % 2 * 4;
+	return be64_to_cpu((__force __be64)word) << 8 * (byte - base)
+						 << start % 2 * 4;
 }
 
 /* Header of a node without prefix. */
@@ -168,17 +152,26 @@ static u64 hdr_plain(u32 start)
 	return (u64)start << WORT_MEDIA_WORT_DEPTH_SHIFT;
 }
 
-/* Header of a node at @place, reached at @start, above the given key. */
-static __always_inline u64 hdr_from_key(const struct wort_key *key, u32 start, u32 place)
+/*
+ * Header of a node at @place, reached at @start, above a key whose digits from
+ * there on are given as by key_word().
+ */
+static __always_inline u64 hdr_from_digits(u64 digits, u32 start, u32 place)
 {
 	u32 n = min_t(u32, place - start, WRT_HDR_DIGITS);
 	u64 hdr = hdr_plain(start) |
 		  (u64)(place - start) << WORT_MEDIA_WORT_LEN_SHIFT;
 
-	if (!n)
-		return hdr;
-	return hdr | key_word(key, start) >> (64 - 4 * n)
-		     << 4 * (WRT_HDR_DIGITS - n);
+	/* a shift by 64 is none */
+	return n ? hdr | digits >> (64 - 4 * n) << 4 * (WRT_HDR_DIGITS - n) :
+		   hdr;
+}
+
+/* The same of a key with @place digits at least. */
+static u64 hdr_from_key(const struct wort_key *key, u32 start, u32 place)
+{
+	return hdr_from_digits(start < place ? key_word(key, start) : 0, start,
+			       place);
 }
 
 /* Header of a node at @place, reached at @start, above the given record. */
@@ -233,7 +226,7 @@ static bool link_is_node(u64 link)
 /* Refuse what is neither empty nor a link to a leaf or a node. */
 static int link_verify(struct wort_op *op, u64 link)
 {
-	if (likely(!link || link_is_leaf(link) || link_is_node(link)))
+	if (link_is_leaf(link) || !link || link_is_node(link))
 		return 0;
 	report_link(op, link, -EUCLEAN);
 	return -EUCLEAN;
@@ -336,37 +329,121 @@ static void wrt_create(struct wort_op *op, struct wort_tree *tree)
 	wort_pm_store(op, &tree->root[0], 0);
 }
 
+static void path_begin(struct wrt_path *path, struct wort_tree *tree)
+{
+	path->slot = &tree->root[0];
+	path->link = wort_pm_load(path->slot);
+	path->start = 0;
+	path->node_slot = NULL;
+	path->unsure.media = NULL;
+}
+
+/* Go on by the slot for a key in a node. */
+static int path_enter(struct wort_op *op, struct wrt_path *path,
+		      const struct wrt_node *node, const struct wort_key *key)
+{
+	u32 slot = slot_for(key->data, key->len, node->place);
+
+	if (node->place - node->start > WRT_HDR_DIGITS)
+		path->unsure = *node;
+	path->node_slot = path->slot;
+	path->node_start = path->start;
+	path->slot = &node->media->slot[slot];
+	path->start = node->place + 1;
+	return slot_load(op, node, slot, &path->link);
+}
+
+/*
+ * Follow a key through nodes whose header is the one that the key says, as it
+ * mostly is; anything else is left to the caller, and so is the end of the key
+ * and what lies beyond @limit.
+ *
+ * What an insert costs has to fit beside a fence: a node takes few
+ * instructions, and its slot is loaded beside the header and not after it.
+ */
+static noinline void path_run(struct wort_op *op, struct wrt_path *path,
+			      const struct wort_key *key, u32 limit)
+{
+	const struct wort_region *region = op->region;
+	u64 last = region->size - sizeof(struct wort_media_wort_node);
+	u32 end = min(limit + 1, wort_key_digits(key->len));
+	struct wort_media_wort_node __pmem *node;
+	u32 start = path->start, place;
+	__le64 __pmem *slot = path->slot;
+	u64 link = path->link;
+	u64 digits, hdr;
+
+	if (start >= end || region->bad_pages)
+		return;
+	digits = key_word(key, start);
+	end = min(end, start + WRT_WORD_DIGITS);
+	while (start < end && link_is_node(link) && node_off(link) <= last) {
+		node = wort_region_at(region, node_off(link));
+		hdr = wort_pm_load(&node->hdr);
+		place = start;
+		if (hdr != hdr_plain(start)) {
+			place += hdr_len(hdr);
+			if (place >= end ||
+			    hdr != hdr_from_digits(digits, start, place))
+				break;
+			digits <<= 4 * (place - start);
+			if (place - start > WRT_HDR_DIGITS)
+				path->unsure = (struct wrt_node){
+					.media = node, .off = node_off(link),
+					.place = place, .start = start,
+				};
+		}
+		path->node_slot = slot;
+		path->node_start = start;
+		slot = &node->slot[1 + (digits >> 60)];
+		link = wort_pm_load(slot);
+		wort_count(op, nodes, 1);
+		wort_count(op, loads, 1 + wort_pm_lines_differ(slot, &node->hdr));
+		start = place + 1;
+		digits <<= 4;
+	}
+	path->slot = slot;
+	path->start = start;
+	path->link = link;
+}
+
+/* Past nodes that want a closer look. */
+static noinline int find_on(struct wort_op *op, const struct wort_key *key,
+			    struct wrt_path *path)
+{
+	struct wrt_node node;
+	int err = 0;
+
+	while (!err && link_is_node(path->link)) {
+		err = node_open(op, path->link, path->start, &node);
+		if (!err && node.place > wort_key_digits(key->len))
+			return -ENOENT;
+		if (!err)
+			err = path_enter(op, path, &node, key);
+		if (!err)
+			path_run(op, path, key, WRT_PLACE_MAX);
+	}
+	return err;
+}
+
 /*
  * Readers: follow the digits at the places, compare the whole key at the leaf.
  */
 static int wrt_find(struct wort_op *op, struct wort_tree *tree,
 		    const struct wort_key *key, struct wort_rec *rec)
 {
-	u32 start = 0, digits = wort_key_digits(key->len), slot;
-	u64 link = wort_pm_load(&tree->root[0]);
-	const struct wort_key k = *key;
-	struct wrt_node node;
-	int err;
+	struct wrt_path path;
+	int err = 0;
 
-	while (link_is_node(link)) {
-		if (start > digits)
-			return -ENOENT;
-		slot = slot_guess(&k, start);
-		err = node_open(op, link, start, &node);
-		if (err)
-			return err;
-		if (node.place > digits)
-			return -ENOENT;
-		if (unlikely(node.place != start))
-			slot = slot_for(k.data, k.len, node.place);
-		err = slot_load(op, &node, slot, &link);
-		if (err)
-			return err;
-		start = node.place + 1;
-	}
-	if (!link_is_leaf(link))
-		return link_verify(op, link) ?: -ENOENT;
-	err = wort_rec_open(op, link_off(link), rec);
+	path_begin(&path, tree);
+	path_run(op, &path, key, WRT_PLACE_MAX);
+	if (unlikely(link_is_node(path.link)))
+		err = find_on(op, key, &path);
+	if (err)
+		return err;
+	if (!link_is_leaf(path.link))
+		return link_verify(op, path.link) ?: -ENOENT;
+	err = wort_rec_open(op, link_off(path.link), rec);
 	if (err)
 		return err;
 	return wort_rec_is(op, rec, key) ? 0 : -ENOENT;
@@ -397,18 +474,26 @@ static int repair_hdr(struct wort_op *op, struct wrt_node *node)
 	return err;
 }
 
-/*
- * A header is not the one that the key and the path say.  Mend it if it is
- * stale.  Differs: it is sound, and the key is not below the node.
- */
-static noinline int node_mend(struct wort_op *op, const struct wort_key *key,
-			      struct wrt_node node, bool *differs)
+/* Past nodes that want a closer look: a stale header is mended. */
+static noinline int descend_on(struct wort_op *op, const struct wort_key *key,
+			       u32 limit, struct wrt_path *path)
 {
+	struct wrt_node node;
 	int err = 0;
 
-	if (hdr_depth(node.hdr) != node.start)
-		err = repair_hdr(op, &node);
-	*differs = node.hdr != hdr_from_key(key, node.start, node.place);
+	while (link_is_node(path->link)) {
+		err = node_open(op, path->link, path->start, &node);
+		if (!err && node.place > limit)
+			break;
+		if (!err && hdr_depth(node.hdr) != path->start)
+			err = repair_hdr(op, &node);
+		if (err || node.hdr != hdr_from_key(key, path->start, node.place))
+			break;
+		err = path_enter(op, path, &node, key);
+		if (err)
+			break;
+		path_run(op, path, key, limit);
+	}
 	return err;
 }
 
@@ -417,45 +502,18 @@ static noinline int node_mend(struct wort_op *op, const struct wort_key *key,
  * slot, at a leaf, at a node whose prefix differs from the key, or at the
  * first node with a place beyond @limit, which the key reaches.
  */
-static int wrt_descend(struct wort_op *op, struct wort_tree *tree,
-		       const struct wort_key *key, u32 limit,
-		       struct wrt_path *out)
+static __always_inline int wrt_descend(struct wort_op *op,
+				       struct wort_tree *tree,
+				       const struct wort_key *key, u32 limit,
+				       struct wrt_path *path)
 {
-	struct wrt_path path = { .slot = &tree->root[0] };
-	const struct wort_key k = *key;
-	struct wrt_node node;
-	bool differs = false;
 	int err = 0;
-	u32 slot;
 
-	path.link = wort_pm_load(path.slot);
-	while (link_is_node(path.link) && path.start <= limit) {
-		slot = slot_guess(&k, path.start);
-		err = node_open(op, path.link, path.start, &node);
-		if (unlikely(err))
-			break;
-		if (unlikely(node.hdr != hdr_plain(path.start))) {
-			if (node.place > limit)
-				break;
-			if (unlikely(node.hdr != hdr_from_key(&k, path.start,
-							      node.place)))
-				err = node_mend(op, key, node, &differs);
-			if (err || differs)
-				break;
-			slot = slot_for(k.data, k.len, node.place);
-			if (node.place - path.start > WRT_HDR_DIGITS)
-				path.unsure = node;
-		}
-		path.node_slot = path.slot;
-		path.node_start = path.start;
-		path.slot = &node.media->slot[slot];
-		path.start = node.place + 1;
-		err = slot_load(op, &node, slot, &path.link);
-		if (unlikely(err))
-			break;
-	}
-	*out = path;
-	return err ?: link_verify(op, path.link);
+	path_begin(path, tree);
+	path_run(op, path, key, limit);
+	if (unlikely(link_is_node(path->link)))
+		err = descend_on(op, key, limit, path);
+	return err ?: link_verify(op, path->link);
 }
 
 /* An empty slot, and the key belongs there. */

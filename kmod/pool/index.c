@@ -9,39 +9,36 @@
 #include "../core/pmem.h"
 #include "pool.h"
 
-static int wait_thawed(struct wort_pool *pool)
+/* Wait without the lock until operations may go on. */
+static noinline int wait_thawed(struct wort_index *index)
 {
-	int err = wait_event_killable(pool->work_done,
-				      !READ_ONCE(pool->frozen));
+	struct wort_pool *pool = index->pool;
+	int err;
 
+	do {
+		mutex_unlock(&index->lock);
+		err = wait_event_killable(pool->work_done,
+					  !READ_ONCE(pool->frozen));
+		mutex_lock(&index->lock);
+	} while (!err && pool->frozen);
 	return err ? -EINTR : 0;
 }
 
-/**
- * wort_index_enter() - Begin an operation on an index
- * @index: The index, held.
- * @op: Uninitialised memory of the caller.
- * @write: The operation may change it.
- *
- * Context: May sleep.  Takes wort_index.lock, which wort_index_exit() drops.
- * Return: 0; -ESTALE if it was destroyed; -EROFS; -EINTR.
- */
-int wort_index_enter(struct wort_index *index, struct wort_op *op, bool write)
+/* As wort_index_enter(), for single operations, which are short. */
+static __always_inline int enter(struct wort_index *index, struct wort_op *op,
+				 bool write)
 {
 	struct wort_pool *pool = index->pool;
 	int err = 0;
 
 	mutex_lock(&index->lock);
-	while (unlikely(pool->frozen) && !err) {
-		mutex_unlock(&index->lock);
-		err = wait_thawed(pool);
-		mutex_lock(&index->lock);
-	}
+	if (unlikely(pool->frozen))
+		err = wait_thawed(index);
 	if (!err && index->dead)
 		err = -ESTALE;
 	if (!err && write && (index->damaged || !wort_pool_writable(pool)))
 		err = -EROFS;
-	if (err) {
+	if (unlikely(err)) {
 		mutex_unlock(&index->lock);
 		return err;
 	}
@@ -62,6 +59,32 @@ static void account(struct wort_op_stats *stats, const struct wort_counts *n)
 	stats->alloc_lines += n->alloc_lines;
 }
 
+/* As wort_index_exit(). */
+static __always_inline void leave(struct wort_index *index, struct wort_op *op,
+				  u32 type, int err)
+{
+	wort_op_end(op);
+	if (unlikely(err == -EUCLEAN))
+		wort_index_set_damaged(index, true);
+	if (static_branch_likely(&wort_counting))
+		account(&index->stats[type], &op->n);
+	mutex_unlock(&index->lock);
+}
+
+/**
+ * wort_index_enter() - Begin an operation on an index
+ * @index: The index, held.
+ * @op: Uninitialised memory of the caller.
+ * @write: The operation may change it.
+ *
+ * Context: May sleep.  Takes wort_index.lock, which wort_index_exit() drops.
+ * Return: 0; -ESTALE if it was destroyed; -EROFS; -EINTR.
+ */
+int wort_index_enter(struct wort_index *index, struct wort_op *op, bool write)
+{
+	return enter(index, op, write);
+}
+
 /**
  * wort_index_exit() - End an operation on an index
  * @index: The index.
@@ -75,12 +98,7 @@ static void account(struct wort_op_stats *stats, const struct wort_counts *n)
 int wort_index_exit(struct wort_index *index, struct wort_op *op, u32 type,
 		    int err)
 {
-	wort_op_end(op);
-	if (unlikely(err == -EUCLEAN))
-		wort_index_set_damaged(index, true);
-	if (static_branch_likely(&wort_counting))
-		account(&index->stats[type], &op->n);
-	mutex_unlock(&index->lock);
+	leave(index, op, type, err);
 	return err;
 }
 
@@ -128,12 +146,12 @@ int wort_index_insert(struct wort_index *index, struct wort_put *put)
 	if (err)
 		return err;
 	do {
-		err = wort_index_enter(index, &op, true);
+		err = enter(index, &op, true);
 		if (err)
 			return err;
 		err = index->tree.engine->put(&op, &index->tree, put);
-		wort_index_exit(index, &op, put->replaced ? WORT_OP_UPDATE :
-				WORT_OP_INSERT, err);
+		leave(index, &op, put->replaced ? WORT_OP_UPDATE :
+		      WORT_OP_INSERT, err);
 	} while (err == -ENOSPC && !(err = wort_pool_wait_space(index->pool, &op)));
 	if (put->replaced)
 		kick_reclaim(index->pool);
@@ -158,11 +176,12 @@ int wort_index_lookup(struct wort_index *index, const struct wort_key *key,
 
 	if (err)
 		return err;
-	err = wort_index_enter(index, &op, false);
+	err = enter(index, &op, false);
 	if (err)
 		return err;
 	err = index->tree.engine->lookup(&op, &index->tree, key, buf);
-	return wort_index_exit(index, &op, WORT_OP_LOOKUP, err);
+	leave(index, &op, WORT_OP_LOOKUP, err);
+	return err;
 }
 
 /**
@@ -185,11 +204,11 @@ int wort_index_delete(struct wort_index *index, const struct wort_key *key,
 
 	if (err)
 		return err;
-	err = wort_index_enter(index, &op, true);
+	err = enter(index, &op, true);
 	if (err)
 		return err;
 	err = index->tree.engine->remove(&op, &index->tree, key, expect);
-	wort_index_exit(index, &op, WORT_OP_DELETE, err);
+	leave(index, &op, WORT_OP_DELETE, err);
 	if (!err)
 		kick_reclaim(index->pool);
 	return err;
