@@ -100,6 +100,7 @@ export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=linux
 /bin/busybox --install -s /bin
 mount_all
 exec </dev/console >/dev/console 2>&1
+echo "WORT_VM_INIT=1"
 # shellcheck source=/dev/null
 . /wort/vars
 # Warnings reach the console from here on; the boot's own are no news.

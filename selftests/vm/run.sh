@@ -184,6 +184,26 @@ run_guest()
 	wait $!
 }
 
+# Did the kernel give up before its first process ran?
+died_young()
+{
+	[ "$(cat "$work/status")" -eq 0 ] && [ -z "$(said INIT)" ] &&
+		kernel_complaints >/dev/null
+}
+
+# An emulated processor now and then runs code that another is just patching.
+# A kernel does most of that while it boots, before it has seen any of ours.
+boot_and_run()
+{
+	local tries
+
+	for tries in 2 1 0; do
+		run_guest
+		died_young && [ "$tries" -gt 0 ] || break
+		say "the guest's kernel did not come up: booting again"
+	done
+}
+
 # Whoever ends the runner must not leave its guest behind.
 cleanup()
 {
@@ -215,7 +235,7 @@ main()
 	if [ -n "$shell" ]; then
 		"${qemu[@]}"
 	else
-		run_guest
+		boot_and_run
 		verdict
 	fi
 }

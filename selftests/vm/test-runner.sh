@@ -76,6 +76,14 @@ test_panic()
 	expect "a panic is red" status_is 91
 }
 
+test_no_boot()
+{
+	guest -a rdinit=/nowhere -c 'exit 0'
+	expect "a kernel that does not come up is red" status_is 91
+	expect "a kernel that does not come up is booted again" \
+		log_has 'booting again'
+}
+
 test_silence()
 {
 	guest -c 'poweroff -f'
@@ -153,6 +161,7 @@ main()
 	test_status
 	test_warning
 	test_panic
+	test_no_boot
 	test_silence
 	test_hang
 	test_kill
