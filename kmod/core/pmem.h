@@ -18,6 +18,7 @@
 #include <asm/byteorder.h>
 
 #include "op.h"
+#include "powercut.h"
 
 /* Do two words lie in different lines? */
 static inline bool wort_pm_lines_differ(const void __pmem *a,
@@ -114,6 +115,7 @@ static inline void wort_pm_flush(struct wort_op *op, const void __pmem *addr,
 
 	if (!op->flush)
 		return;
+	wort_powercut_flush(op, addr, len);
 	arch_wb_cache_pmem((__force void *)addr, len);
 	op->pending += lines;
 	wort_count(op, lines, lines);
@@ -130,6 +132,7 @@ static inline void wort_pm_fence(struct wort_op *op)
 	wort_count(op, fences, 1);
 	wort_count(op, ordering_points, op->pending != 0);
 	op->pending = 0;
+	wort_powercut_fence(op);
 	pmem_wmb();
 }
 

@@ -19,6 +19,7 @@
 #include <linux/slab.h>
 #include <linux/wait.h>
 
+#include "../core/powercut.h"
 #include "wort_dev.h"
 
 /* Pages asked for at once: some drivers count bytes in 32 bits. */
@@ -333,9 +334,11 @@ static int claim_opened(const char *path, struct wort_dax *dax)
 	err = become_holder(path, dax);
 	if (!err)
 		err = map_memory(path, dax);
-	if (!err)
-		load_bad_blocks(dax, bdev);
-	return err;
+	if (err)
+		return err;
+	load_bad_blocks(dax, bdev);
+	wort_powercut_begin(&dax->region);
+	return 0;
 }
 
 static int open_bdev(const char *path, struct wort_dax *dax)
@@ -406,6 +409,7 @@ int wort_dax_claim(const char *path, struct wort_dax **out)
 void wort_dax_release(struct wort_dax *dax)
 {
 	kill_users(dax);
+	wort_powercut_end(&dax->region);
 	mutex_lock(&claims_lock);
 	list_del_init(&dax->list);
 	mutex_unlock(&claims_lock);

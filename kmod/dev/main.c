@@ -273,6 +273,7 @@ static int __init wort_init(void)
 	err = misc_register(&control);
 	if (err)
 		goto out_chrdev;
+	wort_powercut_fs_init();
 	return 0;
 
 out_chrdev:
@@ -290,6 +291,7 @@ static void __exit wort_exit(void)
 	class_unregister(&wort_class);
 	xa_destroy(&wort_devs);
 	wort_dax_module_exit();
+	wort_powercut_fs_exit();
 }
 
 module_init(wort_init);

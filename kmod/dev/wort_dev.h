@@ -121,6 +121,20 @@ long wort_ioctl_control(struct file *filp, unsigned int cmd, unsigned long arg);
 long wort_ioctl_pool(struct file *filp, unsigned int cmd, unsigned long arg);
 long wort_ioctl_index(struct file *filp, unsigned int cmd, unsigned long arg);
 
+/* powercut_fs.c */
+#ifdef CONFIG_WORT_POWERCUT
+void wort_powercut_fs_init(void);
+void wort_powercut_fs_exit(void);
+#else
+static inline void wort_powercut_fs_init(void)
+{
+}
+
+static inline void wort_powercut_fs_exit(void)
+{
+}
+#endif
+
 /* layout.c */
 void wort_layout_verify(void);
 

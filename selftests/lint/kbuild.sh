@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# kbuild.sh [-n] [-d DIR] [-o DIR] FLAVOUR gcc|clang: builds kernel modules
+# kbuild.sh [-n] [-t] [-d DIR] [-o DIR] FLAVOUR gcc|clang: builds kernel modules
 # with all warnings, with gcc also through sparse, and fails if anything is
 # said.  A copy is built: the checkout stays as it is.
 #
 #   -n		only build: neither more warnings than usual nor sparse
+#   -t		with what only tests want; without -n always
 #   -d DIR	build this folder of the project instead of its Kbuild
 #   -o DIR	put the modules there
 
@@ -13,7 +14,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../scripts/lib.sh
 . "$(dirname "$0")/../scripts/lib.sh"
 
-usage='usage: kbuild.sh [-n] [-d DIR] [-o DIR] FLAVOUR gcc|clang'
+usage='usage: kbuild.sh [-n] [-t] [-d DIR] [-o DIR] FLAVOUR gcc|clang'
 
 # The project's own modules need the headers that programs share with them.
 copy_sources()
@@ -51,6 +52,7 @@ set_flags()
 {
 	flags=()
 	[ -n "$plain" ] || flags+=(W=1)
+	[ -n "$plain" ] && [ -z "$testing" ] || flags+=(CONFIG_WORT_POWERCUT=y)
 	case $1 in
 	gcc)	need gcc build
 		[ -n "$plain" ] && return
@@ -83,11 +85,12 @@ check_silence()
 
 main()
 {
-	local folder='' out='' plain='' flavour kdir opt flags
+	local folder='' out='' plain='' testing='' flavour kdir opt flags
 
-	while getopts nd:o: opt; do
+	while getopts ntd:o: opt; do
 		case $opt in
 		n) plain=1 ;;
+		t) testing=1 ;;
 		d) folder=$OPTARG ;;
 		o) out=$OPTARG ;;
 		*) die "$usage" ;;

@@ -104,7 +104,7 @@ build_guest()
 
 	rm -rf "$dir"
 	mkdir -p "$dir"
-	selftests/lint/kbuild.sh -n -o "$dir" "$flavour" gcc
+	selftests/lint/kbuild.sh -n -t -o "$dir" "$flavour" gcc
 	make -s -C selftests/kselftest OUTPUT="$dir"
 	cp selftests/kselftest/run_all.sh "$dir"
 	make -s -C userlib O="$build/userlib" static tests

@@ -43,6 +43,9 @@ void check_cursor_count(void);
 void check_batch_rules(void);
 
 /* test_pool.c */
+void check_powercut_lines(void);
+void check_powercut_fences(void);
+void check_powercut_pool(void);
 void check_pool_format(void);
 void check_pool_format_over(void);
 void check_pool_attach_reads(void);

@@ -5,6 +5,7 @@
 #include <linux/types.h>
 
 #define GFP_KERNEL	0U
+#define GFP_ATOMIC	1U
 
 /* The next allocation but @nth fails, then none again; -1: none. */
 extern long shim_alloc_fail_nth;

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One thread, as with the mutex. */
+#ifndef _SHIM_SPINLOCK_H
+#define _SHIM_SPINLOCK_H
+
+#include <linux/bug.h>
+
+typedef struct {
+	bool held;
+} spinlock_t;
+
+#define __SPIN_LOCK_UNLOCKED(name)	{ false }
+
+static inline void spin_lock_irq(spinlock_t *lock)
+{
+	WARN_ON_ONCE(lock->held);
+	lock->held = true;
+}
+
+static inline void spin_unlock_irq(spinlock_t *lock)
+{
+	WARN_ON_ONCE(!lock->held);
+	lock->held = false;
+}
+
+#define spin_lock_irqsave(lock, flags) do {	\
+	(flags) = 0;				\
+	spin_lock_irq(lock);			\
+} while (0)
+#define spin_unlock_irqrestore(lock, flags) do {	\
+	(void)(flags);					\
+	spin_unlock_irq(lock);				\
+} while (0)
+
+#endif
