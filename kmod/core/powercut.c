@@ -2,11 +2,11 @@
 /*
  * Power cuts, simulated: see powercut.h.
  *
- * Of a line that may differ from what is durable, the image holds one of
+ * Of a line that may differ from what is durable, an image holds one of
  *
  *	the durable content	it was not written back
  *	what a flush found	if a flush of it was not fenced
- *	what is there now	it was written back by chance
+ *	what was there last	it was written back by chance
  *
  * by a seed.  Each is a state that the line was in, so the stores to it are
  * there in their order; lines are independent of each other.  That is a part
@@ -41,10 +41,11 @@ struct flushed_line {
 static struct {
 	spinlock_t lock;		/* protects all of it */
 	struct wort_powercut_status status;
-	const struct wort_region *region;
+	const struct wort_region *region;	/* NULL: not in use now */
+	const void __pmem *base;
 	u64 event;			/* cut before this one; 0: never */
-	u64 seed;
 	u8 *durable;
+	u8 *last;			/* what was there when the power went */
 	struct list_head flushed;
 } sim = {
 	.lock = __SPIN_LOCK_UNLOCKED(sim.lock),
@@ -53,12 +54,17 @@ static struct {
 
 static const u8 *volatile_line(u32 line)
 {
-	return (__force const u8 *)sim.region->base + (u64)line * WORT_LINE;
+	return (__force const u8 *)sim.base + (u64)line * WORT_LINE;
 }
 
 static u8 *durable_line(u32 line)
 {
 	return sim.durable + (u64)line * WORT_LINE;
+}
+
+static u8 *last_line(u32 line)
+{
+	return sim.last + (u64)line * WORT_LINE;
 }
 
 static void drop_flushed(void)
@@ -71,55 +77,18 @@ static void drop_flushed(void)
 	}
 }
 
-/* Which of @n contents of a line is left: the first is the durable one. */
-static u32 choose(struct rnd_state *rnd, u32 n)
-{
-	if (sim.seed < 2)
-		return sim.seed ? n - 1 : 0;
-	return prandom_u32_state(rnd) % n;
-}
-
-/* The latest flush that found the line, or NULL. */
-static const struct flushed_line *find_flushed(u32 line)
-{
-	const struct flushed_line *f, *found = NULL;
-
-	list_for_each_entry(f, &sim.flushed, list)
-		if (f->line == line)
-			found = f;
-	return found;
-}
-
-static void keep_line(struct rnd_state *rnd, u32 line)
-{
-	const struct flushed_line *f = find_flushed(line);
-	const u8 *contents[3] = { durable_line(line) };
-	u32 n = 1, kept;
-
-	if (f)
-		contents[n++] = f->data;
-	contents[n++] = volatile_line(line);
-	kept = choose(rnd, n);
-	sim.status.dirty++;
-	if (!kept)
-		return;
-	sim.status.kept++;
-	memcpy(durable_line(line), contents[kept], WORT_LINE);
-}
-
 static void cut_power(void)
 {
-	u32 line, nr = sim.region->size / WORT_LINE;
-	struct rnd_state rnd;
+	u32 line, nr = sim.status.size / WORT_LINE;
 
 	sim.status.state = WORT_POWERCUT_CUT;
-	prandom_seed_state(&rnd, sim.seed);
+	memcpy(sim.last, (__force const void *)sim.base, sim.status.size);
+	/* Caches that are not lost. */
 	if (!sim.region->flush)
-		sim.seed = 1;	/* the caches are not lost */
+		memcpy(sim.durable, sim.last, sim.status.size);
 	for (line = 0; line < nr; line++)
-		if (memcmp(durable_line(line), volatile_line(line), WORT_LINE))
-			keep_line(&rnd, line);
-	drop_flushed();
+		if (memcmp(durable_line(line), last_line(line), WORT_LINE))
+			sim.status.dirty++;
 }
 
 /* Does the simulation go on with this event? */
@@ -154,7 +123,7 @@ static void add_flushed(const struct wort_op *op, u32 line)
 }
 
 /**
- * wort_powercut_flushed() - A range was flushed
+ * wort_powercut_flushed() - A range is being flushed
  * @op: The operation.
  * @addr: First byte.
  * @len: Bytes.
@@ -170,7 +139,7 @@ void wort_powercut_flushed(struct wort_op *op, const void __pmem *addr,
 	unsigned long flags;
 
 	spin_lock_irqsave(&sim.lock, flags);
-	if (take_event(op))
+	if (take_event(op) && off < sim.status.size)
 		for (line = off / WORT_LINE; line <= last; line++)
 			if (sim.status.state == WORT_POWERCUT_RUNNING)
 				add_flushed(op, line);
@@ -178,7 +147,7 @@ void wort_powercut_flushed(struct wort_op *op, const void __pmem *addr,
 }
 
 /**
- * wort_powercut_fenced() - A fence was passed
+ * wort_powercut_fenced() - A fence is being passed
  * @op: The operation.
  *
  * Context: Any context.
@@ -203,28 +172,28 @@ out:
 }
 
 /**
- * wort_powercut_arm() - Simulate a power cut on the region used next
+ * wort_powercut_arm() - Simulate a power cut in the region that is used next
  * @event: Lose the power before this flush or fence, counted from 1; 0: never,
  *	only count.
- * @seed: Which of the lines that can be lost are: 0 all, 1 none.
  *
  * A simulation before it is forgotten.
  *
- * Context: May sleep.  One caller of this and wort_powercut_disarm() at a time.
- * Return: 0; -EBUSY while a region is observed.
+ * Context: May sleep.  One caller of this, wort_powercut_disarm() and
+ * wort_powercut_image() at a time.
+ * Return: 0; -EBUSY while a region that was observed is in use.
  */
-int wort_powercut_arm(u64 event, u64 seed)
+int wort_powercut_arm(u64 event)
 {
 	int err = 0;
 
 	spin_lock_irq(&sim.lock);
-	if (sim.status.state == WORT_POWERCUT_RUNNING) {
+	if (sim.region) {
 		err = -EBUSY;
 	} else {
 		memset(&sim.status, 0, sizeof(sim.status));
 		sim.status.state = WORT_POWERCUT_ARMED;
 		sim.event = event;
-		sim.seed = seed;
+		drop_flushed();
 	}
 	spin_unlock_irq(&sim.lock);
 	if (!err)
@@ -235,74 +204,84 @@ int wort_powercut_arm(u64 event, u64 seed)
 /**
  * wort_powercut_disarm() - End and forget a simulation
  *
- * Context: May sleep.
+ * Context: May sleep.  As wort_powercut_arm().
  */
 void wort_powercut_disarm(void)
 {
-	u8 *durable;
+	u8 *durable, *last;
 
 	spin_lock_irq(&sim.lock);
 	memset(&sim.status, 0, sizeof(sim.status));
 	sim.region = NULL;
 	durable = sim.durable;
+	last = sim.last;
 	sim.durable = NULL;
+	sim.last = NULL;
 	drop_flushed();
 	spin_unlock_irq(&sim.lock);
 	static_branch_disable(&wort_powercut_on);
 	kvfree(durable);
+	kvfree(last);
+}
+
+/* What is there counts as durable. */
+static void begin_armed(const struct wort_region *region, u8 **durable,
+			u8 **last)
+{
+	swap(sim.durable, *durable);
+	swap(sim.last, *last);
+	if (!sim.durable || !sim.last) {
+		fail();
+		return;
+	}
+	memcpy(sim.durable, (__force const void *)region->base, region->size);
+	sim.region = region;
+	sim.base = region->base;
+	sim.status.size = region->size;
+	sim.status.state = WORT_POWERCUT_RUNNING;
 }
 
 /**
  * wort_powercut_begin() - A region is about to be used
- * @region: The region; all that is there counts as durable.
+ * @region: The region.
  *
- * Observed from now on if a simulation is armed.
+ * Observed from now on if a simulation is armed, or if it was before; what it
+ * had not made durable then may still be lost.
  *
  * Context: May sleep.  Nobody stores to the region.
  */
 void wort_powercut_begin(const struct wort_region *region)
 {
-	u8 *durable, *old;
+	u8 *durable = NULL, *last = NULL;
 
 	if (!static_branch_unlikely(&wort_powercut_on))
 		return;
-	durable = region->size > WORT_POWERCUT_MAX ? NULL :
-		  kvmalloc(region->size, GFP_KERNEL);
-	if (durable)
-		memcpy(durable, (__force const void *)region->base,
-		       region->size);
-	spin_lock_irq(&sim.lock);
-	old = durable;
-	if (sim.status.state == WORT_POWERCUT_ARMED && !durable) {
-		fail();
-	} else if (sim.status.state == WORT_POWERCUT_ARMED) {
-		old = sim.durable;
-		sim.durable = durable;
-		sim.region = region;
-		sim.status.size = region->size;
-		sim.status.state = WORT_POWERCUT_RUNNING;
+	if (region->size <= WORT_POWERCUT_MAX) {
+		durable = kvmalloc(region->size, GFP_KERNEL);
+		last = kvmalloc(region->size, GFP_KERNEL);
 	}
+	spin_lock_irq(&sim.lock);
+	if (sim.status.state == WORT_POWERCUT_ARMED)
+		begin_armed(region, &durable, &last);
+	else if (sim.status.state == WORT_POWERCUT_RUNNING &&
+		 region->base == sim.base && region->size == sim.status.size)
+		sim.region = region;
 	spin_unlock_irq(&sim.lock);
-	kvfree(old);
+	kvfree(durable);
+	kvfree(last);
 }
 
 /**
  * wort_powercut_end() - A region is not used any more
  * @region: The region.
  *
- * The image, if there is one, stays.
- *
  * Context: May sleep.  Nobody stores to the region.
  */
 void wort_powercut_end(const struct wort_region *region)
 {
 	spin_lock_irq(&sim.lock);
-	if (sim.region == region) {
+	if (sim.region == region)
 		sim.region = NULL;
-		drop_flushed();
-		if (sim.status.state == WORT_POWERCUT_RUNNING)
-			sim.status.state = WORT_POWERCUT_ENDED;
-	}
 	spin_unlock_irq(&sim.lock);
 }
 
@@ -319,22 +298,58 @@ void wort_powercut_status(struct wort_powercut_status *status)
 	spin_unlock_irq(&sim.lock);
 }
 
-/**
- * wort_powercut_image() - Read what the media would hold after the cut
- * @buf: Where to.
- * @len: Bytes.
- * @off: Offset in the region.
- *
- * Context: May sleep.  Not beside wort_powercut_arm() or _disarm().
- * Return: Bytes copied; 0 at the end, or if there is no image.
- */
-size_t wort_powercut_image(void *buf, size_t len, u64 off)
+/* The latest flush that found the line, or NULL. */
+static const u8 *find_flushed(u32 line)
 {
-	/* Once the power is cut, the image changes no more. */
+	const struct flushed_line *f;
+	const u8 *found = NULL;
+
+	list_for_each_entry(f, &sim.flushed, list)
+		if (f->line == line)
+			found = f->data;
+	return found;
+}
+
+static const u8 *choose(u32 line, u64 seed)
+{
+	const u8 *contents[3] = { durable_line(line) };
+	const u8 *flushed = find_flushed(line);
+	struct rnd_state rnd;
+	u32 n = 1;
+
+	if (flushed)
+		contents[n++] = flushed;
+	contents[n++] = last_line(line);
+	if (seed < 2)
+		return contents[seed ? n - 1 : 0];
+	prandom_seed_state(&rnd, seed << 32 | line);
+	return contents[prandom_u32_state(&rnd) % n];
+}
+
+/**
+ * wort_powercut_image() - Read what the media may hold after the cut
+ * @seed: Which of the lines that can be lost are: 0 all, 1 none.
+ * @buf: Where to.
+ * @len: Bytes, a multiple of WORT_LINE.
+ * @off: Offset in the region, a multiple of WORT_LINE.
+ *
+ * Context: May sleep.  As wort_powercut_arm().
+ * Return: Bytes copied; 0 at the end, or if the power is not cut.
+ */
+size_t wort_powercut_image(u64 seed, void *buf, size_t len, u64 off)
+{
+	u32 line = off / WORT_LINE, i;
+
+	/* What was there when the power went changes no more. */
 	if (sim.status.state != WORT_POWERCUT_CUT || off >= sim.status.size)
 		return 0;
 	len = min_t(u64, len, sim.status.size - off);
 	memcpy(buf, sim.durable + off, len);
+	for (i = 0; i < len / WORT_LINE; i++)
+		if (memcmp(durable_line(line + i), last_line(line + i),
+			   WORT_LINE))
+			memcpy(buf + i * WORT_LINE, choose(line + i, seed),
+			       WORT_LINE);
 	return len;
 }
 #endif

@@ -4,8 +4,8 @@
  *
  * An observer of the primitives that keeps in DRAM what the media would hold
  * if the caches were lost.  Flushes and fences are its events; before the one
- * asked for, the power goes: what the media would hold then is kept as an
- * image, and whatever runs on is of no consequence.
+ * asked for, the power goes: what the media may hold then can be read as
+ * images, and whatever runs on is of no consequence.
  *
  * Built with CONFIG_WORT_POWERCUT, for tests; off until armed.
  */
@@ -25,9 +25,8 @@ struct wort_op;
  * enum wort_powercut_state - How far a simulation is
  * @WORT_POWERCUT_OFF: nothing is observed
  * @WORT_POWERCUT_ARMED: waits for a region
- * @WORT_POWERCUT_RUNNING: observes it
- * @WORT_POWERCUT_CUT: the power went, there is an image
- * @WORT_POWERCUT_ENDED: the region was given up before
+ * @WORT_POWERCUT_RUNNING: observes it, also when it is given up and used again
+ * @WORT_POWERCUT_CUT: the power went, there are images
  * @WORT_POWERCUT_FAILED: there was no memory, or the region was too large
  */
 enum wort_powercut_state {
@@ -35,7 +34,6 @@ enum wort_powercut_state {
 	WORT_POWERCUT_ARMED,
 	WORT_POWERCUT_RUNNING,
 	WORT_POWERCUT_CUT,
-	WORT_POWERCUT_ENDED,
 	WORT_POWERCUT_FAILED,
 };
 
@@ -43,25 +41,23 @@ enum wort_powercut_state {
  * struct wort_powercut_status - What a simulation has seen
  * @state: how far it is
  * @events: flushes and fences so far
- * @size: bytes of the region, and of the image
+ * @size: bytes of the region, and of an image
  * @dirty: lines that were not surely durable when the power went
- * @kept: of these, those whose new content, or part of it, is in the image
  */
 struct wort_powercut_status {
 	enum wort_powercut_state state;
 	u64 events;
 	u64 size;
 	u32 dirty;
-	u32 kept;
 };
 
 #ifdef CONFIG_WORT_POWERCUT
-int wort_powercut_arm(u64 event, u64 seed);
+int wort_powercut_arm(u64 event);
 void wort_powercut_disarm(void);
 void wort_powercut_begin(const struct wort_region *region);
 void wort_powercut_end(const struct wort_region *region);
 void wort_powercut_status(struct wort_powercut_status *status);
-size_t wort_powercut_image(void *buf, size_t len, u64 off);
+size_t wort_powercut_image(u64 seed, void *buf, size_t len, u64 off);
 
 DECLARE_STATIC_KEY_FALSE(wort_powercut_on);
 void wort_powercut_flushed(struct wort_op *op, const void __pmem *addr,

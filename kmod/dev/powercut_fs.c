@@ -2,12 +2,13 @@
 /*
  * Simulated power cuts in debugfs, for tests:
  *
- *	wort/powercut/arm	write "EVENT SEED", or "off"
- *	wort/powercut/status	read "STATE EVENTS SIZE DIRTY KEPT"
- *	wort/powercut/image	read what the media would hold
+ *	wort/powercut/arm	write EVENT, or "off"
+ *	wort/powercut/status	read "STATE EVENTS SIZE DIRTY"
+ *	wort/powercut/seed	write SEED
+ *	wort/powercut/image	read what the media may hold, by the seed
  *
  * A simulation takes the next device that is claimed, for format or attach,
- * and ends when the device is released.
+ * and goes on when that is released and claimed again.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -20,6 +21,7 @@
 #include "wort_dev.h"
 
 static struct dentry *top;
+static u64 seed;
 static DEFINE_MUTEX(lock);		/* arms, disarms, reads the image */
 
 static const char *const state_names[] = {
@@ -27,33 +29,26 @@ static const char *const state_names[] = {
 	[WORT_POWERCUT_ARMED] = "armed",
 	[WORT_POWERCUT_RUNNING] = "running",
 	[WORT_POWERCUT_CUT] = "cut",
-	[WORT_POWERCUT_ENDED] = "ended",
 	[WORT_POWERCUT_FAILED] = "failed",
 };
 
 static int arm(const char *text)
 {
-	unsigned long long event, seed;
-	int err = 0;
+	unsigned long long event;
+	int err;
 
 	if (sysfs_streq(text, "off")) {
-		mutex_lock(&lock);
 		wort_powercut_disarm();
-		mutex_unlock(&lock);
 		return 0;
 	}
-	if (sscanf(text, "%llu %llu", &event, &seed) != 2)
-		return -EINVAL;
-	mutex_lock(&lock);
-	err = wort_powercut_arm(event, seed);
-	mutex_unlock(&lock);
-	return err;
+	err = kstrtoull(text, 0, &event);
+	return err ? err : wort_powercut_arm(event);
 }
 
 static ssize_t arm_write(struct file *filp, const char __user *ubuf,
 			 size_t len, loff_t *pos)
 {
-	char text[48];
+	char text[24];
 	int err;
 
 	if (len >= sizeof(text))
@@ -61,7 +56,9 @@ static ssize_t arm_write(struct file *filp, const char __user *ubuf,
 	if (copy_from_user(text, ubuf, len))
 		return -EFAULT;
 	text[len] = 0;
+	mutex_lock(&lock);
 	err = arm(text);
+	mutex_unlock(&lock);
 	return err ? err : len;
 }
 
@@ -80,9 +77,9 @@ static ssize_t status_read(struct file *filp, char __user *ubuf, size_t len,
 	int n;
 
 	wort_powercut_status(&status);
-	n = scnprintf(text, sizeof(text), "%s %llu %llu %u %u\n",
+	n = scnprintf(text, sizeof(text), "%s %llu %llu %u\n",
 		      state_names[status.state], status.events, status.size,
-		      status.dirty, status.kept);
+		      status.dirty);
 	return simple_read_from_buffer(ubuf, len, pos, text, n);
 }
 
@@ -100,11 +97,13 @@ static ssize_t image_read(struct file *filp, char __user *ubuf, size_t len,
 	ssize_t n;
 
 	len = min_t(size_t, len, SZ_1M);
+	if (len % WORT_LINE || *pos % WORT_LINE)
+		return -EINVAL;
 	buf = kvmalloc(len, GFP_KERNEL);
 	if (!buf)
 		return -ENOMEM;
 	mutex_lock(&lock);
-	n = wort_powercut_image(buf, len, *pos);
+	n = wort_powercut_image(seed, buf, len, *pos);
 	mutex_unlock(&lock);
 	if (copy_to_user(ubuf, buf, n))
 		n = -EFAULT;
@@ -134,6 +133,7 @@ void wort_powercut_fs_init(void)
 	folder = debugfs_create_dir("powercut", top);
 	debugfs_create_file("arm", 0200, folder, NULL, &arm_fops);
 	debugfs_create_file("status", 0400, folder, NULL, &status_fops);
+	debugfs_create_u64("seed", 0600, folder, &seed);
 	debugfs_create_file("image", 0400, folder, NULL, &image_fops);
 }
 

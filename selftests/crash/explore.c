@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "world.h"
+#include "starts.h"
 
 #define MAX_WORLDS	3
 #define MAX_SITES	256
@@ -246,31 +246,6 @@ static void on_signal(int sig)
 
 /* The oracle. */
 
-static const char *check_space(struct runner *r, bool clear, u64 *transient)
-{
-	static char buf[120];
-	struct wort_check_arg arg = {
-		.size = sizeof(arg), .flags = clear ? WORT_CHECK_F_CLEAR : 0,
-	};
-	struct wort_alloc *alloc = &r->pool->alloc;
-	u64 all = (u64)alloc->geo.nr_extents << alloc->geo.extent_shift;
-	int err = wort_pool_check(r->pool, &arg);
-
-	*transient = arg.out_nr_transient;
-	if (!err && !arg.out_nr_damaged && r->pool->alloc.walking)
-		return NULL;	/* the pool is read-only: nothing is known */
-	if (!err && !arg.out_nr_damaged &&
-	    arg.out_owned_bytes + arg.out_free_bytes + arg.out_freeing_bytes ==
-	    all)
-		return NULL;
-	snprintf(buf, sizeof(buf),
-		 "check: %d, %llu damaged at %#llx; %llu owned, %llu free, %llu being freed",
-		 err, arg.out_nr_damaged, arg.out_damaged_off,
-		 arg.out_owned_bytes, arg.out_free_bytes,
-		 arg.out_freeing_bytes);
-	return buf;
-}
-
 /* Which of the worlds that may be there is; NULL and a reason if none. */
 static const struct world *identify(struct runner *r,
 				    const struct world *const *worlds, u32 nr,
@@ -293,32 +268,6 @@ static const struct world *identify(struct runner *r,
 			return worlds[i];
 	}
 	return NULL;
-}
-
-/* Life goes on: by every header that may be stale, into every kind of hole. */
-static const char *go_on(struct runner *r, struct world *w)
-{
-	static const struct step steps[] = {
-		{ STEP_CREATE, 0, 0, 0 }, { STEP_PUT, 0, 7, 2 },
-		{ STEP_PUT, 0, 1, 2 }, { STEP_DEL, 0, 0, 0 },
-		{ STEP_PUT, 0, 2, 3 }, { STEP_DEL, 0, 6, 0 },
-	};
-	const char *bad = NULL;
-	u64 transient;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(steps) && !bad; i++)
-		bad = runner_step(r, w, &steps[i]);
-	if (!bad)
-		bad = runner_compare(r, w);
-	if (!bad)
-		bad = check_space(r, true, &transient);
-	w->damaged = false;
-	if (!bad)
-		bad = check_space(r, false, &transient);
-	if (!bad && transient)
-		bad = "a repaired pool is not sound";
-	return bad ? bad : runner_compare(r, w);
 }
 
 static void explore(const struct spot *outer, u32 depth,
@@ -381,7 +330,7 @@ static const char *judge(const struct spot *spot, struct runner *r,
 {
 	const char *bad = "no world";
 	const struct world *found;
-	u64 transient = 0;
+	bool transient = false;
 	struct world now;
 	int err;
 
@@ -393,7 +342,7 @@ static const char *judge(const struct spot *spot, struct runner *r,
 		return bad;
 	if (!found->pool)
 		return NULL;
-	bad = check_space(r, false, &transient);
+	bad = runner_check(r, false, &transient);
 	if (bad)
 		return bad;
 	if (attach_again(spot, r))
@@ -407,7 +356,7 @@ static const char *judge(const struct spot *spot, struct runner *r,
 		return NULL;
 	add(&shared->distinct, 1);
 	now = *found;
-	return go_on(r, &now);
+	return runner_go_on(r, &now);
 }
 
 static void run_state(const struct spot *spot,
@@ -483,7 +432,7 @@ static u32 trace_steps(struct spot *spot, struct world *before,
 	const char *bad = NULL;
 	LIST_HEAD(mine);
 	u32 first = 0, i;
-	u64 transient;
+	bool transient;
 
 	shim_works = &mine;
 	*after = spot->start->world;
@@ -499,7 +448,7 @@ static u32 trace_steps(struct spot *spot, struct world *before,
 	}
 	tracer_stop(spot->t);
 	if (!bad && r.pool)
-		bad = check_space(&r, false, &transient);
+		bad = runner_check(&r, false, &transient);
 	if (bad)
 		fail(spot, bad);
 	runner_detach(&r);
@@ -653,6 +602,7 @@ static void usage(void)
 	       "  --models LIST    of x86,arm64,eadr (default: all)\n"
 	       "  --deep           two steps within repair, instead of one\n"
 	       "  --list           starting pools\n"
+	       "  --write-starts FILE  them, for the sweep in the kernel\n"
 	       "  --start NAME --steps 'STEP; STEP' [--model M] [--at E:CHOICES]\n"
 	       "                   one sequence, or one state of it\n");
 }
@@ -751,10 +701,11 @@ int main(int argc, char **argv)
 		{ "models", 1, NULL, 'm' }, { "model", 1, NULL, 'm' },
 		{ "start", 1, NULL, 's' }, { "steps", 1, NULL, 't' },
 		{ "at", 1, NULL, 'a' }, { "list", 0, NULL, 'L' },
-		{ "deep", 0, NULL, 'd' }, { "help", 0, NULL, 'h' }, { }
+		{ "deep", 0, NULL, 'd' }, { "write-starts", 1, NULL, 'W' },
+		{ "help", 0, NULL, 'h' }, { }
 	};
 	u32 workers = sysconf(_SC_NPROCESSORS_ONLN), len = 3, models = 7, i;
-	char *name = NULL, *steps = NULL;
+	char *name = NULL, *steps = NULL, *file = NULL;
 	double begin = seconds();
 	bool list = false;
 	u8 *mem;
@@ -786,6 +737,9 @@ int main(int argc, char **argv)
 		case 'd':
 			deep = true;
 			break;
+		case 'W':
+			file = optarg;
+			break;
 		default:
 			usage();
 			return opt == 'h' ? 0 : 2;
@@ -799,7 +753,11 @@ int main(int argc, char **argv)
 	nr_starts = starts_make(&tracer[0], &starts);
 	for (i = 0; i < nr_starts && list; i++)
 		printf("%s\n", starts[i].name);
-	if (list)
+	if (file && starts_write(starts, nr_starts, file)) {
+		perror(file);
+		return 1;
+	}
+	if (list || file)
 		return 0;
 	signal(SIGSEGV, on_signal);
 	signal(SIGBUS, on_signal);

@@ -24,7 +24,7 @@ def build(work, name, edits):
     shutil.copytree(ROOT / "kmod", tree / "kmod")
     shutil.copytree(ROOT / "uapi", tree / "uapi")
     (tree / "selftests").mkdir()
-    for part in ("shim", "crash"):
+    for part in ("shim", "crash", "world"):
         shutil.copytree(ROOT / "selftests" / part, tree / "selftests" / part)
     edit_list.apply(tree, edits)
     subprocess.run(["make", "-s", "-C", tree / "selftests/crash",

@@ -3,11 +3,12 @@
  * Pools to start from, and the steps tried on each: so that every structure
  * change is one step away from one of them.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "world.h"
+#include "starts.h"
 
 #define PUT(k, v)	{ STEP_PUT, 0, k, v }
 #define DEL(k)		{ STEP_DEL, 0, k, 0 }
@@ -293,4 +294,28 @@ u32 starts_make(struct tracer *t, struct start **out)
 	     PUT(2, 1));
 	*out = list;
 	return nr;
+}
+
+int starts_write(const struct start *starts, u32 nr, const char *path)
+{
+	static struct world_start out;
+	FILE *f = fopen(path, "w");
+	bool good = f;
+	u32 i;
+
+	static_assert(WORLD_SIZE == IMAGE_SIZE);
+	for (i = 0; i < nr && good; i++) {
+		memset(&out, 0, sizeof(out));
+		snprintf(out.name, sizeof(out.name), "%s", starts[i].name);
+		out.world = starts[i].world;
+		out.unsettled = starts[i].unsettled;
+		out.nr_steps = starts[i].nr_steps;
+		memcpy(out.steps, starts[i].steps,
+		       out.nr_steps * sizeof(out.steps[0]));
+		memcpy(out.image, starts[i].image, WORLD_SIZE);
+		good = fwrite(&out, sizeof(out), 1, f) == 1;
+	}
+	if (f && fclose(f))
+		good = false;
+	return good ? 0 : -1;
 }

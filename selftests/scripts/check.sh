@@ -106,10 +106,20 @@ build_guest()
 	mkdir -p "$dir"
 	selftests/lint/kbuild.sh -n -t -o "$dir" "$flavour" gcc
 	make -s -C selftests/kselftest OUTPUT="$dir"
+	make -s -C selftests/crash O="$build/crash"
+	"$build/crash/explore" --write-starts "$dir/starts"
 	cp selftests/kselftest/run_all.sh "$dir"
 	make -s -C userlib O="$build/userlib" static tests
 	cp "$build/userlib/wort-static" "$build/userlib/tests/libwort" \
 		userlib/tests/command.sh "$dir"
+}
+
+# Grace periods are most of the time.
+powercuts()
+{
+	selftests/vm/run.sh -k "$1" -t 1200 -a rcupdate.rcu_expedited=1 \
+		-l libcrc32c -f "$build/guest-$1:/wort-tests" \
+		-c 'cd /wort-tests && insmod ./wort.ko && ./powercut'
 }
 
 # A second device whose flushes are asynchronous, to be refused.
@@ -160,6 +170,8 @@ rung_vm()
 		step "vm-build-$flavour" build_guest "$flavour"
 		step "kselftest-$flavour" kselftests "$flavour"
 		grep '^# all:' "$log/kselftest-$flavour" || true
+		step "powercuts-$flavour" powercuts "$flavour"
+		grep '^# [0-9]* power cuts' "$log/powercuts-$flavour" || true
 		step "lossy-memory-$flavour" lossy_memory "$flavour"
 		step "wort-command-$flavour" wort_command "$flavour"
 	done

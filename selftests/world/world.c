@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "world.h"
+#include "face.h"
 
-#define K(s) { (const u8 *)(s), sizeof(s) - 1 }
+#ifndef ARRAY_SIZE
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#endif
+
+#define K(s) { (s), sizeof(s) - 1 }
 
 /*
  * Keys that part at the first digit, at an even and an odd one, at the last;
  * one that is a prefix of others; prefixes within and beyond the ten digits
  * that a header holds.
  */
-const struct wort_key world_keys[NR_KEYS] = {
+const struct world_bytes world_keys[NR_KEYS] = {
 	K("\x12\x34"), K("\x12\x35"), K("\x12\x94"), K("\x12"), K("\x92\x34"),
 	K("abcdefghijk1"), K("abcdefghijk2"), K("abcdefghX"), K("ab"),
 	K("\x00"),
 };
 
-static const u32 value_len[NR_VALUES] = { 0, 8, 8, 300, 5000, 0, 3, 300 };
+static const __u32 value_len[NR_VALUES] = { 0, 8, 8, 300, 5000, 0, 3, 300 };
 
-u32 world_value(u32 key, u32 value, u8 *buf)
+__u32 world_value(__u32 key, __u32 value, __u8 *buf)
 {
-	u32 i;
+	__u32 i;
 
 	for (i = 0; i < value_len[value]; i++)
 		buf[i] = 16 * value + key + i;
@@ -40,51 +45,23 @@ static const char *say(const char *fmt, ...)
 	return buf;
 }
 
-static const u8 index_name[NR_INDEXES][2] = { "a", "b" };
-
-static int open_index(struct runner *r, u32 i, u32 flags)
-{
-	return wort_index_open(r->pool, index_name[i], 1, flags, 0, 0,
-			       &r->index[i]);
-}
-
 int runner_attach(struct runner *r)
 {
-	int err = wort_pool_attach(&r->region, &r->pool);
-	u32 i;
+	int err = face_attach(r);
+	__u32 i;
 
-	if (err) {
-		r->pool = NULL;
-		return err;
-	}
-	for (i = 0; i < NR_INDEXES; i++)
-		if (open_index(r, i, 0))
-			r->index[i] = NULL;
-	return 0;
-}
-
-static void drop(struct runner *r, u32 i)
-{
-	if (r->index[i])
-		wort_index_put(r->index[i]);
-	r->index[i] = NULL;
+	for (i = 0; i < NR_INDEXES && !err; i++)
+		face_open(r, i, 0);
+	return err;
 }
 
 void runner_detach(struct runner *r)
 {
-	u32 i;
+	__u32 i;
 
 	for (i = 0; i < NR_INDEXES; i++)
-		drop(r, i);
-	if (r->pool)
-		wort_pool_detach(r->pool);
-	r->pool = NULL;
-}
-
-static void run_works(void)
-{
-	while (shim_run_work())
-		;
+		face_close(r, i);
+	face_detach(r);
 }
 
 /* Is the outcome the one that the world asks for?  A full pool is no fault. */
@@ -98,22 +75,19 @@ static const char *outcome(const char *what, int err, int want)
 static const char *do_put(struct runner *r, struct world *w,
 			  const struct step *s)
 {
-	u8 buf[WORLD_VALUE_MAX], old[WORLD_VALUE_MAX];
-	struct wort_value expect = { old, 0 };
-	struct wort_put put = {
-		.key = world_keys[s->key],
-		.value = { buf, world_value(s->key, s->value, buf) },
-	};
-	u8 *now = &w->index[s->index].value[s->key];
+	__u8 buf[WORLD_VALUE_MAX], old[WORLD_VALUE_MAX];
+	struct world_bytes value = { buf, world_value(s->key, s->value, buf) };
+	struct world_bytes expect = { old, 0 };
+	__u8 *now = &w->index[s->index].value[s->key];
 	int err, want = w->damaged ? -EROFS : 0;
 
 	if (s->kind == STEP_CAS) {
 		expect.len = world_value(s->key, *now ? *now : 1, old);
-		put.expect = &expect;
 		if (!*now && !want)
 			want = -ENOENT;
 	}
-	err = wort_index_insert(r->index[s->index], &put);
+	err = face_put(r, s->index, &world_keys[s->key], &value,
+		       s->kind == STEP_CAS ? &expect : NULL);
 	if (!err)
 		*now = s->value;
 	return outcome("put", err, want);
@@ -122,9 +96,8 @@ static const char *do_put(struct runner *r, struct world *w,
 static const char *do_del(struct runner *r, struct world *w,
 			  const struct step *s)
 {
-	u8 *now = &w->index[s->index].value[s->key];
-	int err = wort_index_delete(r->index[s->index], &world_keys[s->key],
-				    NULL);
+	__u8 *now = &w->index[s->index].value[s->key];
+	int err = face_del(r, s->index, &world_keys[s->key]);
 
 	if (err == -ENOSPC)
 		return "delete wants space";
@@ -141,17 +114,15 @@ static const char *do_create(struct runner *r, struct world *w,
 	bool present = w->index[s->index].present;
 	int err;
 
-	drop(r, s->index);
-	err = open_index(r, s->index,
-			 WORT_INDEX_OPEN_F_CREATE | WORT_INDEX_OPEN_F_EXCL);
-	if (err)
-		r->index[s->index] = NULL;
+	face_close(r, s->index);
+	err = face_open(r, s->index,
+			WORT_INDEX_OPEN_F_CREATE | WORT_INDEX_OPEN_F_EXCL);
 	if (!err) {
 		memset(&w->index[s->index], 0, sizeof(w->index[s->index]));
 		w->index[s->index].present = true;
 	}
 	if (present)
-		open_index(r, s->index, 0);
+		face_open(r, s->index, 0);
 	return outcome("create", err, present ? -EEXIST :
 				      w->damaged ? -EROFS : 0);
 }
@@ -160,10 +131,10 @@ static const char *do_destroy(struct runner *r, struct world *w,
 			      const struct step *s)
 {
 	bool present = w->index[s->index].present;
-	int err = wort_index_destroy(r->pool, index_name[s->index], 1);
+	int err = face_destroy(r, s->index);
 
 	if (!err) {
-		drop(r, s->index);
+		face_close(r, s->index);
 		memset(&w->index[s->index], 0, sizeof(w->index[s->index]));
 	}
 	return outcome("destroy", err, !present ? -ENOENT :
@@ -175,7 +146,7 @@ static const char *do_check(struct runner *r, struct world *w)
 	struct wort_check_arg arg = {
 		.size = sizeof(arg), .flags = WORT_CHECK_F_CLEAR,
 	};
-	int err = wort_pool_check(r->pool, &arg);
+	int err = face_check(r, &arg);
 
 	if (err || arg.out_nr_damaged)
 		return say("check: %d, %llu damaged, at %#llx", err,
@@ -186,11 +157,10 @@ static const char *do_check(struct runner *r, struct world *w)
 
 static const char *do_format(struct runner *r, struct world *w)
 {
-	struct wort_format_opts opts = { .label = "again" };
 	int err;
 
 	runner_detach(r);
-	err = wort_pool_format(&r->region, &opts);
+	err = face_format(r);
 	if (!err)
 		err = runner_attach(r);
 	if (err)
@@ -212,9 +182,9 @@ static const char *do_reattach(struct runner *r)
 const char *runner_step(struct runner *r, struct world *w,
 			const struct step *s)
 {
-	if (s->kind != STEP_FORMAT && !r->pool)
+	if (s->kind != STEP_FORMAT && !face_attached(r))
 		return NULL;
-	if (s->kind <= STEP_CAS && !r->index[s->index])
+	if (s->kind <= STEP_CAS && !face_has(r, s->index))
 		return NULL;
 	switch (s->kind) {
 	case STEP_PUT:
@@ -229,12 +199,12 @@ const char *runner_step(struct runner *r, struct world *w,
 	case STEP_REATTACH:
 		return do_reattach(r);
 	case STEP_SETTLE:
-		run_works();
+		face_settle(r);
 		return NULL;
 	case STEP_CHECK:
 		return do_check(r, w);
 	case STEP_DAMAGE:
-		wort_pool_damaged(r->pool);
+		face_damage(r);
 		w->damaged = true;
 		return NULL;
 	case STEP_FORMAT:
@@ -245,9 +215,9 @@ const char *runner_step(struct runner *r, struct world *w,
 
 /* Comparing. */
 
-static int key_number(const u8 *key, u32 len)
+static int key_number(const __u8 *key, __u32 len)
 {
-	u32 i;
+	__u32 i;
 
 	for (i = 0; i < NR_KEYS; i++)
 		if (world_keys[i].len == len &&
@@ -257,110 +227,146 @@ static int key_number(const u8 *key, u32 len)
 }
 
 static const char *compare_scan(struct runner *r, const struct world *w,
-				u32 index, bool reverse)
+				__u32 index, bool reverse)
 {
-	static u8 buf[64 << 10];
-	struct wort_scan scan = {
-		.buf = buf, .buf_len = sizeof(buf),
-		.flags = reverse ? WORT_SCAN_F_REVERSE : 0,
-	};
+	static __u8 buf[64 << 10];
 	bool seen[NR_KEYS] = { false };
-	u32 at, i;
-	int err = wort_index_scan(r->index[index], &scan);
+	__u32 at, i, len;
+	int err = face_scan(r, index, reverse ? WORT_SCAN_F_REVERSE : 0, buf,
+			    sizeof(buf), &len);
 
-	if (err || scan.more)
-		return say("scan of %s: %d", index_name[index], err);
-	for (at = 0; at < scan.len;) {
+	if (err)
+		return say("scan of %s: %d", face_name(index), err);
+	for (at = 0; at < len;) {
 		const struct wort_record *rec = (void *)(buf + at);
-		const u8 *key = (const u8 *)(rec + 1);
+		const __u8 *key = (const __u8 *)(rec + 1);
 		int k = key_number(key, rec->key_len);
-		u8 want[WORLD_VALUE_MAX];
+		__u8 want[WORLD_VALUE_MAX];
 
 		if (k < 0 || !w->index[index].value[k] || seen[k])
 			return say("scan of %s: key %d that should not be",
-				   index_name[index], k);
+				   face_name(index), k);
 		if (rec->value_len != world_value(k, w->index[index].value[k],
 						  want) ||
 		    memcmp(key + rec->key_len, want, rec->value_len))
 			return say("scan of %s: wrong value of key %d",
-				   index_name[index], k);
+				   face_name(index), k);
 		seen[k] = true;
 		at += rec->rec_len;
 	}
 	for (i = 0; i < NR_KEYS; i++)
 		if (w->index[index].value[i] && !seen[i])
 			return say("scan of %s: key %u is lost",
-				   index_name[index], i);
+				   face_name(index), i);
 	return NULL;
 }
 
 static const char *compare_lookups(struct runner *r, const struct world *w,
-				   u32 index)
+				   __u32 index)
 {
-	u32 i;
+	__u32 i;
 
 	for (i = 0; i < NR_KEYS; i++) {
-		u8 got[WORLD_VALUE_MAX], want[WORLD_VALUE_MAX], value = w->index[index].value[i];
-		struct wort_buf buf = { .data = got, .size = sizeof(got) };
-		int err = wort_index_lookup(r->index[index], &world_keys[i],
-					    &buf);
+		__u8 got[WORLD_VALUE_MAX], want[WORLD_VALUE_MAX];
+		__u8 value = w->index[index].value[i];
+		__u32 len;
+		int err = face_lookup(r, index, &world_keys[i], got,
+				      sizeof(got), &len);
 
 		if (err != (value ? 0 : -ENOENT))
 			return say("lookup of key %u in %s: %d", i,
-				   index_name[index], err);
-		if (value && (buf.len != world_value(i, value, want) ||
-			      memcmp(got, want, buf.len)))
+				   face_name(index), err);
+		if (value && (len != world_value(i, value, want) ||
+			      memcmp(got, want, len)))
 			return say("lookup of key %u in %s: wrong value", i,
-				   index_name[index]);
+				   face_name(index));
 	}
 	return NULL;
 }
 
 static const char *compare_fill(struct runner *r, const struct world *w)
 {
-	u8 last[WORT_KEY_MAX];
-	struct wort_scan scan = {
-		.buf = last, .buf_len = sizeof(last),
-		.flags = WORT_SCAN_F_COUNT,
-	};
-	struct wort_index *fill;
+	__u64 count = 0;
 	int err;
 
 	if (!w->fill_records)
 		return NULL;
-	err = wort_index_open(r->pool, (const u8 *)"fill", 4, 0, 0, 0, &fill);
-	if (err)
-		return say("index fill: %d", err);
-	err = wort_index_scan(fill, &scan);
-	wort_index_put(fill);
-	if (err || scan.count != w->fill_records)
+	err = face_count(r, "fill", &count);
+	if (err || count != w->fill_records)
 		return say("%llu records in fill: %d",
-			   (unsigned long long)scan.count, err);
+			   (unsigned long long)count, err);
 	return NULL;
 }
 
 const char *runner_compare(struct runner *r, const struct world *w)
 {
 	const char *bad = NULL;
-	u32 i, nr = w->fillers;
+	__u32 i, nr = w->fillers;
 
 	for (i = 0; i < NR_INDEXES && !bad; i++) {
 		nr += w->index[i].present;
-		if (w->index[i].present != !!r->index[i])
-			bad = say("index %s: %s", index_name[i], r->index[i] ?
+		if (w->index[i].present != face_has(r, i))
+			bad = say("index %s: %s", face_name(i), face_has(r, i) ?
 				  "should not be" : "is lost");
-		else if (r->index[i])
+		else if (face_has(r, i))
 			bad = compare_scan(r, w, i, false);
-		if (r->index[i] && !bad)
+		if (face_has(r, i) && !bad)
 			bad = compare_scan(r, w, i, true);
-		if (r->index[i] && !bad)
+		if (face_has(r, i) && !bad)
 			bad = compare_lookups(r, w, i);
 	}
-	if (!bad && r->pool->nr_indexes != nr)
-		bad = say("%u indexes instead of %u", r->pool->nr_indexes, nr);
-	if (!bad && r->pool->damaged != w->damaged)
+	if (!bad && face_nr_indexes(r) != nr)
+		bad = say("%u indexes instead of %u", face_nr_indexes(r), nr);
+	if (!bad && face_damaged(r) != w->damaged)
 		bad = "the state of the pool differs";
 	return bad ? bad : compare_fill(r, w);
+}
+
+/* Going on. */
+
+const char *runner_check(struct runner *r, bool clear, bool *transient)
+{
+	struct wort_check_arg arg = {
+		.size = sizeof(arg), .flags = clear ? WORT_CHECK_F_CLEAR : 0,
+	};
+	int err = face_check(r, &arg);
+	__u64 all = face_space(r);
+
+	*transient = arg.out_nr_transient;
+	if (!err && !arg.out_nr_damaged &&
+	    (!all || arg.out_owned_bytes + arg.out_free_bytes +
+		     arg.out_freeing_bytes == all))
+		return NULL;
+	return say("check: %d, %llu damaged at %#llx; %llu owned, %llu free, %llu being freed",
+		   err, arg.out_nr_damaged, arg.out_damaged_off,
+		   arg.out_owned_bytes, arg.out_free_bytes,
+		   arg.out_freeing_bytes);
+}
+
+/* By every header that may be stale, into every kind of hole. */
+const char *runner_go_on(struct runner *r, struct world *w)
+{
+	static const struct step steps[] = {
+		{ STEP_CREATE, 0, 0, 0 }, { STEP_PUT, 0, 7, 2 },
+		{ STEP_PUT, 0, 1, 2 }, { STEP_DEL, 0, 0, 0 },
+		{ STEP_PUT, 0, 2, 3 }, { STEP_DEL, 0, 6, 0 },
+	};
+	const char *bad = NULL;
+	bool transient;
+	__u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(steps) && !bad; i++)
+		bad = runner_step(r, w, &steps[i]);
+	if (!bad)
+		bad = runner_compare(r, w);
+	if (!bad)
+		bad = runner_check(r, true, &transient);
+	w->damaged = false;
+	if (!bad)
+		bad = runner_check(r, false, &transient);
+	if (!bad && transient)
+		bad = "a repaired pool is not sound";
+	return bad ? bad : runner_compare(r, w);
 }
 
 /* Steps as text: put a 3 1 */
@@ -370,17 +376,22 @@ static const char *const step_names[NR_STEP_KINDS] = {
 	"check", "damage", "format",
 };
 
+const char *step_name(const struct step *s)
+{
+	return step_names[s->kind];
+}
+
 void step_print(const struct step *s, char *buf, size_t size)
 {
 	snprintf(buf, size, "%s %s %u %u", step_names[s->kind],
-		 (const char *)index_name[s->index], s->key, s->value);
+		 face_name(s->index), s->key, s->value);
 }
 
 bool step_parse(const char *text, struct step *s)
 {
 	unsigned int key = 0, value = 0;
 	char name[16], index = 'a';
-	u32 i;
+	__u32 i;
 
 	if (sscanf(text, "%15s %c %u %u", name, &index, &key, &value) < 1 ||
 	    key >= NR_KEYS || value >= NR_VALUES)

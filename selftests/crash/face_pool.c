@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "face_pool.h"
+
+static struct wort_key key_of(const struct world_bytes *bytes)
+{
+	return (struct wort_key){ bytes->data, bytes->len };
+}
+
+static struct wort_value value_of(const struct world_bytes *bytes)
+{
+	return (struct wort_value){ bytes->data, bytes->len };
+}
+
+bool face_attached(const struct runner *r)
+{
+	return r->pool;
+}
+
+int face_attach(struct runner *r)
+{
+	int err = wort_pool_attach(&r->region, &r->pool);
+
+	if (err)
+		r->pool = NULL;
+	return err;
+}
+
+void face_detach(struct runner *r)
+{
+	if (r->pool)
+		wort_pool_detach(r->pool);
+	r->pool = NULL;
+}
+
+int face_format(struct runner *r)
+{
+	struct wort_format_opts opts = { .label = "again" };
+
+	return wort_pool_format(&r->region, &opts);
+}
+
+void face_settle(struct runner *r)
+{
+	while (shim_run_work())
+		;
+}
+
+int face_check(struct runner *r, struct wort_check_arg *arg)
+{
+	return wort_pool_check(r->pool, arg);
+}
+
+__u64 face_space(struct runner *r)
+{
+	struct wort_alloc *alloc = &r->pool->alloc;
+
+	if (alloc->walking)
+		return 0;
+	return (u64)alloc->geo.nr_extents << alloc->geo.extent_shift;
+}
+
+void face_damage(struct runner *r)
+{
+	wort_pool_damaged(r->pool);
+}
+
+__u32 face_nr_indexes(struct runner *r)
+{
+	return r->pool->nr_indexes;
+}
+
+bool face_damaged(struct runner *r)
+{
+	return r->pool->damaged;
+}
+
+bool face_has(const struct runner *r, __u32 index)
+{
+	return r->index[index];
+}
+
+int face_open(struct runner *r, __u32 index, __u32 flags)
+{
+	int err = wort_index_open(r->pool, (const u8 *)face_name(index), 1,
+				  flags, 0, 0, &r->index[index]);
+
+	if (err)
+		r->index[index] = NULL;
+	return err;
+}
+
+void face_close(struct runner *r, __u32 index)
+{
+	if (r->index[index])
+		wort_index_put(r->index[index]);
+	r->index[index] = NULL;
+}
+
+int face_destroy(struct runner *r, __u32 index)
+{
+	return wort_index_destroy(r->pool, (const u8 *)face_name(index), 1);
+}
+
+int face_put(struct runner *r, __u32 index, const struct world_bytes *key,
+	     const struct world_bytes *value, const struct world_bytes *expect)
+{
+	struct wort_value expected;
+	struct wort_put put = {
+		.key = key_of(key), .value = value_of(value),
+	};
+
+	if (expect) {
+		expected = value_of(expect);
+		put.expect = &expected;
+	}
+	return wort_index_insert(r->index[index], &put);
+}
+
+int face_del(struct runner *r, __u32 index, const struct world_bytes *key)
+{
+	struct wort_key k = key_of(key);
+
+	return wort_index_delete(r->index[index], &k, NULL);
+}
+
+int face_lookup(struct runner *r, __u32 index, const struct world_bytes *key,
+		void *buf, __u32 size, __u32 *len)
+{
+	struct wort_buf value = { .data = buf, .size = size };
+	struct wort_key k = key_of(key);
+	int err = wort_index_lookup(r->index[index], &k, &value);
+
+	*len = value.len;
+	return err;
+}
+
+int face_scan(struct runner *r, __u32 index, __u32 flags, void *buf,
+	      __u32 size, __u32 *len)
+{
+	struct wort_scan scan = { .buf = buf, .buf_len = size, .flags = flags };
+	int err = wort_index_scan(r->index[index], &scan);
+
+	*len = scan.len;
+	return !err && scan.more ? -ERANGE : err;
+}
+
+int face_count(struct runner *r, const char *name, __u64 *count)
+{
+	u8 last[WORT_KEY_MAX];
+	struct wort_scan scan = {
+		.buf = last, .buf_len = sizeof(last),
+		.flags = WORT_SCAN_F_COUNT,
+	};
+	struct wort_index *index;
+	int err;
+
+	err = wort_index_open(r->pool, (const u8 *)name, strlen(name), 0, 0, 0,
+			      &index);
+	if (err)
+		return err;
+	err = wort_index_scan(index, &scan);
+	wort_index_put(index);
+	*count = scan.count;
+	return err;
+}

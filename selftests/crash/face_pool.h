@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A pool being worked on through the pool layer.
+ */
+#ifndef _WORT_CRASH_FACE_POOL_H
+#define _WORT_CRASH_FACE_POOL_H
+
+#include "../../kmod/pool/pool.h"
+#include "../world/face.h"
+
+struct runner {
+	struct wort_region region;
+	struct wort_pool *pool;
+	struct wort_index *index[NR_INDEXES];
+};
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a pool should hold, and steps that change it: the words in which the
+ * crash explorer and the sweep of power cuts in the kernel speak, and their
+ * judge.  How the steps reach a pool is in face.h.
+ */
+#ifndef _WORT_TEST_WORLD_H
+#define _WORT_TEST_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <linux/types.h>
+
+#define WORLD_SIZE	(256 << 10)	/* bytes of a pool, the smallest */
+
+#define NR_KEYS		10
+#define NR_VALUES	8	/* 0: no record */
+#define WORLD_VALUE_MAX	5120
+#define NR_INDEXES	2	/* "a" and "b" */
+#define MAX_STEPS	4
+
+struct runner;
+
+/* A key or a value. */
+struct world_bytes {
+	const void *data;
+	__u32 len;
+};
+
+/**
+ * struct world - What a pool holds
+ * @pool: there is one
+ * @damaged: it is read-only
+ * @index: for "a" and "b": whether there is one, and the value of each key
+ * @fillers: indexes with other names
+ * @fill_records: records in the index "fill"
+ */
+struct world {
+	bool pool;
+	bool damaged;
+	struct {
+		bool present;
+		__u8 value[NR_KEYS];
+	} index[NR_INDEXES];
+	__u32 fillers;
+	__u32 fill_records;
+};
+
+enum step_kind {
+	STEP_PUT, STEP_DEL, STEP_CAS, STEP_CREATE, STEP_DESTROY, STEP_REATTACH,
+	STEP_SETTLE, STEP_CHECK, STEP_DAMAGE, STEP_FORMAT, NR_STEP_KINDS,
+};
+
+struct step {
+	__u8 kind;
+	__u8 index;
+	__u8 key;
+	__u8 value;
+};
+
+/**
+ * struct world_start - A pool to start from, in a file of them
+ * @name: for people
+ * @world: what it holds
+ * @unsettled: steps begin while the walk has not ended
+ * @nr_steps: number of @steps
+ * @steps: each of them alone is worth a try
+ * @image: the pool
+ */
+struct world_start {
+	char name[40];
+	struct world world;
+	__u32 unsettled;
+	__u32 nr_steps;
+	struct step steps[64];
+	__u8 image[WORLD_SIZE];
+};
+
+extern const struct world_bytes world_keys[NR_KEYS];
+__u32 world_value(__u32 key, __u32 value, __u8 *buf);
+
+/* Attach and open what there is; 0 or a negative errno. */
+int runner_attach(struct runner *r);
+void runner_detach(struct runner *r);
+/* Do a step and record its effect; NULL, or what went wrong. */
+const char *runner_step(struct runner *r, struct world *w,
+			const struct step *step);
+/* Compare all that is there; NULL, or what differs. */
+const char *runner_compare(struct runner *r, const struct world *w);
+/* Go on from a pool that was left in any state; NULL, or what went wrong. */
+const char *runner_go_on(struct runner *r, struct world *w);
+/* Is each byte owned once, free or being freed?  NULL, or what is wrong. */
+const char *runner_check(struct runner *r, bool clear, bool *transient);
+
+const char *step_name(const struct step *step);
+void step_print(const struct step *step, char *buf, size_t size);
+bool step_parse(const char *text, struct step *step);
+
+#endif
