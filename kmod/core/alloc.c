@@ -121,11 +121,13 @@ static __le64 __pmem *table_word(const struct wort_alloc *alloc, u32 nr)
 	return wort_region_at(alloc->region, table_off(alloc, nr));
 }
 
-/* Does a word of the table lie on a page known to be bad? */
-static bool table_word_is_bad(const struct wort_alloc *alloc, u32 nr)
+/* Does a word of the table lie on bad memory? */
+static bool table_word_is_bad(struct wort_op *op,
+			      const struct wort_alloc *alloc, u32 nr)
 {
 	return wort_region_verify(alloc->region, table_off(alloc, nr),
-				  sizeof(__le64));
+				  sizeof(__le64)) ||
+	       wort_pm_probe(op, table_word(alloc, nr), sizeof(__le64));
 }
 
 static u64 word_of(const struct wort_extent *extent)
@@ -173,7 +175,7 @@ static int read_table(struct wort_op *op, struct wort_alloc *alloc)
 		INIT_LIST_HEAD(&extent->waiting);
 		extent->class = WORT_CLASS_NONE;
 		word = WORT_MEDIA_EXTENT_RUN;
-		if (table_word_is_bad(alloc, nr))
+		if (table_word_is_bad(op, alloc, nr))
 			err = -EIO;
 		else
 			word = wort_pm_load(table_word(alloc, nr));
@@ -252,7 +254,7 @@ u32 wort_alloc_check_table(struct wort_op *op, bool mend)
 		struct wort_extent probe = { };
 		u64 word;
 
-		if (table_word_is_bad(alloc, nr)) {
+		if (table_word_is_bad(op, alloc, nr)) {
 			bad++;
 			continue;
 		}

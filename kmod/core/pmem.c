@@ -80,6 +80,29 @@ int wort_pm_read(struct wort_op *op, void *dst, const void __pmem *src,
 }
 
 /**
+ * wort_pm_probe_copy() - Copy a range, and forget it
+ * @op: The operation.
+ * @addr: First byte.
+ * @len: Length in bytes.
+ *
+ * Context: Any context.
+ * Return: 0 or -EIO.
+ */
+int wort_pm_probe_copy(struct wort_op *op, const void __pmem *addr, size_t len)
+{
+	u8 copy[2 * WORT_LINE];
+	size_t done, n;
+
+	for (done = 0; done < len; done += n) {
+		n = min(len - done, sizeof(copy));
+		if (copy_mc_to_kernel(copy, (__force const void *)addr + done,
+				      n))
+			return -EIO;
+	}
+	return 0;
+}
+
+/**
  * wort_pm_common() - Length of the common beginning of media and memory
  * @op: The operation.
  * @addr: Bytes on media.

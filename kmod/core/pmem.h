@@ -211,6 +211,29 @@ static inline void wort_pm_publish_later(struct wort_op *op,
 	wort_pm_flush(op, addr, sizeof(*addr));
 }
 
+int wort_pm_probe_copy(struct wort_op *op, const void __pmem *addr,
+		       size_t len);
+
+/**
+ * wort_pm_probe() - May a range be loaded, as far as poison goes?
+ * @op: The operation.
+ * @addr: First byte; wort_region_verify() accepted the range.
+ * @len: Length in bytes.
+ *
+ * Looks only if the region is to be read safely.  Memory that goes bad between
+ * this and the loads after it is not found.
+ *
+ * Context: Any context.
+ * Return: 0; -EIO if it is poisoned and the processor can tell.
+ */
+static inline int wort_pm_probe(struct wort_op *op, const void __pmem *addr,
+				size_t len)
+{
+	if (likely(!op->region->mcsafe))
+		return 0;
+	return wort_pm_probe_copy(op, addr, len);
+}
+
 void wort_pm_write(struct wort_op *op, void __pmem *dst, const void *src,
 		   size_t len);
 void wort_pm_zero(struct wort_op *op, void __pmem *dst, size_t len);

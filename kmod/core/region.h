@@ -27,6 +27,8 @@
  * @flush: stores need a flush to become durable; false on a device whose
  *         caches are persistent.  May change while operations run: each of
  *         them reads it once.
+ * @mcsafe: memory may be poisoned that nobody knows of yet: what would be
+ *	    loaded is copied first in the way that survives a machine check
  *
  * Filled in by whoever mapped the memory.
  */
@@ -35,6 +37,7 @@ struct wort_region {
 	u64 size;
 	const unsigned long *bad_pages;
 	bool flush;
+	bool mcsafe;
 };
 
 bool wort_region_bad(const struct wort_region *region, u64 off, u64 len);

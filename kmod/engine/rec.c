@@ -111,6 +111,9 @@ int wort_rec_open(struct wort_op *op, u64 off, struct wort_rec *rec)
 	if (err)
 		return err;
 	rec->leaf = wort_region_at(op->region, off);
+	err = wort_pm_probe(op, rec->leaf, sizeof(*rec->leaf));
+	if (err)
+		return err;
 	rec->off = off;
 	meta = wort_pm_load(&rec->leaf->meta);
 	rec->val = wort_pm_load(&rec->leaf->val);
@@ -124,6 +127,8 @@ int wort_rec_open(struct wort_op *op, u64 off, struct wort_rec *rec)
 		err = wort_region_verify(op->region, rec->val, rec->value_len);
 	if (err == -EUCLEAN)
 		wort_corrupt(op, off, "key or value outside the pool");
+	if (!err)
+		err = wort_pm_probe(op, rec->leaf->key, rec->key_len);
 	return err;
 }
 
@@ -340,23 +345,24 @@ int wort_rec_value(struct wort_op *op, const struct wort_rec *rec,
  * @expect: The value expected; NULL: any.
  *
  * Context: Any context.
- * Return: 0 or -ECANCELED.
+ * Return: 0, -ECANCELED or -EIO.
  */
 int wort_rec_expect(struct wort_op *op, const struct wort_rec *rec,
 		    const struct wort_value *expect)
 {
-	bool same;
+	const void __pmem *value;
 
 	if (!expect)
 		return 0;
 	if (rec->value_len != expect->len)
 		return -ECANCELED;
 	if (rec->kind == WORT_MEDIA_VALUE_WORD)
-		same = rec->val == value_word(expect);
-	else
-		same = wort_pm_common(op, value_at(op, rec), expect->data,
-				      expect->len) == expect->len;
-	return same ? 0 : -ECANCELED;
+		return rec->val == value_word(expect) ? 0 : -ECANCELED;
+	value = value_at(op, rec);
+	if (wort_pm_probe(op, value, expect->len))
+		return -EIO;
+	return wort_pm_common(op, value, expect->data, expect->len) ==
+	       expect->len ? 0 : -ECANCELED;
 }
 
 /**

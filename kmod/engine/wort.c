@@ -249,6 +249,9 @@ static __always_inline int node_open(struct wort_op *op, u64 link, u32 start,
 		return err;
 	}
 	node->media = wort_region_at(op->region, node->off);
+	err = wort_pm_probe(op, node->media, sizeof(*node->media));
+	if (unlikely(err))
+		return err;
 	node->hdr = wort_pm_load(&node->media->hdr);
 	node->start = start;
 	node->place = start;
@@ -329,13 +332,22 @@ static void wrt_create(struct wort_op *op, struct wort_tree *tree)
 	wort_pm_store(op, &tree->root[0], 0);
 }
 
-static void path_begin(struct wrt_path *path, struct wort_tree *tree)
+static int root_load(struct wort_op *op, struct wort_tree *tree, u64 *link)
+{
+	int err = wort_pm_probe(op, tree->root, WORT_LINE);
+
+	*link = err ? 0 : wort_pm_load(&tree->root[0]);
+	return err;
+}
+
+static int path_begin(struct wort_op *op, struct wrt_path *path,
+		      struct wort_tree *tree)
 {
 	path->slot = &tree->root[0];
-	path->link = wort_pm_load(path->slot);
 	path->start = 0;
 	path->node_slot = NULL;
 	path->unsure.media = NULL;
+	return root_load(op, tree, &path->link);
 }
 
 /* Go on by the slot for a key in a node. */
@@ -373,7 +385,7 @@ static noinline void path_run(struct wort_op *op, struct wrt_path *path,
 	u64 link = path->link;
 	u64 digits, hdr;
 
-	if (start >= end || region->bad_pages)
+	if (start >= end || region->bad_pages || region->mcsafe)
 		return;
 	digits = key_word(key, start);
 	end = min(end, start + WRT_WORD_DIGITS);
@@ -433,9 +445,8 @@ static int wrt_find(struct wort_op *op, struct wort_tree *tree,
 		    const struct wort_key *key, struct wort_rec *rec)
 {
 	struct wrt_path path;
-	int err = 0;
+	int err = path_begin(op, &path, tree);
 
-	path_begin(&path, tree);
 	path_run(op, &path, key, WRT_PLACE_MAX);
 	if (unlikely(link_is_node(path.link)))
 		err = find_on(op, key, &path);
@@ -507,9 +518,8 @@ static __always_inline int wrt_descend(struct wort_op *op,
 				       const struct wort_key *key, u32 limit,
 				       struct wrt_path *path)
 {
-	int err = 0;
+	int err = path_begin(op, path, tree);
 
-	path_begin(path, tree);
 	path_run(op, path, key, limit);
 	if (unlikely(link_is_node(path->link)))
 		err = descend_on(op, key, limit, path);
@@ -1006,12 +1016,12 @@ static bool beyond(struct wort_cursor *cur, const struct wort_key *key)
 static int wrt_seek(struct wort_cursor *cur, const struct wort_key *key)
 {
 	struct wrt_cursor *wc = wrt_cursor(cur);
-	u64 link = wort_pm_load(&cur->tree->root[0]);
-	int err;
+	u64 link;
+	int err = root_load(cur->op, cur->tree, &link);
 
 	wc->nr = 0;
 	if (!link)
-		return -ENOENT;
+		return err ?: -ENOENT;
 	err = cursor_down(cur, link, 0, key);
 	if (!err && key && !wort_rec_is(cur->op, &wc->rec, key))
 		err = cursor_approach(cur, key, wort_rec_common(cur->op,

@@ -16,6 +16,7 @@
 
 bool shim_log_quiet;
 long shim_alloc_fail_nth = -1;
+const char *shim_poison;
 long shim_alloc_live;
 
 void shim_log(const char *fmt, ...)
