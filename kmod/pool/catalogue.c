@@ -204,13 +204,25 @@ static u64 slot_off(u64 block_off, u32 slot)
 	       slot * sizeof(__le64);
 }
 
+/* An extent table that lies in extents is a run that the superblock owns. */
+static u64 table_run(const struct wort_pool *pool)
+{
+	const struct wort_geometry *geo = &pool->alloc.geo;
+
+	if (geo->table_off < geo->data_off)
+		return 0;
+	return round_up((u64)geo->nr_extents * sizeof(__le64),
+			1ULL << geo->extent_shift);
+}
+
 /**
  * wort_catalogue_load() - Read the catalogue
  * @op: The operation.
  * @pool: The pool, being attached: its allocator still knows nothing.
  *
- * Marks blocks and entries as owned, which also ends a list of blocks that
- * runs into itself.  Entries that are damaged are left out.
+ * Marks blocks, entries and a table that lies in extents as owned, which also
+ * ends a list of blocks that runs into itself.  Entries that are damaged are
+ * left out.
  *
  * Context: May sleep.
  * Return: 0; -ENOMEM; -EUCLEAN or -EIO if anything was left out.
@@ -219,10 +231,15 @@ int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool)
 {
 	u64 off = le64_to_cpu(pool->sb.catalogue_off);
 	struct wort_media_catalogue block;
-	int err, bad = 0;
+	int err = 0, bad = 0;
 	u32 i;
 
 	pool->catalogue_hint = off;
+	if (table_run(pool))
+		err = wort_alloc_mark(op, pool->alloc.geo.table_off,
+				      table_run(pool), true);
+	if (err)
+		return err;
 	while (off) {
 		err = read_block(op, pool, off, &block);
 		if (!err)
@@ -282,6 +299,9 @@ int wort_catalogue_visit(struct wort_op *op, struct wort_pool *pool,
 	u32 i;
 
 	lockdep_assert_held(&pool->lock);
+	if (table_run(pool))
+		err = visitor->visit(visitor, op, pool->alloc.geo.table_off,
+				     table_run(pool), true);
 	while (off && !err) {
 		err = read_block(op, pool, off, &block);
 		if (!err)

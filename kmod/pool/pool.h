@@ -153,6 +153,10 @@ int wort_pool_format(struct wort_region *region,
 int wort_pool_probe(struct wort_region *region, struct wort_media_sb *sb);
 int wort_sb_load(struct wort_op *op, struct wort_media_sb *sb, u32 *copy);
 void wort_sb_store(struct wort_op *op, struct wort_pool *pool);
+int wort_sb_replace(struct wort_op *op, struct wort_media_sb *sb, u32 copy);
+
+/* grow.c */
+int wort_pool_grow(struct wort_region *region);
 
 /* pool.c */
 int wort_pool_attach(struct wort_region *region, struct wort_pool **out);

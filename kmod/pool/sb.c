@@ -56,10 +56,14 @@ static bool geometry_valid(const struct wort_region *region,
 	    size > region->size)
 		return false;
 	if (table < WORT_MEDIA_TABLE_OFF || table % 8 || data > size ||
-	    data % (1ULL << shift) || table > data)
+	    data % (1ULL << shift) || data < WORT_MEDIA_TABLE_OFF)
 		return false;
-	return nr && nr <= (size - data) >> shift && nr <= U32_MAX / 2 &&
-	       nr * 8 <= data - table;
+	if (!nr || nr > (size - data) >> shift || nr > U32_MAX / 2)
+		return false;
+	if (table < data)
+		return nr * 8 <= data - table;
+	return table % (1ULL << shift) == 0 && table < size &&
+	       nr * 8 <= data + (nr << shift) - table;
 }
 
 static int verify_sb(struct wort_op *op, const struct wort_media_sb *sb,
@@ -172,6 +176,33 @@ int wort_pool_probe(struct wort_region *region, struct wort_media_sb *sb)
 
 	wort_op_begin(&op, region, NULL);
 	return wort_sb_load(&op, sb, &copy);
+}
+
+/**
+ * wort_sb_replace() - Put a changed superblock in force in both copies
+ * @op: The operation.
+ * @sb: The superblock.
+ * @copy: The copy that is in force.
+ *
+ * Context: May sleep.  Nobody uses the pool.
+ * Return: 0; -EIO, upon which nothing was changed, if a copy lies on a page
+ * known to be bad.
+ */
+int wort_sb_replace(struct wort_op *op, struct wort_media_sb *sb, u32 copy)
+{
+	u32 i;
+	int err;
+
+	err = wort_region_verify(op->region, WORT_MEDIA_SB_OFF,
+				 WORT_MEDIA_SB_COPIES * WORT_MEDIA_SB_SPACE);
+	for (i = 0; i < WORT_MEDIA_SB_COPIES && !err; i++) {
+		copy ^= 1;
+		sb->seq = cpu_to_le64(le64_to_cpu(sb->seq) + 1);
+		sb->csum = cpu_to_le32(sb_csum(sb));
+		write_copy(op, copy, sb);
+		wort_pm_fence(op);
+	}
+	return err;
 }
 
 static int plan_geometry(const struct wort_region *region, u32 extent_size,

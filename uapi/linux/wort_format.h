@@ -9,7 +9,8 @@
  *	0	4 KiB left alone (boot block, partition table)
  *	4 KiB	superblock, copy 0
  *	8 KiB	superblock, copy 1
- *	12 KiB	extent table: one word for each extent
+ *	12 KiB	extent table: one word for each extent; of a pool that has
+ *		grown it may lie in extents
  *	...	extents, from a multiple of the extent size to the end
  *
  * Documentation/format.rst tells the whole story.

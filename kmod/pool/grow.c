@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Growing: a pool takes in what its device has gained, before it is attached.
+ *
+ * Extents are added behind the last one.  If the extent table has no room for
+ * their words, a longer table is written into the first of them, as a run that
+ * the superblock owns.  The former one is given up; if it was such a run, the
+ * walk finds that nobody owns it.
+ *
+ * The table is whole and durable before the superblock refers to it: a crash
+ * leaves the pool as it was, or grown.  Both copies of the superblock are
+ * written, one after the other, for the former geometry must not come into
+ * force again: objects may lie beyond it by then.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "../core/pmem.h"
+#include "pool.h"
+
+#define WORDS	64	/* copied at a time */
+
+/* A pool about to grow. */
+struct grow {
+	struct wort_op op;
+	struct wort_media_sb sb;
+	u32 copy;
+	u32 shift;
+	u64 data;
+	u64 table;		/* of the pool as it is */
+	u64 new_table;
+	u32 nr;
+	u32 new_nr;
+};
+
+/* Extents that a table takes which lies in extents. */
+static u32 table_run(const struct grow *g, u32 nr)
+{
+	return DIV_ROUND_UP((u64)nr * sizeof(__le64), 1ULL << g->shift);
+}
+
+static u64 table_room(const struct grow *g)
+{
+	if (g->table < g->data)
+		return g->data - g->table;
+	return (u64)table_run(g, g->nr) << g->shift;
+}
+
+/* False: nothing is gained, or only what a longer table would take. */
+static bool plan(struct grow *g)
+{
+	u64 size = min_t(u64, g->op.region->size, WORT_MEDIA_POOL_MAX);
+
+	g->shift = le32_to_cpu(g->sb.extent_shift);
+	g->data = le64_to_cpu(g->sb.data_off);
+	g->table = le64_to_cpu(g->sb.table_off);
+	g->nr = le64_to_cpu(g->sb.nr_extents);
+	g->new_nr = min_t(u64, (size - g->data) >> g->shift, U32_MAX / 2);
+	if (g->new_nr <= g->nr)
+		return false;
+	g->new_table = g->table;
+	if ((u64)g->new_nr * sizeof(__le64) <= table_room(g))
+		return true;
+	g->new_table = g->data + ((u64)g->nr << g->shift);
+	return table_run(g, g->new_nr) < g->new_nr - g->nr;
+}
+
+/* The word of an extent in the new table; @word is that of the old one. */
+static u64 new_word(const struct grow *g, u32 nr, u64 word)
+{
+	if (g->new_table != g->table && nr == g->nr)
+		return WORT_MEDIA_EXTENT_RUN | (u64)table_run(g, g->new_nr) <<
+					       WORT_MEDIA_EXTENT_LEN_SHIFT;
+	return nr < g->nr ? word : 0;
+}
+
+static int write_words(struct grow *g, u32 first, u32 n)
+{
+	u64 at = g->new_table + (u64)first * sizeof(__le64);
+	u32 old = first < g->nr ? min(n, g->nr - first) : 0, i;
+	__le64 words[WORDS] = { };
+	int err;
+
+	err = wort_pm_read(&g->op, words,
+			   wort_region_at(g->op.region,
+					  g->table + (u64)first * sizeof(__le64)),
+			   old * sizeof(__le64));
+	if (err)
+		return err;
+	for (i = 0; i < n; i++)
+		words[i] = cpu_to_le64(new_word(g, first + i,
+						le64_to_cpu(words[i])));
+	wort_pm_write(&g->op, wort_region_at(g->op.region, at), words,
+		      n * sizeof(__le64));
+	wort_pm_flush(&g->op, wort_region_at(g->op.region, at),
+		      n * sizeof(__le64));
+	return 0;
+}
+
+/* Words of a table that stays where it is are in use: they are left alone. */
+static int write_table(struct grow *g)
+{
+	u32 nr = g->new_table == g->table ? g->nr : 0, n;
+	int err;
+
+	err = wort_region_verify(g->op.region, g->table,
+				 (u64)g->nr * sizeof(__le64));
+	if (!err)
+		err = wort_region_verify(g->op.region, g->new_table,
+					 (u64)g->new_nr * sizeof(__le64));
+	for (; nr < g->new_nr && !err; nr += n) {
+		n = min_t(u32, g->new_nr - nr, WORDS);
+		err = write_words(g, nr, n);
+	}
+	wort_pm_fence(&g->op);
+	return err;
+}
+
+/**
+ * wort_pool_grow() - Take in what the device has gained
+ * @region: The memory; nobody else uses it.
+ *
+ * Does nothing if the device is not larger than the pool.  The pool is not
+ * attached; wort_pool_attach() has the details of its state.
+ *
+ * Context: May sleep.
+ * Return: 0; -ENODATA, -EPROTONOSUPPORT, -EUCLEAN or -EIO as wort_sb_load()
+ * has them; -EROFS if the pool is read-only; -EIO if the extent table or a
+ * copy of the superblock lies on bad memory.
+ */
+int wort_pool_grow(struct wort_region *region)
+{
+	struct grow g;
+	int err;
+
+	wort_op_begin(&g.op, region, NULL);
+	err = wort_sb_load(&g.op, &g.sb, &g.copy);
+	if (err || !plan(&g))
+		return err;
+	if (g.sb.state || le64_to_cpu(g.sb.ro_compat) & ~WORT_RO_COMPAT_ALL)
+		return -EROFS;
+	err = write_table(&g);
+	g.sb.table_off = cpu_to_le64(g.new_table);
+	g.sb.nr_extents = cpu_to_le64(g.new_nr);
+	g.sb.pool_size = cpu_to_le64(g.data + ((u64)g.new_nr << g.shift));
+	if (!err)
+		err = wort_sb_replace(&g.op, &g.sb, g.copy);
+	wort_op_end(&g.op);
+	return err;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pools that grow.
+ */
+#include "../../kmod/core/powercut.h"
+#include "unit.h"
+
+#define NR_KEYS	300
+
+/* The first of these grows within the table, the others move it. */
+static const u64 sizes[] = {
+	256 * KIB, 512 * KIB, 3 * MIB, 40 * MIB, 64 * MIB,
+};
+
+static void put_keys(struct pmpool *pm, u64 base)
+{
+	struct wort_index *index = pmpool_index(pm, "t");
+	u64 i, key;
+
+	for (i = 0; i < NR_KEYS; i++) {
+		key = base + i;
+		CHECK_EQ(pm_put(index, &key, 8, &key, 8), 0);
+	}
+	wort_index_put(index);
+}
+
+static u32 count_keys(struct pmpool *pm)
+{
+	struct wort_index *index = pmpool_index(pm, "t");
+	u8 last[WORT_KEY_MAX];
+	struct wort_scan scan = {
+		.buf = last, .buf_len = sizeof(last),
+		.flags = WORT_SCAN_F_COUNT,
+	};
+
+	CHECK_EQ(wort_index_scan(index, &scan), 0);
+	wort_index_put(index);
+	return scan.count;
+}
+
+/* Sound, and every byte of @size is accounted for. */
+static void check_all(struct pmpool *pm, u64 size)
+{
+	struct wort_check_arg arg = { .size = sizeof(arg) };
+	u64 data = le64_to_cpu(pm->pool->sb.data_off);
+
+	pmpool_settle();
+	CHECK_EQ(wort_pool_check(pm->pool, &arg), 0);
+	CHECK_EQ(arg.out_nr_damaged, 0);
+	CHECK_EQ(arg.out_owned_bytes + arg.out_free_bytes +
+		 arg.out_freeing_bytes, round_down(size - data, 4096ULL));
+}
+
+static u32 pool_extents(struct pmpool *pm)
+{
+	struct wort_media_sb sb;
+
+	CHECK_EQ(wort_pool_probe(&pm->region, &sb), 0);
+	return le64_to_cpu(sb.nr_extents);
+}
+
+void check_grow_sizes(void)
+{
+	u64 full = sizes[ARRAY_SIZE(sizes) - 1];
+	struct pmpool pm;
+	u32 i;
+
+	pmpool_map(&pm, full, false);
+	pm.region.size = sizes[0];
+	pmpool_format(&pm, 4096);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		pm.region.size = sizes[i];
+		CHECK_EQ(wort_pool_grow(&pm.region), 0);
+		CHECK_EQ(wort_pool_grow(&pm.region), 0);
+		pmpool_attach(&pm);
+		CHECK_EQ(count_keys(&pm), i * NR_KEYS);
+		put_keys(&pm, i * NR_KEYS);
+		check_all(&pm, sizes[i]);
+		pmpool_detach(&pm);
+	}
+	pm.region.size = full;
+	pmpool_unmap(&pm);
+}
+
+/* Too little for a longer table: the pool stays as it is. */
+void check_grow_little(void)
+{
+	struct pmpool pm;
+	u32 before;
+
+	pmpool_map(&pm, 4 * MIB, false);
+	pm.region.size = 256 * KIB;
+	pmpool_format(&pm, 4096);
+	pm.region.size = 16 * KIB + 512 * 4 * KIB;
+	CHECK_EQ(wort_pool_grow(&pm.region), 0);
+	before = pool_extents(&pm);
+	CHECK_EQ(before, 512);
+	pm.region.size += 2 * 4096;
+	CHECK_EQ(wort_pool_grow(&pm.region), 0);
+	CHECK_EQ(pool_extents(&pm), before);
+	pm.region.size += 4096;
+	CHECK_EQ(wort_pool_grow(&pm.region), 0);
+	CHECK_EQ(pool_extents(&pm), before + 3);
+	pmpool_attach(&pm);
+	check_all(&pm, pm.region.size);
+	wort_pool_damaged(pm.pool);
+	pmpool_detach(&pm);
+	pm.region.size = 4 * MIB;
+	CHECK_EQ(wort_pool_grow(&pm.region), -EROFS);
+	pmpool_unmap(&pm);
+}
+
+/* Whatever a power cut leaves holds all keys, and grows. */
+static void survive(struct pmpool *pm, u64 size)
+{
+	pmpool_attach(pm);
+	CHECK_EQ(count_keys(pm), NR_KEYS);
+	pmpool_detach(pm);
+	CHECK_EQ(wort_pool_grow(&pm->region), 0);
+	pmpool_attach(pm);
+	put_keys(pm, 0);
+	CHECK_EQ(count_keys(pm), NR_KEYS);
+	check_all(pm, size);
+	pmpool_detach(pm);
+}
+
+static void cut_growth(struct pmpool *pm, const u8 *before, u64 from, u64 to)
+{
+	struct wort_powercut_status status;
+	u64 event = 0, seed;
+
+	do {
+		event++;
+		for (seed = 0; seed < 6; seed++) {
+			memcpy(pm->region.base, before, from);
+			pm->region.size = to;
+			CHECK_EQ(wort_powercut_arm(event), 0);
+			wort_powercut_begin(&pm->region);
+			CHECK_EQ(wort_pool_grow(&pm->region), 0);
+			wort_powercut_end(&pm->region);
+			wort_powercut_status(&status);
+			if (status.state != WORT_POWERCUT_CUT)
+				break;
+			CHECK_EQ(wort_powercut_image(seed, pm->region.base, to,
+						     0), to);
+			survive(pm, to);
+		}
+	} while (seed);
+	CHECK_GE(event, 5);
+}
+
+/* Within the table, and with a table that moves for the first and second time. */
+void check_grow_powercut(void)
+{
+	static const u64 from[] = { 256 * KIB, 256 * KIB, 3 * MIB };
+	static const u64 to[] = { 512 * KIB, 3 * MIB, 6 * MIB };
+	u8 *before = malloc(6 * MIB);
+	struct pmpool pm;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(from); i++) {
+		pmpool_map(&pm, 6 * MIB, false);
+		memset(pm.region.base, 0xa5, 6 * MIB);
+		pm.region.size = 256 * KIB;
+		pmpool_format(&pm, 4096);
+		pm.region.size = from[i];
+		CHECK_EQ(wort_pool_grow(&pm.region), 0);
+		pmpool_attach(&pm);
+		put_keys(&pm, 0);
+		pmpool_detach(&pm);
+		memcpy(before, pm.region.base, from[i]);
+		cut_growth(&pm, before, from[i], to[i]);
+		pm.region.size = 6 * MIB;
+		pmpool_unmap(&pm);
+	}
+	wort_powercut_disarm();
+	free(before);
+}
