@@ -29,6 +29,8 @@ help:
 	@echo "  check-mutants     deliberate bugs that the explorer has to find"
 	@echo "  check-vm          the module on Debian's kernels"
 	@echo "  check-breakages   break the project in five ways: each rung goes red"
+	@echo "  check-powercuts   lose the power in the kernel, SEEDS=20 ways each time"
+	@echo "  check-powercut-mutants  ... in modules that forget a flush or a fence"
 	@echo "  vm-shell          a shell in a virtual machine with the module"
 	@echo "  bench             inserts and lookups, natively, against the floor"
 	@echo "KERNEL= and KDIR= name a kernel image and its headers for the virtual"
@@ -59,6 +61,13 @@ explore:
 check-breakages:
 	selftests/breakages/run.py
 
+check-powercuts:
+	SEEDS=$(or $(SEEDS),20) $(CHECK) powercuts
+
+check-powercut-mutants:
+	$(SCRIPTS)/deps.sh build static vm
+	selftests/kselftest/powercut_mutants.py
+
 demo:
 	selftests/demo/demo.sh
 
@@ -81,5 +90,6 @@ clean:
 	rm -f *.o .*.cmd Module.symvers modules.order
 
 .PHONY: help modules modules_install lib install check check-static \
-	check-unit check-mutants check-vm check-breakages explore demo \
+	check-unit check-mutants check-vm check-breakages check-powercuts \
+	check-powercut-mutants explore demo \
 	vm-shell bench docs clean

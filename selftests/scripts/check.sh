@@ -117,9 +117,9 @@ build_guest()
 # Grace periods are most of the time.
 powercuts()
 {
-	selftests/vm/run.sh -k "$1" -t 1200 -a rcupdate.rcu_expedited=1 \
+	selftests/vm/run.sh -k "$1" -t "$((1200 + 120 * ${SEEDS:-0}))" -a rcupdate.rcu_expedited=1 \
 		-l libcrc32c -f "$build/guest-$1:/wort-tests" \
-		-c 'cd /wort-tests && insmod ./wort.ko && ./powercut'
+		-c "cd /wort-tests && insmod ./wort.ko && ./powercut -n ${SEEDS:-3}"
 }
 
 # A second device whose flushes are asynchronous, to be refused.
@@ -177,7 +177,19 @@ rung_vm()
 	done
 }
 
-[ $# -gt 0 ] || die 'which rungs: static unit explore mutants vm?'
+rung_powercuts()
+{
+	local flavour
+
+	step packages-vm selftests/scripts/deps.sh build vm
+	for flavour in $(flavours); do
+		step "vm-build-$flavour" build_guest "$flavour"
+		step "powercuts-$flavour" powercuts "$flavour"
+		grep '^# [0-9]* power cuts' "$log/powercuts-$flavour" || true
+	done
+}
+
+[ $# -gt 0 ] || die 'which rungs: static unit explore mutants vm powercuts?'
 begin=$(now_ms)
 for rung; do
 	"rung_$rung"
