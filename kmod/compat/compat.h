@@ -24,6 +24,13 @@
 # error "wort needs a kernel with FS_DAX"
 #endif
 
+/* An event's string is named once since 6.10. */
+#if KERNEL_VERSION(6, 10, 0) <= LINUX_VERSION_CODE
+# define compat_assign_str(dst, src)	__assign_str(dst)
+#else
+# define compat_assign_str(dst, src)	__assign_str(dst, src)
+#endif
+
 /* A block device opened for its holder alone. */
 struct block_device;
 struct compat_bdev;

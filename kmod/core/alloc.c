@@ -26,6 +26,7 @@
 #include <linux/slab.h>
 
 #include <linux/wort_format.h>
+#include <trace/events/wort.h>
 
 #include "alloc.h"
 #include "pmem.h"
@@ -357,6 +358,9 @@ static noinline int open_extent(struct wort_alloc *alloc, u32 class, u32 run,
 	alloc->nr_free -= n;
 	if (!run)
 		list_add(&extent->partial, &alloc->partial[class]);
+	trace_wort_extent_open(alloc->region->dev,
+			       wort_extent_off(alloc, extent),
+			       extent->slot_size, run);
 	*out = extent;
 	return 0;
 }
@@ -366,6 +370,9 @@ void wort_extent_close(struct wort_alloc *alloc, struct wort_extent *extent)
 {
 	u32 nr = extent - alloc->extents, n = max(extent->run, 1U), i;
 
+	trace_wort_extent_free(alloc->region->dev,
+			       wort_extent_off(alloc, extent),
+			       extent->slot_size, extent->run);
 	list_del_init(&extent->partial);
 	list_del_init(&extent->freeing);
 	kvfree(extent->bits);

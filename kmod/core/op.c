@@ -4,6 +4,8 @@
 #include <linux/printk.h>
 #include <linux/string.h>
 
+#include <trace/events/wort.h>
+
 #include "alloc.h"
 #include "op.h"
 
@@ -30,6 +32,7 @@ int wort_corrupt(struct wort_op *op, u64 off, const char *fmt, ...)
 	va_end(args);
 	pr_err_ratelimited("damage at offset %#llx: %s\n",
 			   (unsigned long long)off, what);
+	trace_wort_corrupt(op->region->dev, off, what);
 	op->bad_off = off;
 	return -EUCLEAN;
 }

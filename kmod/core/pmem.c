@@ -4,6 +4,8 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include <trace/events/wort.h>
+
 #include "pmem.h"
 
 /* Words of media that a range touches. */
@@ -20,6 +22,20 @@ static u64 lines(const void __pmem *addr, size_t len)
 	unsigned long start = (__force unsigned long)addr;
 
 	return (start + len - 1) / WORT_LINE - start / WORT_LINE + 1;
+}
+
+/**
+ * wort_pm_trace() - Tell the tracepoint of a word that is about to change
+ * @op: The operation.
+ * @addr: The word.
+ * @val: Its new value in the byte order of the processor.
+ *
+ * Context: Any context.
+ */
+void wort_pm_trace(struct wort_op *op, const __le64 __pmem *addr, u64 val)
+{
+	trace_wort_publish(op->region->dev,
+			   (const void __pmem *)addr - op->region->base, val);
 }
 
 /**

@@ -14,11 +14,14 @@
 
 #include <linux/bug.h>
 #include <linux/libnvdimm.h>
+#include <linux/tracepoint-defs.h>
 #include <asm/barrier.h>
 #include <asm/byteorder.h>
 
 #include "op.h"
 #include "powercut.h"
+
+DECLARE_TRACEPOINT(wort_publish);
 
 /* Do two words lie in different lines? */
 static inline bool wort_pm_lines_differ(const void __pmem *a,
@@ -143,6 +146,16 @@ static inline void wort_pm_fence_contents(struct wort_op *op)
 		wort_pm_fence(op);
 }
 
+void wort_pm_trace(struct wort_op *op, const __le64 __pmem *addr, u64 val);
+
+/* A tracepoint's own inline would put its code beside every publish. */
+static inline void wort_pm_publishing(struct wort_op *op,
+				      const __le64 __pmem *addr, u64 val)
+{
+	if (tracepoint_enabled(wort_publish))
+		wort_pm_trace(op, addr, val);
+}
+
 /**
  * wort_pm_publish() - Link prepared state in, atomically and durably
  * @op: The operation.
@@ -162,6 +175,7 @@ static inline void wort_pm_fence_contents(struct wort_op *op)
 static inline void wort_pm_publish(struct wort_op *op, __le64 __pmem *addr,
 				   u64 val)
 {
+	wort_pm_publishing(op, addr, val);
 	wort_pm_fence_contents(op);
 	wort_pm_store_release(op, addr, val);
 	wort_pm_flush(op, addr, sizeof(*addr));
@@ -185,6 +199,8 @@ static inline void wort_pm_publish_pair(struct wort_op *op,
 					__le64 __pmem *addr, u64 val,
 					__le64 __pmem *addr2, u64 val2)
 {
+	wort_pm_publishing(op, addr, val);
+	wort_pm_publishing(op, addr2, val2);
 	wort_pm_fence_contents(op);
 	wort_pm_store_release(op, addr, val);
 	wort_pm_store_release(op, addr2, val2);

@@ -24,6 +24,7 @@
  * @base: offset 0 of the pool
  * @size: bytes mapped
  * @bad_pages: a bit for each page known to be bad, or NULL if none is
+ * @dev: number of the block device, for tracepoints; 0 if there is none
  * @flush: stores need a flush to become durable; false on a device whose
  *         caches are persistent.  May change while operations run: each of
  *         them reads it once.
@@ -36,6 +37,7 @@ struct wort_region {
 	void __pmem *base;
 	u64 size;
 	const unsigned long *bad_pages;
+	u32 dev;
 	bool flush;
 	bool mcsafe;
 };

@@ -19,6 +19,8 @@
 #include <linux/slab.h>
 #include <linux/wait.h>
 
+#include <trace/events/wort.h>
+
 #include "../core/powercut.h"
 #include "wort_dev.h"
 
@@ -135,6 +137,7 @@ static void memory_removed(struct wort_dax *dax)
 {
 	pr_crit("%s: the device is being removed\n", dax->name);
 	kill_users(dax);
+	trace_wort_dead(dax->region.dev);
 }
 
 static struct wort_dax *find_claim(struct dax_device *dev)
@@ -319,6 +322,7 @@ static int claim_opened(const char *path, struct wort_dax *dax)
 	int err;
 
 	snprintf(dax->name, sizeof(dax->name), "%pg", bdev);
+	dax->region.dev = bdev->bd_dev;
 	err = verify_kind(path, bdev);
 	if (!err)
 		err = verify_size(path, bdev_nr_bytes(bdev));

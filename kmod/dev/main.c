@@ -7,6 +7,8 @@
 #include <linux/slab.h>
 #include <linux/xarray.h>
 
+#include <trace/events/wort.h>
+
 #include "wort_dev.h"
 
 #define NR_MINORS	(MINORMASK + 1)
@@ -97,6 +99,8 @@ static int add_node(struct wort_dev *wdev, u32 *minor)
 	}
 	*minor = wdev->minor;
 	dev_info(&wdev->dev, "attached %s\n", wdev->dax->name);
+	trace_wort_attach(wdev->dax->region.dev, wdev->minor, wdev->uuid,
+			  wdev->dax->pool->attach_lines);
 out:
 	mutex_unlock(&wort_devs_lock);
 	return err;
@@ -180,6 +184,7 @@ int wort_dev_detach(u32 minor)
 		return -ENOENT;
 	stop_serving(wdev);
 	dev_info(&wdev->dev, "detached %s\n", wdev->dax->name);
+	trace_wort_detach(wdev->dax->region.dev, minor);
 	cdev_device_del(&wdev->cdev, &wdev->dev);
 	mutex_lock(&wort_devs_lock);
 	xa_erase(&wort_devs, minor);

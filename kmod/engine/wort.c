@@ -72,6 +72,8 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
+#include <trace/events/wort.h>
+
 #include "../core/alloc.h"
 #include "../core/pmem.h"
 #include "engine.h"
@@ -473,6 +475,7 @@ static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
 static int repair_hdr(struct wort_op *op, struct wrt_node *node)
 {
 	u64 link = node->off | WORT_MEDIA_LINK_NODE;
+	u64 old = node->hdr;
 	struct wort_rec rec;
 	int err;
 
@@ -482,6 +485,8 @@ static int repair_hdr(struct wort_op *op, struct wrt_node *node)
 				   &node->hdr);
 	if (!err)
 		wort_pm_publish_later(op, &node->media->hdr, node->hdr);
+	if (!err)
+		trace_wort_repair(op->region->dev, node->off, old, node->hdr);
 	return err;
 }
 
@@ -595,6 +600,7 @@ static int insert_node(struct wort_op *op, struct wrt_path *path,
 				     &child.media->hdr, child_hdr);
 	else
 		wort_pm_publish(op, path->slot, off | WORT_MEDIA_LINK_NODE);
+	trace_wort_split(op->region->dev, off, place, !child.media);
 	return 0;
 }
 
@@ -803,6 +809,8 @@ static int wrt_unlink(struct wort_op *op, struct wort_tree *tree,
 	err = merge(op, path, link);
 	if (err)
 		return err;
+	trace_wort_merge(op->region->dev, node.off, node.place,
+			 link_is_leaf(link));
 	hint_drop(tree, &node);
 	return wort_alloc_free(op, node.off, sizeof(*node.media));
 }
@@ -1101,10 +1109,12 @@ static int check_node(struct wort_cursor *cur, const struct wrt_level *level,
 		return 0;
 	if (hdr_depth(node.hdr) == node.start)
 		return wort_corrupt(cur->op, node.off, "wrong prefix");
-	if (check->repair)
-		wort_pm_publish_later(cur->op, &node.media->hdr, hdr);
-	else
+	if (!check->repair) {
 		check->nr_transient++;
+		return 0;
+	}
+	wort_pm_publish_later(cur->op, &node.media->hdr, hdr);
+	trace_wort_repair(cur->op->region->dev, node.off, node.hdr, hdr);
 	return 0;
 }
 

@@ -17,6 +17,8 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
+#include <trace/events/wort.h>
+
 #include "../core/pmem.h"
 #include "pool.h"
 
@@ -166,6 +168,9 @@ static int end_walk(struct wort_pool *pool)
 		err = wort_alloc_walk_end(&op);
 	mutex_unlock(&pool->lock);
 	wort_op_end(&op);
+	if (!pool->alloc.walking)
+		trace_wort_walk_end(pool->region->dev, pool->walk_indexes,
+				    pool->walk_records);
 	return err;
 }
 
@@ -182,6 +187,8 @@ static int walk_all(struct wort_pool *pool)
 		pool->walk_indexes += !err;
 		pool->rewalk |= err;
 		mutex_unlock(&pool->lock);
+		trace_wort_walk(pool->region->dev, index->id,
+				pool->walk_indexes, pool->walk_records);
 	}
 	return err;
 }

@@ -252,57 +252,6 @@ TEST_F(pool, check_needs_write_to_clear)
 	EXPECT_EQ(-EBADF, check(fd, WORT_CHECK_F_CLEAR, &arg));
 }
 
-/* Damage on media: done to the device while nobody has it attached. */
-static int change_word(__u64 off, __u64 (*change)(__u64))
-{
-	int fd = open(test_device(), O_RDWR), err = -EIO;
-	__u64 word;
-
-	if (fd >= 0 && pread(fd, &word, 8, off) == 8) {
-		word = change(word);
-		if (pwrite(fd, &word, 8, off) == 8 && !fsync(fd))
-			err = 0;
-	}
-	close(fd);
-	return err;
-}
-
-static __u64 read_word(__u64 off)
-{
-	int fd = open(test_device(), O_RDONLY);
-	__u64 word = 0;
-
-	if (pread(fd, &word, 8, off) != 8)
-		word = 0;
-	close(fd);
-	return word;
-}
-
-static __u64 out_of_pool(__u64 word)
-{
-	return word | 0x7ffffffff000ULL;
-}
-
-static __u64 first_entry(void)
-{
-	__u64 catalogue = read_word(WORT_MEDIA_SB_OFF +
-				    offsetof(struct wort_media_sb,
-					     catalogue_off));
-
-	return read_word(catalogue + offsetof(struct wort_media_catalogue,
-					      slot));
-}
-
-static int reattach(struct pool *pool)
-{
-	close(pool->fd);
-	pool->minor = attach(pool->control, test_device());
-	if (pool->minor < 0)
-		return pool->minor;
-	pool->fd = open_pool(pool->minor, O_RDWR);
-	return pool->fd < 0 ? pool->fd : 0;
-}
-
 TEST_F(pool, damaged_index)
 {
 	int fd = open_index(self->fd, "a", CREATE), other;
@@ -314,9 +263,8 @@ TEST_F(pool, damaged_index)
 	other = open_index(self->fd, "b", CREATE);
 	ASSERT_EQ(0, insert(other, "key", "value"));
 	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
-	ASSERT_EQ(0, change_word(first_entry() +
-				 offsetof(struct wort_media_entry, root),
-				 out_of_pool));
+	ASSERT_EQ(0, damage_word(first_entry() +
+				 offsetof(struct wort_media_entry, root)));
 	ASSERT_EQ(0, reattach(&self->pool));
 	fd = open_index(self->pool.fd, "a", 0);
 	ASSERT_LE(0, fd);
@@ -338,7 +286,7 @@ TEST_F(pool, damaged_catalogue)
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
-	ASSERT_EQ(0, change_word(first_entry(), out_of_pool));
+	ASSERT_EQ(0, damage_word(first_entry()));
 	ASSERT_EQ(0, reattach(&self->pool));
 	ASSERT_EQ(0, info(self->pool.fd, &arg));
 	EXPECT_EQ(WORT_STATE_DAMAGED, arg.out_state & WORT_STATE_DAMAGED);

@@ -10,7 +10,6 @@
 #include "wort_test.h"
 
 #define NR_THREADS	4
-#define DRIVER		"/sys/bus/nd/drivers/nd_pmem"
 
 FIXTURE(revoke)
 {
@@ -163,31 +162,6 @@ TEST_F(revoke, detach_under_load)
 	ASSERT_EQ(0, check(fd, 0, &found));
 	EXPECT_EQ(0, found.out_nr_damaged);
 	close(fd);
-}
-
-/* The name of the device that the driver of the memory is bound to. */
-static int bound_name(char *name, size_t size)
-{
-	char path[64], target[256];
-	const char *disk = strrchr(test_device(), '/') + 1;
-	int len;
-
-	snprintf(path, sizeof(path), "/sys/block/%s/device", disk);
-	len = readlink(path, target, sizeof(target) - 1);
-	if (len < 0)
-		return -errno;
-	target[len] = 0;
-	snprintf(name, size, "%s", strrchr(target, '/') + 1);
-	return access(DRIVER, F_OK) ? -errno : 0;
-}
-
-static int rebind(const char *name)
-{
-	int tries = 300, err = write_file(DRIVER "/bind", "%s", name);
-
-	while (!err && access(test_device(), F_OK) && tries--)
-		usleep(10000);
-	return err;
 }
 
 static __u32 state_of(int control, int minor)

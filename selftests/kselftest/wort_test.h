@@ -31,6 +31,7 @@
 #define PTR(pointer) ((uintptr_t)(pointer))
 
 #define CONTROL "/dev/wort-control"
+#define DRIVER "/sys/bus/nd/drivers/nd_pmem"
 
 /* What is written there is lost. */
 static inline const char *test_device(void)
@@ -234,6 +235,69 @@ static inline int write_file(const char *path, const char *fmt, ...)
 	return len;
 }
 
+/* The name of the device that the driver of the memory is bound to. */
+static inline int bound_name(char *name, size_t size)
+{
+	char path[64], target[256];
+	const char *disk = strrchr(test_device(), '/') + 1;
+	int len;
+
+	snprintf(path, sizeof(path), "/sys/block/%s/device", disk);
+	len = readlink(path, target, sizeof(target) - 1);
+	if (len < 0)
+		return -errno;
+	target[len] = 0;
+	snprintf(name, size, "%s", strrchr(target, '/') + 1);
+	return access(DRIVER, F_OK) ? -errno : 0;
+}
+
+static inline int rebind(const char *name)
+{
+	int tries = 300, err = write_file(DRIVER "/bind", "%s", name);
+
+	while (!err && access(test_device(), F_OK) && tries--)
+		usleep(10000);
+	return err;
+}
+
+/* What is on media, looked at and changed while nobody has it attached. */
+static inline __u64 read_word(__u64 off)
+{
+	int fd = open(test_device(), O_RDONLY);
+	__u64 word = 0;
+
+	if (pread(fd, &word, 8, off) != 8)
+		word = 0;
+	close(fd);
+	return word;
+}
+
+static inline int write_word(__u64 off, __u64 word)
+{
+	int fd = open(test_device(), O_RDWR), err = -EIO;
+
+	if (fd >= 0 && pwrite(fd, &word, 8, off) == 8 && !fsync(fd))
+		err = 0;
+	close(fd);
+	return err;
+}
+
+/* A link or offset there leads out of the pool afterwards. */
+static inline int damage_word(__u64 off)
+{
+	return write_word(off, read_word(off) | 0x7ffffffff000ULL);
+}
+
+static inline __u64 first_entry(void)
+{
+	__u64 catalogue = read_word(WORT_MEDIA_SB_OFF +
+				    offsetof(struct wort_media_sb,
+					     catalogue_off));
+
+	return read_word(catalogue + offsetof(struct wort_media_catalogue,
+					      slot));
+}
+
 /* A page that cannot be touched. */
 static inline void *bad_page(void)
 {
@@ -280,6 +344,16 @@ static inline void pool_down(struct pool *pool)
 	close(pool->fd);
 	detach_all(pool->control);
 	close(pool->control);
+}
+
+static inline int reattach(struct pool *pool)
+{
+	close(pool->fd);
+	pool->minor = attach(pool->control, test_device());
+	if (pool->minor < 0)
+		return pool->minor;
+	pool->fd = open_pool(pool->minor, O_RDWR);
+	return pool->fd < 0 ? pool->fd : 0;
 }
 
 #endif /* _WORT_TEST_H */

@@ -13,6 +13,8 @@ exceptions()
 	cat <<-'END'
 	kmod/compat/	LINUX_VERSION_CODE	the place where kernels are told apart
 	kmod/core/op.h	MACRO_ARG_PRECEDENCE	the argument is the name of a field
+	kmod/include/trace/	OPEN_ENDED_LINE	how the kernel writes events
+	kmod/include/trace/	PARENTHESIS_ALIGNMENT	the same
 	uapi/		BIT_MACRO		programs have no BIT()
 	userlib/	BIT_MACRO		programs have no BIT()
 	userlib/	PREFER_KERNEL_TYPES	C's own types are a library's

@@ -63,6 +63,7 @@ layer_of()
 {
 	case $1 in
 	uapi/*)				echo uapi ;;
+	kmod/include/trace/*)		echo trace ;;
 	kmod/include/*)			echo api ;;
 	kmod/*/*)			cut -d / -f 2 <<<"$1" ;;
 	userlib/lib/* | userlib/include/*) echo library ;;
@@ -70,16 +71,18 @@ layer_of()
 	esac
 }
 
-# What each layer may include of the project.
+# What each layer may include of the project.  Tracepoints know none of ours
+# and have stand-ins in the shim, so every layer of the module may call them.
 allowed_layers()
 {
 	case $1 in
 	uapi)		echo uapi ;;
-	core)		echo uapi core ;;
-	engine)		echo uapi core engine ;;
-	pool)		echo uapi core engine pool ;;
+	trace)		echo uapi trace ;;
+	core)		echo uapi trace core ;;
+	engine)		echo uapi trace core engine ;;
+	pool)		echo uapi trace core engine pool ;;
 	api)		echo uapi api ;;
-	dev)		echo uapi core engine pool api dev ;;
+	dev)		echo uapi trace core engine pool api dev ;;
 	compat)		echo compat ;;
 	library)	echo uapi library other ;;
 	*)		echo uapi api "$1" ;;
@@ -194,6 +197,7 @@ plant_targets()
 	local file
 
 	for file in uapi/linux/planted_uapi.h kmod/include/linux/planted_kapi.h \
+		kmod/include/trace/events/planted_trace.h \
 		kmod/{core,pool,dev}/planted.h kmod/engine/{engine,twin}.h \
 		selftests/shim/linux/planted_shim.h; do
 		mkdir -p "${file%/*}"

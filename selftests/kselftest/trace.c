@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tracepoints, as the trace buffer of an instance of its own has them.
+ */
+#include <sys/mount.h>
+#include <sys/sysmacros.h>
+
+#include "wort_test.h"
+
+#define TRACEFS		"/sys/kernel/tracing"
+#define INSTANCE	TRACEFS "/instances/wort_test"
+
+/* An event: what stands behind its name. */
+struct found {
+	char text[256];
+};
+
+/* Occurrence @nth of an event, counted from 0; 0 if there is one. */
+static int find(const char *name, int nth, struct found *found)
+{
+	FILE *trace = fopen(INSTANCE "/trace", "r");
+	char line[512], want[64], *at;
+	int err = -ENOENT;
+
+	snprintf(want, sizeof(want), ": %s: ", name);
+	while (trace && err && fgets(line, sizeof(line), trace)) {
+		at = strstr(line, want);
+		if (!at || nth--)
+			continue;
+		at[strcspn(at, "\n")] = 0;
+		snprintf(found->text, sizeof(found->text), " %s",
+			 at + strlen(want));
+		err = 0;
+	}
+	if (trace)
+		fclose(trace);
+	return err;
+}
+
+static int count(const char *name)
+{
+	struct found found;
+	int n = 0;
+
+	while (!find(name, n, &found))
+		n++;
+	return n;
+}
+
+static const char *field(const struct found *found, const char *name)
+{
+	char want[64];
+	const char *at;
+
+	snprintf(want, sizeof(want), " %s ", name);
+	at = strstr(found->text, want);
+	return at ? at + strlen(want) : "";
+}
+
+static __u64 number(const struct found *found, const char *name)
+{
+	return strtoull(field(found, name), NULL, 0);
+}
+
+/* Does the field begin with this word? */
+static bool is(const struct found *found, const char *name, const char *word)
+{
+	const char *at = field(found, name);
+	size_t len = strlen(word);
+
+	return !strncmp(at, word, len) && (!at[len] || at[len] == ' ');
+}
+
+static void clear(void)
+{
+	close(open(INSTANCE "/trace", O_WRONLY | O_TRUNC));
+}
+
+FIXTURE(trace)
+{
+	struct pool pool;
+	int fd;
+	char dev[32];		/* the pool's device, as every event names it */
+};
+
+FIXTURE_SETUP(trace)
+{
+	struct wort_check_arg found;
+	struct stat status;
+
+	if (access(TRACEFS "/events", F_OK))
+		mount("tracefs", TRACEFS, "tracefs", 0, NULL);
+	if (access(TRACEFS "/instances", F_OK))
+		SKIP(return, "the kernel has no trace events");
+	ASSERT_EQ(0, pool_up(&self->pool));
+	ASSERT_EQ(0, stat(test_device(), &status));
+	snprintf(self->dev, sizeof(self->dev), "%u:%u", major(status.st_rdev),
+		 minor(status.st_rdev));
+	self->fd = open_index(self->pool.fd, "a", WORT_INDEX_OPEN_F_CREATE);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, check(self->pool.fd, 0, &found));
+	rmdir(INSTANCE);
+	ASSERT_EQ(0, mkdir(INSTANCE, 0700));
+	ASSERT_EQ(0, write_file(INSTANCE "/events/wort/enable", "1"));
+}
+
+FIXTURE_TEARDOWN(trace)
+{
+	write_file(INSTANCE "/events/wort/enable", "0");
+	rmdir(INSTANCE);
+	close(self->fd);
+	pool_down(&self->pool);
+}
+
+/*
+ * Keys in hexadecimal: 61626358, 61626359, 615a.  The first two part at place
+ * 7, the third leaves them at place 2.
+ */
+TEST_F(trace, split_and_merge)
+{
+	struct found first, second, found;
+
+	ASSERT_EQ(0, insert(self->fd, "abcX", "value"));
+	EXPECT_EQ(0, count("wort_split"));
+	ASSERT_EQ(0, insert(self->fd, "abcY", "value"));
+	ASSERT_EQ(0, insert(self->fd, "aZ", "value"));
+	ASSERT_EQ(0, delete(self->fd, "aZ"));
+	ASSERT_EQ(0, delete(self->fd, "abcY"));
+
+	ASSERT_EQ(2, count("wort_split"));
+	ASSERT_EQ(0, find("wort_split", 0, &first));
+	EXPECT_EQ(7, number(&first, "place"));
+	EXPECT_EQ(true, is(&first, "kind", "leaf"));
+	EXPECT_EQ(true, is(&first, "dev", self->dev));
+	ASSERT_EQ(0, find("wort_split", 1, &second));
+	EXPECT_EQ(2, number(&second, "place"));
+	EXPECT_EQ(true, is(&second, "kind", "prefix"));
+
+	ASSERT_EQ(2, count("wort_merge"));
+	ASSERT_EQ(0, find("wort_merge", 0, &found));
+	EXPECT_EQ(2, number(&found, "place"));
+	EXPECT_EQ(true, is(&found, "kind", "prefix"));
+	EXPECT_EQ(number(&second, "off"), number(&found, "off"));
+	ASSERT_EQ(0, find("wort_merge", 1, &found));
+	EXPECT_EQ(7, number(&found, "place"));
+	EXPECT_EQ(true, is(&found, "kind", "leaf"));
+	EXPECT_EQ(number(&first, "off"), number(&found, "off"));
+
+	/* the words of these five operations, of which two have two */
+	ASSERT_EQ(7, count("wort_publish"));
+	ASSERT_EQ(0, find("wort_publish", 1, &found));
+	EXPECT_EQ(number(&first, "off") | WORT_MEDIA_LINK_NODE,
+		  number(&found, "val"));
+	EXPECT_EQ(true, is(&found, "dev", self->dev));
+	EXPECT_EQ(0, count("wort_repair"));
+	EXPECT_EQ(0, count("wort_corrupt"));
+}
+
+TEST_F(trace, extents)
+{
+	struct wort_check_arg found;
+	struct found open, freed;
+	int i;
+
+	ASSERT_EQ(0, insert(self->fd, "a key", "a value of some length"));
+	ASSERT_EQ(1, count("wort_extent_open"));
+	ASSERT_EQ(0, find("wort_extent_open", 0, &open));
+	EXPECT_EQ(true, is(&open, "dev", self->dev));
+	EXPECT_EQ(64, number(&open, "slot_size"));
+	EXPECT_EQ(0, number(&open, "run"));
+	EXPECT_EQ(0, count("wort_extent_free"));
+	ASSERT_EQ(0, destroy(self->pool.fd, "a"));
+	/* the first may come while the space is being given back */
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, check(self->pool.fd, 0, &found));
+	ASSERT_EQ(0, find("wort_extent_free", 0, &freed));
+	for (i = 1; number(&freed, "off") != number(&open, "off"); i++)
+		ASSERT_EQ(0, find("wort_extent_free", i, &freed));
+	EXPECT_EQ(64, number(&freed, "slot_size"));
+}
+
+static __u64 root_off(void)
+{
+	return first_entry() + offsetof(struct wort_media_entry, root);
+}
+
+/*
+ * The header of a node after its prefix was split, put back to what it was: as
+ * a power cut between the two words leaves it.
+ */
+TEST_F(trace, repair)
+{
+	struct found found;
+	__u64 node, old, hdr;
+
+	ASSERT_EQ(0, insert(self->fd, "abcX", "value"));
+	ASSERT_EQ(0, insert(self->fd, "abcY", "value"));
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	node = read_word(root_off()) & WORT_MEDIA_LINK_OFF_MASK;
+	old = read_word(node);
+	ASSERT_EQ(0, reattach(&self->pool));
+	self->fd = open_index(self->pool.fd, "a", 0);
+	ASSERT_EQ(0, insert(self->fd, "aZ", "value"));
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	hdr = read_word(node);
+	ASSERT_NE(old, hdr);
+	ASSERT_EQ(0, write_word(node, old));
+	ASSERT_EQ(0, reattach(&self->pool));
+	self->fd = open_index(self->pool.fd, "a", 0);
+	EXPECT_EQ(0, lookup(self->fd, "abcX", "value"));
+	EXPECT_EQ(0, count("wort_repair"));
+	EXPECT_EQ(0, insert(self->fd, "abcZ", "value"));
+	ASSERT_EQ(1, count("wort_repair"));
+	ASSERT_EQ(0, find("wort_repair", 0, &found));
+	EXPECT_EQ(true, is(&found, "dev", self->dev));
+	EXPECT_EQ(node, number(&found, "off"));
+	EXPECT_EQ(old, number(&found, "old"));
+	EXPECT_EQ(hdr, number(&found, "hdr"));
+}
+
+TEST_F(trace, attach_walk_detach)
+{
+	struct wort_check_arg checked;
+	struct found found;
+
+	ASSERT_EQ(0, insert(self->fd, "key1", "value"));
+	ASSERT_EQ(0, insert(self->fd, "key2", "value"));
+	ASSERT_EQ(0, insert(self->fd, "key3", "value"));
+	clear();
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	ASSERT_EQ(0, find("wort_detach", 0, &found));
+	EXPECT_EQ(self->pool.minor, number(&found, "minor"));
+	EXPECT_EQ(true, is(&found, "dev", self->dev));
+	ASSERT_EQ(0, reattach(&self->pool));
+	ASSERT_EQ(0, find("wort_attach", 0, &found));
+	EXPECT_EQ(self->pool.minor, number(&found, "minor"));
+	EXPECT_EQ(36, strcspn(field(&found, "uuid"), " "));
+	EXPECT_LT(0, number(&found, "lines"));
+	EXPECT_EQ(true, is(&found, "dev", self->dev));
+	ASSERT_EQ(0, check(self->pool.fd, 0, &checked));
+	ASSERT_EQ(1, count("wort_walk"));
+	ASSERT_EQ(0, find("wort_walk", 0, &found));
+	EXPECT_EQ(1, number(&found, "index"));
+	EXPECT_EQ(1, number(&found, "indexes"));
+	EXPECT_EQ(3, number(&found, "records"));
+	ASSERT_EQ(1, count("wort_walk_end"));
+	ASSERT_EQ(0, find("wort_walk_end", 0, &found));
+	EXPECT_EQ(1, number(&found, "indexes"));
+	EXPECT_EQ(3, number(&found, "records"));
+	EXPECT_EQ(true, is(&found, "dev", self->dev));
+}
+
+TEST_F(trace, corrupt)
+{
+	struct found found;
+
+	ASSERT_EQ(0, insert(self->fd, "key", "value"));
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	ASSERT_EQ(0, write_word(root_off(), 0x7ffffffff000ULL |
+				WORT_MEDIA_LINK_LEAF));
+	ASSERT_EQ(0, reattach(&self->pool));
+	self->fd = open_index(self->pool.fd, "a", 0);
+	EXPECT_EQ(-EUCLEAN, lookup(self->fd, "key", "value"));
+	ASSERT_EQ(0, find("wort_corrupt", 0, &found));
+	EXPECT_EQ(0x7ffffffff000ULL, number(&found, "off"));
+	EXPECT_EQ(0, strcmp("leaf outside the pool", field(&found, "what")));
+	EXPECT_EQ(true, is(&found, "dev", self->dev));
+}
+
+TEST_F_TIMEOUT(trace, dead, 120)
+{
+	struct found found;
+	char name[64];
+
+	if (bound_name(name, sizeof(name)))
+		SKIP(return, "the device has no driver to unbind");
+	ASSERT_EQ(0, write_file(DRIVER "/unbind", "%s", name));
+	EXPECT_EQ(1, count("wort_dead"));
+	ASSERT_EQ(0, rebind(name));
+	ASSERT_EQ(0, find("wort_dead", 0, &found));
+	EXPECT_EQ(true, is(&found, "dev", self->dev));
+	EXPECT_EQ(0, count("wort_detach"));
+}
+
+TEST_HARNESS_MAIN

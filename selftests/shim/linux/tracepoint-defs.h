@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _SHIM_TRACEPOINT_DEFS_H
+#define _SHIM_TRACEPOINT_DEFS_H
+
+#include <linux/compiler.h>
+
+#define DECLARE_TRACEPOINT(tp)	struct shim_tracepoint_##tp
+#define tracepoint_enabled(tp)	false
+
+#endif
