@@ -168,10 +168,12 @@ static int end_walk(struct wort_pool *pool)
 		err = wort_alloc_walk_end(&op);
 	mutex_unlock(&pool->lock);
 	wort_op_end(&op);
-	if (!pool->alloc.walking)
-		trace_wort_walk_end(pool->region->dev, pool->walk_indexes,
-				    pool->walk_records);
-	return err;
+	if (pool->alloc.walking)
+		return err;
+	trace_wort_walk_end(pool->region->dev, pool->walk_indexes,
+			    pool->walk_records);
+	wort_pool_changed(pool);
+	return 0;
 }
 
 /* Only this work takes indexes off the lists, so none goes away meanwhile. */

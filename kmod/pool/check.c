@@ -152,6 +152,7 @@ static void clear_damage(struct wort_pool *pool)
 		wort_op_begin(&op, pool->region, NULL);
 		wort_sb_store(&op, pool);
 		wort_op_end(&op);
+		wort_pool_changed(pool);
 	}
 	list_for_each_entry(index, &pool->indexes, list) {
 		mutex_lock(&index->lock);

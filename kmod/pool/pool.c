@@ -169,8 +169,10 @@ void wort_pool_detach(struct wort_pool *pool)
 void wort_pool_damaged(struct wort_pool *pool)
 {
 	struct wort_op op;
+	bool before;
 
 	mutex_lock(&pool->lock);
+	before = pool->damaged;
 	if (wort_pool_writable(pool)) {
 		pool->sb.state = cpu_to_le64(WORT_MEDIA_STATE_DAMAGED);
 		wort_op_begin(&op, pool->region, NULL);
@@ -179,6 +181,8 @@ void wort_pool_damaged(struct wort_pool *pool)
 	}
 	pool->damaged = true;
 	mutex_unlock(&pool->lock);
+	if (!before)
+		wort_pool_changed(pool);
 }
 
 /**

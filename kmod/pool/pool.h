@@ -98,6 +98,11 @@ struct wort_index {
  * @walk_indexes: indexes that the walk has finished
  * @walk_records: records that it has come by
  * @attach_lines: cache lines of media loaded by attach
+ * @notify: NULL, or called when @damaged changed or the walk ended, by whoever
+ *	did that, perhaps with locks of the pool held: it neither sleeps nor
+ *	calls back.  Not after wort_pool_stop() and the last operation.  Set by
+ *	the owner before operations begin; of what attach itself finds, and of
+ *	a walk that ends before, nobody is told.
  */
 struct wort_pool {
 	struct wort_region *region;
@@ -131,6 +136,7 @@ struct wort_pool {
 	u64 walk_indexes;
 	u64 walk_records;
 	u64 attach_lines;
+	void (*notify)(struct wort_pool *pool);
 };
 
 /**
@@ -173,6 +179,15 @@ int wort_pool_wait_walk(struct wort_pool *pool);
 static inline bool wort_pool_writable(const struct wort_pool *pool)
 {
 	return !READ_ONCE(pool->damaged) && !pool->readonly;
+}
+
+/* Tell the owner that the pool's state has changed. */
+static inline void wort_pool_changed(struct wort_pool *pool)
+{
+	void (*notify)(struct wort_pool *pool) = READ_ONCE(pool->notify);
+
+	if (notify)
+		notify(pool);
 }
 
 /* background.c */

@@ -421,3 +421,44 @@ void check_pool_superblock_turns(void)
 	}
 	bed_close(&bed);
 }
+
+static u32 nr_notified;
+
+static void count_notified(struct wort_pool *pool)
+{
+	nr_notified++;
+}
+
+/* The owner is told once of each change of state, and of nothing else. */
+void check_pool_notify(void)
+{
+	struct wort_check_arg arg;
+	struct bed bed;
+
+	bed_open(&bed, MIB, 4096);
+	CHECK_EQ(pm_put(bed.index, "k", 1, "v", 1), 0);
+	bed_detach(&bed);
+	bed_attach(&bed);
+	nr_notified = 0;
+	bed.pm.pool->notify = count_notified;
+	CHECK(bed_pool_state(&bed) & WORT_STATE_WALKING);
+	pmpool_settle();
+	CHECK(!(bed_pool_state(&bed) & WORT_STATE_WALKING));
+	CHECK_EQ(nr_notified, 1);
+	CHECK_EQ(pm_put(bed.index, "l", 1, "v", 1), 0);
+	CHECK_EQ(pm_del(bed.index, "k", 1), 0);
+	pmpool_settle();
+	CHECK_EQ(nr_notified, 1);
+	wort_pool_damaged(bed.pm.pool);
+	CHECK_EQ(nr_notified, 2);
+	wort_pool_damaged(bed.pm.pool);
+	CHECK_EQ(nr_notified, 2);
+	bed_check_arg(&bed, 0, &arg);
+	CHECK_EQ(nr_notified, 2);
+	bed_check_arg(&bed, WORT_CHECK_F_CLEAR, &arg);
+	CHECK_EQ(nr_notified, 3);
+	bed_check_arg(&bed, WORT_CHECK_F_CLEAR, &arg);
+	CHECK_EQ(nr_notified, 3);
+	bed_close(&bed);
+	CHECK_EQ(nr_notified, 3);
+}
