@@ -31,6 +31,13 @@
 # define compat_assign_str(dst, src)	__assign_str(dst, src)
 #endif
 
+/* What a class is asked about for an event is constant since 6.2. */
+#if KERNEL_VERSION(6, 2, 0) <= LINUX_VERSION_CODE
+# define compat_uevent_device	const struct device
+#else
+# define compat_uevent_device	struct device
+#endif
+
 /* A block device opened for its holder alone. */
 struct block_device;
 struct compat_bdev;

@@ -133,11 +133,31 @@ static void memory_failed(struct wort_dax *dax, u64 off, u64 len)
 		dax->name, first, last);
 }
 
+static void state_changed(struct wort_dax *dax)
+{
+	struct work_struct *changed = READ_ONCE(dax->changed);
+
+	if (changed)
+		schedule_work(changed);
+}
+
+/**
+ * wort_dax_pool_changed() - The state of a pool has changed
+ * @pool: A pool on claimed memory.
+ *
+ * Context: Any context.
+ */
+void wort_dax_pool_changed(struct wort_pool *pool)
+{
+	state_changed(container_of(pool->region, struct wort_dax, region));
+}
+
 static void memory_removed(struct wort_dax *dax)
 {
 	pr_crit("%s: the device is being removed\n", dax->name);
 	kill_users(dax);
 	trace_wort_dead(dax->region.dev);
+	state_changed(dax);
 }
 
 static struct wort_dax *find_claim(struct dax_device *dev)

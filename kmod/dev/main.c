@@ -20,6 +20,8 @@ static dev_t first_devt;
 
 static struct class wort_class = {
 	.name = "wort",
+	.dev_groups = wort_dev_groups,
+	.dev_uevent = wort_dev_uevent,
 };
 
 static void wort_dev_free(struct device *dev)
@@ -31,6 +33,24 @@ static void wort_dev_free(struct device *dev)
 	kfree(wdev);
 }
 
+/*
+ * A detach that has begun makes the pool look dead, and is told by the end of
+ * the device.  Changes in quick succession are told as one.
+ */
+static void tell_state(struct work_struct *work)
+{
+	struct wort_dev *wdev = container_of(work, struct wort_dev, changed);
+	u32 state;
+
+	mutex_lock(&wort_devs_lock);
+	state = wort_dev_state(wdev);
+	if (wdev->added && !wdev->detaching && state != wdev->told) {
+		wdev->told = state;
+		wort_dev_announce(wdev);
+	}
+	mutex_unlock(&wort_devs_lock);
+}
+
 static struct wort_dev *wort_dev_alloc(void)
 {
 	struct wort_dev *wdev = kzalloc(sizeof(*wdev), GFP_KERNEL);
@@ -40,6 +60,7 @@ static struct wort_dev *wort_dev_alloc(void)
 	device_initialize(&wdev->dev);
 	wdev->dev.class = &wort_class;
 	wdev->dev.release = wort_dev_free;
+	INIT_WORK(&wdev->changed, tell_state);
 	cdev_init(&wdev->cdev, &wort_pool_fops);
 	wdev->cdev.owner = THIS_MODULE;
 	return wdev;
@@ -71,6 +92,8 @@ static int attach_pool(struct wort_dev *wdev)
 		wdev->pool_size = le64_to_cpu(pool->sb.pool_size);
 		memcpy(wdev->uuid, pool->sb.uuid, sizeof(wdev->uuid));
 		memcpy(wdev->label, pool->sb.label, sizeof(wdev->label));
+		WRITE_ONCE(dax->changed, &wdev->changed);
+		WRITE_ONCE(pool->notify, wort_dax_pool_changed);
 		/* A removal that waits for us will find it. */
 		WRITE_ONCE(dax->pool, pool);
 	}
@@ -90,6 +113,8 @@ static int add_node(struct wort_dev *wdev, u32 *minor)
 	if (err)
 		goto out;
 	wdev->dev.devt = MKDEV(MAJOR(first_devt), wdev->minor);
+	/* What changes from here on is told after the device is there. */
+	wdev->told = wort_dev_state(wdev);
 	err = dev_set_name(&wdev->dev, "wort%u", wdev->minor);
 	if (!err)
 		err = cdev_device_add(&wdev->cdev, &wdev->dev);
@@ -97,6 +122,7 @@ static int add_node(struct wort_dev *wdev, u32 *minor)
 		xa_erase(&wort_devs, wdev->minor);
 		goto out;
 	}
+	wdev->added = true;
 	*minor = wdev->minor;
 	dev_info(&wdev->dev, "attached %s\n", wdev->dax->name);
 	trace_wort_attach(wdev->dax->region.dev, wdev->minor, wdev->uuid,
@@ -106,7 +132,10 @@ out:
 	return err;
 }
 
-/* After the first step nobody uses the pool and no callback knows of it. */
+/*
+ * After the first step nobody uses the pool and no callback knows of it: so
+ * nobody queues the work any more once the pool is detached.
+ */
 static void stop_serving(struct wort_dev *wdev)
 {
 	struct wort_dax *dax = wdev->dax;
@@ -115,6 +144,7 @@ static void stop_serving(struct wort_dev *wdev)
 	if (dax->pool)
 		wort_pool_detach(dax->pool);
 	dax->pool = NULL;
+	cancel_work_sync(&wdev->changed);
 }
 
 /**
@@ -185,6 +215,8 @@ int wort_dev_detach(u32 minor)
 	stop_serving(wdev);
 	dev_info(&wdev->dev, "detached %s\n", wdev->dax->name);
 	trace_wort_detach(wdev->dax->region.dev, minor);
+	/* The end of a file wakes nobody who sleeps on it. */
+	wort_dev_wake(wdev);
 	cdev_device_del(&wdev->cdev, &wdev->dev);
 	mutex_lock(&wort_devs_lock);
 	xa_erase(&wort_devs, minor);
@@ -194,7 +226,17 @@ int wort_dev_detach(u32 minor)
 	return 0;
 }
 
-static u32 state_of(struct wort_dev *wdev)
+/**
+ * wort_dev_state() - The state of a pool
+ * @wdev: Its device.
+ *
+ * Waits for nothing.
+ *
+ * Context: Any context.
+ * Return: WORT_STATE_*; WORT_STATE_DEAD alone if the device is gone, or the
+ * pool is being detached.
+ */
+u32 wort_dev_state(struct wort_dev *wdev)
 {
 	struct wort_pool *pool = wdev->dax->pool;
 	u32 state;
@@ -202,6 +244,7 @@ static u32 state_of(struct wort_dev *wdev)
 	if (!wort_dax_enter(wdev->dax))
 		return WORT_STATE_DEAD;
 	state = (READ_ONCE(pool->damaged) ? WORT_STATE_DAMAGED : 0) |
+		(pool->readonly ? WORT_STATE_READONLY : 0) |
 		(READ_ONCE(pool->alloc.walking) ? WORT_STATE_WALKING : 0);
 	wort_dax_exit(wdev->dax);
 	return state;
@@ -211,7 +254,7 @@ static void describe(struct wort_dev *wdev, struct wort_pool_record *record)
 {
 	memset(record, 0, sizeof(*record));
 	record->minor = wdev->minor;
-	record->state = state_of(wdev);
+	record->state = wort_dev_state(wdev);
 	record->pool_size = wdev->pool_size;
 	memcpy(record->uuid, wdev->uuid, sizeof(record->uuid));
 	memcpy(record->label, wdev->label, sizeof(record->label));

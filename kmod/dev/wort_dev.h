@@ -10,6 +10,8 @@
  *	a claim		holds the block device, its memory and the pool until
  *			detach, which ends all of these however many files
  *			are open: they answer ENODEV
+ *	queued work	holds nothing: detach waits for it, after the last
+ *			callback that could queue it
  *
  * The memory is touched between wort_dax_enter() and wort_dax_exit(), and by
  * the background work of the pool, nowhere else.
@@ -24,6 +26,7 @@
 #include <linux/device.h>
 #include <linux/fs.h>
 #include <linux/percpu-refcount.h>
+#include <linux/workqueue.h>
 
 #include "../pool/pool.h"
 
@@ -42,6 +45,7 @@ struct dax_device;
  * @users: whoever touches the memory
  * @idle: completed when nobody does and nobody will
  * @killed: somebody saw to that already
+ * @changed: queued when the state of the pool changes; NULL: nobody asks
  * @list: in the list of claims
  * @name: name of the block device
  */
@@ -55,6 +59,7 @@ struct wort_dax {
 	struct percpu_ref users;
 	struct completion idle;
 	atomic_t killed;
+	struct work_struct *changed;
 	struct list_head list;
 	char name[WORT_BDEV_NAME_LEN];
 };
@@ -65,7 +70,10 @@ struct wort_dax {
  * @cdev: its node
  * @dax: its memory and pool
  * @minor: N
+ * @added: its node is there; under wort_devs_lock
  * @detaching: somebody detaches it; under wort_devs_lock
+ * @told: the state that was told last, WORT_STATE_*; under wort_devs_lock
+ * @changed: tells of the state if it is another
  * @pool_size: bytes of the device in use
  * @uuid: identity of the pool
  * @label: name for people
@@ -75,7 +83,10 @@ struct wort_dev {
 	struct cdev cdev;
 	struct wort_dax *dax;
 	u32 minor;
+	bool added;
 	bool detaching;
+	u32 told;
+	struct work_struct changed;
 	u64 pool_size;
 	u8 uuid[WORT_UUID_LEN];
 	u8 label[WORT_LABEL_LEN];
@@ -96,6 +107,7 @@ int wort_dax_claim(const char *path, struct wort_dax **out);
 bool wort_dax_enter(struct wort_dax *dax);
 void wort_dax_exit(struct wort_dax *dax);
 bool wort_dax_dead(struct wort_dax *dax);
+void wort_dax_pool_changed(struct wort_pool *pool);
 void wort_dax_release(struct wort_dax *dax);
 void wort_dax_free(struct wort_dax *dax);
 void wort_dax_module_exit(void);
@@ -106,8 +118,15 @@ int wort_dev_format(const char *path, const struct wort_format_arg *arg);
 /* main.c */
 int wort_dev_attach(const char *path, u32 *minor);
 int wort_dev_detach(u32 minor);
+u32 wort_dev_state(struct wort_dev *wdev);
 u32 wort_dev_list(u32 start, struct wort_pool_record *records, u32 max,
 		  bool *more);
+
+/* sysfs.c */
+extern const struct attribute_group *wort_dev_groups[];
+int wort_dev_uevent(compat_uevent_device *dev, struct kobj_uevent_env *env);
+void wort_dev_wake(struct wort_dev *wdev);
+void wort_dev_announce(struct wort_dev *wdev);
 
 /* cdev.c */
 extern const struct file_operations wort_pool_fops;
