@@ -46,4 +46,26 @@ struct compat_bdev *compat_bdev_open(const char *path, void *holder);
 struct block_device *compat_bdev(struct compat_bdev *opened);
 void compat_bdev_close(struct compat_bdev *opened);
 
+struct file;
+struct io_uring_cmd;
+
+/**
+ * struct compat_uring - A command through io_uring
+ * @file: where it was sent
+ * @op: its number
+ * @nonblock: it must not sleep: -EAGAIN sends it to a worker
+ * @plain: in an SQE of 64 bytes, with IOSQE_ASYNC, with no flag of commands
+ * @bytes: the bytes that the SQE has for it
+ */
+struct compat_uring {
+	struct file *file;
+	unsigned int op;
+	int nonblock;
+	int plain;
+	unsigned long long bytes[2];
+};
+
+void compat_uring_read(struct io_uring_cmd *ioucmd, unsigned int issue_flags,
+		       struct compat_uring *out);
+
 #endif /* _WORT_COMPAT_H */

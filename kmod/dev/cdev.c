@@ -72,5 +72,6 @@ const struct file_operations wort_pool_fops = {
 	.release	= wort_file_release,
 	.unlocked_ioctl	= wort_ioctl_pool,
 	.compat_ioctl	= compat_ptr_ioctl,
+	.uring_cmd	= wort_uring_issue,
 	.llseek		= noop_llseek,
 };

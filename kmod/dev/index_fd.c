@@ -12,6 +12,7 @@ static const struct file_operations index_fops = {
 	.release	= wort_file_release,
 	.unlocked_ioctl	= wort_ioctl_index,
 	.compat_ioctl	= compat_ptr_ioctl,
+	.uring_cmd	= wort_uring_issue,
 	.llseek		= noop_llseek,
 };
 

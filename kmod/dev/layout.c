@@ -93,6 +93,8 @@ static void verify_abi(void)
 	       M(nodes) + M(leaves) + M(loads) + M(alloc_lines));
 	LAYOUT(wort_stats_arg, 24,
 	       M(size) + M(flags) + M(buf_ptr) + M(buf_len) + M(out_count));
+	LAYOUT(wort_uring_cmd, 16,
+	       M(arg_ptr) + M(flags) + M(__reserved));
 }
 
 static void verify_media(void)

@@ -140,6 +140,9 @@ long wort_ioctl_control(struct file *filp, unsigned int cmd, unsigned long arg);
 long wort_ioctl_pool(struct file *filp, unsigned int cmd, unsigned long arg);
 long wort_ioctl_index(struct file *filp, unsigned int cmd, unsigned long arg);
 
+/* uring.c */
+int wort_uring_issue(struct io_uring_cmd *ioucmd, unsigned int issue_flags);
+
 /* powercut_fs.c */
 #ifdef CONFIG_WORT_POWERCUT
 void wort_powercut_fs_init(void);

@@ -651,4 +651,29 @@ struct wort_stats_arg {
 	__u32 out_count;
 };
 
+/**
+ * struct wort_uring_cmd - An ioctl as a command of io_uring
+ * @arg_ptr: argument of the ioctl
+ * @flags: none defined, zero
+ * @__reserved: zero
+ *
+ * On a pool or an index: an SQE of 64 bytes with the opcode
+ * IORING_OP_URING_CMD, the flag IOSQE_ASYNC, the number of the ioctl in cmd_op,
+ * and this struct in the bytes of cmd.  The CQE's res is 0 or a negative errno
+ * of those above, out_ fields are in the argument, and what the ioctl would
+ * have made durable is durable, when the CQE is there.  Until then the
+ * argument, and the memory that it refers to, belong to the kernel.
+ *
+ * An unknown command is ENOTTY as it is there.  EOPNOTSUPP is also a command
+ * without IOSQE_ASYNC, a value in uring_cmd_flags, a ring made with
+ * IORING_SETUP_SQE128 or IORING_SETUP_IOPOLL, and the control device, which has
+ * no such commands.  ECANCELED is also io_uring's own word: the command was
+ * never begun.
+ */
+struct wort_uring_cmd {
+	__aligned_u64 arg_ptr;
+	__u32 flags;
+	__u32 __reserved;
+};
+
 #endif /* _UAPI_LINUX_WORT_H */
