@@ -46,6 +46,7 @@ package_table()
 	vm	kmod			cmd depmod
 	vm	ndctl			cmd ndctl
 	vm	zstd			cmd zstd
+	vm	liburing-dev		hdr liburing.h
 	vm	xz-utils		cmd xz
 	docs	python3-sphinx		cmd sphinx-build
 	data	wamerican-insane	file /usr/share/dict/american-english-insane
