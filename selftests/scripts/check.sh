@@ -112,7 +112,8 @@ build_guest()
 	cp selftests/kselftest/run_all.sh "$dir"
 	make -s -C userlib O="$build/userlib" static tests
 	cp "$build/userlib/wort-static" "$build/userlib/tests/libwort" \
-		userlib/tests/command.sh "$dir"
+		"$build"/userlib/tests/example-* \
+		userlib/tests/{command,examples}.sh "$dir"
 }
 
 # Grace periods are most of the time.
@@ -155,7 +156,8 @@ wort_command()
 	selftests/vm/run.sh -k "$1" -t 300 -l libcrc32c \
 		-f "$build/guest-$1:/wort-tests" \
 		-c 'cd /wort-tests && insmod wort.ko &&
-		    sh command.sh $PWD/wort-static /dev/pmem0'
+		    sh command.sh $PWD/wort-static /dev/pmem0 &&
+		    sh examples.sh $PWD /dev/pmem0'
 }
 
 rung_vm()
