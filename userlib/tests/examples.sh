@@ -34,6 +34,11 @@ example libwort <<END
 $(seq 40 49 | sed 's/^/key /')
 END
 
+example uring <<END
+100 durable
+key 42 is 42
+END
+
 "$folder/wort-static" detach 0 || failures=$((failures + 1))
 echo "examples: $failures failed"
 [ "$failures" -eq 0 ]
