@@ -107,24 +107,20 @@ static const struct {
 
 static char out[1024] __attribute__((aligned(8)));
 
-#define STEP(member, command, error, ...)				\
-	{ .cmd = WORT_IOC_##command, .want = error,			\
-	  .arg.member = { .size = sizeof(struct wort_##member##_arg),	\
-			  ##__VA_ARGS__ } }
 #define STEP_ON(where, member, command, error, ...)			\
 	{ .cmd = WORT_IOC_##command, .want = error, .on = where,	\
 	  .arg.member = { .size = sizeof(struct wort_##member##_arg),	\
 			  ##__VA_ARGS__ } }
+#define STEP(...)	STEP_ON(ON_INDEX, __VA_ARGS__)
 #define KEY(text)	.key_ptr = PTR(text), .key_len = sizeof(text) - 1
 #define VALUE(text)	.value_ptr = PTR(text), .value_len = sizeof(text) - 1
 #define OUT(member, len) .member##_ptr = PTR(out), .member##_len = len
 
+/* Where nothing can be mapped. */
+#define BAD	8
+
 /* On two new indexes: through one by ioctl, through the other by the ring. */
-static const struct step *steps_of(size_t *nr)
-{
-	static struct step steps[64];
-	void *bad = bad_page();
-	const struct step list[] = {
+static const struct step steps[] = {
 	STEP(lookup, LOOKUP, -ENOENT, KEY("key"), OUT(value, 64)),
 	STEP(delete, DELETE, -ENOENT, KEY("key")),
 	STEP(insert, INSERT, -ENOENT, KEY("key"), VALUE("v"),
@@ -139,14 +135,14 @@ static const struct step *steps_of(size_t *nr)
 	STEP(insert, INSERT, -EMSGSIZE, .key_len = WORT_KEY_MAX + 1),
 	STEP(insert, INSERT, -EMSGSIZE, KEY("key"),
 	     .value_len = WORT_VALUE_MAX + 1),
-	STEP(insert, INSERT, -EFAULT, .key_ptr = PTR(bad), .key_len = 1),
-	STEP(insert, INSERT, -EFAULT, KEY("key"), .value_ptr = PTR(bad),
+	STEP(insert, INSERT, -EFAULT, .key_ptr = BAD, .key_len = 1),
+	STEP(insert, INSERT, -EFAULT, KEY("key"), .value_ptr = BAD,
 	     .value_len = 1),
 	STEP(insert, INSERT, 0, KEY("key2"), VALUE("another")),
 	STEP(insert, INSERT, 0, KEY("key3"), VALUE("")),
 	STEP(lookup, LOOKUP, 0, KEY("key"), OUT(value, 64)),
 	STEP(lookup, LOOKUP, -ERANGE, KEY("key2"), OUT(value, 3)),
-	STEP(lookup, LOOKUP, -EFAULT, KEY("key"), .value_ptr = PTR(bad),
+	STEP(lookup, LOOKUP, -EFAULT, KEY("key"), .value_ptr = BAD,
 	     .value_len = 64),
 	STEP(lookup, LOOKUP, -EINVAL, KEY("key"), .__reserved = 1),
 	{ WORT_IOC_LOOKUP, -EINVAL, ON_INDEX, { .word = { 8 } } },
@@ -178,12 +174,7 @@ static const struct step *steps_of(size_t *nr)
 	{ _IO(WORT_IOC_TYPE, 0x7f), -ENOTTY, ON_INDEX, { .word = { 8 } } },
 	{ _IO('x', 0x20), -ENOTTY, ON_INDEX, { .word = { 32 } } },
 	{ 0, -ENOTTY, ON_INDEX, { .word = { 32 } } },
-	};
-
-	memcpy(steps, list, sizeof(list));
-	*nr = ARRAY_SIZE(list);
-	return steps;
-}
+};
 
 /* The descriptors of a side, which has an index of its own. */
 static void open_side(struct __test_metadata *_metadata, int pool,
@@ -207,14 +198,12 @@ static void compare_steps(struct __test_metadata *_metadata, int pool,
 {
 	int by_ioctl[NR_ON], by_ring[NR_ON], err1, err2;
 	static char out1[sizeof(out)];
-	const struct step *steps;
 	union arg arg1, arg2;
-	size_t i, nr;
+	size_t i;
 
-	steps = steps_of(&nr);
 	open_side(_metadata, pool, "ioctl", by_ioctl);
 	open_side(_metadata, pool, "ring", by_ring);
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
 		arg1 = steps[i].arg;
 		arg2 = steps[i].arg;
 		memset(out, 0xee, sizeof(out));
@@ -226,8 +215,7 @@ static void compare_steps(struct __test_metadata *_metadata, int pool,
 		EXPECT_EQ(steps[i].want, err2);
 		EXPECT_EQ(0, memcmp(&arg1, &arg2, sizeof(arg1)));
 		EXPECT_EQ(0, memcmp(out1, out, sizeof(out)));
-		if (steps[i].want != err2 || steps[i].want != err1 ||
-		    memcmp(&arg1, &arg2, sizeof(arg1)))
+		if (err1 != err2)
 			TH_LOG("step %zu, command %#lx", i, steps[i].cmd);
 	}
 	close_side(by_ioctl);
