@@ -108,7 +108,7 @@ int wort_extent_need_bits(const struct wort_alloc *alloc,
 {
 	if (!extent->bits)
 		extent->bits = kvcalloc(3 * BITS_TO_LONGS(extent->slots),
-					sizeof(long), GFP_KERNEL);
+					sizeof(long), GFP_NOIO);
 	return extent->bits ? 0 : -ENOMEM;
 }
 

@@ -20,7 +20,7 @@ int wort_marks_init(struct wort_marks *marks, struct wort_alloc *alloc)
 {
 	marks->alloc = alloc;
 	marks->bits = kvcalloc(alloc->geo.nr_extents, sizeof(*marks->bits),
-			       GFP_KERNEL);
+			       GFP_NOIO);
 	return marks->bits ? 0 : -ENOMEM;
 }
 
@@ -79,7 +79,7 @@ int wort_marks_add(struct wort_op *op, struct wort_marks *marks, u64 off,
 	bits = &marks->bits[extent - alloc->extents];
 	if (!*bits)
 		*bits = kvcalloc(BITS_TO_LONGS(extent->slots),
-				 sizeof(long), GFP_KERNEL);
+				 sizeof(long), GFP_NOIO);
 	if (!*bits)
 		err = -ENOMEM;
 	else if (*bits == &marks->tail || __test_and_set_bit(slot, *bits) ||

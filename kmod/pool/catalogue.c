@@ -68,7 +68,7 @@ static struct wort_index *find(struct wort_pool *pool, const u8 *name, u32 len)
 static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 				      const struct wort_media_entry *entry)
 {
-	struct wort_index *index = kzalloc(sizeof(*index), GFP_KERNEL);
+	struct wort_index *index = kzalloc(sizeof(*index), GFP_NOIO);
 
 	if (!index)
 		return NULL;

@@ -4,6 +4,10 @@
  *
  * Lock order: wort_pool.work_lock, wort_pool.lock, wort_index.lock,
  * wort_alloc.lock.
+ *
+ * Memory is allocated with GFP_NOIO while one of them is held, whoever holds
+ * it: what writes memory out to make room may be an operation that waits for
+ * that lock.
  */
 #ifndef _WORT_POOL_H
 #define _WORT_POOL_H

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <linux/bitmap.h>
+#include <linux/bug.h>
 #include <linux/crc32c.h>
 #include <linux/libnvdimm.h>
 #include <linux/slab.h>
@@ -18,6 +19,7 @@ bool shim_log_quiet;
 long shim_alloc_fail_nth = -1;
 const char *shim_poison;
 long shim_alloc_live;
+int shim_locks_held;
 
 void shim_log(const char *fmt, ...)
 {
@@ -46,10 +48,11 @@ void *memchr_inv(const void *p, int c, size_t len)
 	return NULL;
 }
 
-void *shim_alloc(size_t size, bool zero)
+void *shim_alloc(size_t size, unsigned int gfp, bool zero)
 {
 	void *ptr;
 
+	WARN_ON_ONCE(gfp != GFP_NOIO && shim_locks_held);
 	size += !size;
 	if (shim_alloc_fail_nth >= 0 && shim_alloc_fail_nth-- == 0)
 		return NULL;

@@ -12,6 +12,8 @@ struct mutex {
 	bool held;
 };
 
+extern int shim_locks_held;
+
 static inline void mutex_init(struct mutex *lock)
 {
 	lock->held = false;
@@ -26,12 +28,14 @@ static inline void mutex_lock(struct mutex *lock)
 {
 	WARN_ON_ONCE(lock->held);
 	lock->held = true;
+	shim_locks_held++;
 }
 
 static inline void mutex_unlock(struct mutex *lock)
 {
 	WARN_ON_ONCE(!lock->held);
 	lock->held = false;
+	shim_locks_held--;
 }
 
 #define lockdep_assert_held(lock) WARN_ON_ONCE(!(lock)->held)
