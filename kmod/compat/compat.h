@@ -38,6 +38,13 @@
 # define compat_uevent_device	struct device
 #endif
 
+/* EXPORT_SYMBOL_NS_GPL() takes a word before Linux 6.13, and a string since. */
+#if KERNEL_VERSION(6, 13, 0) > LINUX_VERSION_CODE
+# define WORT_NS WORT
+#else
+# define WORT_NS "WORT"
+#endif
+
 /* A block device opened for its holder alone. */
 struct block_device;
 struct compat_bdev;

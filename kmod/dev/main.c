@@ -5,6 +5,7 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/uuid.h>
 #include <linux/xarray.h>
 
 #include <trace/events/wort.h>
@@ -224,6 +225,42 @@ int wort_dev_detach(u32 minor)
 	put_device(&wdev->dev);
 	module_put(THIS_MODULE);
 	return 0;
+}
+
+static bool is_named(const struct wort_dev *wdev, const char *name)
+{
+	uuid_t uuid;
+	u32 minor;
+
+	if (!kstrtou32(name, 10, &minor))
+		return wdev->minor == minor;
+	if (!uuid_parse(name, &uuid))
+		return !memcmp(wdev->uuid, &uuid, sizeof(uuid));
+	return !strcmp(wdev->dax->name, name);
+}
+
+/**
+ * wort_dev_find() - Find an attached pool whose device is there
+ * @name: Its number, the name of its block device, or its UUID.
+ *
+ * Context: May sleep.
+ * Return: Its device, on which a reference was taken; NULL if there is none.
+ */
+struct wort_dev *wort_dev_find(const char *name)
+{
+	struct wort_dev *wdev;
+	unsigned long minor;
+
+	mutex_lock(&wort_devs_lock);
+	xa_for_each(&wort_devs, minor, wdev) {
+		if (wdev->detaching || wort_dax_dead(wdev->dax) ||
+		    !is_named(wdev, name))
+			continue;
+		get_device(&wdev->dev);
+		break;
+	}
+	mutex_unlock(&wort_devs_lock);
+	return wdev;
 }
 
 /**

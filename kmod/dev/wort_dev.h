@@ -4,7 +4,8 @@
  *
  * Who keeps what alive:
  *
- *	an open file	holds the struct of its pool's device, and the module
+ *	an open file	holds the struct of its pool's device, and the module; so
+ *			does a handle of other kernel code
  *	a device	holds the struct of its claim; an attached pool holds
  *			the module, too
  *	a claim		holds the block device, its memory and the pool until
@@ -119,6 +120,7 @@ int wort_dev_format(const char *path, const struct wort_format_arg *arg);
 int wort_dev_attach(const char *path, u32 *minor);
 int wort_dev_detach(u32 minor);
 u32 wort_dev_state(struct wort_dev *wdev);
+struct wort_dev *wort_dev_find(const char *name);
 u32 wort_dev_list(u32 start, struct wort_pool_record *records, u32 max,
 		  bool *more);
 

@@ -217,7 +217,7 @@ void wort_index_stats(struct wort_index *index,
 /**
  * struct wort_scan - A scan of an index
  * @flags: WORT_SCAN_F_*
- * @start: first key, or NULL
+ * @start: first key, or NULL; may lie in @buf, which is written later
  * @bound: bound or prefix, or NULL
  * @max: records at most; 0: as many as fit
  * @buf: records go here

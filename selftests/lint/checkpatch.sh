@@ -13,6 +13,7 @@ exceptions()
 	cat <<-'END'
 	kmod/compat/	LINUX_VERSION_CODE	the place where kernels are told apart
 	kmod/core/op.h	MACRO_ARG_PRECEDENCE	the argument is the name of a field
+	kmod/include/	MACRO_ARG_REUSE	the variable of a loop
 	kmod/include/trace/	OPEN_ENDED_LINE	how the kernel writes events
 	kmod/include/trace/	PARENTHESIS_ALIGNMENT	the same
 	uapi/		BIT_MACRO		programs have no BIT()

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Indexes for other kernel code: the only symbols that the module exports.
+ *
+ * A handle holds what an open descriptor holds: the struct of the device, the
+ * index, the module.  Detach and removal end what the device stands for, not
+ * the handle: its calls return -ENODEV from then on, and closing it stays due.
+ *
+ * Callers may hold locks that whoever makes room in memory waits for, or be
+ * that one themselves.  So no call on records waits until memory was written
+ * out.  What it allocates itself is in a scope; what others allocate while they
+ * hold a lock that it needs is their care, see pool.h, and lockdep is told.
+ *
+ * No code of the caller's runs inside a call: it would run under the lock of
+ * an index, and removal would wait for it.
+ */
+#include <linux/err.h>
+#include <linux/lockdep.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/wort_kernel.h>
+
+#include "cmd.h"
+
+struct wort_kernel_pool {
+	struct wort_dev *wdev;
+};
+
+struct wort_kernel_index {
+	struct wort_dev *wdev;
+	struct wort_index *index;
+};
+
+/* Begin to touch the memory, and to allocate without input and output. */
+static bool enter(struct wort_dev *wdev, unsigned int *noio)
+{
+	if (!wort_dax_enter(wdev->dax))
+		return false;
+	*noio = memalloc_noio_save();
+	return true;
+}
+
+static void leave(struct wort_dev *wdev, unsigned int noio)
+{
+	memalloc_noio_restore(noio);
+	wort_dax_exit(wdev->dax);
+}
+
+/*
+ * These locks are taken where room is made in memory, even if nobody has done
+ * so yet.  From now on lockdep reports any allocation under them that may wait
+ * for them.
+ */
+static void teach_lockdep(struct wort_pool *pool, struct wort_index *index)
+{
+	fs_reclaim_acquire(GFP_KERNEL);
+	might_lock(&pool->lock);
+	might_lock(&index->lock);
+	might_lock(&pool->alloc.lock);
+	fs_reclaim_release(GFP_KERNEL);
+}
+
+/**
+ * wort_kernel_pool_open() - Get a handle of an attached pool
+ * @name: Its number, "0" for /dev/wort0; or the name of its block device,
+ *	"pmem0"; or its UUID in the usual form.
+ *
+ * Attaching it is the administrator's business.  A pool whose device is gone
+ * is not found, also while it is still listed.  Of several pools with one UUID
+ * (copies of a device) the one with the smallest number is found.
+ *
+ * Context: May sleep.  Not where room is made in memory.
+ * Return: The handle, to be closed by wort_kernel_pool_close(); or an ERR_PTR:
+ * -ENOENT if no such pool is attached; -ENOMEM.
+ */
+struct wort_kernel_pool *wort_kernel_pool_open(const char *name)
+{
+	struct wort_kernel_pool *pool = kmalloc(sizeof(*pool), GFP_KERNEL);
+
+	if (!pool)
+		return ERR_PTR(-ENOMEM);
+	pool->wdev = wort_dev_find(name);
+	if (!pool->wdev) {
+		kfree(pool);
+		return ERR_PTR(-ENOENT);
+	}
+	__module_get(THIS_MODULE);
+	return pool;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_pool_open, WORT_NS);
+
+/**
+ * wort_kernel_pool_close() - Let go of a pool
+ * @pool: The handle.  Indexes opened through it stay open.
+ *
+ * Context: May sleep.
+ */
+void wort_kernel_pool_close(struct wort_kernel_pool *pool)
+{
+	put_device(&pool->wdev->dev);
+	kfree(pool);
+	module_put(THIS_MODULE);
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_pool_close, WORT_NS);
+
+static int open_verify(const char *name, u32 flags)
+{
+	bool create = flags & WORT_INDEX_OPEN_F_CREATE;
+
+	if (flags & ~(WORT_INDEX_OPEN_F_CREATE | WORT_INDEX_OPEN_F_EXCL))
+		return -EOPNOTSUPP;
+	if (flags & WORT_INDEX_OPEN_F_EXCL && !create)
+		return -EINVAL;
+	return wort_name_verify(strlen(name), WORT_NAME_MAX);
+}
+
+static int open_named(struct wort_dev *wdev, const char *name, u32 flags,
+		      u32 engine, struct wort_index **out)
+{
+	struct wort_pool *pool;
+	int err;
+
+	if (!wort_dax_enter(wdev->dax))
+		return -ENODEV;
+	pool = wdev->dax->pool;
+	err = wort_index_open(pool, name, strlen(name), flags, engine, 0, out);
+	if (!err)
+		teach_lockdep(pool, *out);
+	wort_dax_exit(wdev->dax);
+	return err;
+}
+
+/**
+ * wort_kernel_index_open() - Get a handle of an index, or make a new one
+ * @pool: The pool.
+ * @name: Name of the index, 1 to WORT_NAME_MAX bytes and a zero.
+ * @flags: WORT_INDEX_OPEN_F_CREATE: make it when absent; with
+ *	WORT_INDEX_OPEN_F_EXCL: only if it is.
+ * @engine: WORT_ENGINE_*; of an index that exists it must be its own or
+ *	DEFAULT.
+ *
+ * A new index is durable when the call returns.  Any number of handles may be
+ * open, here and in programs; none of them owns the index.
+ *
+ * Context: May sleep, killably while the pool is full.  Not where room
+ * is made in memory.
+ * Return: The handle, to be closed by wort_kernel_index_close(); or an ERR_PTR:
+ * -ENOENT, -EEXIST; -EINVAL for an empty name, EXCL without CREATE or another
+ * engine; -EMSGSIZE for a longer name; -EOPNOTSUPP for an unknown flag or
+ * engine; -EROFS; -ENOSPC; -ENOMEM; -EINTR; -EUCLEAN; -EIO; -ENODEV.
+ */
+struct wort_kernel_index *
+wort_kernel_index_open(struct wort_kernel_pool *pool, const char *name,
+		       u32 flags, u32 engine)
+{
+	struct wort_kernel_index *index;
+	int err = open_verify(name, flags);
+
+	if (err)
+		return ERR_PTR(err);
+	index = kmalloc(sizeof(*index), GFP_KERNEL);
+	if (!index)
+		return ERR_PTR(-ENOMEM);
+	err = open_named(pool->wdev, name, flags, engine, &index->index);
+	if (err) {
+		kfree(index);
+		return ERR_PTR(err);
+	}
+	index->wdev = pool->wdev;
+	get_device(&index->wdev->dev);
+	__module_get(THIS_MODULE);
+	return index;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_index_open, WORT_NS);
+
+/**
+ * wort_kernel_index_close() - Let go of an index
+ * @index: The handle; no call on it is under way.
+ *
+ * Stores nothing: what was acknowledged is durable already.
+ *
+ * Context: May sleep.
+ */
+void wort_kernel_index_close(struct wort_kernel_index *index)
+{
+	wort_index_put(index->index);
+	put_device(&index->wdev->dev);
+	kfree(index);
+	module_put(THIS_MODULE);
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_index_close, WORT_NS);
+
+/**
+ * wort_kernel_index_destroy() - Destroy an index
+ * @pool: The pool.
+ * @name: Name of the index.
+ *
+ * Durable, and the name free, when the call returns.  Open handles of the index
+ * answer -ESTALE.  The space is given back in the background.
+ *
+ * Context: May sleep.
+ * Return: 0; -ENOENT; -EINVAL, -EMSGSIZE for the name; -EROFS; -ENODEV.
+ */
+int wort_kernel_index_destroy(struct wort_kernel_pool *pool, const char *name)
+{
+	struct wort_dax *dax = pool->wdev->dax;
+	int err = wort_name_verify(strlen(name), WORT_NAME_MAX);
+
+	if (err)
+		return err;
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	err = wort_index_destroy(dax->pool, name, strlen(name));
+	wort_dax_exit(dax);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_index_destroy, WORT_NS);
+
+/**
+ * wort_kernel_insert() - Store a record
+ * @index: The index.
+ * @key: 1 to WORT_KEY_MAX bytes.
+ * @value: 0 to WORT_VALUE_MAX bytes.
+ * @expect: Change the record only if this is its value now: compare and swap;
+ *	NULL: whatever it is, or is not there.
+ * @flags: WORT_INSERT_F_CREATE, WORT_INSERT_F_REPLACE or neither; with @expect
+ *	not CREATE.
+ *
+ * Durable when the call returns 0; otherwise nothing was changed.
+ *
+ * Context: May sleep, killably while the pool seems full or is examined.
+ * Allocates without input and output, and not always.
+ * Return: 0; -EEXIST with CREATE; -ENOENT with REPLACE or @expect; -ECANCELED
+ * if the value is not @expect; -EINVAL, -EMSGSIZE for a length; -EINVAL for
+ * flags that contradict each other; -EOPNOTSUPP for others; -ENOSPC; -ENOMEM;
+ * -EINTR; -ESTALE; -EROFS; -EUCLEAN; -EIO; -ENODEV.
+ */
+int wort_kernel_insert(struct wort_kernel_index *index,
+		       const struct wort_kernel_bytes *key,
+		       const struct wort_kernel_bytes *value,
+		       const struct wort_kernel_bytes *expect, u32 flags)
+{
+	struct wort_value old;
+	struct wort_put put = {
+		.key = { key->data, key->len },
+		.value = { value->data, value->len },
+		.create = flags & WORT_INSERT_F_CREATE,
+		.replace = flags & WORT_INSERT_F_REPLACE,
+	};
+	unsigned int noio;
+	int err;
+
+	if (flags & ~(WORT_INSERT_F_CREATE | WORT_INSERT_F_REPLACE))
+		return -EOPNOTSUPP;
+	if (put.create && (put.replace || expect))
+		return -EINVAL;
+	if (expect) {
+		old = (struct wort_value){ expect->data, expect->len };
+		put.expect = &old;
+	}
+	if (!enter(index->wdev, &noio))
+		return -ENODEV;
+	err = wort_index_insert(index->index, &put);
+	leave(index->wdev, noio);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_insert, WORT_NS);
+
+/**
+ * wort_kernel_lookup() - Read the value of a key
+ * @index: The index.
+ * @key: 1 to WORT_KEY_MAX bytes.
+ * @value: Where the value goes; may be NULL if @size is 0.
+ * @size: Room for it.  0: the question is only for its length.
+ *
+ * Context: May sleep, killably while the pool is examined.  Allocates nothing.
+ * Return: Length of the value; -ENOENT; -ERANGE if it does not fit; -EINVAL,
+ * -EMSGSIZE for a length; -EINTR; -ESTALE; -EUCLEAN; -EIO; -ENODEV.
+ */
+int wort_kernel_lookup(struct wort_kernel_index *index,
+		       const struct wort_kernel_bytes *key, void *value,
+		       u32 size)
+{
+	struct wort_key k = { key->data, key->len };
+	struct wort_buf buf = { .data = value, .size = size };
+	unsigned int noio;
+	int err;
+
+	if (!enter(index->wdev, &noio))
+		return -ENODEV;
+	err = wort_index_lookup(index->index, &k, &buf);
+	leave(index->wdev, noio);
+	if (err == -ERANGE && !size)
+		err = 0;
+	return err ? err : buf.len;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_lookup, WORT_NS);
+
+/**
+ * wort_kernel_delete() - Remove a record
+ * @index: The index.
+ * @key: 1 to WORT_KEY_MAX bytes.
+ * @expect: Remove it only if this is its value; NULL: whatever it is.
+ *
+ * Durable when the call returns 0; otherwise nothing was changed.  Needs no
+ * space.
+ *
+ * Context: May sleep, killably while the pool is examined.  Allocates nothing.
+ * Return: 0; -ENOENT; -ECANCELED if the value is not @expect; -EINVAL,
+ * -EMSGSIZE for a length; -EINTR; -ESTALE; -EROFS; -EUCLEAN; -EIO; -ENODEV.
+ */
+int wort_kernel_delete(struct wort_kernel_index *index,
+		       const struct wort_kernel_bytes *key,
+		       const struct wort_kernel_bytes *expect)
+{
+	struct wort_key k = { key->data, key->len };
+	struct wort_value old;
+	unsigned int noio;
+	int err;
+
+	if (expect)
+		old = (struct wort_value){ expect->data, expect->len };
+	if (!enter(index->wdev, &noio))
+		return -ENODEV;
+	err = wort_index_delete(index->index, &k, expect ? &old : NULL);
+	leave(index->wdev, noio);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_delete, WORT_NS);
+
+static int scan_verify(const struct wort_kernel_scan *scan)
+{
+	if (scan->flags & ~WORT_SCAN_F_ALL)
+		return -EOPNOTSUPP;
+	if (scan->start.len > WORT_KEY_MAX || scan->bound.len > WORT_KEY_MAX ||
+	    scan->buf_len > WORT_BUF_MAX)
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* The next call is to begin after the last record that this one found. */
+static void go_on(struct wort_kernel_scan *scan, u32 last_len)
+{
+	const struct wort_record *rec, *last = NULL;
+
+	scan->flags |= WORT_SCAN_F_AFTER;
+	scan->start = (struct wort_kernel_bytes){ scan->buf, last_len };
+	if (scan->flags & WORT_SCAN_F_COUNT)
+		return;
+	wort_kernel_for_each_record(rec, scan)
+		last = rec;
+	scan->start.data = wort_kernel_record_key(last);
+	scan->start.len = last->key_len;
+}
+
+/**
+ * wort_kernel_scan() - Read records in order
+ * @index: The index.
+ * @scan: What to read, and where it goes.
+ *
+ * Keys strictly increase (decrease).  A key that is there throughout a sequence
+ * of calls is seen exactly once, whatever is changed in between.  Records that
+ * were found before an error are good.  With WORT_SCAN_F_COUNT there are no
+ * records, only their number; the buffer takes WORT_KEY_MAX bytes then.
+ *
+ * Context: May sleep, killably while the pool is examined.  Allocates without
+ * input and output.
+ * Return: 0, also if nothing was found; -ERANGE if not even one record fits;
+ * -EMSGSIZE for a length; -EOPNOTSUPP for an unknown flag; -ENOMEM; -EINTR;
+ * -ESTALE; -EUCLEAN; -EIO; -ENODEV.
+ */
+int wort_kernel_scan(struct wort_kernel_index *index,
+		     struct wort_kernel_scan *scan)
+{
+	struct wort_key start = { scan->start.data, scan->start.len };
+	struct wort_key bound = { scan->bound.data, scan->bound.len };
+	struct wort_scan s = {
+		.flags = scan->flags,
+		.start = start.len ? &start : NULL,
+		.bound = bound.len ? &bound : NULL,
+		.max = scan->max_count,
+		.buf = scan->buf,
+		.buf_len = scan->buf_len,
+	};
+	int err = scan_verify(scan);
+	unsigned int noio;
+
+	if (!err && !enter(index->wdev, &noio))
+		err = -ENODEV;
+	if (!err) {
+		err = wort_index_scan(index->index, &s);
+		leave(index->wdev, noio);
+	}
+	scan->count = s.count;
+	scan->len = scan->flags & WORT_SCAN_F_COUNT ? 0 : s.len;
+	scan->need = err == -ERANGE ? s.need : 0;
+	scan->more = s.more;
+	if (s.more)
+		go_on(scan, s.last_len);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_scan, WORT_NS);
+
+/**
+ * wort_kernel_state() - How is an index?
+ * @index: The index.
+ *
+ * Context: Any context.
+ * Return: WORT_STATE_DAMAGED, if it or its pool is read-only because damage was
+ * found, _READONLY, if the pool is for another reason, _WALKING, or 0; -ESTALE
+ * if it was destroyed; -ENODEV.
+ */
+int wort_kernel_state(struct wort_kernel_index *index)
+{
+	struct wort_dax *dax = index->wdev->dax;
+	struct wort_pool *pool;
+	int state = 0;
+
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	pool = dax->pool;
+	if (READ_ONCE(index->index->damaged) || READ_ONCE(pool->damaged))
+		state |= WORT_STATE_DAMAGED;
+	if (pool->readonly)
+		state |= WORT_STATE_READONLY;
+	if (READ_ONCE(pool->alloc.walking))
+		state |= WORT_STATE_WALKING;
+	if (READ_ONCE(index->index->dead))
+		state = -ESTALE;
+	wort_dax_exit(dax);
+	return state;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_state, WORT_NS);

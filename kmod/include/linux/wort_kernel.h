@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Indexes on persistent memory for other kernel code.
+ *
+ * Documentation/kernel-api.rst tells how to use them, and kmod/dev/api.c has the
+ * contract of each function.  Limits, flags and struct wort_record are those of
+ * programs, in linux/wort.h.
+ */
+#ifndef _LINUX_WORT_KERNEL_H
+#define _LINUX_WORT_KERNEL_H
+
+#include <linux/module.h>
+#include <linux/types.h>
+#include <linux/wort.h>
+
+/* MODULE_IMPORT_NS() takes a word before Linux 6.13, and a string since. */
+#define WORT_KERNEL_IMPORT_NS()	MODULE_INFO(import_ns, "WORT")
+
+struct wort_kernel_pool;
+struct wort_kernel_index;
+
+/**
+ * struct wort_kernel_bytes - A key or a value in memory
+ * @data: its bytes, which do not change while a call looks at them
+ * @len: how many
+ */
+struct wort_kernel_bytes {
+	const void *data;
+	u32 len;
+};
+
+/**
+ * struct wort_kernel_scan - A scan of an index
+ * @flags: WORT_SCAN_F_*
+ * @max_count: records wanted at most in one call, 0: as many as fit
+ * @start: first key, with AFTER the one before it; no bytes: from the first
+ *	(last) record
+ * @bound: the key before which to stop, or the prefix; no bytes: none
+ * @buf: records go here, each a struct wort_record; aligned for one
+ * @buf_len: its size in bytes, at most WORT_BUF_MAX
+ * @count: told: records found
+ * @len: told: bytes of records in @buf
+ * @need: told with -ERANGE: bytes that the next record takes
+ * @more: told: the bound was not reached
+ *
+ * With @more, @start and @flags are set to go on: the next call begins after
+ * the last record.  Its key lies in @buf, which must not change in between.
+ */
+struct wort_kernel_scan {
+	u32 flags;
+	u32 max_count;
+	struct wort_kernel_bytes start;
+	struct wort_kernel_bytes bound;
+	void *buf;
+	u32 buf_len;
+	u64 count;
+	u32 len;
+	u32 need;
+	bool more;
+};
+
+/**
+ * wort_kernel_for_each_record() - Go through the records that a scan found
+ * @rec: const struct wort_record * that stands at each of them.
+ * @scan: The scan.
+ */
+#define wort_kernel_for_each_record(rec, scan)				\
+	for ((rec) = (scan)->buf;					\
+	     (const void *)(rec) < (scan)->buf + (scan)->len;		\
+	     (rec) = (const void *)(rec) + (rec)->rec_len)
+
+/**
+ * wort_kernel_record_key() - The key of a record
+ * @rec: The record, in the buffer of a scan.
+ *
+ * Context: Any context.
+ * Return: Its first byte; there are wort_record.key_len.
+ */
+static inline const void *wort_kernel_record_key(const struct wort_record *rec)
+{
+	return rec + 1;
+}
+
+/**
+ * wort_kernel_record_value() - The value of a record
+ * @rec: The record, in the buffer of a scan without WORT_SCAN_F_KEYS.
+ *
+ * Context: Any context.
+ * Return: Its first byte; there are wort_record.value_len.
+ */
+static inline const void *
+wort_kernel_record_value(const struct wort_record *rec)
+{
+	return wort_kernel_record_key(rec) + rec->key_len;
+}
+
+struct wort_kernel_pool *wort_kernel_pool_open(const char *name);
+void wort_kernel_pool_close(struct wort_kernel_pool *pool);
+
+struct wort_kernel_index *
+wort_kernel_index_open(struct wort_kernel_pool *pool, const char *name,
+		       u32 flags, u32 engine);
+void wort_kernel_index_close(struct wort_kernel_index *index);
+int wort_kernel_index_destroy(struct wort_kernel_pool *pool, const char *name);
+
+int wort_kernel_insert(struct wort_kernel_index *index,
+		       const struct wort_kernel_bytes *key,
+		       const struct wort_kernel_bytes *value,
+		       const struct wort_kernel_bytes *expect, u32 flags);
+int wort_kernel_lookup(struct wort_kernel_index *index,
+		       const struct wort_kernel_bytes *key, void *value,
+		       u32 size);
+int wort_kernel_delete(struct wort_kernel_index *index,
+		       const struct wort_kernel_bytes *key,
+		       const struct wort_kernel_bytes *expect);
+int wort_kernel_scan(struct wort_kernel_index *index,
+		     struct wort_kernel_scan *scan);
+int wort_kernel_state(struct wort_kernel_index *index);
+
+#endif /* _LINUX_WORT_KERNEL_H */
