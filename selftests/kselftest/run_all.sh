@@ -13,7 +13,7 @@ if [ ! -e /dev/wort-control ]; then
 	insmod ./wort.ko 2>/dev/null || modprobe wort || exit 4
 fi
 
-[ $# -gt 0 ] || set -- abi control pool index uring sysfs trace revoke
+[ $# -gt 0 ] || set -- abi control pool index uring api sysfs trace revoke
 for program; do
 	echo "# $program"
 	"./$program" 2>&1 || echo "# $program: status $?"
