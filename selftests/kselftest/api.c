@@ -380,6 +380,18 @@ TEST_F(api, destroyed)
 	EXPECT_EQ(0, count_of(2));
 }
 
+/* Every function and errno, and the contexts, are tested from within. */
+TEST_F_TIMEOUT(api, contract, 120)
+{
+	char params[32];
+
+	if (access("wort_api_test.ko", F_OK))
+		SKIP(return, "there is no wort_api_test.ko");
+	snprintf(params, sizeof(params), "pool=%d", self->pool.minor);
+	EXPECT_EQ(0, load("wort_api_test.ko", params));
+	unload("wort_api_test");
+}
+
 /* A handle of a pool that was detached stays dead, whatever is attached. */
 TEST_F(api, detached)
 {

@@ -50,7 +50,7 @@ clang_flags()
 
 set_flags()
 {
-	flags=(CONFIG_WORT_SAMPLES=m)
+	flags=(CONFIG_WORT_SAMPLES=m CONFIG_WORT_TESTS=m)
 	[ -n "$plain" ] || flags+=(W=1)
 	[ -n "$plain" ] && [ -z "$testing" ] || flags+=(CONFIG_WORT_POWERCUT=y)
 	case $1 in

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The contract of the interface for other kernel code, in the contexts that it
+ * allows.  Loading fails if anything is not as it should be; the log says what.
+ * Makes the index "api-test" in the pool, and destroys it.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+#include <linux/wort_kernel.h>
+
+#define NAME		"api-test"
+#define NR_RECORDS	2000
+#define BUF_SIZE	4096
+
+static char *pool = "0";
+module_param(pool, charp, 0444);
+MODULE_PARM_DESC(pool, "number, block device or UUID of the attached pool");
+
+static int nr_wrong;
+static u8 long_bytes[WORT_VALUE_MAX + 1];
+static u8 buf[BUF_SIZE] __aligned(8);
+
+#define EXPECT(expected, seen) do {					\
+	long long _want = (expected), _got = (seen);			\
+									\
+	if (_want != _got) {						\
+		nr_wrong++;						\
+		pr_err("line %d: %s is %lld, not %lld\n", __LINE__,	\
+		       #seen, _got, _want);				\
+	}								\
+} while (0)
+
+static struct wort_kernel_bytes text(const char *bytes)
+{
+	return (struct wort_kernel_bytes){ bytes, strlen(bytes) };
+}
+
+static int insert(struct wort_kernel_index *index, const char *key,
+		  const char *value, const char *expect, u32 flags)
+{
+	struct wort_kernel_bytes k = text(key), v = text(value), e;
+
+	if (expect)
+		e = text(expect);
+	return wort_kernel_insert(index, &k, &v, expect ? &e : NULL, flags);
+}
+
+static int lookup(struct wort_kernel_index *index, const char *key, u32 size)
+{
+	struct wort_kernel_bytes k = text(key);
+
+	return wort_kernel_lookup(index, &k, buf, size);
+}
+
+static int delete(struct wort_kernel_index *index, const char *key,
+		  const char *expect)
+{
+	struct wort_kernel_bytes k = text(key), e;
+
+	if (expect)
+		e = text(expect);
+	return wort_kernel_delete(index, &k, expect ? &e : NULL);
+}
+
+/* The errno; what was opened is closed. */
+static int reopen(struct wort_kernel_pool *p, const char *name, u32 flags,
+		  u32 engine)
+{
+	struct wort_kernel_index *index;
+
+	index = wort_kernel_index_open(p, name, flags, engine);
+	if (IS_ERR(index))
+		return PTR_ERR(index);
+	wort_kernel_index_close(index);
+	return 0;
+}
+
+static void test_open(struct wort_kernel_pool *p)
+{
+	const u32 create = WORT_INDEX_OPEN_F_CREATE;
+	const u32 excl = WORT_INDEX_OPEN_F_EXCL;
+
+	EXPECT(-ENOENT, PTR_ERR_OR_ZERO(wort_kernel_pool_open("nosuch")));
+	EXPECT(-ENOENT, reopen(p, NAME, 0, 0));
+	EXPECT(-EINVAL, reopen(p, NAME, excl, 0));
+	EXPECT(-EOPNOTSUPP, reopen(p, NAME, WORT_INDEX_OPEN_F_RDONLY, 0));
+	EXPECT(-EINVAL, reopen(p, "", create, 0));
+	EXPECT(-EOPNOTSUPP, reopen(p, NAME, create, 99));
+	EXPECT(0, reopen(p, NAME, create | excl, 0));
+	EXPECT(-EEXIST, reopen(p, NAME, create | excl, 0));
+	EXPECT(0, reopen(p, NAME, create, WORT_ENGINE_WORT));
+	EXPECT(-EINVAL, reopen(p, NAME, 0, 99));
+}
+
+static void test_insert(struct wort_kernel_index *index)
+{
+	const u32 create = WORT_INSERT_F_CREATE;
+	const u32 replace = WORT_INSERT_F_REPLACE;
+	struct wort_kernel_bytes none = { }, one = { "x", 1 };
+	struct wort_kernel_bytes key = { long_bytes, WORT_KEY_MAX + 1 };
+	struct wort_kernel_bytes value = { long_bytes, WORT_VALUE_MAX + 1 };
+
+	EXPECT(-ENOENT, insert(index, "key", "first", NULL, replace));
+	EXPECT(-ENOENT, insert(index, "key", "first", "", 0));
+	EXPECT(0, insert(index, "key", "first", NULL, create));
+	EXPECT(-EEXIST, insert(index, "key", "second", NULL, create));
+	EXPECT(0, insert(index, "key", "second", NULL, replace));
+	EXPECT(-ECANCELED, insert(index, "key", "third", "first", 0));
+	EXPECT(0, insert(index, "key", "third", "second", replace));
+	EXPECT(-EINVAL, insert(index, "key", "", NULL, create | replace));
+	EXPECT(-EINVAL, insert(index, "key", "", "third", create));
+	EXPECT(-EOPNOTSUPP, insert(index, "key", "", NULL, 4));
+	EXPECT(-EINVAL, wort_kernel_insert(index, &none, &one, NULL, 0));
+	EXPECT(-EMSGSIZE, wort_kernel_insert(index, &key, &one, NULL, 0));
+	EXPECT(-EMSGSIZE, wort_kernel_insert(index, &one, &value, NULL, 0));
+	EXPECT(5, lookup(index, "key", BUF_SIZE));
+	EXPECT(0, memcmp(buf, "third", 5));
+}
+
+static void test_lookup_delete(struct wort_kernel_index *index)
+{
+	struct wort_kernel_bytes none = { };
+
+	EXPECT(5, lookup(index, "key", 5));
+	EXPECT(5, lookup(index, "key", 0));
+	EXPECT(-ERANGE, lookup(index, "key", 4));
+	EXPECT(-ENOENT, lookup(index, "nosuch", 5));
+	EXPECT(-EINVAL, wort_kernel_lookup(index, &none, buf, 5));
+	EXPECT(0, insert(index, "empty", "", NULL, 0));
+	EXPECT(0, lookup(index, "empty", 5));
+	EXPECT(-ECANCELED, delete(index, "key", "first"));
+	EXPECT(5, lookup(index, "key", 5));
+	EXPECT(0, delete(index, "key", "third"));
+	EXPECT(-ENOENT, delete(index, "key", NULL));
+	EXPECT(0, delete(index, "empty", ""));
+}
+
+static void number_key(char *key, int i)
+{
+	snprintf(key, 16, "n%05d", i);
+}
+
+/* Each of the numbers once, in order, however many fit into a buffer. */
+static void scan_numbers(struct wort_kernel_index *index, u32 flags,
+			 u32 buf_len)
+{
+	struct wort_kernel_scan scan = {
+		.flags = flags | WORT_SCAN_F_PREFIX,
+		.bound = { "n", 1 },
+		.buf = buf,
+		.buf_len = buf_len,
+	};
+	bool reverse = flags & WORT_SCAN_F_REVERSE;
+	const struct wort_record *rec;
+	int n = 0, wrong = 0, err;
+	char key[16];
+
+	do {
+		err = wort_kernel_scan(index, &scan);
+		wort_kernel_for_each_record(rec, &scan) {
+			number_key(key, reverse ? NR_RECORDS - 1 - n : n);
+			wrong += rec->key_len != 6 ||
+				 memcmp(wort_kernel_record_key(rec), key, 6) ||
+				 *(u8 *)wort_kernel_record_value(rec) != 'v';
+			n++;
+		}
+	} while (!err && scan.more && n <= NR_RECORDS);
+	EXPECT(0, err);
+	EXPECT(0, wrong);
+	EXPECT(NR_RECORDS, n);
+}
+
+static void test_scan(struct wort_kernel_index *index)
+{
+	struct wort_kernel_scan scan = { .buf = buf, .buf_len = 16 };
+
+	scan_numbers(index, 0, 32);
+	scan_numbers(index, 0, BUF_SIZE);
+	scan_numbers(index, WORT_SCAN_F_REVERSE, 100);
+	EXPECT(-ERANGE, wort_kernel_scan(index, &scan));
+	EXPECT(24, scan.need);
+	EXPECT(0, scan.more);
+	scan.buf_len = BUF_SIZE;
+	scan.flags = WORT_SCAN_F_COUNT;
+	scan.max_count = NR_RECORDS - 1;
+	EXPECT(0, wort_kernel_scan(index, &scan));
+	EXPECT(NR_RECORDS - 1, scan.count);
+	EXPECT(1, scan.more);
+	EXPECT(0, wort_kernel_scan(index, &scan));
+	EXPECT(1, scan.count);
+	EXPECT(0, scan.more);
+	scan.buf_len = WORT_BUF_MAX + 1;
+	EXPECT(-EMSGSIZE, wort_kernel_scan(index, &scan));
+	scan.flags = WORT_SCAN_F_ALL + 1;
+	EXPECT(-EOPNOTSUPP, wort_kernel_scan(index, &scan));
+}
+
+static void insert_numbers(struct wort_kernel_index *index)
+{
+	int i, failed = 0;
+	char key[16];
+
+	for (i = 0; i < NR_RECORDS; i++) {
+		number_key(key, i);
+		failed += !!insert(index, key, "v", NULL, WORT_INSERT_F_CREATE);
+	}
+	EXPECT(0, failed);
+}
+
+static void delete_numbers(struct wort_kernel_index *index)
+{
+	int i, failed = 0;
+	char key[16];
+
+	for (i = 0; i < NR_RECORDS; i++) {
+		number_key(key, i);
+		failed += !!delete(index, key, NULL);
+	}
+	EXPECT(0, failed);
+}
+
+static void test_records(struct wort_kernel_index *index)
+{
+	bool noio = current->flags & PF_MEMALLOC_NOIO;
+
+	test_insert(index);
+	test_lookup_delete(index);
+	insert_numbers(index);
+	test_scan(index);
+	delete_numbers(index);
+	EXPECT(noio, !!(current->flags & PF_MEMALLOC_NOIO));
+}
+
+/* In a scope of the caller's own, which the calls leave as it is. */
+static void test_in_noio_scope(struct wort_kernel_index *index)
+{
+	unsigned int noio = memalloc_noio_save();
+
+	test_records(index);
+	memalloc_noio_restore(noio);
+}
+
+/*
+ * As whoever makes room in memory would call, and without a scope.  With
+ * lockdep an allocation that could wait for itself is reported.
+ */
+static void test_in_reclaim(struct wort_kernel_index *index)
+{
+	fs_reclaim_acquire(GFP_KERNEL);
+	test_records(index);
+	fs_reclaim_release(GFP_KERNEL);
+}
+
+struct test_work {
+	struct work_struct work;
+	struct wort_kernel_index *index;
+};
+
+static void run_work(struct work_struct *work)
+{
+	test_records(container_of(work, struct test_work, work)->index);
+}
+
+static void test_in_kernel_thread(struct wort_kernel_index *index)
+{
+	struct test_work test = { .index = index };
+
+	INIT_WORK_ONSTACK(&test.work, run_work);
+	schedule_work(&test.work);
+	flush_work(&test.work);
+	destroy_work_on_stack(&test.work);
+}
+
+static void test_destroy(struct wort_kernel_pool *p,
+			 struct wort_kernel_index *index)
+{
+	EXPECT(0, wort_kernel_state(index) & ~WORT_STATE_WALKING);
+	EXPECT(-EINVAL, wort_kernel_index_destroy(p, ""));
+	EXPECT(0, wort_kernel_index_destroy(p, NAME));
+	EXPECT(-ENOENT, wort_kernel_index_destroy(p, NAME));
+	EXPECT(-ESTALE, wort_kernel_state(index));
+	EXPECT(-ESTALE, insert(index, "key", "value", NULL, 0));
+	EXPECT(-ESTALE, lookup(index, "key", 5));
+	EXPECT(-ESTALE, delete(index, "key", NULL));
+}
+
+static int test_all(struct wort_kernel_pool *p)
+{
+	struct wort_kernel_index *index;
+
+	test_open(p);
+	index = wort_kernel_index_open(p, NAME, WORT_INDEX_OPEN_F_CREATE,
+				       WORT_ENGINE_DEFAULT);
+	if (IS_ERR(index))
+		return PTR_ERR(index);
+	test_records(index);
+	test_in_noio_scope(index);
+	test_in_reclaim(index);
+	test_in_kernel_thread(index);
+	test_destroy(p, index);
+	wort_kernel_index_close(index);
+	return nr_wrong ? -EPROTO : 0;
+}
+
+static int __init wort_api_test_init(void)
+{
+	struct wort_kernel_pool *p = wort_kernel_pool_open(pool);
+	int err;
+
+	if (IS_ERR(p))
+		return PTR_ERR(p);
+	err = test_all(p);
+	wort_kernel_pool_close(p);
+	return err;
+}
+
+static void __exit wort_api_test_exit(void)
+{
+}
+
+module_init(wort_api_test_init);
+module_exit(wort_api_test_exit);
+
+MODULE_DESCRIPTION("Test of wort's interface for other kernel code");
+MODULE_AUTHOR("The wort authors");
+MODULE_LICENSE("GPL");
+WORT_KERNEL_IMPORT_NS();
