@@ -52,7 +52,7 @@ void *shim_alloc(size_t size, unsigned int gfp, bool zero)
 {
 	void *ptr;
 
-	WARN_ON_ONCE(gfp != GFP_NOIO && shim_locks_held);
+	WARN_ON_ONCE(gfp == GFP_KERNEL && shim_locks_held);
 	size += !size;
 	if (shim_alloc_fail_nth >= 0 && shim_alloc_fail_nth-- == 0)
 		return NULL;
