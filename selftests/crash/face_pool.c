@@ -122,7 +122,7 @@ int face_del(struct runner *r, __u32 index, const struct world_bytes *key)
 {
 	struct wort_key k = key_of(key);
 
-	return wort_index_delete(r->index[index], &k, NULL);
+	return wort_index_delete(r->index[index], &k, NULL, NULL);
 }
 
 int face_lookup(struct runner *r, __u32 index, const struct world_bytes *key,
