@@ -30,6 +30,7 @@
  *         them reads it once.
  * @mcsafe: memory may be poisoned that nobody knows of yet: what would be
  *	    loaded is copied first in the way that survives a machine check
+ * @readonly: nothing may be stored to it
  *
  * Filled in by whoever mapped the memory.
  */
@@ -40,6 +41,7 @@ struct wort_region {
 	u32 dev;
 	bool flush;
 	bool mcsafe;
+	bool readonly;
 };
 
 bool wort_region_bad(const struct wort_region *region, u64 off, u64 len);

@@ -69,6 +69,7 @@ static const struct test {
 	TEST(pool_detach_quiet),
 	TEST(pool_superblock_turns),
 	TEST(pool_notify),
+	TEST(pool_read_only),
 	TEST(full_small),
 	TEST(full_values),
 	TEST(full_destroy),
