@@ -108,6 +108,7 @@ build_guest()
 	mkdir -p "$dir"
 	selftests/lint/kbuild.sh -n -t -o "$dir" "$flavour" gcc
 	make -s -C selftests/kselftest OUTPUT="$dir"
+	[ -x "$dir/abi32" ]
 	make -s -C selftests/crash O="$build/crash"
 	"$build/crash/explore" --write-starts "$dir/starts"
 	cp selftests/kselftest/run_all.sh "$dir"
