@@ -144,6 +144,15 @@ kselftests()
 	return "$status"
 }
 
+# Every ioctl with arguments that are wrong in any field.
+fuzz()
+{
+	selftests/vm/run.sh -k "$1" -t 1200 -l libcrc32c \
+		-f "$build/guest-$1:/wort-tests" \
+		-c 'sh /wort-tests/run_all.sh fuzz &&
+		    WORT_FUZZ_CALLS=20000 sh /wort-tests/run_all.sh fuzz32'
+}
+
 # The memory behind the second range drops what is stored.
 lossy_memory()
 {
@@ -177,6 +186,7 @@ rung_vm()
 		grep '^# all:' "$log/kselftest-$flavour" || true
 		step "powercuts-$flavour" powercuts "$flavour"
 		grep '^# [0-9]* power cuts' "$log/powercuts-$flavour" || true
+		step "fuzz-$flavour" fuzz "$flavour"
 		step "lossy-memory-$flavour" lossy_memory "$flavour"
 		step "wort-command-$flavour" wort_command "$flavour"
 	done
