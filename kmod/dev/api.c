@@ -323,7 +323,8 @@ int wort_kernel_delete(struct wort_kernel_index *index,
 		old = (struct wort_value){ expect->data, expect->len };
 	if (!enter(index->wdev, &noio))
 		return -ENODEV;
-	err = wort_index_delete(index->index, &k, expect ? &old : NULL);
+	err = wort_index_delete(index->index, &k, expect ? &old : NULL,
+				NULL);
 	leave(index->wdev, noio);
 	return err;
 }

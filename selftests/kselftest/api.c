@@ -13,7 +13,6 @@
 #define NR_ENTRIES	3000
 #define NR_THREADS	4
 #define NR_APPENDS	1000
-#define DRIVER		"/sys/bus/nd/drivers/nd_pmem"
 
 /* On media, as kmod/samples/dirindex.c has it. */
 struct dir_key {
@@ -502,30 +501,6 @@ TEST_F(api, append_at_once)
 	ASSERT_EQ(0, ask(line, sizeof(line), "lookup 2/file"));
 	sprintf(expected, "2/file 42 100644 %d ", NR_THREADS * NR_APPENDS);
 	EXPECT_EQ(0, strncmp(line, expected, strlen(expected)));
-}
-
-static int bound_name(char *name, size_t size)
-{
-	char path[64], target[256];
-	int len;
-
-	snprintf(path, sizeof(path), "/sys/block/%s/device",
-		 strrchr(test_device(), '/') + 1);
-	len = readlink(path, target, sizeof(target) - 1);
-	if (len < 0)
-		return -errno;
-	target[len] = 0;
-	snprintf(name, size, "%s", strrchr(target, '/') + 1);
-	return access(DRIVER, F_OK) ? -errno : 0;
-}
-
-static int rebind(const char *name)
-{
-	int tries = 300, err = write_file(DRIVER "/bind", "%s", name);
-
-	while (!err && access(test_device(), F_OK) && tries--)
-		usleep(10000);
-	return err;
 }
 
 /* What was acknowledged is there afterwards, and nothing else is. */
