@@ -104,6 +104,15 @@ void wort_kernel_pool_close(struct wort_kernel_pool *pool)
 }
 EXPORT_SYMBOL_NS_GPL(wort_kernel_pool_close, WORT_NS);
 
+static int name_verify(const char *name)
+{
+	size_t len = strnlen(name, WORT_NAME_MAX + 1);
+
+	if (!len)
+		return -EINVAL;
+	return len > WORT_NAME_MAX ? -EMSGSIZE : 0;
+}
+
 static int open_verify(const char *name, u32 flags)
 {
 	bool create = flags & WORT_INDEX_OPEN_F_CREATE;
@@ -112,7 +121,7 @@ static int open_verify(const char *name, u32 flags)
 		return -EOPNOTSUPP;
 	if (flags & WORT_INDEX_OPEN_F_EXCL && !create)
 		return -EINVAL;
-	return wort_name_verify(strlen(name), WORT_NAME_MAX);
+	return name_verify(name);
 }
 
 static int open_named(struct wort_dev *wdev, const char *name, u32 flags,
@@ -205,7 +214,7 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_index_close, WORT_NS);
 int wort_kernel_index_destroy(struct wort_kernel_pool *pool, const char *name)
 {
 	struct wort_dax *dax = pool->wdev->dax;
-	int err = wort_name_verify(strlen(name), WORT_NAME_MAX);
+	int err = name_verify(name);
 
 	if (err)
 		return err;

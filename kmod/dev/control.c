@@ -67,12 +67,12 @@ int wort_cmd_attach(struct wort_call *call, void *data)
 
 	if (arg->flags & ~WORT_ATTACH_F_ALL)
 		return -EOPNOTSUPP;
+	if (arg->flags & WORT_ATTACH_F_RDONLY && arg->flags & WORT_ATTACH_F_GROW)
+		return -EINVAL;
 	err = wort_name_read(&path, arg->dev_ptr, arg->dev_len,
 			     WORT_DEVICE_MAX);
 	if (!err)
-		err = wort_dev_attach(path.data,
-				      arg->flags & WORT_ATTACH_F_RDONLY,
-				      &arg->out_minor);
+		err = wort_dev_attach(path.data, arg->flags, &arg->out_minor);
 	wort_ubuf_free(&path);
 	return err;
 }

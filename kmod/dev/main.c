@@ -80,15 +80,19 @@ static void explain(const struct wort_dax *dax, int err)
 				   dax->name, err);
 }
 
-static int attach_pool(struct wort_dev *wdev)
+static int attach_pool(struct wort_dev *wdev, u32 flags)
 {
 	struct wort_dax *dax = wdev->dax;
 	struct wort_pool *pool;
-	int err;
+	int err = 0;
 
 	if (!wort_dax_enter(dax))
 		return -ENODEV;
-	err = wort_pool_attach(&dax->region, &pool);
+	dax->region.mcsafe = flags & WORT_ATTACH_F_MCSAFE;
+	if (flags & WORT_ATTACH_F_GROW)
+		err = wort_pool_grow(&dax->region);
+	if (!err)
+		err = wort_pool_attach(&dax->region, &pool);
 	if (!err) {
 		wdev->pool_size = le64_to_cpu(pool->sb.pool_size);
 		memcpy(wdev->uuid, pool->sb.uuid, sizeof(wdev->uuid));
@@ -152,25 +156,25 @@ static void stop_serving(struct wort_dev *wdev)
 /**
  * wort_dev_attach() - Take a block device and serve its pool
  * @path: Path of the device.
- * @readonly: Nothing is stored to it.
+ * @flags: WORT_ATTACH_F_*.
  * @minor: The pool is /dev/wort<minor>.
  *
  * Context: May sleep.
- * Return: 0; what wort_dax_claim() and wort_pool_attach() return; -ENODEV if
- * the memory went away.
+ * Return: 0; what wort_dax_claim(), wort_pool_grow() and wort_pool_attach()
+ * return; -ENODEV if the memory went away.
  */
-int wort_dev_attach(const char *path, bool readonly, u32 *minor)
+int wort_dev_attach(const char *path, u32 flags, u32 *minor)
 {
 	struct wort_dev *wdev = wort_dev_alloc();
 	int err;
 
 	if (!wdev)
 		return -ENOMEM;
-	err = wort_dax_claim(path, readonly, &wdev->dax);
+	err = wort_dax_claim(path, flags & WORT_ATTACH_F_RDONLY, &wdev->dax);
 	if (err)
 		goto out_put;
 	__module_get(THIS_MODULE);
-	err = attach_pool(wdev);
+	err = attach_pool(wdev, flags);
 	if (!err)
 		err = add_node(wdev, minor);
 	if (err)

@@ -117,7 +117,7 @@ void wort_dax_module_exit(void);
 int wort_dev_format(const char *path, const struct wort_format_arg *arg);
 
 /* main.c */
-int wort_dev_attach(const char *path, bool readonly, u32 *minor);
+int wort_dev_attach(const char *path, u32 flags, u32 *minor);
 int wort_dev_detach(u32 minor);
 u32 wort_dev_state(struct wort_dev *wdev);
 struct wort_dev *wort_dev_find(const char *name);

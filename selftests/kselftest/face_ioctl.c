@@ -104,9 +104,20 @@ int face_destroy(struct runner *r, __u32 index)
 int face_put(struct runner *r, __u32 index, const struct world_bytes *key,
 	     const struct world_bytes *value, const struct world_bytes *expect)
 {
-	(void)expect;
-	return insert_raw(r->index[index], key->data, key->len, value->data,
-			  value->len, 0);
+	struct wort_cas_arg arg = {
+		.size = sizeof(arg),
+		.key_ptr = PTR(key->data),
+		.key_len = key->len,
+		.value_ptr = PTR(value->data),
+		.value_len = value->len,
+	};
+
+	if (!expect)
+		return insert_raw(r->index[index], key->data, key->len,
+				  value->data, value->len, 0);
+	arg.expect_ptr = PTR(expect->data);
+	arg.expect_len = expect->len;
+	return call(r->index[index], WORT_IOC_CAS, &arg);
 }
 
 int face_del(struct runner *r, __u32 index, const struct world_bytes *key)

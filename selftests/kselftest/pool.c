@@ -5,7 +5,7 @@
 #include <linux/fs.h>
 #include <sys/resource.h>
 
-#include "wort_test.h"
+#include "partition.h"
 
 FIXTURE(pool)
 {
@@ -458,6 +458,82 @@ TEST_F_TIMEOUT(pool, full, 300)
 	fd = open_index(self->fd, "b", CREATE);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(0, insert_raw(fd, &key, 4, value, sizeof(value), 0));
+}
+
+/* A pool on a partition that has been enlarged. */
+TEST(attach_grow)
+{
+	const __u32 mib = 1 << 20;
+	struct wort_pool_info_arg before, after;
+	struct wort_check_arg found;
+	struct pool pool = { .control = open(CONTROL, O_RDWR) };
+	char device[64];
+	int fd;
+
+	ASSERT_LE(0, pool.control);
+	detach_all(pool.control);
+	ASSERT_EQ(0, make_partition(test_device(), mib, device));
+	ASSERT_EQ(0, format(pool.control, device, WORT_FORMAT_F_FORCE));
+	pool.minor = attach_with(pool.control, device, WORT_ATTACH_F_GROW);
+	ASSERT_LE(0, pool.minor);
+	pool.fd = open_pool(pool.minor, O_RDWR);
+	fd = open_index(pool.fd, "a", CREATE);
+	ASSERT_EQ(0, insert(fd, "key", "value"));
+	ASSERT_EQ(0, info(pool.fd, &before));
+	close(fd);
+	pool_down(&pool);
+	ASSERT_EQ(0, make_partition(test_device(), 16 * mib, device));
+	pool.control = open(CONTROL, O_RDWR);
+	EXPECT_EQ(-EINVAL, attach_with(pool.control, device,
+				       WORT_ATTACH_F_GROW |
+				       WORT_ATTACH_F_RDONLY));
+	pool.minor = attach(pool.control, device);
+	ASSERT_LE(0, pool.minor);
+	pool.fd = open_pool(pool.minor, O_RDWR);
+	ASSERT_EQ(0, info(pool.fd, &after));
+	EXPECT_EQ(before.out_pool_size, after.out_pool_size);
+	close(pool.fd);
+	ASSERT_EQ(0, detach(pool.control, pool.minor));
+	pool.minor = attach_with(pool.control, device, WORT_ATTACH_F_GROW);
+	ASSERT_LE(0, pool.minor);
+	pool.fd = open_pool(pool.minor, O_RDWR);
+	ASSERT_EQ(0, info(pool.fd, &after));
+	EXPECT_EQ(before.out_pool_size + 15 * mib, after.out_pool_size);
+	fd = open_index(pool.fd, "a", 0);
+	EXPECT_EQ(0, lookup(fd, "key", "value"));
+	EXPECT_EQ(0, check(pool.fd, 0, &found));
+	EXPECT_EQ(0, found.out_nr_damaged);
+	close(fd);
+	pool_down(&pool);
+	EXPECT_EQ(0, drop_partition(test_device()));
+}
+
+/* Everything works, whether the processor can tell of poison or not. */
+TEST_F(pool, attach_mcsafe)
+{
+	struct pool *pool = &self->pool;
+	struct wort_check_arg found;
+	char key[32], value[32];
+	int fd, i;
+
+	close(pool->fd);
+	ASSERT_EQ(0, detach(pool->control, pool->minor));
+	pool->minor = attach_with(pool->control, test_device(),
+				  WORT_ATTACH_F_MCSAFE);
+	ASSERT_LE(0, pool->minor);
+	pool->fd = open_pool(pool->minor, O_RDWR);
+	fd = open_index(pool->fd, "a", CREATE);
+	for (i = 0; i < 500; i++) {
+		snprintf(key, sizeof(key), "key %d", i * 7919);
+		snprintf(value, sizeof(value), "value %d", i);
+		ASSERT_EQ(0, insert(fd, key, value));
+		ASSERT_EQ(0, lookup(fd, key, value));
+	}
+	EXPECT_EQ(0, delete(fd, key));
+	EXPECT_EQ(0, check(pool->fd, 0, &found));
+	EXPECT_EQ(0, found.out_nr_damaged);
+	EXPECT_EQ(499, found.out_nr_leaves);
+	close(fd);
 }
 
 TEST_HARNESS_MAIN

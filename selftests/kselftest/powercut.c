@@ -15,14 +15,12 @@
  * "explore --write-starts".  The pool is a partition of $WORT_DEVICE, whose
  * content is lost.
  */
-#include <endian.h>
 #include <getopt.h>
-#include <linux/fs.h>
 
 #include "face_ioctl.h"
+#include "partition.h"
 
 #define DEBUGFS		"/sys/kernel/debug/wort/powercut/"
-#define PART_START	2048	/* sectors */
 
 static struct runner runner = { .minor = -1, .index = { -1, -1 } };
 static char device[64];
@@ -41,37 +39,6 @@ static void die(const char *what)
 {
 	perror(what);
 	exit(1);
-}
-
-/* A partition of the size of the explorer's pools. */
-static void make_partition(const char *disk)
-{
-	__u8 mbr[512] = { };
-	__le32 entry[4] = {
-		0, htole32(0x83 << 0), htole32(PART_START),
-		htole32(WORLD_SIZE / 512),
-	};
-	int fd = open(disk, O_RDWR | O_CLOEXEC);
-
-	memcpy(mbr + 446, entry, sizeof(entry));
-	mbr[510] = 0x55;
-	mbr[511] = 0xaa;
-	if (fd < 0 || pwrite(fd, mbr, sizeof(mbr), 0) != sizeof(mbr) ||
-	    fsync(fd) || ioctl(fd, BLKRRPART))
-		die(disk);
-	close(fd);
-	snprintf(device, sizeof(device), "%sp1", disk);
-}
-
-static void drop_partition(const char *disk)
-{
-	static const __u8 zero[512];
-	int fd = open(disk, O_RDWR | O_CLOEXEC);
-
-	if (fd < 0 || pwrite(fd, zero, sizeof(zero), 0) != sizeof(zero) ||
-	    fsync(fd) || ioctl(fd, BLKRRPART))
-		die(disk);
-	close(fd);
 }
 
 static void write_device(const void *image)
@@ -295,7 +262,7 @@ static bool sweep_step(const struct world_start *start,
 /* What the interface has. */
 static bool possible(const struct step *step)
 {
-	return step->kind != STEP_DAMAGE && step->kind != STEP_CAS;
+	return step->kind != STEP_DAMAGE;
 }
 
 static bool sweep(const struct world_start *start, __u32 *totals)
@@ -372,7 +339,8 @@ int main(int argc, char **argv)
 	if (runner.control < 0)
 		die(CONTROL);
 	detach_all(runner.control);
-	make_partition(disk);
+	if (make_partition(disk, WORLD_SIZE, device))
+		die(disk);
 	runner.device = device;
 	failed = sweep_all(f, name);
 	drop_partition(disk);

@@ -100,9 +100,9 @@ static const struct {
 	struct wort_batch_op op3;
 	char data3[8];
 } packed = {
-	{ 24, WORT_BATCH_INSERT, 0, 2, 5 }, "b1value",
-	{ 24, WORT_BATCH_LOOKUP, 0, 2, 16 }, "b1",
-	{ 24, WORT_BATCH_DELETE, 0, 4, 0 }, "none",
+	{ 32, WORT_BATCH_INSERT, 0, 2, 0, 5, 0 }, "b1value",
+	{ 32, WORT_BATCH_LOOKUP, 0, 2, 0, 0, 16 }, "b1",
+	{ 32, WORT_BATCH_DELETE, 0, 4, 0, 0, 0 }, "none",
 };
 
 static char out[1024] __attribute__((aligned(8)));
@@ -531,13 +531,15 @@ static void make_scan(struct request *req, int version)
 }
 
 /* Appends to the operations, which lie in the value. */
-static void pack(struct request *req, __u16 op, __u32 value_len)
+static void pack(struct request *req, __u16 op, __u32 value_len,
+		 __u32 max_len)
 {
 	struct wort_batch_arg *arg = &req->arg.batch;
 	struct wort_batch_op head = {
 		.op = op,
 		.key_len = strlen(req->name),
 		.value_len = value_len,
+		.max_len = max_len,
 		.rec_len = sizeof(head) + 16,
 	};
 
@@ -560,9 +562,9 @@ static void make_batch(struct request *req)
 		.results_ptr = PTR(req->out),
 		.results_len = sizeof(req->out),
 	};
-	pack(req, WORT_BATCH_INSERT, 16 - strlen(req->name));
-	pack(req, WORT_BATCH_LOOKUP, 64);
-	pack(req, WORT_BATCH_DELETE, 0);
+	pack(req, WORT_BATCH_INSERT, 16 - strlen(req->name), 0);
+	pack(req, WORT_BATCH_LOOKUP, 0, 64);
+	pack(req, WORT_BATCH_DELETE, 0, 0);
 }
 
 static bool value_is(const struct slot *slot, int key, int version,

@@ -132,7 +132,9 @@ struct wort_format_arg {
 };
 
 #define WORT_ATTACH_F_RDONLY	(1U << 0)	/* nothing is stored to it */
-#define WORT_ATTACH_F_ALL	WORT_ATTACH_F_RDONLY
+#define WORT_ATTACH_F_GROW	(1U << 1)	/* take in what it has gained */
+#define WORT_ATTACH_F_MCSAFE	(1U << 2)	/* expect unknown poison */
+#define WORT_ATTACH_F_ALL	0x7U
 
 /**
  * struct wort_attach_arg - WORT_IOC_ATTACH: take a device and serve its pool
@@ -144,6 +146,14 @@ struct wort_format_arg {
  *
  * With RDONLY the device may be write-protected.  Every change answers EROFS;
  * there is no walk, so space figures stay unknown.
+ *
+ * With GROW, not together with RDONLY, the pool takes in what the device has
+ * gained since it was formatted or grown; EROFS if the pool is read-only.
+ *
+ * A processor that meets poisoned memory stops the kernel unless it was told to
+ * be careful.  Memory known to be bad is never touched; with MCSAFE whatever is
+ * read is copied first in the careful way, so poison that nobody knew of is EIO
+ * there too.  Reading gets slower.
  */
 struct wort_attach_arg {
 	__u32 size;

@@ -204,6 +204,9 @@ static uint32_t attach_flags;
 
 static const struct argp_option attach_options[] = {
 	{ "read-only", 'r', NULL, 0, "store nothing to the device", 0 },
+	{ "grow", 'g', NULL, 0, "take in what the device has gained", 0 },
+	{ "mcsafe", 'm', NULL, 0,
+	  "read with care for poison that nobody knows of (slower)", 0 },
 	{ }
 };
 
@@ -211,10 +214,18 @@ static error_t attach_option(int key, char *arg, struct argp_state *state)
 {
 	(void)arg;
 	(void)state;
-	if (key != 'r')
-		return ARGP_ERR_UNKNOWN;
-	attach_flags = WORT_ATTACH_F_RDONLY;
-	return 0;
+	switch (key) {
+	case 'r':
+		attach_flags |= WORT_ATTACH_F_RDONLY;
+		return 0;
+	case 'g':
+		attach_flags |= WORT_ATTACH_F_GROW;
+		return 0;
+	case 'm':
+		attach_flags |= WORT_ATTACH_F_MCSAFE;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
 }
 
 static const struct syntax attach_syntax = {
