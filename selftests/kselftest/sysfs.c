@@ -453,7 +453,7 @@ TEST_F(sysfs, unknown_feature)
 				     WORT_INDEX_OPEN_F_CREATE));
 	ASSERT_EQ(0, call(self->pool.control, WORT_IOC_LIST, &arg));
 	EXPECT_EQ(WORT_STATE_READONLY, record.state & WORT_STATE_READONLY);
-	EXPECT_EQ(0, attr_differs(self->minor, "state", "readonly walking"));
+	EXPECT_EQ(0, attr_differs(self->minor, "state", "readonly"));
 }
 
 static atomic_bool stop;
