@@ -148,7 +148,8 @@ TEST_F(pool, open_no_descriptor_left)
 	EXPECT_EQ(-EMFILE, open_index(self->fd, "a", 0));
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
 	ASSERT_LT(0, max);
-	ASSERT_EQ(0, write_file(FILE_MAX, "1\n"));
+	/* Few files may count as none: each processor has some to itself. */
+	ASSERT_EQ(0, write_file(FILE_MAX, "0\n"));
 	set_sys_admin(false);
 	EXPECT_EQ(-ENFILE, open_index(self->fd, "a", 0));
 	set_sys_admin(true);
