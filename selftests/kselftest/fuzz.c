@@ -374,6 +374,14 @@ static char *place(const struct command *command, char *arg)
 	       memcpy(end - command->size + 1, arg, command->size - 1);
 }
 
+/* What takes a device finds it free half of the time. */
+static bool free_device(const struct command *command)
+{
+	if (command->cmd != WORT_IOC_FORMAT && command->cmd != WORT_IOC_ATTACH)
+		return false;
+	return pick(2) && !detach(fuzz.pool.control, fuzz.pool.minor);
+}
+
 static void one_call(struct __test_metadata *_metadata)
 {
 	static char arg[ARG_SIZE], before[ARG_SIZE];
@@ -381,6 +389,7 @@ static void one_call(struct __test_metadata *_metadata)
 	enum kind kind = pick(20) ? command->on : pick(NR_KINDS);
 	int door = pick(20) ? WRITE : pick(NR_DOORS), err;
 	unsigned long cmd = command->cmd;
+	bool freed = free_device(command);
 	char *at;
 
 	fill(command, arg);
@@ -395,9 +404,10 @@ static void one_call(struct __test_metadata *_metadata)
 		EXPECT_EQ(true, err_known(command, err));
 	}
 	fuzz.calls[command - commands]++;
-	if (err || cmd != command->cmd)
+	if (!err && cmd == command->cmd)
+		fuzz.good[command - commands]++;
+	else if (!freed)
 		return;
-	fuzz.good[command - commands]++;
 	ASSERT_EQ(0, tidy(command, at));
 }
 
@@ -408,14 +418,16 @@ static unsigned long number(const char *variable, unsigned long val)
 	return text ? strtoul(text, NULL, 0) : val;
 }
 
-static void report(struct __test_metadata *_metadata)
+/* In a long run nothing is left to chance: each command has succeeded. */
+static void report(struct __test_metadata *_metadata, unsigned long calls)
 {
 	size_t i;
 
 	for (i = 0; i < NR_COMMANDS; i++) {
 		printf("# %-14s %8lu calls, %8lu succeeded\n", commands[i].name,
 		       fuzz.calls[i], fuzz.good[i]);
-		EXPECT_LT(0, fuzz.good[i]);
+		if (calls >= 100000)
+			EXPECT_LT(0, fuzz.good[i]);
 	}
 }
 
@@ -463,7 +475,7 @@ TEST_F_TIMEOUT(fuzz, ioctls, 1200)
 
 	for (i = 0; i < self->calls; i++)
 		one_call(_metadata);
-	report(_metadata);
+	report(_metadata, self->calls);
 	expect_sound(_metadata, fuzz.pool.fd);
 	detach_all(fuzz.pool.control);
 	minor = attach(fuzz.pool.control, test_device());
