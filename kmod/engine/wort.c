@@ -82,7 +82,7 @@
 #define WRT_SLOTS	WORT_MEDIA_WORT_SLOTS
 #define WRT_PLACE_MAX	(2 * WORT_KEY_MAX)
 #define WRT_HDR_DIGITS	WORT_MEDIA_WORT_PREFIX_DIGITS
-#define WRT_WORD_DIGITS	15	/* at least, in key_word() or to the end */
+#define WRT_WORD_DIGITS	16
 
 /* A node whose header has been read and verified. */
 struct wrt_node {
@@ -136,7 +136,8 @@ static u32 slot_for(const u8 *key, u32 key_len, u32 place)
 
 /*
  * The digits of a key from @start on in the upper bits of a word, as many as
- * fit.  The key has more digits than @start.
+ * fit: those of eight bytes from the one of @start on, or to the end.  The key
+ * has more digits than @start.
  */
 static __always_inline u64 key_word(const struct wort_key *key, u32 start)
 {
@@ -390,7 +391,7 @@ static noinline void path_run(struct wort_op *op, struct wrt_path *path,
 	if (start >= end || region->bad_pages || region->mcsafe)
 		return;
 	digits = key_word(key, start);
-	end = min(end, start + WRT_WORD_DIGITS);
+	end = min(end, round_down(start, 2) + WRT_WORD_DIGITS);
 	while (start < end && link_is_node(link) && node_off(link) <= last) {
 		node = wort_region_at(region, node_off(link));
 		hdr = wort_pm_load(&node->hdr);
