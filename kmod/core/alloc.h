@@ -86,6 +86,17 @@ struct wort_geometry {
 };
 
 /**
+ * wort_table_run() - Extents that an extent table takes which lies in extents
+ * @nr_extents: Extents that it describes.
+ * @extent_shift: log2 of their size.
+ */
+static inline u32 wort_table_run(u32 nr_extents, u32 extent_shift)
+{
+	return round_up((u64)nr_extents * sizeof(__le64),
+			1ULL << extent_shift) >> extent_shift;
+}
+
+/**
  * struct wort_alloc - Allocator of a pool
  * @region: the memory
  * @geo: where extents lie

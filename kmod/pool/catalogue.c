@@ -205,14 +205,14 @@ static u64 slot_off(u64 block_off, u32 slot)
 }
 
 /* An extent table that lies in extents is a run that the superblock owns. */
-static u64 table_run(const struct wort_pool *pool)
+static u64 table_bytes(const struct wort_pool *pool)
 {
 	const struct wort_geometry *geo = &pool->alloc.geo;
 
 	if (geo->table_off < geo->data_off)
 		return 0;
-	return round_up((u64)geo->nr_extents * sizeof(__le64),
-			1ULL << geo->extent_shift);
+	return (u64)wort_table_run(geo->nr_extents, geo->extent_shift) <<
+	       geo->extent_shift;
 }
 
 /**
@@ -235,9 +235,9 @@ int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool)
 	u32 i;
 
 	pool->catalogue_hint = off;
-	if (table_run(pool))
+	if (table_bytes(pool))
 		err = wort_alloc_mark(op, pool->alloc.geo.table_off,
-				      table_run(pool), true);
+				      table_bytes(pool), true);
 	if (err)
 		return err;
 	while (off) {
@@ -299,9 +299,9 @@ int wort_catalogue_visit(struct wort_op *op, struct wort_pool *pool,
 	u32 i;
 
 	lockdep_assert_held(&pool->lock);
-	if (table_run(pool))
+	if (table_bytes(pool))
 		err = visitor->visit(visitor, op, pool->alloc.geo.table_off,
-				     table_run(pool), true);
+				     table_bytes(pool), true);
 	while (off && !err) {
 		err = read_block(op, pool, off, &block);
 		if (!err)

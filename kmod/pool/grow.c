@@ -35,17 +35,11 @@ struct grow {
 	u32 new_nr;
 };
 
-/* Extents that a table takes which lies in extents. */
-static u32 table_run(const struct grow *g, u32 nr)
-{
-	return DIV_ROUND_UP((u64)nr * sizeof(__le64), 1ULL << g->shift);
-}
-
 static u64 table_room(const struct grow *g)
 {
 	if (g->table < g->data)
 		return g->data - g->table;
-	return (u64)table_run(g, g->nr) << g->shift;
+	return (u64)wort_table_run(g->nr, g->shift) << g->shift;
 }
 
 /* False: nothing is gained, or only what a longer table would take. */
@@ -64,15 +58,16 @@ static bool plan(struct grow *g)
 	if ((u64)g->new_nr * sizeof(__le64) <= table_room(g))
 		return true;
 	g->new_table = g->data + ((u64)g->nr << g->shift);
-	return table_run(g, g->new_nr) < g->new_nr - g->nr;
+	return wort_table_run(g->new_nr, g->shift) < g->new_nr - g->nr;
 }
 
 /* The word of an extent in the new table; @word is that of the old one. */
 static u64 new_word(const struct grow *g, u32 nr, u64 word)
 {
 	if (g->new_table != g->table && nr == g->nr)
-		return WORT_MEDIA_EXTENT_RUN | (u64)table_run(g, g->new_nr) <<
-					       WORT_MEDIA_EXTENT_LEN_SHIFT;
+		return WORT_MEDIA_EXTENT_RUN |
+		       (u64)wort_table_run(g->new_nr, g->shift) <<
+		       WORT_MEDIA_EXTENT_LEN_SHIFT;
 	return nr < g->nr ? word : 0;
 }
 

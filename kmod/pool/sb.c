@@ -62,7 +62,7 @@ static bool geometry_valid(const struct wort_region *region,
 		return false;
 	if (table < data)
 		return nr * 8 <= data - table;
-	return table % (1ULL << shift) == 0 && table < size &&
+	return table % (1ULL << shift) == 0 && table < data + (nr << shift) &&
 	       nr * 8 <= data + (nr << shift) - table;
 }
 

@@ -107,8 +107,10 @@ static void sb_case(u32 off, u32 size, u64 val, int want)
 void check_hostile_geometry(void)
 {
 	u64 size, data, nr;
+	u32 shift;
 
 	image_make();
+	shift = le32_to_cpu(image_sb(0)->extent_shift);
 	size = le64_to_cpu(image_sb(0)->pool_size);
 	data = le64_to_cpu(image_sb(0)->data_off);
 	nr = le64_to_cpu(image_sb(0)->nr_extents);
@@ -137,6 +139,9 @@ void check_hostile_geometry(void)
 	SB_CASE(pool_size, WORT_MEDIA_POOL_MIN / 2, -EUCLEAN);
 	SB_SET(nr_extents, nr - 1);
 	SB_CASE(data_off, data + 512, -EUCLEAN);
+	/* a table beyond the extents, but within the pool */
+	SB_SET(nr_extents, nr - 2);
+	SB_CASE(table_off, data + ((nr - 1) << shift), -EUCLEAN);
 	/* as large as a pool cannot be, on memory that seems to be */
 	image.pm.region.size = 1ULL << 48;
 	SB_CASE(pool_size, WORT_MEDIA_POOL_MAX + 4096, -EUCLEAN);
