@@ -424,18 +424,13 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_scan, WORT_NS);
 int wort_kernel_state(struct wort_kernel_index *index)
 {
 	struct wort_dax *dax = index->wdev->dax;
-	struct wort_pool *pool;
-	int state = 0;
+	int state;
 
 	if (!wort_dax_enter(dax))
 		return -ENODEV;
-	pool = dax->pool;
-	if (READ_ONCE(index->index->damaged) || READ_ONCE(pool->damaged))
+	state = wort_pool_state(dax->pool);
+	if (READ_ONCE(index->index->damaged))
 		state |= WORT_STATE_DAMAGED;
-	if (pool->readonly)
-		state |= WORT_STATE_READONLY;
-	if (READ_ONCE(pool->alloc.walking))
-		state |= WORT_STATE_WALKING;
 	if (READ_ONCE(index->index->dead))
 		state = -ESTALE;
 	wort_dax_exit(dax);
