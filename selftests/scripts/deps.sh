@@ -40,6 +40,12 @@ package_table()
 	static	pahole			cmd pahole
 	static	kmod			cmd depmod
 	static	xz-utils		cmd xz
+	kernel	flex			cmd flex
+	kernel	bison			cmd bison
+	kernel	bc			cmd bc
+	kernel	libelf-dev		hdr libelf.h
+	kernel	cpio			cmd cpio
+	kernel	xz-utils		cmd xz
 	vm	qemu-system-x86		cmd qemu-system-x86_64
 	vm	busybox-static		cmd busybox
 	vm	cpio			cmd cpio
@@ -186,10 +192,10 @@ main()
 {
 	local group missing
 
-	[ $# -gt 0 ] || die "usage: deps.sh build|static|vm|data..."
+	[ $# -gt 0 ] || die "usage: deps.sh build|static|kernel|vm|docs|data..."
 	for group; do
 		[ -n "$(rows_of_group "$group")" ] ||
-			die "no such group: $group (build, static, vm, data)"
+			die "no such group: $group (build, static, kernel, vm, docs, data)"
 	done
 
 	if ! is_debian; then

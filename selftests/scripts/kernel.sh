@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Debian's kernels and a few scripts of the kernel's source, downloaded and
-# unpacked into the cache, never installed.
+# unpacked into the cache, never installed; and kernels built from that source
+# to look for what Debian's do not tell.
 #
-#   kernel.sh fetch FLAVOUR	download and unpack what is not there yet
+#   kernel.sh fetch FLAVOUR	download and unpack, or build, what is not there
+#   kernel.sh cached FLAVOUR	is it there?
 #   kernel.sh image FLAVOUR	print the path of the boot image
 #   kernel.sh headers FLAVOUR	print the folder to build modules against
 #   kernel.sh modules FLAVOUR	print the folder of the kernel's own modules
@@ -14,13 +16,16 @@
 #				listing of the whole source with sizes, modes
 #				and times
 #
-# What is asked for and absent is fetched first.  The flavour "custom" is
-# what the environment names: KERNEL (boot image), KDIR (build folder) and
-# KMODDIR (lib/modules/VERSION, unless that can be told from KDIR).
+# What is asked for and absent is fetched first.  The flavours are 6.1 and
+# 6.12, Debian's; debug and kcsan, built by us (debug.config, kcsan.config);
+# and custom, which the environment names: KERNEL (boot image), KDIR (build
+# folder) and KMODDIR (lib/modules/VERSION, unless that can be told from KDIR).
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=kernel-build.sh
+. "$(dirname "$0")/kernel-build.sh"
 
 cache=$(wort_cache)
 
@@ -173,6 +178,8 @@ fetch_into()
 	exec 9>"$final.lock"
 	flock 9
 	[ ! -d "$final" ] || return 0
+	# Of somebody who was killed: the lock is ours.
+	rm -rf "$final".??????
 
 	# Not "local": the trap outlives this function.
 	work=$(mktemp -d "$final.XXXXXX")
@@ -183,19 +190,46 @@ fetch_into()
 	chmod 755 "$work/root"
 	mv -T "$work/root" "$final"
 	rm -rf "$work"
-	say "unpacked in $(seconds_since "$begin") s: $final"
+	say "made in $(seconds_since "$begin") s: $final"
+}
+
+# folder_of FLAVOUR: where in the cache it is, or will be.
+folder_of()
+{
+	case $1 in
+	6.1 | 6.12)	echo "kernel-$1" ;;
+	debug | kcsan)	built_name "$1" ;;
+	*)		die "no such flavour: $1 (6.1, 6.12, debug, kcsan," \
+				"custom)" ;;
+	esac
+}
+
+cached()
+{
+	local folder
+
+	[ "$1" = custom ] && return
+	folder=$(folder_of "$1")
+	[ -d "$cache/$folder" ]
 }
 
 fetch()
 {
+	local folder
+
+	[ "$1" = custom ] && return
+	! cached "$1" || return 0
 	case $1 in
-	custom)	return ;;
-	6.1 | 6.12) ;;
-	*)	die "no such flavour: $1 (6.1, 6.12, custom)" ;;
+	6.1 | 6.12)
+		need depmod vm
+		fetch_into "kernel-$1" unpack_kernel kernel_packages "$1" ;;
+	debug | kcsan)
+		"$wort_top/selftests/scripts/deps.sh" build kernel >&2
+		# The name has the version, which fresh lists may tell.
+		with_lists build_source_package >/dev/null
+		folder=$(folder_of "$1")
+		fetch_into "$folder" "unpack_$1" build_source_package ;;
 	esac
-	[ ! -d "$cache/kernel-$1" ] || return 0
-	need depmod vm
-	fetch_into "kernel-$1" unpack_kernel kernel_packages "$1"
 }
 
 # One path, which must exist.
@@ -228,19 +262,37 @@ custom()
 	esac
 }
 
+# All that a kernel of ours can do is built in: it has no modules.
+built()
+{
+	case $1 in
+	image)	 print_path "$2/vmlinuz" ;;
+	headers) print_path "$2/headers" ;;
+	esac
+}
+
+debians()
+{
+	case $1 in
+	image)	 print_path "$2"/boot/vmlinuz-* ;;
+	headers) print_path "$2"/usr/src/linux-headers-*-amd64 ;;
+	modules) print_path "$2"/lib/modules/* ;;
+	esac
+}
+
 where()
 {
-	local root=$cache/kernel-$2
+	local folder
 
 	if [ "$2" = custom ]; then
 		custom "$1"
 		return
 	fi
 	fetch "$2"
-	case $1 in
-	image)	 print_path "$root"/boot/vmlinuz-* ;;
-	headers) print_path "$root"/usr/src/linux-headers-*-amd64 ;;
-	modules) print_path "$root"/lib/modules/* ;;
+	folder=$cache/$(folder_of "$2")
+	case $2 in
+	debug | kcsan)	built "$1" "$folder" ;;
+	*)		debians "$1" "$folder" ;;
 	esac
 }
 
@@ -249,6 +301,8 @@ main()
 	case ${1:-}/$# in
 	fetch/2)
 		fetch "$2" ;;
+	cached/2)
+		cached "$2" ;;
 	image/2 | headers/2 | modules/2)
 		where "$@" ;;
 	flavours/1)
@@ -257,8 +311,8 @@ main()
 		fetch_into kernel-tools unpack_tools source_package
 		print_path "$cache/kernel-tools" ;;
 	*)
-		die "usage: kernel.sh fetch|image|headers|modules FLAVOUR |" \
-			"flavours | tools" ;;
+		die "usage: kernel.sh fetch|cached|image|headers|modules" \
+			"FLAVOUR | flavours | tools" ;;
 	esac
 }
 
