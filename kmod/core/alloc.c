@@ -293,7 +293,7 @@ void wort_alloc_destroy(struct wort_alloc *alloc)
 static bool is_bad(const struct wort_alloc *alloc,
 		   const struct wort_extent *extent)
 {
-	return unlikely(alloc->region->bad_pages) &&
+	return unlikely(READ_ONCE(alloc->region->bad_pages)) &&
 	       wort_region_bad(alloc->region, wort_extent_off(alloc, extent),
 			       extent_size(alloc));
 }
@@ -382,7 +382,7 @@ void wort_extent_close(struct wort_alloc *alloc, struct wort_extent *extent)
 		alloc->extents[nr + i].state = WORT_EXTENT_FREE;
 	bitmap_clear(alloc->busy, nr, n);
 	alloc->nr_free += n;
-	alloc->released++;
+	wort_alloc_released(alloc);
 }
 
 /**
@@ -427,7 +427,7 @@ static void untake_slot(struct wort_alloc *alloc, struct wort_extent *extent,
 	__clear_bit(slot, wort_extent_bits(alloc, extent, WORT_BITS_USED));
 	alloc->used_bytes -= extent->slot_size;
 	extent->hint = min(extent->hint, slot);
-	alloc->released++;
+	wort_alloc_released(alloc);
 	if (!--extent->nr_used)
 		wort_extent_close(alloc, extent);
 	else if (list_empty(&extent->partial))
@@ -633,7 +633,7 @@ int wort_alloc_free(struct wort_op *op, u64 off, u64 size)
 	}
 	if (extent->state == WORT_EXTENT_UNKNOWN)
 		goto out;
-	alloc->freeing_bytes += extent->slot_size;
+	wort_alloc_freed(alloc, extent->slot_size);
 	if (list_empty(&extent->freeing))
 		list_add_tail(&extent->freeing, &alloc->freeing);
 out:

@@ -237,6 +237,22 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size,
 int wort_extent_need_bits(const struct wort_alloc *alloc,
 			  struct wort_extent *extent);
 void wort_extent_close(struct wort_alloc *alloc, struct wort_extent *extent);
+
+/*
+ * Both figures are looked at without the lock, by whoever asks whether the
+ * background has work or whether trying again makes sense: one that is about
+ * to change answers as if it had been asked a moment earlier.
+ */
+static inline void wort_alloc_freed(struct wort_alloc *alloc, u64 bytes)
+{
+	WRITE_ONCE(alloc->freeing_bytes, alloc->freeing_bytes + bytes);
+}
+
+static inline void wort_alloc_released(struct wort_alloc *alloc)
+{
+	WRITE_ONCE(alloc->released, alloc->released + 1);
+}
+
 void wort_extent_clear(struct wort_op *op, struct wort_extent *extent);
 
 /* which bitmap of an extent */

@@ -94,8 +94,8 @@ static void settle_extent(struct wort_alloc *alloc, struct wort_extent *extent)
 	if (extent->nr_used < slots)
 		list_add_tail(&extent->partial, &alloc->partial[extent->class]);
 	if (bitmap_and(freed, freed, used, slots)) {
-		alloc->freeing_bytes += bitmap_weight(freed, slots) *
-					extent->slot_size;
+		wort_alloc_freed(alloc, bitmap_weight(freed, slots) *
+				 extent->slot_size);
 		list_add_tail(&extent->freeing, &alloc->freeing);
 	}
 }
@@ -166,8 +166,8 @@ int wort_alloc_walk_end(struct wort_op *op)
 	}
 	if (op->pending)
 		wort_pm_fence(op);
-	alloc->walking = false;
-	alloc->released++;
+	WRITE_ONCE(alloc->walking, false);
+	wort_alloc_released(alloc);
 out:
 	mutex_unlock(&alloc->lock);
 	return err;

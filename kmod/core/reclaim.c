@@ -47,8 +47,8 @@ static void release(struct wort_op *op, struct wort_extent *extent)
 	extent->hint = 0;
 	extent->nr_used -= n;
 	alloc->used_bytes -= n * extent->slot_size;
-	alloc->freeing_bytes -= n * extent->slot_size;
-	alloc->released++;
+	wort_alloc_freed(alloc, -(n * extent->slot_size));
+	wort_alloc_released(alloc);
 	if (!extent->nr_used) {
 		wort_extent_clear(op, extent);
 		wort_extent_close(alloc, extent);

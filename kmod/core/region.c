@@ -16,6 +16,7 @@ bool wort_region_bad(const struct wort_region *region, u64 off, u64 len)
 {
 	unsigned long last = (off + len - 1) >> WORT_PAGE_SHIFT;
 
-	return find_next_bit(region->bad_pages, last + 1,
+	/* Set once, with the first bits: what they hold comes with it. */
+	return find_next_bit(READ_ONCE(region->bad_pages), last + 1,
 			     off >> WORT_PAGE_SHIFT) <= last;
 }

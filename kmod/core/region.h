@@ -63,7 +63,8 @@ static inline int wort_region_verify(const struct wort_region *region, u64 off,
 {
 	if (off % 8 || off >= region->size || len > region->size - off)
 		return -EUCLEAN;
-	if (unlikely(region->bad_pages) && wort_region_bad(region, off, len))
+	if (unlikely(READ_ONCE(region->bad_pages)) &&
+	    wort_region_bad(region, off, len))
 		return -EIO;
 	return 0;
 }

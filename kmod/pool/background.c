@@ -88,7 +88,7 @@ static int walk_index(struct wort_pool *pool, struct wort_index *index)
 	struct wort_key key = { .data = buf };
 	int err = 0;
 
-	if (index->dead && index->damaged)
+	if (READ_ONCE(index->dead) && READ_ONCE(index->damaged))
 		return 0;
 	while (!err) {
 		if (READ_ONCE(pool->stopping))
@@ -98,7 +98,9 @@ static int walk_index(struct wort_pool *pool, struct wort_index *index)
 	}
 	if (err == -ENOMEM)
 		return err;
+	mutex_lock(&pool->lock);
 	index->walk_failed = err != -ENOENT;
+	mutex_unlock(&pool->lock);
 	return 0;
 }
 
@@ -200,12 +202,12 @@ static int walk(struct wort_pool *pool)
 	int err;
 
 	do {
-		err = pool->rewalk ? restart_walk(pool) : 0;
+		err = READ_ONCE(pool->rewalk) ? restart_walk(pool) : 0;
 		if (!err)
 			err = walk_all(pool);
 		if (!err)
 			err = end_walk(pool);
-	} while (!err && pool->rewalk);
+	} while (!err && READ_ONCE(pool->rewalk));
 	if (err == -EUCLEAN || err == -EIO) {
 		wort_pool_damaged(pool);
 		err = 0;
@@ -297,7 +299,7 @@ void wort_pool_work(struct work_struct *work)
 	struct wort_pool *pool = container_of(work, struct wort_pool, work);
 
 	mutex_lock(&pool->work_lock);
-	pool->work_err = wort_pool_round(pool);
+	WRITE_ONCE(pool->work_err, wort_pool_round(pool));
 	WRITE_ONCE(pool->rounds, pool->rounds + 1);
 	mutex_unlock(&pool->work_lock);
 	wake_up_all(&pool->work_done);

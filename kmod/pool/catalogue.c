@@ -503,7 +503,7 @@ static void unpublish(struct wort_pool *pool, struct wort_index *index)
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	mutex_lock(&index->lock);
 	wort_pm_publish(&op, wort_region_at(pool->region, index->slot_off), 0);
-	index->dead = true;
+	WRITE_ONCE(index->dead, true);
 	mutex_unlock(&index->lock);
 	wort_op_end(&op);
 }
@@ -535,7 +535,7 @@ int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 		goto out;
 	unpublish(pool, index);
 	if (index->walk_failed)
-		pool->rewalk = true;
+		WRITE_ONCE(pool->rewalk, true);
 	pool->catalogue_nr_free++;
 	hash_del(&index->hash);
 	list_move_tail(&index->list, &pool->dying);
@@ -565,7 +565,7 @@ void wort_index_set_damaged(struct wort_index *index, bool damaged)
 	lockdep_assert_held(&index->lock);
 	if (index->damaged == damaged)
 		return;
-	index->damaged = damaged;
+	WRITE_ONCE(index->damaged, damaged);
 	if (index->dead || !wort_pool_writable(pool))
 		return;
 	wort_op_begin(&op, pool->region, NULL);

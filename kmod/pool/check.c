@@ -147,7 +147,7 @@ static void clear_damage(struct wort_pool *pool)
 	struct wort_op op;
 
 	if (pool->damaged) {
-		pool->damaged = false;
+		WRITE_ONCE(pool->damaged, false);
 		pool->sb.state = 0;
 		wort_op_begin(&op, pool->region, NULL);
 		wort_sb_store(&op, pool);

@@ -21,7 +21,7 @@ static noinline int wait_thawed(struct wort_index *index)
 		err = wait_event_killable(pool->work_done,
 					  !READ_ONCE(pool->frozen));
 		mutex_lock(&index->lock);
-	} while (!err && pool->frozen);
+	} while (!err && READ_ONCE(pool->frozen));
 	return err ? -EINTR : 0;
 }
 
@@ -33,7 +33,7 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 	int err = 0;
 
 	mutex_lock(&index->lock);
-	if (unlikely(pool->frozen))
+	if (unlikely(READ_ONCE(pool->frozen)))
 		err = wait_thawed(index);
 	if (!err && index->dead)
 		err = -ESTALE;

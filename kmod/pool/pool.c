@@ -181,7 +181,7 @@ void wort_pool_damaged(struct wort_pool *pool)
 		wort_sb_store(&op, pool);
 		wort_op_end(&op);
 	}
-	pool->damaged = true;
+	WRITE_ONCE(pool->damaged, true);
 	mutex_unlock(&pool->lock);
 	if (!before)
 		wort_pool_changed(pool);
