@@ -9,13 +9,14 @@
 /**
  * wort_file_alloc() - Make the private part of a descriptor
  * @wdev: The device; a reference is taken.
- * @index: The index, whose reference passes to the descriptor; or NULL.
+ *
+ * That of a pool; it becomes that of an index when it gets one, whose
+ * reference passes to it.
  *
  * Context: May sleep.
  * Return: The private part; NULL if there is no memory.
  */
-struct wort_file *wort_file_alloc(struct wort_dev *wdev,
-				  struct wort_index *index)
+struct wort_file *wort_file_alloc(struct wort_dev *wdev)
 {
 	struct wort_file *wfile = kmalloc(sizeof(*wfile), GFP_KERNEL);
 
@@ -23,7 +24,7 @@ struct wort_file *wort_file_alloc(struct wort_dev *wdev,
 		return NULL;
 	get_device(&wdev->dev);
 	wfile->wdev = wdev;
-	wfile->index = index;
+	wfile->index = NULL;
 	return wfile;
 }
 
@@ -62,7 +63,7 @@ static int pool_open(struct inode *inode, struct file *filp)
 
 	if (wort_dax_dead(wdev->dax))
 		return -ENODEV;
-	filp->private_data = wort_file_alloc(wdev, NULL);
+	filp->private_data = wort_file_alloc(wdev);
 	return filp->private_data ? 0 : -ENOMEM;
 }
 

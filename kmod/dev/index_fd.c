@@ -16,17 +16,14 @@ static const struct file_operations index_fops = {
 	.llseek		= noop_llseek,
 };
 
-/* The reference to the index passes to the file, or is dropped. */
-static struct file *index_file(struct wort_dev *wdev, struct wort_index *index,
-			       bool write)
+/* Still without an index. */
+static struct file *index_file(struct wort_dev *wdev, bool write)
 {
-	struct wort_file *wfile = wort_file_alloc(wdev, index);
+	struct wort_file *wfile = wort_file_alloc(wdev);
 	struct file *filp;
 
-	if (!wfile) {
-		wort_index_put(index);
+	if (!wfile)
 		return ERR_PTR(-ENOMEM);
-	}
 	filp = anon_inode_getfile("[wort-index]", &index_fops, wfile,
 				  (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
 	if (IS_ERR(filp))
@@ -46,29 +43,38 @@ static int open_verify(const struct wort_call *call,
 	return arg->flags & WORT_INDEX_OPEN_F_EXCL && !create ? -EINVAL : 0;
 }
 
+static int open_into(struct wort_file *wfile, struct wort_index_open_arg *arg,
+		     const struct wort_ubuf *name)
+{
+	struct wort_dax *dax = wfile->wdev->dax;
+	int err;
+
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	err = wort_index_open(dax->pool, name->data, arg->name_len, arg->flags,
+			      arg->engine, arg->attr, &wfile->index);
+	if (!err)
+		arg->out_engine = wfile->index->tree.engine->id;
+	wort_dax_exit(dax);
+	return err;
+}
+
+/* The file comes first: behind an index that was made, nothing may fail. */
 static int open_named(struct wort_call *call, struct wort_index_open_arg *arg,
 		      const struct wort_ubuf *name)
 {
 	bool write = call->write && !(arg->flags & WORT_INDEX_OPEN_F_RDONLY);
-	struct wort_dev *wdev = call->wfile->wdev;
-	struct wort_index *index;
-	struct file *filp;
+	struct file *filp = index_file(call->wfile->wdev, write);
 	int err;
 
-	if (!wort_dax_enter(wdev->dax))
-		return -ENODEV;
-	err = wort_index_open(wdev->dax->pool, name->data, arg->name_len,
-			      arg->flags, arg->engine, arg->attr, &index);
-	if (!err)
-		arg->out_engine = index->tree.engine->id;
-	wort_dax_exit(wdev->dax);
-	if (err)
-		return err;
-	filp = index_file(wdev, index, write);
 	if (IS_ERR(filp))
 		return PTR_ERR(filp);
-	call->new_file = filp;
-	return 0;
+	err = open_into(filp->private_data, arg, name);
+	if (err)
+		fput(filp);
+	else
+		call->new_file = filp;
+	return err;
 }
 
 /**

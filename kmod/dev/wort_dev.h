@@ -132,8 +132,7 @@ void wort_dev_announce(struct wort_dev *wdev);
 
 /* cdev.c */
 extern const struct file_operations wort_pool_fops;
-struct wort_file *wort_file_alloc(struct wort_dev *wdev,
-				  struct wort_index *index);
+struct wort_file *wort_file_alloc(struct wort_dev *wdev);
 void wort_file_free(struct wort_file *wfile);
 int wort_file_release(struct inode *inode, struct file *filp);
 
