@@ -72,7 +72,7 @@ test_warning()
 
 test_panic()
 {
-	guest -f "$work/wort_splat.ko" -c 'insmod wort_splat.ko fatal=1'
+	guest -f "$work/wort_splat.ko" -c 'insmod wort_splat.ko bug=panic'
 	expect "a panic is red" status_is 91
 }
 

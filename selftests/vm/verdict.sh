@@ -24,8 +24,9 @@ kernel_complaints()
 {
 	grep -a -E '\[ *[0-9]+\.[0-9]{6}\]' "$work/console" |
 		grep -E -e 'WARNING:|BUG:|Oops|Kernel panic|KASAN|KCSAN|UBSAN' \
-			-e 'INFO: (possible|task|rcu|suspicious)|rcu: INFO' \
-			-e 'suspicious RCU|DEBUG_LOCKS_WARN|lockdep is turned' \
+			-e 'INFO: (possible|task|rcu|suspicious|trying)' \
+			-e 'rcu: INFO|suspicious RCU|kernel BUG at' \
+			-e 'DEBUG_LOCKS_WARN|lockdep is turned|turning off the' \
 			-e 'general protection|soft lockup|refcount_t:' \
 			-e 'unreferenced object|suspected memory leaks'
 }
