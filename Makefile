@@ -28,6 +28,7 @@ help:
 	@echo "  explore           every crash state of short sequences"
 	@echo "  check-mutants     deliberate bugs that the explorer has to find"
 	@echo "  check-vm          the module on Debian's kernels"
+	@echo "  check-debug       the module on kernels with debugging, built once"
 	@echo "  check-breakages   break the project in five ways: each rung goes red"
 	@echo "  check-powercuts   lose the power in the kernel, SEEDS=20 ways each time"
 	@echo "  check-powercut-mutants  ... in modules that forget a flush or a fence"
@@ -50,9 +51,9 @@ install: lib
 	$(MAKE) -C userlib O=$(BUILD)/userlib PREFIX=$(PREFIX) install
 
 check:
-	$(CHECK) static unit explore mutants vm
+	$(CHECK) static unit explore mutants vm debug_if_built
 
-check-static check-unit check-mutants check-vm: check-%:
+check-static check-unit check-mutants check-vm check-debug: check-%:
 	$(CHECK) $*
 
 explore:
@@ -90,6 +91,6 @@ clean:
 	rm -f *.o .*.cmd Module.symvers modules.order
 
 .PHONY: help modules modules_install lib install check check-static \
-	check-unit check-mutants check-vm check-breakages check-powercuts \
-	check-powercut-mutants explore demo \
+	check-unit check-mutants check-vm check-debug check-breakages \
+	check-powercuts check-powercut-mutants explore demo \
 	vm-shell bench docs clean

@@ -3,7 +3,8 @@
 #
 # check.sh RUNG...: runs rungs of the tests, each as a list of steps with a log
 # of its own under build/log, and says at the end how long each step took and
-# how many passed.  Rungs: static, unit, explore, mutants, vm.
+# how many passed.  Rungs: static, unit, explore, mutants, vm, debug; and
+# debug_if_built, which is debug, or nothing if its kernels are not there.
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -111,7 +112,7 @@ build_guest()
 	[ -x "$dir/abi32" ]
 	make -s -C selftests/crash O="$build/crash"
 	"$build/crash/explore" --write-starts "$dir/starts"
-	cp selftests/kselftest/run_all.sh "$dir"
+	cp selftests/kselftest/run_{all,debug}.sh "$dir"
 	make -s -C userlib O="$build/userlib" static tests
 	cp "$build/userlib/wort-static" "$build/userlib/tests/libwort" \
 		"$build"/userlib/tests/example-* \
@@ -126,19 +127,21 @@ powercuts()
 		-c "cd /wort-tests && insmod ./wort.ko && ./powercut -n ${SEEDS:-3}"
 }
 
-# A second device whose flushes are asynchronous, to be refused.
+# kselftests FLAVOUR SCRIPT [PROGRAM...]: with a second device whose flushes
+# are asynchronous, to be refused.
 kselftests()
 {
-	local image status=0
+	local flavour=$1 image status=0
+	shift
 
 	image=$(mktemp)
 	truncate -s 128M "$image"
-	selftests/vm/run.sh -k "$1" -t 600 -l libcrc32c -l brd -l dm-mod \
-		-l virtio_pci -l virtio_pmem \
+	selftests/vm/run.sh -k "$flavour" -t 1200 -a kasan_multi_shot \
+		-l libcrc32c -l brd -l dm-mod -l virtio_pci -l virtio_pmem \
 		-q "-object memory-backend-file,id=vp,share=on,mem-path=$image,size=128M -device virtio-pmem-pci,memdev=vp" \
-		-f "$build/guest-$1:/wort-tests" \
-		-c 'mkdir -p /dev/mapper
-		    WORT_ASYNC_DEVICE=/dev/pmem1 sh /wort-tests/run_all.sh' ||
+		-f "$build/guest-$flavour:/wort-tests" \
+		-c "mkdir -p /dev/mapper
+		    WORT_ASYNC_DEVICE=/dev/pmem1 sh /wort-tests/$*" ||
 		status=$?
 	rm -f "$image"
 	return "$status"
@@ -182,7 +185,7 @@ rung_vm()
 		step "vm-runner-$flavour" \
 			selftests/vm/test-runner.sh "$flavour"
 		step "vm-build-$flavour" build_guest "$flavour"
-		step "kselftest-$flavour" kselftests "$flavour"
+		step "kselftest-$flavour" kselftests "$flavour" run_all.sh
 		grep '^# all:' "$log/kselftest-$flavour" || true
 		step "powercuts-$flavour" powercuts "$flavour"
 		grep '^# [0-9]* power cuts' "$log/powercuts-$flavour" || true
@@ -204,7 +207,38 @@ rung_powercuts()
 	done
 }
 
-[ $# -gt 0 ] || die 'which rungs: static unit explore mutants vm powercuts?'
+# A kernel that says what Debian's keep to themselves; built if absent.
+debug_kernel()
+{
+	step "vm-kernel-$1" selftests/scripts/kernel.sh image "$1"
+	step "vm-build-$1" build_guest "$1"
+	step "detectors-$1" selftests/vm/test-detectors.sh "$1"
+	step "kselftest-$1" kselftests "$1" run_debug.sh
+	grep '^# all:' "$log/kselftest-$1" || true
+}
+
+rung_debug()
+{
+	step packages-debug selftests/scripts/deps.sh build static vm
+	debug_kernel debug
+	step fail-nth kselftests debug run_debug.sh failnth
+	grep '^# all:' "$log/fail-nth" || true
+	debug_kernel kcsan
+}
+
+# Nobody waits ten minutes for two kernels without having asked for them.
+rung_debug_if_built()
+{
+	if selftests/scripts/kernel.sh cached debug &&
+		selftests/scripts/kernel.sh cached kcsan; then
+		rung_debug
+		return
+	fi
+	say "no debug kernels in the cache: that rung is left out;" \
+		"\"make check-debug\" builds them once, in ten minutes or more"
+}
+
+[ $# -gt 0 ] || die 'which rungs: static unit explore mutants vm powercuts debug?'
 begin=$(now_ms)
 for rung; do
 	"rung_$rung"
