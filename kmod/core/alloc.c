@@ -122,12 +122,18 @@ static __le64 __pmem *table_word(const struct wort_alloc *alloc, u32 nr)
 	return wort_region_at(alloc->region, table_off(alloc, nr));
 }
 
-/* Does a word of the table lie on bad memory? */
+/* Does a word of the table lie on a page known to be bad? */
+static bool table_word_known_bad(const struct wort_alloc *alloc, u32 nr)
+{
+	return wort_region_verify(alloc->region, table_off(alloc, nr),
+				  sizeof(__le64));
+}
+
+/* The same, or is it poisoned? */
 static bool table_word_is_bad(struct wort_op *op,
 			      const struct wort_alloc *alloc, u32 nr)
 {
-	return wort_region_verify(alloc->region, table_off(alloc, nr),
-				  sizeof(__le64)) ||
+	return table_word_known_bad(alloc, nr) ||
 	       wort_pm_probe(op, table_word(alloc, nr), sizeof(__le64));
 }
 
@@ -289,13 +295,17 @@ void wort_alloc_destroy(struct wort_alloc *alloc)
 	mutex_destroy(&alloc->lock);
 }
 
-/* Does it touch a page known to be bad?  Then nothing new is put there. */
+/*
+ * Does it, or its word of the table, touch a page known to be bad?  Then
+ * nothing new is put there.
+ */
 static bool is_bad(const struct wort_alloc *alloc,
 		   const struct wort_extent *extent)
 {
 	return unlikely(READ_ONCE(alloc->region->bad_pages)) &&
-	       wort_region_bad(alloc->region, wort_extent_off(alloc, extent),
-			       extent_size(alloc));
+	       (table_word_known_bad(alloc, extent - alloc->extents) ||
+		wort_region_bad(alloc->region, wort_extent_off(alloc, extent),
+				extent_size(alloc)));
 }
 
 /* Take free extents that are bad out of use.  Returns how many of @n are. */
@@ -398,12 +408,12 @@ void wort_extent_close(struct wort_alloc *alloc, struct wort_extent *extent)
  */
 void wort_extent_clear(struct wort_op *op, struct wort_extent *extent)
 {
-	__le64 __pmem *word;
+	u32 nr = extent - op->alloc->extents;
 
-	if (extent->class == WORT_CLASS_NONE)
+	if (extent->class == WORT_CLASS_NONE ||
+	    table_word_is_bad(op->alloc, nr))
 		return;
-	word = table_word(op->alloc, extent - op->alloc->extents);
-	wort_pm_publish_later(op, word, 0);
+	wort_pm_publish_later(op, table_word(op->alloc, nr), 0);
 }
 
 static u32 take_slot(struct wort_alloc *alloc, struct wort_extent *extent)

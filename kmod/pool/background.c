@@ -62,7 +62,9 @@ static int walk_chunk(struct wort_pool *pool, struct wort_index *index,
 
 	mutex_lock(&index->lock);
 	cursor_begin(pool, &op, index);
-	err = engine->seek(cur, key->len ? key : NULL);
+	err = wort_index_verify(index);
+	if (!err)
+		err = engine->seek(cur, key->len ? key : NULL);
 	for (n = 0; !err && n < WALK_CHUNK; n++) {
 		err = engine->owned(cur, &visitor);
 		if (err)
@@ -224,7 +226,9 @@ static int free_tree(struct wort_pool *pool, struct wort_index *index)
 	int err;
 
 	cursor_begin(pool, &op, index);
-	err = engine->seek(pool->cursor, NULL);
+	err = wort_index_verify(index);
+	if (!err)
+		err = engine->seek(pool->cursor, NULL);
 	while (!err) {
 		err = engine->owned(pool->cursor, &visitor);
 		if (!err)

@@ -317,6 +317,22 @@ int wort_catalogue_visit(struct wort_op *op, struct wort_pool *pool,
 	return err;
 }
 
+/**
+ * wort_index_verify() - May the root of an index be touched?
+ * @index: The index.
+ *
+ * What leads to the catalogue and its entries is verified when it is read; the
+ * root is used without that, at each operation.
+ *
+ * Context: Any context.
+ * Return: 0; -EIO if the entry lies on a page known to be bad.
+ */
+int wort_index_verify(const struct wort_index *index)
+{
+	return wort_region_verify(index->pool->region, index->entry_off,
+				  sizeof(struct wort_media_entry));
+}
+
 /*
  * An empty slot.  There is one in one of the blocks, unless media was changed
  * since attach.
@@ -383,6 +399,16 @@ static void fill_entry(struct wort_pool *pool, struct wort_media_entry *entry,
 	entry->csum = cpu_to_le32(entry_csum(entry));
 }
 
+/* A new block, and the last one, which will refer to it. */
+static int reserve_block(struct wort_op *op, struct wort_pool *pool)
+{
+	int err = wort_region_verify(op->region, pool->catalogue_last,
+				     sizeof(struct wort_media_catalogue));
+
+	return err ? err : wort_alloc_reserve(op,
+				sizeof(struct wort_media_catalogue));
+}
+
 /* Reserve, write, publish. */
 static int create_reserved(struct wort_op *op, struct wort_pool *pool,
 			   const struct wort_media_entry *entry,
@@ -396,7 +422,7 @@ static int create_reserved(struct wort_op *op, struct wort_pool *pool,
 	if (!err && pool->catalogue_nr_free)
 		err = find_slot(op, pool, &slot);
 	else if (!err)
-		err = wort_alloc_reserve(op, sizeof(struct wort_media_catalogue));
+		err = reserve_block(op, pool);
 	if (err)
 		return err;
 	index = index_alloc(pool, op->reserved[0].off, entry);
@@ -438,6 +464,12 @@ static int create(struct wort_op *op, struct wort_pool *pool, const u8 *name,
 	return err;
 }
 
+/* Nobody knows which names are in the part of the catalogue that is lost. */
+static int not_found(const struct wort_pool *pool)
+{
+	return pool->left_out ? pool->left_out : -ENOENT;
+}
+
 static int open_locked(struct wort_op *op, struct wort_pool *pool,
 		       const u8 *name, u32 name_len, u32 flags, u32 engine,
 		       u64 attr, struct wort_index **out)
@@ -446,7 +478,7 @@ static int open_locked(struct wort_op *op, struct wort_pool *pool,
 	int err = 0;
 
 	if (!index && !(flags & WORT_INDEX_OPEN_F_CREATE))
-		return -ENOENT;
+		return not_found(pool);
 	if (index && (flags & WORT_INDEX_OPEN_F_CREATE) &&
 	    (flags & WORT_INDEX_OPEN_F_EXCL))
 		return -EEXIST;
@@ -476,7 +508,8 @@ static int open_locked(struct wort_op *op, struct wort_pool *pool,
  * Context: May sleep.  Takes wort_pool.lock.
  * Return: 0; -ENOENT; -EEXIST; -EINVAL if the engine is not that of the index
  * or the attributes are wrong; -EOPNOTSUPP if the engine is unknown; -EROFS;
- * -ENOSPC; -ENOMEM; -EINTR; -EUCLEAN if the catalogue is damaged; -EIO.
+ * -ENOSPC; -ENOMEM; -EINTR; -EUCLEAN if the catalogue is damaged; -EIO if it
+ * lies on a page known to be bad.
  */
 int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 		    u32 flags, u32 engine, u64 attr, struct wort_index **out)
@@ -518,7 +551,8 @@ static void unpublish(struct wort_pool *pool, struct wort_index *index)
  * in the background.
  *
  * Context: May sleep.  Takes wort_pool.lock and wort_index.lock.
- * Return: 0; -ENOENT; -EROFS.
+ * Return: 0; -ENOENT; -EROFS; -EIO if its slot lies on a page known to be bad;
+ * -EIO or -EUCLEAN if it may be in a part of the catalogue that is lost.
  */
 int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 {
@@ -528,9 +562,12 @@ int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 	mutex_lock(&pool->lock);
 	index = find(pool, name, name_len);
 	if (!index)
-		err = -ENOENT;
+		err = not_found(pool);
 	else if (!wort_pool_writable(pool))
 		err = -EROFS;
+	else
+		err = wort_region_verify(pool->region, index->slot_off,
+					 sizeof(__le64));
 	if (err)
 		goto out;
 	unpublish(pool, index);
@@ -553,7 +590,7 @@ out:
  * @index: The index.
  * @damaged: Which.
  *
- * Recorded on media.
+ * Recorded on media, unless its entry lies on a page known to be bad.
  *
  * Context: May sleep.  Holds wort_index.lock.
  */
@@ -566,7 +603,8 @@ void wort_index_set_damaged(struct wort_index *index, bool damaged)
 	if (index->damaged == damaged)
 		return;
 	WRITE_ONCE(index->damaged, damaged);
-	if (index->dead || !wort_pool_writable(pool))
+	if (index->dead || !wort_pool_writable(pool) ||
+	    wort_index_verify(index))
 		return;
 	wort_op_begin(&op, pool->region, NULL);
 	wort_pm_publish(&op, &entry_at(pool, index->entry_off)->state,

@@ -75,7 +75,11 @@ static int check_index(struct checker *ck, struct wort_index *index)
 	cur->op = &op;
 	cur->tree = &index->tree;
 	cur->reverse = false;
-	err = index->tree.engine->check(cur, &check);
+	err = wort_index_verify(index);
+	if (err)
+		op.bad_off = index->entry_off;
+	else
+		err = index->tree.engine->check(cur, &check);
 	wort_op_end(&op);
 	ck->arg->out_nr_indexes++;
 	ck->arg->out_nr_nodes += check.nr_nodes;

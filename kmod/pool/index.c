@@ -37,6 +37,8 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 		err = wait_thawed(index);
 	if (!err && index->dead)
 		err = -ESTALE;
+	if (unlikely(pool->region->bad_pages) && !err)
+		err = wort_index_verify(index);
 	if (!err && write && (index->damaged || !wort_pool_writable(pool)))
 		err = -EROFS;
 	if (unlikely(err)) {
@@ -79,7 +81,8 @@ static __always_inline void leave(struct wort_index *index, struct wort_op *op,
  * @write: The operation may change it.
  *
  * Context: May sleep.  Takes wort_index.lock, which wort_index_exit() drops.
- * Return: 0; -ESTALE if it was destroyed; -EROFS; -EINTR.
+ * Return: 0; -ESTALE if it was destroyed; -EIO if its root lies on a page known
+ * to be bad; -EROFS; -EINTR.
  */
 int wort_index_enter(struct wort_index *index, struct wort_op *op, bool write)
 {

@@ -35,6 +35,7 @@ static int load(struct wort_op *op, struct wort_pool *pool)
 	err2 = wort_catalogue_load(op, pool);
 	if (err2 && err2 != -EUCLEAN && err2 != -EIO)
 		return err2;
+	pool->left_out = err2;
 	if (err || err2)
 		wort_pool_damaged(pool);
 	return 0;

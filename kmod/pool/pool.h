@@ -76,6 +76,7 @@ struct wort_index {
  * @sb: the superblock in force
  * @sb_copy: which of its copies that is
  * @damaged: read-only until checked
+ * @left_out: why attach could not read all of the catalogue, or 0
  * @readonly: nothing is stored: the memory is read-only, or for a feature that
  *	we do not know
  * @frozen: operations wait, see wort_pool_check()
@@ -116,6 +117,7 @@ struct wort_pool {
 	struct wort_media_sb sb;
 	u32 sb_copy;
 	bool damaged;
+	int left_out;
 	bool readonly;
 	bool frozen;
 	struct list_head indexes;
@@ -210,6 +212,7 @@ int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len);
 void wort_index_get(struct wort_index *index);
 void wort_index_put(struct wort_index *index);
 void wort_index_set_damaged(struct wort_index *index, bool damaged);
+int wort_index_verify(const struct wort_index *index);
 u32 wort_index_list(struct wort_pool *pool, u64 after,
 		    struct wort_index_record *records, u32 max, bool *more);
 void wort_index_info(struct wort_index *index, struct wort_index_info_arg *arg);

@@ -103,6 +103,7 @@ static const struct test {
 	TEST(bad_pages_write),
 	TEST(bad_pages_table),
 	TEST(bad_pages_superblock),
+	TEST(bad_pages_later),
 	TEST(counts_insert),
 	TEST(counts_update),
 	TEST(counts_delete),

@@ -198,3 +198,108 @@ void check_bad_pages_superblock(void)
 	make_good();
 	image_free();
 }
+
+/* A page that fails while the pool is attached, and the index in use. */
+static u64 failing;
+
+/* What a bad page may lead to: damage is something else. */
+static void may(const char *what, int err)
+{
+	if (!err || err == -EIO || err == -ENOSPC || err == -EROFS ||
+	    err == -ENOENT)
+		return;
+	printf("page %#llx: %s: %d\n", (unsigned long long)failing, what, err);
+	fflush(stdout);
+	_exit(1);
+}
+
+static void use_records(struct wort_index *index)
+{
+	static u8 buf[8192];
+	u64 n, value = 0;
+	u32 i, len;
+
+	for (i = 0; i < image_nr_keys; i++) {
+		len = sizeof(buf);
+		may("get", pm_get(index, image_keys[i], strlen(image_keys[i]),
+				  buf, &len));
+		may("update", pm_put(index, image_keys[i],
+				     strlen(image_keys[i]), &value, 8));
+	}
+	for (n = 0; n < 3000; n++)
+		may("put", pm_put(index, &n, 8, buf, n % 64 ? n % 300 : 4000));
+	for (n = 0; n < 3000; n += 2)
+		may("delete", pm_del(index, &n, 8));
+	for (i = 0; i < image_nr_keys; i++)
+		may("delete", pm_del(index, image_keys[i],
+				     strlen(image_keys[i])));
+}
+
+/* More than one block of the catalogue has slots for. */
+static void use_catalogue(void)
+{
+	struct wort_index *index;
+	char name[16];
+	u32 i;
+	int err;
+
+	for (i = 0; i < 150; i++) {
+		snprintf(name, sizeof(name), "new%u", i);
+		err = wort_index_open(image.pm.pool, (u8 *)name, strlen(name),
+				      WORT_INDEX_OPEN_F_CREATE, 0, 0, &index);
+		may("create", err);
+		if (!err)
+			may("first put", pm_put(index, "key", 3, "value", 5));
+		if (!err)
+			wort_index_put(index);
+	}
+	for (i = 0; i < 150; i += 2) {
+		snprintf(name, sizeof(name), "new%u", i);
+		may("destroy", wort_index_destroy(image.pm.pool, (u8 *)name,
+						  strlen(name)));
+	}
+	may("destroy", wort_index_destroy(image.pm.pool, (u8 *)"b", 1));
+}
+
+static void use_all(bool settled)
+{
+	struct wort_check_arg arg = { .size = sizeof(arg) };
+	struct wort_index *index;
+
+	pmpool_attach(&image.pm);
+	if (settled)
+		pmpool_settle();
+	index = pmpool_index(&image.pm, "a");
+	make_bad(failing);
+	use_records(index);
+	use_catalogue();
+	pmpool_settle();
+	may("check", wort_pool_check(image.pm.pool, &arg));
+	arg.flags = WORT_CHECK_F_CLEAR;
+	may("check", wort_pool_check(image.pm.pool, &arg));
+	wort_index_put(index);
+	pmpool_settle();
+	pmpool_detach(&image.pm);
+}
+
+static void use_after_walk(void)
+{
+	use_all(true);
+}
+
+static void use_beside_walk(void)
+{
+	use_all(false);
+}
+
+/* Each page in turn, from the superblock to where nothing lies any more. */
+void check_bad_pages_later(void)
+{
+	image_make();
+	for (failing = WORT_MEDIA_SB_OFF; failing < IMAGE_SIZE;
+	     failing += 4096) {
+		CHECK(hostile_survives(use_after_walk));
+		CHECK(hostile_survives(use_beside_walk));
+	}
+	image_free();
+}

@@ -106,6 +106,7 @@ void check_bad_pages_poison(void);
 void check_bad_pages_write(void);
 void check_bad_pages_table(void);
 void check_bad_pages_superblock(void);
+void check_bad_pages_later(void);
 
 /* test_counts.c */
 void check_counts_insert(void);
