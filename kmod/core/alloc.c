@@ -411,7 +411,7 @@ void wort_extent_clear(struct wort_op *op, struct wort_extent *extent)
 	u32 nr = extent - op->alloc->extents;
 
 	if (extent->class == WORT_CLASS_NONE ||
-	    table_word_is_bad(op->alloc, nr))
+	    table_word_known_bad(op->alloc, nr))
 		return;
 	wort_pm_publish_later(op, table_word(op->alloc, nr), 0);
 }

@@ -6,6 +6,9 @@
  * Operations wait meanwhile: they look at wort_pool.frozen after they have
  * taken the lock of their index, and each of these locks is taken and dropped
  * once after it was set.
+ *
+ * An index may be destroyed while the background work that check begins with
+ * waits for readers: its tree is not freed yet then, and not damage either.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -20,7 +23,9 @@ struct checker {
 	struct wort_pool *pool;
 	struct wort_marks marks;
 	struct wort_check_arg *arg;
+	__u64 *bytes;		/* what is visited counts here */
 	bool clear;
+	bool unknown;		/* not all that is owned was found */
 };
 
 static int mark(struct wort_visitor *visitor, struct wort_op *op, u64 off,
@@ -30,8 +35,7 @@ static int mark(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 	int err = wort_marks_add(op, &ck->marks, off, size);
 
 	if (!err)
-		ck->arg->out_owned_bytes +=
-			wort_alloc_footprint(&ck->pool->alloc, size);
+		*ck->bytes += wort_alloc_footprint(&ck->pool->alloc, size);
 	return err;
 }
 
@@ -93,6 +97,48 @@ static int check_index(struct checker *ck, struct wort_index *index)
 	return err == -ENOMEM ? err : 0;
 }
 
+static int visit_tree(struct checker *ck, struct wort_op *op,
+		      struct wort_index *index)
+{
+	const struct wort_engine *engine = index->tree.engine;
+	struct wort_cursor *cur = ck->pool->cursor;
+	int err = wort_index_verify(index);
+
+	cur->op = op;
+	cur->tree = &index->tree;
+	cur->reverse = false;
+	if (!err)
+		err = engine->seek(cur, NULL);
+	while (!err) {
+		err = engine->owned(cur, &ck->visitor);
+		if (!err)
+			err = engine->next(cur);
+	}
+	return err;
+}
+
+/* A destroyed index owns its tree and its entry until these are freed. */
+static int check_dying(struct checker *ck, struct wort_index *index)
+{
+	struct wort_op op;
+	int err;
+
+	if (index->walk_failed || index->damaged) {
+		ck->unknown = true;
+		return 0;
+	}
+	wort_op_begin(&op, ck->pool->region, &ck->pool->alloc);
+	ck->bytes = &ck->arg->out_freeing_bytes;
+	err = visit_tree(ck, &op, index);
+	if (err == -ENOENT)
+		err = mark(&ck->visitor, &op, index->entry_off,
+			   sizeof(struct wort_media_entry), true);
+	ck->bytes = &ck->arg->out_owned_bytes;
+	wort_op_end(&op);
+	ck->unknown |= err;
+	return err == -ENOMEM ? err : 0;
+}
+
 static int check_catalogue(struct checker *ck)
 {
 	struct wort_op op;
@@ -133,9 +179,10 @@ static void check_space(struct checker *ck)
 	int bad;
 
 	wort_alloc_info(alloc, &info);
-	ck->arg->out_freeing_bytes = info.freeing_bytes;
+	ck->arg->out_freeing_bytes += info.freeing_bytes;
 	ck->arg->out_free_bytes = info.free_bytes;
-	if (ck->arg->out_nr_damaged || ck->pool->leaky || alloc->walking)
+	if (ck->arg->out_nr_damaged || ck->unknown || ck->pool->leaky ||
+	    alloc->walking)
 		return;
 	wort_op_begin(&op, ck->pool->region, alloc);
 	bad = wort_marks_compare(&op, &ck->marks, &bad_off);
@@ -180,6 +227,9 @@ static int check_all(struct checker *ck)
 	list_for_each_entry(index, &pool->indexes, list)
 		if (!err)
 			err = check_index(ck, index);
+	list_for_each_entry(index, &pool->dying, list)
+		if (!err)
+			err = check_dying(ck, index);
 	if (!err)
 		check_table(ck);
 	if (!err)
@@ -210,6 +260,7 @@ int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 		.visitor = { .visit = mark },
 		.pool = pool,
 		.arg = arg,
+		.bytes = &arg->out_owned_bytes,
 		.clear = arg->flags & WORT_CHECK_F_CLEAR,
 	};
 	u32 size = arg->size, flags = arg->flags;

@@ -11,6 +11,7 @@
 #include <linux/bug.h>
 #include <linux/crc32c.h>
 #include <linux/libnvdimm.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <linux/xxhash.h>
@@ -21,6 +22,7 @@ long shim_alloc_fail_nth = -1;
 const char *shim_poison;
 long shim_alloc_live;
 int shim_locks_held;
+void (*shim_in_grace_period)(void);
 
 void shim_log(const char *fmt, ...)
 {

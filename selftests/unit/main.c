@@ -71,6 +71,7 @@ static const struct test {
 	TEST(pool_superblock_turns),
 	TEST(pool_notify),
 	TEST(pool_read_only),
+	TEST(pool_check_beside_destroy),
 	TEST(full_small),
 	TEST(full_values),
 	TEST(full_destroy),

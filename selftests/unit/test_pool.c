@@ -2,6 +2,7 @@
 /*
  * Format, attach, the catalogue.
  */
+#include <linux/rcupdate.h>
 #include <sys/mman.h>
 
 #include "unit.h"
@@ -568,5 +569,42 @@ void check_pool_read_only(void)
 	check_read_only(&bed, 200, WORT_STATE_DAMAGED);
 	bed_detach(&bed);
 	attach_protected(&bed, false);
+	bed_close(&bed);
+}
+
+static struct wort_pool *doomed;
+
+static void destroy_doomed(void)
+{
+	shim_in_grace_period = NULL;
+	CHECK_EQ(wort_index_destroy(doomed, (const u8 *)"doomed", 6), 0);
+}
+
+/* An index is destroyed while the work that check begins with waits. */
+void check_pool_check_beside_destroy(void)
+{
+	struct wort_check_arg arg;
+	struct wort_index *index;
+	struct bed bed;
+	u64 i;
+
+	bed_open(&bed, MIB, 4096);
+	bed_check_arg(&bed, 0, &arg);
+	index = pmpool_index(&bed.pm, "doomed");
+	for (i = 0; i < 100; i++)
+		CHECK_EQ(pm_put(index, &i, 8, "a value of some length", 22), 0);
+	wort_index_put(index);
+	CHECK_EQ(pm_put(bed.index, "k", 1, "v", 1), 0);
+	CHECK_EQ(pm_del(bed.index, "k", 1), 0);
+	doomed = bed.pm.pool;
+	shim_in_grace_period = destroy_doomed;
+	bed_check_arg(&bed, 0, &arg);
+	CHECK(!shim_in_grace_period);
+	CHECK_EQ(arg.out_nr_damaged, 0);
+	CHECK(arg.out_freeing_bytes);
+	CHECK_EQ(arg.out_owned_bytes + arg.out_free_bytes +
+		 arg.out_freeing_bytes, unit_pool_bytes(&bed));
+	pmpool_settle();
+	bed_check(&bed);
 	bed_close(&bed);
 }

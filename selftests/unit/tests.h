@@ -64,6 +64,7 @@ void check_pool_detach_quiet(void);
 void check_pool_superblock_turns(void);
 void check_pool_notify(void);
 void check_pool_read_only(void);
+void check_pool_check_beside_destroy(void);
 
 /* test_space.c */
 void check_full_small(void);
