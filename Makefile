@@ -29,6 +29,7 @@ help:
 	@echo "  check-mutants     deliberate bugs that the explorer has to find"
 	@echo "  check-vm          the module on Debian's kernels"
 	@echo "  check-debug       the module on kernels with debugging, built once"
+	@echo "  check-kills       kill loaded machines (ROUNDS=200 FLAVOUR=)"
 	@echo "  check-breakages   break the project in five ways: each rung goes red"
 	@echo "  check-powercuts   lose the power in the kernel, SEEDS=20 ways each time"
 	@echo "  check-powercut-mutants  ... in modules that forget a flush or a fence"
@@ -53,7 +54,7 @@ install: lib
 check:
 	$(CHECK) static unit explore mutants vm debug_if_built
 
-check-static check-unit check-mutants check-vm check-debug: check-%:
+check-static check-unit check-mutants check-vm check-debug check-kills: check-%:
 	$(CHECK) $*
 
 explore:
@@ -91,6 +92,6 @@ clean:
 	rm -f *.o .*.cmd Module.symvers modules.order
 
 .PHONY: help modules modules_install lib install check check-static \
-	check-unit check-mutants check-vm check-debug check-breakages \
-	check-powercuts check-powercut-mutants explore demo \
-	vm-shell bench docs clean
+	check-unit check-mutants check-vm check-debug check-kills \
+	check-breakages check-powercuts check-powercut-mutants \
+	explore demo vm-shell bench docs clean

@@ -3,8 +3,10 @@
 #
 # check.sh RUNG...: runs rungs of the tests, each as a list of steps with a log
 # of its own under build/log, and says at the end how long each step took and
-# how many passed.  Rungs: static, unit, explore, mutants, vm, debug; and
-# debug_if_built, which is debug, or nothing if its kernels are not there.
+# how many passed.  Rungs: static, unit, explore, mutants, vm, debug;
+# debug_if_built, which is debug, or nothing if its kernels are not there; and,
+# longer than all of these, powercuts and kills.  FLAVOUR in the environment
+# names one kernel to test instead of all, ROUNDS how long the long ones are.
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -42,7 +44,11 @@ step()
 
 flavours()
 {
-	selftests/scripts/kernel.sh flavours
+	if [ -n "${FLAVOUR:-}" ]; then
+		echo "$FLAVOUR"
+	else
+		selftests/scripts/kernel.sh flavours
+	fi
 }
 
 rung_static()
@@ -112,6 +118,7 @@ build_guest()
 	[ -x "$dir/abi32" ]
 	make -s -C selftests/crash O="$build/crash"
 	"$build/crash/explore" --write-starts "$dir/starts"
+	make -s -C selftests/load OUTPUT="$dir"
 	cp selftests/kselftest/run_{all,debug}.sh "$dir"
 	make -s -C userlib O="$build/userlib" static tests
 	cp "$build/userlib/wort-static" "$build/userlib/tests/libwort" \
@@ -192,6 +199,7 @@ rung_vm()
 		step "fuzz-$flavour" fuzz "$flavour"
 		step "lossy-memory-$flavour" lossy_memory "$flavour"
 		step "wort-command-$flavour" wort_command "$flavour"
+		step "kills-$flavour" selftests/load/kills.py -k "$flavour"
 	done
 }
 
@@ -238,7 +246,27 @@ rung_debug_if_built()
 		"\"make check-debug\" builds them once, in ten minutes or more"
 }
 
-[ $# -gt 0 ] || die 'which rungs: static unit explore mutants vm powercuts debug?'
+# for_each_guest NAME COMMAND...: a long step on each kernel.
+for_each_guest()
+{
+	local name=$1 flavour
+	shift
+
+	step "packages-$name" selftests/scripts/deps.sh build static vm
+	for flavour in $(flavours); do
+		step "$name-kernel-$flavour" \
+			selftests/scripts/kernel.sh image "$flavour"
+		step "$name-build-$flavour" build_guest "$flavour"
+		step "$name-$flavour" "$@" -k "$flavour"
+	done
+}
+
+rung_kills()
+{
+	for_each_guest kills selftests/load/kills.py -r "${ROUNDS:-200}"
+}
+
+[ $# -gt 0 ] || die 'which rungs: static unit explore mutants vm powercuts debug kills?'
 begin=$(now_ms)
 for rung; do
 	"rung_$rung"
