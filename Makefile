@@ -30,6 +30,7 @@ help:
 	@echo "  check-vm          the module on Debian's kernels"
 	@echo "  check-debug       the module on kernels with debugging, built once"
 	@echo "  check-kills       kill loaded machines (ROUNDS=200 FLAVOUR=)"
+	@echo "  check-removal     take the memory away under load (ROUNDS=1000 FLAVOUR=)"
 	@echo "  check-breakages   break the project in five ways: each rung goes red"
 	@echo "  check-powercuts   lose the power in the kernel, SEEDS=20 ways each time"
 	@echo "  check-powercut-mutants  ... in modules that forget a flush or a fence"
@@ -54,7 +55,8 @@ install: lib
 check:
 	$(CHECK) static unit explore mutants vm debug_if_built
 
-check-static check-unit check-mutants check-vm check-debug check-kills: check-%:
+check-static check-unit check-mutants check-vm check-debug check-kills \
+check-removal: check-%:
 	$(CHECK) $*
 
 explore:
@@ -93,5 +95,5 @@ clean:
 
 .PHONY: help modules modules_install lib install check check-static \
 	check-unit check-mutants check-vm check-debug check-kills \
-	check-breakages check-powercuts check-powercut-mutants \
-	explore demo vm-shell bench docs clean
+	check-removal check-breakages check-powercuts \
+	check-powercut-mutants explore demo vm-shell bench docs clean

@@ -5,7 +5,7 @@
 # of its own under build/log, and says at the end how long each step took and
 # how many passed.  Rungs: static, unit, explore, mutants, vm, debug;
 # debug_if_built, which is debug, or nothing if its kernels are not there; and,
-# longer than all of these, powercuts and kills.  FLAVOUR in the environment
+# longer than all of these, powercuts, kills, removal.  FLAVOUR in the environment
 # names one kernel to test instead of all, ROUNDS how long the long ones are.
 
 set -euo pipefail
@@ -199,6 +199,8 @@ rung_vm()
 		step "fuzz-$flavour" fuzz "$flavour"
 		step "lossy-memory-$flavour" lossy_memory "$flavour"
 		step "wort-command-$flavour" wort_command "$flavour"
+		step "removal-$flavour" \
+			selftests/load/removal.sh -k "$flavour"
 		step "kills-$flavour" selftests/load/kills.py -k "$flavour"
 	done
 }
@@ -266,7 +268,12 @@ rung_kills()
 	for_each_guest kills selftests/load/kills.py -r "${ROUNDS:-200}"
 }
 
-[ $# -gt 0 ] || die 'which rungs: static unit explore mutants vm powercuts debug kills?'
+rung_removal()
+{
+	for_each_guest removal selftests/load/removal.sh -r "${ROUNDS:-1000}"
+}
+
+[ $# -gt 0 ] || die 'which rungs: static unit explore mutants vm powercuts debug kills removal?'
 begin=$(now_ms)
 for rung; do
 	"rung_$rung"
