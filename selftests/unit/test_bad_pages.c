@@ -135,11 +135,25 @@ static void attach_only(void)
 		wort_pool_detach(pool);
 }
 
+/* What extents serve is not known, what lies in them is. */
+static void read_without_table(void)
+{
+	struct wort_index *index;
+
+	pmpool_attach(&image.pm);
+	pmpool_settle();
+	index = pmpool_index(&image.pm, "a");
+	if (served(index) != image_nr_keys ||
+	    pm_put(index, "new", 3, "value", 5) != -EROFS)
+		_exit(1);
+}
+
 void check_bad_pages_table(void)
 {
 	image_make();
 	make_bad(WORT_MEDIA_TABLE_OFF);
 	CHECK(hostile_survives(attach_only));
+	CHECK(hostile_survives(read_without_table));
 	make_good();
 	make_bad(image_entry(0));
 	CHECK(hostile_survives(attach_only));
