@@ -181,6 +181,14 @@ wort_command()
 		    sh examples.sh $PWD /dev/pmem0'
 }
 
+# A small pool is full sooner.
+poison()
+{
+	selftests/vm/run.sh -k "$1" -t 900 -m 128 -l libcrc32c \
+		-f "$build/guest-$1:/wort-tests" \
+		-c 'cd /wort-tests && insmod wort.ko && ./poison'
+}
+
 rung_vm()
 {
 	local flavour
@@ -199,6 +207,7 @@ rung_vm()
 		step "fuzz-$flavour" fuzz "$flavour"
 		step "lossy-memory-$flavour" lossy_memory "$flavour"
 		step "wort-command-$flavour" wort_command "$flavour"
+		step "poison-$flavour" poison "$flavour"
 		step "removal-$flavour" \
 			selftests/load/removal.sh -k "$flavour"
 		step "kills-$flavour" selftests/load/kills.py -k "$flavour"
