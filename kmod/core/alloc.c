@@ -567,7 +567,7 @@ static void guess_class(const struct wort_alloc *alloc,
 {
 	if (extent->state != WORT_EXTENT_UNKNOWN ||
 	    extent->class != WORT_CLASS_NONE ||
-	    !table_word_is_bad(alloc, extent - alloc->extents))
+	    !table_word_known_bad(alloc, extent - alloc->extents))
 		return;
 	if (is_run(alloc, size))
 		set_class(alloc, extent, WORT_CLASS_RUN, run_of(alloc, size));
