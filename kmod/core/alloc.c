@@ -559,15 +559,17 @@ void wort_alloc_settle(struct wort_op *op)
 }
 
 /*
- * Nobody can read what an extent serves whose word is on a bad page: the first
+ * Nobody can read what an extent serves whose word lies on bad memory: the first
  * object found in it tells.  Nothing is stored to such a pool.
  */
-static void guess_class(const struct wort_alloc *alloc,
-			struct wort_extent *extent, u64 size)
+static void guess_class(struct wort_op *op, struct wort_extent *extent,
+			u64 size)
 {
+	struct wort_alloc *alloc = op->alloc;
+
 	if (extent->state != WORT_EXTENT_UNKNOWN ||
 	    extent->class != WORT_CLASS_NONE ||
-	    !table_word_known_bad(alloc, extent - alloc->extents))
+	    !table_word_is_bad(op, alloc, extent - alloc->extents))
 		return;
 	if (is_run(alloc, size))
 		set_class(alloc, extent, WORT_CLASS_RUN, run_of(alloc, size));
@@ -601,7 +603,7 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size,
 	if (off < alloc->geo.data_off || nr >= alloc->geo.nr_extents)
 		return wort_corrupt(op, off, "object outside the extents");
 	*extent = &alloc->extents[nr];
-	guess_class(alloc, *extent, size);
+	guess_class(op, *extent, size);
 	in_extent = rel & (extent_size(alloc) - 1);
 	if (!is_run(alloc, size))
 		class = wort_class_of(size);
