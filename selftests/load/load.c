@@ -136,9 +136,10 @@ static int delete_one(struct load_worker *w, int index, uint32_t nr)
 				       make_key(w->number, nr, key)));
 }
 
-static int look_up(struct load_worker *w, int index, uint32_t nr)
+/* -EILSEQ: it is not of this version. */
+static int look_for(struct load_worker *w, int index, uint32_t nr,
+		    uint64_t version)
 {
-	uint64_t version = word_of(w, index, nr)->acked;
 	static char want[WORT_VALUE_MAX + 8];
 	char key[LOAD_KEY_MAX];
 	int len;
@@ -153,9 +154,21 @@ static int look_up(struct load_worker *w, int index, uint32_t nr)
 	    len == (int)make_value(value_seed(index, w->number, nr, version),
 				   want) && !memcmp(buf, want, len))
 		return 0;
-	printf("# lookup of key %u of worker %d in index %d: not as acknowledged\n",
-	       nr, w->number, index);
 	return -EILSEQ;
+}
+
+/* What was under way when a worker was killed is of either version. */
+static int look_up(struct load_worker *w, int index, uint32_t nr)
+{
+	struct load_word *word = word_of(w, index, nr);
+	int err = look_for(w, index, nr, word->acked);
+
+	if (err == -EILSEQ && !settled(word))
+		err = look_for(w, index, nr, word->sent);
+	if (err == -EILSEQ)
+		printf("# lookup of key %u of worker %d in index %d: not as acknowledged\n",
+		       nr, w->number, index);
+	return err;
 }
 
 /* Append an operation; the bytes it takes. */
@@ -664,19 +677,6 @@ int load_verify(struct load *load, int pool, struct load_found *found)
 	return found->wrong ? -EILSEQ : 0;
 }
 
-static int verify_lookup(struct load_worker *w, int index, uint32_t nr)
-{
-	struct load_word *word = word_of(w, index, nr);
-	uint64_t sent = word->sent;
-	int err;
-
-	err = look_up(w, index, nr);
-	if (err != -EILSEQ || settled(word))
-		return err;
-	word->acked = sent;
-	return look_up(w, index, nr);
-}
-
 int load_verify_lossy(struct load *load, int pool, struct load_found *found)
 {
 	struct load_worker w = { .load = load, .pool = pool };
@@ -688,7 +688,7 @@ int load_verify_lossy(struct load *load, int pool, struct load_found *found)
 	for (; w.number < LOAD_WORKERS && !err; w.number++)
 		for (i = 0; i < LOAD_INDEXES; i++)
 			for (nr = 0; nr < LOAD_KEYS; nr++) {
-				err = verify_lookup(&w, i, nr);
+				err = look_up(&w, i, nr);
 				found->records += !err;
 				found->lost += err == -EIO;
 				if (err && err != -EIO)
