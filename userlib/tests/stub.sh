@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# stub.sh FOLDER: the library and the command against the stub of the
+# module's devices (stub.c), which the Makefile has built in FOLDER.
+
+set -euo pipefail
+
+out=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export WORT_STUB=$work/pmem0
+truncate -s 16M "$WORT_STUB"
+
+"$out/tests/wort-stub" format -L stub "$WORT_STUB" >/dev/null
+"$out/tests/wort-stub" attach "$WORT_STUB" >/dev/null
+"$out/tests/libwort-test-stub" /dev/wort0
