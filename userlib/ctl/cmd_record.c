@@ -45,7 +45,7 @@ static error_t put_option(int key, char *arg, struct argp_state *state)
 static const struct syntax put_syntax = {
 	.args = "POOL INDEX KEY [VALUE]",
 	.doc = "Store a record; without VALUE an empty one. Durable when the command ends.",
-	.groups = GROUP_KEYS,
+	.groups = GROUP_OUTPUT | GROUP_KEYS,
 	.min_args = 3,
 	.max_args = 4,
 	.options = put_options,
@@ -83,10 +83,23 @@ static int put_value_of(int nr, char **args, struct bytes *value)
 	}
 	if (put.file) {
 		err = value_from_file(value, put.file);
-		return err ? fail(put.file, err) : 0;
+		return err ? complain("%s: %s", put.file, strerror(-err)) : 0;
 	}
 	value_from_arg(value, nr == 4 ? args[3] : "");
 	return 0;
+}
+
+/* Nothing in text. */
+static void show_put(const struct bytes *key, const struct bytes *value)
+{
+	json_object *obj;
+
+	if (!settings.json)
+		return;
+	obj = json_object_new_object();
+	json_add_key(obj, key->data, key->len);
+	json_add_u64(obj, "value_len", value->len);
+	json_print(obj);
 }
 
 int cmd_put(int argc, char **argv)
@@ -107,6 +120,8 @@ int cmd_put(int argc, char **argv)
 		err = err ? fail(args[2], err) : 0;
 		wort_index_close(index);
 	}
+	if (!err)
+		show_put(&key, &value);
 	bytes_free(&key);
 	bytes_free(&value);
 	return err;
@@ -189,13 +204,27 @@ int cmd_get(int argc, char **argv)
 static const struct syntax del_syntax = {
 	.args = "POOL INDEX KEY...",
 	.doc = "Remove records. Durable when the command ends.",
-	.groups = GROUP_KEYS,
+	.groups = GROUP_OUTPUT | GROUP_KEYS,
 	.min_args = 3,
 	.max_args = UINT_MAX,
 };
 
+/* Nothing in text. */
+static void show_del(uint64_t deleted, uint64_t absent)
+{
+	json_object *obj;
+
+	if (!settings.json)
+		return;
+	obj = json_object_new_object();
+	json_add_u64(obj, "deleted", deleted);
+	json_add_u64(obj, "absent", absent);
+	json_print(obj);
+}
+
 int cmd_del(int argc, char **argv)
 {
+	uint64_t deleted = 0, absent = 0;
 	struct wort_index *index;
 	int i, nr, err, status;
 	struct bytes key = { };
@@ -210,10 +239,13 @@ int cmd_del(int argc, char **argv)
 		err = wort_del(index, key.data, key.len);
 		if (err)
 			status = fail(args[i], err);
+		deleted += !err;
+		absent += err == -ENOENT;
 		if (err && err != -ENOENT)
 			break;
 	}
 	wort_index_close(index);
 	bytes_free(&key);
+	show_del(deleted, absent);
 	return status;
 }

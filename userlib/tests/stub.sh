@@ -7,6 +7,7 @@
 set -euo pipefail
 
 out=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export WORT_STUB=$work/pmem0
@@ -15,3 +16,5 @@ truncate -s 16M "$WORT_STUB"
 "$out/tests/wort-stub" format -L stub "$WORT_STUB" >/dev/null
 "$out/tests/wort-stub" attach "$WORT_STUB" >/dev/null
 "$out/tests/libwort-test-stub" /dev/wort0
+"$here/schema.py" "$out/tests/wort-stub" "$out/wort"
+"$here/status.sh" "$out/tests/wort-stub"
