@@ -19,7 +19,7 @@ help:
 	@echo "  modules_install   install it"
 	@echo "  lib               build libwort and the wort command"
 	@echo "  install           install them (PREFIX=$(PREFIX), DESTDIR=)"
-	@echo "  docs              build the documentation (HTML)"
+	@echo "  docs              build the documentation (HTML, manual pages)"
 	@echo "On any machine, in virtual machines where a kernel is needed:"
 	@echo "  demo              load real data, kill the machine, look again"
 	@echo "  check             all tests; also by rung:"
@@ -73,6 +73,7 @@ bench:
 docs:
 	$(SCRIPTS)/deps.sh docs
 	sphinx-build -q -W -b html Documentation $(BUILD)/docs
+	sphinx-build -q -W -b man Documentation $(BUILD)/man
 
 clean:
 	rm -rf $(BUILD)

@@ -18,3 +18,5 @@ truncate -s 16M "$WORT_STUB"
 "$out/tests/libwort-test-stub" /dev/wort0
 "$here/schema.py" "$out/tests/wort-stub" "$out/wort"
 "$here/status.sh" "$out/tests/wort-stub"
+"$here/completion.sh" "$out/tests/wort-stub"
+"$here/symbols.sh" "$out"
