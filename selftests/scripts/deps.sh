@@ -48,6 +48,16 @@ package_table()
 	vm	zstd			cmd zstd
 	vm	xz-utils		cmd xz
 	docs	python3-sphinx		cmd sphinx-build
+	packaging	debhelper	cmd dh
+	packaging	dh-dkms		cmd dh_dkms
+	packaging	dkms		cmd dkms
+	packaging	dpkg-dev	cmd dpkg-buildpackage
+	packaging	libblkid-dev	pkg blkid
+	packaging	libjson-c-dev	pkg json-c
+	packaging	lintian		cmd lintian
+	packaging	mmdebstrap	cmd mmdebstrap
+	packaging	pkg-config	cmd pkg-config
+	packaging	python3-sphinx	cmd sphinx-build
 	data	wamerican-insane	file /usr/share/dict/american-english-insane
 	END
 }
@@ -182,10 +192,11 @@ main()
 {
 	local group missing
 
-	[ $# -gt 0 ] || die "usage: deps.sh build|static|vm|data..."
+	[ $# -gt 0 ] || die "usage: deps.sh build|static|vm|docs|packaging|data..."
 	for group; do
 		[ -n "$(rows_of_group "$group")" ] ||
-			die "no such group: $group (build, static, vm, data)"
+			die "no such group: $group (build, static, vm, docs," \
+				"packaging, data)"
 	done
 
 	if ! is_debian; then
