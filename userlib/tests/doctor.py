@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).parent / "doctor"
+HERE = pathlib.Path(__file__).resolve().parent / "doctor"
 WHAT = {
     "ext4": ["mke2fs", "-q", "-F", "-t", "ext4"],
     "swap": ["mkswap", "-q"],

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).resolve().parent
 DOC = HERE.parent.parent / "Documentation" / "json.rst"
 FORMS = {"An array": "array", "Without an argument, an array": "array",
          "An object": "object", "Lines of objects": "lines"}

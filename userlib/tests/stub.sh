@@ -20,3 +20,4 @@ truncate -s 16M "$WORT_STUB"
 "$here/status.sh" "$out/tests/wort-stub"
 "$here/completion.sh" "$out/tests/wort-stub"
 "$here/symbols.sh" "$out"
+WORT_LIBRARY=$out/tests/libwort-stub.so python3 "$here/../python/tests/test_wort.py" -q
