@@ -51,6 +51,7 @@ rung_static()
 	step packages-static selftests/scripts/deps.sh build static
 	step layers selftests/lint/layers.sh
 	step layers-self-test selftests/lint/layers.sh --self-test
+	step version selftests/lint/version.sh
 	step kernel-tools selftests/scripts/kernel.sh tools
 	step checkpatch selftests/lint/checkpatch.sh
 	step kernel-doc selftests/lint/kernel-doc.sh
