@@ -26,6 +26,8 @@ package_table()
 	build	kmod			cmd depmod
 	build	xz-utils		cmd xz
 	build	libelf1			lib libelf.so.1
+	build	python3			cmd python3
+	build	e2fsprogs		cmd mke2fs
 	build	pahole			cmd pahole
 	static	gcc			cmd gcc cc
 	static	make			cmd make
