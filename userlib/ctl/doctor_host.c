@@ -56,10 +56,28 @@ static bool other_kernel(const char *release, void *data)
 	return true;
 }
 
+/* 6.1 to 6.4, and 6.9 and later; 6.5 to 6.8 were never tried. */
+static bool kernel_fits(void)
+{
+	unsigned int major = 0, minor = 0;
+
+	if (sscanf(host.release, "%u.%u", &major, &minor) != 2)
+		return true;
+	return major > 6 || (major == 6 && minor >= 1 && minor <= 4) ||
+	       (major == 6 && minor >= 9);
+}
+
 static void not_installed(void)
 {
 	char other[sizeof(host.release)], remedy[512];
 
+	if (!kernel_fits()) {
+		report(PROBLEM, "module",
+		       "apt install linux-image-amd64    # and reboot",
+		       "there is none for the kernel %s: it takes 6.1 to 6.4, or 6.9 and later",
+		       host.release);
+		return;
+	}
 	if (sys_each("/lib/modules", other_kernel, other)) {
 		snprintf(remedy, sizeof(remedy),
 			 "apt install linux-headers-%s && dkms autoinstall -k %s",

@@ -236,11 +236,10 @@ class Declarations(unittest.TestCase):
         self.assertEqual(self.compile(lines), list(pairs.values()))
 
 
-class Threads(unittest.TestCase):
-    """Handles of one pool in several threads; the stub takes one at a time,
-    as the module does for an index."""
+class Collection(unittest.TestCase):
+    """What nobody closed is closed when it is collected, in any thread."""
 
-    def test_closed_by_collection(self):
+    def test_collected(self):
         def use():
             index = wort.Pool("/dev/wort0", write=True).index("c", create=True)
             index[b"k"] = b"v"
