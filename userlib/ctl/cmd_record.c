@@ -89,15 +89,25 @@ static int put_value_of(int nr, char **args, struct bytes *value)
 	return 0;
 }
 
+/* What became of a change, for json. */
+static json_object *change_json(const struct bytes *key, bool done)
+{
+	json_object *obj = json_object_new_object();
+
+	json_add_key(obj, key->data, key->len);
+	json_add_bool(obj, "done", done);
+	return obj;
+}
+
 /* Nothing in text. */
-static void show_put(const struct bytes *key, const struct bytes *value)
+static void show_put(const struct bytes *key, const struct bytes *value,
+		     bool done)
 {
 	json_object *obj;
 
 	if (!settings.json)
 		return;
-	obj = json_object_new_object();
-	json_add_key(obj, key->data, key->len);
+	obj = change_json(key, done);
 	json_add_u64(obj, "value_len", value->len);
 	json_print(obj);
 }
@@ -117,11 +127,10 @@ int cmd_put(int argc, char **argv)
 	if (!err) {
 		err = wort_put(index, key.data, key.len, value.data, value.len,
 			       put.flags);
+		show_put(&key, &value, !err);
 		err = err ? fail(args[2], err) : 0;
 		wort_index_close(index);
 	}
-	if (!err)
-		show_put(&key, &value);
 	bytes_free(&key);
 	bytes_free(&value);
 	return err;
@@ -209,23 +218,10 @@ static const struct syntax del_syntax = {
 	.max_args = UINT_MAX,
 };
 
-/* Nothing in text. */
-static void show_del(uint64_t deleted, uint64_t absent)
-{
-	json_object *obj;
-
-	if (!settings.json)
-		return;
-	obj = json_object_new_object();
-	json_add_u64(obj, "deleted", deleted);
-	json_add_u64(obj, "absent", absent);
-	json_print(obj);
-}
-
 int cmd_del(int argc, char **argv)
 {
-	uint64_t deleted = 0, absent = 0;
 	struct wort_index *index;
+	json_object *array = NULL;
 	int i, nr, err, status;
 	struct bytes key = { };
 	char **args;
@@ -234,18 +230,21 @@ int cmd_del(int argc, char **argv)
 	status = open_index(args[0], args[1], true, &index);
 	if (status)
 		return status;
+	if (settings.json)
+		array = json_object_new_array();
 	for (i = 2; i < nr; i++) {
 		key_from_arg(&key, args[i]);
 		err = wort_del(index, key.data, key.len);
+		if (array)
+			json_object_array_add(array, change_json(&key, !err));
 		if (err)
 			status = fail(args[i], err);
-		deleted += !err;
-		absent += err == -ENOENT;
 		if (err && err != -ENOENT)
 			break;
 	}
 	wort_index_close(index);
 	bytes_free(&key);
-	show_del(deleted, absent);
+	if (array)
+		json_print(array);
 	return status;
 }
