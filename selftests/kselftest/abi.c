@@ -49,12 +49,12 @@ static const struct command commands[] = {
 		.has_out = true),
 	COMMAND(CHECK, wort_check_arg, 0xbc14, 88, ON_POOL, .flags = 1,
 		.has_out = true),
-	COMMAND(INSERT, wort_insert_arg, 0xbc20, 32, ON_INDEX, .flags = 3,
-		.write = true),
+	COMMAND(INSERT, wort_insert_arg, 0xbc20, 48, ON_INDEX, .flags = 0x103,
+		.write = true, .has_out = true),
 	COMMAND(LOOKUP, wort_lookup_arg, 0xbc21, 40, ON_INDEX,
 		RESERVED(wort_lookup_arg), .has_out = true),
-	COMMAND(DELETE, wort_delete_arg, 0xbc22, 24, ON_INDEX,
-		RESERVED(wort_delete_arg), .write = true, .valid = -ENOENT),
+	COMMAND(DELETE, wort_delete_arg, 0xbc22, 48, ON_INDEX, .flags = 0x101,
+		.write = true, .has_out = true, .valid = -ENOENT),
 	COMMAND(SCAN, wort_scan_arg, 0xbc23, 80, ON_INDEX, .flags = 0x1f,
 		RESERVED(wort_scan_arg), .has_out = true),
 	COMMAND(BATCH, wort_batch_arg, 0xbc24, 48, ON_INDEX, .flags = 1,
@@ -62,6 +62,8 @@ static const struct command commands[] = {
 	COMMAND(INDEX_INFO, wort_index_info_arg, 0xbc25, 160, ON_INDEX,
 		RESERVED(wort_index_info_arg), .has_out = true),
 	COMMAND(STATS, wort_stats_arg, 0xbc26, 24, ON_INDEX, .has_out = true),
+	COMMAND(CAS, wort_cas_arg, 0xbc27, 64, ON_INDEX, .flags = 0x100,
+		RESERVED(wort_cas_arg), .write = true, .has_out = true),
 };
 
 /* Room for an argument and for what later versions may append. */
@@ -84,6 +86,7 @@ union argument {
 	struct wort_scan_arg scan;
 	struct wort_batch_arg batch;
 	struct wort_stats_arg stats;
+	struct wort_cas_arg cas;
 	unsigned char bytes[512];
 };
 
@@ -161,6 +164,13 @@ static void fill_index(const struct command *command, union argument *arg)
 	} else if (command->cmd == WORT_IOC_DELETE) {
 		arg->delete.key_ptr = PTR("none");
 		arg->delete.key_len = 4;
+	} else if (command->cmd == WORT_IOC_CAS) {
+		arg->cas.key_ptr = PTR("key");
+		arg->cas.key_len = 3;
+		arg->cas.expect_ptr = PTR("value");
+		arg->cas.expect_len = 5;
+		arg->cas.value_ptr = PTR("value");
+		arg->cas.value_len = 5;
 	} else if (command->cmd == WORT_IOC_SCAN) {
 		arg->scan.buf_ptr = PTR(memory);
 		arg->scan.buf_len = sizeof(memory);
@@ -233,10 +243,11 @@ TEST_F(abi, sizes)
 	EXPECT_EQ(sizeof(struct wort_batch_arg), commands[13].size);
 	EXPECT_EQ(sizeof(struct wort_index_info_arg), commands[14].size);
 	EXPECT_EQ(sizeof(struct wort_stats_arg), commands[15].size);
+	EXPECT_EQ(sizeof(struct wort_cas_arg), commands[16].size);
 	EXPECT_EQ(128, sizeof(struct wort_pool_record));
 	EXPECT_EQ(136, sizeof(struct wort_index_record));
 	EXPECT_EQ(16, sizeof(struct wort_record));
-	EXPECT_EQ(16, sizeof(struct wort_batch_op));
+	EXPECT_EQ(24, sizeof(struct wort_batch_op));
 	EXPECT_EQ(16, sizeof(struct wort_batch_result));
 	EXPECT_EQ(72, sizeof(struct wort_op_stats));
 }
@@ -533,6 +544,9 @@ static const struct {
 	{ WORT_IOC_LOOKUP, offsetof(struct wort_lookup_arg, key_ptr) },
 	{ WORT_IOC_LOOKUP, offsetof(struct wort_lookup_arg, value_ptr) },
 	{ WORT_IOC_DELETE, offsetof(struct wort_delete_arg, key_ptr) },
+	{ WORT_IOC_CAS, offsetof(struct wort_cas_arg, key_ptr) },
+	{ WORT_IOC_CAS, offsetof(struct wort_cas_arg, expect_ptr) },
+	{ WORT_IOC_CAS, offsetof(struct wort_cas_arg, value_ptr) },
 	{ WORT_IOC_SCAN, offsetof(struct wort_scan_arg, buf_ptr) },
 	{ WORT_IOC_STATS, offsetof(struct wort_stats_arg, buf_ptr) },
 };
@@ -581,6 +595,51 @@ TEST_F(abi, scan_and_batch_pointers)
 	scan.bound_len = 3;
 	EXPECT_EQ(-EFAULT, call(self->index, WORT_IOC_SCAN, &scan));
 	EXPECT_EQ(-EFAULT, call(self->index, WORT_IOC_BATCH, &batch));
+}
+
+/* What cannot be told is not done. */
+TEST_F(abi, answer_unwritable)
+{
+	struct {
+		struct wort_batch_op op;
+		char key[8];
+	} del = { { 32, WORT_BATCH_DELETE, 0, 3, 0, 0, 0 }, "key" };
+	struct wort_batch_arg batch = {
+		.size = sizeof(batch),
+		.ops_ptr = PTR(&del),
+		.ops_len = sizeof(del),
+		.results_ptr = PTR(bad_page()),
+		.results_len = 16,
+		.nr_ops = 1,
+	};
+	const struct command *command = NULL;
+	union argument arg;
+
+	while ((command = next(command))) {
+		fill(command, &arg);
+		if (command->cmd == WORT_IOC_INSERT) {
+			arg.insert.value_ptr = PTR("other");
+			arg.insert.old_ptr = PTR(bad_page());
+			arg.insert.old_len = 5;
+		} else if (command->cmd == WORT_IOC_DELETE) {
+			arg.delete.key_ptr = PTR("key");
+			arg.delete.key_len = 3;
+			arg.delete.old_ptr = PTR(bad_page());
+			arg.delete.old_len = 5;
+		} else if (command->cmd == WORT_IOC_CAS) {
+			arg.cas.value_ptr = PTR("other");
+			arg.cas.old_ptr = PTR(bad_page());
+			arg.cas.old_len = 5;
+		} else {
+			continue;
+		}
+		arg.head.flags = WORT_F_FETCH;
+		EXPECT_OF(command, -EFAULT,
+			  call_with(command, self->fd, &arg));
+		EXPECT_EQ(0, lookup(self->index, "key", "value"));
+	}
+	EXPECT_EQ(-EFAULT, call(self->index, WORT_IOC_BATCH, &batch));
+	EXPECT_EQ(0, lookup(self->index, "key", "value"));
 }
 
 TEST_HARNESS_MAIN

@@ -40,6 +40,7 @@ static const struct test {
 	TEST(values_sizes),
 	TEST(values_change),
 	TEST(values_expect),
+	TEST(values_fetch),
 	TEST(values_buffer),
 	TEST(random_ops),
 	TEST(random_small_pool),

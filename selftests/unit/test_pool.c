@@ -288,7 +288,7 @@ void check_pool_stale(void)
 	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)"t", 1), 0);
 	CHECK_EQ(pm_put(old, "k", 1, "new", 3), -ESTALE);
 	CHECK_EQ(pm_get(old, "k", 1, NULL, &len), -ESTALE);
-	CHECK_EQ(wort_index_delete(old, &key, NULL), -ESTALE);
+	CHECK_EQ(wort_index_delete(old, &key, NULL, NULL), -ESTALE);
 	CHECK_EQ(wort_index_scan(old, &scan), -ESTALE);
 	bed.index = pmpool_index(&bed.pm, "t");
 	CHECK(bed.index != old);

@@ -89,33 +89,94 @@ void check_values_expect(void)
 	u32 i, k;
 
 	open_bed(&bed);
-	CHECK_EQ(unit_put(bed.index, "k", 1, "", 0, 0, &want), -ENOENT);
-	CHECK_EQ(wort_index_delete(bed.index, &key, &want), -ENOENT);
+	CHECK_EQ(unit_put(bed.index, "k", 1, "", 0, 0, &want, NULL), -ENOENT);
+	CHECK_EQ(wort_index_delete(bed.index, &key, &want, NULL), -ENOENT);
 	value_fill(bytes, 7, sizeof(bytes));
 	for (i = 0; i < ARRAY_SIZE(lens); i++)
 		for (k = 0; k < ARRAY_SIZE(lens); k++) {
 			CHECK_EQ(pm_put(bed.index, "k", 1, bytes, lens[i]), 0);
 			want.len = lens[k];
 			CHECK_EQ(unit_put(bed.index, "k", 1, bytes, lens[k], 0,
-					  &want), i == k ? 0 : -ECANCELED);
+					  &want, NULL), i == k ? 0 : -ECANCELED);
 			check_value(&bed, key.data, 1, 7, lens[i]);
 			CHECK_EQ(unit_put(bed.index, "k", 1, "", 0,
-					  WORT_INSERT_F_CREATE, &want),
+					  WORT_INSERT_F_CREATE, &want, NULL),
 				 -EEXIST);
-			CHECK_EQ(wort_index_delete(bed.index, &key, &want),
+			CHECK_EQ(wort_index_delete(bed.index, &key, &want,
+						   NULL),
 				 i == k ? 0 : -ECANCELED);
 		}
 	for (i = 1; i < ARRAY_SIZE(lens); i++) {
 		CHECK_EQ(pm_put(bed.index, "k", 1, bytes, lens[i]), 0);
 		want.len = lens[i];
 		bytes[lens[i] - 1] ^= 1;
-		CHECK_EQ(unit_put(bed.index, "k", 1, "", 0, 0, &want),
+		CHECK_EQ(unit_put(bed.index, "k", 1, "", 0, 0, &want, NULL),
 			 -ECANCELED);
-		CHECK_EQ(wort_index_delete(bed.index, &key, &want), -ECANCELED);
+		CHECK_EQ(wort_index_delete(bed.index, &key, &want, NULL),
+			 -ECANCELED);
 		bytes[lens[i] - 1] ^= 1;
 		CHECK_EQ(unit_put(bed.index, "k", 1, "abc", 3,
-				  WORT_INSERT_F_REPLACE, &want), 0);
+				  WORT_INSERT_F_REPLACE, &want, NULL), 0);
 	}
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/* The value that was there, of each length, by each change; or it is not. */
+static void check_fetch(struct bed *bed, u32 len)
+{
+	const struct wort_key key = { (const u8 *)"k", 1 };
+	struct wort_value want = { bytes, len };
+	struct wort_buf old = { .data = back, .size = len };
+
+	CHECK_EQ(unit_put(bed->index, "k", 1, bytes, len, 0, NULL, &old), 0);
+	CHECK_EQ(old.len, WORT_NO_VALUE);
+	memset(back, 0xee, sizeof(back));
+	CHECK_EQ(unit_put(bed->index, "k", 1, bytes, len, 0, NULL, &old), 0);
+	CHECK_EQ(old.len, len);
+	CHECK(!memcmp(back, bytes, len));
+	CHECK_EQ(back[len], 0xee);
+	memset(back, 0xee, sizeof(back));
+	CHECK_EQ(unit_put(bed->index, "k", 1, "", 0, WORT_INSERT_F_CREATE, NULL,
+			  &old), -EEXIST);
+	CHECK(old.len == len && !memcmp(back, bytes, len));
+	want.len = len + 1;
+	memset(back, 0xee, sizeof(back));
+	CHECK_EQ(unit_put(bed->index, "k", 1, "", 0, 0, &want, &old),
+		 -ECANCELED);
+	CHECK(old.len == len && !memcmp(back, bytes, len));
+	CHECK_EQ(wort_index_delete(bed->index, &key, &want, &old), -ECANCELED);
+	CHECK_EQ(old.len, len);
+	want.len = len;
+	old.size = len - 1;
+	if (len) {
+		CHECK_EQ(unit_put(bed->index, "k", 1, "", 0, 0, &want, &old),
+			 -ERANGE);
+		CHECK_EQ(old.len, len);
+		CHECK_EQ(wort_index_delete(bed->index, &key, NULL, &old),
+			 -ERANGE);
+		CHECK_EQ(old.len, len);
+	}
+	old.size = len;
+	memset(back, 0xee, sizeof(back));
+	CHECK_EQ(wort_index_delete(bed->index, &key, &want, &old), 0);
+	CHECK(old.len == len && !memcmp(back, bytes, len));
+	CHECK_EQ(wort_index_delete(bed->index, &key, &want, &old), -ENOENT);
+	CHECK_EQ(old.len, WORT_NO_VALUE);
+}
+
+void check_values_fetch(void)
+{
+	struct wort_buf old = { .data = back };
+	struct bed bed;
+	u32 i;
+
+	open_bed(&bed);
+	value_fill(bytes, 9, sizeof(bytes));
+	for (i = 0; i < ARRAY_SIZE(lens); i++)
+		check_fetch(&bed, lens[i]);
+	CHECK_EQ(unit_put(bed.index, "k", 0, "", 0, 0, NULL, &old), -EINVAL);
+	CHECK_EQ(old.len, WORT_NO_VALUE);
 	bed_check(&bed);
 	bed_close(&bed);
 }

@@ -27,6 +27,7 @@ void check_keys_hidden_digits(void);
 void check_values_sizes(void);
 void check_values_change(void);
 void check_values_expect(void);
+void check_values_fetch(void);
 void check_values_buffer(void);
 
 /* test_random.c */

@@ -16,7 +16,7 @@ static const struct reason {
 } reasons[] = {
 	{ ENOENT, "format attach", "no such device", "ls /dev/pmem*" },
 	{ ENOENT, "detach", "no such pool", "wort list" },
-	{ ENOENT, "get del", "no such key", NULL },
+	{ ENOENT, "get del cas", "no such key", NULL },
 	{ ENOENT, "put", "no such key: it was to be replaced", NULL },
 	{ ENOENT, NULL, "not found", "wort list" },
 	{ EEXIST, "format", "a pool is on the device",
@@ -24,6 +24,7 @@ static const struct reason {
 	{ EEXIST, "attach", "attached already", "wort list" },
 	{ EEXIST, "create", "there is an index of this name", NULL },
 	{ EEXIST, NULL, "the key exists", NULL },
+	{ ECANCELED, NULL, "the value is not the one expected", NULL },
 	{ EBUSY, "format attach check dump stat list scan count get",
 	  "the device is in use: mounted, attached, or held by another driver",
 	  "wort doctor %s" },
