@@ -72,7 +72,8 @@ struct wort_index {
  * @sb: the superblock in force
  * @sb_copy: which of its copies that is
  * @damaged: read-only until checked
- * @readonly: read-only for a feature that we do not know
+ * @readonly: nothing is stored: the memory is read-only, or for a feature that
+ *	we do not know
  * @frozen: operations wait, see wort_pool_check()
  * @indexes: indexes in the order of ids
  * @dying: destroyed indexes whose space is not given back yet
@@ -158,6 +159,7 @@ void wort_sb_store(struct wort_op *op, struct wort_pool *pool);
 int wort_pool_attach(struct wort_region *region, struct wort_pool **out);
 void wort_pool_stop(struct wort_pool *pool);
 void wort_pool_detach(struct wort_pool *pool);
+u32 wort_pool_state(const struct wort_pool *pool);
 void wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg);
 void wort_pool_damaged(struct wort_pool *pool);
 int wort_pool_wait_space(struct wort_pool *pool, const struct wort_op *op);

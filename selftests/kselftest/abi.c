@@ -33,7 +33,7 @@ struct command {
 static const struct command commands[] = {
 	COMMAND(FORMAT, wort_format_arg, 0xbc00, 104, ON_CONTROL,
 		.flags = 1, .write = true, .valid = -EBUSY),
-	COMMAND(ATTACH, wort_attach_arg, 0xbc01, 24, ON_CONTROL,
+	COMMAND(ATTACH, wort_attach_arg, 0xbc01, 24, ON_CONTROL, .flags = 1,
 		.write = true, .has_out = true, .valid = -EBUSY),
 	COMMAND(DETACH, wort_detach_arg, 0xbc02, 16, ON_CONTROL,
 		RESERVED(wort_detach_arg), .write = true, .valid = -ENOENT),

@@ -2,6 +2,8 @@
 /*
  * Commands on a pool.
  */
+#include <linux/fs.h>
+
 #include "wort_test.h"
 
 FIXTURE(pool)
@@ -343,6 +345,98 @@ TEST_F(pool, damaged_catalogue)
 	ASSERT_EQ(0, info(self->pool.fd, &arg));
 	EXPECT_EQ(WORT_STATE_DAMAGED, arg.out_state & WORT_STATE_DAMAGED);
 	EXPECT_EQ(-EROFS, open_index(self->pool.fd, "b", CREATE));
+}
+
+static int write_protect(int on)
+{
+	int fd = open(test_device(), O_RDONLY);
+	int err = ioctl(fd, BLKROSET, &on) < 0 ? -errno : 0;
+
+	close(fd);
+	return err;
+}
+
+static int attach_read_only(struct pool *pool)
+{
+	close(pool->fd);
+	pool->minor = attach_with(pool->control, test_device(),
+				  WORT_ATTACH_F_RDONLY);
+	if (pool->minor < 0)
+		return pool->minor;
+	pool->fd = open_pool(pool->minor, O_RDWR);
+	return pool->fd < 0 ? pool->fd : 0;
+}
+
+static __u32 listed_state(int control, __u32 minor)
+{
+	struct wort_pool_record record = { };
+	struct wort_list_arg arg = {
+		.size = sizeof(arg),
+		.buf_ptr = PTR(&record),
+		.buf_len = sizeof(record),
+		.start = minor,
+	};
+
+	return call(control, WORT_IOC_LIST, &arg) ? ~0U : record.state;
+}
+
+static void expect_read_only(struct __test_metadata *_metadata,
+			     const struct pool *pool)
+{
+	int fd = open_index(pool->fd, "a", 0);
+	struct wort_pool_info_arg arg;
+	struct wort_check_arg found;
+
+	ASSERT_EQ(0, info(pool->fd, &arg));
+	EXPECT_EQ(WORT_STATE_READONLY, arg.out_state);
+	EXPECT_EQ(WORT_UNKNOWN, arg.out_used_bytes);
+	EXPECT_EQ(WORT_STATE_READONLY, listed_state(pool->control,
+						    pool->minor));
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, lookup(fd, "key", "value"));
+	EXPECT_EQ(-EROFS, insert(fd, "key", "value"));
+	EXPECT_EQ(-EROFS, delete(fd, "key"));
+	EXPECT_EQ(-EROFS, open_index(pool->fd, "b", CREATE));
+	EXPECT_EQ(-EROFS, destroy(pool->fd, "a"));
+	EXPECT_EQ(0, check(pool->fd, 0, &found));
+	EXPECT_EQ(1, found.out_nr_leaves);
+	EXPECT_EQ(0, found.out_nr_damaged);
+	EXPECT_EQ(-EROFS, check(pool->fd, WORT_CHECK_F_CLEAR, &found));
+	EXPECT_EQ(0, lookup(fd, "key", "value"));
+	close(fd);
+}
+
+TEST_F(pool, read_only)
+{
+	int fd = open_index(self->fd, "a", CREATE);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, insert(fd, "key", "value"));
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	ASSERT_EQ(0, attach_read_only(&self->pool));
+	expect_read_only(_metadata, &self->pool);
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	ASSERT_EQ(0, reattach(&self->pool));
+	fd = open_index(self->pool.fd, "a", 0);
+	EXPECT_EQ(0, insert(fd, "key", "another value"));
+}
+
+TEST_F(pool, write_protected)
+{
+	int fd = open_index(self->fd, "a", CREATE);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, insert(fd, "key", "value"));
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	ASSERT_EQ(0, write_protect(1));
+	EXPECT_EQ(-EACCES, attach(self->pool.control, test_device()));
+	EXPECT_EQ(-EACCES, format(self->pool.control, test_device(),
+				  WORT_FORMAT_F_FORCE));
+	EXPECT_EQ(0, attach_read_only(&self->pool));
+	expect_read_only(_metadata, &self->pool);
+	EXPECT_EQ(0, detach(self->pool.control, self->pool.minor));
+	EXPECT_EQ(0, write_protect(0));
+	EXPECT_EQ(0, reattach(&self->pool));
 }
 
 TEST_F_TIMEOUT(pool, full, 300)

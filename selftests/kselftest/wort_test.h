@@ -65,16 +65,22 @@ static inline int format(int control, const char *device, __u32 flags)
 }
 
 /* The minor, or a negative errno. */
-static inline int attach(int control, const char *device)
+static inline int attach_with(int control, const char *device, __u32 flags)
 {
 	struct wort_attach_arg arg = {
 		.size = sizeof(arg),
+		.flags = flags,
 		.dev_ptr = PTR(device),
 		.dev_len = strlen(device),
 	};
 	int err = call(control, WORT_IOC_ATTACH, &arg);
 
 	return err ? err : (int)arg.out_minor;
+}
+
+static inline int attach(int control, const char *device)
+{
+	return attach_with(control, device, 0);
 }
 
 static inline int detach(int control, int minor)

@@ -62,6 +62,7 @@ static const struct test {
 	TEST(pool_destroy_walk),
 	TEST(pool_detach_quiet),
 	TEST(pool_superblock_turns),
+	TEST(pool_read_only),
 	TEST(full_small),
 	TEST(full_values),
 	TEST(full_destroy),

@@ -55,6 +55,7 @@ void check_pool_slots(void);
 void check_pool_destroy_walk(void);
 void check_pool_detach_quiet(void);
 void check_pool_superblock_turns(void);
+void check_pool_read_only(void);
 
 /* test_space.c */
 void check_full_small(void);

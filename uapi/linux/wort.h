@@ -42,7 +42,8 @@
  *	ENOSPC		the pool is full; nothing was changed
  *	ESTALE		the index was destroyed
  *	EROFS		the index or pool is read-only because damage was found,
- *			or the pool for a feature that this module does not know
+ *			or the pool because it was attached so or has a feature
+ *			that this module does not know
  *	EUCLEAN		damage was found now; the kernel log has the place
  *	EIO		the data lies on a page known to be bad
  *	EBUSY		the device is in use by somebody else
@@ -60,8 +61,9 @@
  *	EPROTONOSUPPORT	attach: the pool has a version or feature this module
  *			does not know
  *	EFBIG, ENOSPC	the device is larger or smaller than a pool can be
- *	EACCES		the device is write-protected, or its node is on a
- *			nodev mount; other errors of opening a path as they are
+ *	EACCES		the device is write-protected and not to be read only,
+ *			or its node is on a nodev mount; other errors of opening
+ *			a path as they are
  *	EREMOTEIO	format: the device did not keep what was stored to it
  */
 #ifndef _UAPI_LINUX_WORT_H
@@ -129,13 +131,19 @@ struct wort_format_arg {
 	__u8 label[WORT_LABEL_LEN];
 };
 
+#define WORT_ATTACH_F_RDONLY	(1U << 0)	/* nothing is stored to it */
+#define WORT_ATTACH_F_ALL	WORT_ATTACH_F_RDONLY
+
 /**
  * struct wort_attach_arg - WORT_IOC_ATTACH: take a device and serve its pool
  * @size: sizeof(struct wort_attach_arg)
- * @flags: none defined, zero
+ * @flags: WORT_ATTACH_F_*
  * @dev_ptr: path of the block device
  * @dev_len: its length in bytes
  * @out_minor: the pool is /dev/wort<out_minor>
+ *
+ * With RDONLY the device may be write-protected.  Every change answers EROFS;
+ * there is no walk, so space figures stay unknown.
  */
 struct wort_attach_arg {
 	__u32 size;
@@ -164,7 +172,7 @@ struct wort_detach_arg {
 #define WORT_STATE_DAMAGED	(1U << 0)	/* read-only, see the log */
 #define WORT_STATE_WALKING	(1U << 1)	/* free space not fully known yet */
 #define WORT_STATE_DEAD		(1U << 2)	/* device removed */
-#define WORT_STATE_READONLY	(1U << 3)	/* for a feature not known here */
+#define WORT_STATE_READONLY	(1U << 3)	/* attached so, or for a feature */
 
 /**
  * struct wort_pool_record - One pool in the answer to WORT_IOC_LIST
@@ -295,7 +303,10 @@ struct wort_index_destroy_arg {
 	__u32 __reserved;
 };
 
-/* a space figure that is not known before the walk after attach has ended */
+/*
+ * a space figure that is not known before the walk after attach has ended, nor
+ * in a read-only pool
+ */
 #define WORT_UNKNOWN		(~0ULL)
 
 /**
@@ -362,7 +373,8 @@ struct wort_pool_info_arg {
  * @out_damaged_off: offset of the first of them
  * @out_damaged_index: id of its index, 0 if it belongs to none
  *
- * The call succeeds whatever is found.  Changes wait while it runs.
+ * The call succeeds whatever is found.  Changes wait while it runs.  CLEAR of
+ * a pool with WORT_STATE_READONLY answers EROFS.
  */
 struct wort_check_arg {
 	__u32 size;

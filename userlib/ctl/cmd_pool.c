@@ -200,12 +200,31 @@ int cmd_format(int argc, char **argv)
 	return ST_OK;
 }
 
+static uint32_t attach_flags;
+
+static const struct argp_option attach_options[] = {
+	{ "read-only", 'r', NULL, 0, "store nothing to the device", 0 },
+	{ }
+};
+
+static error_t attach_option(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	(void)state;
+	if (key != 'r')
+		return ARGP_ERR_UNKNOWN;
+	attach_flags = WORT_ATTACH_F_RDONLY;
+	return 0;
+}
+
 static const struct syntax attach_syntax = {
 	.args = "DEVICE",
 	.doc = "Serve the pool of a device; prints the name of the pool's own device.",
 	.groups = GROUP_OUTPUT,
 	.min_args = 1,
 	.max_args = 1,
+	.options = attach_options,
+	.option = attach_option,
 };
 
 int cmd_attach(int argc, char **argv)
@@ -221,7 +240,7 @@ int cmd_attach(int argc, char **argv)
 	err = open_ctl(&ctl);
 	if (err)
 		return err;
-	err = wort_ctl_attach(ctl, args[0], &minor);
+	err = wort_ctl_attach(ctl, args[0], attach_flags, &minor);
 	wort_ctl_close(ctl);
 	if (err)
 		return fail(args[0], err);

@@ -73,8 +73,8 @@ struct wort_format_opts {
 /* Makes an empty pool: what was on the device is lost. */
 int wort_ctl_format(struct wort_ctl *ctl, const char *device,
 		    const struct wort_format_opts *opts);
-/* The pool is /dev/wort<minor> then. */
-int wort_ctl_attach(struct wort_ctl *ctl, const char *device,
+/* The pool is /dev/wort<minor> then; @flags: WORT_ATTACH_F_*. */
+int wort_ctl_attach(struct wort_ctl *ctl, const char *device, uint32_t flags,
 		    unsigned int *minor);
 int wort_ctl_detach(struct wort_ctl *ctl, unsigned int minor);
 

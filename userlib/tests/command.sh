@@ -105,6 +105,14 @@ expect 0 '^clean' "$wort" check 0
 expect 0 '"clean": true' "$wort" check -c -o json 0
 expect 0 '^insert' "$wort" stat 0 a
 expect 0 '' "$wort" detach two
+expect 0 '/dev/wort0' "$wort" attach --read-only "$device"
+expect 0 'read-only .* two$' "$wort" list
+expect 0 '"read_only": true' "$wort" stat -o json 0
+expect 0 '^3$' "$wort" count 0 a
+expect 4 'attached so' "$wort" put 0 a k v
+expect 4 'attached so' "$wort" check --clear 0
+expect 0 '^clean' "$wort" check 0
+expect 0 '' "$wort" detach two
 expect 0 '^clean' "$wort" check "$device"
 expect 0 '^3$' "$wort" count "$device" a
 expect 3 'not attached' "$wort" put "$device" a k v
