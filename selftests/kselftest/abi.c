@@ -3,9 +3,6 @@
  * Rules that hold for every ioctl: each test breaks one of them in an argument
  * that is otherwise valid.
  */
-#include <linux/capability.h>
-#include <sys/syscall.h>
-
 #include "wort_test.h"
 
 enum kind { ON_CONTROL, ON_POOL, ON_INDEX, NR_KINDS };
@@ -264,6 +261,7 @@ TEST_F(abi, valid_arguments)
 	}
 }
 
+/* errno-table: ioctl EINVAL */
 TEST_F(abi, size_too_small)
 {
 	const struct command *command = NULL;
@@ -297,6 +295,7 @@ TEST_F(abi, larger_with_zero_tail)
 	}
 }
 
+/* errno-table: ioctl E2BIG */
 TEST_F(abi, larger_with_other_tail)
 {
 	const struct command *command = NULL;
@@ -319,6 +318,7 @@ TEST_F(abi, larger_with_other_tail)
 	}
 }
 
+/* errno-table: ioctl EOPNOTSUPP */
 TEST_F(abi, unknown_flags)
 {
 	const struct command *command = NULL;
@@ -337,6 +337,7 @@ TEST_F(abi, unknown_flags)
 	}
 }
 
+/* errno-table: ioctl EINVAL */
 TEST_F(abi, reserved_not_zero)
 {
 	const struct command *command = NULL;
@@ -355,6 +356,7 @@ TEST_F(abi, reserved_not_zero)
 	}
 }
 
+/* errno-table: ioctl EFAULT */
 TEST_F(abi, argument_unreadable)
 {
 	const struct command *command = NULL;
@@ -393,6 +395,7 @@ TEST_F(abi, argument_read_only)
 	}
 }
 
+/* errno-table: ioctl ENOTTY */
 TEST_F(abi, wrong_descriptor)
 {
 	const struct command *command = NULL;
@@ -410,6 +413,7 @@ TEST_F(abi, wrong_descriptor)
 	}
 }
 
+/* errno-table: ioctl ENOTTY */
 TEST_F(abi, unknown_command)
 {
 	union argument arg = { .size = sizeof(arg) };
@@ -435,6 +439,7 @@ TEST_F(abi, unknown_command)
 	}
 }
 
+/* errno-table: ioctl EBADF */
 TEST_F(abi, read_only_descriptor)
 {
 	const struct command *command = NULL;
@@ -464,20 +469,7 @@ TEST_F(abi, read_only_descriptor)
 	EXPECT_EQ(-ENOENT, open_index(fd[ON_POOL], "new", 0));
 }
 
-static void set_sys_admin(bool on)
-{
-	struct __user_cap_header_struct head = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct data[2];
-
-	syscall(SYS_capget, &head, data);
-	data[0].effective &= ~(1U << CAP_SYS_ADMIN);
-	if (on)
-		data[0].effective |= 1U << CAP_SYS_ADMIN;
-	syscall(SYS_capset, &head, data);
-}
-
+/* errno-table: ioctl EPERM */
 TEST_F(abi, without_capability)
 {
 	const struct command *command = NULL;
@@ -493,6 +485,7 @@ TEST_F(abi, without_capability)
 	set_sys_admin(true);
 }
 
+/* errno-table: ioctl ENODEV */
 TEST_F(abi, after_detach)
 {
 	const struct command *command = NULL;
@@ -511,6 +504,7 @@ TEST_F(abi, after_detach)
 	}
 }
 
+/* errno-table: operation ESTALE */
 TEST_F(abi, after_destroy)
 {
 	const struct command *command = NULL;
@@ -551,6 +545,7 @@ static const struct {
 	{ WORT_IOC_STATS, offsetof(struct wort_stats_arg, buf_ptr) },
 };
 
+/* errno-table: ioctl EFAULT */
 TEST_F(abi, pointer_unusable)
 {
 	const struct command *command = NULL;
@@ -597,7 +592,11 @@ TEST_F(abi, scan_and_batch_pointers)
 	EXPECT_EQ(-EFAULT, call(self->index, WORT_IOC_BATCH, &batch));
 }
 
-/* What cannot be told is not done. */
+/*
+ * What cannot be told is not done.
+ *
+ * errno-table: ioctl EFAULT
+ */
 TEST_F(abi, answer_unwritable)
 {
 	struct {

@@ -23,6 +23,7 @@ FIXTURE_TEARDOWN(index)
 	pool_down(&self->pool);
 }
 
+/* errno-table: operation ENOENT */
 TEST_F(index, insert_lookup_delete)
 {
 	EXPECT_EQ(-ENOENT, lookup(self->fd, "key", ""));
@@ -35,6 +36,7 @@ TEST_F(index, insert_lookup_delete)
 	EXPECT_EQ(-ENOENT, lookup(self->fd, "key", ""));
 }
 
+/* errno-table: operation EEXIST ENOENT */
 TEST_F(index, create_and_replace)
 {
 	EXPECT_EQ(-ENOENT, insert_raw(self->fd, "k", 1, "1", 1,
@@ -52,6 +54,7 @@ TEST_F(index, create_and_replace)
 	EXPECT_EQ(0, lookup(self->fd, "k", "3"));
 }
 
+/* errno-table: operation EMSGSIZE */
 TEST_F(index, key_lengths)
 {
 	char key[WORT_KEY_MAX + 1], value;
@@ -94,6 +97,7 @@ TEST_F(index, value_lengths)
 	EXPECT_EQ(0, lookup_raw(self->fd, "key", 3, NULL, 0, NULL));
 }
 
+/* errno-table: operation ERANGE */
 TEST_F(index, lookup_does_not_fit)
 {
 	char buf[8] = "unused";
@@ -248,6 +252,7 @@ TEST_F(index, scan_in_pieces)
 	EXPECT_EQ(0, arg.out_more);
 }
 
+/* errno-table: operation ERANGE */
 TEST_F(index, scan_does_not_fit)
 {
 	char buf[32] __attribute__((aligned(8)));
@@ -518,7 +523,11 @@ static void do_change(struct __test_metadata *_metadata, int fd,
 #define DELETE	WORT_IOC_DELETE
 #define EXPECT_VALUE	WORT_DELETE_F_EXPECT
 
-/* One after the other on one key, which is not there at first. */
+/*
+ * One after the other on one key, which is not there at first.
+ *
+ * errno-table: operation ENOENT EEXIST ECANCELED ERANGE
+ */
 static const struct change changes[] = {
 	{ CAS, 0, "", "a", -1, -ENOENT, NULL },
 	{ CAS, 0, "", "a", 64, -ENOENT, NULL },

@@ -3,6 +3,7 @@
  * Commands on a pool.
  */
 #include <linux/fs.h>
+#include <sys/resource.h>
 
 #include "wort_test.h"
 
@@ -27,6 +28,7 @@ FIXTURE_TEARDOWN(pool)
 #define EXCL	(WORT_INDEX_OPEN_F_CREATE | WORT_INDEX_OPEN_F_EXCL)
 #define RDONLY	WORT_INDEX_OPEN_F_RDONLY
 
+/* errno-table: operation ENOENT EEXIST */
 TEST_F(pool, open_create_exclusive)
 {
 	int fd;
@@ -113,6 +115,45 @@ TEST_F(pool, open_engines)
 	EXPECT_EQ(0, open_arg(self->fd, &arg));
 	arg.engine = 77;
 	EXPECT_EQ(-EINVAL, open_arg(self->fd, &arg));
+}
+
+#define FILE_MAX	"/proc/sys/fs/file-max"
+
+static long long file_max(void)
+{
+	char text[32] = "";
+	int fd = open(FILE_MAX, O_RDONLY);
+
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	return strtoll(text, NULL, 10);
+}
+
+/*
+ * The process has no number left for a descriptor, or the kernel no file.
+ *
+ * errno-table: operation EMFILE ENFILE
+ */
+TEST_F(pool, open_no_descriptor_left)
+{
+	struct rlimit limit, none;
+	long long max = file_max();
+
+	ASSERT_EQ(0, close(open_index(self->fd, "a", CREATE)));
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &limit));
+	none = limit;
+	none.rlim_cur = 0;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+	EXPECT_EQ(-EMFILE, open_index(self->fd, "a", 0));
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+	ASSERT_LT(0, max);
+	ASSERT_EQ(0, write_file(FILE_MAX, "1\n"));
+	set_sys_admin(false);
+	EXPECT_EQ(-ENFILE, open_index(self->fd, "a", 0));
+	set_sys_admin(true);
+	ASSERT_EQ(0, write_file(FILE_MAX, "%lld\n", max));
+	EXPECT_LE(0, open_index(self->fd, "a", 0));
 }
 
 /* What was to be created is not there when the answer cannot be given. */
@@ -305,6 +346,7 @@ static int reattach(struct pool *pool)
 	return pool->fd < 0 ? pool->fd : 0;
 }
 
+/* errno-table: operation EUCLEAN EROFS */
 TEST_F(pool, damaged_index)
 {
 	int fd = open_index(self->fd, "a", CREATE), other;
@@ -380,6 +422,7 @@ static __u32 listed_state(int control, __u32 minor)
 	return call(control, WORT_IOC_LIST, &arg) ? ~0U : record.state;
 }
 
+/* errno-table: operation EROFS */
 static void expect_read_only(struct __test_metadata *_metadata,
 			     const struct pool *pool)
 {
@@ -421,6 +464,7 @@ TEST_F(pool, read_only)
 	EXPECT_EQ(0, insert(fd, "key", "another value"));
 }
 
+/* errno-table: device EACCES */
 TEST_F(pool, write_protected)
 {
 	int fd = open_index(self->fd, "a", CREATE);
@@ -439,6 +483,7 @@ TEST_F(pool, write_protected)
 	EXPECT_EQ(0, reattach(&self->pool));
 }
 
+/* errno-table: operation ENOSPC */
 TEST_F_TIMEOUT(pool, full, 300)
 {
 	static char value[WORT_VALUE_MAX];

@@ -17,8 +17,10 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <linux/capability.h>
 #include <linux/wort.h>
 #include <linux/wort_format.h>
 
@@ -238,6 +240,20 @@ static inline int write_file(const char *path, const char *fmt, ...)
 	len = write(fd, text, len) == len ? 0 : -errno;
 	close(fd);
 	return len;
+}
+
+static inline void set_sys_admin(bool on)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2];
+
+	syscall(SYS_capget, &head, data);
+	data[0].effective &= ~(1U << CAP_SYS_ADMIN);
+	if (on)
+		data[0].effective |= 1U << CAP_SYS_ADMIN;
+	syscall(SYS_capset, &head, data);
 }
 
 /* A page that cannot be touched. */

@@ -52,6 +52,7 @@ rung_static()
 	step layers selftests/lint/layers.sh
 	step layers-self-test selftests/lint/layers.sh --self-test
 	step kernel-tools selftests/scripts/kernel.sh tools
+	step errno-table selftests/lint/errno-table.py --self-test
 	step checkpatch selftests/lint/checkpatch.sh
 	step kernel-doc selftests/lint/kernel-doc.sh
 	for flavour in $(flavours); do

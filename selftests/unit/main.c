@@ -58,6 +58,7 @@ static const struct test {
 	TEST(pool_names),
 	TEST(pool_many_indexes),
 	TEST(pool_stale),
+	TEST(pool_fatal_signal),
 	TEST(pool_slots),
 	TEST(pool_destroy_walk),
 	TEST(pool_detach_quiet),

@@ -33,7 +33,11 @@ static bool unchanged(struct bed *bed)
 	return !memcmp(before, (u8 *)bed->pm.region.base, POOL_SIZE);
 }
 
-/* A fresh pool for each allocation that fails, until none did. */
+/*
+ * A fresh pool for each allocation that fails, until none did.
+ *
+ * errno-table: ioctl ENOMEM
+ */
 static void sweep(const struct nomem *nm)
 {
 	struct bed bed;

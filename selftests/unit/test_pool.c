@@ -26,6 +26,7 @@ static u64 extent_chosen(struct pmpool *pm)
 	return 1ULL << le32_to_cpu(sb.extent_shift);
 }
 
+/* errno-table: device EFBIG ENOSPC */
 void check_pool_format(void)
 {
 	struct wort_media_sb sb;
@@ -300,6 +301,39 @@ void check_pool_stale(void)
 	CHECK_EQ(pm_put(old, "k", 1, "new", 3), -ESTALE);
 	bed_check(&bed);
 	wort_index_put(old);
+	bed_close(&bed);
+}
+
+/*
+ * A fatal signal while somebody waits: for a check, for the walk, for space.
+ *
+ * errno-table: ioctl EINTR
+ */
+void check_pool_fatal_signal(void)
+{
+	struct wort_check_arg arg = { .size = sizeof(arg) };
+	u32 i, len = 4;
+	struct bed bed;
+
+	bed_open(&bed, MIB, 4096);
+	CHECK_EQ(pm_put(bed.index, "k", 1, "old", 3), 0);
+	shim_fatal_signal = true;
+	bed.pm.pool->frozen = true;
+	CHECK_EQ(pm_put(bed.index, "k", 1, "new", 3), -EINTR);
+	CHECK_EQ(pm_get(bed.index, "k", 1, &i, &len), -EINTR);
+	CHECK_EQ(pm_del(bed.index, "k", 1), -EINTR);
+	bed.pm.pool->frozen = false;
+	for (i = 0; !pm_put(bed.index, &i, 4, &i, 4); i++)
+		;
+	CHECK_EQ(pm_put(bed.index, &i, 4, &i, 4), -ENOSPC);
+	CHECK_EQ(pm_del(bed.index, "k", 1), 0);
+	CHECK_EQ(pm_put(bed.index, &i, 4, &i, 4), -EINTR);
+	bed_detach(&bed);
+	bed_attach(&bed);
+	CHECK_EQ(wort_pool_check(bed.pm.pool, &arg), -EINTR);
+	shim_fatal_signal = false;
+	CHECK_EQ(pm_put(bed.index, &i, 4, &i, 4), 0);
+	bed_check(&bed);
 	bed_close(&bed);
 }
 

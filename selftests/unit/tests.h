@@ -51,6 +51,7 @@ void check_pool_info(void);
 void check_pool_names(void);
 void check_pool_many_indexes(void);
 void check_pool_stale(void);
+void check_pool_fatal_signal(void);
 void check_pool_slots(void);
 void check_pool_destroy_walk(void);
 void check_pool_detach_quiet(void);

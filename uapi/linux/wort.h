@@ -54,8 +54,8 @@
  *	ENOTBLK		not a block device
  *	ENXIO		the block device is not a DAX device, or not in fsdax
  *			mode
- *	ENOTSUP		= EOPNOTSUPP: flushes of the device are asynchronous
- *			(virtio-pmem), or it is a device-mapper target
+ *	EOPNOTSUPP	flushes of the device are asynchronous (virtio-pmem), or
+ *			it is a device-mapper target
  *	EDOM		the device or partition is not aligned to pages
  *	ENODATA		attach: there is no pool on the device
  *	EPROTONOSUPPORT	attach: the pool has a version or feature this module
