@@ -107,6 +107,7 @@ build_guest()
 	mkdir -p "$dir"
 	selftests/lint/kbuild.sh -n -o "$dir" "$flavour" gcc
 	make -s -C selftests/kselftest OUTPUT="$dir"
+	[ -x "$dir/abi32" ]
 	cp selftests/kselftest/run_all.sh "$dir"
 	make -s -C userlib O="$build/userlib" static tests
 	cp "$build/userlib/wort-static" "$build/userlib/tests/libwort" \
