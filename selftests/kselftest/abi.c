@@ -592,6 +592,32 @@ TEST_F(abi, scan_and_batch_pointers)
 	EXPECT_EQ(-EFAULT, call(self->index, WORT_IOC_BATCH, &batch));
 }
 
+/* Asks for the value that is there, to be put where it cannot; false: none. */
+static bool fetch_to_nowhere(const struct command *command, union argument *arg)
+{
+	fill(command, arg);
+	arg->head.flags = WORT_F_FETCH;
+	switch (command->cmd) {
+	case WORT_IOC_INSERT:
+		arg->insert.value_ptr = PTR("other");
+		arg->insert.old_ptr = PTR(bad_page());
+		arg->insert.old_len = 5;
+		return true;
+	case WORT_IOC_DELETE:
+		arg->delete.key_ptr = PTR("key");
+		arg->delete.key_len = 3;
+		arg->delete.old_ptr = PTR(bad_page());
+		arg->delete.old_len = 5;
+		return true;
+	case WORT_IOC_CAS:
+		arg->cas.value_ptr = PTR("other");
+		arg->cas.old_ptr = PTR(bad_page());
+		arg->cas.old_len = 5;
+		return true;
+	}
+	return false;
+}
+
 /*
  * What cannot be told is not done.
  *
@@ -615,24 +641,8 @@ TEST_F(abi, answer_unwritable)
 	union argument arg;
 
 	while ((command = next(command))) {
-		fill(command, &arg);
-		if (command->cmd == WORT_IOC_INSERT) {
-			arg.insert.value_ptr = PTR("other");
-			arg.insert.old_ptr = PTR(bad_page());
-			arg.insert.old_len = 5;
-		} else if (command->cmd == WORT_IOC_DELETE) {
-			arg.delete.key_ptr = PTR("key");
-			arg.delete.key_len = 3;
-			arg.delete.old_ptr = PTR(bad_page());
-			arg.delete.old_len = 5;
-		} else if (command->cmd == WORT_IOC_CAS) {
-			arg.cas.value_ptr = PTR("other");
-			arg.cas.old_ptr = PTR(bad_page());
-			arg.cas.old_len = 5;
-		} else {
+		if (!fetch_to_nowhere(command, &arg))
 			continue;
-		}
-		arg.head.flags = WORT_F_FETCH;
 		EXPECT_OF(command, -EFAULT,
 			  call_with(command, self->fd, &arg));
 		EXPECT_EQ(0, lookup(self->index, "key", "value"));

@@ -479,41 +479,44 @@ static int old_told(const struct change *change, __u32 len, const char *buf)
 	return change->err == -ERANGE ? 0 : memcmp(buf, change->old, len);
 }
 
-static void do_change(struct __test_metadata *_metadata, int fd,
-		      const struct change *change)
+/* The answer, with the length that was told. */
+static int call_change(int fd, const struct change *change, char *buf,
+		       __u32 *len)
 {
 	const char *value = change->value ? change->value : "";
 	const char *expect = change->expect ? change->expect : "";
-	char buf[64];
-	union {
-		struct wort_insert_arg insert;
-		struct wort_cas_arg cas;
-		struct wort_delete_arg delete;
-	} arg = { };
 	__u32 flags = change->flags | (change->size < 0 ? 0 : WORT_F_FETCH);
-	__u32 size = change->size < 0 ? 0 : change->size, len;
-	int err;
+	__u32 size = change->size < 0 ? 0 : change->size;
+	struct wort_insert_arg insert = {
+		sizeof(insert), flags, PTR("k"), PTR(value), PTR(buf), 1,
+		strlen(value), size, 7 };
+	struct wort_cas_arg cas = {
+		sizeof(cas), flags, PTR("k"), PTR(expect), PTR(value), PTR(buf),
+		1, strlen(expect), strlen(value), size, 0, 7 };
+	struct wort_delete_arg delete = {
+		sizeof(delete), flags, PTR("k"), PTR(expect), PTR(buf), 1,
+		strlen(expect), size, 7 };
+	void *arg = change->cmd == WORT_IOC_INSERT ? (void *)&insert :
+		    change->cmd == WORT_IOC_CAS ? (void *)&cas : &delete;
+	int err = call(fd, change->cmd, arg);
 
-	if (change->cmd == WORT_IOC_INSERT)
-		arg.insert = (struct wort_insert_arg){
-			sizeof(arg.insert), flags, PTR("k"), PTR(value),
-			PTR(buf), 1, strlen(value), size, 7 };
-	else if (change->cmd == WORT_IOC_CAS)
-		arg.cas = (struct wort_cas_arg){
-			sizeof(arg.cas), flags, PTR("k"), PTR(expect),
-			PTR(value), PTR(buf), 1, strlen(expect),
-			strlen(value), size, 0, 7 };
-	else
-		arg.delete = (struct wort_delete_arg){
-			sizeof(arg.delete), flags, PTR("k"), PTR(expect),
-			PTR(buf), 1, strlen(expect), size, 7 };
-	err = call(fd, change->cmd, &arg);
-	len = change->cmd == WORT_IOC_INSERT ? arg.insert.out_old_len :
-	      change->cmd == WORT_IOC_CAS ? arg.cas.out_old_len :
-					    arg.delete.out_old_len;
+	*len = arg == &insert ? insert.out_old_len :
+	       arg == &cas ? cas.out_old_len : delete.out_old_len;
+	return err;
+}
+
+static void do_change(struct __test_metadata *_metadata, int fd,
+		      const struct change *change)
+{
+	char buf[64];
+	__u32 len;
+	int err = call_change(fd, change, buf, &len);
+
 	if (err != change->err || old_told(change, len, buf))
 		TH_LOG("ioctl %#lx, flags %#x, expect \"%s\", value \"%s\"",
-		       change->cmd, flags, expect, value);
+		       change->cmd, change->flags,
+		       change->expect ? change->expect : "",
+		       change->value ? change->value : "");
 	EXPECT_EQ(change->err, err);
 	EXPECT_EQ(0, old_told(change, len, buf));
 }

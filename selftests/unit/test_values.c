@@ -122,45 +122,57 @@ void check_values_expect(void)
 	bed_close(&bed);
 }
 
-/* The value that was there, of each length, by each change; or it is not. */
+/* A value is told whole, and no byte is written behind it. */
+static void check_told(struct wort_buf *old, u32 len)
+{
+	CHECK_EQ(old->len, len);
+	CHECK(!memcmp(back, bytes, len));
+	CHECK_EQ(back[len], 0xee);
+	memset(back, 0xee, sizeof(back));
+}
+
+/* Nothing is changed, and the value told that is the reason. */
+static void check_fetch_refused(struct bed *bed, u32 len)
+{
+	const struct wort_key key = { (const u8 *)"k", 1 };
+	struct wort_value other = { bytes, len + 1 };
+	struct wort_buf old = { .data = back, .size = len };
+
+	CHECK_EQ(unit_put(bed->index, "k", 1, "", 0, WORT_INSERT_F_CREATE, NULL,
+			  &old), -EEXIST);
+	check_told(&old, len);
+	CHECK_EQ(unit_put(bed->index, "k", 1, "", 0, 0, &other, &old),
+		 -ECANCELED);
+	check_told(&old, len);
+	CHECK_EQ(wort_index_delete(bed->index, &key, &other, &old), -ECANCELED);
+	check_told(&old, len);
+	if (!len)
+		return;
+	old.size = len - 1;
+	CHECK_EQ(unit_put(bed->index, "k", 1, "", 0, 0, NULL, &old), -ERANGE);
+	CHECK_EQ(old.len, len);
+	CHECK_EQ(wort_index_delete(bed->index, &key, NULL, &old), -ERANGE);
+	CHECK_EQ(old.len, len);
+	CHECK_EQ(back[0], 0xee);
+}
+
+/* The value that was there, by each change; or there was none. */
 static void check_fetch(struct bed *bed, u32 len)
 {
 	const struct wort_key key = { (const u8 *)"k", 1 };
 	struct wort_value want = { bytes, len };
 	struct wort_buf old = { .data = back, .size = len };
 
+	memset(back, 0xee, sizeof(back));
 	CHECK_EQ(unit_put(bed->index, "k", 1, bytes, len, 0, NULL, &old), 0);
 	CHECK_EQ(old.len, WORT_NO_VALUE);
-	memset(back, 0xee, sizeof(back));
 	CHECK_EQ(unit_put(bed->index, "k", 1, bytes, len, 0, NULL, &old), 0);
-	CHECK_EQ(old.len, len);
-	CHECK(!memcmp(back, bytes, len));
-	CHECK_EQ(back[len], 0xee);
-	memset(back, 0xee, sizeof(back));
-	CHECK_EQ(unit_put(bed->index, "k", 1, "", 0, WORT_INSERT_F_CREATE, NULL,
-			  &old), -EEXIST);
-	CHECK(old.len == len && !memcmp(back, bytes, len));
-	want.len = len + 1;
-	memset(back, 0xee, sizeof(back));
-	CHECK_EQ(unit_put(bed->index, "k", 1, "", 0, 0, &want, &old),
-		 -ECANCELED);
-	CHECK(old.len == len && !memcmp(back, bytes, len));
-	CHECK_EQ(wort_index_delete(bed->index, &key, &want, &old), -ECANCELED);
-	CHECK_EQ(old.len, len);
-	want.len = len;
-	old.size = len - 1;
-	if (len) {
-		CHECK_EQ(unit_put(bed->index, "k", 1, "", 0, 0, &want, &old),
-			 -ERANGE);
-		CHECK_EQ(old.len, len);
-		CHECK_EQ(wort_index_delete(bed->index, &key, NULL, &old),
-			 -ERANGE);
-		CHECK_EQ(old.len, len);
-	}
-	old.size = len;
-	memset(back, 0xee, sizeof(back));
+	check_told(&old, len);
+	check_fetch_refused(bed, len);
+	CHECK_EQ(unit_put(bed->index, "k", 1, bytes, len, 0, &want, &old), 0);
+	check_told(&old, len);
 	CHECK_EQ(wort_index_delete(bed->index, &key, &want, &old), 0);
-	CHECK(old.len == len && !memcmp(back, bytes, len));
+	check_told(&old, len);
 	CHECK_EQ(wort_index_delete(bed->index, &key, &want, &old), -ENOENT);
 	CHECK_EQ(old.len, WORT_NO_VALUE);
 }
