@@ -3,7 +3,8 @@
 #
 # run_all.sh [PROGRAM...]: runs the tests where it lies, prints KTAP and a
 # final count, and fails if a test did.  Loads wort.ko if that lies there, too.
-# What is on $WORT_DEVICE (/dev/pmem0) is lost.  Written for busybox.
+# What is on $WORT_DEVICE (/dev/pmem0) is lost.  Without names all but fuzz and
+# fuzz32, which take long.  Written for busybox.
 
 cd "$(dirname "$0")" || exit 1
 log=$(mktemp) || exit 1

@@ -132,6 +132,15 @@ kselftests()
 	return "$status"
 }
 
+# Every ioctl with arguments that are wrong in any field.
+fuzz()
+{
+	selftests/vm/run.sh -k "$1" -t 1200 -l libcrc32c \
+		-f "$build/guest-$1:/wort-tests" \
+		-c 'sh /wort-tests/run_all.sh fuzz &&
+		    WORT_FUZZ_CALLS=20000 sh /wort-tests/run_all.sh fuzz32'
+}
+
 # The memory behind the second range drops what is stored.
 lossy_memory()
 {
@@ -162,6 +171,7 @@ rung_vm()
 		step "vm-build-$flavour" build_guest "$flavour"
 		step "kselftest-$flavour" kselftests "$flavour"
 		grep '^# all:' "$log/kselftest-$flavour" || true
+		step "fuzz-$flavour" fuzz "$flavour"
 		step "lossy-memory-$flavour" lossy_memory "$flavour"
 		step "wort-command-$flavour" wort_command "$flavour"
 	done
