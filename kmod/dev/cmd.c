@@ -142,6 +142,7 @@ static int single(struct wort_call *call, struct single *one, u32 flags,
 	int err, i;
 
 	*out_len = WORT_NO_VALUE;
+	/* A batch has 16 bits for them, so there are no others. */
 	if (flags > U16_MAX)
 		return -EOPNOTSUPP;
 	one->req.op.flags = flags;
