@@ -8,9 +8,10 @@
 
 #if KERNEL_VERSION(6, 9, 0) <= LINUX_VERSION_CODE
 
-static void *open_excl(const char *path, void *holder)
+static void *open_excl(const char *path, bool write, void *holder)
 {
-	return bdev_file_open_by_path(path, BLK_OPEN_READ | BLK_OPEN_WRITE,
+	return bdev_file_open_by_path(path, BLK_OPEN_READ |
+				      (write ? BLK_OPEN_WRITE : 0),
 				      holder, NULL);
 }
 
@@ -19,7 +20,7 @@ static struct block_device *bdev_of(void *opened)
 	return file_bdev(opened);
 }
 
-static void close(void *opened)
+static void close(void *opened, bool write)
 {
 	bdev_fput(opened);
 }
@@ -28,11 +29,14 @@ static void close(void *opened)
 # error "wort was never run on Linux 6.5 to 6.8: take 6.1, or 6.9 and later"
 #else
 
-#define MODE	(FMODE_READ | FMODE_WRITE | FMODE_EXCL)
-
-static void *open_excl(const char *path, void *holder)
+static fmode_t mode(bool write)
 {
-	return blkdev_get_by_path(path, MODE, holder);
+	return FMODE_READ | FMODE_EXCL | (write ? FMODE_WRITE : 0);
+}
+
+static void *open_excl(const char *path, bool write, void *holder)
+{
+	return blkdev_get_by_path(path, mode(write), holder);
 }
 
 static struct block_device *bdev_of(void *opened)
@@ -40,9 +44,9 @@ static struct block_device *bdev_of(void *opened)
 	return opened;
 }
 
-static void close(void *opened)
+static void close(void *opened, bool write)
 {
-	blkdev_put(opened, MODE);
+	blkdev_put(opened, mode(write));
 }
 
 #endif
@@ -50,15 +54,18 @@ static void close(void *opened)
 /**
  * compat_bdev_open() - Open a block device for us alone
  * @path: Its path.
+ * @write: For reading and writing; otherwise for reading only.
  * @holder: Whoever holds it.
  *
  * Context: May sleep.
  * Return: What was opened, or an ERR_PTR: -EBUSY if somebody else holds it,
- * -ENOTBLK if it is no block device, what else the path may lead to.
+ * -ENOTBLK if it is no block device, -EACCES if it is write-protected and
+ * @write is set, what else the path may lead to.
  */
-struct compat_bdev *compat_bdev_open(const char *path, void *holder)
+struct compat_bdev *compat_bdev_open(const char *path, bool write,
+				     void *holder)
 {
-	return open_excl(path, holder);
+	return open_excl(path, write, holder);
 }
 
 /**
@@ -76,10 +83,11 @@ struct block_device *compat_bdev(struct compat_bdev *opened)
 /**
  * compat_bdev_close() - Close it again
  * @opened: As compat_bdev_open() gave it.
+ * @write: As it was opened.
  *
  * Context: May sleep.
  */
-void compat_bdev_close(struct compat_bdev *opened)
+void compat_bdev_close(struct compat_bdev *opened, bool write)
 {
-	close(opened);
+	close(opened, write);
 }

@@ -6,6 +6,7 @@
 #ifndef _WORT_COMPAT_H
 #define _WORT_COMPAT_H
 
+#include <linux/types.h>
 #include <linux/version.h>
 
 #if KERNEL_VERSION(6, 1, 0) > LINUX_VERSION_CODE
@@ -28,8 +29,9 @@
 struct block_device;
 struct compat_bdev;
 
-struct compat_bdev *compat_bdev_open(const char *path, void *holder);
+struct compat_bdev *compat_bdev_open(const char *path, bool write,
+				     void *holder);
 struct block_device *compat_bdev(struct compat_bdev *opened);
-void compat_bdev_close(struct compat_bdev *opened);
+void compat_bdev_close(struct compat_bdev *opened, bool write);
 
 #endif /* _WORT_COMPAT_H */

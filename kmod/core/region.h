@@ -27,6 +27,7 @@
  * @flush: stores need a flush to become durable; false on a device whose
  *         caches are persistent.  May change while operations run: each of
  *         them reads it once.
+ * @readonly: nothing may be stored to it
  *
  * Filled in by whoever mapped the memory.
  */
@@ -35,6 +36,7 @@ struct wort_region {
 	u64 size;
 	const unsigned long *bad_pages;
 	bool flush;
+	bool readonly;
 };
 
 bool wort_region_bad(const struct wort_region *region, u64 off, u64 len);

@@ -2,6 +2,7 @@
 /*
  * Executors of the commands on an index.
  */
+#include <linux/pagemap.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -69,19 +70,95 @@ void wort_ubuf_free(struct wort_ubuf *buf)
 		kvfree(buf->data);
 }
 
-/**
- * wort_name_verify() - Is something of this length?
- * @len: Length of a key, name or path.
- * @max: Largest length.
- *
- * Context: Any context.
- * Return: 0; -EINVAL if it is empty; -EMSGSIZE if it is too long.
- */
-int wort_name_verify(u32 len, u32 max)
+/* An operation on one record, with the user memory that it names. */
+struct single {
+	struct wort_request req;
+	u64 key_ptr;
+	u64 expect_ptr;
+	u64 value_ptr;
+	u64 answer_ptr;
+};
+
+enum { KEY, EXPECT, VALUE, ANSWER, NR_BUFS };
+
+static int single_read(struct single *one, struct wort_ubuf *buf)
 {
-	if (!len)
-		return -EINVAL;
-	return len > max ? -EMSGSIZE : 0;
+	struct wort_request *req = &one->req;
+	u32 size = min_t(u32, req->op.max_len, WORT_VALUE_MAX);
+	int err, i;
+
+	for (i = 0; i < NR_BUFS; i++)
+		buf[i].data = NULL;
+	err = wort_ubuf_read(&buf[KEY], one->key_ptr, req->op.key_len);
+	if (!err)
+		err = wort_ubuf_read(&buf[EXPECT], one->expect_ptr,
+				     req->op.expect_len);
+	if (!err)
+		err = wort_ubuf_read(&buf[VALUE], one->value_ptr,
+				     req->op.value_len);
+	if (!err)
+		err = wort_ubuf_alloc(&buf[ANSWER], size);
+	req->key = (struct wort_key){ buf[KEY].data, req->op.key_len };
+	req->expect.data = buf[EXPECT].data;
+	req->expect.len = req->op.expect_len;
+	req->value.data = buf[VALUE].data;
+	req->value.len = req->op.value_len;
+	req->answer.data = buf[ANSWER].data;
+	req->answer.size = size;
+	return err;
+}
+
+/* What was there is gone after a change: see first whether it can be told. */
+static int single_probe(const struct single *one)
+{
+	if (!(one->req.op.flags & WORT_F_FETCH))
+		return 0;
+	return fault_in_writeable(u64_to_user_ptr(one->answer_ptr),
+				  one->req.answer.size) ? -EFAULT : 0;
+}
+
+static int single_run(struct wort_call *call, struct single *one,
+		      const struct wort_ubuf *answer)
+{
+	struct wort_dax *dax = call->wfile->wdev->dax;
+	struct wort_request *req = &one->req;
+	int err, err2;
+
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	err = wort_request_run(call->wfile->index, req);
+	wort_dax_exit(dax);
+	if (err == -ERANGE || req->answer.len == WORT_NO_VALUE)
+		return err;
+	err2 = wort_ubuf_write(answer, one->answer_ptr, req->answer.len);
+	return err ? err : err2;
+}
+
+/* The length of the answer is told, or WORT_NO_VALUE. */
+static int single(struct wort_call *call, struct single *one, u32 flags,
+		  u32 *out_len)
+{
+	struct wort_ubuf buf[NR_BUFS];
+	int err, i;
+
+	*out_len = WORT_NO_VALUE;
+	/* A batch has 16 bits for them, so there are no others. */
+	if (flags > U16_MAX)
+		return -EOPNOTSUPP;
+	one->req.op.flags = flags;
+	err = wort_request_verify(&one->req.op, call->write);
+	if (err)
+		return err;
+	one->req.answer.len = WORT_NO_VALUE;
+	err = single_read(one, buf);
+	if (!err)
+		err = single_probe(one);
+	if (!err)
+		err = single_run(call, one, &buf[ANSWER]);
+	*out_len = one->req.answer.len;
+	for (i = 0; i < NR_BUFS; i++)
+		wort_ubuf_free(&buf[i]);
+	return err;
 }
 
 /**
@@ -95,91 +172,47 @@ int wort_name_verify(u32 len, u32 max)
 int wort_cmd_insert(struct wort_call *call, void *data)
 {
 	struct wort_insert_arg *arg = data;
-	struct wort_dax *dax = call->wfile->wdev->dax;
-	struct wort_put put = {
-		.create = arg->flags & WORT_INSERT_F_CREATE,
-		.replace = arg->flags & WORT_INSERT_F_REPLACE,
+	struct single one = {
+		.req.op = {
+			.op = WORT_BATCH_INSERT,
+			.key_len = arg->key_len,
+			.value_len = arg->value_len,
+			.max_len = arg->old_len,
+		},
+		.key_ptr = arg->key_ptr,
+		.value_ptr = arg->value_ptr,
+		.answer_ptr = arg->old_ptr,
 	};
-	struct wort_ubuf key, value;
-	int err;
 
-	if (arg->flags & ~WORT_INSERT_F_ALL)
-		return -EOPNOTSUPP;
-	if (put.create && put.replace)
-		return -EINVAL;
-	err = wort_name_verify(arg->key_len, WORT_KEY_MAX);
-	if (err)
-		return err;
-	if (arg->value_len > WORT_VALUE_MAX)
-		return -EMSGSIZE;
-	err = wort_ubuf_read(&key, arg->key_ptr, arg->key_len);
-	if (err)
-		goto out_free_key;
-	err = wort_ubuf_read(&value, arg->value_ptr, arg->value_len);
-	if (err)
-		goto out_free_value;
-	put.key = (struct wort_key){ key.data, arg->key_len };
-	put.value = (struct wort_value){ value.data, arg->value_len };
-	err = -ENODEV;
-	if (wort_dax_enter(dax)) {
-		err = wort_index_insert(call->wfile->index, &put);
-		wort_dax_exit(dax);
-	}
-out_free_value:
-	wort_ubuf_free(&value);
-out_free_key:
-	wort_ubuf_free(&key);
-	return err;
-}
-
-/* The value is copied out after the operation, from memory of our own. */
-static int lookup(struct wort_call *call, struct wort_lookup_arg *arg,
-		  const struct wort_ubuf *key, struct wort_ubuf *value, u32 size)
-{
-	struct wort_dax *dax = call->wfile->wdev->dax;
-	struct wort_buf buf = { .data = value->data, .size = size };
-	struct wort_key k = { key->data, arg->key_len };
-	int err;
-
-	if (!wort_dax_enter(dax))
-		return -ENODEV;
-	err = wort_index_lookup(call->wfile->index, &k, &buf);
-	wort_dax_exit(dax);
-	arg->out_value_len = err && err != -ERANGE ? 0 : buf.len;
-	return err ? err : wort_ubuf_write(value, arg->value_ptr, buf.len);
+	return single(call, &one, arg->flags, &arg->out_old_len);
 }
 
 /**
- * wort_cmd_lookup() - Read a record
+ * wort_cmd_cas() - Replace a value by another one
  * @call: The call.
- * @data: A struct wort_lookup_arg.
+ * @data: A struct wort_cas_arg.
  *
  * Context: May sleep.  Nothing is locked.
  * Return: 0, or an error that uapi/linux/wort.h tells of.
  */
-int wort_cmd_lookup(struct wort_call *call, void *data)
+int wort_cmd_cas(struct wort_call *call, void *data)
 {
-	struct wort_lookup_arg *arg = data;
-	u32 size = min_t(u32, arg->value_len, WORT_VALUE_MAX);
-	struct wort_ubuf key, value;
-	int err;
+	struct wort_cas_arg *arg = data;
+	struct single one = {
+		.req.op = {
+			.op = WORT_BATCH_CAS,
+			.key_len = arg->key_len,
+			.expect_len = arg->expect_len,
+			.value_len = arg->value_len,
+			.max_len = arg->old_len,
+		},
+		.key_ptr = arg->key_ptr,
+		.expect_ptr = arg->expect_ptr,
+		.value_ptr = arg->value_ptr,
+		.answer_ptr = arg->old_ptr,
+	};
 
-	arg->out_value_len = 0;
-	if (arg->flags)
-		return -EOPNOTSUPP;
-	err = wort_name_verify(arg->key_len, WORT_KEY_MAX);
-	if (err)
-		return err;
-	err = wort_ubuf_read(&key, arg->key_ptr, arg->key_len);
-	if (err)
-		goto out_free_key;
-	err = wort_ubuf_alloc(&value, size);
-	if (!err)
-		err = lookup(call, arg, &key, &value, size);
-	wort_ubuf_free(&value);
-out_free_key:
-	wort_ubuf_free(&key);
-	return err;
+	return single(call, &one, arg->flags, &arg->out_old_len);
 }
 
 /**
@@ -193,28 +226,43 @@ out_free_key:
 int wort_cmd_delete(struct wort_call *call, void *data)
 {
 	struct wort_delete_arg *arg = data;
-	struct wort_dax *dax = call->wfile->wdev->dax;
-	struct wort_ubuf buf;
-	struct wort_key key;
-	int err;
+	struct single one = {
+		.req.op = {
+			.op = WORT_BATCH_DELETE,
+			.key_len = arg->key_len,
+			.expect_len = arg->expect_len,
+			.max_len = arg->old_len,
+		},
+		.key_ptr = arg->key_ptr,
+		.expect_ptr = arg->expect_ptr,
+		.answer_ptr = arg->old_ptr,
+	};
 
-	if (arg->flags)
-		return -EOPNOTSUPP;
-	err = wort_name_verify(arg->key_len, WORT_KEY_MAX);
-	if (err)
-		return err;
-	err = wort_ubuf_read(&buf, arg->key_ptr, arg->key_len);
-	if (err)
-		goto out_free;
-	key = (struct wort_key){ buf.data, arg->key_len };
-	err = -ENODEV;
-	if (wort_dax_enter(dax)) {
-		err = wort_index_delete(call->wfile->index, &key, NULL);
-		wort_dax_exit(dax);
-	}
-out_free:
-	wort_ubuf_free(&buf);
-	return err;
+	return single(call, &one, arg->flags, &arg->out_old_len);
+}
+
+/**
+ * wort_cmd_lookup() - Read a record
+ * @call: The call.
+ * @data: A struct wort_lookup_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
+int wort_cmd_lookup(struct wort_call *call, void *data)
+{
+	struct wort_lookup_arg *arg = data;
+	struct single one = {
+		.req.op = {
+			.op = WORT_BATCH_LOOKUP,
+			.key_len = arg->key_len,
+			.max_len = arg->value_len,
+		},
+		.key_ptr = arg->key_ptr,
+		.answer_ptr = arg->value_ptr,
+	};
+
+	return single(call, &one, arg->flags, &arg->out_value_len);
 }
 
 static int scan(struct wort_call *call, struct wort_scan_arg *arg,
@@ -347,6 +395,10 @@ int wort_cmd_batch(struct wort_call *call, void *data)
 	if (err)
 		goto out_free_ops;
 	err = wort_ubuf_alloc(&results, arg->results_len);
+	/* As for a single operation: what cannot be told is not done. */
+	if (!err && fault_in_writeable(u64_to_user_ptr(arg->results_ptr),
+				       arg->results_len))
+		err = -EFAULT;
 	if (!err)
 		err = batch(call, arg, &ops, &results);
 	wort_ubuf_free(&results);

@@ -43,6 +43,7 @@ wort_cmd_fn wort_cmd_check;
 
 /* cmd.c: on an index */
 wort_cmd_fn wort_cmd_insert;
+wort_cmd_fn wort_cmd_cas;
 wort_cmd_fn wort_cmd_lookup;
 wort_cmd_fn wort_cmd_delete;
 wort_cmd_fn wort_cmd_scan;
@@ -66,7 +67,6 @@ int wort_ubuf_alloc(struct wort_ubuf *buf, u32 len);
 int wort_ubuf_read(struct wort_ubuf *buf, u64 uptr, u32 len);
 int wort_ubuf_write(const struct wort_ubuf *buf, u64 uptr, u32 len);
 void wort_ubuf_free(struct wort_ubuf *buf);
-int wort_name_verify(u32 len, u32 max);
 int wort_name_read(struct wort_ubuf *buf, u64 uptr, u32 len, u32 max);
 
 #endif /* _WORT_CMD_H */

@@ -22,11 +22,14 @@
  */
 int wort_name_read(struct wort_ubuf *buf, u64 uptr, u32 len, u32 max)
 {
-	int err = wort_name_verify(len, max);
+	int err;
 
 	buf->data = NULL;
-	if (!err)
-		err = wort_ubuf_alloc(buf, len + 1);
+	if (!len)
+		return -EINVAL;
+	if (len > max)
+		return -EMSGSIZE;
+	err = wort_ubuf_alloc(buf, len + 1);
 	if (err)
 		return err;
 	if (copy_from_user(buf->data, u64_to_user_ptr(uptr), len))

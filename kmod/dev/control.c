@@ -65,12 +65,14 @@ int wort_cmd_attach(struct wort_call *call, void *data)
 	struct wort_ubuf path;
 	int err;
 
-	if (arg->flags)
+	if (arg->flags & ~WORT_ATTACH_F_ALL)
 		return -EOPNOTSUPP;
 	err = wort_name_read(&path, arg->dev_ptr, arg->dev_len,
 			     WORT_DEVICE_MAX);
 	if (!err)
-		err = wort_dev_attach(path.data, &arg->out_minor);
+		err = wort_dev_attach(path.data,
+				      arg->flags & WORT_ATTACH_F_RDONLY,
+				      &arg->out_minor);
 	wort_ubuf_free(&path);
 	return err;
 }

@@ -340,7 +340,9 @@ static int claim_opened(const char *path, struct wort_dax *dax)
 
 static int open_bdev(const char *path, struct wort_dax *dax)
 {
-	struct compat_bdev *opened = compat_bdev_open(path, dax);
+	struct compat_bdev *opened = compat_bdev_open(path,
+						      !dax->region.readonly,
+						      dax);
 	int err = PTR_ERR_OR_ZERO(opened);
 
 	if (err == -EBUSY)
@@ -348,6 +350,9 @@ static int open_bdev(const char *path, struct wort_dax *dax)
 				   path);
 	else if (err == -ENOTBLK)
 		pr_err_ratelimited("%s: is not a block device\n", path);
+	else if (err == -EACCES)
+		pr_err_ratelimited("%s: is write-protected, or on a nodev mount: attach it read-only, or lift that\n",
+				   path);
 	else if (err)
 		pr_err_ratelimited("%s: cannot be opened (%d)\n", path, err);
 	else
@@ -358,6 +363,7 @@ static int open_bdev(const char *path, struct wort_dax *dax)
 /**
  * wort_dax_claim() - Claim a block device for its memory
  * @path: Path of the device.
+ * @readonly: Nothing will be stored; the device may be write-protected.
  * @out: The claim.
  *
  * What is wrong is said in the log, with what mends it.
@@ -368,13 +374,14 @@ static int open_bdev(const char *path, struct wort_dax *dax)
  * stands between; -EDOM if it is not aligned to pages; -ENOSPC, -EFBIG;
  * -ENOMEM; what opening a path may return.
  */
-int wort_dax_claim(const char *path, struct wort_dax **out)
+int wort_dax_claim(const char *path, bool readonly, struct wort_dax **out)
 {
 	struct wort_dax *dax = kzalloc(sizeof(*dax), GFP_KERNEL);
 	int err;
 
 	if (!dax)
 		return -ENOMEM;
+	dax->region.readonly = readonly;
 	INIT_LIST_HEAD(&dax->list);
 	init_completion(&dax->idle);
 	err = percpu_ref_init(&dax->users, users_gone, 0, GFP_KERNEL);
@@ -413,7 +420,7 @@ void wort_dax_release(struct wort_dax *dax)
 		fs_put_dax(dax->dev, dax);
 	if (dax->opened) {
 		invalidate_bdev(compat_bdev(dax->opened));
-		compat_bdev_close(dax->opened);
+		compat_bdev_close(dax->opened, !dax->region.readonly);
 	}
 	dax->dev = NULL;
 	dax->opened = NULL;

@@ -136,7 +136,7 @@ int wort_dev_format(const char *path, const struct wort_format_arg *arg)
 	struct wort_dax *dax;
 	int err;
 
-	err = wort_dax_claim(path, &dax);
+	err = wort_dax_claim(path, false, &dax);
 	if (err)
 		return err;
 	err = -ENODEV;

@@ -86,24 +86,31 @@ static const struct wort_ioctl ioctls[] = {
 	      wort_cmd_check,
 	      OUT(wort_check_arg, out_nr_indexes, out_damaged_index)),
 
-	IOCTL(WORT_IOC_INSERT, KIND_INDEX, wort_insert_arg, value_len,
-	      wort_cmd_insert, .write = true),
+	IOCTL(WORT_IOC_INSERT, KIND_INDEX, wort_insert_arg, out_old_len,
+	      wort_cmd_insert, .write = true, .probe = true,
+	      OUT(wort_insert_arg, out_old_len, out_old_len)),
 	IOCTL(WORT_IOC_LOOKUP, KIND_INDEX, wort_lookup_arg, __reserved,
 	      wort_cmd_lookup, RESERVED(wort_lookup_arg),
 	      OUT(wort_lookup_arg, out_value_len, out_value_len)),
-	IOCTL(WORT_IOC_DELETE, KIND_INDEX, wort_delete_arg, __reserved,
-	      wort_cmd_delete, .write = true, RESERVED(wort_delete_arg)),
+	IOCTL(WORT_IOC_DELETE, KIND_INDEX, wort_delete_arg, out_old_len,
+	      wort_cmd_delete, .write = true, .probe = true,
+	      OUT(wort_delete_arg, out_old_len, out_old_len)),
 	IOCTL(WORT_IOC_SCAN, KIND_INDEX, wort_scan_arg, __reserved,
 	      wort_cmd_scan, RESERVED(wort_scan_arg),
 	      OUT(wort_scan_arg, out_count, out_last_len)),
 	IOCTL(WORT_IOC_BATCH, KIND_INDEX, wort_batch_arg, out_results_len,
-	      wort_cmd_batch, OUT(wort_batch_arg, out_done, out_results_len)),
+	      wort_cmd_batch, .probe = true,
+	      OUT(wort_batch_arg, out_done, out_results_len)),
 	IOCTL(WORT_IOC_INDEX_INFO, KIND_INDEX, wort_index_info_arg, out_name,
 	      wort_cmd_index_info, RESERVED(wort_index_info_arg),
 	      .out = { SPAN(wort_index_info_arg, out_id, out_name_len),
 		       SPAN(wort_index_info_arg, out_name, out_name) }),
 	IOCTL(WORT_IOC_STATS, KIND_INDEX, wort_stats_arg, out_count,
 	      wort_cmd_stats, OUT(wort_stats_arg, out_count, out_count)),
+	IOCTL(WORT_IOC_CAS, KIND_INDEX, wort_cas_arg, out_old_len,
+	      wort_cmd_cas, .write = true, .probe = true,
+	      RESERVED(wort_cas_arg),
+	      OUT(wort_cas_arg, out_old_len, out_old_len)),
 };
 
 /* Large enough, and aligned, for every argument. */
@@ -125,6 +132,7 @@ union wort_ioctl_arg {
 	struct wort_batch_arg batch;
 	struct wort_index_info_arg index_info;
 	struct wort_stats_arg stats;
+	struct wort_cas_arg cas;
 };
 
 static const struct wort_ioctl *find(enum kind kind, unsigned int cmd)

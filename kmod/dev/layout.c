@@ -61,14 +61,19 @@ static void verify_abi(void)
 	       M(out_nr_leaves) + M(out_owned_bytes) + M(out_free_bytes) +
 	       M(out_freeing_bytes) + M(out_nr_transient) + M(out_nr_damaged) +
 	       M(out_damaged_off) + M(out_damaged_index));
-	LAYOUT(wort_insert_arg, 32,
-	       M(size) + M(flags) + M(key_ptr) + M(value_ptr) + M(key_len) +
-	       M(value_len));
+	LAYOUT(wort_insert_arg, 48,
+	       M(size) + M(flags) + M(key_ptr) + M(value_ptr) + M(old_ptr) +
+	       M(key_len) + M(value_len) + M(old_len) + M(out_old_len));
+	LAYOUT(wort_cas_arg, 64,
+	       M(size) + M(flags) + M(key_ptr) + M(expect_ptr) + M(value_ptr) +
+	       M(old_ptr) + M(key_len) + M(expect_len) + M(value_len) +
+	       M(old_len) + M(__reserved) + M(out_old_len));
 	LAYOUT(wort_lookup_arg, 40,
 	       M(size) + M(flags) + M(key_ptr) + M(value_ptr) + M(key_len) +
 	       M(value_len) + M(out_value_len) + M(__reserved));
-	LAYOUT(wort_delete_arg, 24,
-	       M(size) + M(flags) + M(key_ptr) + M(key_len) + M(__reserved));
+	LAYOUT(wort_delete_arg, 48,
+	       M(size) + M(flags) + M(key_ptr) + M(expect_ptr) + M(old_ptr) +
+	       M(key_len) + M(expect_len) + M(old_len) + M(out_old_len));
 	LAYOUT(wort_scan_arg, 80,
 	       M(size) + M(flags) + M(start_ptr) + M(bound_ptr) + M(buf_ptr) +
 	       M(start_len) + M(bound_len) + M(buf_len) + M(max_count) +
@@ -76,8 +81,9 @@ static void verify_abi(void)
 	       M(out_last_len) + M(__reserved));
 	LAYOUT(wort_record, 16,
 	       M(rec_len) + M(key_len) + M(value_len) + M(__reserved));
-	LAYOUT(wort_batch_op, 16,
-	       M(rec_len) + M(op) + M(flags) + M(key_len) + M(value_len));
+	LAYOUT(wort_batch_op, 24,
+	       M(rec_len) + M(op) + M(flags) + M(key_len) + M(expect_len) +
+	       M(value_len) + M(max_len));
 	LAYOUT(wort_batch_result, 16,
 	       M(rec_len) + M(error) + M(value_len) + M(__reserved));
 	LAYOUT(wort_batch_arg, 48,

@@ -96,7 +96,8 @@ static int add_node(struct wort_dev *wdev, u32 *minor)
 		goto out;
 	}
 	*minor = wdev->minor;
-	dev_info(&wdev->dev, "attached %s\n", wdev->dax->name);
+	dev_info(&wdev->dev, "attached %s%s\n", wdev->dax->name,
+		 wdev->dax->pool->readonly ? " read-only" : "");
 out:
 	mutex_unlock(&wort_devs_lock);
 	return err;
@@ -116,20 +117,21 @@ static void stop_serving(struct wort_dev *wdev)
 /**
  * wort_dev_attach() - Take a block device and serve its pool
  * @path: Path of the device.
+ * @readonly: Nothing is stored to it.
  * @minor: The pool is /dev/wort<minor>.
  *
  * Context: May sleep.
  * Return: 0; what wort_dax_claim() and wort_pool_attach() return; -ENODEV if
  * the memory went away.
  */
-int wort_dev_attach(const char *path, u32 *minor)
+int wort_dev_attach(const char *path, bool readonly, u32 *minor)
 {
 	struct wort_dev *wdev = wort_dev_alloc();
 	int err;
 
 	if (!wdev)
 		return -ENOMEM;
-	err = wort_dax_claim(path, &wdev->dax);
+	err = wort_dax_claim(path, readonly, &wdev->dax);
 	if (err)
 		goto out_put;
 	__module_get(THIS_MODULE);
@@ -196,8 +198,7 @@ static u32 state_of(struct wort_dev *wdev)
 
 	if (!wort_dax_enter(wdev->dax))
 		return WORT_STATE_DEAD;
-	state = (READ_ONCE(pool->damaged) ? WORT_STATE_DAMAGED : 0) |
-		(READ_ONCE(pool->alloc.walking) ? WORT_STATE_WALKING : 0);
+	state = wort_pool_state(pool);
 	wort_dax_exit(wdev->dax);
 	return state;
 }

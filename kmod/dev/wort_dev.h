@@ -92,7 +92,7 @@ struct wort_file {
 };
 
 /* dax.c */
-int wort_dax_claim(const char *path, struct wort_dax **out);
+int wort_dax_claim(const char *path, bool readonly, struct wort_dax **out);
 bool wort_dax_enter(struct wort_dax *dax);
 void wort_dax_exit(struct wort_dax *dax);
 bool wort_dax_dead(struct wort_dax *dax);
@@ -104,7 +104,7 @@ void wort_dax_module_exit(void);
 int wort_dev_format(const char *path, const struct wort_format_arg *arg);
 
 /* main.c */
-int wort_dev_attach(const char *path, u32 *minor);
+int wort_dev_attach(const char *path, bool readonly, u32 *minor);
 int wort_dev_detach(u32 minor);
 u32 wort_dev_list(u32 start, struct wort_pool_record *records, u32 max,
 		  bool *more);

@@ -52,6 +52,7 @@ struct wort_buf {
  * @key: its key
  * @value: its value
  * @expect: change it only if this is its value now; NULL: whatever it is
+ * @old: where the value goes that is there now, if any; NULL: not wanted
  * @create: the key must not be there yet
  * @replace: the key must be there
  * @replaced: told by the engine: it was
@@ -60,6 +61,7 @@ struct wort_put {
 	struct wort_key key;
 	struct wort_value value;
 	const struct wort_value *expect;
+	struct wort_buf *old;
 	bool create;
 	bool replace;
 	bool replaced;
@@ -125,8 +127,10 @@ struct wort_tree_check {
  *	caller flushes and publishes
  * @lookup: read the value of a key.  -ENOENT; -ERANGE if it does not fit.
  * @put: store a record.  -ENOENT, -EEXIST, -ECANCELED if the value is not the
- *	one expected, -ENOSPC, -ENOMEM: nothing changed.
- * @remove: remove a record.  -ENOENT; -ECANCELED if its value is not @expect.
+ *	one expected, -ERANGE if that does not fit @old, -ENOSPC, -ENOMEM:
+ *	nothing changed.
+ * @remove: remove a record.  -ENOENT; -ECANCELED if its value is not @expect;
+ *	-ERANGE if it does not fit @old.  Both may be NULL.
  * @seek: move to the record at a key or, if there is none, to the next one in
  *	the direction of the cursor; without a key to the first.  -ENOENT at
  *	the end.
@@ -155,7 +159,7 @@ struct wort_engine {
 		   struct wort_put *put);
 	int (*remove)(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_key *key,
-		      const struct wort_value *expect);
+		      const struct wort_value *expect, struct wort_buf *old);
 
 	int (*seek)(struct wort_cursor *cur, const struct wort_key *key);
 	int (*next)(struct wort_cursor *cur);

@@ -334,21 +334,23 @@ int wort_rec_value(struct wort_op *op, const struct wort_rec *rec,
 }
 
 /**
- * wort_rec_expect() - Is the value the one that the caller expects?
+ * wort_rec_expect() - Look at the value before it is changed
  * @op: The operation.
  * @rec: The record.
  * @expect: The value expected; NULL: any.
+ * @old: Where the value goes, also one that is not expected; NULL: nowhere.
  *
  * Context: Any context.
- * Return: 0 or -ECANCELED.
+ * Return: 0; -ECANCELED; -ERANGE if it does not fit; -EIO.
  */
 int wort_rec_expect(struct wort_op *op, const struct wort_rec *rec,
-		    const struct wort_value *expect)
+		    const struct wort_value *expect, struct wort_buf *old)
 {
+	int err = old ? wort_rec_value(op, rec, old) : 0;
 	bool same;
 
-	if (!expect)
-		return 0;
+	if (err || !expect)
+		return err;
 	if (rec->value_len != expect->len)
 		return -ECANCELED;
 	if (rec->kind == WORT_MEDIA_VALUE_WORD)

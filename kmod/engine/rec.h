@@ -45,7 +45,7 @@ int wort_rec_key(struct wort_op *op, const struct wort_rec *rec, u8 *buf,
 int wort_rec_value(struct wort_op *op, const struct wort_rec *rec,
 		   struct wort_buf *buf);
 int wort_rec_expect(struct wort_op *op, const struct wort_rec *rec,
-		    const struct wort_value *expect);
+		    const struct wort_value *expect, struct wort_buf *old);
 int wort_rec_visit(struct wort_op *op, const struct wort_rec *rec,
 		   struct wort_visitor *visitor);
 

@@ -670,9 +670,10 @@ static int replace_rec(struct wort_op *op, struct wrt_path *path,
 	u64 off;
 	int err;
 
-	if (put->create)
-		return -EEXIST;
-	err = wort_rec_expect(op, rec, put->expect);
+	err = wort_rec_expect(op, rec, put->create ? NULL : put->expect,
+			      put->old);
+	if (!err && put->create)
+		err = -EEXIST;
 	if (err)
 		return err;
 	put->replaced = true;
@@ -799,7 +800,7 @@ static int wrt_unlink(struct wort_op *op, struct wort_tree *tree,
 
 static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_key *key,
-		      const struct wort_value *expect)
+		      const struct wort_value *expect, struct wort_buf *old)
 {
 	struct wrt_path path;
 	struct wort_rec rec;
@@ -815,7 +816,7 @@ static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
 		return err;
 	if (!wort_rec_is(op, &rec, key))
 		return -ENOENT;
-	err = wort_rec_expect(op, &rec, expect);
+	err = wort_rec_expect(op, &rec, expect, old);
 	if (!err)
 		err = wrt_unlink(op, tree, &path);
 	return err ? err : wort_rec_free(op, &rec);

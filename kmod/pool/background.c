@@ -253,6 +253,8 @@ static void free_dying(struct wort_pool *pool)
  * wort_pool_round() - Do what there is to do in the background
  * @pool: The pool.
  *
+ * In a read-only pool there is nothing: free space is of no use there.
+ *
  * Context: May sleep.  Holds wort_pool.work_lock and nothing else.
  * Return: 0; -ENOMEM or -EINTR if the walk has not ended for that reason.
  */
@@ -262,6 +264,8 @@ int wort_pool_round(struct wort_pool *pool)
 	int err = 0;
 
 	lockdep_assert_held(&pool->work_lock);
+	if (pool->readonly)
+		return 0;
 	if (pool->alloc.walking)
 		err = walk(pool);
 	if (err || pool->alloc.walking)

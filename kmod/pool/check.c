@@ -112,7 +112,7 @@ static void check_table(struct checker *ck)
 	struct wort_op op;
 	bool mend;
 
-	mend = ck->clear && !ck->arg->out_nr_damaged && !pool->readonly;
+	mend = ck->clear && !ck->arg->out_nr_damaged;
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	if (wort_alloc_check_table(&op, mend))
 		damaged(ck, pool->alloc.geo.table_off, 0);
@@ -146,7 +146,7 @@ static void clear_damage(struct wort_pool *pool)
 	struct wort_index *index;
 	struct wort_op op;
 
-	if (pool->damaged && !pool->readonly) {
+	if (pool->damaged) {
 		pool->damaged = false;
 		pool->sb.state = 0;
 		wort_op_begin(&op, pool->region, NULL);
@@ -192,10 +192,12 @@ static int check_all(struct checker *ck)
  *
  * Waits for the walk first.  Damage found turns its index read-only.  With
  * WORT_CHECK_F_CLEAR legal states that a power cut left are mended and, if
- * nothing is wrong, what was read-only becomes writable.
+ * nothing is wrong, what was read-only becomes writable.  In a read-only pool,
+ * which has no walk, space is not compared with what is owned.
  *
  * Context: May sleep for long.  Takes all locks.  Operations wait meanwhile.
- * Return: 0 whatever was found; -ENOMEM, -EINTR, -ENODEV.
+ * Return: 0 whatever was found; -EROFS for WORT_CHECK_F_CLEAR of a read-only
+ * pool; -ENOMEM, -EINTR, -ENODEV.
  */
 int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 {
@@ -206,7 +208,8 @@ int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 		.clear = arg->flags & WORT_CHECK_F_CLEAR,
 	};
 	u32 size = arg->size, flags = arg->flags;
-	int err = wort_pool_wait_walk(pool);
+	int err = ck.clear && pool->readonly ? -EROFS :
+					       wort_pool_wait_walk(pool);
 
 	if (err)
 		return err;

@@ -83,7 +83,8 @@ static void pool_free(struct wort_pool *pool)
  *
  * Reads the superblock, the extent table and the catalogue: the same for any
  * number of records.  Stores nothing unless it finds damage.  The walk over
- * what is owned runs in the background.
+ * what is owned runs in the background, unless the pool is read-only: then
+ * nothing is stored before detach, either.
  *
  * Context: May sleep.
  * Return: 0; -ENODATA, -EPROTONOSUPPORT, -EUCLEAN or -EIO as wort_sb_load()
@@ -108,7 +109,8 @@ int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
 	pool->sb = sb;
 	pool->sb_copy = copy;
 	pool->damaged = le64_to_cpu(sb.state) & WORT_MEDIA_STATE_DAMAGED;
-	pool->readonly = le64_to_cpu(sb.ro_compat) & ~WORT_RO_COMPAT_ALL;
+	pool->readonly = region->readonly ||
+			 le64_to_cpu(sb.ro_compat) & ~WORT_RO_COMPAT_ALL;
 	op.alloc = &pool->alloc;
 	err = load(&op, pool);
 	if (err)
@@ -288,6 +290,24 @@ int wort_pool_wait_walk(struct wort_pool *pool)
 }
 
 /**
+ * wort_pool_state() - In which state is a pool?
+ * @pool: The pool.
+ *
+ * Nobody waits for the end of a walk that a read-only pool does not have.
+ *
+ * Context: Any context.
+ * Return: WORT_STATE_*.
+ */
+u32 wort_pool_state(const struct wort_pool *pool)
+{
+	u32 state = READ_ONCE(pool->damaged) ? WORT_STATE_DAMAGED : 0;
+
+	if (pool->readonly)
+		return state | WORT_STATE_READONLY;
+	return state | (READ_ONCE(pool->alloc.walking) ? WORT_STATE_WALKING : 0);
+}
+
+/**
  * wort_pool_info() - Describe a pool
  * @pool: The pool.
  * @arg: Its out_ fields are filled in.
@@ -314,9 +334,7 @@ void wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg)
 	arg->out_attach_lines = pool->attach_lines;
 	arg->out_incompat = le64_to_cpu(pool->sb.incompat);
 	arg->out_format_time = le64_to_cpu(pool->sb.format_time);
-	arg->out_state = (pool->damaged ? WORT_STATE_DAMAGED : 0) |
-			 (pool->readonly ? WORT_STATE_READONLY : 0) |
-			 (info.known ? 0 : WORT_STATE_WALKING);
+	arg->out_state = wort_pool_state(pool);
 	arg->out_flush = READ_ONCE(pool->region->flush);
 	memcpy(arg->out_uuid, pool->sb.uuid, sizeof(arg->out_uuid));
 	memcpy(arg->out_label, pool->sb.label, sizeof(arg->out_label));

@@ -72,7 +72,8 @@ struct wort_index {
  * @sb: the superblock in force
  * @sb_copy: which of its copies that is
  * @damaged: read-only until checked
- * @readonly: read-only for a feature that we do not know
+ * @readonly: nothing is stored: the memory is read-only, or for a feature that
+ *	we do not know
  * @frozen: operations wait, see wort_pool_check()
  * @indexes: indexes in the order of ids
  * @dying: destroyed indexes whose space is not given back yet
@@ -158,6 +159,7 @@ void wort_sb_store(struct wort_op *op, struct wort_pool *pool);
 int wort_pool_attach(struct wort_region *region, struct wort_pool **out);
 void wort_pool_stop(struct wort_pool *pool);
 void wort_pool_detach(struct wort_pool *pool);
+u32 wort_pool_state(const struct wort_pool *pool);
 void wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg);
 void wort_pool_damaged(struct wort_pool *pool);
 int wort_pool_wait_space(struct wort_pool *pool, const struct wort_op *op);
@@ -220,6 +222,23 @@ struct wort_scan {
 };
 
 /**
+ * struct wort_request - An operation as a program asks for it
+ * @op: which one, flags and lengths
+ * @key: its key
+ * @expect: the value expected, if there is one
+ * @value: the value, if there is one
+ * @answer: where a value goes that is asked for; its length is told, or
+ *	WORT_NO_VALUE
+ */
+struct wort_request {
+	struct wort_batch_op op;
+	struct wort_key key;
+	struct wort_value expect;
+	struct wort_value value;
+	struct wort_buf answer;
+};
+
+/**
  * struct wort_batch - A batch of operations
  * @flags: WORT_BATCH_F_*
  * @ops: operations, each a struct wort_batch_op
@@ -250,10 +269,18 @@ int wort_index_insert(struct wort_index *index, struct wort_put *put);
 int wort_index_lookup(struct wort_index *index, const struct wort_key *key,
 		      struct wort_buf *buf);
 int wort_index_delete(struct wort_index *index, const struct wort_key *key,
-		      const struct wort_value *expect);
+		      const struct wort_value *expect, struct wort_buf *old);
+int wort_request_verify(const struct wort_batch_op *op, bool write);
+int wort_request_run(struct wort_index *index, struct wort_request *req);
 int wort_index_enter(struct wort_index *index, struct wort_op *op, bool write);
 int wort_index_exit(struct wort_index *index, struct wort_op *op, u32 type,
 		    int err);
+
+/* Does it ask for a value? */
+static inline bool wort_request_answers(const struct wort_batch_op *op)
+{
+	return op->op == WORT_BATCH_LOOKUP || op->flags & WORT_F_FETCH;
+}
 
 /* scan.c, batch.c */
 int wort_index_scan(struct wort_index *index, struct wort_scan *scan);

@@ -154,7 +154,7 @@ static void make_full(struct tracer *t, struct start *list, u32 *nr)
 	s->world.fill_records = fill(index, 0x8000, 1, 8);
 	s->world.fill_records += fill(index, 0, 0x7000, 950);
 	s->world.fill_records += fill(index, 0x8001, 0x7000, 8);
-	must(wort_index_delete(index, &key, NULL) ? "delete" : NULL, s->name);
+	must(wort_index_delete(index, &key, NULL, NULL) ? "delete" : NULL, s->name);
 	s->world.fill_records--;
 	wort_index_put(index);
 	while (shim_run_work())

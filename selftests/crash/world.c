@@ -124,7 +124,7 @@ static const char *do_del(struct runner *r, struct world *w,
 {
 	u8 *now = &w->index[s->index].value[s->key];
 	int err = wort_index_delete(r->index[s->index], &world_keys[s->key],
-				    NULL);
+				    NULL, NULL);
 
 	if (err == -ENOSPC)
 		return "delete wants space";

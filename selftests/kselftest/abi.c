@@ -3,9 +3,6 @@
  * Rules that hold for every ioctl: each test breaks one of them in an argument
  * that is otherwise valid.
  */
-#include <linux/capability.h>
-#include <sys/syscall.h>
-
 #include "wort_test.h"
 
 enum kind { ON_CONTROL, ON_POOL, ON_INDEX, NR_KINDS };
@@ -33,7 +30,7 @@ struct command {
 static const struct command commands[] = {
 	COMMAND(FORMAT, wort_format_arg, 0xbc00, 104, ON_CONTROL,
 		.flags = 1, .write = true, .valid = -EBUSY),
-	COMMAND(ATTACH, wort_attach_arg, 0xbc01, 24, ON_CONTROL,
+	COMMAND(ATTACH, wort_attach_arg, 0xbc01, 24, ON_CONTROL, .flags = 1,
 		.write = true, .has_out = true, .valid = -EBUSY),
 	COMMAND(DETACH, wort_detach_arg, 0xbc02, 16, ON_CONTROL,
 		RESERVED(wort_detach_arg), .write = true, .valid = -ENOENT),
@@ -49,12 +46,12 @@ static const struct command commands[] = {
 		.has_out = true),
 	COMMAND(CHECK, wort_check_arg, 0xbc14, 88, ON_POOL, .flags = 1,
 		.has_out = true),
-	COMMAND(INSERT, wort_insert_arg, 0xbc20, 32, ON_INDEX, .flags = 3,
-		.write = true),
+	COMMAND(INSERT, wort_insert_arg, 0xbc20, 48, ON_INDEX, .flags = 0x103,
+		.write = true, .has_out = true),
 	COMMAND(LOOKUP, wort_lookup_arg, 0xbc21, 40, ON_INDEX,
 		RESERVED(wort_lookup_arg), .has_out = true),
-	COMMAND(DELETE, wort_delete_arg, 0xbc22, 24, ON_INDEX,
-		RESERVED(wort_delete_arg), .write = true, .valid = -ENOENT),
+	COMMAND(DELETE, wort_delete_arg, 0xbc22, 48, ON_INDEX, .flags = 0x101,
+		.write = true, .has_out = true, .valid = -ENOENT),
 	COMMAND(SCAN, wort_scan_arg, 0xbc23, 80, ON_INDEX, .flags = 0x1f,
 		RESERVED(wort_scan_arg), .has_out = true),
 	COMMAND(BATCH, wort_batch_arg, 0xbc24, 48, ON_INDEX, .flags = 1,
@@ -62,6 +59,8 @@ static const struct command commands[] = {
 	COMMAND(INDEX_INFO, wort_index_info_arg, 0xbc25, 160, ON_INDEX,
 		RESERVED(wort_index_info_arg), .has_out = true),
 	COMMAND(STATS, wort_stats_arg, 0xbc26, 24, ON_INDEX, .has_out = true),
+	COMMAND(CAS, wort_cas_arg, 0xbc27, 64, ON_INDEX, .flags = 0x100,
+		RESERVED(wort_cas_arg), .write = true, .has_out = true),
 };
 
 /* Room for an argument and for what later versions may append. */
@@ -84,6 +83,7 @@ union argument {
 	struct wort_scan_arg scan;
 	struct wort_batch_arg batch;
 	struct wort_stats_arg stats;
+	struct wort_cas_arg cas;
 	unsigned char bytes[512];
 };
 
@@ -161,6 +161,13 @@ static void fill_index(const struct command *command, union argument *arg)
 	} else if (command->cmd == WORT_IOC_DELETE) {
 		arg->delete.key_ptr = PTR("none");
 		arg->delete.key_len = 4;
+	} else if (command->cmd == WORT_IOC_CAS) {
+		arg->cas.key_ptr = PTR("key");
+		arg->cas.key_len = 3;
+		arg->cas.expect_ptr = PTR("value");
+		arg->cas.expect_len = 5;
+		arg->cas.value_ptr = PTR("value");
+		arg->cas.value_len = 5;
 	} else if (command->cmd == WORT_IOC_SCAN) {
 		arg->scan.buf_ptr = PTR(memory);
 		arg->scan.buf_len = sizeof(memory);
@@ -233,10 +240,11 @@ TEST_F(abi, sizes)
 	EXPECT_EQ(sizeof(struct wort_batch_arg), commands[13].size);
 	EXPECT_EQ(sizeof(struct wort_index_info_arg), commands[14].size);
 	EXPECT_EQ(sizeof(struct wort_stats_arg), commands[15].size);
+	EXPECT_EQ(sizeof(struct wort_cas_arg), commands[16].size);
 	EXPECT_EQ(128, sizeof(struct wort_pool_record));
 	EXPECT_EQ(136, sizeof(struct wort_index_record));
 	EXPECT_EQ(16, sizeof(struct wort_record));
-	EXPECT_EQ(16, sizeof(struct wort_batch_op));
+	EXPECT_EQ(24, sizeof(struct wort_batch_op));
 	EXPECT_EQ(16, sizeof(struct wort_batch_result));
 	EXPECT_EQ(72, sizeof(struct wort_op_stats));
 }
@@ -253,6 +261,7 @@ TEST_F(abi, valid_arguments)
 	}
 }
 
+/* errno-table: ioctl EINVAL */
 TEST_F(abi, size_too_small)
 {
 	const struct command *command = NULL;
@@ -286,6 +295,7 @@ TEST_F(abi, larger_with_zero_tail)
 	}
 }
 
+/* errno-table: ioctl E2BIG */
 TEST_F(abi, larger_with_other_tail)
 {
 	const struct command *command = NULL;
@@ -308,6 +318,7 @@ TEST_F(abi, larger_with_other_tail)
 	}
 }
 
+/* errno-table: ioctl EOPNOTSUPP */
 TEST_F(abi, unknown_flags)
 {
 	const struct command *command = NULL;
@@ -326,6 +337,7 @@ TEST_F(abi, unknown_flags)
 	}
 }
 
+/* errno-table: ioctl EINVAL */
 TEST_F(abi, reserved_not_zero)
 {
 	const struct command *command = NULL;
@@ -344,6 +356,7 @@ TEST_F(abi, reserved_not_zero)
 	}
 }
 
+/* errno-table: ioctl EFAULT */
 TEST_F(abi, argument_unreadable)
 {
 	const struct command *command = NULL;
@@ -382,6 +395,7 @@ TEST_F(abi, argument_read_only)
 	}
 }
 
+/* errno-table: ioctl ENOTTY */
 TEST_F(abi, wrong_descriptor)
 {
 	const struct command *command = NULL;
@@ -399,6 +413,7 @@ TEST_F(abi, wrong_descriptor)
 	}
 }
 
+/* errno-table: ioctl ENOTTY */
 TEST_F(abi, unknown_command)
 {
 	union argument arg = { .size = sizeof(arg) };
@@ -424,6 +439,7 @@ TEST_F(abi, unknown_command)
 	}
 }
 
+/* errno-table: ioctl EBADF */
 TEST_F(abi, read_only_descriptor)
 {
 	const struct command *command = NULL;
@@ -453,20 +469,7 @@ TEST_F(abi, read_only_descriptor)
 	EXPECT_EQ(-ENOENT, open_index(fd[ON_POOL], "new", 0));
 }
 
-static void set_sys_admin(bool on)
-{
-	struct __user_cap_header_struct head = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct data[2];
-
-	syscall(SYS_capget, &head, data);
-	data[0].effective &= ~(1U << CAP_SYS_ADMIN);
-	if (on)
-		data[0].effective |= 1U << CAP_SYS_ADMIN;
-	syscall(SYS_capset, &head, data);
-}
-
+/* errno-table: ioctl EPERM */
 TEST_F(abi, without_capability)
 {
 	const struct command *command = NULL;
@@ -482,6 +485,7 @@ TEST_F(abi, without_capability)
 	set_sys_admin(true);
 }
 
+/* errno-table: ioctl ENODEV */
 TEST_F(abi, after_detach)
 {
 	const struct command *command = NULL;
@@ -500,6 +504,7 @@ TEST_F(abi, after_detach)
 	}
 }
 
+/* errno-table: operation ESTALE */
 TEST_F(abi, after_destroy)
 {
 	const struct command *command = NULL;
@@ -533,10 +538,14 @@ static const struct {
 	{ WORT_IOC_LOOKUP, offsetof(struct wort_lookup_arg, key_ptr) },
 	{ WORT_IOC_LOOKUP, offsetof(struct wort_lookup_arg, value_ptr) },
 	{ WORT_IOC_DELETE, offsetof(struct wort_delete_arg, key_ptr) },
+	{ WORT_IOC_CAS, offsetof(struct wort_cas_arg, key_ptr) },
+	{ WORT_IOC_CAS, offsetof(struct wort_cas_arg, expect_ptr) },
+	{ WORT_IOC_CAS, offsetof(struct wort_cas_arg, value_ptr) },
 	{ WORT_IOC_SCAN, offsetof(struct wort_scan_arg, buf_ptr) },
 	{ WORT_IOC_STATS, offsetof(struct wort_stats_arg, buf_ptr) },
 };
 
+/* errno-table: ioctl EFAULT */
 TEST_F(abi, pointer_unusable)
 {
 	const struct command *command = NULL;
@@ -581,6 +590,65 @@ TEST_F(abi, scan_and_batch_pointers)
 	scan.bound_len = 3;
 	EXPECT_EQ(-EFAULT, call(self->index, WORT_IOC_SCAN, &scan));
 	EXPECT_EQ(-EFAULT, call(self->index, WORT_IOC_BATCH, &batch));
+}
+
+/* Asks for the value that is there, to be put where it cannot; false: none. */
+static bool fetch_to_nowhere(const struct command *command, union argument *arg)
+{
+	fill(command, arg);
+	arg->head.flags = WORT_F_FETCH;
+	switch (command->cmd) {
+	case WORT_IOC_INSERT:
+		arg->insert.value_ptr = PTR("other");
+		arg->insert.old_ptr = PTR(bad_page());
+		arg->insert.old_len = 5;
+		return true;
+	case WORT_IOC_DELETE:
+		arg->delete.key_ptr = PTR("key");
+		arg->delete.key_len = 3;
+		arg->delete.old_ptr = PTR(bad_page());
+		arg->delete.old_len = 5;
+		return true;
+	case WORT_IOC_CAS:
+		arg->cas.value_ptr = PTR("other");
+		arg->cas.old_ptr = PTR(bad_page());
+		arg->cas.old_len = 5;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * What cannot be told is not done.
+ *
+ * errno-table: ioctl EFAULT
+ */
+TEST_F(abi, answer_unwritable)
+{
+	struct {
+		struct wort_batch_op op;
+		char key[8];
+	} del = { { 32, WORT_BATCH_DELETE, 0, 3, 0, 0, 0 }, "key" };
+	struct wort_batch_arg batch = {
+		.size = sizeof(batch),
+		.ops_ptr = PTR(&del),
+		.ops_len = sizeof(del),
+		.results_ptr = PTR(bad_page()),
+		.results_len = 16,
+		.nr_ops = 1,
+	};
+	const struct command *command = NULL;
+	union argument arg;
+
+	while ((command = next(command))) {
+		if (!fetch_to_nowhere(command, &arg))
+			continue;
+		EXPECT_OF(command, -EFAULT,
+			  call_with(command, self->fd, &arg));
+		EXPECT_EQ(0, lookup(self->index, "key", "value"));
+	}
+	EXPECT_EQ(-EFAULT, call(self->index, WORT_IOC_BATCH, &batch));
+	EXPECT_EQ(0, lookup(self->index, "key", "value"));
 }
 
 TEST_HARNESS_MAIN

@@ -31,6 +31,7 @@ FIXTURE_TEARDOWN(control)
 	close(self->fd);
 }
 
+/* errno-table: operation EEXIST */
 TEST_F(control, format_force)
 {
 	EXPECT_EQ(-EEXIST, format(self->fd, self->device, 0));
@@ -161,6 +162,7 @@ TEST_F(control, paths)
 	expect_refused_path(_metadata, self->fd, 0, path, WORT_DEVICE_MAX);
 }
 
+/* errno-table: device ENOTBLK */
 TEST_F(control, not_a_block_device)
 {
 	EXPECT_REFUSED(-ENOTBLK, "/dev/null");
@@ -168,7 +170,11 @@ TEST_F(control, not_a_block_device)
 	EXPECT_REFUSED(-ENOTBLK, CONTROL);
 }
 
-/* A block device that is no memory, if there is one. */
+/*
+ * A block device that is no memory, if there is one.
+ *
+ * errno-table: device ENXIO
+ */
 TEST_F(control, not_a_dax_device)
 {
 	static const char * const devices[] = {
@@ -192,6 +198,7 @@ static const char *set_up_by(const char *variable)
 	return device && !access(device, F_OK) ? device : NULL;
 }
 
+/* errno-table: device EOPNOTSUPP */
 TEST_F(control, asynchronous_flush)
 {
 	const char *device = set_up_by("WORT_ASYNC_DEVICE");
@@ -236,6 +243,7 @@ static int map_device(int fd, const char *device, char *path, size_t size)
 	return err;
 }
 
+/* errno-table: device EOPNOTSUPP */
 TEST_F(control, device_mapper)
 {
 	int fd = open("/dev/mapper/control", O_RDWR);
@@ -250,6 +258,7 @@ TEST_F(control, device_mapper)
 	EXPECT_EQ(0, dm_call(fd, DM_DEV_REMOVE, &remove));
 }
 
+/* errno-table: device EREMOTEIO */
 TEST_F(control, memory_does_not_hold)
 {
 	const char *device = set_up_by("WORT_LOSSY_DEVICE");
@@ -259,6 +268,7 @@ TEST_F(control, memory_does_not_hold)
 	EXPECT_EQ(-EREMOTEIO, format(self->fd, device, WORT_FORMAT_F_FORCE));
 }
 
+/* errno-table: operation EBUSY */
 TEST_F(control, busy)
 {
 	int fd = open(self->device, O_RDONLY | O_EXCL);
@@ -304,6 +314,7 @@ static void drop_partitions(const char *device)
 	partition(device, BLKPG_DEL_PARTITION, 2, 0, 0);
 }
 
+/* errno-table: device EDOM */
 TEST_F(control, misaligned)
 {
 	char part[32];
@@ -317,6 +328,7 @@ TEST_F(control, misaligned)
 	drop_partitions(self->device);
 }
 
+/* errno-table: device ENOSPC */
 TEST_F(control, too_small)
 {
 	char part[32];
@@ -372,6 +384,7 @@ static int change_superblocks(const char *device, size_t at, const void *bytes,
 	ASSERT_EQ(0, change_superblocks(self->device,			\
 		offsetof(struct wort_media_sb, field), bytes, len))
 
+/* errno-table: device ENODATA */
 TEST_F(control, no_pool)
 {
 	CHANGE(magic, "no magic", 8);
@@ -380,6 +393,7 @@ TEST_F(control, no_pool)
 	EXPECT_LE(0, attach(self->fd, self->device));
 }
 
+/* errno-table: device EPROTONOSUPPORT */
 TEST_F(control, unknown_version)
 {
 	CHANGE(version, "\xff\0\0\0", 4);
@@ -413,6 +427,7 @@ TEST_F(control, boot_block_untouched)
 	EXPECT_EQ(0, memcmp(before, after, 4096));
 }
 
+/* errno-table: operation ENOENT */
 TEST_F(control, attach_and_detach)
 {
 	int minor = attach(self->fd, self->device), fd;

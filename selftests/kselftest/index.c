@@ -23,6 +23,7 @@ FIXTURE_TEARDOWN(index)
 	pool_down(&self->pool);
 }
 
+/* errno-table: operation ENOENT */
 TEST_F(index, insert_lookup_delete)
 {
 	EXPECT_EQ(-ENOENT, lookup(self->fd, "key", ""));
@@ -35,6 +36,7 @@ TEST_F(index, insert_lookup_delete)
 	EXPECT_EQ(-ENOENT, lookup(self->fd, "key", ""));
 }
 
+/* errno-table: operation EEXIST ENOENT */
 TEST_F(index, create_and_replace)
 {
 	EXPECT_EQ(-ENOENT, insert_raw(self->fd, "k", 1, "1", 1,
@@ -52,6 +54,7 @@ TEST_F(index, create_and_replace)
 	EXPECT_EQ(0, lookup(self->fd, "k", "3"));
 }
 
+/* errno-table: operation EMSGSIZE */
 TEST_F(index, key_lengths)
 {
 	char key[WORT_KEY_MAX + 1], value;
@@ -94,6 +97,7 @@ TEST_F(index, value_lengths)
 	EXPECT_EQ(0, lookup_raw(self->fd, "key", 3, NULL, 0, NULL));
 }
 
+/* errno-table: operation ERANGE */
 TEST_F(index, lookup_does_not_fit)
 {
 	char buf[8] = "unused";
@@ -107,7 +111,7 @@ TEST_F(index, lookup_does_not_fit)
 	EXPECT_EQ(14, len);
 	len = 1;
 	EXPECT_EQ(-ENOENT, lookup_raw(self->fd, "none", 4, buf, 6, &len));
-	EXPECT_EQ(0, len);
+	EXPECT_EQ(WORT_NO_VALUE, len);
 }
 
 /* A key may be a prefix of another; any byte may occur. */
@@ -248,6 +252,7 @@ TEST_F(index, scan_in_pieces)
 	EXPECT_EQ(0, arg.out_more);
 }
 
+/* errno-table: operation ERANGE */
 TEST_F(index, scan_does_not_fit)
 {
 	char buf[32] __attribute__((aligned(8)));
@@ -300,24 +305,33 @@ struct packed {
 	char bytes[4096] __attribute__((aligned(8)));
 };
 
+static void pack_op(struct packed *ops, struct wort_batch_op *op,
+		    const char *key, const char *expect, const char *value)
+{
+	char *at = ops->bytes + ops->len + sizeof(*op);
+
+	op->key_len = strlen(key);
+	op->rec_len = (sizeof(*op) + op->key_len + op->expect_len +
+		       op->value_len + 7) / 8 * 8;
+	memcpy(ops->bytes + ops->len, op, sizeof(*op));
+	at = mempcpy(at, key, op->key_len);
+	at = mempcpy(at, expect, op->expect_len);
+	memcpy(at, value, op->value_len);
+	ops->len += op->rec_len;
+	ops->nr++;
+}
+
+/* Of a lookup the length is that of the longest value wanted. */
 static void pack(struct packed *ops, __u16 op, const char *key,
 		 const char *value, __u32 value_len)
 {
 	struct wort_batch_op head = {
 		.op = op,
-		.key_len = strlen(key),
-		.value_len = value_len,
+		.value_len = value ? value_len : 0,
+		.max_len = value ? 0 : value_len,
 	};
-	char *at = ops->bytes + ops->len;
-	__u32 len = sizeof(head) + head.key_len + (value ? value_len : 0);
 
-	head.rec_len = (len + 7) / 8 * 8;
-	memcpy(at, &head, sizeof(head));
-	memcpy(at + sizeof(head), key, head.key_len);
-	if (value)
-		memcpy(at + sizeof(head) + head.key_len, value, value_len);
-	ops->len += head.rec_len;
-	ops->nr++;
+	pack_op(ops, &head, key, "", value ? value : "");
 }
 
 static int batch(int fd, struct wort_batch_arg *arg, const struct packed *ops,
@@ -443,6 +457,190 @@ TEST_F(index, batch_destroyed)
 	pack(&ops, WORT_BATCH_INSERT, "a", "1", 1);
 	ASSERT_EQ(0, batch(self->fd, &arg, &ops, results, sizeof(results)));
 	EXPECT_EQ(-ESTALE, result->error);
+}
+
+/* A change and what it answers about the value that was there. */
+struct change {
+	unsigned long cmd;
+	__u32 flags;
+	const char *expect;	/* of CAS; of DELETE with EXPECT */
+	const char *value;	/* of INSERT and CAS */
+	int size;		/* of the buffer for the old value; -1: none */
+	int err;
+	const char *old;	/* that is told; NULL: none, or none asked for */
+};
+
+static int old_told(const struct change *change, __u32 len, const char *buf)
+{
+	if (!change->old)
+		return len == WORT_NO_VALUE ? 0 : (int)len;
+	if (len != strlen(change->old))
+		return (int)len;
+	return change->err == -ERANGE ? 0 : memcmp(buf, change->old, len);
+}
+
+/* The answer, with the length that was told. */
+static int call_change(int fd, const struct change *change, char *buf,
+		       __u32 *len)
+{
+	const char *value = change->value ? change->value : "";
+	const char *expect = change->expect ? change->expect : "";
+	__u32 flags = change->flags | (change->size < 0 ? 0 : WORT_F_FETCH);
+	__u32 size = change->size < 0 ? 0 : change->size;
+	struct wort_insert_arg insert = {
+		sizeof(insert), flags, PTR("k"), PTR(value), PTR(buf), 1,
+		strlen(value), size, 7 };
+	struct wort_cas_arg cas = {
+		sizeof(cas), flags, PTR("k"), PTR(expect), PTR(value), PTR(buf),
+		1, strlen(expect), strlen(value), size, 0, 7 };
+	struct wort_delete_arg delete = {
+		sizeof(delete), flags, PTR("k"), PTR(expect), PTR(buf), 1,
+		strlen(expect), size, 7 };
+	void *arg = change->cmd == WORT_IOC_INSERT ? (void *)&insert :
+		    change->cmd == WORT_IOC_CAS ? (void *)&cas : &delete;
+	int err = call(fd, change->cmd, arg);
+
+	*len = arg == &insert ? insert.out_old_len :
+	       arg == &cas ? cas.out_old_len : delete.out_old_len;
+	return err;
+}
+
+static void do_change(struct __test_metadata *_metadata, int fd,
+		      const struct change *change)
+{
+	char buf[64];
+	__u32 len;
+	int err = call_change(fd, change, buf, &len);
+
+	if (err != change->err || old_told(change, len, buf))
+		TH_LOG("ioctl %#lx, flags %#x, expect \"%s\", value \"%s\"",
+		       change->cmd, change->flags,
+		       change->expect ? change->expect : "",
+		       change->value ? change->value : "");
+	EXPECT_EQ(change->err, err);
+	EXPECT_EQ(0, old_told(change, len, buf));
+}
+
+#define INSERT	WORT_IOC_INSERT
+#define CAS	WORT_IOC_CAS
+#define DELETE	WORT_IOC_DELETE
+#define EXPECT_VALUE	WORT_DELETE_F_EXPECT
+
+/*
+ * One after the other on one key, which is not there at first.
+ *
+ * errno-table: operation ENOENT EEXIST ECANCELED ERANGE
+ */
+static const struct change changes[] = {
+	{ CAS, 0, "", "a", -1, -ENOENT, NULL },
+	{ CAS, 0, "", "a", 64, -ENOENT, NULL },
+	{ DELETE, EXPECT_VALUE, "", NULL, 64, -ENOENT, NULL },
+	{ INSERT, WORT_INSERT_F_REPLACE, NULL, "a", 64, -ENOENT, NULL },
+	{ INSERT, 0, NULL, "", 64, 0, NULL },
+	{ INSERT, 0, NULL, "one", 0, 0, "" },
+	{ INSERT, 0, NULL, "two", 3, 0, "one" },
+	{ INSERT, 0, NULL, "three", 2, -ERANGE, "two" },
+	{ INSERT, WORT_INSERT_F_CREATE, NULL, "x", 64, -EEXIST, "two" },
+	{ INSERT, WORT_INSERT_F_CREATE, NULL, "x", 1, -ERANGE, "two" },
+	{ INSERT, WORT_INSERT_F_REPLACE, NULL, "two", 64, 0, "two" },
+	{ CAS, 0, "one", "x", -1, -ECANCELED, NULL },
+	{ CAS, 0, "one", "x", 64, -ECANCELED, "two" },
+	{ CAS, 0, "tw", "x", 64, -ECANCELED, "two" },
+	{ CAS, 0, "two", "x", 2, -ERANGE, "two" },
+	{ CAS, 0, "two", "a value beyond a word", 64, 0, "two" },
+	{ CAS, 0, "a value beyond a worm", "x", -1, -ECANCELED, NULL },
+	{ CAS, 0, "a value beyond a word", "", -1, 0, NULL },
+	{ CAS, 0, "", "three", 64, 0, "" },
+	{ DELETE, EXPECT_VALUE, "two", NULL, -1, -ECANCELED, NULL },
+	{ DELETE, EXPECT_VALUE, "two", NULL, 64, -ECANCELED, "three" },
+	{ DELETE, EXPECT_VALUE, "three", NULL, 4, -ERANGE, "three" },
+	{ DELETE, 0, NULL, NULL, 4, -ERANGE, "three" },
+	{ DELETE, EXPECT_VALUE, "three", NULL, 5, 0, "three" },
+	{ DELETE, 0, NULL, NULL, 64, -ENOENT, NULL },
+	{ INSERT, WORT_INSERT_F_CREATE, NULL, "last", 64, 0, NULL },
+	{ DELETE, 0, NULL, NULL, 64, 0, "last" },
+	/* lengths without their flag */
+	{ DELETE, 0, "three", NULL, -1, -EINVAL, NULL },
+};
+
+TEST_F(index, conditional_changes)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(changes); i++)
+		do_change(_metadata, self->fd, &changes[i]);
+}
+
+TEST_F(index, change_lengths)
+{
+	static char value[WORT_VALUE_MAX + 1], back[WORT_VALUE_MAX + 1];
+	struct wort_cas_arg cas = {
+		sizeof(cas), 0, PTR("k"), PTR(value), PTR(value), PTR(back),
+		1, WORT_VALUE_MAX, WORT_VALUE_MAX, 0, 0, 0
+	};
+	struct wort_insert_arg insert = {
+		sizeof(insert), 0, PTR("k"), PTR(value), PTR(back), 1, 1, 1, 0
+	};
+
+	memset(value, 'v', sizeof(value));
+	ASSERT_EQ(0, insert_raw(self->fd, "k", 1, value, WORT_VALUE_MAX, 0));
+	EXPECT_EQ(0, call(self->fd, CAS, &cas));
+	cas.flags = WORT_F_FETCH;
+	cas.old_len = ~0U;
+	EXPECT_EQ(0, call(self->fd, CAS, &cas));
+	EXPECT_EQ(WORT_VALUE_MAX, cas.out_old_len);
+	EXPECT_EQ(0, memcmp(value, back, WORT_VALUE_MAX));
+	EXPECT_EQ(0, back[WORT_VALUE_MAX]);
+	cas.expect_len++;
+	EXPECT_EQ(-EMSGSIZE, call(self->fd, CAS, &cas));
+	cas.expect_len = 0;
+	cas.value_len++;
+	EXPECT_EQ(-EMSGSIZE, call(self->fd, CAS, &cas));
+	cas.key_len = 0;
+	EXPECT_EQ(-EINVAL, call(self->fd, CAS, &cas));
+	EXPECT_EQ(WORT_NO_VALUE, cas.out_old_len);
+	/* a buffer, and no flag that asks for anything */
+	EXPECT_EQ(-EINVAL, call(self->fd, INSERT, &insert));
+}
+
+TEST_F(index, batch_conditional)
+{
+	struct wort_batch_op cas = {
+		.op = WORT_BATCH_CAS, .flags = WORT_F_FETCH,
+		.expect_len = 3, .value_len = 3, .max_len = 3,
+	};
+	struct wort_batch_op del = {
+		.op = WORT_BATCH_DELETE,
+		.flags = WORT_DELETE_F_EXPECT | WORT_F_FETCH,
+		.expect_len = 3, .max_len = 3,
+	};
+	static const int errors[] = { 0, 0, -ECANCELED, -ECANCELED, 0, -ENOENT };
+	static const char * const values[] = {
+		NULL, "one", "two", "two", "two", NULL,
+	};
+	char results[512] __attribute__((aligned(8)));
+	struct wort_batch_result *result = (void *)results;
+	struct wort_batch_arg arg = { };
+	struct packed ops = { };
+	size_t i;
+
+	pack(&ops, WORT_BATCH_INSERT, "a", "one", 3);
+	pack_op(&ops, &cas, "a", "one", "two");
+	pack_op(&ops, &cas, "a", "one", "two");
+	pack_op(&ops, &del, "a", "one", "");
+	pack_op(&ops, &del, "a", "two", "");
+	pack_op(&ops, &cas, "a", "two", "one");
+	ASSERT_EQ(0, batch(self->fd, &arg, &ops, results, sizeof(results)));
+	ASSERT_EQ(6, arg.out_done);
+	EXPECT_EQ(3, arg.out_failed);
+	for (i = 0; i < 6; i++) {
+		EXPECT_EQ(errors[i], result->error);
+		EXPECT_EQ(values[i] ? 3 : WORT_NO_VALUE, result->value_len);
+		if (values[i])
+			EXPECT_EQ(0, memcmp(result + 1, values[i], 3));
+		result = (void *)result + result->rec_len;
+	}
+	EXPECT_EQ(arg.out_results_len, (char *)result - results);
 }
 
 TEST_F(index, info)

@@ -2,6 +2,9 @@
 /*
  * Commands on a pool.
  */
+#include <linux/fs.h>
+#include <sys/resource.h>
+
 #include "wort_test.h"
 
 FIXTURE(pool)
@@ -25,6 +28,7 @@ FIXTURE_TEARDOWN(pool)
 #define EXCL	(WORT_INDEX_OPEN_F_CREATE | WORT_INDEX_OPEN_F_EXCL)
 #define RDONLY	WORT_INDEX_OPEN_F_RDONLY
 
+/* errno-table: operation ENOENT EEXIST */
 TEST_F(pool, open_create_exclusive)
 {
 	int fd;
@@ -111,6 +115,45 @@ TEST_F(pool, open_engines)
 	EXPECT_EQ(0, open_arg(self->fd, &arg));
 	arg.engine = 77;
 	EXPECT_EQ(-EINVAL, open_arg(self->fd, &arg));
+}
+
+#define FILE_MAX	"/proc/sys/fs/file-max"
+
+static long long file_max(void)
+{
+	char text[32] = "";
+	int fd = open(FILE_MAX, O_RDONLY);
+
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	return strtoll(text, NULL, 10);
+}
+
+/*
+ * The process has no number left for a descriptor, or the kernel no file.
+ *
+ * errno-table: operation EMFILE ENFILE
+ */
+TEST_F(pool, open_no_descriptor_left)
+{
+	struct rlimit limit, none;
+	long long max = file_max();
+
+	ASSERT_EQ(0, close(open_index(self->fd, "a", CREATE)));
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &limit));
+	none = limit;
+	none.rlim_cur = 0;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+	EXPECT_EQ(-EMFILE, open_index(self->fd, "a", 0));
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+	ASSERT_LT(0, max);
+	ASSERT_EQ(0, write_file(FILE_MAX, "1\n"));
+	set_sys_admin(false);
+	EXPECT_EQ(-ENFILE, open_index(self->fd, "a", 0));
+	set_sys_admin(true);
+	ASSERT_EQ(0, write_file(FILE_MAX, "%lld\n", max));
+	EXPECT_LE(0, open_index(self->fd, "a", 0));
 }
 
 /* What was to be created is not there when the answer cannot be given. */
@@ -303,6 +346,7 @@ static int reattach(struct pool *pool)
 	return pool->fd < 0 ? pool->fd : 0;
 }
 
+/* errno-table: operation EUCLEAN EROFS */
 TEST_F(pool, damaged_index)
 {
 	int fd = open_index(self->fd, "a", CREATE), other;
@@ -345,6 +389,101 @@ TEST_F(pool, damaged_catalogue)
 	EXPECT_EQ(-EROFS, open_index(self->pool.fd, "b", CREATE));
 }
 
+static int write_protect(int on)
+{
+	int fd = open(test_device(), O_RDONLY);
+	int err = ioctl(fd, BLKROSET, &on) < 0 ? -errno : 0;
+
+	close(fd);
+	return err;
+}
+
+static int attach_read_only(struct pool *pool)
+{
+	close(pool->fd);
+	pool->minor = attach_with(pool->control, test_device(),
+				  WORT_ATTACH_F_RDONLY);
+	if (pool->minor < 0)
+		return pool->minor;
+	pool->fd = open_pool(pool->minor, O_RDWR);
+	return pool->fd < 0 ? pool->fd : 0;
+}
+
+static __u32 listed_state(int control, __u32 minor)
+{
+	struct wort_pool_record record = { };
+	struct wort_list_arg arg = {
+		.size = sizeof(arg),
+		.buf_ptr = PTR(&record),
+		.buf_len = sizeof(record),
+		.start = minor,
+	};
+
+	return call(control, WORT_IOC_LIST, &arg) ? ~0U : record.state;
+}
+
+/* errno-table: operation EROFS */
+static void expect_read_only(struct __test_metadata *_metadata,
+			     const struct pool *pool)
+{
+	int fd = open_index(pool->fd, "a", 0);
+	struct wort_pool_info_arg arg;
+	struct wort_check_arg found;
+
+	ASSERT_EQ(0, info(pool->fd, &arg));
+	EXPECT_EQ(WORT_STATE_READONLY, arg.out_state);
+	EXPECT_EQ(WORT_UNKNOWN, arg.out_used_bytes);
+	EXPECT_EQ(WORT_STATE_READONLY, listed_state(pool->control,
+						    pool->minor));
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, lookup(fd, "key", "value"));
+	EXPECT_EQ(-EROFS, insert(fd, "key", "value"));
+	EXPECT_EQ(-EROFS, delete(fd, "key"));
+	EXPECT_EQ(-EROFS, open_index(pool->fd, "b", CREATE));
+	EXPECT_EQ(-EROFS, destroy(pool->fd, "a"));
+	EXPECT_EQ(0, check(pool->fd, 0, &found));
+	EXPECT_EQ(1, found.out_nr_leaves);
+	EXPECT_EQ(0, found.out_nr_damaged);
+	EXPECT_EQ(-EROFS, check(pool->fd, WORT_CHECK_F_CLEAR, &found));
+	EXPECT_EQ(0, lookup(fd, "key", "value"));
+	close(fd);
+}
+
+TEST_F(pool, read_only)
+{
+	int fd = open_index(self->fd, "a", CREATE);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, insert(fd, "key", "value"));
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	ASSERT_EQ(0, attach_read_only(&self->pool));
+	expect_read_only(_metadata, &self->pool);
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	ASSERT_EQ(0, reattach(&self->pool));
+	fd = open_index(self->pool.fd, "a", 0);
+	EXPECT_EQ(0, insert(fd, "key", "another value"));
+}
+
+/* errno-table: device EACCES */
+TEST_F(pool, write_protected)
+{
+	int fd = open_index(self->fd, "a", CREATE);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, insert(fd, "key", "value"));
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	ASSERT_EQ(0, write_protect(1));
+	EXPECT_EQ(-EACCES, attach(self->pool.control, test_device()));
+	EXPECT_EQ(-EACCES, format(self->pool.control, test_device(),
+				  WORT_FORMAT_F_FORCE));
+	EXPECT_EQ(0, attach_read_only(&self->pool));
+	expect_read_only(_metadata, &self->pool);
+	EXPECT_EQ(0, detach(self->pool.control, self->pool.minor));
+	EXPECT_EQ(0, write_protect(0));
+	EXPECT_EQ(0, reattach(&self->pool));
+}
+
+/* errno-table: operation ENOSPC */
 TEST_F_TIMEOUT(pool, full, 300)
 {
 	static char value[WORT_VALUE_MAX];

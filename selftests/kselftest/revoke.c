@@ -381,6 +381,7 @@ static long long two_values(struct __test_metadata *_metadata, int fd,
 
 static char value1[WORT_VALUE_MAX], value2[WORT_VALUE_MAX];
 
+/* errno-table: operation EIO */
 TEST_F_TIMEOUT(revoke, bad_blocks, 120)
 {
 	long long at = two_values(_metadata, self->fd, value1, value2);

@@ -3,7 +3,8 @@
 #
 # run_all.sh [PROGRAM...]: runs the tests where it lies, prints KTAP and a
 # final count, and fails if a test did.  Loads wort.ko if that lies there, too.
-# What is on $WORT_DEVICE (/dev/pmem0) is lost.  Written for busybox.
+# What is on $WORT_DEVICE (/dev/pmem0) is lost.  Without names all but fuzz and
+# fuzz32, which take long.  Written for busybox.
 
 cd "$(dirname "$0")" || exit 1
 log=$(mktemp) || exit 1
@@ -13,7 +14,18 @@ if [ ! -e /dev/wort-control ]; then
 	insmod ./wort.ko 2>/dev/null || modprobe wort || exit 4
 fi
 
-[ $# -gt 0 ] || set -- abi control pool index revoke
+# This file is there if the kernel runs 32-bit programs.
+if [ $# -eq 0 ]; then
+	set -- abi control pool index
+	for program in abi32 index32; do
+		if [ ! -e $program ] || [ ! -e /proc/sys/abi/vsyscall32 ]; then
+			echo "# $program: not built, or not for this kernel"
+			continue
+		fi
+		set -- "$@" $program
+	done
+	set -- "$@" revoke
+fi
 for program; do
 	echo "# $program"
 	"./$program" 2>&1 || echo "# $program: status $?"

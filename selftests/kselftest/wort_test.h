@@ -17,8 +17,10 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <linux/capability.h>
 #include <linux/wort.h>
 #include <linux/wort_format.h>
 
@@ -65,16 +67,22 @@ static inline int format(int control, const char *device, __u32 flags)
 }
 
 /* The minor, or a negative errno. */
-static inline int attach(int control, const char *device)
+static inline int attach_with(int control, const char *device, __u32 flags)
 {
 	struct wort_attach_arg arg = {
 		.size = sizeof(arg),
+		.flags = flags,
 		.dev_ptr = PTR(device),
 		.dev_len = strlen(device),
 	};
 	int err = call(control, WORT_IOC_ATTACH, &arg);
 
 	return err ? err : (int)arg.out_minor;
+}
+
+static inline int attach(int control, const char *device)
+{
+	return attach_with(control, device, 0);
 }
 
 static inline int detach(int control, int minor)
@@ -232,6 +240,20 @@ static inline int write_file(const char *path, const char *fmt, ...)
 	len = write(fd, text, len) == len ? 0 : -errno;
 	close(fd);
 	return len;
+}
+
+static inline void set_sys_admin(bool on)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2];
+
+	syscall(SYS_capget, &head, data);
+	data[0].effective &= ~(1U << CAP_SYS_ADMIN);
+	if (on)
+		data[0].effective |= 1U << CAP_SYS_ADMIN;
+	syscall(SYS_capset, &head, data);
 }
 
 /* A page that cannot be touched. */

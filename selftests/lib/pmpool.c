@@ -106,5 +106,5 @@ int pm_del(struct wort_index *index, const void *key, u32 key_len)
 {
 	struct wort_key k = { key, key_len };
 
-	return wort_index_delete(index, &k, NULL);
+	return wort_index_delete(index, &k, NULL, NULL);
 }

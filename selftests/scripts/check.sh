@@ -53,6 +53,7 @@ rung_static()
 	step layers-self-test selftests/lint/layers.sh --self-test
 	step version selftests/lint/version.sh
 	step kernel-tools selftests/scripts/kernel.sh tools
+	step errno-table selftests/lint/errno-table.py --self-test
 	step checkpatch selftests/lint/checkpatch.sh
 	step kernel-doc selftests/lint/kernel-doc.sh
 	for flavour in $(flavours); do
@@ -107,6 +108,7 @@ build_guest()
 	mkdir -p "$dir"
 	selftests/lint/kbuild.sh -n -o "$dir" "$flavour" gcc
 	make -s -C selftests/kselftest OUTPUT="$dir"
+	[ -x "$dir/abi32" ]
 	cp selftests/kselftest/run_all.sh "$dir"
 	make -s -C userlib O="$build/userlib" static tests
 	cp "$build/userlib/wort-static" "$build/userlib/tests/libwort" \
@@ -129,6 +131,15 @@ kselftests()
 		status=$?
 	rm -f "$image"
 	return "$status"
+}
+
+# Every ioctl with arguments that are wrong in any field.
+fuzz()
+{
+	selftests/vm/run.sh -k "$1" -t 1200 -l libcrc32c \
+		-f "$build/guest-$1:/wort-tests" \
+		-c 'sh /wort-tests/run_all.sh fuzz &&
+		    WORT_FUZZ_CALLS=20000 sh /wort-tests/run_all.sh fuzz32'
 }
 
 # The memory behind the second range drops what is stored.
@@ -161,6 +172,7 @@ rung_vm()
 		step "vm-build-$flavour" build_guest "$flavour"
 		step "kselftest-$flavour" kselftests "$flavour"
 		grep '^# all:' "$log/kselftest-$flavour" || true
+		step "fuzz-$flavour" fuzz "$flavour"
 		step "lossy-memory-$flavour" lossy_memory "$flavour"
 		step "wort-command-$flavour" wort_command "$flavour"
 	done

@@ -9,8 +9,8 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 # group, package, and how the same is found on a machine without dpkg:
-# a command (several: any of them will do), a header, a pkg-config module
-# or a file.
+# a command (several: any of them will do), a header, a pkg-config module,
+# a file, or that the compiler makes 32-bit programs.
 package_table()
 {
 	cat <<-'END'
@@ -48,6 +48,7 @@ package_table()
 	vm	kmod			cmd depmod
 	vm	ndctl			cmd ndctl
 	vm	zstd			cmd zstd
+	vm	gcc-multilib		m32
 	vm	xz-utils		cmd xz
 	docs	python3-sphinx		cmd sphinx-build
 	packaging	debhelper	cmd dh
@@ -99,6 +100,8 @@ probe()
 	pkg)	pkg-config --exists "$1" 2>/dev/null ;;
 	lib)	ldconfig -p | grep -F "$1" >/dev/null ;;
 	file)	[ -e "$1" ] ;;
+	m32)	echo 'int main(void) { return 0; }' |
+			"${CC:-cc}" -m32 -static -x c -o /dev/null - 2>/dev/null ;;
 	esac
 }
 

@@ -15,6 +15,7 @@
 #include <linux/xxhash.h>
 
 bool shim_log_quiet;
+bool shim_fatal_signal;
 long shim_alloc_fail_nth = -1;
 long shim_alloc_live;
 

@@ -122,12 +122,13 @@ u64 *workload_keys(enum workload workload, u32 n, u64 seed)
 
 int unit_put(struct wort_index *index, const void *key, u32 key_len,
 	     const void *value, u32 value_len, u32 flags,
-	     const struct wort_value *expect)
+	     const struct wort_value *expect, struct wort_buf *old)
 {
 	struct wort_put put = {
 		.key = { key, key_len },
 		.value = { value, value_len },
 		.expect = expect,
+		.old = old,
 		.create = flags & WORT_INSERT_F_CREATE,
 		.replace = flags & WORT_INSERT_F_REPLACE,
 	};

@@ -182,7 +182,7 @@ void check_alloc_leak(void)
 	CHECK_EQ(give(&bed, off, 24), 0);
 	bed_check_arg(&bed, 0, &arg);
 	CHECK_EQ(arg.out_nr_damaged, 1);
-	CHECK_EQ(wort_index_delete(bed.index, &key, NULL), -EROFS);
+	CHECK_EQ(wort_index_delete(bed.index, &key, NULL, NULL), -EROFS);
 	bed_close(&bed);
 }
 

@@ -122,7 +122,7 @@ void check_counts_update(void)
 		new = i * 3;
 		old = i;
 		CHECK_EQ(unit_put(bed.index, key, 8, &new, 8, 0,
-				  i % 2 ? &want : NULL), 0);
+				  i % 2 ? &want : NULL, NULL), 0);
 		one = cost(&bed, WORT_OP_UPDATE);
 		CHECK_EQ(one.ops, 1);
 		CHECK_EQ(one.stores, 1);
@@ -193,9 +193,9 @@ void check_counts_read(void)
 	CHECK_EQ(wort_index_scan(bed.index, &scan), 0);
 	key_u64(key, keys[0]);
 	CHECK_EQ(unit_put(bed.index, key, 8, &value, 8, WORT_INSERT_F_CREATE,
-			  NULL), -EEXIST);
+			  NULL, NULL), -EEXIST);
 	CHECK_EQ(unit_put(bed.index, "none", 4, &value, 8,
-			  WORT_INSERT_F_REPLACE, NULL), -ENOENT);
+			  WORT_INSERT_F_REPLACE, NULL, NULL), -ENOENT);
 	CHECK_EQ(pm_del(bed.index, "none", 4), -ENOENT);
 	for (type = 0; type < WORT_OP_NR; type++) {
 		one = cost(&bed, type);

@@ -243,37 +243,67 @@ struct rule {
 	bool read_only;
 };
 
+/* rec_len, op, flags; lengths of key, value expected, value; max_len */
 static const struct rule rules[] = {
-	{ { 32, WORT_BATCH_INSERT, 0, 8, 8 }, 0, 0, false },
-	{ { 32, WORT_BATCH_INSERT, 0, 8, 8 }, 0, -EBADF, true },
-	{ { 24, WORT_BATCH_DELETE, 0, 8, 0 }, 0, -EBADF, true },
-	{ { 24, WORT_BATCH_LOOKUP, 0, 8, 8 }, 0, 0, true },
-	{ { 24, WORT_BATCH_LOOKUP, 0, 8, 7 }, 0, -ERANGE, true },
-	{ { 24, WORT_BATCH_LOOKUP, 1, 8, 8 }, 0, -EOPNOTSUPP, false },
-	{ { 24, WORT_BATCH_DELETE, 1, 8, 0 }, 0, -EOPNOTSUPP, false },
-	{ { 32, WORT_BATCH_INSERT, 4, 8, 8 }, 0, -EOPNOTSUPP, false },
-	{ { 32, WORT_BATCH_INSERT, 3, 8, 8 }, 0, -EINVAL, false },
-	{ { 32, WORT_BATCH_INSERT, 1, 8, 8 }, 0, -EEXIST, false },
-	{ { 24, 0, 0, 8, 0 }, 0, -EOPNOTSUPP, false },
-	{ { 24, 4, 0, 8, 0 }, 0, -EOPNOTSUPP, false },
-	{ { 24, WORT_BATCH_LOOKUP, 0, 0, 8 }, 0, -EINVAL, false },
-	{ { 24, WORT_BATCH_DELETE, 0, 8, 0 }, 0, 0, false },
-	{ { 24, WORT_BATCH_DELETE, 0, 8, 0 }, 0, -ENOENT, false },
-	{ { 24, WORT_BATCH_LOOKUP, 0, 8, 8 }, 0, -ENOENT, false },
-	{ { 1048, WORT_BATCH_INSERT, 0, 1025, 1 }, 0, -EMSGSIZE, false },
-	{ { 23, WORT_BATCH_DELETE, 0, 4, 0 }, -EINVAL, 0, false },
-	{ { 0, WORT_BATCH_DELETE, 0, 8, 0 }, -EINVAL, 0, false },
-	{ { 16, WORT_BATCH_DELETE, 0, 8, 0 }, -EINVAL, 0, false },
-	{ { 24, WORT_BATCH_INSERT, 0, 8, 8 }, -EINVAL, 0, false },
-	{ { 24, WORT_BATCH_DELETE, 0, ~0U, 0 }, -EINVAL, 0, false },
-	{ { 24, WORT_BATCH_INSERT, 0, 8, ~0U }, -EINVAL, 0, false },
-	{ { ~7U, WORT_BATCH_INSERT, 0, 8, 8 }, -EINVAL, 0, false },
-	{ { 24, WORT_BATCH_LOOKUP, 0, 8, ~0U }, -ERANGE, 0, false },
+	{ { 40, WORT_BATCH_INSERT, 0, 8, 0, 8, 0 }, 0, 0, false },
+	{ { 40, WORT_BATCH_INSERT, 0, 8, 0, 8, 0 }, 0, -EBADF, true },
+	{ { 32, WORT_BATCH_DELETE, 0, 8, 0, 0, 0 }, 0, -EBADF, true },
+	{ { 48, WORT_BATCH_CAS, 0, 8, 8, 8, 0 }, 0, -EBADF, true },
+	{ { 32, WORT_BATCH_LOOKUP, 0, 8, 0, 0, 8 }, 0, 0, true },
+	{ { 32, WORT_BATCH_LOOKUP, 0, 8, 0, 0, 7 }, 0, -ERANGE, true },
+	{ { 32, WORT_BATCH_LOOKUP, 1, 8, 0, 0, 8 }, 0, -EOPNOTSUPP, false },
+	{ { 32, WORT_BATCH_LOOKUP, WORT_F_FETCH, 8, 0, 0, 8 }, 0, -EOPNOTSUPP,
+	  false },
+	{ { 32, WORT_BATCH_DELETE, 2, 8, 0, 0, 0 }, 0, -EOPNOTSUPP, false },
+	{ { 48, WORT_BATCH_CAS, 1, 8, 8, 8, 0 }, 0, -EOPNOTSUPP, false },
+	{ { 40, WORT_BATCH_INSERT, 4, 8, 0, 8, 0 }, 0, -EOPNOTSUPP, false },
+	{ { 40, WORT_BATCH_INSERT, 3, 8, 0, 8, 0 }, 0, -EINVAL, false },
+	{ { 40, WORT_BATCH_INSERT, 1, 8, 0, 8, 0 }, 0, -EEXIST, false },
+	{ { 32, 0, 0, 8, 0, 0, 0 }, 0, -EOPNOTSUPP, false },
+	{ { 32, 5, 0, 8, 0, 0, 0 }, 0, -EOPNOTSUPP, false },
+	{ { 32, 0xffff, 0, 8, 0, 0, 0 }, 0, -EOPNOTSUPP, false },
+	{ { 32, WORT_BATCH_LOOKUP, 0, 0, 0, 0, 8 }, 0, -EINVAL, false },
+	/* lengths of what the operation does not have */
+	{ { 40, WORT_BATCH_LOOKUP, 0, 8, 0, 8, 8 }, 0, -EINVAL, false },
+	{ { 40, WORT_BATCH_LOOKUP, 0, 8, 8, 0, 8 }, 0, -EINVAL, false },
+	{ { 40, WORT_BATCH_DELETE, 0, 8, 8, 0, 0 }, 0, -EINVAL, false },
+	{ { 40, WORT_BATCH_DELETE, 0, 8, 0, 8, 0 }, 0, -EINVAL, false },
+	{ { 32, WORT_BATCH_DELETE, 0, 8, 0, 0, 8 }, 0, -EINVAL, false },
+	{ { 48, WORT_BATCH_INSERT, 0, 8, 8, 8, 0 }, 0, -EINVAL, false },
+	{ { 40, WORT_BATCH_INSERT, 0, 8, 0, 8, 8 }, 0, -EINVAL, false },
+	{ { 48, WORT_BATCH_CAS, 0, 8, 8, 8, 8 }, 0, -EINVAL, false },
+	/* conditions, and the value that was there */
+	{ { 48, WORT_BATCH_CAS, 0, 8, 8, 8, 0 }, 0, 0, false },
+	{ { 48, WORT_BATCH_CAS, 0, 8, 7, 8, 0 }, 0, -ECANCELED, false },
+	{ { 48, WORT_BATCH_CAS, 0, 7, 8, 8, 0 }, 0, -ENOENT, false },
+	{ { 48, WORT_BATCH_CAS, WORT_F_FETCH, 8, 8, 8, 7 }, 0, -ERANGE,
+	  false },
+	{ { 40, WORT_BATCH_INSERT, WORT_F_FETCH, 8, 0, 8, 7 }, 0, -ERANGE,
+	  false },
+	{ { 32, WORT_BATCH_DELETE, WORT_F_FETCH, 8, 0, 0, 7 }, 0, -ERANGE,
+	  false },
+	{ { 32, WORT_BATCH_DELETE, WORT_DELETE_F_EXPECT, 8, 0, 0, 0 }, 0,
+	  -ECANCELED, false },
+	{ { 40, WORT_BATCH_DELETE, WORT_DELETE_F_EXPECT, 8, 8, 0, 0 }, 0, 0,
+	  false },
+	{ { 32, WORT_BATCH_DELETE, 0, 8, 0, 0, 0 }, 0, -ENOENT, false },
+	{ { 32, WORT_BATCH_LOOKUP, 0, 8, 0, 0, 8 }, 0, -ENOENT, false },
+	{ { 1056, WORT_BATCH_INSERT, 0, 1025, 0, 1, 0 }, 0, -EMSGSIZE, false },
+	{ { 23, WORT_BATCH_DELETE, 0, 4, 0, 0, 0 }, -EINVAL, 0, false },
+	{ { 0, WORT_BATCH_DELETE, 0, 8, 0, 0, 0 }, -EINVAL, 0, false },
+	{ { 24, WORT_BATCH_DELETE, 0, 8, 0, 0, 0 }, -EINVAL, 0, false },
+	{ { 32, WORT_BATCH_INSERT, 0, 8, 0, 8, 0 }, -EINVAL, 0, false },
+	{ { 40, WORT_BATCH_CAS, 0, 8, 8, 8, 0 }, -EINVAL, 0, false },
+	{ { 32, WORT_BATCH_DELETE, 0, ~0U, 0, 0, 0 }, -EINVAL, 0, false },
+	{ { 32, WORT_BATCH_INSERT, 0, 8, 0, ~0U, 0 }, -EINVAL, 0, false },
+	{ { 32, WORT_BATCH_CAS, 0, 8, ~0U, ~0U, 0 }, -EINVAL, 0, false },
+	{ { ~7U, WORT_BATCH_INSERT, 0, 8, 0, 8, 0 }, -EINVAL, 0, false },
+	{ { 32, WORT_BATCH_LOOKUP, 0, 8, 0, 0, ~0U }, -ERANGE, 0, false },
 };
 
 static void check_rule(struct bed *bed, const struct rule *rule)
 {
-	u32 len = rule->op.rec_len < 2048 ? max(rule->op.rec_len, 16U) : 64;
+	u32 len = rule->op.rec_len < 2048 ? max(rule->op.rec_len, 24U) : 64;
 	u8 *ops = calloc(1, len), answer[64];
 	struct wort_batch_result result;
 	struct wort_batch batch = {
@@ -297,7 +327,7 @@ static void check_rule(struct bed *bed, const struct rule *rule)
 void check_batch_rules(void)
 {
 	struct wort_batch_op ops[3] = {
-		{ 24, WORT_BATCH_LOOKUP, 0, 1, 8 },
+		{ 32, WORT_BATCH_DELETE, WORT_F_FETCH, 1, 0, 0, 8 },
 	};
 	u8 answer[40];
 	struct wort_batch batch = {
@@ -310,7 +340,7 @@ void check_batch_rules(void)
 	bed_open(&bed, MIB, 0);
 	for (i = 0; i < ARRAY_SIZE(rules); i++)
 		check_rule(&bed, &rules[i]);
-	memcpy((u8 *)ops + 24, ops, 16);
+	memcpy((u8 *)ops + 32, ops, 24);
 	for (size = 0; size <= sizeof(answer); size++) {
 		batch.results_size = size;
 		CHECK_EQ(wort_index_batch(bed.index, &batch),
@@ -322,7 +352,7 @@ void check_batch_rules(void)
 	CHECK_EQ(batch.done, 1);
 	CHECK_EQ(batch.failed, 1);
 	batch.nr_ops = 3;
-	batch.ops_len = 30;
+	batch.ops_len = 38;
 	batch.flags = 0;
 	CHECK_EQ(wort_index_batch(bed.index, &batch), -EINVAL);
 	CHECK_EQ(batch.done, 1);

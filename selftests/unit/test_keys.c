@@ -16,7 +16,7 @@ static void insert(struct bed *bed, struct model *model, const u8 *key, u32 len)
 	value_fill(value, put.value_seed, 8);
 	model_find(model, key, len, &found);
 	CHECK_EQ(unit_put(bed->index, key, len, value, 8, WORT_INSERT_F_CREATE,
-			  NULL), found ? -EEXIST : 0);
+			  NULL, NULL), found ? -EEXIST : 0);
 	if (!found)
 		model_put(model, &put);
 }

@@ -33,7 +33,11 @@ static bool unchanged(struct bed *bed)
 	return !memcmp(before, (u8 *)bed->pm.region.base, POOL_SIZE);
 }
 
-/* A fresh pool for each allocation that fails, until none did. */
+/*
+ * A fresh pool for each allocation that fails, until none did.
+ *
+ * errno-table: ioctl ENOMEM
+ */
 static void sweep(const struct nomem *nm)
 {
 	struct bed bed;
@@ -238,7 +242,7 @@ void check_nomem_scan(void)
 /* What memory ran out for is told in the answer; the rest is carried out. */
 void check_nomem_batch(void)
 {
-	struct wort_batch_op op = { 1024, WORT_BATCH_INSERT, 0, 8, 900 };
+	struct wort_batch_op op = { 1024, WORT_BATCH_INSERT, 0, 8, 0, 900 };
 	static u8 ops[8 * 1024];
 	struct wort_batch_result result;
 	struct wort_batch batch = {

@@ -2,6 +2,8 @@
 /*
  * Format, attach, the catalogue.
  */
+#include <sys/mman.h>
+
 #include "unit.h"
 
 static int format(struct pmpool *pm, u64 size, u32 extent_size)
@@ -24,6 +26,7 @@ static u64 extent_chosen(struct pmpool *pm)
 	return 1ULL << le32_to_cpu(sb.extent_shift);
 }
 
+/* errno-table: device EFBIG ENOSPC */
 void check_pool_format(void)
 {
 	struct wort_media_sb sb;
@@ -288,7 +291,7 @@ void check_pool_stale(void)
 	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)"t", 1), 0);
 	CHECK_EQ(pm_put(old, "k", 1, "new", 3), -ESTALE);
 	CHECK_EQ(pm_get(old, "k", 1, NULL, &len), -ESTALE);
-	CHECK_EQ(wort_index_delete(old, &key, NULL), -ESTALE);
+	CHECK_EQ(wort_index_delete(old, &key, NULL, NULL), -ESTALE);
 	CHECK_EQ(wort_index_scan(old, &scan), -ESTALE);
 	bed.index = pmpool_index(&bed.pm, "t");
 	CHECK(bed.index != old);
@@ -298,6 +301,39 @@ void check_pool_stale(void)
 	CHECK_EQ(pm_put(old, "k", 1, "new", 3), -ESTALE);
 	bed_check(&bed);
 	wort_index_put(old);
+	bed_close(&bed);
+}
+
+/*
+ * A fatal signal while somebody waits: for a check, for the walk, for space.
+ *
+ * errno-table: ioctl EINTR
+ */
+void check_pool_fatal_signal(void)
+{
+	struct wort_check_arg arg = { .size = sizeof(arg) };
+	u32 i, len = 4;
+	struct bed bed;
+
+	bed_open(&bed, MIB, 4096);
+	CHECK_EQ(pm_put(bed.index, "k", 1, "old", 3), 0);
+	shim_fatal_signal = true;
+	bed.pm.pool->frozen = true;
+	CHECK_EQ(pm_put(bed.index, "k", 1, "new", 3), -EINTR);
+	CHECK_EQ(pm_get(bed.index, "k", 1, &i, &len), -EINTR);
+	CHECK_EQ(pm_del(bed.index, "k", 1), -EINTR);
+	bed.pm.pool->frozen = false;
+	for (i = 0; !pm_put(bed.index, &i, 4, &i, 4); i++)
+		;
+	CHECK_EQ(pm_put(bed.index, &i, 4, &i, 4), -ENOSPC);
+	CHECK_EQ(pm_del(bed.index, "k", 1), 0);
+	CHECK_EQ(pm_put(bed.index, &i, 4, &i, 4), -EINTR);
+	bed_detach(&bed);
+	bed_attach(&bed);
+	CHECK_EQ(wort_pool_check(bed.pm.pool, &arg), -EINTR);
+	shim_fatal_signal = false;
+	CHECK_EQ(pm_put(bed.index, &i, 4, &i, 4), 0);
+	bed_check(&bed);
 	bed_close(&bed);
 }
 
@@ -419,5 +455,77 @@ void check_pool_superblock_turns(void)
 		CHECK_EQ(le64_to_cpu(sb.state), 0);
 		bed_check(&bed);
 	}
+	bed_close(&bed);
+}
+
+/* The memory of a read-only pool cannot be stored to: a store is a crash. */
+static void attach_protected(struct bed *bed, bool protected)
+{
+	bed->pm.region.readonly = protected;
+	CHECK_EQ(mprotect((void *)bed->pm.region.base, bed->pm.region.size,
+			  protected ? PROT_READ : PROT_READ | PROT_WRITE), 0);
+	bed_attach(bed);
+	pmpool_settle();
+}
+
+static void check_read_only(struct bed *bed, u32 nr, u32 state)
+{
+	struct wort_check_arg arg = { .flags = WORT_CHECK_F_CLEAR };
+	struct wort_pool *pool = bed->pm.pool;
+	struct wort_index *index;
+	u64 value;
+	u32 i, len;
+
+	CHECK_EQ(bed_pool_state(bed), WORT_STATE_READONLY | state);
+	for (i = 0; i < nr; i++) {
+		len = sizeof(value);
+		CHECK_EQ(pm_get(bed->index, &i, 4, &value, &len), 0);
+		CHECK_EQ(pm_put(bed->index, &i, 4, &value, len), -EROFS);
+		CHECK_EQ(pm_del(bed->index, &i, 4), -EROFS);
+	}
+	CHECK_EQ(open_name(bed, "new", 3, WORT_INDEX_OPEN_F_CREATE, &index),
+		 -EROFS);
+	CHECK_EQ(wort_index_destroy(pool, (u8 *)"t", 1), -EROFS);
+	CHECK_EQ(wort_pool_check(pool, &arg), -EROFS);
+	bed_check_arg(bed, 0, &arg);
+	CHECK_EQ(arg.out_nr_leaves, nr);
+	CHECK_EQ(arg.out_nr_damaged, 0);
+	wort_pool_damaged(pool);
+	mutex_lock(&bed->index->lock);
+	wort_index_set_damaged(bed->index, true);
+	mutex_unlock(&bed->index->lock);
+	pmpool_settle();
+}
+
+/* With space to give back, and with an extent that no index owns any of. */
+void check_pool_read_only(void)
+{
+	struct wort_index *index;
+	struct bed bed;
+	u32 i;
+
+	bed_open(&bed, MIB, 4096);
+	index = pmpool_index(&bed.pm, "gone");
+	for (i = 0; i < 400; i++)
+		CHECK_EQ(pm_put(index, &i, 4, zeroes, 100), 0);
+	wort_index_put(index);
+	for (i = 0; i < 200; i++)
+		CHECK_EQ(pm_put(bed.index, &i, 4, &i, 4), 0);
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)"gone", 4), 0);
+	bed_detach(&bed);
+	attach_protected(&bed, true);
+	check_read_only(&bed, 200, 0);
+	bed_detach(&bed);
+	/* what was noted there was noted in memory only */
+	attach_protected(&bed, false);
+	CHECK_EQ(bed_pool_state(&bed), 0);
+	CHECK_EQ(bed_index_state(&bed), 0);
+	bed_check(&bed);
+	wort_pool_damaged(bed.pm.pool);
+	bed_detach(&bed);
+	attach_protected(&bed, true);
+	check_read_only(&bed, 200, WORT_STATE_DAMAGED);
+	bed_detach(&bed);
+	attach_protected(&bed, false);
 	bed_close(&bed);
 }

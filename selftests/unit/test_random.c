@@ -75,27 +75,68 @@ static void pick_expect(struct model_put *put)
 	}
 }
 
+/* The value that was there; half of the time nobody asks, or it may not fit. */
+static struct wort_buf *pick_old(struct wort_buf *old)
+{
+	static u8 buf[WORT_VALUE_MAX];
+
+	*old = (struct wort_buf){
+		.data = buf, .size = pick(4) ? WORT_VALUE_MAX : pick_len(),
+	};
+	return pick(2) ? old : NULL;
+}
+
+/* What a change answers that fetches, and whether it fetched right. */
+static int check_old(const struct model_put *put, const struct wort_buf *old,
+		     int err)
+{
+	static u8 value[WORT_VALUE_MAX];
+	const struct model_rec *rec;
+	bool found;
+	u32 at;
+
+	if (!old)
+		return err;
+	at = model_find(&run.model, put->key, put->key_len, &found);
+	if (!found) {
+		CHECK_EQ(old->len, WORT_NO_VALUE);
+		return err;
+	}
+	rec = &run.model.recs[at];
+	if (old->len == WORT_NO_VALUE)
+		return -ENOSPC;
+	CHECK_EQ(old->len, rec->value_len);
+	if (rec->value_len > old->size)
+		return -ERANGE;
+	value_fill(value, rec->value_seed, rec->value_len);
+	CHECK(!memcmp(old->data, value, rec->value_len));
+	return err;
+}
+
 static void do_put(bool expect)
 {
-	static u8 old[WORT_VALUE_MAX];
-	struct wort_value want = { .data = old };
+	static u8 before[WORT_VALUE_MAX];
+	struct wort_value want = { .data = before };
+	struct wort_buf buf, *old = pick_old(&buf);
 	struct model_put put;
-	int err;
+	int err, model_err;
 
 	pick_put(&put);
 	put.flags = pick(2) ? pick(3) : 0;
 	if (expect)
 		pick_expect(&put);
 	value_fill(run.buf, put.value_seed, put.value_len);
-	value_fill(old, put.expect_seed, put.expect_len);
+	value_fill(before, put.expect_seed, put.expect_len);
 	want.len = put.expect_len;
 	err = unit_put(run.bed.index, put.key, put.key_len, run.buf,
-		       put.value_len, put.flags, expect ? &want : NULL);
+		       put.value_len, put.flags, expect ? &want : NULL, old);
+	model_err = check_old(&put, old, model_put_err(&run.model, &put));
 	if (run.small && err == -ENOSPC) {
+		CHECK_EQ(old ? old->len : WORT_NO_VALUE, WORT_NO_VALUE);
 		CHECK_EQ(model_put_err(&run.model, &put), 0);
 		return;
 	}
-	CHECK_EQ(err, model_put_err(&run.model, &put));
+	CHECK_EQ(err, model_err);
 	if (!err)
 		model_put(&run.model, &put);
 }
@@ -103,6 +144,7 @@ static void do_put(bool expect)
 static void do_del(bool expect)
 {
 	struct wort_value want = { .data = run.buf };
+	struct wort_buf buf, *old = pick_old(&buf);
 	struct model_put del;
 	struct wort_key key;
 	int err;
@@ -114,8 +156,9 @@ static void do_del(bool expect)
 	key.len = del.key_len;
 	value_fill(run.buf, del.expect_seed, del.expect_len);
 	want.len = del.expect_len;
-	err = wort_index_delete(run.bed.index, &key, expect ? &want : NULL);
-	CHECK_EQ(err, model_del_err(&run.model, &del));
+	err = wort_index_delete(run.bed.index, &key, expect ? &want : NULL,
+				old);
+	CHECK_EQ(err, check_old(&del, old, model_del_err(&run.model, &del)));
 	if (!err)
 		model_del(&run.model, del.key, del.key_len);
 }
@@ -183,49 +226,96 @@ static void do_scan(void)
 /* One operation of a batch, and what the answer should be. */
 struct expect_op {
 	int err;
-	bool lookup;
 	u32 value_len;
 	u64 value_seed;
 };
 
+/* The value that is there, if it is asked for and fits. */
+static void expect_value(const struct model_put *put,
+			 const struct wort_batch_op *op,
+			 struct expect_op *expect)
+{
+	bool found;
+	u32 rec = model_find(&run.model, put->key, put->key_len, &found);
+
+	expect->value_len = WORT_NO_VALUE;
+	if (!found || !wort_request_answers(op))
+		return;
+	expect->value_len = run.model.recs[rec].value_len;
+	expect->value_seed = run.model.recs[rec].value_seed;
+	if (expect->value_len > op->max_len)
+		expect->err = -ERANGE;
+}
+
+static void expect_change(const struct model_put *put,
+			  const struct wort_batch_op *op,
+			  struct expect_op *expect)
+{
+	bool del = op->op == WORT_BATCH_DELETE;
+
+	expect->err = del ? model_del_err(&run.model, put) :
+			    model_put_err(&run.model, put);
+	expect_value(put, op, expect);
+	if (expect->err)
+		return;
+	if (del)
+		model_del(&run.model, put->key, put->key_len);
+	else
+		model_put(&run.model, put);
+}
+
+static void expect_lookup(const struct model_put *put,
+			  const struct wort_batch_op *op,
+			  struct expect_op *expect)
+{
+	bool found;
+
+	model_find(&run.model, put->key, put->key_len, &found);
+	expect->err = found ? 0 : -ENOENT;
+	expect_value(put, op, expect);
+}
+
+static void pick_op(struct wort_batch_op *op, struct model_put *put)
+{
+	pick_put(put);
+	op->op = 1 + pick(4);
+	if (op->op == WORT_BATCH_INSERT)
+		op->flags = pick(3);
+	put->flags = op->flags;
+	if (op->op == WORT_BATCH_CAS || (op->op == WORT_BATCH_DELETE && pick(2)))
+		pick_expect(put);
+	if (op->op == WORT_BATCH_DELETE && put->has_expect)
+		op->flags = WORT_DELETE_F_EXPECT;
+	if (op->op != WORT_BATCH_LOOKUP && pick(2))
+		op->flags |= WORT_F_FETCH;
+	put->value_len = min(put->value_len, 4000U);
+	put->expect_len = min(put->expect_len, 4000U);
+	op->key_len = put->key_len;
+	op->expect_len = put->expect_len;
+	if (op->op == WORT_BATCH_INSERT || op->op == WORT_BATCH_CAS)
+		op->value_len = put->value_len;
+	if (wort_request_answers(op))
+		op->max_len = min(pick_len(), 4000U);
+}
+
 static u32 batch_op(u8 *at, struct expect_op *expect)
 {
-	struct wort_batch_op op = { .op = 1 + pick(3) };
+	struct wort_batch_op op = { };
+	u8 *data = at + sizeof(op);
 	struct model_put put;
-	bool found;
-	u32 rec;
 
-	pick_put(&put);
-	put.value_len = min(put.value_len, 5000U);
-	op.key_len = put.key_len;
-	op.value_len = put.value_len;
-	if (op.op == WORT_BATCH_INSERT) {
-		op.flags = pick(3);
-		put.flags = op.flags;
-		value_fill(at + sizeof(op) + put.key_len, put.value_seed,
-			   put.value_len);
-		expect->err = model_put_err(&run.model, &put);
-		if (!expect->err)
-			model_put(&run.model, &put);
-	} else if (op.op == WORT_BATCH_DELETE) {
-		expect->err = model_del_err(&run.model, &put);
-		if (!expect->err)
-			model_del(&run.model, put.key, put.key_len);
-		op.value_len = 0;
-	} else {
-		expect->lookup = true;
-		rec = model_find(&run.model, put.key, put.key_len, &found);
-		expect->err = found ? 0 : -ENOENT;
-		if (found) {
-			expect->value_len = run.model.recs[rec].value_len;
-			expect->value_seed = run.model.recs[rec].value_seed;
-		}
-		if (expect->value_len > op.value_len)
-			expect->err = -ERANGE;
-	}
-	memcpy(at + sizeof(op), put.key, put.key_len);
-	op.rec_len = round_up(sizeof(op) + op.key_len + op.value_len, 8);
+	pick_op(&op, &put);
+	memcpy(data, put.key, put.key_len);
+	value_fill(data + op.key_len, put.expect_seed, op.expect_len);
+	value_fill(data + op.key_len + op.expect_len, put.value_seed,
+		   op.value_len);
+	op.rec_len = round_up(sizeof(op) + op.key_len + op.expect_len +
+			      op.value_len, 8);
 	memcpy(at, &op, sizeof(op));
+	if (op.op == WORT_BATCH_LOOKUP)
+		expect_lookup(&put, &op, expect);
+	else
+		expect_change(&put, &op, expect);
 	return op.rec_len;
 }
 
@@ -233,8 +323,10 @@ static u32 check_answer(const u8 *at, const struct expect_op *expect)
 {
 	static u8 value[WORT_VALUE_MAX];
 	struct wort_batch_result result;
-	u32 len = expect->lookup && !expect->err ? expect->value_len : 0;
+	u32 len = expect->value_len;
 
+	if (len == WORT_NO_VALUE || expect->err == -ERANGE)
+		len = 0;
 	memcpy(&result, at, sizeof(result));
 	CHECK_EQ(result.error, expect->err);
 	CHECK_EQ(result.value_len, expect->value_len);

@@ -89,33 +89,106 @@ void check_values_expect(void)
 	u32 i, k;
 
 	open_bed(&bed);
-	CHECK_EQ(unit_put(bed.index, "k", 1, "", 0, 0, &want), -ENOENT);
-	CHECK_EQ(wort_index_delete(bed.index, &key, &want), -ENOENT);
+	CHECK_EQ(unit_put(bed.index, "k", 1, "", 0, 0, &want, NULL), -ENOENT);
+	CHECK_EQ(wort_index_delete(bed.index, &key, &want, NULL), -ENOENT);
 	value_fill(bytes, 7, sizeof(bytes));
 	for (i = 0; i < ARRAY_SIZE(lens); i++)
 		for (k = 0; k < ARRAY_SIZE(lens); k++) {
 			CHECK_EQ(pm_put(bed.index, "k", 1, bytes, lens[i]), 0);
 			want.len = lens[k];
 			CHECK_EQ(unit_put(bed.index, "k", 1, bytes, lens[k], 0,
-					  &want), i == k ? 0 : -ECANCELED);
+					  &want, NULL), i == k ? 0 : -ECANCELED);
 			check_value(&bed, key.data, 1, 7, lens[i]);
 			CHECK_EQ(unit_put(bed.index, "k", 1, "", 0,
-					  WORT_INSERT_F_CREATE, &want),
+					  WORT_INSERT_F_CREATE, &want, NULL),
 				 -EEXIST);
-			CHECK_EQ(wort_index_delete(bed.index, &key, &want),
+			CHECK_EQ(wort_index_delete(bed.index, &key, &want,
+						   NULL),
 				 i == k ? 0 : -ECANCELED);
 		}
 	for (i = 1; i < ARRAY_SIZE(lens); i++) {
 		CHECK_EQ(pm_put(bed.index, "k", 1, bytes, lens[i]), 0);
 		want.len = lens[i];
 		bytes[lens[i] - 1] ^= 1;
-		CHECK_EQ(unit_put(bed.index, "k", 1, "", 0, 0, &want),
+		CHECK_EQ(unit_put(bed.index, "k", 1, "", 0, 0, &want, NULL),
 			 -ECANCELED);
-		CHECK_EQ(wort_index_delete(bed.index, &key, &want), -ECANCELED);
+		CHECK_EQ(wort_index_delete(bed.index, &key, &want, NULL),
+			 -ECANCELED);
 		bytes[lens[i] - 1] ^= 1;
 		CHECK_EQ(unit_put(bed.index, "k", 1, "abc", 3,
-				  WORT_INSERT_F_REPLACE, &want), 0);
+				  WORT_INSERT_F_REPLACE, &want, NULL), 0);
 	}
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/* A value is told whole, and no byte is written behind it. */
+static void check_told(struct wort_buf *old, u32 len)
+{
+	CHECK_EQ(old->len, len);
+	CHECK(!memcmp(back, bytes, len));
+	CHECK_EQ(back[len], 0xee);
+	memset(back, 0xee, sizeof(back));
+}
+
+/* Nothing is changed, and the value told that is the reason. */
+static void check_fetch_refused(struct bed *bed, u32 len)
+{
+	const struct wort_key key = { (const u8 *)"k", 1 };
+	struct wort_value other = { bytes, len + 1 };
+	struct wort_buf old = { .data = back, .size = len };
+
+	CHECK_EQ(unit_put(bed->index, "k", 1, "", 0, WORT_INSERT_F_CREATE, NULL,
+			  &old), -EEXIST);
+	check_told(&old, len);
+	CHECK_EQ(unit_put(bed->index, "k", 1, "", 0, 0, &other, &old),
+		 -ECANCELED);
+	check_told(&old, len);
+	CHECK_EQ(wort_index_delete(bed->index, &key, &other, &old), -ECANCELED);
+	check_told(&old, len);
+	if (!len)
+		return;
+	old.size = len - 1;
+	CHECK_EQ(unit_put(bed->index, "k", 1, "", 0, 0, NULL, &old), -ERANGE);
+	CHECK_EQ(old.len, len);
+	CHECK_EQ(wort_index_delete(bed->index, &key, NULL, &old), -ERANGE);
+	CHECK_EQ(old.len, len);
+	CHECK_EQ(back[0], 0xee);
+}
+
+/* The value that was there, by each change; or there was none. */
+static void check_fetch(struct bed *bed, u32 len)
+{
+	const struct wort_key key = { (const u8 *)"k", 1 };
+	struct wort_value want = { bytes, len };
+	struct wort_buf old = { .data = back, .size = len };
+
+	memset(back, 0xee, sizeof(back));
+	CHECK_EQ(unit_put(bed->index, "k", 1, bytes, len, 0, NULL, &old), 0);
+	CHECK_EQ(old.len, WORT_NO_VALUE);
+	CHECK_EQ(unit_put(bed->index, "k", 1, bytes, len, 0, NULL, &old), 0);
+	check_told(&old, len);
+	check_fetch_refused(bed, len);
+	CHECK_EQ(unit_put(bed->index, "k", 1, bytes, len, 0, &want, &old), 0);
+	check_told(&old, len);
+	CHECK_EQ(wort_index_delete(bed->index, &key, &want, &old), 0);
+	check_told(&old, len);
+	CHECK_EQ(wort_index_delete(bed->index, &key, &want, &old), -ENOENT);
+	CHECK_EQ(old.len, WORT_NO_VALUE);
+}
+
+void check_values_fetch(void)
+{
+	struct wort_buf old = { .data = back };
+	struct bed bed;
+	u32 i;
+
+	open_bed(&bed);
+	value_fill(bytes, 9, sizeof(bytes));
+	for (i = 0; i < ARRAY_SIZE(lens); i++)
+		check_fetch(&bed, lens[i]);
+	CHECK_EQ(unit_put(bed.index, "k", 0, "", 0, 0, NULL, &old), -EINVAL);
+	CHECK_EQ(old.len, WORT_NO_VALUE);
 	bed_check(&bed);
 	bed_close(&bed);
 }

@@ -27,6 +27,7 @@ void check_keys_hidden_digits(void);
 void check_values_sizes(void);
 void check_values_change(void);
 void check_values_expect(void);
+void check_values_fetch(void);
 void check_values_buffer(void);
 
 /* test_random.c */
@@ -50,10 +51,12 @@ void check_pool_info(void);
 void check_pool_names(void);
 void check_pool_many_indexes(void);
 void check_pool_stale(void);
+void check_pool_fatal_signal(void);
 void check_pool_slots(void);
 void check_pool_destroy_walk(void);
 void check_pool_detach_quiet(void);
 void check_pool_superblock_turns(void);
+void check_pool_read_only(void);
 
 /* test_space.c */
 void check_full_small(void);

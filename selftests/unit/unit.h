@@ -84,7 +84,7 @@ u64 *workload_keys(enum workload workload, u32 n, u64 seed);
 /* Put, remove and look up with every argument that there is. */
 int unit_put(struct wort_index *index, const void *key, u32 key_len,
 	     const void *value, u32 value_len, u32 flags,
-	     const struct wort_value *expect);
+	     const struct wort_value *expect, struct wort_buf *old);
 u64 unit_pool_bytes(struct bed *bed);
 
 #endif /* _WORT_TEST_UNIT_H */

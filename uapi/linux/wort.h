@@ -37,12 +37,13 @@
  *	ECANCELED	the value compared is not the one expected
  *	EMSGSIZE	key, value, name, path, buffer or batch longer than the
  *			limits below
- *	ERANGE		the result does not fit the buffer: out_value_len or
- *			out_need says what does
+ *	ERANGE		the result does not fit the buffer: out_value_len,
+ *			out_old_len or out_need says what does
  *	ENOSPC		the pool is full; nothing was changed
  *	ESTALE		the index was destroyed
  *	EROFS		the index or pool is read-only because damage was found,
- *			or the pool for a feature that this module does not know
+ *			or the pool because it was attached so or has a feature
+ *			that this module does not know
  *	EUCLEAN		damage was found now; the kernel log has the place
  *	EIO		the data lies on a page known to be bad
  *	EBUSY		the device is in use by somebody else
@@ -53,15 +54,16 @@
  *	ENOTBLK		not a block device
  *	ENXIO		the block device is not a DAX device, or not in fsdax
  *			mode
- *	ENOTSUP		= EOPNOTSUPP: flushes of the device are asynchronous
- *			(virtio-pmem), or it is a device-mapper target
+ *	EOPNOTSUPP	flushes of the device are asynchronous (virtio-pmem), or
+ *			it is a device-mapper target
  *	EDOM		the device or partition is not aligned to pages
  *	ENODATA		attach: there is no pool on the device
  *	EPROTONOSUPPORT	attach: the pool has a version or feature this module
  *			does not know
  *	EFBIG, ENOSPC	the device is larger or smaller than a pool can be
- *	EACCES		the device is write-protected, or its node is on a
- *			nodev mount; other errors of opening a path as they are
+ *	EACCES		the device is write-protected and not to be read only,
+ *			or its node is on a nodev mount; other errors of opening
+ *			a path as they are
  *	EREMOTEIO	format: the device did not keep what was stored to it
  */
 #ifndef _UAPI_LINUX_WORT_H
@@ -100,6 +102,7 @@
 #define WORT_IOC_BATCH		_IO(WORT_IOC_TYPE, 0x24)
 #define WORT_IOC_INDEX_INFO	_IO(WORT_IOC_TYPE, 0x25)
 #define WORT_IOC_STATS		_IO(WORT_IOC_TYPE, 0x26)
+#define WORT_IOC_CAS		_IO(WORT_IOC_TYPE, 0x27)
 
 /* engines, for out_engine and the engine field of index_open */
 #define WORT_ENGINE_DEFAULT	0
@@ -128,13 +131,19 @@ struct wort_format_arg {
 	__u8 label[WORT_LABEL_LEN];
 };
 
+#define WORT_ATTACH_F_RDONLY	(1U << 0)	/* nothing is stored to it */
+#define WORT_ATTACH_F_ALL	WORT_ATTACH_F_RDONLY
+
 /**
  * struct wort_attach_arg - WORT_IOC_ATTACH: take a device and serve its pool
  * @size: sizeof(struct wort_attach_arg)
- * @flags: none defined, zero
+ * @flags: WORT_ATTACH_F_*
  * @dev_ptr: path of the block device
  * @dev_len: its length in bytes
  * @out_minor: the pool is /dev/wort<out_minor>
+ *
+ * With RDONLY the device may be write-protected.  Every change answers EROFS;
+ * there is no walk, so space figures stay unknown.
  */
 struct wort_attach_arg {
 	__u32 size;
@@ -163,7 +172,7 @@ struct wort_detach_arg {
 #define WORT_STATE_DAMAGED	(1U << 0)	/* read-only, see the log */
 #define WORT_STATE_WALKING	(1U << 1)	/* free space not fully known yet */
 #define WORT_STATE_DEAD		(1U << 2)	/* device removed */
-#define WORT_STATE_READONLY	(1U << 3)	/* for a feature not known here */
+#define WORT_STATE_READONLY	(1U << 3)	/* attached so, or for a feature */
 
 /**
  * struct wort_pool_record - One pool in the answer to WORT_IOC_LIST
@@ -294,7 +303,10 @@ struct wort_index_destroy_arg {
 	__u32 __reserved;
 };
 
-/* a space figure that is not known before the walk after attach has ended */
+/*
+ * a space figure that is not known before the walk after attach has ended, nor
+ * in a read-only pool
+ */
 #define WORT_UNKNOWN		(~0ULL)
 
 /**
@@ -361,7 +373,8 @@ struct wort_pool_info_arg {
  * @out_damaged_off: offset of the first of them
  * @out_damaged_index: id of its index, 0 if it belongs to none
  *
- * The call succeeds whatever is found.  Changes wait while it runs.
+ * The call succeeds whatever is found.  Changes wait while it runs.  CLEAR of
+ * a pool with WORT_STATE_READONLY answers EROFS.
  */
 struct wort_check_arg {
 	__u32 size;
@@ -378,18 +391,34 @@ struct wort_check_arg {
 	__aligned_u64 out_damaged_index;
 };
 
+/*
+ * A flag of every change of a record: give the value that was there before.
+ * It is read in one step with the change, and given also where it is the
+ * reason that nothing was changed (EEXIST, ECANCELED).  ERANGE if it does not
+ * fit, and nothing was changed.  The buffer may be written before the change,
+ * to see whether it can be.
+ */
+#define WORT_F_FETCH		(1U << 8)
+
+/* the length of a value that is not there, which an empty one is */
+#define WORT_NO_VALUE		(~0U)
+
 #define WORT_INSERT_F_CREATE	(1U << 0)	/* EEXIST if the key is there */
 #define WORT_INSERT_F_REPLACE	(1U << 1)	/* ENOENT if it is not */
-#define WORT_INSERT_F_ALL	0x3U		/* not both */
+#define WORT_INSERT_F_ALL	(0x3U | WORT_F_FETCH)	/* not both of these */
 
 /**
  * struct wort_insert_arg - WORT_IOC_INSERT: store a record
  * @size: sizeof(struct wort_insert_arg)
- * @flags: WORT_INSERT_F_*; none: create or replace
+ * @flags: WORT_INSERT_F_*, WORT_F_FETCH; none: create or replace
  * @key_ptr: the key
  * @value_ptr: the value
+ * @old_ptr: with FETCH: where the value goes that was there
  * @key_len: 1 to WORT_KEY_MAX
  * @value_len: 0 to WORT_VALUE_MAX
+ * @old_len: with FETCH: size of the buffer, otherwise 0
+ * @out_old_len: with FETCH: length of the value that was there, also with
+ *	ERANGE, or WORT_NO_VALUE
  *
  * Durable when the call returns.
  */
@@ -398,8 +427,46 @@ struct wort_insert_arg {
 	__u32 flags;
 	__aligned_u64 key_ptr;
 	__aligned_u64 value_ptr;
+	__aligned_u64 old_ptr;
 	__u32 key_len;
 	__u32 value_len;
+	__u32 old_len;
+	__u32 out_old_len;
+};
+
+#define WORT_CAS_F_ALL		WORT_F_FETCH
+
+/**
+ * struct wort_cas_arg - WORT_IOC_CAS: replace a value by another one
+ * @size: sizeof(struct wort_cas_arg)
+ * @flags: WORT_F_FETCH or 0
+ * @key_ptr: the key
+ * @expect_ptr: the value that is there
+ * @value_ptr: the value that shall be there
+ * @old_ptr: as in struct wort_insert_arg
+ * @key_len: length of the key
+ * @expect_len: 0 to WORT_VALUE_MAX
+ * @value_len: 0 to WORT_VALUE_MAX
+ * @old_len: as in struct wort_insert_arg
+ * @__reserved: zero
+ * @out_old_len: as in struct wort_insert_arg
+ *
+ * ENOENT without the key; ECANCELED if its value is another one, which FETCH
+ * gives for the next attempt.  Durable when the call returns.
+ */
+struct wort_cas_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 key_ptr;
+	__aligned_u64 expect_ptr;
+	__aligned_u64 value_ptr;
+	__aligned_u64 old_ptr;
+	__u32 key_len;
+	__u32 expect_len;
+	__u32 value_len;
+	__u32 old_len;
+	__u32 __reserved;
+	__u32 out_old_len;
 };
 
 /**
@@ -410,7 +477,7 @@ struct wort_insert_arg {
  * @value_ptr: where the value goes; may be null if value_len is 0
  * @key_len: length of the key
  * @value_len: size of the buffer
- * @out_value_len: length of the value, also with ERANGE
+ * @out_value_len: length of the value, also with ERANGE, or WORT_NO_VALUE
  * @__reserved: zero
  */
 struct wort_lookup_arg {
@@ -424,13 +491,20 @@ struct wort_lookup_arg {
 	__u32 __reserved;
 };
 
+#define WORT_DELETE_F_EXPECT	(1U << 0)	/* ECANCELED: another value */
+#define WORT_DELETE_F_ALL	(WORT_DELETE_F_EXPECT | WORT_F_FETCH)
+
 /**
  * struct wort_delete_arg - WORT_IOC_DELETE: remove a record
  * @size: sizeof(struct wort_delete_arg)
- * @flags: none defined, zero
+ * @flags: WORT_DELETE_F_*, WORT_F_FETCH
  * @key_ptr: the key
+ * @expect_ptr: with EXPECT: the value that is there
+ * @old_ptr: as in struct wort_insert_arg
  * @key_len: length of the key
- * @__reserved: zero
+ * @expect_len: with EXPECT: its length, otherwise 0
+ * @old_len: as in struct wort_insert_arg
+ * @out_old_len: as in struct wort_insert_arg
  *
  * Durable when the call returns.
  */
@@ -438,8 +512,12 @@ struct wort_delete_arg {
 	__u32 size;
 	__u32 flags;
 	__aligned_u64 key_ptr;
+	__aligned_u64 expect_ptr;
+	__aligned_u64 old_ptr;
 	__u32 key_len;
-	__u32 __reserved;
+	__u32 expect_len;
+	__u32 old_len;
+	__u32 out_old_len;
 };
 
 #define WORT_SCAN_F_REVERSE	(1U << 0)	/* from high keys to low */
@@ -509,32 +587,39 @@ struct wort_record {
 #define WORT_BATCH_INSERT	1
 #define WORT_BATCH_DELETE	2
 #define WORT_BATCH_LOOKUP	3
+#define WORT_BATCH_CAS		4
 
 /**
  * struct wort_batch_op - An operation in the input of a batch
  * @rec_len: bytes from this operation to the next, a multiple of 8
  * @op: WORT_BATCH_*
- * @flags: WORT_INSERT_F_* for INSERT, otherwise zero
- * @key_len: length of the key, which follows this struct
- * @value_len: length of the value, which follows the key without a gap; of a
- *             lookup the largest value wanted, with no bytes following
+ * @flags: as of the ioctl of that name
+ * @key_len: length of the key
+ * @expect_len: length of the value expected, 0 if none is
+ * @value_len: length of the value, 0 if the operation has none
+ * @max_len: of a LOOKUP, and with FETCH, the longest value wanted; otherwise 0
+ *
+ * The key, the value expected and the value follow, without gaps.
  */
 struct wort_batch_op {
 	__u32 rec_len;
 	__u16 op;
 	__u16 flags;
 	__u32 key_len;
+	__u32 expect_len;
 	__u32 value_len;
+	__u32 max_len;
 };
 
 /**
  * struct wort_batch_result - The answer to an operation of a batch
  * @rec_len: bytes from this answer to the next, a multiple of 8
  * @error: 0 or a negative errno
- * @value_len: of a lookup the length of the value
+ * @value_len: length of the value of a LOOKUP, or that FETCH gives, or
+ *             WORT_NO_VALUE
  * @__reserved: zero
  *
- * The value of a lookup follows; with ERANGE nothing does.
+ * The value follows; with ERANGE nothing does.
  */
 struct wort_batch_result {
 	__u32 rec_len;

@@ -200,12 +200,31 @@ int cmd_format(int argc, char **argv)
 	return ST_OK;
 }
 
+static uint32_t attach_flags;
+
+static const struct argp_option attach_options[] = {
+	{ "read-only", 'r', NULL, 0, "store nothing to the device", 0 },
+	{ }
+};
+
+static error_t attach_option(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	(void)state;
+	if (key != 'r')
+		return ARGP_ERR_UNKNOWN;
+	attach_flags = WORT_ATTACH_F_RDONLY;
+	return 0;
+}
+
 static const struct syntax attach_syntax = {
 	.args = "DEVICE|UUID=UUID|LABEL=TEXT",
 	.doc = "Serve the pool of a device; prints the name of the pool's own device.",
 	.groups = GROUP_OUTPUT,
 	.min_args = 1,
 	.max_args = 1,
+	.options = attach_options,
+	.option = attach_option,
 };
 
 static void show_attached(const char *device, unsigned int minor)
@@ -256,7 +275,7 @@ int cmd_attach(int argc, char **argv)
 		return err;
 	err = device_named(args[0], device, sizeof(device));
 	if (!err) {
-		err = wort_ctl_attach(ctl, device, &minor);
+		err = wort_ctl_attach(ctl, device, attach_flags, &minor);
 		err = err ? fail(device, err) : 0;
 	}
 	wort_ctl_close(ctl);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * wort put, get, del.
+ * wort put, cas, get, del.
  */
 #include <errno.h>
 #include <limits.h>
@@ -8,6 +8,29 @@
 #include <string.h>
 
 #include "ctl.h"
+
+static unsigned char old_value[WORT_VALUE_MAX];
+
+static struct wort_old old = { .buf = old_value, .size = sizeof(old_value) };
+
+/* The option that asks for it. */
+#define OLD_OPTION \
+	{ "old", 'O', NULL, 0, "print the value that was there, if any", 0 }
+
+static bool old_wanted;
+
+static struct wort_old *old_if_wanted(void)
+{
+	return old_wanted ? &old : NULL;
+}
+
+static void show_old(void)
+{
+	if (settings.json || !old_wanted || !old.found)
+		return;
+	put_value(stdout, old.buf, old.len);
+	putchar('\n');
+}
 
 static struct {
 	uint32_t flags;
@@ -19,6 +42,7 @@ static const struct argp_option put_options[] = {
 	{ "replace", 'r', NULL, 0, "the key must be there", 0 },
 	{ "file", 'f', "FILE", 0,
 	  "take the value from a file, as it is (-: from stdin)", 0 },
+	OLD_OPTION,
 	{ }
 };
 
@@ -33,6 +57,9 @@ static error_t put_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'f':
 		put.file = arg;
+		return 0;
+	case 'O':
+		old_wanted = true;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -96,15 +123,18 @@ static json_object *change_json(const struct bytes *key, bool done)
 
 	json_add_key(obj, key->data, key->len);
 	json_add_bool(obj, "done", done);
+	if (old_wanted && old.found)
+		json_add_bytes(obj, "old", old.buf, old.len);
 	return obj;
 }
 
-/* Nothing in text. */
+/* In text only the value that was there, if it was asked for. */
 static void show_put(const struct bytes *key, const struct bytes *value,
 		     bool done)
 {
 	json_object *obj;
 
+	show_old();
 	if (!settings.json)
 		return;
 	obj = change_json(key, done);
@@ -125,13 +155,64 @@ int cmd_put(int argc, char **argv)
 	if (!err)
 		err = open_index(args[0], args[1], true, &index);
 	if (!err) {
-		err = wort_put(index, key.data, key.len, value.data, value.len,
-			       put.flags);
+		err = wort_put_fetch(index, key.data, key.len, value.data,
+				     value.len, put.flags, old_if_wanted());
 		show_put(&key, &value, !err);
 		err = err ? fail(args[2], err) : 0;
 		wort_index_close(index);
 	}
 	bytes_free(&key);
+	bytes_free(&value);
+	return err;
+}
+
+static const struct argp_option cas_options[] = {
+	OLD_OPTION,
+	{ }
+};
+
+static error_t cas_option(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	(void)state;
+	if (key != 'O')
+		return ARGP_ERR_UNKNOWN;
+	old_wanted = true;
+	return 0;
+}
+
+static const struct syntax cas_syntax = {
+	.args = "POOL INDEX KEY EXPECTED VALUE",
+	.doc = "Replace a value if it is the one expected. Durable when the command ends.",
+	.groups = GROUP_OUTPUT | GROUP_KEYS,
+	.min_args = 5,
+	.max_args = 5,
+	.options = cas_options,
+	.option = cas_option,
+};
+
+int cmd_cas(int argc, char **argv)
+{
+	struct bytes key = { }, expect = { }, value = { };
+	struct wort_index *index;
+	char **args;
+	int err;
+
+	parse_args(&cas_syntax, argc, argv, &args);
+	key_from_arg(&key, args[2]);
+	value_from_arg(&expect, args[3]);
+	value_from_arg(&value, args[4]);
+	err = open_index(args[0], args[1], true, &index);
+	if (!err) {
+		err = wort_cas(index, key.data, key.len, expect.data,
+			       expect.len, value.data, value.len,
+			       old_if_wanted());
+		show_put(&key, &value, !err);
+		err = err ? fail(args[2], err) : 0;
+		wort_index_close(index);
+	}
+	bytes_free(&key);
+	bytes_free(&expect);
 	bytes_free(&value);
 	return err;
 }
@@ -210,40 +291,78 @@ int cmd_get(int argc, char **argv)
 	return err;
 }
 
+static const char *del_expect;
+
+static const struct argp_option del_options[] = {
+	{ "expect", 'e', "VALUE", 0, "only records that have this value", 0 },
+	OLD_OPTION,
+	{ }
+};
+
+static error_t del_option(int key, char *arg, struct argp_state *state)
+{
+	(void)state;
+	if (key == 'e')
+		del_expect = arg;
+	else if (key == 'O')
+		old_wanted = true;
+	else
+		return ARGP_ERR_UNKNOWN;
+	return 0;
+}
+
 static const struct syntax del_syntax = {
 	.args = "POOL INDEX KEY...",
 	.doc = "Remove records. Durable when the command ends.",
 	.groups = GROUP_OUTPUT | GROUP_KEYS,
 	.min_args = 3,
 	.max_args = UINT_MAX,
+	.options = del_options,
+	.option = del_option,
 };
+
+/* An empty value that is expected is a pointer, too. */
+static int del_one(struct wort_index *index, const struct bytes *key,
+		   const struct bytes *expect)
+{
+	const void *data = expect->len ? (const void *)expect->data : "";
+	int err;
+
+	err = wort_del_if(index, key->data, key->len, del_expect ? data : NULL,
+			  expect->len, old_if_wanted());
+	show_old();
+	return err;
+}
 
 int cmd_del(int argc, char **argv)
 {
 	struct wort_index *index;
 	json_object *array = NULL;
 	int i, nr, err, status;
-	struct bytes key = { };
+	struct bytes key = { }, expect = { };
 	char **args;
 
 	nr = parse_args(&del_syntax, argc, argv, &args);
 	status = open_index(args[0], args[1], true, &index);
 	if (status)
 		return status;
+	if (del_expect)
+		value_from_arg(&expect, del_expect);
 	if (settings.json)
 		array = json_object_new_array();
 	for (i = 2; i < nr; i++) {
 		key_from_arg(&key, args[i]);
-		err = wort_del(index, key.data, key.len);
+		err = del_one(index, &key, &expect);
 		if (array)
 			json_object_array_add(array, change_json(&key, !err));
 		if (err)
 			status = fail(args[i], err);
-		if (err && err != -ENOENT)
+		if (err && err != -ENOENT && err != -ECANCELED)
 			break;
 	}
 	wort_index_close(index);
 	bytes_free(&key);
+	bytes_free(&expect);
 	if (array)
 		json_print(array);
 	return status;

@@ -73,6 +73,7 @@ static uint64_t count_at(const struct wort_pool_info_arg *info, size_t at)
 
 static void pool_text(const struct wort_pool_info_arg *info, const char *uuid)
 {
+	bool read_only = info->out_state & WORT_STATE_READONLY;
 	unsigned int i;
 
 	say("uuid", uuid);
@@ -81,9 +82,9 @@ static void pool_text(const struct wort_pool_info_arg *info, const char *uuid)
 		    strnlen((const char *)info->out_label, WORT_LABEL_LEN));
 	putchar('\n');
 	say("state", info->out_state & WORT_STATE_DAMAGED ?
-	    "damaged: read-only" : "ok");
-	say("walk", info->out_state & WORT_STATE_WALKING ?
-	    "under way" : "ended");
+	    "damaged: read-only" : read_only ? "read-only" : "ok");
+	say("walk", read_only ? "none" :
+	    info->out_state & WORT_STATE_WALKING ? "under way" : "ended");
 	say("stores", info->out_flush ? "flushed" :
 	    "not flushed: caches are persistent");
 	for (i = 0; i < ARRAY_SIZE(pool_counts); i++)
@@ -104,6 +105,7 @@ static json_object *pool_object(const struct wort_pool_info_arg *info,
 		       strnlen((const char *)info->out_label, WORT_LABEL_LEN));
 	json_add_bool(obj, "damaged", info->out_state & WORT_STATE_DAMAGED);
 	json_add_bool(obj, "walking", info->out_state & WORT_STATE_WALKING);
+	json_add_bool(obj, "read_only", info->out_state & WORT_STATE_READONLY);
 	json_add_bool(obj, "flush", info->out_flush);
 	for (i = 0; i < ARRAY_SIZE(pool_counts); i++)
 		json_add_known(obj, pool_counts[i].key,

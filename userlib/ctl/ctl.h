@@ -261,6 +261,7 @@ double progress_end(struct progress *progress);
 /* ---- verbs ---- */
 
 int cmd_attach(int argc, char **argv);
+int cmd_cas(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_count(int argc, char **argv);
 int cmd_create(int argc, char **argv);

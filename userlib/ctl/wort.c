@@ -20,6 +20,7 @@ static const struct verb {
 	{ "create", cmd_create, "make an index" },
 	{ "destroy", cmd_destroy, "drop an index with all its records" },
 	{ "put", cmd_put, "store a record" },
+	{ "cas", cmd_cas, "replace a value if it is the one expected" },
 	{ "get", cmd_get, "read a record" },
 	{ "del", cmd_del, "remove records" },
 	{ "scan", cmd_scan, "read records in order" },

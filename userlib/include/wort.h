@@ -15,7 +15,8 @@
  *
  * Every function that can fail returns a negative errno, whose meanings are
  * in <linux/wort.h>; the global errno says nothing.
- * When wort_put(), wort_del() or a batch returns, what it did is durable.
+ * When wort_put(), wort_cas(), wort_del() or a batch returns, what it did is
+ * durable.
  *
  * Options are structs whose first member is their own size; NULL asks for the
  * defaults.  A larger struct than this library knows is accepted when the part
@@ -72,8 +73,8 @@ struct wort_format_opts {
 /* Makes an empty pool: what was on the device is lost. */
 int wort_ctl_format(struct wort_ctl *ctl, const char *device,
 		    const struct wort_format_opts *opts);
-/* The pool is /dev/wort<minor> then. */
-int wort_ctl_attach(struct wort_ctl *ctl, const char *device,
+/* The pool is /dev/wort<minor> then; @flags: WORT_ATTACH_F_*. */
+int wort_ctl_attach(struct wort_ctl *ctl, const char *device, uint32_t flags,
 		    unsigned int *minor);
 int wort_ctl_detach(struct wort_ctl *ctl, unsigned int minor);
 
@@ -148,6 +149,44 @@ int wort_get(struct wort_index *index, const void *key, size_t key_len,
 
 int wort_del(struct wort_index *index, const void *key, size_t key_len);
 
+/**
+ * struct wort_old - Where the value goes that a change found
+ * @buf: memory of the caller, written whether or not anything is found
+ * @size: its size
+ * @len: told: length of the value, also when it does not fit
+ * @found: told: there was one
+ *
+ * It is told also where it is the reason that nothing was changed (-EEXIST,
+ * -ECANCELED).  -ERANGE if it does not fit: nothing was changed.
+ */
+struct wort_old {
+	void *buf;
+	size_t size;
+	size_t len;
+	bool found;
+};
+
+/* As wort_put(), and tells the value that was there. */
+int wort_put_fetch(struct wort_index *index, const void *key, size_t key_len,
+		   const void *value, size_t value_len, uint32_t flags,
+		   struct wort_old *old);
+
+/*
+ * Replaces the value if it is the one expected: -ECANCELED if it is another
+ * one, -ENOENT if there is none.  @old may be NULL; with it a caller can try
+ * again without a wort_get().
+ */
+int wort_cas(struct wort_index *index, const void *key, size_t key_len,
+	     const void *expect, size_t expect_len,
+	     const void *value, size_t value_len, struct wort_old *old);
+
+/*
+ * Removes the record if its value is the one expected, NULL: whatever it is.
+ * @old may be NULL.
+ */
+int wort_del_if(struct wort_index *index, const void *key, size_t key_len,
+		const void *expect, size_t expect_len, struct wort_old *old);
+
 /* ---- reading in order ---- */
 
 /**
@@ -214,7 +253,8 @@ struct wort_batch_opts {
 /**
  * struct wort_batch_item - The answer to an operation
  * @error: 0 or a negative errno
- * @value: of a get: the value, valid until the batch is reset or freed
+ * @value: the value that was asked for, valid until the batch is reset or
+ *	freed; NULL: there was none, or it did not fit
  * @value_len: its length, also when it did not fit (@error is -ERANGE)
  */
 struct wort_batch_item {
@@ -243,6 +283,36 @@ int wort_batch_put(struct wort_batch *batch, const void *key, size_t key_len,
 int wort_batch_del(struct wort_batch *batch, const void *key, size_t key_len);
 int wort_batch_get(struct wort_batch *batch, const void *key, size_t key_len,
 		   size_t max_value_len);
+
+/**
+ * struct wort_batch_request - Any operation that the module has
+ * @sz: sizeof(struct wort_batch_request)
+ * @op: WORT_BATCH_*
+ * @flags: those of its ioctl: WORT_INSERT_F_*, WORT_DELETE_F_*, WORT_F_FETCH
+ * @key: its key
+ * @key_len: length of the key
+ * @expect: of CAS, and with WORT_DELETE_F_EXPECT: the value expected
+ * @expect_len: its length
+ * @value: of INSERT and CAS: the value
+ * @value_len: its length
+ * @max_len: of LOOKUP, and with WORT_F_FETCH: the longest value wanted
+ */
+struct wort_batch_request {
+	size_t sz;
+	uint32_t op;
+	uint32_t flags;
+	const void *key;
+	size_t key_len;
+	const void *expect;
+	size_t expect_len;
+	const void *value;
+	size_t value_len;
+	size_t max_len;
+};
+
+/* As the three before. */
+int wort_batch_add(struct wort_batch *batch,
+		   const struct wort_batch_request *request);
 
 /*
  * Carry them out in order; @flags: WORT_BATCH_F_*.  0 whatever the answers

@@ -6,6 +6,7 @@
  * module never stops for want of room in it.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,77 +95,109 @@ static uint32_t align8(uint32_t len)
 	return (len + 7) & ~7U;
 }
 
-static int append(struct wort_batch *batch, struct wort_batch_op *op,
-		  const void *key, const void *value, uint32_t answer_len)
+static unsigned char *put_bytes(unsigned char *at, const void *bytes,
+				uint32_t len)
 {
-	uint32_t value_len = value ? op->value_len : 0;
+	if (len)
+		memcpy(at, bytes, len);
+	return at + len;
+}
+
+static int append(struct wort_batch *batch, struct wort_batch_op *op,
+		  const struct wort_batch_request *req)
+{
 	unsigned char *at = batch->ops + batch->ops_len;
-	uint32_t used = sizeof(*op) + op->key_len + value_len;
+	uint32_t answer_len = align8(sizeof(struct wort_batch_result) +
+				     op->max_len);
+	uint32_t used = sizeof(*op) + op->key_len + op->expect_len +
+			op->value_len;
 
 	op->rec_len = align8(used);
-	answer_len = align8(sizeof(struct wort_batch_result) + answer_len);
 	if (op->rec_len > batch->max_bytes || answer_len > batch->max_bytes)
 		return -EMSGSIZE;
 	if (batch->nr_ops == batch->max_ops ||
 	    op->rec_len > batch->max_bytes - batch->ops_len ||
 	    answer_len > batch->max_bytes - batch->results_need)
 		return -ENOBUFS;
-	memcpy(at, op, sizeof(*op));
-	memcpy(at + sizeof(*op), key, op->key_len);
-	if (value_len)
-		memcpy(at + sizeof(*op) + op->key_len, value, value_len);
-	memset(at + used, 0, op->rec_len - used);
+	at = put_bytes(at, op, sizeof(*op));
+	at = put_bytes(at, req->key, op->key_len);
+	at = put_bytes(at, req->expect, op->expect_len);
+	at = put_bytes(at, req->value, op->value_len);
+	memset(at, 0, op->rec_len - used);
 	batch->nr_ops++;
 	batch->ops_len += op->rec_len;
 	batch->results_need += answer_len;
 	return 0;
 }
 
+WORT_API int wort_batch_add(struct wort_batch *batch,
+			    const struct wort_batch_request *request)
+{
+	struct wort_batch_request req;
+	struct wort_batch_op op = { };
+	int err = wort_opts_read(&req, sizeof(req), request);
+
+	if (err)
+		return err;
+	if (req.key_len > WORT_KEY_MAX || req.expect_len > WORT_VALUE_MAX ||
+	    req.value_len > WORT_VALUE_MAX)
+		return -EMSGSIZE;
+	if (req.op > UINT16_MAX || req.flags > UINT16_MAX)
+		return -EOPNOTSUPP;
+	op.op = req.op;
+	op.flags = req.flags;
+	op.key_len = req.key_len;
+	op.expect_len = req.expect_len;
+	op.value_len = req.value_len;
+	op.max_len = req.max_len < WORT_VALUE_MAX ? req.max_len :
+						    WORT_VALUE_MAX;
+	return append(batch, &op, &req);
+}
+
 WORT_API int wort_batch_put(struct wort_batch *batch, const void *key,
 			    size_t key_len, const void *value, size_t value_len,
 			    uint32_t flags)
 {
-	struct wort_batch_op op = {
+	struct wort_batch_request req = {
+		.sz = sizeof(req),
 		.op = WORT_BATCH_INSERT,
 		.flags = flags,
+		.key = key,
 		.key_len = key_len,
+		.value = value,
 		.value_len = value_len,
 	};
 
-	if (key_len > WORT_KEY_MAX || value_len > WORT_VALUE_MAX)
-		return -EMSGSIZE;
-	if (flags & ~WORT_INSERT_F_ALL)
+	if (flags & ~(WORT_INSERT_F_CREATE | WORT_INSERT_F_REPLACE))
 		return -EOPNOTSUPP;
-	return append(batch, &op, key, value_len ? value : "", 0);
+	return wort_batch_add(batch, &req);
 }
 
 WORT_API int wort_batch_del(struct wort_batch *batch, const void *key,
 			    size_t key_len)
 {
-	struct wort_batch_op op = {
+	struct wort_batch_request req = {
+		.sz = sizeof(req),
 		.op = WORT_BATCH_DELETE,
+		.key = key,
 		.key_len = key_len,
 	};
 
-	if (key_len > WORT_KEY_MAX)
-		return -EMSGSIZE;
-	return append(batch, &op, key, NULL, 0);
+	return wort_batch_add(batch, &req);
 }
 
 WORT_API int wort_batch_get(struct wort_batch *batch, const void *key,
 			    size_t key_len, size_t max_value_len)
 {
-	struct wort_batch_op op = {
+	struct wort_batch_request req = {
+		.sz = sizeof(req),
 		.op = WORT_BATCH_LOOKUP,
+		.key = key,
 		.key_len = key_len,
-		.value_len = WORT_VALUE_MAX,
+		.max_len = max_value_len,
 	};
 
-	if (key_len > WORT_KEY_MAX)
-		return -EMSGSIZE;
-	if (max_value_len < op.value_len)
-		op.value_len = max_value_len;
-	return append(batch, &op, key, NULL, op.value_len);
+	return wort_batch_add(batch, &req);
 }
 
 WORT_API int wort_batch_submit(struct wort_batch *batch,
@@ -201,19 +234,21 @@ WORT_API int wort_batch_next(struct wort_batch *batch,
 	uint32_t left = batch->results_len - batch->at;
 	struct wort_batch_result res;
 	uint64_t used = sizeof(res);
+	bool given;
 
 	if (!left)
 		return 0;
 	if (left < sizeof(res))
 		return -EBADMSG;
 	memcpy(&res, at, sizeof(res));
-	if (!res.error)
+	given = res.value_len != WORT_NO_VALUE && res.error != -ERANGE;
+	if (given)
 		used += res.value_len;
 	if (res.rec_len > left || used > res.rec_len)
 		return -EBADMSG;
 	item->error = res.error;
-	item->value = res.error ? NULL : at + sizeof(res);
-	item->value_len = res.value_len;
+	item->value = given ? at + sizeof(res) : NULL;
+	item->value_len = res.value_len == WORT_NO_VALUE ? 0 : res.value_len;
 	batch->at += res.rec_len;
 	return 1;
 }

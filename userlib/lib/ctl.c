@@ -65,10 +65,11 @@ WORT_API int wort_ctl_format(struct wort_ctl *ctl, const char *device,
 }
 
 WORT_API int wort_ctl_attach(struct wort_ctl *ctl, const char *device,
-			     unsigned int *minor)
+			     uint32_t flags, unsigned int *minor)
 {
 	struct wort_attach_arg arg = {
 		.size = sizeof(arg),
+		.flags = flags,
 		.dev_ptr = wort_ptr(device),
 		.dev_len = strlen(device),
 	};

@@ -3,6 +3,7 @@
  * Single operations on an index.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -43,22 +44,112 @@ WORT_API int wort_index_stats(struct wort_index *index,
 	return err ? err : (int)arg.out_count;
 }
 
-WORT_API int wort_put(struct wort_index *index, const void *key, size_t key_len,
-		      const void *value, size_t value_len, uint32_t flags)
+/* Lengths must not become valid by losing their upper half. */
+static bool too_long(size_t key_len, size_t expect_len, size_t value_len)
+{
+	return key_len > WORT_KEY_MAX || expect_len > WORT_VALUE_MAX ||
+	       value_len > WORT_VALUE_MAX;
+}
+
+static uint32_t old_size(const struct wort_old *old)
+{
+	if (!old)
+		return 0;
+	return old->size < WORT_VALUE_MAX ? old->size : WORT_VALUE_MAX;
+}
+
+static void tell_old(struct wort_old *old, uint32_t len)
+{
+	if (!old)
+		return;
+	old->found = len != WORT_NO_VALUE;
+	old->len = old->found ? len : 0;
+}
+
+WORT_API int wort_put_fetch(struct wort_index *index, const void *key,
+			    size_t key_len, const void *value,
+			    size_t value_len, uint32_t flags,
+			    struct wort_old *old)
 {
 	struct wort_insert_arg arg = {
 		.size = sizeof(arg),
-		.flags = flags,
+		.flags = flags | (old ? WORT_F_FETCH : 0),
 		.key_ptr = wort_ptr(key),
 		.value_ptr = wort_ptr(value),
+		.old_ptr = old ? wort_ptr(old->buf) : 0,
 		.key_len = key_len,
 		.value_len = value_len,
+		.old_len = old_size(old),
+		.out_old_len = WORT_NO_VALUE,
 	};
+	int err = -EMSGSIZE;
 
-	/* Lengths must not become valid by losing their upper half. */
-	if (key_len > WORT_KEY_MAX || value_len > WORT_VALUE_MAX)
-		return -EMSGSIZE;
-	return wort_ioctl(index->fd, WORT_IOC_INSERT, &arg);
+	if (!too_long(key_len, 0, value_len))
+		err = wort_ioctl(index->fd, WORT_IOC_INSERT, &arg);
+	tell_old(old, arg.out_old_len);
+	return err;
+}
+
+WORT_API int wort_put(struct wort_index *index, const void *key, size_t key_len,
+		      const void *value, size_t value_len, uint32_t flags)
+{
+	return wort_put_fetch(index, key, key_len, value, value_len, flags,
+			      NULL);
+}
+
+WORT_API int wort_cas(struct wort_index *index, const void *key, size_t key_len,
+		      const void *expect, size_t expect_len,
+		      const void *value, size_t value_len,
+		      struct wort_old *old)
+{
+	struct wort_cas_arg arg = {
+		.size = sizeof(arg),
+		.flags = old ? WORT_F_FETCH : 0,
+		.key_ptr = wort_ptr(key),
+		.expect_ptr = wort_ptr(expect),
+		.value_ptr = wort_ptr(value),
+		.old_ptr = old ? wort_ptr(old->buf) : 0,
+		.key_len = key_len,
+		.expect_len = expect_len,
+		.value_len = value_len,
+		.old_len = old_size(old),
+		.out_old_len = WORT_NO_VALUE,
+	};
+	int err = -EMSGSIZE;
+
+	if (!too_long(key_len, expect_len, value_len))
+		err = wort_ioctl(index->fd, WORT_IOC_CAS, &arg);
+	tell_old(old, arg.out_old_len);
+	return err;
+}
+
+WORT_API int wort_del_if(struct wort_index *index, const void *key,
+			 size_t key_len, const void *expect, size_t expect_len,
+			 struct wort_old *old)
+{
+	struct wort_delete_arg arg = {
+		.size = sizeof(arg),
+		.flags = (expect ? WORT_DELETE_F_EXPECT : 0) |
+			 (old ? WORT_F_FETCH : 0),
+		.key_ptr = wort_ptr(key),
+		.expect_ptr = wort_ptr(expect),
+		.old_ptr = old ? wort_ptr(old->buf) : 0,
+		.key_len = key_len,
+		.expect_len = expect ? expect_len : 0,
+		.old_len = old_size(old),
+		.out_old_len = WORT_NO_VALUE,
+	};
+	int err = -EMSGSIZE;
+
+	if (!too_long(key_len, expect ? expect_len : 0, 0))
+		err = wort_ioctl(index->fd, WORT_IOC_DELETE, &arg);
+	tell_old(old, arg.out_old_len);
+	return err;
+}
+
+WORT_API int wort_del(struct wort_index *index, const void *key, size_t key_len)
+{
+	return wort_del_if(index, key, key_len, NULL, 0, NULL);
 }
 
 WORT_API int wort_get(struct wort_index *index, const void *key, size_t key_len,
@@ -81,17 +172,4 @@ WORT_API int wort_get(struct wort_index *index, const void *key, size_t key_len,
 	if (!err || err == -ERANGE)
 		*value_len = arg.out_value_len;
 	return err;
-}
-
-WORT_API int wort_del(struct wort_index *index, const void *key, size_t key_len)
-{
-	struct wort_delete_arg arg = {
-		.size = sizeof(arg),
-		.key_ptr = wort_ptr(key),
-		.key_len = key_len,
-	};
-
-	if (key_len > WORT_KEY_MAX)
-		return -EMSGSIZE;
-	return wort_ioctl(index->fd, WORT_IOC_DELETE, &arg);
 }

@@ -61,6 +61,14 @@ expect 3 'the key exists' "$wort" put -c 0 a k w
 expect 1 'was to be replaced' "$wort" put -r 0 a l w
 expect 0 '^v$' "$wort" get 0 a k
 expect 0 '^76$' "$wort" get -x 0 a 6b
+expect 0 '^v$' "$wort" put -O 0 a k w
+expect 0 '' "$wort" put -O 0 a new x
+expect 3 'not the one expected' "$wort" cas 0 a k v x
+expect 3 '^w$' "$wort" cas -O 0 a k v x
+expect 0 '^w$' "$wort" cas -O 0 a k w v
+expect 1 'no such key' "$wort" cas 0 a absent v w
+expect 3 'not the one expected' "$wort" del -e w 0 a new
+expect 0 '^x$' "$wort" del -O -e x 0 a new
 expect 1 'no such key' "$wort" get 0 a absent
 expect 2 'not hexadecimal' "$wort" get -x 0 a k
 expect 2 'not a 64-bit number' "$wort" get -n 0 a -- -1
@@ -101,7 +109,15 @@ expect 3 'attached already' "$wort" attach LABEL=two
 expect 0 '"pool": "/dev/wort0"' "$wort" detach -o json two
 uuid=$("$wort" doctor "$device" | sed -n 's/.*pool \([0-9a-f-]*\) .*/\1/p')
 expect 0 '/dev/wort0' "$wort" attach "UUID=$uuid"
-expect 0 '' "$wort" detach "$device"
+expect 0 '' "$wort" detach two
+expect 0 '/dev/wort0' "$wort" attach --read-only "$device"
+expect 0 'read-only .* two$' "$wort" list
+expect 0 '"read_only": true' "$wort" stat -o json 0
+expect 0 '^3$' "$wort" count 0 a
+expect 4 'attached so' "$wort" put 0 a k v
+expect 4 'attached so' "$wort" check --clear 0
+expect 0 '^clean' "$wort" check 0
+expect 0 '' "$wort" detach two
 expect 0 '^clean' "$wort" check "$device"
 expect 0 '^3$' "$wort" count "$device" a
 expect 3 'not attached' "$wort" put "$device" a k v

@@ -68,6 +68,36 @@ static void check_single(struct wort_index *index)
 	CHECK(wort_del(index, "a", 1) == -ENOENT);
 }
 
+static void check_fetch(struct wort_index *index)
+{
+	char buf[4];
+	struct wort_old old = { .buf = buf, .size = sizeof(buf) };
+
+	CHECK(wort_put_fetch(index, "f", 1, "one", 3, 0, &old) == 0);
+	CHECK(!old.found);
+	CHECK(wort_put_fetch(index, "f", 1, "two", 3, 0, &old) == 0);
+	CHECK(old.found && old.len == 3 && !memcmp(buf, "one", 3));
+	CHECK(wort_put_fetch(index, "f", 1, "x", 1, WORT_INSERT_F_CREATE,
+			     &old) == -EEXIST);
+	CHECK(old.found && old.len == 3 && !memcmp(buf, "two", 3));
+	CHECK(wort_cas(index, "f", 1, "one", 3, "x", 1, NULL) == -ECANCELED);
+	CHECK(wort_cas(index, "f", 1, "one", 3, "x", 1, &old) == -ECANCELED);
+	CHECK(old.found && old.len == 3 && !memcmp(buf, "two", 3));
+	CHECK(wort_cas(index, "f", 1, buf, old.len, "three", 5, &old) == 0);
+	CHECK(wort_cas(index, "f", 1, "three", 5, "", 0, &old) == -ERANGE);
+	CHECK(old.found && old.len == 5);
+	CHECK(wort_cas(index, "f", 1, "three", 5, "", 0, NULL) == 0);
+	CHECK(wort_cas(index, "g", 1, "", 0, "", 0, &old) == -ENOENT);
+	CHECK(!old.found);
+	CHECK(wort_del_if(index, "f", 1, "x", 1, &old) == -ECANCELED);
+	CHECK(old.found && old.len == 0);
+	CHECK(wort_del_if(index, "f", 1, "", (1ULL << 32), &old) == -EMSGSIZE);
+	CHECK(!old.found);
+	CHECK(wort_del_if(index, "f", 1, "", 0, &old) == 0);
+	CHECK(old.found && old.len == 0);
+	CHECK(wort_del_if(index, "f", 1, NULL, 0, &old) == -ENOENT);
+}
+
 static void fill(struct wort_index *index, struct wort_batch *batch)
 {
 	unsigned int i;
@@ -121,6 +151,40 @@ static void check_answers(struct wort_index *index, struct wort_batch *batch)
 	wort_batch_reset(batch);
 }
 
+static void check_requests(struct wort_index *index, struct wort_batch *batch)
+{
+	struct wort_batch_request req = {
+		.sz = sizeof(req), .op = WORT_BATCH_CAS, .flags = WORT_F_FETCH,
+		.key = "r", .key_len = 1, .expect = "one", .expect_len = 3,
+		.value = "two", .value_len = 3, .max_len = 3,
+	};
+	struct wort_batch_item item;
+
+	CHECK(wort_batch_put(batch, "r", 1, "one", 3, 0) == 0);
+	CHECK(wort_batch_add(batch, &req) == 0);
+	CHECK(wort_batch_add(batch, &req) == 0);
+	req.op = WORT_BATCH_DELETE;
+	req.flags = WORT_DELETE_F_EXPECT | WORT_F_FETCH;
+	req.expect = "two";
+	req.value_len = 0;
+	CHECK(wort_batch_add(batch, &req) == 0);
+	CHECK(wort_batch_add(batch, &req) == 0);
+	req.flags = 1U << 16;
+	CHECK(wort_batch_add(batch, &req) == -EOPNOTSUPP);
+	CHECK(wort_batch_submit(batch, index, 0) == 0);
+	CHECK(wort_batch_next(batch, &item) == 1 && !item.error);
+	CHECK(!item.value);
+	CHECK(wort_batch_next(batch, &item) == 1 && !item.error);
+	CHECK(item.value_len == 3 && !memcmp(item.value, "one", 3));
+	CHECK(wort_batch_next(batch, &item) == 1 && item.error == -ECANCELED);
+	CHECK(item.value_len == 3 && !memcmp(item.value, "two", 3));
+	CHECK(wort_batch_next(batch, &item) == 1 && !item.error);
+	CHECK(item.value_len == 3 && !memcmp(item.value, "two", 3));
+	CHECK(wort_batch_next(batch, &item) == 1 && item.error == -ENOENT);
+	CHECK(!item.value && !item.value_len);
+	wort_batch_reset(batch);
+}
+
 static void check_batch(struct wort_index *index)
 {
 	struct wort_batch_opts opts = { .sz = sizeof(opts), .max_ops = 100 };
@@ -129,6 +193,7 @@ static void check_batch(struct wort_index *index)
 	CHECK(wort_batch_new(&opts, &batch) == 0);
 	fill(index, batch);
 	check_answers(index, batch);
+	check_requests(index, batch);
 	wort_batch_free(batch);
 }
 
@@ -237,6 +302,7 @@ int main(int argc, char **argv)
 	}
 	index = open_fresh(pool, "libwort");
 	check_single(index);
+	check_fetch(index);
 	check_batch(index);
 	check_scan(index);
 	check_opts(index);

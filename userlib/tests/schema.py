@@ -152,6 +152,10 @@ def use(wort, device):
     wort("put", "put", "0", "a", "key", "value")
     wort("put", "put", "-x", "0", "a", "ff00", "fe")
     wort("put", "put", "-n", "0", "a", "18446744073709551615")
+    wort("put", "put", "-O", "0", "a", "key", "value")
+    wort("put", "put", "-O", "-c", "0", "a", "key", "value", status=3)
+    wort("cas", "cas", "-O", "0", "a", "key", "value", "value")
+    wort("cas", "cas", "-O", "0", "a", "key", "other", "value", status=1)
     wort("get", "get", "0", "a", "key")
     wort("get", "get", "-x", "0", "a", "ff00")
     wort("get", "get", "-n", "0", "a", "18446744073709551615")
@@ -165,6 +169,7 @@ def use(wort, device):
     wort("stat", "stat", "0")
     wort("stat POOL INDEX", "stat", "0", "a")
     wort("check", "check", "0")
+    wort("del", "del", "-O", "-e", "other", "0", "a", "key", status=1)
     wort("del", "del", "0", "a", "key", "absent", status=1)
     wort("destroy", "destroy", "0", "a")
 

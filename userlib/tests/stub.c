@@ -268,39 +268,87 @@ static int on_pool(const struct handle *h, unsigned long cmd, void *arg)
 	}
 }
 
-static int do_insert(const struct handle *h, struct wort_insert_arg *arg)
+/* As kmod/dev does it; @out_len: length of the answer, or WORT_NO_VALUE */
+static int single(const struct handle *h, struct wort_request *req, u32 flags,
+		  u32 *out_len)
 {
-	struct wort_put put = {
-		.key = { ptr(arg->key_ptr), arg->key_len },
-		.value = { ptr(arg->value_ptr), arg->value_len },
-		.create = arg->flags & WORT_INSERT_F_CREATE,
-		.replace = arg->flags & WORT_INSERT_F_REPLACE,
-	};
-	int err = h->write ? length(arg->key_len, WORT_KEY_MAX) : -EBADF;
+	int err;
 
-	if (!err && arg->flags & ~WORT_INSERT_F_ALL)
-		err = -EOPNOTSUPP;
-	return err ? err : wort_index_insert(h->index, &put);
+	*out_len = WORT_NO_VALUE;
+	req->op.flags = flags;
+	err = flags > UINT16_MAX ? -EOPNOTSUPP :
+	      wort_request_verify(&req->op, h->write);
+	if (err)
+		return err;
+	req->key.len = req->op.key_len;
+	req->expect.len = req->op.expect_len;
+	req->value.len = req->op.value_len;
+	req->answer.size = min_t(u32, req->op.max_len, WORT_VALUE_MAX);
+	req->answer.len = WORT_NO_VALUE;
+	err = wort_request_run(h->index, req);
+	*out_len = req->answer.len;
+	return err;
 }
 
-static int do_lookup(const struct handle *h, struct wort_lookup_arg *arg)
+static int do_insert(const struct handle *h, struct wort_insert_arg *arg)
 {
-	struct wort_key key = { ptr(arg->key_ptr), arg->key_len };
-	struct wort_buf buf = { ptr(arg->value_ptr), arg->value_len, 0 };
-	int err = length(arg->key_len, WORT_KEY_MAX);
+	struct wort_request req = {
+		.op = {
+			.op = WORT_BATCH_INSERT, .key_len = arg->key_len,
+			.value_len = arg->value_len, .max_len = arg->old_len,
+		},
+		.key.data = ptr(arg->key_ptr),
+		.value.data = ptr(arg->value_ptr),
+		.answer.data = ptr(arg->old_ptr),
+	};
 
-	if (!err)
-		err = wort_index_lookup(h->index, &key, &buf);
-	arg->out_value_len = buf.len;
-	return err;
+	return single(h, &req, arg->flags, &arg->out_old_len);
+}
+
+static int do_cas(const struct handle *h, struct wort_cas_arg *arg)
+{
+	struct wort_request req = {
+		.op = {
+			.op = WORT_BATCH_CAS, .key_len = arg->key_len,
+			.expect_len = arg->expect_len,
+			.value_len = arg->value_len, .max_len = arg->old_len,
+		},
+		.key.data = ptr(arg->key_ptr),
+		.expect.data = ptr(arg->expect_ptr),
+		.value.data = ptr(arg->value_ptr),
+		.answer.data = ptr(arg->old_ptr),
+	};
+
+	return single(h, &req, arg->flags, &arg->out_old_len);
 }
 
 static int do_delete(const struct handle *h, struct wort_delete_arg *arg)
 {
-	struct wort_key key = { ptr(arg->key_ptr), arg->key_len };
-	int err = h->write ? length(arg->key_len, WORT_KEY_MAX) : -EBADF;
+	struct wort_request req = {
+		.op = {
+			.op = WORT_BATCH_DELETE, .key_len = arg->key_len,
+			.expect_len = arg->expect_len, .max_len = arg->old_len,
+		},
+		.key.data = ptr(arg->key_ptr),
+		.expect.data = ptr(arg->expect_ptr),
+		.answer.data = ptr(arg->old_ptr),
+	};
 
-	return err ? err : wort_index_delete(h->index, &key, NULL);
+	return single(h, &req, arg->flags, &arg->out_old_len);
+}
+
+static int do_lookup(const struct handle *h, struct wort_lookup_arg *arg)
+{
+	struct wort_request req = {
+		.op = {
+			.op = WORT_BATCH_LOOKUP, .key_len = arg->key_len,
+			.max_len = arg->value_len,
+		},
+		.key.data = ptr(arg->key_ptr),
+		.answer.data = ptr(arg->value_ptr),
+	};
+
+	return single(h, &req, arg->flags, &arg->out_value_len);
 }
 
 static int do_scan(const struct handle *h, struct wort_scan_arg *arg)
@@ -360,6 +408,8 @@ static int on_index(const struct handle *h, unsigned long cmd, void *arg)
 	switch (cmd) {
 	case WORT_IOC_INSERT:
 		return do_insert(h, arg);
+	case WORT_IOC_CAS:
+		return do_cas(h, arg);
 	case WORT_IOC_LOOKUP:
 		return do_lookup(h, arg);
 	case WORT_IOC_DELETE:

@@ -11,9 +11,11 @@ typedef struct {
 #define init_waitqueue_head(wq)	((void)(wq))
 #define wake_up_all(wq)		((void)(wq))
 
+extern bool shim_fatal_signal;	/* whoever waits killably is killed */
+
 /* Whoever waits drives the background work that he waits for. */
 #define wait_event_killable(wq, cond) ({	\
-	int __err = 0;				\
+	int __err = shim_fatal_signal ? -EINTR : 0; \
 	while (!(cond) && !__err)		\
 		if (!shim_run_work())		\
 			__err = -EDEADLK;	\
