@@ -44,7 +44,8 @@ build_packages()
 {
 	mkdir "$work/wort"
 	git ls-files -z | xargs -0 cp --parents -t "$work/wort"
-	(cd "$work/wort" && dpkg-buildpackage -us -uc -b) >"$work/log" 2>&1 ||
+	(cd "$work/wort" && DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:-} noautodbgsym" \
+		dpkg-buildpackage -us -uc -b) >"$work/log" 2>&1 ||
 		{ tail -n 60 "$work/log"; die "dpkg-buildpackage failed"; }
 }
 

@@ -21,7 +21,9 @@ build_for()
 	local headers release
 
 	headers=$("$wort_top/selftests/scripts/kernel.sh" headers "$1")
-	release=$(cat "$headers/include/config/kernel.release")
+	# Debian's headers tell the version of the source elsewhere.
+	release=$(sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
+		"$headers/include/generated/utsrelease.h")
 	run_dkms build -k "$release" --kernelsourcedir "$headers" -a x86_64 \
 		>"$work/log" 2>&1 ||
 		{ cat "$work/log" "$work/tree/wort/$version/build/make.log"; exit 1; }

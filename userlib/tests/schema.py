@@ -17,14 +17,9 @@ FORMS = {"An array": "array", "Without an argument, an array": "array",
          "An object": "object", "Lines of objects": "lines"}
 U64 = range(1 << 64)
 
-
-def check_bytes(val):
-    return isinstance(val, str)
-
-
 TYPES = {
     "string": lambda val: isinstance(val, str),
-    "bytes": check_bytes,
+    "bytes": lambda val: isinstance(val, str),
     "u64": lambda val: type(val) is int and val in U64,
     "number": lambda val: type(val) in (int, float),
     "bool": lambda val: isinstance(val, bool),
