@@ -12,14 +12,22 @@ PREFIX ?= /usr/local
 
 SCRIPTS := selftests/scripts
 CHECK := $(SCRIPTS)/check.sh
+# What installs missing packages; who builds a package has them.
+DEPS ?= $(SCRIPTS)/deps.sh
+MANDIR ?= $(PREFIX)/share/man
+DOCDIR ?= $(PREFIX)/share/doc/wort
+INSTALL ?= install
 
 help:
 	@echo "For a machine with persistent memory:"
 	@echo "  modules           build wort.ko for the kernel that runs (KDIR=...)"
 	@echo "  modules_install   install it"
 	@echo "  lib               build libwort and the wort command"
-	@echo "  install           install them (PREFIX=$(PREFIX), DESTDIR=)"
-	@echo "  docs              build the documentation (HTML)"
+	@echo "  install           install them, manual pages, completion, units for"
+	@echo "                    systemd and udev (PREFIX=$(PREFIX), DESTDIR=)"
+	@echo "  install-dkms      install the module's source for DKMS (DESTDIR=)"
+	@echo "  deb               build Debian packages of all of it"
+	@echo "  docs              build the documentation (HTML, manual pages)"
 	@echo "On any machine, in virtual machines where a kernel is needed:"
 	@echo "  demo              load real data, kill the machine, look again"
 	@echo "  check             all tests; also by rung:"
@@ -46,11 +54,29 @@ modules_install:
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install
 
 lib:
-	$(SCRIPTS)/deps.sh build
+	$(DEPS) build
 	$(MAKE) -C userlib O=$(BUILD)/userlib
 
-install: lib
+install: lib man
 	$(MAKE) -C userlib O=$(BUILD)/userlib PREFIX=$(PREFIX) install
+	for page in $(BUILD)/man/*.[1-9]; do \
+		$(INSTALL) -D -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit; \
+	done
+
+# What DKMS builds: all that goes into wort.ko, and nothing else.
+dkms_source := $(DESTDIR)/usr/src/wort-$(VERSION)
+
+install-dkms:
+	rm -rf $(dkms_source)
+	$(INSTALL) -d $(dkms_source)
+	cp -R --parents Kbuild COPYING LICENSES dkms.conf \
+		$$(find kmod uapi -name '*.[ch]' ! -name '*.mod.c' -o \
+			-name 'K*') $(dkms_source)
+	@echo "next: dkms install wort/$(VERSION)"
+
+deb:
+	$(DEPS) packaging
+	selftests/packaging/deb.sh -o $(BUILD)/deb
 
 check:
 	$(CHECK) static unit explore mutants vm debug_if_built
@@ -79,13 +105,21 @@ vm-shell:
 	selftests/vm/shell.sh
 
 bench:
-	$(SCRIPTS)/deps.sh build
+	$(DEPS) build
 	$(MAKE) -s -C selftests/bench O=$(BUILD)/bench
 	$(BUILD)/bench/bench
 
-docs:
-	$(SCRIPTS)/deps.sh docs
-	sphinx-build -q -W -b html Documentation $(BUILD)/docs
+docs: html man
+
+html man:
+	$(DEPS) docs
+	sphinx-build -q -W -b $@ -d $(BUILD)/doctrees Documentation \
+		$(BUILD)/$(subst html,docs,$@)
+
+install-docs: html
+	$(INSTALL) -d $(DESTDIR)$(DOCDIR)
+	cp -R $(BUILD)/docs $(DESTDIR)$(DOCDIR)/html
+	cp -R Documentation/examples $(DESTDIR)$(DOCDIR)/examples
 
 clean:
 	rm -rf $(BUILD)
@@ -93,7 +127,7 @@ clean:
 		-name '.*.cmd' \) -delete
 	rm -f *.o .*.cmd Module.symvers modules.order
 
-.PHONY: help modules modules_install lib install check check-static \
-	check-unit check-mutants check-vm check-debug check-kills \
-	check-removal check-breakages check-powercuts \
+.PHONY: help modules modules_install lib install install-dkms install-docs \
+	deb html man check check-static check-unit check-mutants check-vm \
+	check-debug check-kills check-removal check-breakages check-powercuts \
 	check-powercut-mutants explore demo vm-shell bench docs clean

@@ -20,4 +20,9 @@ html_show_copyright = False
 man_pages = [
     ("man/wort.1", "wort", "crash-proof ordered indexes on persistent memory",
      [author], 1),
+    ("man/libwort.3", "libwort",
+     "ordered indexes on persistent memory, for programs", [author], 3),
+    ("man/wort.4", "wort", "devices of ordered indexes on persistent memory",
+     [author], 4),
+    ("format", "wort-format", "what wort keeps on media", [author], 5),
 ]

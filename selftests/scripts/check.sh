@@ -58,6 +58,7 @@ rung_static()
 	step packages-static selftests/scripts/deps.sh build static
 	step layers selftests/lint/layers.sh
 	step layers-self-test selftests/lint/layers.sh --self-test
+	step version selftests/lint/version.sh
 	step kernel-tools selftests/scripts/kernel.sh tools
 	step monitoring selftests/lint/monitoring.sh
 	step errno-table selftests/lint/errno-table.py --self-test

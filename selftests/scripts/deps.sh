@@ -26,6 +26,8 @@ package_table()
 	build	kmod			cmd depmod
 	build	xz-utils		cmd xz
 	build	libelf1			lib libelf.so.1
+	build	python3			cmd python3
+	build	e2fsprogs		cmd mke2fs
 	build	pahole			cmd pahole
 	static	gcc			cmd gcc cc
 	static	make			cmd make
@@ -56,6 +58,16 @@ package_table()
 	vm	gcc-multilib		m32
 	vm	xz-utils		cmd xz
 	docs	python3-sphinx		cmd sphinx-build
+	packaging	debhelper	cmd dh
+	packaging	dh-dkms		cmd dh_dkms
+	packaging	dkms		cmd dkms
+	packaging	dpkg-dev	cmd dpkg-buildpackage
+	packaging	libblkid-dev	pkg blkid
+	packaging	libjson-c-dev	pkg json-c
+	packaging	lintian		cmd lintian
+	packaging	mmdebstrap	cmd mmdebstrap
+	packaging	pkg-config	cmd pkg-config
+	packaging	python3-sphinx	cmd sphinx-build
 	data	wamerican-insane	file /usr/share/dict/american-english-insane
 	END
 }
@@ -192,10 +204,12 @@ main()
 {
 	local group missing
 
-	[ $# -gt 0 ] || die "usage: deps.sh build|static|kernel|vm|docs|data..."
+	[ $# -gt 0 ] ||
+		die "usage: deps.sh build|static|kernel|vm|docs|packaging|data..."
 	for group; do
 		[ -n "$(rows_of_group "$group")" ] ||
-			die "no such group: $group (build, static, kernel, vm, docs, data)"
+			die "no such group: $group (build, static, kernel, vm," \
+				"docs, packaging, data)"
 	done
 
 	if ! is_debian; then

@@ -37,11 +37,36 @@ static error_t create_option(int key, char *arg, struct argp_state *state)
 static const struct syntax create_syntax = {
 	.args = "POOL INDEX",
 	.doc = "Make an index.",
+	.groups = GROUP_OUTPUT,
 	.min_args = 2,
 	.max_args = 2,
 	.options = create_options,
 	.option = create_option,
 };
+
+/* What was made, or was there; nothing in text. */
+static int show_index(struct wort_index *index)
+{
+	struct wort_index_info_arg info = { .size = sizeof(info) };
+	json_object *obj;
+	char buf[16];
+	int err;
+
+	if (!settings.json)
+		return 0;
+	err = wort_index_info(index, &info);
+	if (err)
+		return err;
+	if (info.out_name_len > WORT_NAME_MAX)
+		return -EBADMSG;
+	obj = json_object_new_object();
+	json_add_bytes(obj, "name", info.out_name, info.out_name_len);
+	json_add_u64(obj, "id", info.out_id);
+	json_add_str(obj, "engine",
+		     engine_name(info.out_engine, buf, sizeof(buf)));
+	json_print(obj);
+	return 0;
+}
 
 int cmd_create(int argc, char **argv)
 {
@@ -62,13 +87,15 @@ int cmd_create(int argc, char **argv)
 	wort_pool_close(pool);
 	if (err)
 		return fail(args[1], err);
+	err = show_index(index);
 	wort_index_close(index);
-	return ST_OK;
+	return err ? fail(args[1], err) : ST_OK;
 }
 
 static const struct syntax destroy_syntax = {
 	.args = "POOL INDEX",
 	.doc = "Drop an index with all its records; its space is given back in the background.",
+	.groups = GROUP_OUTPUT,
 	.min_args = 2,
 	.max_args = 2,
 };
@@ -76,6 +103,7 @@ static const struct syntax destroy_syntax = {
 int cmd_destroy(int argc, char **argv)
 {
 	struct wort_pool *pool;
+	json_object *obj;
 	char **args;
 	int err;
 
@@ -85,8 +113,16 @@ int cmd_destroy(int argc, char **argv)
 		return err;
 	err = wort_pool_destroy(pool, args[1]);
 	wort_pool_close(pool);
-	if (err != -ENOENT)
-		return err ? fail(args[1], err) : ST_OK;
-	complain("%s: no such index", args[1]);
-	return ST_NOTHING;
+	if (err == -ENOENT) {
+		complain("%s: no such index", args[1]);
+		return ST_NOTHING;
+	}
+	if (err)
+		return fail(args[1], err);
+	if (settings.json) {
+		obj = json_object_new_object();
+		json_add_str(obj, "name", args[1]);
+		json_print(obj);
+	}
+	return ST_OK;
 }

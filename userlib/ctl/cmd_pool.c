@@ -229,7 +229,7 @@ static error_t attach_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct syntax attach_syntax = {
-	.args = "DEVICE",
+	.args = "DEVICE|UUID=UUID|LABEL=TEXT",
 	.doc = "Serve the pool of a device; prints the name of the pool's own device.",
 	.groups = GROUP_OUTPUT,
 	.min_args = 1,
@@ -238,12 +238,45 @@ static const struct syntax attach_syntax = {
 	.option = attach_option,
 };
 
-int cmd_attach(int argc, char **argv)
+static void show_attached(const char *device, unsigned int minor)
 {
-	struct wort_ctl *ctl;
-	unsigned int minor;
 	json_object *obj;
 	char path[32];
+
+	snprintf(path, sizeof(path), "/dev/wort%u", minor);
+	if (!settings.json) {
+		puts(path);
+		return;
+	}
+	obj = json_object_new_object();
+	json_add_str(obj, "pool", path);
+	json_add_u64(obj, "minor", minor);
+	json_add_str(obj, "device", device);
+	json_print(obj);
+}
+
+/* Complains. */
+static int device_named(const char *name, char *device, size_t size)
+{
+	int err = find_device(name, device, size);
+
+	if (err == -ENOTUNIQ) {
+		complain("%s: the pools of several devices are called so", name);
+		mend("wort doctor DEVICE    # and name it by UUID");
+		return ST_REFUSED;
+	}
+	if (err != -ENOENT)
+		return err ? fail(name, err) : 0;
+	complain("%s: on no device that is free is there such a pool", name);
+	mend("wort list; ls /dev/pmem*; wort doctor /dev/pmem0");
+	return ST_NOTHING;
+}
+
+int cmd_attach(int argc, char **argv)
+{
+	char device[PATH_MAX];
+	struct wort_ctl *ctl;
+	unsigned int minor;
 	char **args;
 	int err;
 
@@ -251,34 +284,32 @@ int cmd_attach(int argc, char **argv)
 	err = open_ctl(&ctl);
 	if (err)
 		return err;
-	err = wort_ctl_attach(ctl, args[0], attach_flags, &minor);
+	err = device_named(args[0], device, sizeof(device));
+	if (!err) {
+		err = wort_ctl_attach(ctl, device, attach_flags, &minor);
+		err = err ? fail(device, err) : 0;
+	}
 	wort_ctl_close(ctl);
 	if (err)
-		return fail(args[0], err);
-	snprintf(path, sizeof(path), "/dev/wort%u", minor);
-	if (!settings.json) {
-		puts(path);
-		return ST_OK;
-	}
-	obj = json_object_new_object();
-	json_add_str(obj, "pool", path);
-	json_add_u64(obj, "minor", minor);
-	json_add_str(obj, "device", args[0]);
-	json_print(obj);
+		return err;
+	show_attached(device, minor);
 	return ST_OK;
 }
 
 static const struct syntax detach_syntax = {
 	.args = "POOL...",
 	.doc = "Stop serving pools. Descriptors that are open stay so and answer ENODEV.",
+	.groups = GROUP_OUTPUT,
 	.min_args = 1,
 	.max_args = UINT_MAX,
 };
 
-static int detach_one(struct wort_ctl *ctl, const char *name)
+static int detach_one(struct wort_ctl *ctl, const char *name,
+		      json_object *array)
 {
 	char path[PATH_MAX];
 	unsigned int minor;
+	json_object *obj;
 	bool offline;
 	int err = find_pool(name, path, sizeof(path), &offline);
 
@@ -286,12 +317,21 @@ static int detach_one(struct wort_ctl *ctl, const char *name)
 		err = -ENOENT;
 	if (!err)
 		err = wort_ctl_detach(ctl, minor);
-	return err ? fail(name, err) : 0;
+	if (err)
+		return fail(name, err);
+	if (array) {
+		obj = json_object_new_object();
+		json_add_str(obj, "pool", path);
+		json_add_u64(obj, "minor", minor);
+		json_object_array_add(array, obj);
+	}
+	return ST_OK;
 }
 
 int cmd_detach(int argc, char **argv)
 {
 	int i, nr, err, status = ST_OK;
+	json_object *array = NULL;
 	struct wort_ctl *ctl;
 	char **args;
 
@@ -299,10 +339,14 @@ int cmd_detach(int argc, char **argv)
 	status = open_ctl(&ctl);
 	if (status)
 		return status;
+	if (settings.json)
+		array = json_object_new_array();
 	for (i = 0; i < nr; i++) {
-		err = detach_one(ctl, args[i]);
+		err = detach_one(ctl, args[i], array);
 		status = err ? err : status;
 	}
 	wort_ctl_close(ctl);
+	if (array)
+		json_print(array);
 	return status;
 }

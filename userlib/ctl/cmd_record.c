@@ -26,7 +26,7 @@ static struct wort_old *old_if_wanted(void)
 
 static void show_old(void)
 {
-	if (!old_wanted || !old.found)
+	if (settings.json || !old_wanted || !old.found)
 		return;
 	put_value(stdout, old.buf, old.len);
 	putchar('\n');
@@ -72,7 +72,7 @@ static error_t put_option(int key, char *arg, struct argp_state *state)
 static const struct syntax put_syntax = {
 	.args = "POOL INDEX KEY [VALUE]",
 	.doc = "Store a record; without VALUE an empty one. Durable when the command ends.",
-	.groups = GROUP_KEYS,
+	.groups = GROUP_OUTPUT | GROUP_KEYS,
 	.min_args = 3,
 	.max_args = 4,
 	.options = put_options,
@@ -110,10 +110,36 @@ static int put_value_of(int nr, char **args, struct bytes *value)
 	}
 	if (put.file) {
 		err = value_from_file(value, put.file);
-		return err ? fail(put.file, err) : 0;
+		return err ? complain("%s: %s", put.file, strerror(-err)) : 0;
 	}
 	value_from_arg(value, nr == 4 ? args[3] : "");
 	return 0;
+}
+
+/* What became of a change, for json. */
+static json_object *change_json(const struct bytes *key, bool done)
+{
+	json_object *obj = json_object_new_object();
+
+	json_add_key(obj, key->data, key->len);
+	json_add_bool(obj, "done", done);
+	if (old_wanted && old.found)
+		json_add_bytes(obj, "old", old.buf, old.len);
+	return obj;
+}
+
+/* In text only the value that was there, if it was asked for. */
+static void show_put(const struct bytes *key, const struct bytes *value,
+		     bool done)
+{
+	json_object *obj;
+
+	show_old();
+	if (!settings.json)
+		return;
+	obj = change_json(key, done);
+	json_add_u64(obj, "value_len", value->len);
+	json_print(obj);
 }
 
 int cmd_put(int argc, char **argv)
@@ -131,7 +157,7 @@ int cmd_put(int argc, char **argv)
 	if (!err) {
 		err = wort_put_fetch(index, key.data, key.len, value.data,
 				     value.len, put.flags, old_if_wanted());
-		show_old();
+		show_put(&key, &value, !err);
 		err = err ? fail(args[2], err) : 0;
 		wort_index_close(index);
 	}
@@ -158,7 +184,7 @@ static error_t cas_option(int key, char *arg, struct argp_state *state)
 static const struct syntax cas_syntax = {
 	.args = "POOL INDEX KEY EXPECTED VALUE",
 	.doc = "Replace a value if it is the one expected. Durable when the command ends.",
-	.groups = GROUP_KEYS,
+	.groups = GROUP_OUTPUT | GROUP_KEYS,
 	.min_args = 5,
 	.max_args = 5,
 	.options = cas_options,
@@ -181,7 +207,7 @@ int cmd_cas(int argc, char **argv)
 		err = wort_cas(index, key.data, key.len, expect.data,
 			       expect.len, value.data, value.len,
 			       old_if_wanted());
-		show_old();
+		show_put(&key, &value, !err);
 		err = err ? fail(args[2], err) : 0;
 		wort_index_close(index);
 	}
@@ -288,7 +314,7 @@ static error_t del_option(int key, char *arg, struct argp_state *state)
 static const struct syntax del_syntax = {
 	.args = "POOL INDEX KEY...",
 	.doc = "Remove records. Durable when the command ends.",
-	.groups = GROUP_KEYS,
+	.groups = GROUP_OUTPUT | GROUP_KEYS,
 	.min_args = 3,
 	.max_args = UINT_MAX,
 	.options = del_options,
@@ -311,6 +337,7 @@ static int del_one(struct wort_index *index, const struct bytes *key,
 int cmd_del(int argc, char **argv)
 {
 	struct wort_index *index;
+	json_object *array = NULL;
 	int i, nr, err, status;
 	struct bytes key = { }, expect = { };
 	char **args;
@@ -321,9 +348,13 @@ int cmd_del(int argc, char **argv)
 		return status;
 	if (del_expect)
 		value_from_arg(&expect, del_expect);
+	if (settings.json)
+		array = json_object_new_array();
 	for (i = 2; i < nr; i++) {
 		key_from_arg(&key, args[i]);
 		err = del_one(index, &key, &expect);
+		if (array)
+			json_object_array_add(array, change_json(&key, !err));
 		if (err)
 			status = fail(args[i], err);
 		if (err && err != -ENOENT && err != -ECANCELED)
@@ -332,5 +363,7 @@ int cmd_del(int argc, char **argv)
 	wort_index_close(index);
 	bytes_free(&key);
 	bytes_free(&expect);
+	if (array)
+		json_print(array);
 	return status;
 }

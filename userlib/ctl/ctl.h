@@ -19,7 +19,7 @@
 /* exit statuses; the manual page explains them */
 enum status {
 	ST_OK = 0,
-	ST_NOTHING = 1,		/* what was asked for is not there */
+	ST_NOTHING = 1,		/* it is not there, or not what was expected */
 	ST_USAGE = 2,
 	ST_REFUSED = 3,		/* refused, or failed */
 	ST_DAMAGE = 4,		/* damage was found */
@@ -107,7 +107,10 @@ extern struct range range;
 
 /* ---- messages: message.c ---- */
 
-/* "wort VERB: TEXT"; returns ST_REFUSED */
+/*
+ * "wort VERB: TEXT" on stderr, or with -o json an object there; returns
+ * ST_REFUSED
+ */
 int complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The line that mends what was complained about. */
 void mend(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -184,6 +187,11 @@ typedef int (*record_fn)(const struct wort_scan_item *item, void *data);
  * says that @path is an image, or a device that is not attached.
  */
 int find_pool(const char *name, char *path, size_t size, bool *offline);
+/*
+ * The block device that @name (a path, UUID= or LABEL=) is: -ENOENT if no free
+ * one holds such a pool, -ENOTUNIQ if several do, -EEXIST if it is attached.
+ */
+int find_device(const char *name, char *path, size_t size);
 /* An attached pool; complains. */
 int open_pool(const char *name, int flags, struct wort_pool **out);
 int open_index(const char *pool_name, const char *name, bool write,

@@ -12,11 +12,6 @@ void json_add_u64(json_object *obj, const char *name, uint64_t val)
 	json_object_object_add(obj, name, json_object_new_uint64(val));
 }
 
-void json_add_str(json_object *obj, const char *name, const char *text)
-{
-	json_add_bytes(obj, name, text, strlen(text));
-}
-
 void json_add_bool(json_object *obj, const char *name, bool val)
 {
 	json_object_object_add(obj, name, json_object_new_boolean(val));
@@ -47,14 +42,29 @@ static void add_hex(json_object *obj, const char *name, const void *data,
 	free(text);
 }
 
+static void add_text(json_object *obj, const char *name, const void *data,
+		     size_t len)
+{
+	if (bytes_are_utf8(data, len))
+		json_object_object_add(obj, name,
+				       json_object_new_string_len(data, len));
+	else
+		add_hex(obj, name, data, len);
+}
+
+/* Our own words, whatever -x says of keys and values. */
+void json_add_str(json_object *obj, const char *name, const char *text)
+{
+	add_text(obj, name, text, strlen(text));
+}
+
 void json_add_bytes(json_object *obj, const char *name, const void *data,
 		    size_t len)
 {
-	if (settings.hex || !bytes_are_utf8(data, len))
+	if (settings.hex)
 		add_hex(obj, name, data, len);
 	else
-		json_object_object_add(obj, name,
-				       json_object_new_string_len(data, len));
+		add_text(obj, name, data, len);
 }
 
 void json_print(json_object *obj)

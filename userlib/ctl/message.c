@@ -3,7 +3,9 @@
  * What goes wrong, in words, and the line that mends it.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ctl.h"
@@ -104,36 +106,69 @@ static const struct reason *find_reason(int err)
 	return NULL;
 }
 
+/*
+ * With -o json a complaint is an object, too; it waits for the line that mends
+ * it, until the next one or the end of the program.
+ */
+static struct json_object *complaint;
+
+static void end_complaint(void)
+{
+	if (!complaint)
+		return;
+	json_print_line(complaint, stderr);
+	fputc('\n', stderr);
+	complaint = NULL;
+}
+
+static void begin_complaint(const char *text)
+{
+	static bool registered;
+
+	end_complaint();
+	if (!registered)
+		registered = !atexit(end_complaint);
+	complaint = json_object_new_object();
+	json_add_str(complaint, "verb", settings.verb);
+	json_add_str(complaint, "text", text);
+}
+
 int complain(const char *fmt, ...)
 {
+	char text[2 * PATH_MAX];
 	va_list args;
 
 	/* What was printed before comes first, wherever both end up. */
 	fflush(stdout);
-	fprintf(stderr, "wort %s: ", settings.verb);
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	fputc('\n', stderr);
+	if (settings.json)
+		begin_complaint(text);
+	else
+		fprintf(stderr, "wort %s: %s\n", settings.verb, text);
 	return ST_REFUSED;
 }
 
 void mend(const char *fmt, ...)
 {
+	char text[2 * PATH_MAX];
 	va_list args;
 
-	fputs("  try: ", stderr);
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	fputc('\n', stderr);
+	if (complaint)
+		json_add_str(complaint, "mend", text);
+	else
+		fprintf(stderr, "  try: %s\n", text);
 }
 
 int status_of(int err)
 {
 	if (!err)
 		return ST_OK;
-	if (err == -ENOENT)
+	if (err == -ENOENT || err == -ECANCELED)
 		return ST_NOTHING;
 	if (err == -EUCLEAN || err == -EROFS)
 		return ST_DAMAGE;
@@ -155,12 +190,10 @@ int fail(const char *object, int err)
 {
 	const struct reason *reason = find_reason(-err);
 
-	if (!reason) {
-		complain("%s: %s", object, strerror(-err));
-		return status_of(err);
-	}
-	complain("%s: %s", object, reason->text);
-	if (reason->mend)
+	complain("%s: %s", object, reason ? reason->text : strerror(-err));
+	if (complaint && strerrorname_np(-err))
+		json_add_str(complaint, "errno", strerrorname_np(-err));
+	if (reason && reason->mend)
 		mend_object(reason->mend, object);
 	return status_of(err);
 }

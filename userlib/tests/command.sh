@@ -38,7 +38,8 @@ expect 0 '11111111-2222-4333-8444-555555555555' \
 expect 3 'format -f' "$wort" format "$device"
 expect 0 '"label": "two"' "$wort" format -f -L two -o json "$device"
 expect 0 'pool .* two' "$wort" doctor "$device"
-expect 0 '/dev/wort0' "$wort" attach "$device"
+expect 1 'there such a pool' "$wort" attach LABEL=one
+expect 0 '/dev/wort0' "$wort" attach LABEL=two
 expect 3 'in use\|attached' "$wort" attach "$device"
 expect 3 'in use\|pool' "$wort" format -f "$device"
 expect 0 'attached as /dev/wort0' "$wort" doctor "$device"
@@ -104,6 +105,10 @@ expect 1 'no such index' "$wort" destroy 0 odd
 expect 0 '^clean' "$wort" check 0
 expect 0 '"clean": true' "$wort" check -c -o json 0
 expect 0 '^insert' "$wort" stat 0 a
+expect 3 'attached already' "$wort" attach LABEL=two
+expect 0 '"pool": "/dev/wort0"' "$wort" detach -o json two
+uuid=$("$wort" doctor "$device" | sed -n 's/.*pool \([0-9a-f-]*\) .*/\1/p')
+expect 0 '/dev/wort0' "$wort" attach "UUID=$uuid"
 expect 0 '' "$wort" detach two
 expect 0 '/dev/wort0' "$wort" attach --read-only "$device"
 expect 0 'read-only .* two$' "$wort" list

@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# deb.sh [-o DIR] [-i]: builds the Debian packages from a copy of what git
+# tracks, and looks at what is in them.
+#
+#   -o DIR	leave the packages there
+#   -i		install them in a fresh Debian system in a folder, from which
+#		the module is built by DKMS and a program against libwort
+#		(root; downloads some 300 MB)
+
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=../scripts/lib.sh
+. "$(dirname "$0")/../scripts/lib.sh"
+
+# package, and what must be in it
+contents()
+{
+	cat <<-'END'
+	wort-dkms	/usr/src/wort-[0-9.]*/dkms.conf
+	wort-dkms	/usr/src/wort-[0-9.]*/kmod/engine/wort.c
+	wort-dkms	/usr/src/wort-[0-9.]*/uapi/linux/wort_format.h
+	wort-tools	/usr/bin/wort
+	wort-tools	/usr/lib/udev/rules.d/60-wort.rules
+	wort-tools	/usr/lib/systemd/system/wort-attach@.service
+	wort-tools	/usr/lib/systemd/system/wort.target
+	wort-tools	/usr/share/bash-completion/completions/wort
+	wort-tools	/usr/share/man/man1/wort.1.gz
+	wort-tools	/usr/share/man/man4/wort.4.gz
+	wort-tools	/usr/share/man/man5/wort-format.5.gz
+	libwort0	/usr/lib/[^/]*/libwort.so.[0-9]
+	libwort0	/usr/lib/[^/]*/libwort.so.[0-9]*.[0-9]*
+	libwort-dev	/usr/lib/[^/]*/libwort.so
+	libwort-dev	/usr/lib/[^/]*/pkgconfig/libwort.pc
+	libwort-dev	/usr/include/wort.h
+	libwort-dev	/usr/include/linux/wort.h
+	libwort-dev	/usr/share/man/man3/libwort.3.gz
+	wort-doc	/usr/share/doc/wort-doc/html/index.html
+	wort-doc	/usr/share/doc/wort-doc/examples/libwort.c
+	END
+}
+
+build_packages()
+{
+	mkdir "$work/wort"
+	git ls-files -z | xargs -0 cp --parents -t "$work/wort"
+	(cd "$work/wort" && DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:-} noautodbgsym" \
+		dpkg-buildpackage -us -uc -b) >"$work/log" 2>&1 ||
+		{ tail -n 60 "$work/log"; die "dpkg-buildpackage failed"; }
+}
+
+check_contents()
+{
+	local package pattern deb
+
+	while read -r package pattern; do
+		deb=$(echo "$work/${package}"_*.deb)
+		[ -f "$deb" ] || die "there is no package $package"
+		dpkg-deb -c "$deb" | awk '{ print $6 }' | sed 's/^\.//' |
+			grep -xq "$pattern" || die "$package lacks $pattern"
+	done < <(contents)
+	say "$(contents | wc -l) files are where they belong"
+}
+
+check_lintian()
+{
+	lintian --fail-on error,warning "$work"/*.changes ||
+		die "lintian found something"
+}
+
+# A program of the documentation, built as its first lines say.
+# shellcheck disable=SC2016 # expanded there
+try_inside()
+{
+	cat <<-'END'
+	set -e
+	dkms status | grep -q '^wort/.*installed'
+	modinfo -k "$(ls /lib/modules | head -n 1)" wort | grep -q vermagic
+	wort --version
+	wort doctor /dev/null | grep -q '^PROBLEM  module'
+	cc -o /tmp/example /usr/share/doc/wort-doc/examples/libwort.c \
+		$(pkg-config --cflags --libs libwort)
+	/tmp/example /dev/absent 2>&1 | grep -q 'pool: No such file'
+	ldd /tmp/example | grep -q 'libwort.so.0 => /'
+	systemd-analyze verify --man=no /usr/lib/systemd/system/wort-attach@.service \
+		/usr/lib/systemd/system/wort.target
+	apt-get -y -q purge wort-tools wort-dkms libwort0 wort-doc
+	! dkms status | grep wort
+	END
+}
+
+install_packages()
+{
+	local packages=gcc,libc6-dev,pkg-config,systemd,udev,linux-headers-amd64
+
+	need mmdebstrap packaging
+	# shellcheck disable=SC2016 # $1 is the folder, for the hook
+	mmdebstrap --variant=apt --include="$packages" \
+		--customize-hook="mkdir \"\$1/debs\" && cp $work/*.deb \"\$1/debs\"" \
+		--customize-hook='chroot "$1" sh -c "apt-get -y -q install /debs/*.deb"' \
+		--customize-hook="chroot \"\$1\" sh -c '$(try_inside | sed "s/'/'\\\\''/g")'" \
+		"$(. /etc/os-release && echo "$VERSION_CODENAME")" /dev/null \
+		>"$work/log" 2>&1 || { tail -n 60 "$work/log"; die "not installed"; }
+	say "installed, used and purged in a fresh system"
+}
+
+main()
+{
+	local out='' install='' opt
+
+	while getopts o:i opt; do
+		case $opt in
+		o) out=$(realpath -m "$OPTARG") ;;
+		i) install=1 ;;
+		*) die "usage: deb.sh [-o DIR] [-i]" ;;
+		esac
+	done
+	need dpkg-buildpackage packaging
+	need lintian packaging
+	cd "$wort_top"
+	work=$(temp_dir deb)
+	trap 'rm -rf "$work"' EXIT
+	build_packages
+	check_contents
+	check_lintian
+	[ -z "$install" ] || install_packages
+	[ -z "$out" ] || { mkdir -p "$out" && cp "$work"/*.deb "$out"; }
+	(cd "$work" && ls -sh ./*.deb)
+}
+
+main "$@"

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Block devices by the UUID or label of the pool on them.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "ctl.h"
+#include "sysfs.h"
+
+struct wanted {
+	const char *uuid;
+	const char *label;
+	char *path;
+	size_t size;
+	unsigned int found;
+};
+
+static bool is_wanted(const struct wanted *want, const struct image_label *pool)
+{
+	char uuid[UUID_TEXT];
+
+	if (want->label)
+		return !strncmp((const char *)pool->label, want->label,
+				WORT_LABEL_LEN);
+	uuid_to_text(pool->uuid, uuid);
+	return !strcasecmp(uuid, want->uuid);
+}
+
+/* Memory in use by somebody else is not looked at. */
+static bool look(const char *name, void *data)
+{
+	struct wanted *want = data;
+	struct image_label pool;
+	char disk[SYS_NAME];
+
+	sys_link(disk, sizeof(disk), "/sys/class/block/%s%s", name,
+		 sys_exists("/sys/class/block/%s/partition", name) ? "/.." :
+		 "");
+	if (!disk_is_dax(disk) ||
+	    image_probe(sys_path("/dev/%s", name), &pool) ||
+	    !is_wanted(want, &pool))
+		return false;
+	snprintf(want->path, want->size, "%s", sys_path("/dev/%s", name));
+	want->found++;
+	return false;
+}
+
+int find_device(const char *name, char *path, size_t size)
+{
+	struct wanted want = { .path = path, .size = size };
+	char attached[32];
+	bool offline;
+
+	if (!strncmp(name, "UUID=", 5))
+		want.uuid = name + 5;
+	else if (!strncmp(name, "LABEL=", 6))
+		want.label = name + 6;
+	else
+		return (size_t)snprintf(path, size, "%s", name) < size ?
+		       0 : -ENAMETOOLONG;
+	if (!find_pool(name, attached, sizeof(attached), &offline) && !offline)
+		return -EEXIST;
+	sys_each("/sys/class/block", look, &want);
+	return want.found == 1 ? 0 : want.found ? -ENOTUNIQ : -ENOENT;
+}

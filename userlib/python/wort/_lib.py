@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+"""What userlib/include/wort.h declares, for ctypes."""
+import contextlib
+import ctypes
+import errno
+import functools
+import os
+from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_size_t, \
+    c_uint, c_uint32, c_uint64, c_uint8, c_void_p
+
+KEY_MAX = 1024
+VALUE_MAX = 65536
+NAME_MAX = 111
+
+OPEN_CREATE, OPEN_EXCL, OPEN_RDONLY = 1, 2, 4
+PUT_CREATE, PUT_REPLACE = 1, 2
+SCAN_REVERSE, SCAN_AFTER, SCAN_PREFIX, SCAN_KEYS = 1, 2, 4, 8
+BATCH_STOP = 1
+
+OPERATIONS = "lookup", "insert", "update", "delete", "scan"
+COUNTERS = ("ops", "stores", "lines", "fences", "ordering_points", "nodes",
+            "leaves", "loads", "alloc_lines")
+
+
+class Error(OSError):
+    """libwort's answer; errno means what <linux/wort.h> says."""
+
+
+class Opts(ctypes.Structure):
+    """Options, whose first member is their size."""
+
+    @classmethod
+    def new(cls, **members):
+        return cls(sz=ctypes.sizeof(cls), **members)
+
+
+class IndexOpts(Opts):
+    _fields_ = [("sz", c_size_t), ("flags", c_uint32), ("engine", c_uint32),
+                ("attr", c_uint64)]
+
+
+class ScanOpts(Opts):
+    _fields_ = [("sz", c_size_t), ("flags", c_uint32), ("buf_size", c_uint32),
+                ("start", c_char_p), ("start_len", c_size_t),
+                ("bound", c_char_p), ("bound_len", c_size_t),
+                ("max_count", c_uint64)]
+
+
+class BatchOpts(Opts):
+    _fields_ = [("sz", c_size_t), ("max_ops", c_uint32),
+                ("max_bytes", c_uint32)]
+
+
+class ScanItem(ctypes.Structure):
+    _fields_ = [("key", c_void_p), ("value", c_void_p),
+                ("key_len", c_size_t), ("value_len", c_size_t)]
+
+
+class BatchItem(ctypes.Structure):
+    _fields_ = [("error", c_int), ("value", c_void_p),
+                ("value_len", c_size_t)]
+
+
+class IndexRecord(ctypes.Structure):
+    _fields_ = [("id", c_uint64), ("engine", c_uint32), ("state", c_uint32),
+                ("name_len", c_uint32), ("reserved", c_uint32),
+                ("name", c_uint8 * (NAME_MAX + 1))]
+
+
+class OpStats(ctypes.Structure):
+    _fields_ = [(name, c_uint64) for name in COUNTERS]
+
+
+HANDLE = POINTER(c_void_p)
+BYTES = [c_char_p, c_size_t]
+
+# None: no answer.
+FUNCTIONS = {
+    "wort_version": (c_char_p, []),
+    "wort_pool_open": (c_int, [c_char_p, c_int, HANDLE]),
+    "wort_pool_close": (None, [c_void_p]),
+    "wort_pool_list": (c_int, [c_void_p, c_uint64, POINTER(IndexRecord),
+                               c_uint, POINTER(c_bool)]),
+    "wort_pool_destroy": (c_int, [c_void_p, c_char_p]),
+    "wort_index_open": (c_int, [c_void_p, c_char_p, POINTER(IndexOpts),
+                                HANDLE]),
+    "wort_index_close": (None, [c_void_p]),
+    "wort_index_stats": (c_int, [c_void_p, POINTER(OpStats), c_uint]),
+    "wort_put": (c_int, [c_void_p, *BYTES, *BYTES, c_uint32]),
+    "wort_get": (c_int, [c_void_p, *BYTES, c_void_p, POINTER(c_size_t)]),
+    "wort_del": (c_int, [c_void_p, *BYTES]),
+    "wort_scan_begin": (c_int, [c_void_p, POINTER(ScanOpts), HANDLE]),
+    "wort_scan_next": (c_int, [c_void_p, POINTER(ScanItem)]),
+    "wort_scan_end": (None, [c_void_p]),
+    "wort_count": (c_int, [c_void_p, POINTER(ScanOpts), POINTER(c_uint64)]),
+    "wort_batch_new": (c_int, [POINTER(BatchOpts), HANDLE]),
+    "wort_batch_free": (None, [c_void_p]),
+    "wort_batch_reset": (None, [c_void_p]),
+    "wort_batch_done": (c_uint, [c_void_p]),
+    "wort_batch_failed": (c_uint, [c_void_p]),
+    "wort_batch_put": (c_int, [c_void_p, *BYTES, *BYTES, c_uint32]),
+    "wort_batch_del": (c_int, [c_void_p, *BYTES]),
+    "wort_batch_submit": (c_int, [c_void_p, c_void_p, c_uint32]),
+    "wort_batch_next": (c_int, [c_void_p, POINTER(BatchItem)]),
+}
+
+
+@functools.lru_cache(maxsize=None)
+def library():
+    """libwort; $WORT_LIBRARY names another than the system's."""
+    lib = ctypes.CDLL(os.environ.get("WORT_LIBRARY", "libwort.so.0"))
+    for name, (answer, args) in FUNCTIONS.items():
+        function = getattr(lib, name)
+        function.restype = answer
+        function.argtypes = args
+    return lib
+
+
+def error(err):
+    return Error(-err, os.strerror(-err))
+
+
+def call(name, *args):
+    """Call a function; what it answers, unless that is a negative errno."""
+    answer = getattr(library(), name)(*args)
+    if answer < 0:
+        raise error(answer)
+    return answer
+
+
+def out(name, *args):
+    """Call a function whose last parameter is where a handle goes."""
+    handle = c_void_p()
+    call(name, *args, byref(handle))
+    return handle
+
+
+def sized(data):
+    """Bytes and their number."""
+    data = bytes(memoryview(data))
+    return data, len(data)
+
+
+@contextlib.contextmanager
+def missing(key):
+    """A key that is not there is a KeyError."""
+    try:
+        yield
+    except Error as err:
+        if err.errno != errno.ENOENT:
+            raise
+        raise KeyError(key) from None
+
+
+def get(index, key, size=256):
+    """The value of a key, once more with a larger buffer if need be."""
+    while True:
+        buf = ctypes.create_string_buffer(size) if size else None
+        length = c_size_t(size)
+        err = library().wort_get(index, *sized(key), buf, byref(length))
+        if err == -errno.ERANGE and size:
+            size = length.value
+        elif err:
+            raise error(err)
+        else:
+            return buf.raw[:length.value] if buf else b""
+
+
+def scan_opts(start=None, after=None, before=None, prefix=None, reverse=False,
+              limit=0, values=True):
+    if start is not None and after is not None:
+        raise ValueError("start and after exclude each other")
+    if before is not None and prefix is not None:
+        raise ValueError("before and prefix exclude each other")
+    first = start if after is None else after
+    bound = before if prefix is None else prefix
+    opts = ScanOpts.new(
+        flags=SCAN_REVERSE * bool(reverse) |
+        SCAN_AFTER * (after is not None) |
+        SCAN_PREFIX * (prefix is not None) | SCAN_KEYS * (not values),
+        max_count=limit)
+    if first is not None:
+        opts.start, opts.start_len = sized(first)
+    if bound is not None:
+        opts.bound, opts.bound_len = sized(bound)
+    return opts
+
+
+def scan_next(scan):
+    """The next pair, or None at the end."""
+    item = ScanItem()
+    if not call("wort_scan_next", scan, byref(item)):
+        return None
+    value = ctypes.string_at(item.value, item.value_len) \
+        if item.value is not None else None
+    return ctypes.string_at(item.key, item.key_len), value
+
+
+def count(index, opts):
+    number = c_uint64()
+    call("wort_count", index, byref(opts), byref(number))
+    return number.value
+
+
+def stats(index):
+    array = (OpStats * len(OPERATIONS))()
+    known = call("wort_index_stats", index, array, len(OPERATIONS))
+    return {name: {counter: getattr(cost, counter) for counter in COUNTERS}
+            for name, cost in zip(OPERATIONS[:known], array)}
+
+
+def list_indexes(pool, after):
+    """A part of the indexes, and whether there are more."""
+    array, more = (IndexRecord * 64)(), c_bool()
+    number = call("wort_pool_list", pool, after, array, len(array),
+                  byref(more))
+    return array[:number], more.value
+
+
+def submit(batch, index):
+    """Operations that succeeded; raises the first that did not."""
+    err = library().wort_batch_submit(batch, index, BATCH_STOP)
+    item = BatchItem()
+    if library().wort_batch_failed(batch):
+        while not item.error:
+            call("wort_batch_next", batch, byref(item))
+        raise error(item.error)
+    if err < 0:
+        raise error(err)
+    return library().wort_batch_done(batch)

@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# completion.sh WORT-STUB: bash completes all verbs and options that the
+# command has, and pools, indexes and files where they belong.  WORT_STUB names
+# the image of the stub.
+
+set -euo pipefail
+
+wort=$(realpath "$1")
+# shellcheck source-path=SCRIPTDIR source=../completion/wort
+. "$(dirname "$0")/../completion/wort"
+failures=0
+
+# completed WORD...: what the last word becomes, sorted.
+completed()
+{
+	COMP_WORDS=(wort "$@") COMP_CWORD=$# COMPREPLY=()
+	_wort "$wort"
+	printf '%s\n' "${COMPREPLY[@]}" | sort -u
+}
+
+# expect WORDS WORD...: that they are WORDS, separated by spaces.
+expect()
+{
+	local want=$1 got
+	shift
+
+	got=$(completed "$@" | paste -sd ' ')
+	[ "$got" != "$want" ] || return 0
+	echo "wort $*: completed with \"$got\" instead of \"$want\""
+	failures=$((failures + 1))
+}
+
+# --usage lists options in another way than --help, which completion reads.
+options_of()
+{
+	"$wort" "$1" --usage | sed 1s/Usage:// | tr -d '\n' |
+		grep -oE '\[-[^]]*\]' | tr -d '[]' | sed 's/[ =].*//' |
+		awk '/^--/ { print; next }
+		     { for (i = 2; i <= length($0); i++)
+				print "-" substr($0, i, 1) }' |
+		sort -u | paste -sd ' '
+}
+
+test_verbs()
+{
+	local verbs verb
+
+	verbs=$("$wort" help | awk '/^  [a-z]/ { print $1 }')
+	expect "$(printf '%s\n' --help --version "$verbs" | sort -u |
+		paste -sd ' ')" ''
+	expect "del destroy detach" de
+	for verb in $verbs; do
+		expect "$(options_of "$verb")" "$verb" -
+	done
+}
+
+test_values()
+{
+	local format
+
+	expect 'json text' list -o ''
+	for format in $(completed dump -F ''); do
+		"$wort" dump -F "$format" 0 books >/dev/null
+	done
+	expect '' scan -l ''
+	"$wort" create -k -e "$(completed create -e '')" 0 books
+}
+
+test_arguments()
+{
+	expect wort0 put ''
+	expect wort0 put -c -f value ''
+	expect 'books boots' put 0 boo
+	expect 'books' get -r 0 book
+	expect '' get 0 books ''
+	expect "$(printf '%s\n' file wort0 | paste -sd ' ')" stat ''
+	expect file load 0 books ''
+}
+
+"$wort" detach 0 2>/dev/null || true
+"$wort" format -f "$WORT_STUB" >/dev/null
+"$wort" attach "$WORT_STUB" >/dev/null
+"$wort" create 0 books
+"$wort" create 0 boots
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+touch file
+test_verbs
+test_values
+test_arguments
+[ $failures -eq 0 ]

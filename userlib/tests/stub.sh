@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# stub.sh FOLDER: the library and the command against the stub of the
+# module's devices (stub.c), which the Makefile has built in FOLDER.
+
+set -euo pipefail
+
+out=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export WORT_STUB=$work/pmem0
+truncate -s 16M "$WORT_STUB"
+
+"$out/tests/wort-stub" format -L stub "$WORT_STUB" >/dev/null
+"$out/tests/wort-stub" attach "$WORT_STUB" >/dev/null
+"$out/tests/libwort-test-stub" /dev/wort0
+"$here/schema.py" "$out/tests/wort-stub" "$out/wort"
+"$here/status.sh" "$out/tests/wort-stub"
+"$here/completion.sh" "$out/tests/wort-stub"
+"$here/symbols.sh" "$out"
+WORT_LIBRARY=$out/tests/libwort-stub.so python3 "$here/../python/tests/test_wort.py" -q
