@@ -347,30 +347,6 @@ static int write_protect(int on)
 	return err;
 }
 
-static int attach_read_only(struct pool *pool)
-{
-	close(pool->fd);
-	pool->minor = attach_with(pool->control, test_device(),
-				  WORT_ATTACH_F_RDONLY);
-	if (pool->minor < 0)
-		return pool->minor;
-	pool->fd = open_pool(pool->minor, O_RDWR);
-	return pool->fd < 0 ? pool->fd : 0;
-}
-
-static __u32 listed_state(int control, __u32 minor)
-{
-	struct wort_pool_record record = { };
-	struct wort_list_arg arg = {
-		.size = sizeof(arg),
-		.buf_ptr = PTR(&record),
-		.buf_len = sizeof(record),
-		.start = minor,
-	};
-
-	return call(control, WORT_IOC_LIST, &arg) ? ~0U : record.state;
-}
-
 /* errno-table: operation EROFS */
 static void expect_read_only(struct __test_metadata *_metadata,
 			     const struct pool *pool)
@@ -405,7 +381,7 @@ TEST_F(pool, read_only)
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, insert(fd, "key", "value"));
 	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
-	ASSERT_EQ(0, attach_read_only(&self->pool));
+	ASSERT_EQ(0, reattach_with(&self->pool, WORT_ATTACH_F_RDONLY));
 	expect_read_only(_metadata, &self->pool);
 	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
 	ASSERT_EQ(0, reattach(&self->pool));
@@ -425,7 +401,7 @@ TEST_F(pool, write_protected)
 	EXPECT_EQ(-EACCES, attach(self->pool.control, test_device()));
 	EXPECT_EQ(-EACCES, format(self->pool.control, test_device(),
 				  WORT_FORMAT_F_FORCE));
-	EXPECT_EQ(0, attach_read_only(&self->pool));
+	EXPECT_EQ(0, reattach_with(&self->pool, WORT_ATTACH_F_RDONLY));
 	expect_read_only(_metadata, &self->pool);
 	EXPECT_EQ(0, detach(self->pool.control, self->pool.minor));
 	EXPECT_EQ(0, write_protect(0));
@@ -475,9 +451,7 @@ TEST(attach_grow)
 	detach_all(pool.control);
 	ASSERT_EQ(0, make_partition(test_device(), mib, device));
 	ASSERT_EQ(0, format(pool.control, device, WORT_FORMAT_F_FORCE));
-	pool.minor = attach_with(pool.control, device, WORT_ATTACH_F_GROW);
-	ASSERT_LE(0, pool.minor);
-	pool.fd = open_pool(pool.minor, O_RDWR);
+	ASSERT_EQ(0, pool_attach(&pool, device, WORT_ATTACH_F_GROW));
 	fd = open_index(pool.fd, "a", CREATE);
 	ASSERT_EQ(0, insert(fd, "key", "value"));
 	ASSERT_EQ(0, info(pool.fd, &before));
@@ -488,16 +462,12 @@ TEST(attach_grow)
 	EXPECT_EQ(-EINVAL, attach_with(pool.control, device,
 				       WORT_ATTACH_F_GROW |
 				       WORT_ATTACH_F_RDONLY));
-	pool.minor = attach(pool.control, device);
-	ASSERT_LE(0, pool.minor);
-	pool.fd = open_pool(pool.minor, O_RDWR);
+	ASSERT_EQ(0, pool_attach(&pool, device, 0));
 	ASSERT_EQ(0, info(pool.fd, &after));
 	EXPECT_EQ(before.out_pool_size, after.out_pool_size);
 	close(pool.fd);
 	ASSERT_EQ(0, detach(pool.control, pool.minor));
-	pool.minor = attach_with(pool.control, device, WORT_ATTACH_F_GROW);
-	ASSERT_LE(0, pool.minor);
-	pool.fd = open_pool(pool.minor, O_RDWR);
+	ASSERT_EQ(0, pool_attach(&pool, device, WORT_ATTACH_F_GROW));
 	ASSERT_EQ(0, info(pool.fd, &after));
 	EXPECT_EQ(before.out_pool_size + 15 * mib, after.out_pool_size);
 	fd = open_index(pool.fd, "a", 0);
@@ -517,12 +487,8 @@ TEST_F(pool, attach_mcsafe)
 	char key[32], value[32];
 	int fd, i;
 
-	close(pool->fd);
 	ASSERT_EQ(0, detach(pool->control, pool->minor));
-	pool->minor = attach_with(pool->control, test_device(),
-				  WORT_ATTACH_F_MCSAFE);
-	ASSERT_LE(0, pool->minor);
-	pool->fd = open_pool(pool->minor, O_RDWR);
+	ASSERT_EQ(0, reattach_with(pool, WORT_ATTACH_F_MCSAFE));
 	fd = open_index(pool->fd, "a", CREATE);
 	for (i = 0; i < 500; i++) {
 		snprintf(key, sizeof(key), "key %d", i * 7919);

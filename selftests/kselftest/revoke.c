@@ -164,20 +164,6 @@ TEST_F(revoke, detach_under_load)
 	close(fd);
 }
 
-static __u32 state_of(int control, int minor)
-{
-	struct wort_pool_record record = { };
-	struct wort_list_arg arg = {
-		.size = sizeof(arg),
-		.buf_ptr = PTR(&record),
-		.buf_len = sizeof(record),
-		.start = minor,
-	};
-
-	call(control, WORT_IOC_LIST, &arg);
-	return arg.out_count ? record.state : ~0U;
-}
-
 TEST_F_TIMEOUT(revoke, unbind_under_load, 120)
 {
 	struct user users[NR_THREADS] = { };
@@ -192,7 +178,7 @@ TEST_F_TIMEOUT(revoke, unbind_under_load, 120)
 	end_users(_metadata, users);
 	EXPECT_EQ(-ENODEV, lookup(self->fd, "key", "value"));
 	EXPECT_EQ(-ENODEV, open_pool(self->pool.minor, O_RDWR));
-	EXPECT_EQ(WORT_STATE_DEAD, state_of(self->pool.control,
+	EXPECT_EQ(WORT_STATE_DEAD, listed_state(self->pool.control,
 					    self->pool.minor));
 	EXPECT_EQ(0, detach(self->pool.control, self->pool.minor));
 	ASSERT_EQ(0, rebind(name));
@@ -214,7 +200,7 @@ TEST_F_TIMEOUT(revoke, attach_beside_dead, 120)
 	ASSERT_EQ(0, rebind(name));
 	EXPECT_EQ(self->pool.minor + 1, attach(self->pool.control,
 					       test_device()));
-	EXPECT_EQ(WORT_STATE_DEAD, state_of(self->pool.control,
+	EXPECT_EQ(WORT_STATE_DEAD, listed_state(self->pool.control,
 					    self->pool.minor));
 	EXPECT_EQ(0, detach(self->pool.control, self->pool.minor));
 	EXPECT_EQ(0, detach(self->pool.control, self->pool.minor + 1));

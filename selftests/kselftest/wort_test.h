@@ -343,6 +343,16 @@ struct pool {
 	int fd;
 };
 
+static inline int pool_attach(struct pool *pool, const char *device,
+			      __u32 flags)
+{
+	pool->minor = attach_with(pool->control, device, flags);
+	if (pool->minor < 0)
+		return pool->minor;
+	pool->fd = open_pool(pool->minor, O_RDWR);
+	return pool->fd < 0 ? pool->fd : 0;
+}
+
 static inline int pool_up(struct pool *pool)
 {
 	int err;
@@ -352,13 +362,7 @@ static inline int pool_up(struct pool *pool)
 		return -errno;
 	detach_all(pool->control);
 	err = format(pool->control, test_device(), WORT_FORMAT_F_FORCE);
-	if (err)
-		return err;
-	pool->minor = attach(pool->control, test_device());
-	if (pool->minor < 0)
-		return pool->minor;
-	pool->fd = open_pool(pool->minor, O_RDWR);
-	return pool->fd < 0 ? pool->fd : 0;
+	return err ? err : pool_attach(pool, test_device(), 0);
 }
 
 static inline void pool_down(struct pool *pool)
@@ -368,14 +372,32 @@ static inline void pool_down(struct pool *pool)
 	close(pool->control);
 }
 
-static inline int reattach(struct pool *pool)
+/* It was detached. */
+static inline int reattach_with(struct pool *pool, __u32 flags)
 {
 	close(pool->fd);
-	pool->minor = attach(pool->control, test_device());
-	if (pool->minor < 0)
-		return pool->minor;
-	pool->fd = open_pool(pool->minor, O_RDWR);
-	return pool->fd < 0 ? pool->fd : 0;
+	return pool_attach(pool, test_device(), flags);
+}
+
+static inline int reattach(struct pool *pool)
+{
+	return reattach_with(pool, 0);
+}
+
+/* As the list of pools tells it, of one that is there. */
+static inline __u32 listed_state(int control, __u32 minor)
+{
+	struct wort_pool_record record = { };
+	struct wort_list_arg arg = {
+		.size = sizeof(arg),
+		.buf_ptr = PTR(&record),
+		.buf_len = sizeof(record),
+		.start = minor,
+	};
+
+	if (call(control, WORT_IOC_LIST, &arg) || !arg.out_count)
+		return ~0U;
+	return record.state;
 }
 
 #endif /* _WORT_TEST_H */
