@@ -27,6 +27,7 @@ struct figures {
 
 static u64 nr_keys = 1000000;
 static u32 reps = 5;
+static bool mcsafe;
 
 static double now(void)
 {
@@ -217,23 +218,28 @@ int main(int argc, char **argv)
 	struct pmpool pm;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "n:r:s:")) >= 0) {
+	while ((opt = getopt(argc, argv, "mn:r:s:")) >= 0) {
 		if (opt == 'n')
 			nr_keys = strtoull(optarg, NULL, 0);
 		else if (opt == 'r')
 			reps = strtoul(optarg, NULL, 0);
+		else if (opt == 'm')
+			mcsafe = true;
 		else if (opt == 's')
 			seed = strtoull(optarg, NULL, 0);
 	}
 	if (argc != optind || nr_keys < 64 || !reps || reps > MAX_REPS ||
 	    !seed) {
 		fprintf(stderr,
-			"usage: bench [-n KEYS] [-r TURNS] [-s SEED]\n");
+			"usage: bench [-m] [-n KEYS] [-r TURNS] [-s SEED]\n");
 		return 2;
 	}
 	print_machine(seed);
 	pmpool_map(&pm, round_up(nr_keys * 160, 2 << 20) + (64 << 20), true);
 	memset(pm.region.base, 0, pm.region.size);
+	pm.region.mcsafe = mcsafe;
+	if (mcsafe)
+		printf("mcsafe: what is loaded is copied first, by memcpy()\n");
 	for (workload = 0; workload < NR_WORKLOADS; workload++)
 		run(&pm, workload, seed);
 	return 0;

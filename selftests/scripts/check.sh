@@ -130,8 +130,8 @@ build_guest()
 # Grace periods are most of the time.
 powercuts()
 {
-	selftests/vm/run.sh -k "$1" -t "$((1200 + 120 * ${SEEDS:-0}))" -a rcupdate.rcu_expedited=1 \
-		-l libcrc32c -f "$build/guest-$1:/wort-tests" \
+	selftests/vm/run.sh -k "$1" -t "$((1200 + 120 * ${SEEDS:-0}))" \
+		-a rcupdate.rcu_expedited=1 -l libcrc32c -f "$build/guest-$1:/wort-tests" \
 		-c "cd /wort-tests && insmod ./wort.ko && ./powercut -n ${SEEDS:-3}"
 }
 
