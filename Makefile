@@ -39,7 +39,7 @@ help:
 	@echo "  check-debug       the module on kernels with debugging, built once"
 	@echo "  check-kills       kill loaded machines (ROUNDS=200 FLAVOUR=)"
 	@echo "  check-removal     take the memory away under load (ROUNDS=1000 FLAVOUR=)"
-	@echo "  check-breakages   break the project in five ways: each rung goes red"
+	@echo "  check-breakages   break the project in named ways: each rung goes red"
 	@echo "  check-powercuts   lose the power in the kernel, SEEDS=20 ways each time"
 	@echo "  check-powercut-mutants  ... in modules that forget a flush or a fence"
 	@echo "  vm-shell          a shell in a virtual machine with the module"
