@@ -213,19 +213,23 @@ static const struct argp_option attach_options[] = {
 static error_t attach_option(int key, char *arg, struct argp_state *state)
 {
 	(void)arg;
-	(void)state;
 	switch (key) {
 	case 'r':
 		attach_flags |= WORT_ATTACH_F_RDONLY;
-		return 0;
+		break;
 	case 'g':
 		attach_flags |= WORT_ATTACH_F_GROW;
-		return 0;
+		break;
 	case 'm':
 		attach_flags |= WORT_ATTACH_F_MCSAFE;
-		return 0;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
 	}
-	return ARGP_ERR_UNKNOWN;
+	if (attach_flags & WORT_ATTACH_F_RDONLY &&
+	    attach_flags & WORT_ATTACH_F_GROW)
+		argp_error(state, "-g and -r exclude each other");
+	return 0;
 }
 
 static const struct syntax attach_syntax = {

@@ -54,6 +54,8 @@ statuses()
 	expect 0 format -f -L one "$WORT_STUB"
 	expect 0 attach "$WORT_STUB"
 	expect 3 attach "$WORT_STUB"
+	expect 3 attach -gm "$WORT_STUB"
+	expect 2 attach -gr "$WORT_STUB"
 	expect 3 format -f "$WORT_STUB"
 	expect 2 format -e 5000 "$WORT_STUB"
 	expect 2 format -U none "$WORT_STUB"
