@@ -40,9 +40,10 @@ help:
 	@echo "  check-kills       kill loaded machines (ROUNDS=200 FLAVOUR=)"
 	@echo "  check-removal     take the memory away under load (ROUNDS=1000 FLAVOUR=)"
 	@echo "  check-breakages   break the project in named ways: each rung goes red"
+	@echo "  check-tutorial    type what the tutorial says, in a virtual machine"
 	@echo "  check-powercuts   lose the power in the kernel, SEEDS=20 ways each time"
 	@echo "  check-powercut-mutants  ... in modules that forget a flush or a fence"
-	@echo "  vm-shell          a shell in a virtual machine with the module"
+	@echo "  vm-shell          a shell in a virtual machine with the module (IMAGE=FLAVOUR=)"
 	@echo "  bench             inserts and lookups, natively, against the floor"
 	@echo "KERNEL= and KDIR= name a kernel image and its headers for the virtual"
 	@echo "machines; without them Debian's are downloaded, not installed."
@@ -91,6 +92,9 @@ explore:
 check-breakages:
 	selftests/breakages/run.py
 
+check-tutorial:
+	selftests/vm/tutorial.py
+
 check-powercuts:
 	SEEDS=$(or $(SEEDS),20) $(CHECK) powercuts
 
@@ -102,7 +106,7 @@ demo:
 	selftests/demo/demo.sh
 
 vm-shell:
-	selftests/vm/shell.sh
+	selftests/vm/shell.sh $(if $(FLAVOUR),-k $(FLAVOUR)) $(if $(IMAGE),-i $(IMAGE))
 
 bench:
 	$(DEPS) build
@@ -130,4 +134,4 @@ clean:
 .PHONY: help modules modules_install lib install install-dkms install-docs \
 	deb html man check check-static check-unit check-mutants check-vm \
 	check-debug check-kills check-removal check-breakages check-powercuts \
-	check-powercut-mutants explore demo vm-shell bench docs clean
+	check-powercut-mutants check-tutorial explore demo vm-shell bench docs clean

@@ -213,6 +213,7 @@ rung_vm()
 			selftests/load/removal.sh -k "$flavour"
 		step "kills-$flavour" selftests/load/kills.py -k "$flavour"
 	done
+	step tutorial selftests/vm/tutorial.py
 }
 
 rung_powercuts()

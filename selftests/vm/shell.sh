@@ -1,21 +1,42 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# shell.sh [FLAVOUR]: a shell in a virtual machine with persistent memory at
-# /dev/pmem0, the module and the wort command in /root.  Nothing is kept.
+# shell.sh [-k FLAVOUR] [-i IMAGE] [-c COMMANDS]: a shell in a virtual machine
+# with persistent memory at /dev/pmem0; the module, the wort command and two
+# programs of the documentation are in /root.
+#
+#   -k FLAVOUR	kernel: 6.1 (default), 6.12, debug, kcsan or custom
+#   -i IMAGE	keep the persistent memory in this file, made if it is not there
+#   -c COMMANDS	instead of a shell
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../scripts/lib.sh
 . "$(dirname "$0")/../scripts/lib.sh"
 
-flavour=${1:-6.1}
+flavour=6.1 image='' commands=''
+while getopts k:i:c: opt; do
+	case $opt in
+	k) flavour=$OPTARG ;;
+	i) image=$(realpath "$OPTARG") ;;
+	c) commands=$OPTARG ;;
+	*) die "usage: shell.sh [-k FLAVOUR] [-i IMAGE] [-c COMMANDS]" ;;
+	esac
+done
 build=$wort_top/build
 cd "$wort_top"
 selftests/scripts/deps.sh build static vm
 selftests/scripts/kernel.sh image "$flavour" >/dev/null
 mkdir -p "$build/shell"
 selftests/lint/kbuild.sh -n -o "$build/shell" "$flavour" gcc
-make -s -C userlib O="$build/userlib"
-say "in the guest: insmod wort.ko; ./wort format /dev/pmem0; ./wort attach /dev/pmem0"
-exec selftests/vm/run.sh -k "$flavour" -l libcrc32c -t 86400 \
-	-f "$build/shell/wort.ko" -f "$build/userlib/wort" -s
+make -s -C userlib O="$build/userlib" all tests
+guest=(selftests/vm/run.sh -k "$flavour" -l libcrc32c
+	-f "$build/shell/wort.ko" -f "$build/userlib/wort"
+	-f "$build/userlib/tests/example-libwort"
+	-f "$build/userlib/tests/example-uapi")
+[ -z "$image" ] || guest+=(-i "$image")
+if [ -n "$commands" ]; then
+	exec "${guest[@]}" -t 300 -c "$commands"
+fi
+say "in the guest: insmod wort.ko; ./wort doctor /dev/pmem0"
+say "to leave it: poweroff -f, or Ctrl-a x"
+exec "${guest[@]}" -t 86400 -s
