@@ -380,21 +380,6 @@ TEST_F_TIMEOUT(revoke, bad_blocks, 120)
 	close(pool);
 }
 
-static long long physical_start(void)
-{
-	char name[64], path[128], text[32] = "";
-	int fd;
-
-	if (bound_name(name, sizeof(name)))
-		return 0;
-	snprintf(path, sizeof(path), "/sys/bus/nd/devices/%s/resource", name);
-	fd = open(path, O_RDONLY);
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = 0;
-	close(fd);
-	return strtoll(text, NULL, 16);
-}
-
 /*
  * Memory fails while the pool is attached.  The page stays lost until the next
  * boot: nothing but the module may look at it, so this test comes last.

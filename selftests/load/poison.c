@@ -12,7 +12,6 @@
 
 #include "load.h"
 
-#define DRIVER		"/sys/bus/nd/drivers/nd_pmem"
 #define OFFLINE		"/sys/devices/system/memory/hard_offline_page"
 #define PAGE		4096ULL
 #define NR_RECORDS	2000
@@ -89,34 +88,15 @@ static uint64_t free_page(void)
 
 /* ---- the device ---- */
 
-static int driver_name(char *name, size_t size)
-{
-	const char *disk = strrchr(test_device(), '/') + 1;
-	char path[64], target[256];
-	ssize_t len;
-
-	snprintf(path, sizeof(path), "/sys/block/%s/device", disk);
-	len = readlink(path, target, sizeof(target) - 1);
-	if (len < 0 || access(DRIVER, F_OK))
-		return -ENOENT;
-	target[len] = 0;
-	snprintf(name, size, "%s", strrchr(target, '/') + 1);
-	return 0;
-}
-
 /* Nothing is bad any more. */
 static int mend(void)
 {
 	char name[64];
-	int tries = 3000, err = driver_name(name, sizeof(name));
+	int err = bound_name(name, sizeof(name));
 
 	if (!err)
 		err = write_file(DRIVER "/unbind", "%s", name);
-	if (!err)
-		err = write_file(DRIVER "/bind", "%s", name);
-	while (!err && access(test_device(), F_OK) && tries--)
-		usleep(1000);
-	return err;
+	return err ? err : rebind(name);
 }
 
 static int make_bad(uint64_t off)
@@ -127,21 +107,6 @@ static int make_bad(uint64_t off)
 		 strrchr(test_device(), '/') + 1);
 	return write_file(path, "%llu 8\n",
 			  (unsigned long long)(off & ~(PAGE - 1)) / 512);
-}
-
-static uint64_t physical_start(void)
-{
-	char name[64], path[128], text[32] = "";
-	int fd;
-
-	if (driver_name(name, sizeof(name)))
-		return 0;
-	snprintf(path, sizeof(path), "/sys/bus/nd/devices/%s/resource", name);
-	fd = open(path, O_RDONLY);
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = 0;
-	close(fd);
-	return strtoull(text, NULL, 16);
 }
 
 /* ---- a pool ---- */
@@ -230,7 +195,7 @@ FIXTURE_SETUP(poison)
 {
 	char name[64];
 
-	if (driver_name(name, sizeof(name)))
+	if (bound_name(name, sizeof(name)))
 		SKIP(return, "the device has no driver to unbind");
 	ASSERT_EQ(0, mend());
 	ASSERT_EQ(0, pool_up(&self->pool));
@@ -507,7 +472,7 @@ TEST(memory_fails_under_load)
 	char name[64];
 	int i, status, err = 0;
 
-	if (driver_name(name, sizeof(name)) || access(OFFLINE, W_OK))
+	if (bound_name(name, sizeof(name)) || access(OFFLINE, W_OK))
 		SKIP(return, "the kernel cannot make memory fail");
 	alarm(600);
 	load = mmap(NULL, sizeof(*load), PROT_READ | PROT_WRITE,

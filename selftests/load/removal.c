@@ -12,7 +12,6 @@
 
 #include "load.h"
 
-#define DRIVER		"/sys/bus/nd/drivers/nd_pmem"
 #define NR_OTHERS	4	/* who reads, examines, asks, opens */
 #define NR_USERS	(LOAD_WORKERS + NR_OTHERS)
 #define ROUND_SECONDS	600	/* only what hangs takes that long */
@@ -43,19 +42,10 @@ static void must(long long got, const char *what)
 
 static void find_driver(void)
 {
-	const char *disk = strrchr(test_device(), '/') + 1;
-	char path[64], target[256];
-	ssize_t len;
-
-	snprintf(path, sizeof(path), "/sys/block/%s/device", disk);
-	len = readlink(path, target, sizeof(target) - 1);
-	target[len < 0 ? 0 : len] = 0;
-	if (len < 0 || access(DRIVER, F_OK)) {
+	if (bound_name(driver_name, sizeof(driver_name))) {
 		printf("1..0 # SKIP the device has no driver to unbind\n");
 		exit(4);
 	}
-	snprintf(driver_name, sizeof(driver_name), "%s",
-		 strrchr(target, '/') + 1);
 }
 
 static void unbind(void)
@@ -65,9 +55,7 @@ static void unbind(void)
 
 static void bind_again(void)
 {
-	must(write_file(DRIVER "/bind", "%s", driver_name), "bind");
-	while (access(test_device(), F_OK))
-		usleep(1000);
+	must(rebind(driver_name), "bind");
 }
 
 /* -EWOULDBLOCK as long as something holds it. */
