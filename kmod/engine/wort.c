@@ -388,7 +388,7 @@ static noinline void path_run(struct wort_op *op, struct wrt_path *path,
 	u64 link = path->link;
 	u64 digits, hdr;
 
-	if (start >= end || region->bad_pages || region->mcsafe)
+	if (start >= end || READ_ONCE(region->bad_pages) || region->mcsafe)
 		return;
 	digits = key_word(key, start);
 	end = min(end, round_down(start, 2) + WRT_WORD_DIGITS);

@@ -37,7 +37,7 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 		err = wait_thawed(index);
 	if (!err && index->dead)
 		err = -ESTALE;
-	if (unlikely(pool->region->bad_pages) && !err)
+	if (unlikely(READ_ONCE(pool->region->bad_pages)) && !err)
 		err = wort_index_verify(index);
 	if (!err && write && (index->damaged || !wort_pool_writable(pool)))
 		err = -EROFS;
