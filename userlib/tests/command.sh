@@ -64,7 +64,7 @@ expect 0 '^76$' "$wort" get -x 0 a 6b
 expect 0 '^v$' "$wort" put -O 0 a k w
 expect 0 '' "$wort" put -O 0 a new x
 expect 1 'not the one expected' "$wort" cas 0 a k v x
-expect 3 '^w$' "$wort" cas -O 0 a k v x
+expect 1 '^w$' "$wort" cas -O 0 a k v x
 expect 0 '^w$' "$wort" cas -O 0 a k w v
 expect 1 'no such key' "$wort" cas 0 a absent v w
 expect 1 'not the one expected' "$wort" del -e w 0 a new
