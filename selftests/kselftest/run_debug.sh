@@ -30,11 +30,13 @@ look_at_lockdep()
 		complain "lockdep has turned itself off"
 }
 
-# What is younger than five seconds is not suspected yet.
+# What is younger than five seconds is not suspected yet, nor is what has
+# changed since the last scan.
 look_for_leaks()
 {
 	[ -e $kmemleak ] || return
 	sleep 6
+	echo scan >$kmemleak
 	echo scan >$kmemleak
 	cat $kmemleak
 	! grep -q . $kmemleak || complain "memory leaked"

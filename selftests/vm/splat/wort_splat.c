@@ -69,11 +69,16 @@ static void sleep_locked(void)
 	spin_unlock(&spin);
 }
 
+/* Several: a stale word on some stack may still point at one. */
 static void leak(void)
 {
-	void *lost = kmalloc(100, GFP_KERNEL);
+	void *lost;
+	int i;
 
-	OPTIMIZER_HIDE_VAR(lost);
+	for (i = 0; i < 16; i++) {
+		lost = kmalloc(100, GFP_KERNEL);
+		OPTIMIZER_HIDE_VAR(lost);
+	}
 }
 
 static u64 shared;
