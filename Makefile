@@ -38,7 +38,7 @@ help:
 	@echo "  check-vm          the module on Debian's kernels"
 	@echo "  check-debug       the module on kernels with debugging, built once"
 	@echo "  check-kills       kill loaded machines (ROUNDS=200 FLAVOUR=)"
-	@echo "  check-removal     take the memory away under load (ROUNDS=1000 FLAVOUR=)"
+	@echo "  check-removal     take the memory away under load (ROUNDS=1000 FLAVOUR= KEYS=)"
 	@echo "  check-breakages   break the project in named ways: each rung goes red"
 	@echo "  check-tutorial    type what the tutorial says, in a virtual machine"
 	@echo "  check-powercuts   lose the power in the kernel, SEEDS=20 ways each time"

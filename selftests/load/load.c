@@ -7,6 +7,8 @@
 
 static char buf[BUF_SIZE];
 
+uint32_t load_nr_keys = LOAD_KEYS;
+
 uint64_t load_random(uint64_t *seed)
 {
 	uint64_t x = *seed += 0x9e3779b97f4a7c15ULL;
@@ -223,7 +225,7 @@ static int batch(struct load_worker *w, int index, uint32_t nr)
 	struct load_word *word;
 	int err, err2, i;
 
-	for (i = 0; i < BATCH_MAX; i++, nr = (nr + step) % LOAD_KEYS) {
+	for (i = 0; i < BATCH_MAX; i++, nr = (nr + step) % load_nr_keys) {
 		word = word_of(w, index, nr);
 		if (!settled(word) || arg.ops_len > BUF_SIZE / 2)
 			continue;
@@ -303,7 +305,7 @@ static int temp_step(struct load_worker *w)
 static int work_once(struct load_worker *w)
 {
 	uint64_t dice = load_random(&w->seed);
-	uint32_t nr = dice % LOAD_KEYS;
+	uint32_t nr = dice % load_nr_keys;
 	int index = (dice >> 32) % LOAD_INDEXES;
 
 	dice >>= 40;

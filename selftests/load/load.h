@@ -23,6 +23,9 @@
 #define LOAD_TEMPS	4	/* short-lived indexes of a worker */
 #define LOAD_KEY_MAX	64
 
+/* Keys in use: LOAD_KEYS, or another power of two below. */
+extern uint32_t load_nr_keys;
+
 struct load_word {
 	uint64_t sent;
 	uint64_t acked;

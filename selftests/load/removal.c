@@ -211,7 +211,7 @@ static pid_t start_unloader(void)
 /* Until each has done something, and one some random number of operations. */
 static void wait_for_users(void)
 {
-	uint64_t enough = load_random(&seed) % 2000;
+	uint64_t enough = load_random(&seed) % (load_nr_keys / 2);
 	int i, idle;
 
 	do {
@@ -379,6 +379,8 @@ int main(int argc, char **argv)
 	int rounds = argc > 1 ? atoi(argv[1]) : 20;
 
 	seed = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)getpid();
+	if (argc > 3)
+		load_nr_keys = atoi(argv[3]);
 	load = mmap(NULL, sizeof(*load) + NR_OTHERS * sizeof(*turns),
 		    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	turns = (uint64_t *)(load + 1);

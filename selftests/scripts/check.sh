@@ -6,7 +6,8 @@
 # how many passed.  Rungs: static, unit, explore, mutants, vm, debug;
 # debug_if_built, which is debug, or nothing if its kernels are not there; and,
 # longer than all of these, powercuts, kills, removal.  FLAVOUR in the environment
-# names one kernel to test instead of all, ROUNDS how long the long ones are.
+# names one kernel to test instead of all, ROUNDS how long the long ones are,
+# KEYS how many keys are loaded while memory goes.
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -281,7 +282,8 @@ rung_kills()
 
 rung_removal()
 {
-	for_each_guest removal selftests/load/removal.sh -r "${ROUNDS:-1000}"
+	for_each_guest removal selftests/load/removal.sh -r "${ROUNDS:-1000}" \
+		-n "${KEYS:-4096}"
 }
 
 [ $# -gt 0 ] || die 'which rungs: static unit explore mutants vm powercuts debug kills removal?'
