@@ -17,7 +17,7 @@ find_bug()
 	local status=0
 
 	# shellcheck disable=SC2016 # the guest expands it
-	"$wort_top/selftests/vm/run.sh" -k "$flavour" \
+	"$wort_top/selftests/vm/run.sh" -k "$flavour" -t 400 \
 		-f "$work/wort_splat.ko" -f "$tests/run_debug.sh" \
 		-f "$tests/run_all.sh" -c "
 		insmod wort_splat.ko bug=$1
