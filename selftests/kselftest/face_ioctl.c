@@ -37,9 +37,15 @@ static bool busy(struct runner *r)
 	       (arg.out_nr_dying || arg.out_state & WORT_STATE_WALKING);
 }
 
+/*
+ * The walk cannot end when it has met a damaged index; then it is for others to
+ * say what is wrong.
+ */
 void face_settle(struct runner *r)
 {
-	while (busy(r))
+	int tries = 50000;
+
+	while (busy(r) && tries--)
 		usleep(200);
 }
 
