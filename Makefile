@@ -43,7 +43,7 @@ help:
 	@echo "  check-tutorial    type what the tutorial says, in a virtual machine"
 	@echo "  check-powercuts   lose the power in the kernel, SEEDS=20 ways each time"
 	@echo "  check-powercut-mutants  ... in modules that forget a flush or a fence"
-	@echo "  vm-shell          a shell in a virtual machine with the module (IMAGE=FLAVOUR=)"
+	@echo "  vm-shell          a shell in a virtual machine with the module (IMAGE= FILES=)"
 	@echo "  bench             inserts and lookups, natively, against the floor"
 	@echo "KERNEL= and KDIR= name a kernel image and its headers for the virtual"
 	@echo "machines; without them Debian's are downloaded, not installed."
@@ -106,7 +106,8 @@ demo:
 	selftests/demo/demo.sh
 
 vm-shell:
-	selftests/vm/shell.sh $(if $(FLAVOUR),-k $(FLAVOUR)) $(if $(IMAGE),-i $(IMAGE))
+	selftests/vm/shell.sh $(if $(FLAVOUR),-k $(FLAVOUR)) $(if $(IMAGE),-i $(IMAGE)) \
+		$(FILES:%=-f %)
 
 bench:
 	$(DEPS) build

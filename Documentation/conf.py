@@ -11,6 +11,7 @@ copyright = author
 version = release = "0.1"
 
 extensions = []
+smartquotes = False  # "--" stays what one types
 highlight_language = "none"
 html_theme = "alabaster"
 html_theme_options = {

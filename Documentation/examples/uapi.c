@@ -2,8 +2,8 @@
 /*
  * Three records in and out again, by ioctl alone.
  *
- *	cc -Iuapi -o uapi Documentation/examples/uapi.c
- *	sudo ./uapi /dev/wort0
+ *	cc -Iuapi -o uapi-example Documentation/examples/uapi.c
+ *	sudo ./uapi-example /dev/wort0
  */
 #include <err.h>
 #include <fcntl.h>
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 
 	if (pool < 0)
 		err(1, "%s", path);
-	index = open_index(pool, "example");
+	index = open_index(pool, "fruit");
 	insert(index, "pear", "yellow");
 	insert(index, "apple", "red");
 	insert(index, "plum", "blue");

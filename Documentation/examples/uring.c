@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR MIT
 /*
  * Records stored through io_uring, several under way at any time, and one
- * read after it was stored.
+ * read after it was stored.  With liburing (Debian: liburing-dev).
  *
- *	cc -Iuapi -Iuserlib/include -o uring Documentation/examples/uring.c \
+ *	cc -Iuapi -Iuserlib/include -o uring-example Documentation/examples/uring.c \
  *		-luring
- *	sudo ./uring /dev/wort0
+ *	sudo ./uring-example /dev/wort0
  */
 #include <err.h>
 #include <fcntl.h>

@@ -44,7 +44,7 @@ build_packages()
 {
 	mkdir "$work/wort"
 	git ls-files -z | xargs -0 cp --parents -t "$work/wort"
-	(cd "$work/wort" && DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:-} noautodbgsym" \
+	(cd "$work/wort" && DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:+$DEB_BUILD_OPTIONS }noautodbgsym" \
 		dpkg-buildpackage -us -uc -b) >"$work/log" 2>&1 ||
 		{ tail -n 60 "$work/log"; die "dpkg-buildpackage failed"; }
 }
@@ -84,7 +84,11 @@ try_inside()
 	ldd /tmp/example | grep -q 'libwort.so.0 => /'
 	systemd-analyze verify --man=no /usr/lib/systemd/system/wort-attach@.service \
 		/usr/lib/systemd/system/wort.target
+	mkdir -p /etc/systemd/system/wort.target.wants
+	ln -s /usr/lib/systemd/system/wort-attach@.service \
+		/etc/systemd/system/wort.target.wants/wort-attach@a.service
 	apt-get -y -q purge wort-tools wort-dkms libwort0 wort-doc
+	! find /etc/systemd -name '*wort*' | grep .
 	! dkms status | grep wort
 	END
 }
@@ -118,6 +122,8 @@ main()
 	need dpkg-buildpackage packaging
 	need lintian packaging
 	cd "$wort_top"
+	git rev-parse --git-dir >/dev/null 2>&1 ||
+		die "packages are made from a git clone"
 	work=$(temp_dir deb)
 	trap 'rm -rf "$work"' EXIT
 	build_packages

@@ -58,15 +58,19 @@ package_table()
 	vm	gcc-multilib		m32
 	vm	xz-utils		cmd xz
 	docs	python3-sphinx		cmd sphinx-build
+	packaging	build-essential	cmd gcc cc
 	packaging	debhelper	cmd dh
 	packaging	dh-dkms		cmd dh_dkms
 	packaging	dkms		cmd dkms
 	packaging	dpkg-dev	cmd dpkg-buildpackage
+	packaging	e2fsprogs	cmd mke2fs
+	packaging	git		cmd git
 	packaging	libblkid-dev	pkg blkid
 	packaging	libjson-c-dev	pkg json-c
 	packaging	lintian		cmd lintian
 	packaging	mmdebstrap	cmd mmdebstrap
 	packaging	pkg-config	cmd pkg-config
+	packaging	python3		cmd python3
 	packaging	python3-sphinx	cmd sphinx-build
 	data	wamerican-insane	file /usr/share/dict/american-english-insane
 	END

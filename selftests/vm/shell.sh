@@ -1,25 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# shell.sh [-k FLAVOUR] [-i IMAGE] [-c COMMANDS]: a shell in a virtual machine
-# with persistent memory at /dev/pmem0; the module, the wort command and two
-# programs of the documentation are in /root.
+# shell.sh [-k FLAVOUR] [-i IMAGE] [-f FILE]... [-c COMMANDS]: a shell in a
+# virtual machine with persistent memory at /dev/pmem0; the module, the wort
+# command and two programs of the documentation are in /root.
 #
 #   -k FLAVOUR	kernel: 6.1 (default), 6.12, debug, kcsan or custom
 #   -i IMAGE	keep the persistent memory in this file, made if it is not there
+#   -f FILE	take it along, to /root
 #   -c COMMANDS	instead of a shell
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../scripts/lib.sh
 . "$(dirname "$0")/../scripts/lib.sh"
 
-flavour=6.1 image='' commands=''
-while getopts k:i:c: opt; do
+flavour=6.1 image='' commands='' files=()
+while getopts k:i:f:c: opt; do
 	case $opt in
 	k) flavour=$OPTARG ;;
 	i) image=$(realpath "$OPTARG") ;;
+	f) files+=(-f "$(realpath "$OPTARG")") ;;
 	c) commands=$OPTARG ;;
-	*) die "usage: shell.sh [-k FLAVOUR] [-i IMAGE] [-c COMMANDS]" ;;
+	*) die "usage: shell.sh [-k FLAVOUR] [-i IMAGE] [-f FILE]..." \
+		"[-c COMMANDS]" ;;
 	esac
 done
 build=$wort_top/build
@@ -32,7 +35,7 @@ make -s -C userlib O="$build/userlib" all tests
 guest=(selftests/vm/run.sh -k "$flavour" -l libcrc32c
 	-f "$build/shell/wort.ko" -f "$build/userlib/wort"
 	-f "$build/userlib/tests/example-libwort"
-	-f "$build/userlib/tests/example-uapi")
+	-f "$build/userlib/tests/example-uapi" "${files[@]}")
 [ -z "$image" ] || guest+=(-i "$image")
 if [ -n "$commands" ]; then
 	exec "${guest[@]}" -t 300 -c "$commands"

@@ -73,7 +73,7 @@ static void check_foreign(const struct device *dev)
 		       "no pool, but something else: %s", type);
 	} else {
 		snprintf(remedy, sizeof(remedy), "wort format %s", dev->path);
-		report(NOTE, "contents", remedy,
+		report(NOTE, "contents", problems ? NULL : remedy,
 		       "no pool yet, and nothing else that is known");
 	}
 	blkid_free_probe(probe);

@@ -80,6 +80,10 @@ int cmd_create(int argc, char **argv)
 	opts.flags = WORT_INDEX_OPEN_F_CREATE |
 		     (create.keep ? 0 : WORT_INDEX_OPEN_F_EXCL);
 	opts.engine = create.engine;
+	if (!*args[1]) {
+		complain("the name of an index has at least one byte");
+		return ST_USAGE;
+	}
 	err = open_pool(args[0], O_RDWR, &pool);
 	if (err)
 		return err;

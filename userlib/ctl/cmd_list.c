@@ -63,11 +63,8 @@ static int show_pools(void)
 	int i, nr;
 
 	nr = list_pools(&records);
-	if (nr == -ENOENT) {
-		complain("the module is not loaded");
-		mend("modprobe wort");
-		return ST_REFUSED;
-	}
+	if (no_module(nr))
+		return complain_no_module();
 	if (nr < 0)
 		return fail("/dev/wort-control", nr);
 	if (settings.json)

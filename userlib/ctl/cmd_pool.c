@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "ctl.h"
+#include "sysfs.h"
 
 static struct {
 	bool force;
@@ -97,12 +98,26 @@ static int foreign_signature(const char *device, char *type, size_t size)
 	return 0;
 }
 
-/* Nothing of others is overwritten unless it is said so. */
+/*
+ * Nothing of others is overwritten unless it is said so.  What can be no pool
+ * is for the module to refuse, whatever is on it.
+ */
 static int refuse_foreign(const char *device)
 {
-	char type[64];
-	int err = foreign_signature(device, type, sizeof(type));
+	char type[64], place[PATH_MAX];
+	struct device dev;
+	int err;
 
+	device_find(device, &dev);
+	if (dev.kind == DEVICE_BLOCK && !disk_is_dax(dev.disk))
+		return 0;
+	device_mount(dev.name, place, sizeof(place));
+	if (dev.kind == DEVICE_BLOCK && *place) {
+		complain("%s: the device is in use: %s", device, place);
+		mend("wort doctor %s", device);
+		return ST_REFUSED;
+	}
+	err = foreign_signature(device, type, sizeof(type));
 	if (err)
 		return fail(device, err);
 	if (!*type)
@@ -140,14 +155,15 @@ static int choose_uuid(uint8_t *uuid)
 	return err;
 }
 
-/* Without the control device the module is not loaded. */
 static int open_ctl(struct wort_ctl **ctl)
 {
 	int err = wort_ctl_open(ctl);
 
-	if (err == -ENOENT || err == -ENXIO || err == -ENODEV) {
-		complain("the module is not loaded");
-		mend("modprobe wort");
+	if (no_module(err))
+		return complain_no_module();
+	if (err == -EACCES) {
+		complain("/dev/wort-control: permission denied");
+		mend("sudo wort ...");
 		return ST_REFUSED;
 	}
 	return err ? fail("/dev/wort-control", err) : 0;

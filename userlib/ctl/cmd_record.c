@@ -110,6 +110,8 @@ static int put_value_of(int nr, char **args, struct bytes *value)
 	}
 	if (put.file) {
 		err = value_from_file(value, put.file);
+		if (err == -EMSGSIZE)
+			return fail(put.file, err);
 		return err ? complain("%s: %s", put.file, strerror(-err)) : 0;
 	}
 	value_from_arg(value, nr == 4 ? args[3] : "");

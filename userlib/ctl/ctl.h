@@ -114,6 +114,9 @@ extern struct range range;
 int complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The line that mends what was complained about. */
 void mend(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Does this error of the control device say that there is no module? */
+bool no_module(int err);
+int complain_no_module(void);
 /* Say in words what a negative errno means for this verb; returns a status. */
 int fail(const char *object, int err);
 int status_of(int err);
@@ -170,6 +173,7 @@ void json_print_line(json_object *obj, FILE *out);
 
 /* A pool, through the module or from an image. */
 struct source {
+	const char *name;
 	struct wort_pool *pool;
 	struct image *image;
 };

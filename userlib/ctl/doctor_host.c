@@ -67,6 +67,13 @@ static bool kernel_fits(void)
 	       (major == 6 && minor >= 9);
 }
 
+static bool is_dkms_source(const char *name, void *data)
+{
+	(void)data;
+	return !strncmp(name, "wort-", 5) &&
+	       sys_exists("/usr/src/%s/dkms.conf", name);
+}
+
 static void not_installed(void)
 {
 	char other[sizeof(host.release)], remedy[512];
@@ -85,6 +92,15 @@ static void not_installed(void)
 		report(PROBLEM, "module", remedy,
 		       "installed for the kernel %s, not for %s, which runs",
 		       other, host.release);
+		return;
+	}
+	if (sys_each("/usr/src", is_dkms_source, NULL)) {
+		snprintf(remedy, sizeof(remedy),
+			 "apt install linux-headers-%s && dkms autoinstall",
+			 host.release);
+		report(PROBLEM, "module", remedy,
+		       "its source is here, but was not built for the kernel %s",
+		       host.release);
 		return;
 	}
 	report(PROBLEM, "module",

@@ -167,6 +167,18 @@ void mend(const char *fmt, ...)
 		fprintf(stderr, "  try: %s\n", text);
 }
 
+bool no_module(int err)
+{
+	return err == -ENOENT || err == -ENXIO || err == -ENODEV;
+}
+
+int complain_no_module(void)
+{
+	complain("the module is not loaded");
+	mend("modprobe wort");
+	return ST_REFUSED;
+}
+
 int status_of(int err)
 {
 	if (!err)

@@ -4,11 +4,15 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "ctl.h"
+#include "sysfs.h"
+
+#define POOL_CLASS	"/sys/class/wort"
 
 static const struct {
 	uint32_t engine;
@@ -105,12 +109,95 @@ static int list_all(struct wort_ctl *ctl, struct wort_pool_record **out)
 	return nr;
 }
 
+static uint32_t state_bits(char *text)
+{
+	static const struct {
+		const char *word;
+		uint32_t bit;
+	} words[] = {
+		{ "damaged", WORT_STATE_DAMAGED },
+		{ "readonly", WORT_STATE_READONLY },
+		{ "dead", WORT_STATE_DEAD },
+		{ "walking", WORT_STATE_WALKING },
+	};
+	uint32_t bits = 0;
+	unsigned int i;
+
+	for (text = strtok(text, " "); text; text = strtok(NULL, " "))
+		for (i = 0; i < ARRAY_SIZE(words); i++)
+			if (!strcmp(text, words[i].word))
+				bits |= words[i].bit;
+	return bits;
+}
+
+static void copy_line(void *to, size_t size, const char *line)
+{
+	memcpy(to, line, strnlen(line, size));
+}
+
+struct pool_list {
+	struct wort_pool_record *records;
+	int nr;			/* or a negative errno */
+};
+
+static bool add_from_sysfs(const char *name, void *data)
+{
+	struct wort_pool_record rec = { }, *grown;
+	struct pool_list *list = data;
+	char line[256];
+
+	if (sscanf(name, "wort%" SCNu32, &rec.minor) != 1)
+		return false;
+	sys_line(line, sizeof(line), POOL_CLASS "/%s/uuid", name);
+	if (uuid_from_text(line, rec.uuid))
+		return false;
+	sys_line(line, sizeof(line), POOL_CLASS "/%s/label", name);
+	copy_line(rec.label, sizeof(rec.label), line);
+	sys_line(line, sizeof(line), POOL_CLASS "/%s/device", name);
+	copy_line(rec.device, sizeof(rec.device), line);
+	sys_line(line, sizeof(line), POOL_CLASS "/%s/pool_size", name);
+	rec.pool_size = strtoull(line, NULL, 10);
+	sys_line(line, sizeof(line), POOL_CLASS "/%s/state", name);
+	rec.state = state_bits(line);
+	grown = realloc(list->records, (list->nr + 1) * sizeof(rec));
+	if (!grown) {
+		free(list->records);
+		*list = (struct pool_list) { .nr = -ENOMEM };
+		return true;
+	}
+	list->records = grown;
+	grown[list->nr++] = rec;
+	return false;
+}
+
+static int by_minor(const void *a, const void *b)
+{
+	uint32_t x = ((const struct wort_pool_record *)a)->minor;
+	uint32_t y = ((const struct wort_pool_record *)b)->minor;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The control device is root's; sysfs tells everybody. */
+static int list_from_sysfs(struct wort_pool_record **out)
+{
+	struct pool_list list = { };
+
+	sys_each(POOL_CLASS, add_from_sysfs, &list);
+	if (list.nr > 0)
+		qsort(list.records, list.nr, sizeof(*list.records), by_minor);
+	*out = list.records;
+	return list.nr;
+}
+
 int list_pools(struct wort_pool_record **out)
 {
 	struct wort_ctl *ctl;
 	int nr = wort_ctl_open(&ctl);
 
 	*out = NULL;
+	if (nr == -EACCES || nr == -EPERM)
+		return list_from_sysfs(out);
 	if (nr)
 		return nr;
 	nr = list_all(ctl, out);
@@ -137,7 +224,10 @@ static bool matches(const struct wort_pool_record *rec, const char *name)
 	       !strncmp((const char *)rec->label, name, WORT_LABEL_LEN);
 }
 
-/* -ENOENT if no pool is called so, -ENOTUNIQ if several are. */
+/*
+ * -ENOENT if no pool is called so, -ENOTUNIQ if several are, -EUNATCH if there
+ * is no module.
+ */
 static int find_by_label(const char *name, unsigned int *minor)
 {
 	struct wort_pool_record *records;
@@ -149,8 +239,8 @@ static int find_by_label(const char *name, unsigned int *minor)
 			found++;
 		}
 	free(records);
-	if (nr < 0 && nr != -ENOENT)
-		return nr;
+	if (nr < 0)
+		return no_module(nr) ? -EUNATCH : nr;
 	return found == 1 ? 0 : found ? -ENOTUNIQ : -ENOENT;
 }
 
@@ -208,10 +298,9 @@ int find_pool(const char *name, char *path, size_t size, bool *offline)
 	if (strchr(name, '/'))
 		return find_by_path(name, path, size, offline);
 	err = find_by_label(name, &minor);
-	if (err == -ENOTUNIQ)
-		return err;
-	if (err)
-		return find_by_path(name, path, size, offline);
-	snprintf(path, size, "/dev/wort%u", minor);
-	return 0;
+	if (!err)
+		snprintf(path, size, "/dev/wort%u", minor);
+	else if (err != -ENOTUNIQ && !find_by_path(name, path, size, offline))
+		err = 0;
+	return err;
 }

@@ -20,6 +20,12 @@ static int no_pool(const char *name, int err)
 		mend("wort list    # and name one by number or UUID");
 		return ST_REFUSED;
 	}
+	if (err == -EUNATCH) {
+		complain("%s: no such file, and no pool: the module is not loaded",
+			 name);
+		mend("modprobe wort");
+		return ST_NOTHING;
+	}
 	if (err != -ENOENT && err != -ENXIO)
 		return fail(name, err);
 	complain("%s: no such pool", name);
@@ -52,12 +58,13 @@ int open_pool(const char *name, int flags, struct wort_pool **out)
 	return err ? no_pool(name, err) : 0;
 }
 
-static int no_index(const char *name, int err)
+static int no_index(const char *pool_name, const char *name, int err)
 {
 	if (err != -ENOENT)
-		return fail(name, err);
+		return fail(err == -ENOTTY ? pool_name : name, err);
 	complain("%s: no such index", name);
-	mend("wort list POOL    # or wort create POOL %s", name);
+	mend("wort list %s    # or wort create %s %s", pool_name, pool_name,
+	     name);
 	return ST_NOTHING;
 }
 
@@ -75,7 +82,7 @@ int open_index(const char *pool_name, const char *name, bool write,
 		return err;
 	err = wort_index_open(pool, name, &opts, out);
 	wort_pool_close(pool);
-	return err ? no_index(name, err) : 0;
+	return err ? no_index(pool_name, name, err) : 0;
 }
 
 int source_open(const char *name, bool repair, struct source *src)
@@ -84,7 +91,7 @@ int source_open(const char *name, bool repair, struct source *src)
 	bool offline;
 	int err = find_pool(name, path, sizeof(path), &offline);
 
-	*src = (struct source) { };
+	*src = (struct source) { .name = name };
 	if (!err && !offline) {
 		err = wort_pool_open(path, repair ? O_RDWR : O_RDONLY,
 				     &src->pool);
@@ -136,7 +143,7 @@ int reader_open(struct source *src, const char *name, struct reader *reader)
 		err = image_index_open(src->image, name, &reader->image);
 	else
 		err = wort_index_open(src->pool, name, &opts, &reader->index);
-	return err ? no_index(name, err) : 0;
+	return err ? no_index(src->name, name, err) : 0;
 }
 
 void reader_close(struct reader *reader)

@@ -76,10 +76,16 @@ int main(int argc, char **argv)
 		printf("wort %s\n", wort_version());
 		return finish(ST_OK);
 	}
+	if (*argv[1] == '-') {
+		fprintf(stderr, "wort: options come after the verb: wort VERB %s\n",
+			argv[1]);
+		return ST_USAGE;
+	}
 	verb = find_verb(argv[1]);
 	if (!verb) {
-		fprintf(stderr, "wort: no such verb: %s\n\n", argv[1]);
-		return show_help(stderr);
+		fprintf(stderr, "wort: no such verb: %s\n  try: wort help\n",
+			argv[1]);
+		return ST_USAGE;
 	}
 	settings.verb = verb->name;
 	/* argp begins its messages with this. */

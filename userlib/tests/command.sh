@@ -100,6 +100,23 @@ expect 0 '"key":300' "$wort" scan -n -s 3 -l 1 -o json 0 a
 expect 0 '^4$' "$wort" count 0 a
 expect 0 '^k$' "$wort" scan -k -r -l 1 0 a
 expect 1 'no such key' "$wort" del 0 a k k
+
+# Without root: what sysfs tells everybody, and what the mode of the pool allows.
+mkdir -p /etc
+grep -q '^nobody:' /etc/passwd 2>/dev/null ||
+	echo 'nobody:x:65534:65534:nobody:/:/bin/sh' >>/etc/passwd
+as_nobody()
+{
+	su -s /bin/sh nobody -c "$*"
+}
+expect 0 ' two$' as_nobody "$wort" list
+expect 3 'permission denied' as_nobody "$wort" count two a
+expect 3 'permission denied' as_nobody "$wort" attach LABEL=two
+chmod o+r /dev/wort0
+expect 0 '^3$' as_nobody "$wort" count two a
+expect 0 '^3$' as_nobody "$wort" count LABEL=two a
+chmod o-r /dev/wort0
+
 expect 0 '' "$wort" destroy 0 odd
 expect 1 'no such index' "$wort" destroy 0 odd
 expect 0 '^clean' "$wort" check 0

@@ -37,6 +37,7 @@ usage()
 
 	expect 2
 	expect 2 absent-verb
+	expect 2 -o json list
 	expect 0 --help
 	expect 0 --version
 	for verb in $("$wort" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
@@ -63,6 +64,7 @@ statuses()
 	expect 1 attach LABEL=absent
 	expect 0 create 0 a
 	expect 3 create 0 a
+	expect 2 create 0 ""
 	expect 0 put 0 a k v
 	expect 3 put -c 0 a k v
 	expect 1 put -r 0 a l v

@@ -67,8 +67,11 @@ class Pool(_Handle):
 
     def __init__(self, path, write=False):
         super().__init__()
-        self._ptr = _lib.out("wort_pool_open", os.fsencode(path),
-                             os.O_RDWR if write else os.O_RDONLY)
+        try:
+            self._ptr = _lib.out("wort_pool_open", os.fsencode(path),
+                                 os.O_RDWR if write else os.O_RDONLY)
+        except _lib.Error as err:
+            raise _lib.Error(err.errno, err.strerror, path) from None
 
     def index(self, name, create=False, exclusive=False, readonly=False):
         """Open an index; with @create make it if there is none, with
