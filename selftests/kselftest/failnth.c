@@ -470,13 +470,55 @@ static int run_update(struct bed *bed)
 			  WORT_INSERT_F_REPLACE);
 }
 
+static char old[WORT_VALUE_MAX];
+
+static int run_fetch(struct bed *bed)
+{
+	struct wort_insert_arg arg = {
+		.size = sizeof(arg),
+		.flags = WORT_INSERT_F_REPLACE | WORT_F_FETCH,
+		.key_ptr = PTR(key), .key_len = key_len,
+		.value_ptr = PTR("12345678"), .value_len = 8,
+		.old_ptr = PTR(old), .old_len = sizeof(old),
+	};
+
+	return call(bed->fd, WORT_IOC_INSERT, &arg);
+}
+
+static int run_cas(struct bed *bed)
+{
+	struct wort_cas_arg arg = {
+		.size = sizeof(arg),
+		.flags = WORT_F_FETCH,
+		.key_ptr = PTR(key), .key_len = key_len,
+		.expect_ptr = PTR(value), .expect_len = value_len,
+		.value_ptr = PTR("12345678"), .value_len = 8,
+		.old_ptr = PTR(old), .old_len = sizeof(old),
+	};
+
+	return call(bed->fd, WORT_IOC_CAS, &arg);
+}
+
+static int run_delete_if(struct bed *bed)
+{
+	struct wort_delete_arg arg = {
+		.size = sizeof(arg),
+		.flags = WORT_DELETE_F_EXPECT | WORT_F_FETCH,
+		.key_ptr = PTR(key), .key_len = key_len,
+		.expect_ptr = PTR(value), .expect_len = value_len,
+		.old_ptr = PTR(old), .old_len = sizeof(old),
+	};
+
+	return call(bed->fd, WORT_IOC_DELETE, &arg);
+}
+
 static int undo_update(struct bed *bed)
 {
 	return insert_raw(bed->fd, key, key_len, value, value_len,
 			  WORT_INSERT_F_REPLACE);
 }
 
-/* Insert, lookup, update and delete of a record that was not there. */
+/* Each operation on a record that was not there. */
 static void sweep_record(struct __test_metadata *_metadata, struct bed *bed,
 			 const char *text, __u32 len, __u32 size)
 {
@@ -484,16 +526,19 @@ static void sweep_record(struct __test_metadata *_metadata, struct bed *bed,
 		{ "insert", run_insert, run_delete },
 		{ "lookup", run_lookup, NULL },
 		{ "update", run_update, undo_update },
+		{ "update with FETCH", run_fetch, undo_update },
+		{ "cas with FETCH", run_cas, undo_update },
 		{ "delete", run_delete, run_insert },
+		{ "delete with EXPECT and FETCH", run_delete_if, run_insert },
 	};
+	size_t i;
 
 	set_record(text, len, size);
 	TH_LOG("key of %u bytes, value of %u:", len, size);
 	sweep(_metadata, bed, &steps[0]);
 	ASSERT_EQ(0, run_insert(bed));
-	sweep(_metadata, bed, &steps[1]);
-	sweep(_metadata, bed, &steps[2]);
-	sweep(_metadata, bed, &steps[3]);
+	for (i = 1; i < ARRAY_SIZE(steps); i++)
+		sweep(_metadata, bed, &steps[i]);
 	ASSERT_EQ(0, run_delete(bed));
 }
 
@@ -634,7 +679,8 @@ static int batch(struct bed *bed, int op)
 		ops[i].op.rec_len = sizeof(ops[i]);
 		ops[i].op.op = op;
 		ops[i].op.key_len = BATCH_KEY;
-		ops[i].op.value_len = op == WORT_BATCH_DELETE ? 0 : BATCH_KEY;
+		ops[i].op.value_len = op == WORT_BATCH_INSERT ? BATCH_KEY : 0;
+		ops[i].op.max_len = op == WORT_BATCH_LOOKUP ? BATCH_KEY : 0;
 		memset(ops[i].key, 'A' + i, BATCH_KEY);
 	}
 	err = call(bed->fd, WORT_IOC_BATCH, &arg);
@@ -721,9 +767,11 @@ FIXTURE_TEARDOWN(failnth_control)
 	close(self->bed.pool.control);
 }
 
+static __u32 attach_flags;
+
 static int run_attach(struct bed *bed)
 {
-	int minor = attach(bed->pool.control, test_device());
+	int minor = attach_with(bed->pool.control, test_device(), attach_flags);
 
 	return minor > 0 ? -EPROTO : minor;
 }
@@ -760,6 +808,11 @@ TEST_F_TIMEOUT(failnth_control, attach_and_detach, SECONDS)
 {
 	self->bed.look = look_at_node;
 	SWEEP("attach", run_attach, run_detach);
+	attach_flags = WORT_ATTACH_F_RDONLY;
+	SWEEP("attach with RDONLY", run_attach, run_detach);
+	attach_flags = WORT_ATTACH_F_GROW | WORT_ATTACH_F_MCSAFE;
+	SWEEP("attach with GROW and MCSAFE", run_attach, run_detach);
+	attach_flags = 0;
 	ASSERT_EQ(0, run_attach(&self->bed));
 	SWEEP("list", run_list, NULL);
 	SWEEP("detach", run_detach, run_attach);
