@@ -179,7 +179,7 @@ TEST_F_TIMEOUT(revoke, unbind_under_load, 120)
 	EXPECT_EQ(-ENODEV, lookup(self->fd, "key", "value"));
 	EXPECT_EQ(-ENODEV, open_pool(self->pool.minor, O_RDWR));
 	EXPECT_EQ(WORT_STATE_DEAD, listed_state(self->pool.control,
-					    self->pool.minor));
+						self->pool.minor));
 	EXPECT_EQ(0, detach(self->pool.control, self->pool.minor));
 	ASSERT_EQ(0, rebind(name));
 	ASSERT_EQ(self->pool.minor, attach(self->pool.control, test_device()));
@@ -201,7 +201,7 @@ TEST_F_TIMEOUT(revoke, attach_beside_dead, 120)
 	EXPECT_EQ(self->pool.minor + 1, attach(self->pool.control,
 					       test_device()));
 	EXPECT_EQ(WORT_STATE_DEAD, listed_state(self->pool.control,
-					    self->pool.minor));
+						self->pool.minor));
 	EXPECT_EQ(0, detach(self->pool.control, self->pool.minor));
 	EXPECT_EQ(0, detach(self->pool.control, self->pool.minor + 1));
 }

@@ -4,7 +4,6 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -146,7 +145,7 @@ static bool add_from_sysfs(const char *name, void *data)
 	struct pool_list *list = data;
 	char line[256];
 
-	if (sscanf(name, "wort%" SCNu32, &rec.minor) != 1)
+	if (sscanf(name, "wort%u", &rec.minor) != 1)
 		return false;
 	sys_line(line, sizeof(line), POOL_CLASS "/%s/uuid", name);
 	if (uuid_from_text(line, rec.uuid))
