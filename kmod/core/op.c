@@ -30,7 +30,8 @@ int wort_corrupt(struct wort_op *op, u64 off, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(what, sizeof(what), fmt, args);
 	va_end(args);
-	pr_err_ratelimited("damage at offset %#llx: %s\n",
+	pr_err_ratelimited("%s: damage at offset %#llx: %s\n",
+			   op->region->name ?: "pool",
 			   (unsigned long long)off, what);
 	trace_wort_corrupt(op->region->dev, off, what);
 	op->bad_off = off;

@@ -24,6 +24,7 @@
  * @base: offset 0 of the pool
  * @size: bytes mapped
  * @bad_pages: a bit for each page known to be bad, or NULL if none is
+ * @name: of the device, for messages; or NULL
  * @dev: number of the block device, for tracepoints; 0 if there is none
  * @flush: stores need a flush to become durable; false on a device whose
  *         caches are persistent.  May change while operations run: each of
@@ -38,6 +39,7 @@ struct wort_region {
 	void __pmem *base;
 	u64 size;
 	const unsigned long *bad_pages;
+	const char *name;
 	u32 dev;
 	bool flush;
 	bool mcsafe;

@@ -343,6 +343,7 @@ static int claim_opened(const char *path, struct wort_dax *dax)
 
 	snprintf(dax->name, sizeof(dax->name), "%pg", bdev);
 	dax->region.dev = bdev->bd_dev;
+	dax->region.name = dax->name;
 	err = verify_kind(path, bdev);
 	if (!err)
 		err = verify_size(path, bdev_nr_bytes(bdev));

@@ -75,6 +75,7 @@ static int open_media(struct image *image, const char *path)
 		return -errno;
 	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
 		return -ENOTBLK;
+	image->region.name = path;
 	image->device = S_ISBLK(st.st_mode);
 	if (image->device)
 		flags |= O_EXCL;
