@@ -133,7 +133,7 @@ powercuts()
 {
 	selftests/vm/run.sh -k "$1" -t "$((1200 + 120 * ${SEEDS:-0}))" \
 		-a rcupdate.rcu_expedited=1 -l libcrc32c -f "$build/guest-$1:/wort-tests" \
-		-c "cd /wort-tests && insmod ./wort.ko && ./powercut -n ${SEEDS:-3}"
+		-c "cd /wort-tests && insmod ./wort.ko && ./powercut -n ${SEEDS:-2}"
 }
 
 # kselftests FLAVOUR SCRIPT [PROGRAM...]: with a second device whose flushes
@@ -161,7 +161,7 @@ fuzz()
 {
 	selftests/vm/run.sh -k "$1" -t 1200 -l libcrc32c \
 		-f "$build/guest-$1:/wort-tests" \
-		-c 'sh /wort-tests/run_all.sh fuzz &&
+		-c 'WORT_FUZZ_CALLS=100000 sh /wort-tests/run_all.sh fuzz &&
 		    WORT_FUZZ_CALLS=20000 sh /wort-tests/run_all.sh fuzz32'
 }
 
