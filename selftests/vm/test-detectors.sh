@@ -11,7 +11,7 @@ set -euo pipefail
 
 failed=0
 
-# find_bug NAME TEXT: the log has the text.
+# find_bug NAME TEXT [COMMAND]: the log has the text, if need be after a command.
 find_bug()
 {
 	local status=0
@@ -22,7 +22,7 @@ find_bug()
 		-f "$tests/run_all.sh" -c "
 		insmod wort_splat.ko bug=$1
 		rmmod wort_splat
-		sh run_debug.sh -l" >"$work/log" 2>&1 || status=$?
+		${3:-}" >"$work/log" 2>&1 || status=$?
 	if [ "$status" -ne 0 ] && grep -q "$2" "$work/log"; then
 		echo "ok - $flavour finds: $1"
 		return
@@ -46,7 +46,7 @@ main()
 		find_bug shift 'UBSAN: shift-out-of-bounds'
 		find_bug lock-order 'possible circular locking'
 		find_bug sleep 'scheduling while atomic\|sleeping function'
-		find_bug leak 'unreferenced object' ;;
+		find_bug leak 'unreferenced object' 'sh run_debug.sh -l' ;;
 	kcsan)
 		find_bug race 'KCSAN: data-race' ;;
 	esac
