@@ -41,6 +41,7 @@ struct image {
 	u64 size;
 	u64 offset;
 	void *map;
+	char *name;		/* of the file, for messages */
 	struct wort_region region;
 	struct wort_pool *pool;
 };
@@ -75,7 +76,8 @@ static int open_media(struct image *image, const char *path)
 		return -errno;
 	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
 		return -ENOTBLK;
-	image->region.name = path;
+	image->name = strdup(path);
+	image->region.name = image->name;
 	image->device = S_ISBLK(st.st_mode);
 	if (image->device)
 		flags |= O_EXCL;
@@ -186,6 +188,7 @@ static int release(struct image *image)
 		munmap(image->map, image->size);
 	if (image->fd >= 0)
 		close(image->fd);
+	free(image->name);
 	free(image);
 	return err;
 }

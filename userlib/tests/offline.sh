@@ -92,4 +92,8 @@ expect 3 'there is no pool' "$wort" check --offset 8k flat.img
 head -c 300000 flat.img >cut.img
 expect 4 'damage' "$wort" check cut.img
 expect 1 'no such' "$wort" check absent.img
+cp flat.img word.img
+head -c 8 /dev/zero | tr '\0' '\377' |
+	dd of=word.img bs=8 seek=1536 conv=notrunc status=none
+expect 4 'word.img: damage at offset 0x3000' "$wort" check word.img
 check_damaged
