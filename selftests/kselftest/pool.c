@@ -437,6 +437,31 @@ TEST_F_TIMEOUT(pool, full, 300)
 	EXPECT_EQ(0, insert_raw(fd, &key, 4, value, sizeof(value), 0));
 }
 
+/*
+ * A damaged pool does not grow; it is sound again afterwards.
+ * errno-table: device EROFS
+ */
+static void expect_no_growth(struct __test_metadata *_metadata,
+			     struct pool *pool, const char *device,
+			     __u64 table_off)
+{
+	__u64 word = read_word(table_off);
+	struct wort_check_arg found;
+
+	ASSERT_EQ(0, write_word(table_off, ~0ULL));
+	ASSERT_EQ(0, pool_attach(pool, device, 0));
+	close(pool->fd);
+	ASSERT_EQ(0, detach(pool->control, pool->minor));
+	EXPECT_EQ(-EROFS, attach_with(pool->control, device,
+				      WORT_ATTACH_F_GROW));
+	ASSERT_EQ(0, write_word(table_off, word));
+	ASSERT_EQ(0, pool_attach(pool, device, 0));
+	ASSERT_EQ(0, check(pool->fd, WORT_CHECK_F_CLEAR, &found));
+	EXPECT_EQ(0, found.out_nr_damaged);
+	close(pool->fd);
+	ASSERT_EQ(0, detach(pool->control, pool->minor));
+}
+
 /* A pool on a partition that has been enlarged. */
 TEST(attach_grow)
 {
@@ -467,6 +492,7 @@ TEST(attach_grow)
 	EXPECT_EQ(before.out_pool_size, after.out_pool_size);
 	close(pool.fd);
 	ASSERT_EQ(0, detach(pool.control, pool.minor));
+	expect_no_growth(_metadata, &pool, device, mib + WORT_MEDIA_TABLE_OFF);
 	ASSERT_EQ(0, pool_attach(&pool, device, WORT_ATTACH_F_GROW));
 	ASSERT_EQ(0, info(pool.fd, &after));
 	EXPECT_EQ(before.out_pool_size + 15 * mib, after.out_pool_size);

@@ -60,6 +60,8 @@
  *	ENODATA		attach: there is no pool on the device
  *	EPROTONOSUPPORT	attach: the pool has a version or feature this module
  *			does not know
+ *	EROFS		attach: the pool is to grow, but damage was found in it,
+ *			or it has a feature that this module does not know
  *	EFBIG, ENOSPC	the device is larger or smaller than a pool can be
  *	EACCES		the device is write-protected and not to be read only,
  *			or its node is on a nodev mount; other errors of opening
