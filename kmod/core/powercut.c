@@ -139,7 +139,8 @@ void wort_powercut_flushed(struct wort_op *op, const void __pmem *addr,
 	unsigned long flags;
 
 	spin_lock_irqsave(&sim.lock, flags);
-	if (take_event(op) && off < sim.status.size)
+	if (take_event(op) && off < sim.status.size &&
+	    len <= sim.status.size - off)
 		for (line = off / WORT_LINE; line <= last; line++)
 			if (sim.status.state == WORT_POWERCUT_RUNNING)
 				add_flushed(op, line);

@@ -209,7 +209,8 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_index_close, WORT_NS);
  * answer -ESTALE.  The space is given back in the background.
  *
  * Context: May sleep.
- * Return: 0; -ENOENT; -EINVAL, -EMSGSIZE for the name; -EROFS; -ENODEV.
+ * Return: 0; -ENOENT; -EINVAL, -EMSGSIZE for the name; -EROFS; -EIO, -EUCLEAN
+ * as wort_index_destroy() has them; -ENODEV.
  */
 int wort_kernel_index_destroy(struct wort_kernel_pool *pool, const char *name)
 {

@@ -98,25 +98,35 @@ static int foreign_signature(const char *device, char *type, size_t size)
 	return 0;
 }
 
+/* What is in use shall not be wiped, which is how a signature is mended. */
+static int refuse_mounted(const char *device, const char *name)
+{
+	char place[PATH_MAX];
+
+	device_mount(name, place, sizeof(place));
+	if (!*place)
+		return 0;
+	complain("%s: the device is in use: %s", device, place);
+	mend("wort doctor %s", device);
+	return ST_REFUSED;
+}
+
 /*
  * Nothing of others is overwritten unless it is said so.  What can be no pool
  * is for the module to refuse, whatever is on it.
  */
 static int refuse_foreign(const char *device)
 {
-	char type[64], place[PATH_MAX];
 	struct device dev;
+	char type[64];
 	int err;
 
 	device_find(device, &dev);
 	if (dev.kind == DEVICE_BLOCK && !disk_is_dax(dev.disk))
 		return 0;
-	device_mount(dev.name, place, sizeof(place));
-	if (dev.kind == DEVICE_BLOCK && *place) {
-		complain("%s: the device is in use: %s", device, place);
-		mend("wort doctor %s", device);
-		return ST_REFUSED;
-	}
+	err = dev.kind == DEVICE_BLOCK ? refuse_mounted(device, dev.name) : 0;
+	if (err)
+		return err;
 	err = foreign_signature(device, type, sizeof(type));
 	if (err)
 		return fail(device, err);

@@ -138,4 +138,19 @@ expect 0 '' "$wort" detach two
 expect 0 '^clean' "$wort" check "$device"
 expect 0 '^3$' "$wort" count "$device" a
 expect 3 'not attached' "$wort" put "$device" a k v
+expect 3 '/dev/null: not a wort device' "$wort" get /dev/null a k
+
+# A word of the extent table that no history can have left.
+dd if=/dev/zero bs=8 count=1 2>/dev/null | tr '\0' '\377' |
+	dd of="$device" bs=8 seek=1536 conv=notrunc 2>/dev/null
+expect 0 '/dev/wort0' "$wort" attach -m "$device"
+expect 0 'damaged .* two$' "$wort" list
+expect 3 'name is too long\|too long' "$wort" create 0 "$(printf '%0112d' 0)"
+expect 0 '' "$wort" detach two
+expect 0 . "$wort" format -f "$device"
+expect 0 '/dev/wort0' "$wort" attach -g "$device"
+dd if=/dev/zero of=long bs=70000 count=1 2>/dev/null
+expect 0 '' "$wort" create 0 a
+expect 3 'long: too long' "$wort" put -f long 0 a k
+expect 0 '' "$wort" detach 0
 [ $failures -eq 0 ]
