@@ -18,7 +18,7 @@ log=$build/log
 cd "$wort_top"
 mkdir -p "$log"
 
-table='' passed=0 failed=0 last=''
+table='' passed=0 failed=() last=''
 
 # step NAME COMMAND...: one line for a step that passes, its log for one that
 # fails.  Commands whose last line says something are quoted with it.
@@ -34,7 +34,7 @@ step()
 	if [ "$status" -eq 0 ]; then
 		passed=$((passed + 1))
 	else
-		failed=$((failed + 1))
+		failed+=("$name")
 		word="FAILED ($status)"
 		tail -n 60 "$log/$name"
 	fi
@@ -292,5 +292,9 @@ for rung; do
 	"rung_$rung"
 done
 printf '\n%s%-28s %7s s\n' "$table" total "$(seconds_since "$begin")"
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ]
+for name in "${failed[@]}"; do
+	printf '\n%s ends:\n' "build/log/$name"
+	tail -n 30 "$log/$name"
+done
+printf '%d passed, %d failed\n' "$passed" "${#failed[@]}"
+[ "${#failed[@]}" -eq 0 ]

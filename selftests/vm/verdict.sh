@@ -19,11 +19,12 @@ stop()
 	exit "$1"
 }
 
-# Only the kernel's own lines count: they begin with a time.
+# Each with what the kernel says of it.  Only the kernel's own lines count: they
+# begin with a time.
 kernel_complaints()
 {
 	grep -a -E '\[ *[0-9]+\.[0-9]{6}\]' "$work/console" |
-		grep -E -e 'WARNING:|BUG:|Oops|Kernel panic|KASAN|KCSAN|UBSAN' \
+		grep -A 24 -E -e 'WARNING:|BUG:|Oops|Kernel panic|KASAN|KCSAN|UBSAN' \
 			-e 'INFO: (possible|task|rcu|suspicious|trying)' \
 			-e 'rcu: INFO|suspicious RCU|kernel BUG at' \
 			-e 'DEBUG_LOCKS_WARN|lockdep is turned|turning off the' \
@@ -53,7 +54,7 @@ verdict()
 
 	status=$(cat "$work/status")
 	if kernel_complaints >"$work/complaints"; then
-		head -n 3 "$work/complaints" >&2
+		head -n 25 "$work/complaints" >&2
 		stop "$st_complaint" "the guest's kernel complained"
 	elif bad_taint; then
 		stop "$st_complaint" "the guest's kernel is tainted: $(said TAINTED)"
