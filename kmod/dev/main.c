@@ -36,7 +36,8 @@ static void wort_dev_free(struct device *dev)
 
 /*
  * A detach that has begun makes the pool look dead, and is told by the end of
- * the device.  Changes in quick succession are told as one.
+ * the device; before the device is there, its pool may not be, either.
+ * Changes in quick succession are told as one.
  */
 static void tell_state(struct work_struct *work)
 {
@@ -44,11 +45,14 @@ static void tell_state(struct work_struct *work)
 	u32 state;
 
 	mutex_lock(&wort_devs_lock);
+	if (!wdev->added || wdev->detaching)
+		goto out;
 	state = wort_dev_state(wdev);
-	if (wdev->added && !wdev->detaching && state != wdev->told) {
+	if (state != wdev->told) {
 		wdev->told = state;
 		wort_dev_announce(wdev);
 	}
+out:
 	mutex_unlock(&wort_devs_lock);
 }
 
@@ -281,12 +285,11 @@ struct wort_dev *wort_dev_find(const char *name)
  */
 u32 wort_dev_state(struct wort_dev *wdev)
 {
-	struct wort_pool *pool = wdev->dax->pool;
 	u32 state;
 
 	if (!wort_dax_enter(wdev->dax))
 		return WORT_STATE_DEAD;
-	state = wort_pool_state(pool);
+	state = wort_pool_state(wdev->dax->pool);
 	wort_dax_exit(wdev->dax);
 	return state;
 }
