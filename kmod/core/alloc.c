@@ -478,8 +478,8 @@ static int find_space(struct wort_alloc *alloc, u64 size,
  * @size: Bytes, 1 to WORT_VALUE_MAX plus a leaf.
  *
  * Nothing is stored to media, so an operation that reserves all it can need
- * before its first store fails without a trace.  wort_op_end() gives back
- * what was not taken.
+ * before it publishes fails without a trace.  wort_op_end() gives back what
+ * was not taken.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  * Return: 0; -ENOMEM; -ENOSPC, upon which the caller may wait for the walk or

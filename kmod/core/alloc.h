@@ -207,6 +207,17 @@ static inline u64 wort_alloc_take(struct wort_op *op)
 	return op->reserved[op->nr_taken++].off;
 }
 
+/**
+ * wort_alloc_untake() - What was taken will not be published
+ * @op: The operation, which has published nothing.
+ *
+ * Context: Any context.
+ */
+static inline void wort_alloc_untake(struct wort_op *op)
+{
+	op->nr_taken = 0;
+}
+
 u64 wort_alloc_footprint(const struct wort_alloc *alloc, u64 size);
 void wort_alloc_info(struct wort_alloc *alloc, struct wort_alloc_info *info);
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Keys as sequences of 4-bit digits.
+ * Keys as sequences of 4-bit digits, the high one of a byte first.
+ *
+ * A key is filled up with zeroes to the longest one, and four digits with its
+ * length come last.  So no key is the beginning of another, any two differ in
+ * a digit, and the first such digit orders them as their bytes do and, where
+ * one is the beginning of the other, the shorter first.
  */
 #ifndef _WORT_KEY_H
 #define _WORT_KEY_H
@@ -8,6 +13,10 @@
 #include <linux/compiler.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <linux/wort.h>
+
+#define WORT_KEY_BYTE_DIGITS	(2 * WORT_KEY_MAX)
+#define WORT_KEY_DIGITS		(WORT_KEY_BYTE_DIGITS + 4)
 
 /**
  * struct wort_key - A key in memory
@@ -29,17 +38,14 @@ struct wort_value {
 	u32 len;
 };
 
-/* Digits of a key: two a byte, the high one first. */
-static inline u32 wort_key_digits(u32 len)
+/* The digit at @pos, less than WORT_KEY_DIGITS, of a key of @len bytes. */
+static inline u32 wort_key_digit(const u8 *key, u32 len, u32 pos)
 {
-	return 2 * len;
-}
-
-static inline u32 wort_key_digit(const u8 *key, u32 pos)
-{
-	u8 byte = key[pos / 2];
-
-	return pos % 2 ? byte & 0xf : byte >> 4;
+	if (likely(pos / 2 < len))
+		return pos % 2 ? key[pos / 2] & 0xf : key[pos / 2] >> 4;
+	if (pos < WORT_KEY_BYTE_DIGITS)
+		return 0;
+	return len >> 4 * (WORT_KEY_DIGITS - 1 - pos) & 0xf;
 }
 
 /*

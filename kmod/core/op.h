@@ -19,7 +19,7 @@ DECLARE_STATIC_KEY_TRUE(wort_counting);
  * @ordering_points: fences that had a flush to wait for
  * @nodes: inner nodes entered
  * @leaves: leaves visited
- * @loads: cache lines of media that were read: one or two a node, those of a
+ * @loads: cache lines of media that were read: one a node on the way, those of a
  *	leaf, its key and its value
  * @alloc_lines: of @lines, those of the extent table
  */

@@ -14,6 +14,7 @@
 
 #include <linux/bug.h>
 #include <linux/libnvdimm.h>
+#include <linux/prefetch.h>
 #include <linux/tracepoint-defs.h>
 #include <asm/barrier.h>
 #include <asm/byteorder.h>
@@ -60,6 +61,17 @@ static inline u64 wort_pm_load(const __le64 __pmem *addr)
 static inline u8 wort_pm_load_byte(const void __pmem *addr)
 {
 	return READ_ONCE(*(__force const u8 *)addr);
+}
+
+/**
+ * wort_pm_prefetch() - Begin to load a line
+ * @addr: In the line; wort_region_verify() accepted it.
+ *
+ * Context: Any context.
+ */
+static inline void wort_pm_prefetch(const void __pmem *addr)
+{
+	prefetch((__force const void *)addr);
 }
 
 /**
@@ -215,7 +227,7 @@ static inline void wort_pm_publish_pair(struct wort_op *op,
  * @addr: The word.
  * @val: Its new value in the byte order of the processor.
  *
- * For repair: atomic, durable at the next fence of anybody, and nothing may
+ * Atomic, durable at the next fence of anybody, and nothing may
  * depend on when that is.
  *
  * Context: Any context.  The caller serialises writers of the word.

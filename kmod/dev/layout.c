@@ -118,14 +118,13 @@ static void verify_media(void)
 	       M(reserved));
 	LAYOUT(wort_media_leaf, 16,
 	       M(val) + M(meta));
-	LAYOUT(wort_media_wort_node, 144,
-	       M(hdr) + M(slot));
+	LAYOUT(wort_media_wort_node, 128,
+	       M(slot));
 	ATOMIC(wort_media_sb, magic);
 	ATOMIC(wort_media_catalogue, slot);
 	ATOMIC(wort_media_entry, state);
 	ATOMIC(wort_media_entry, root);
 	ATOMIC(wort_media_leaf, val);
-	ATOMIC(wort_media_wort_node, hdr);
 	ATOMIC(wort_media_wort_node, slot);
 	/* The root record is one line, so that its words share a flush. */
 	BUILD_BUG_ON(offsetof(struct wort_media_entry, root) % WORT_LINE);

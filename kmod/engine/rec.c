@@ -90,17 +90,24 @@ static bool parse_meta(struct wort_rec *rec, u64 meta)
 	       rec->value_len <= WORT_VALUE_MAX;
 }
 
+static int report_outside(struct wort_op *op, u64 off, int err)
+{
+	if (err == -EUCLEAN)
+		wort_corrupt(op, off, "key or value outside the pool");
+	return err;
+}
+
 /**
- * wort_rec_open() - Read the head of a leaf
+ * wort_rec_peek() - Read the head of a leaf whose key alone is wanted
  * @op: The operation.
  * @off: Its offset, not trusted.
- * @rec: Filled in.
+ * @rec: Filled in; its value must not be touched.
  *
  * Context: Any context.
- * Return: 0; -EUCLEAN if it or its value is not inside the region or its meta
- * word makes no sense; -EIO.
+ * Return: 0; -EUCLEAN if it is not inside the region or its meta word makes no
+ * sense; -EIO.
  */
-int wort_rec_open(struct wort_op *op, u64 off, struct wort_rec *rec)
+int wort_rec_peek(struct wort_op *op, u64 off, struct wort_rec *rec)
 {
 	u64 meta;
 	int err;
@@ -122,14 +129,57 @@ int wort_rec_open(struct wort_op *op, u64 off, struct wort_rec *rec)
 	if (!parse_meta(rec, meta))
 		return wort_corrupt(op, off, "leaf with meta word %#llx",
 				    (unsigned long long)meta);
-	err = wort_region_verify(op->region, off, rec_size(rec));
-	if (!err && rec->kind == WORT_MEDIA_VALUE_OBJECT)
+	err = wort_region_verify(op->region, off,
+				 sizeof(*rec->leaf) + rec->key_len);
+	if (err)
+		return report_outside(op, off, err);
+	return wort_pm_probe(op, rec->leaf->key, rec->key_len);
+}
+
+/**
+ * wort_rec_verify() - May the value be touched, too?
+ * @op: The operation.
+ * @rec: A record that wort_rec_peek() filled in.
+ *
+ * Context: Any context.
+ * Return: 0; -EUCLEAN if it is not inside the region; -EIO.
+ */
+int wort_rec_verify(struct wort_op *op, const struct wort_rec *rec)
+{
+	int err = 0;
+
+	if (rec->kind == WORT_MEDIA_VALUE_INLINE)
+		err = wort_region_verify(op->region, rec->off, rec_size(rec));
+	else if (rec->kind == WORT_MEDIA_VALUE_OBJECT)
 		err = wort_region_verify(op->region, rec->val, rec->value_len);
-	if (err == -EUCLEAN)
-		wort_corrupt(op, off, "key or value outside the pool");
-	if (!err)
-		err = wort_pm_probe(op, rec->leaf->key, rec->key_len);
-	return err;
+	return err ? report_outside(op, rec->off, err) : 0;
+}
+
+/**
+ * wort_rec_open() - Read the head of a leaf
+ * @op: The operation.
+ * @off: Its offset, not trusted.
+ * @rec: Filled in.
+ *
+ * Context: Any context.
+ * Return: 0, or what wort_rec_peek() and wort_rec_verify() return.
+ */
+int wort_rec_open(struct wort_op *op, u64 off, struct wort_rec *rec)
+{
+	return wort_rec_peek(op, off, rec) ?: wort_rec_verify(op, rec);
+}
+
+/**
+ * wort_rec_prefetch() - Begin to load what wort_rec_peek() will read
+ * @op: The operation.
+ * @off: Offset of a leaf, not trusted.
+ *
+ * Context: Any context.
+ */
+void wort_rec_prefetch(struct wort_op *op, u64 off)
+{
+	if (!wort_region_verify(op->region, off, sizeof(struct wort_media_leaf)))
+		wort_pm_prefetch(wort_region_at(op->region, off));
 }
 
 /**
@@ -248,33 +298,41 @@ void wort_rec_update(struct wort_op *op, const struct wort_rec *rec,
  * @key: The key.
  *
  * Context: Any context.
- * Return: The number of leading digits in common.
+ * Return: The number of leading digits in common; WORT_KEY_DIGITS if it is the
+ * record of the key.
  */
 u32 wort_rec_common(struct wort_op *op, const struct wort_rec *rec,
 		    const struct wort_key *key)
 {
-	u32 len = min_t(u32, rec->key_len, key->len);
-	u32 same = wort_pm_common(op, key_at(rec, 0), key->data, len);
+	u32 len = min_t(u32, rec->key_len, key->len), pos;
 
-	if (same == len)
-		return 2 * same;
-	return 2 * same + (wort_rec_digit(rec, 2 * same) ==
-			   wort_key_digit(key->data, 2 * same));
+	pos = 2 * wort_pm_common(op, key_at(rec, 0), key->data, len);
+	if (pos == 2 * len && rec->key_len == key->len)
+		return WORT_KEY_DIGITS;
+	/* Where one is the beginning of the other, what comes then decides. */
+	while (pos < WORT_KEY_DIGITS &&
+	       wort_rec_digit(rec, pos) ==
+	       wort_key_digit(key->data, key->len, pos))
+		pos++;
+	return pos;
 }
 
 /**
  * wort_rec_digit() - A digit of the key
  * @rec: The record.
- * @pos: Which; less than the key has.
+ * @pos: Which; less than WORT_KEY_DIGITS.
  *
  * Context: Any context.
  * Return: The digit.
  */
 u32 wort_rec_digit(const struct wort_rec *rec, u32 pos)
 {
-	u8 byte = wort_pm_load_byte(key_at(rec, pos / 2));
+	u8 byte;
 
-	return wort_key_digit(&byte, pos % 2);
+	if (pos / 2 >= rec->key_len)
+		return wort_key_digit(NULL, rec->key_len, pos);
+	byte = wort_pm_load_byte(key_at(rec, pos / 2));
+	return wort_key_digit(&byte, 1, pos % 2);
 }
 
 /**

@@ -25,7 +25,10 @@ struct wort_rec {
 	u8 kind;
 };
 
+int wort_rec_peek(struct wort_op *op, u64 off, struct wort_rec *rec);
+int wort_rec_verify(struct wort_op *op, const struct wort_rec *rec);
 int wort_rec_open(struct wort_op *op, u64 off, struct wort_rec *rec);
+void wort_rec_prefetch(struct wort_op *op, u64 off);
 int wort_rec_reserve(struct wort_op *op, const struct wort_key *key,
 		     const struct wort_value *value);
 u64 wort_rec_create(struct wort_op *op, const struct wort_key *key,

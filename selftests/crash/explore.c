@@ -11,8 +11,9 @@
  * A state is good if the pool attaches without a store, the walk ends, the
  * content is that before or that after the step that was cut (of acknowledged
  * steps all), check finds nothing wrong and accounts for every byte, and life
- * goes on.  Where a repair is due, the steps that repair are explored as well,
- * from that state.
+ * goes on.  The power goes a second time while the walk clears up what such a
+ * state left, or while work begins beside it, and the states of that are
+ * visited in the same way.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -39,7 +40,7 @@ static const char *const model_names[NR_MODELS] = { "x86", "arm64", "eadr" };
 struct shared {
 	u64 states;		/* runs */
 	u64 distinct;
-	u64 nested;		/* runs of crashes within repair */
+	u64 nested;		/* runs of crashes within recovery */
 	u64 sequences;
 	u64 crash_points;
 	u64 failures;
@@ -50,7 +51,7 @@ struct shared {
 	u8 pair[MAX_SITES][MAX_SITES];	/* bit for old-old, old-new, ... */
 	u8 same_line[MAX_SITES][MAX_SITES];
 	u64 hashes[1 << HASH_BITS];	/* states */
-	u64 repairs[1 << HASH_BITS];	/* states that were repaired */
+	u64 again[1 << HASH_BITS];	/* states recovered from, by model */
 };
 
 static struct shared *shared;
@@ -274,35 +275,29 @@ static void explore(const struct spot *outer, u32 depth,
 		    const struct start *start, enum memory_model model,
 		    const struct step *steps, u32 nr);
 
-/* Crash again within the first steps on a pool that needs a repair. */
-static void explore_repair(const struct spot *spot, const struct world *w)
+/* Crash again: within the walk, or within the first steps beside it. */
+static void explore_again(const struct spot *spot, const struct world *w)
 {
 	static const struct step steps[] = {
+		{ STEP_SETTLE, 0, 0, 0 }, { STEP_CHECK, 0, 0, 0 },
+		{ STEP_PUT, 0, 2, 2 }, { STEP_PUT, 0, 7, 2 },
+		{ STEP_DEL, 0, 0, 0 }, { STEP_DEL, 0, 5, 0 },
+		/* with --deep: */
 		{ STEP_PUT, 0, 0, 2 }, { STEP_PUT, 0, 1, 2 },
-		{ STEP_PUT, 0, 2, 2 }, { STEP_PUT, 0, 4, 2 },
-		{ STEP_PUT, 0, 7, 2 }, { STEP_PUT, 0, 8, 2 },
-		{ STEP_DEL, 0, 0, 0 }, { STEP_DEL, 0, 2, 0 },
-		{ STEP_DEL, 0, 5, 0 }, { STEP_DEL, 0, 7, 0 },
-		{ STEP_CHECK, 0, 0, 0 },
+		{ STEP_PUT, 0, 4, 2 }, { STEP_PUT, 0, 8, 2 },
+		{ STEP_DEL, 0, 2, 0 }, { STEP_DEL, 0, 7, 0 },
 	};
 	struct start start = *spot->start;
 	static u8 image[IMAGE_SIZE];
-	struct step pair[2];
-	u32 i, j;
+	u32 i;
 
-	memcpy(image, spot->t->mem, IMAGE_SIZE);
+	tracer_left(spot->t, image);
 	start.name = "as it was left";
 	start.image = image;
 	start.world = *w;
-	start.unsettled = false;
-	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+	start.unsettled = true;
+	for (i = 0; i < ARRAY_SIZE(steps) / (deep ? 1 : 2); i++)
 		explore(spot, 1, &start, spot->t->model, &steps[i], 1);
-		for (j = 0; j < ARRAY_SIZE(steps) && deep; j++) {
-			pair[0] = steps[i];
-			pair[1] = steps[j];
-			explore(spot, 1, &start, spot->t->model, pair, 2);
-		}
-	}
 }
 
 /*
@@ -325,12 +320,13 @@ static bool attach_again(const struct spot *spot, struct runner *r)
 	return spot->t->nr_stores != before;
 }
 
+/* @again: what it holds, if nobody has recovered from such a state before. */
 static const char *judge(const struct spot *spot, struct runner *r,
-			 const struct world *const *worlds, u32 nr)
+			 const struct world *const *worlds, u32 nr,
+			 const struct world **again)
 {
 	const char *bad = "no world";
 	const struct world *found;
-	bool transient = false;
 	struct world now;
 	int err;
 
@@ -342,15 +338,14 @@ static const char *judge(const struct spot *spot, struct runner *r,
 		return bad;
 	if (!found->pool)
 		return NULL;
-	bad = runner_check(r, false, &transient);
+	bad = runner_check(r, false);
 	if (bad)
 		return bad;
 	if (attach_again(spot, r))
 		return "a second attach stores to the media";
 	spot->t->hashing = false;
-	if (transient && !spot->depth &&
-	    set_add(shared->repairs, spot->t->hash ^ spot->t->model))
-		explore_repair(spot, found);
+	if (set_add(shared->again, spot->t->hash ^ spot->t->model))
+		*again = found;
 	/* What goes on from a state goes on from all that look the same. */
 	if (!set_add(shared->hashes, spot->t->hash) && !sought)
 		return NULL;
@@ -370,13 +365,14 @@ static void run_state(const struct spot *spot,
 	};
 	struct list_head *works = shim_works;
 	const struct spot *before = current;
+	const struct world *again = NULL;
 	LIST_HEAD(mine);
 	const char *bad;
 
 	shim_works = &mine;
 	current = spot;
 	tracer_run_begin(spot->t);
-	bad = judge(spot, &r, worlds, nr);
+	bad = judge(spot, &r, worlds, nr, &again);
 	if (bad)
 		fail(spot, bad);
 	runner_detach(&r);
@@ -387,6 +383,8 @@ static void run_state(const struct spot *spot,
 	add(spot->depth ? &shared->nested : &shared->states, 1);
 	if (!spot->depth)
 		add(&shared->by_start[spot->start - starts], 1);
+	if (again && !spot->depth)
+		explore_again(spot, again);
 }
 
 /* Replay of a failure: the choices after the colon. */
@@ -432,7 +430,6 @@ static u32 trace_steps(struct spot *spot, struct world *before,
 	const char *bad = NULL;
 	LIST_HEAD(mine);
 	u32 first = 0, i;
-	bool transient;
 
 	shim_works = &mine;
 	*after = spot->start->world;
@@ -448,7 +445,7 @@ static u32 trace_steps(struct spot *spot, struct world *before,
 	}
 	tracer_stop(spot->t);
 	if (!bad && r.pool)
-		bad = runner_check(&r, false, &transient);
+		bad = runner_check(&r, false);
 	if (bad)
 		fail(spot, bad);
 	runner_detach(&r);
@@ -600,7 +597,7 @@ static void usage(void)
 	       "  --len N          longest sequence of steps (default 3)\n"
 	       "  --workers N      processes (default: one a processor)\n"
 	       "  --models LIST    of x86,arm64,eadr (default: all)\n"
-	       "  --deep           two steps within repair, instead of one\n"
+	       "  --deep           crash again within more steps\n"
 	       "  --list           starting pools\n"
 	       "  --write-starts FILE  them, for the sweep in the kernel\n"
 	       "  --start NAME --steps 'STEP; STEP' [--model M] [--at E:CHOICES]\n"
@@ -678,7 +675,7 @@ static int report(double begin, u32 failed)
 		printf("  %10llu states from \"%s\"\n",
 		       (unsigned long long)shared->by_start[i],
 		       starts[i].name);
-	printf("%llu sequences, %llu crash points, %llu runs (%llu of them within repair), %.0f runs/s, %.0f s\n",
+	printf("%llu sequences, %llu crash points, %llu runs (%llu of them within recovery), %.0f runs/s, %.0f s\n",
 	       (unsigned long long)shared->sequences,
 	       (unsigned long long)shared->crash_points,
 	       (unsigned long long)(shared->states + shared->nested),

@@ -183,43 +183,6 @@ static void make_many(struct tracer *t, struct start *list, u32 *nr)
 	keep(t, s);
 }
 
-/*
- * A split or merge of which only one word of two became durable: do @step
- * while tracing, and take back the header or the slot of its last fence.  A
- * header has a depth or a length in its upper bits, a link in a small image
- * has nothing there.
- */
-static void make_torn(struct tracer *t, struct start *list, u32 *nr,
-		      const char *name, const struct step *todo, u32 nr_todo,
-		      const struct step *step, bool header, bool done)
-{
-	struct start *s = start_new(list, nr, name, tree_steps,
-				    ARRAY_SIZE(tree_steps));
-	u32 word = 0, i;
-	struct world before;
-	struct runner r;
-	u64 old;
-
-	begin(t, &r, s);
-	steps(&r, s, todo, nr_todo);
-	memcpy(s->image, t->mem, IMAGE_SIZE);
-	before = s->world;
-	tracer_reset(t, MODEL_X86);
-	tracer_record(t);
-	must(runner_step(&r, &s->world, step), name);
-	tracer_stop(t);
-	for (i = t->nr_events; i-- && !word;)
-		if (t->events[i].kind == EVENT_STORE && t->events[i].release &&
-		    !!(t->events[i].val >> 40) == header)
-			word = t->events[i].word;
-	memcpy(&old, s->image + 8ul * word, 8);
-	memcpy(t->mem + 8ul * word, &old, 8);
-	if (!done)
-		s->world = before;
-	runner_detach(&r);
-	keep(t, s);
-}
-
 static void make_none(struct start *list, u32 *nr)
 {
 	static const struct step only_format[] = {
@@ -234,13 +197,6 @@ static void make_none(struct start *list, u32 *nr)
 #define START(name, ...) ({						\
 	static const struct step __todo[] = { __VA_ARGS__ };		\
 	start_with(t, list, &nr, name, __todo, ARRAY_SIZE(__todo));	\
-})
-
-#define TORN(name, torn, header, done, ...) ({				\
-	static const struct step __todo[] = { __VA_ARGS__ };		\
-	static const struct step __step = torn;				\
-	make_torn(t, list, &nr, name, __todo, ARRAY_SIZE(__todo),	\
-		  &__step, header, done);				\
 })
 
 u32 starts_make(struct tracer *t, struct start **out)
@@ -282,16 +238,6 @@ u32 starts_make(struct tracer *t, struct start **out)
 	s = START("not walked", PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4),
 		  PUT(9, 1));
 	s->unsettled = true;
-	TORN("split, header old", PUT(2, 1), true, true, PUT(0, 1), PUT(1, 1));
-	TORN("split, slot old", PUT(2, 1), false, false, PUT(0, 1), PUT(1, 1));
-	TORN("long split, header old", PUT(7, 1), true, true, PUT(5, 1),
-	     PUT(6, 1));
-	TORN("long split, slot old", PUT(7, 1), false, false, PUT(5, 1),
-	     PUT(6, 1));
-	TORN("merge, header old", DEL(2), true, true, PUT(0, 1), PUT(1, 1),
-	     PUT(2, 1));
-	TORN("merge, slot old", DEL(2), false, false, PUT(0, 1), PUT(1, 1),
-	     PUT(2, 1));
 	*out = list;
 	return nr;
 }

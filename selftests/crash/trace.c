@@ -373,6 +373,23 @@ void tracer_run_end(struct tracer *t)
 	}
 }
 
+void tracer_left(const struct tracer *t, uint8_t *image)
+{
+	static uint32_t seen[IMAGE_WORDS];
+
+	memcpy(image, t->mem, IMAGE_SIZE);
+	for (uint32_t i = 0; i < t->nr_order; i++)
+		seen[unit_of(t, t->events[t->order[i]].word)] = 0;
+	for (uint32_t i = 0; i < t->nr_order; i++) {
+		const struct event *e = &t->events[t->order[i]];
+		uint32_t unit = unit_of(t, e->word);
+
+		if (t->unit_stamp[unit] == t->stamp &&
+		    seen[unit]++ < t->unit_taken[unit])
+			set_word(image, e->word, e->val);
+	}
+}
+
 int tracer_persisted(struct tracer *t, uint32_t event)
 {
 	uint32_t unit = unit_of(t, t->events[event].word), n = 0;

@@ -108,6 +108,8 @@ void tracer_advance(struct tracer *t, uint32_t event);
 void tracer_run_begin(struct tracer *t);
 /* Undo all; memory is again as it was before tracer_run_begin(). */
 void tracer_run_end(struct tracer *t);
+/* What the crash had left, as far as the last run has looked. */
+void tracer_left(const struct tracer *t, uint8_t *image);
 /* Prescribe the next combination of choices; false after the last. */
 bool tracer_next(struct tracer *t);
 /* Did this run find a pending store durable? -1: it was not read. */

@@ -191,7 +191,6 @@ static const char *judge(const void *image, const struct cut *cut)
 {
 	const char *bad;
 	struct world w;
-	bool transient;
 	__u32 which;
 
 	write_device(image);
@@ -199,7 +198,7 @@ static const char *judge(const void *image, const struct cut *cut)
 	if (!bad && face_attached(&runner)) {
 		tally.done += which == 1;
 		w = cut->worlds[which];
-		bad = runner_check(&runner, false, &transient);
+		bad = runner_check(&runner, false);
 		if (!bad)
 			bad = runner_go_on(&runner, &w);
 	}

@@ -57,7 +57,7 @@ static int answer(struct load_word *word, int err)
 
 /*
  * Keys of the workers lie between each other.  Odd keys are longer ones with
- * an even key as their prefix, every eighth is longer than a header's digits.
+ * an even key as their beginning, every eighth has more digits than a word.
  */
 static size_t make_key(int worker, uint32_t nr, char *key)
 {

@@ -51,8 +51,11 @@ static uint64_t entry_off(int nth)
 					      slot[nth]));
 }
 
-static unsigned int digit(const char *key, unsigned int at)
+/* Behind the end of a key there are zeroes, as far as these tests go. */
+static unsigned int digit(const char *key, size_t len, unsigned int at)
 {
+	if (at / 2 >= len)
+		return 0;
 	return at % 2 ? key[at / 2] & 0xf : (uint8_t)key[at / 2] >> 4;
 }
 
@@ -60,7 +63,7 @@ static unsigned int digit(const char *key, unsigned int at)
 static uint64_t leaf_off(int nth, const char *key, size_t len, uint64_t *node)
 {
 	uint64_t slot = entry_off(nth) + offsetof(struct wort_media_entry, root);
-	uint64_t link, hdr, place;
+	uint64_t link;
 	int steps = 0;
 
 	*node = 0;
@@ -70,13 +73,8 @@ static uint64_t leaf_off(int nth, const char *key, size_t len, uint64_t *node)
 		    steps++ > 2048)
 			return link & WORT_MEDIA_LINK_OFF_MASK;
 		*node = link & WORT_MEDIA_LINK_OFF_MASK;
-		hdr = word_at(*node);
-		place = (hdr >> WORT_MEDIA_WORT_DEPTH_SHIFT) +
-			(hdr >> WORT_MEDIA_WORT_LEN_SHIFT &
-			 WORT_MEDIA_WORT_LEN_MASK);
-		slot = *node + offsetof(struct wort_media_wort_node, slot);
-		if (place < 2 * len)
-			slot += 8 + 8 * digit(key, place);
+		slot = *node + 8 * digit(key, len, link >>
+					 WORT_MEDIA_LINK_PLACE_SHIFT);
 	}
 }
 

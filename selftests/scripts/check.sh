@@ -133,7 +133,7 @@ powercuts()
 {
 	selftests/vm/run.sh -k "$1" -t "$((1200 + 120 * ${SEEDS:-0}))" \
 		-a rcupdate.rcu_expedited=1 -l libcrc32c -f "$build/guest-$1:/wort-tests" \
-		-c "cd /wort-tests && insmod ./wort.ko && ./powercut -n ${SEEDS:-2}"
+		-c "cd /wort-tests && insmod ./wort.ko && ./powercut -n ${SEEDS:-3}"
 }
 
 # kselftests FLAVOUR SCRIPT [PROGRAM...]: with a second device whose flushes

@@ -151,16 +151,11 @@ u64 image_table(u64 off)
 	return WORT_MEDIA_TABLE_OFF + (off - data) / IMAGE_EXTENT * 8;
 }
 
-static u32 digit(const char *key, u32 at)
-{
-	return at % 2 ? key[at / 2] & 0xf : (u8)key[at / 2] >> 4;
-}
-
 /* Slots on the way to a leaf, the last one first. */
 static u32 path_of(u32 nr, const char *key, u64 *slots)
 {
 	u64 slot = image_entry(nr) + offsetof(struct wort_media_entry, root);
-	u64 hdr, link, path[64];
+	u64 link, path[64];
 	u32 n = 0, place, i;
 
 	for (;;) {
@@ -168,11 +163,9 @@ static u32 path_of(u32 nr, const char *key, u64 *slots)
 		link = image_get(slot);
 		if ((link & 7) != WORT_MEDIA_LINK_NODE)
 			break;
-		hdr = image_get(link & ~7ULL);
-		place = (hdr >> 52) + (hdr >> 40 & 0xfff);
-		slot = (link & ~7ULL) + 8;
-		if (place < 2 * strlen(key))
-			slot += 8 + 8 * digit(key, place);
+		place = link >> WORT_MEDIA_LINK_PLACE_SHIFT;
+		slot = (link & WORT_MEDIA_LINK_OFF_MASK) +
+		       8 * wort_key_digit((const u8 *)key, strlen(key), place);
 	}
 	for (i = 0; i < n; i++)
 		slots[i] = path[n - 1 - i];
@@ -189,7 +182,7 @@ u64 image_slot(u32 nr, const char *key)
 
 u64 image_leaf(u32 nr, const char *key)
 {
-	return image_get(image_slot(nr, key)) & ~7ULL;
+	return image_get(image_slot(nr, key)) & WORT_MEDIA_LINK_OFF_MASK;
 }
 
 u64 image_node_slot(u32 nr, const char *key, u32 up)
@@ -204,5 +197,6 @@ u64 image_node_slot(u32 nr, const char *key, u32 up)
 
 u64 image_node(u32 nr, const char *key, u32 up)
 {
-	return image_get(image_node_slot(nr, key, up)) & ~7ULL;
+	return image_get(image_node_slot(nr, key, up)) &
+	       WORT_MEDIA_LINK_OFF_MASK;
 }

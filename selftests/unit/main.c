@@ -36,7 +36,7 @@ static const struct test {
 	TEST(keys_fill),
 	TEST(keys_chain),
 	TEST(keys_long_prefix),
-	TEST(keys_hidden_digits),
+	TEST(keys_skipped_digits),
 	TEST(values_sizes),
 	TEST(values_change),
 	TEST(values_expect),

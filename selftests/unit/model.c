@@ -297,7 +297,7 @@ static u32 gen_chain(u64 r, u8 *key)
 
 /*
  * Families with a prefix of 5 to 41 bytes in common, and members that leave it
- * at any digit: splits and merges inside prefixes longer than a header holds.
+ * at any digit: splits and merges within long runs of digits that nodes skip.
  */
 static u32 gen_shared(u64 r, u8 *key)
 {

@@ -166,7 +166,8 @@ void check_hostile_features(void)
 	struct wort_index *index;
 
 	image_make();
-	SB_CASE32(version, 2, -EPROTONOSUPPORT);
+	SB_CASE32(version, WORT_MEDIA_VERSION + 1, -EPROTONOSUPPORT);
+	SB_CASE32(version, WORT_MEDIA_VERSION - 1, -EPROTONOSUPPORT);
 	SB_CASE32(version, 0, -EPROTONOSUPPORT);
 	SB_CASE(incompat, 2, -EPROTONOSUPPORT);
 	SB_CASE(incompat, 1ULL << 63, -EPROTONOSUPPORT);

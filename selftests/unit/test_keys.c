@@ -181,8 +181,8 @@ void check_keys_chain(void)
 }
 
 /*
- * Prefixes of 9 to 13 digits and of 80, which a header holds or does not, split
- * at each digit and merged again.
+ * Nodes that skip 9 to 13 digits, around those of eight bytes, and 80: split at
+ * each of these digits and merged again.
  */
 static void long_prefix(struct bed *bed, u32 digits, u32 start, u64 *rnd)
 {
@@ -250,12 +250,10 @@ static void del_int(struct bed *bed, u64 n)
 }
 
 /*
- * A node branches at digit 15, and its header has room for ten of the digits
- * before.  It goes, and another one comes to lie in its place that differs only
- * in a digit which the header does not show: what was remembered of the first
- * must not send a key to the second.
+ * A node that skips all digits but the last goes, and another one comes to lie
+ * in its place that skips others.
  */
-void check_keys_hidden_digits(void)
+void check_keys_skipped_digits(void)
 {
 	const u64 other = 1 << 20;
 	struct bed bed;

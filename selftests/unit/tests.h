@@ -21,7 +21,7 @@ void check_keys_digits(void);
 void check_keys_fill(void);
 void check_keys_chain(void);
 void check_keys_long_prefix(void);
-void check_keys_hidden_digits(void);
+void check_keys_skipped_digits(void);
 
 /* test_values.c */
 void check_values_sizes(void);

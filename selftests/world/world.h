@@ -91,7 +91,7 @@ const char *runner_compare(struct runner *r, const struct world *w);
 /* Go on from a pool that was left in any state; NULL, or what went wrong. */
 const char *runner_go_on(struct runner *r, struct world *w);
 /* Is each byte owned once, free or being freed?  NULL, or what is wrong. */
-const char *runner_check(struct runner *r, bool clear, bool *transient);
+const char *runner_check(struct runner *r, bool clear);
 
 const char *step_name(const struct step *step);
 void step_print(const struct step *step, char *buf, size_t size);

@@ -22,7 +22,7 @@
 
 /* "WORTPOOL" read as a little endian word */
 #define WORT_MEDIA_MAGIC		0x4c4f4f5054524f57ULL
-#define WORT_MEDIA_VERSION		1
+#define WORT_MEDIA_VERSION		2
 
 #define WORT_MEDIA_SB_OFF		4096
 #define WORT_MEDIA_SB_SPACE		4096
@@ -121,13 +121,19 @@ struct wort_media_entry {
 };
 
 /*
- * A link: a tagged offset.  Objects are 8-byte aligned, so three bits are
- * free; zero is no link.
+ * A link: a tagged offset, and of a node its branching place.  Objects are
+ * 8-byte aligned, so three bits are free; zero is no link.
+ *
+ *	 63        52 51                                     3 2    0
+ *	+------------+----------------------------------------+------+
+ *	| place or 0 | offset                                 | tag  |
+ *	+------------+----------------------------------------+------+
  */
 #define WORT_MEDIA_LINK_TAG_MASK	0x7ULL
 #define WORT_MEDIA_LINK_NODE		0x1ULL
 #define WORT_MEDIA_LINK_LEAF		0x2ULL
-#define WORT_MEDIA_LINK_OFF_MASK	0x00007ffffffffff8ULL
+#define WORT_MEDIA_LINK_OFF_MASK	0x000ffffffffffff8ULL
+#define WORT_MEDIA_LINK_PLACE_SHIFT	52
 
 /*
  * A leaf: one record.  The value of up to 8 bytes is the word itself; a longer
@@ -157,24 +163,13 @@ struct wort_media_leaf {
 #define WORT_MEDIA_VALUE_OBJECT		2	/* val is an offset of bytes */
 
 /*
- * An inner node of WORT: 16 children by the next four bits of the key, and
- * before them, first in order, the child whose key ends here.
- *
- *	 63        52 51           40 39                             0
- *	+------------+---------------+--------------------------------+
- *	| depth      | prefix length | first ten digits of the prefix |
- *	+------------+---------------+--------------------------------+
+ * An inner node of WORT: children by four bits of the key, those at the place
+ * that the link to it tells.
  */
-#define WORT_MEDIA_WORT_SLOTS		17
-#define WORT_MEDIA_WORT_DEPTH_SHIFT	52
-#define WORT_MEDIA_WORT_LEN_SHIFT	40
-#define WORT_MEDIA_WORT_LEN_MASK	0xfffULL
-#define WORT_MEDIA_WORT_PREFIX_MASK	0xffffffffffULL
-#define WORT_MEDIA_WORT_PREFIX_DIGITS	10
+#define WORT_MEDIA_WORT_SLOTS		16
 
 struct wort_media_wort_node {
-	__le64 hdr;
-	__le64 slot[WORT_MEDIA_WORT_SLOTS];
+	__le64 slot[WORT_MEDIA_WORT_SLOTS];	/* link or 0 */
 };
 
 /* engine numbers in catalogue entries */

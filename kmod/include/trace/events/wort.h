@@ -69,26 +69,6 @@ DEFINE_EVENT(wort_node, wort_merge,
 	TP_ARGS(dev, off, place, leaf)
 );
 
-TRACE_EVENT(wort_repair,
-	TP_PROTO(u32 dev, u64 off, u64 old, u64 hdr),
-	TP_ARGS(dev, off, old, hdr),
-	TP_STRUCT__entry(
-		__field(dev_t, dev)
-		__field(u64, off)
-		__field(u64, old)
-		__field(u64, hdr)
-	),
-	TP_fast_assign(
-		__entry->dev = dev;
-		__entry->off = off;
-		__entry->old = old;
-		__entry->hdr = hdr;
-	),
-	TP_printk("dev %d:%d off %#llx old %#llx hdr %#llx",
-		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->off,
-		  __entry->old, __entry->hdr)
-);
-
 DECLARE_EVENT_CLASS(wort_extent,
 	TP_PROTO(u32 dev, u64 off, u64 slot_size, u32 run),
 	TP_ARGS(dev, off, slot_size, run),

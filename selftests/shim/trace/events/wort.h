@@ -19,10 +19,6 @@ static inline void trace_wort_merge(u32 dev, u64 off, u32 place, bool leaf)
 {
 }
 
-static inline void trace_wort_repair(u32 dev, u64 off, u64 old, u64 hdr)
-{
-}
-
 static inline void trace_wort_extent_open(u32 dev, u64 off, u64 slot_size,
 					  u32 run)
 {

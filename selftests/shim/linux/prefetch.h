@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _SHIM_PREFETCH_H
+#define _SHIM_PREFETCH_H
+
+#define prefetch(addr)	__builtin_prefetch(addr)
+
+#endif
