@@ -105,6 +105,7 @@ static const struct test {
 	TEST(bad_pages_table),
 	TEST(bad_pages_superblock),
 	TEST(bad_pages_later),
+	TEST(golden),
 	TEST(counts_insert),
 	TEST(counts_update),
 	TEST(counts_delete),
@@ -179,12 +180,13 @@ static void list(void)
 int main(int argc, char **argv)
 {
 	bool slow = false, all = false;
+	const char *golden = NULL;
 	const struct test *test;
 	unsigned int nr = 0;
 	int opt;
 
 	shim_log_quiet = true;
-	while ((opt = getopt(argc, argv, "sale:r:v")) != -1) {
+	while ((opt = getopt(argc, argv, "sale:g:r:v")) != -1) {
 		if (opt == 's')
 			slow = true;
 		else if (opt == 'a')
@@ -193,13 +195,19 @@ int main(int argc, char **argv)
 			list();
 		else if (opt == 'e')
 			unit_extent = strtoul(optarg, NULL, 0);
+		else if (opt == 'g')
+			golden = optarg;
 		else if (opt == 'r')
 			unit_seed = strtoull(optarg, NULL, 0);
 		else if (opt == 'v')
 			shim_log_quiet = false;
 		else
-			die("usage: %s [-salv] [-e EXTENT] [-r SEED] [NAME...]",
+			die("usage: %s [-salv] [-e EXTENT] [-g FILE] [-r SEED] [NAME...]",
 			    argv[0]);
+	}
+	if (golden) {
+		golden_write(golden);
+		return 0;
 	}
 	if (!unit_seed)
 		die("the seed cannot be 0");

@@ -109,6 +109,10 @@ void check_bad_pages_table(void);
 void check_bad_pages_superblock(void);
 void check_bad_pages_later(void);
 
+/* test_golden.c */
+void check_golden(void);
+void golden_write(const char *path);
+
 /* test_counts.c */
 void check_counts_insert(void);
 void check_counts_update(void);
