@@ -309,7 +309,6 @@ int wort_pool_format(struct wort_region *region,
 	write_empty(&op, &sb);
 	for (copy = 0; copy < WORT_MEDIA_SB_COPIES; copy++)
 		write_copy(&op, copy, &sb);
-	wort_pm_fence(&op);
 	wort_pm_publish_pair(&op, &sb_at(region, 0)->magic, WORT_MEDIA_MAGIC,
 			     &sb_at(region, 1)->magic, WORT_MEDIA_MAGIC);
 	wort_op_end(&op);

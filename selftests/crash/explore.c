@@ -344,7 +344,7 @@ static const char *judge(const struct spot *spot, struct runner *r,
 	if (attach_again(spot, r))
 		return "a second attach stores to the media";
 	spot->t->hashing = false;
-	if (set_add(shared->again, spot->t->hash ^ spot->t->model))
+	if (!spot->depth && set_add(shared->again, spot->t->hash ^ spot->t->model))
 		*again = found;
 	/* What goes on from a state goes on from all that look the same. */
 	if (!set_add(shared->hashes, spot->t->hash) && !sought)
@@ -383,7 +383,7 @@ static void run_state(const struct spot *spot,
 	add(spot->depth ? &shared->nested : &shared->states, 1);
 	if (!spot->depth)
 		add(&shared->by_start[spot->start - starts], 1);
-	if (again && !spot->depth)
+	if (again)
 		explore_again(spot, again);
 }
 

@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT / "selftests/scripts"))
 import edits  # pylint: disable=wrong-import-position
 
 MUTANTS = """leaf-noflush value-noflush node-noflush publish-early fence-dropped
-commit-noflush fence-by-unlock flush-rounddown
+fence-dropped-pair commit-noflush fence-by-unlock flush-rounddown
 flush-wrong-addr extent-word-late extent-word-noflush update-wide
 super-magic-early""".split()
 
