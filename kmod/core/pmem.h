@@ -151,7 +151,15 @@ static inline void wort_pm_fence(struct wort_op *op)
 	pmem_wmb();
 }
 
-/* What is about to be published refers to nothing that is not durable. */
+/**
+ * wort_pm_fence_contents() - Make what will be linked in durable
+ * @op: The operation.
+ *
+ * What was flushed is durable when this returns, and stores after it become
+ * visible after those before.
+ *
+ * Context: Any context.
+ */
 static inline void wort_pm_fence_contents(struct wort_op *op)
 {
 	if (op->pending || !op->flush)
@@ -169,6 +177,29 @@ static inline void wort_pm_publishing(struct wort_op *op,
 }
 
 /**
+ * wort_pm_commit() - Link in what is durable
+ * @op: The operation.
+ * @addr: The word that makes the new state reachable.
+ * @val: Its new value in the byte order of the processor.
+ *
+ * Nothing was stored that @val makes reachable since wort_pm_fence_contents().
+ * After a crash the word holds its old value or @val, never a mixture.
+ *
+ * Others may see @val before it is durable; see "Visible before durable" in
+ * Documentation/persistence.rst.
+ *
+ * Context: Any context.  The caller serialises writers of the word.
+ */
+static inline void wort_pm_commit(struct wort_op *op, __le64 __pmem *addr,
+				  u64 val)
+{
+	wort_pm_publishing(op, addr, val);
+	wort_pm_store_release(op, addr, val);
+	wort_pm_flush(op, addr, sizeof(*addr));
+	wort_pm_fence(op);
+}
+
+/**
  * wort_pm_publish() - Link prepared state in, atomically and durably
  * @op: The operation.
  * @addr: The word that makes the new state reachable.
@@ -176,22 +207,15 @@ static inline void wort_pm_publishing(struct wort_op *op,
  *
  * The caller has flushed what is reachable through @val.  The leading fence
  * makes that durable before the word can change, so "contents, then link" is
- * a property of this function and not of each caller.  After a crash the word
- * holds its old value or @val, never a mixture.
+ * a property of this function and not of each caller.
  *
- * Others may see @val before it is durable; see "Visible before durable" in
- * Documentation/persistence.rst.
- *
- * Context: Any context.  The caller serialises writers of the word.
+ * Context: As wort_pm_commit().
  */
 static inline void wort_pm_publish(struct wort_op *op, __le64 __pmem *addr,
 				   u64 val)
 {
-	wort_pm_publishing(op, addr, val);
 	wort_pm_fence_contents(op);
-	wort_pm_store_release(op, addr, val);
-	wort_pm_flush(op, addr, sizeof(*addr));
-	wort_pm_fence(op);
+	wort_pm_commit(op, addr, val);
 }
 
 /**

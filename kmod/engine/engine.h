@@ -20,19 +20,20 @@
 #define WORT_ENGINE_MAPPABLE		BIT(1)	/* user readers can follow */
 
 struct wort_engine;
+struct wort_skips;
 
 /**
  * struct wort_tree - An index as its engine sees it
  * @engine: its engine
  * @region: memory of the pool
  * @root: its root record, WORT_MEDIA_ROOT_WORDS words in one line
- * @hint: what the engine likes to remember, 0 at first; nothing depends on it
+ * @skips: what is known of its nodes, and of all others of the pool
  */
 struct wort_tree {
 	const struct wort_engine *engine;
 	struct wort_region *region;
 	__le64 __pmem *root;
-	u64 hint[2];
+	struct wort_skips *skips;
 };
 
 /**

@@ -61,6 +61,7 @@
 #include "../core/pmem.h"
 #include "engine.h"
 #include "rec.h"
+#include "skips.h"
 
 #define WRT_SLOTS	WORT_MEDIA_WORT_SLOTS
 #define WRT_WORD_DIGITS	16	/* in the first eight bytes of a key */
@@ -242,33 +243,25 @@ static int root_load(struct wort_op *op, struct wort_tree *tree, u64 *link)
 	return err;
 }
 
-/*
- * The digits that one node skips are kept in DRAM: tree->hint is the link to it
- * and the first digits of what is below.  The root of a tree of integers is
- * often the only one.  These digits are the same while the node lives; when it
- * is given back, so is the hint.
- */
-static bool hint_matches(const struct wort_tree *tree,
-			 const struct wrt_node *node, u64 head)
+/* The sixteen digits before a place, or all with zeroes before them. */
+static noinline u64 key_digits_far(const struct wort_key *key, u32 place)
 {
-	return tree->hint[0] == node->link &&
-	       !((head ^ tree->hint[1]) >> 4 * (WRT_WORD_DIGITS - node->place));
+	u64 digits = 0;
+	u32 pos;
+
+	for (pos = place - WORT_SKIPS_DIGITS; pos < place; pos++)
+		digits = digits << 4 |
+			 wort_key_digit(key->data, key->len, pos);
+	return digits;
 }
 
-/* A key of that path has the digits. */
-static void hint_keep(struct wort_tree *tree, const struct wrt_path *path,
-		      const struct wort_key *key)
+/* A place has digits before it where one is asked for these. */
+static __always_inline u64 key_digits(const struct wort_key *key, u64 head,
+				      u32 place)
 {
-	if (path->nr_skips > 1 || node_place(path->skip) > WRT_WORD_DIGITS)
-		return;
-	tree->hint[0] = path->skip;
-	tree->hint[1] = key_head(key->data, key->len);
-}
-
-static void hint_drop(struct wort_tree *tree, u64 node)
-{
-	if (tree->hint[0] == node)
-		tree->hint[0] = 0;
+	if (likely(place <= WRT_WORD_DIGITS))
+		return head >> 4 * (WRT_WORD_DIGITS - place);
+	return key_digits_far(key, place);
 }
 
 /*
@@ -291,7 +284,10 @@ static __always_inline int wrt_descend(struct wort_op *op,
 		err = node_open(op, link, start, &node);
 		if (err || node.place >= limit)
 			break;
-		if (node.place > start && !hint_matches(tree, &node, head)) {
+		if (node.place > start &&
+		    !wort_skips_match(tree->skips, link,
+				      key_digits(key, head, node.place),
+				      node.place - start)) {
 			nr_skips++;
 			skip = link;
 		}
@@ -341,21 +337,36 @@ static int node_reserve(struct wort_op *op)
 	return wort_alloc_reserve(op, sizeof(struct wort_media_wort_node));
 }
 
+/* The key has the digits that a node skips. */
+static void skip_learn(struct wort_tree *tree, u64 link,
+		       const struct wort_key *key)
+{
+	wort_skips_learn(tree->skips, link,
+			 key_digits(key, key_head(key->data, key->len),
+				    node_place(link)));
+}
+
 /*
  * Put a node between the slot and what it refers to, with a new leaf as the
  * second entry.  The key and @rec, which is below, differ first at @place.
  */
-static void insert_node(struct wort_op *op, struct wrt_path *path,
-			const struct wort_key *key, u64 leaf,
-			const struct wort_rec *rec, u32 place)
+static void insert_node(struct wort_op *op, struct wort_tree *tree,
+			struct wrt_path *path, const struct wort_key *key,
+			u64 leaf, const struct wort_rec *rec, u32 place)
 {
-	u64 off = wort_alloc_take(op);
+	u64 off = wort_alloc_take(op), link = link_to_node(off, place);
 
+	wort_skips_prefetch(tree->skips, link);
 	node_write(op, wort_region_at(op->region, off),
 		   wort_rec_digit(rec, place), path->link,
 		   wort_key_digit(key->data, key->len, place),
 		   leaf | WORT_MEDIA_LINK_LEAF);
-	wort_pm_publish(op, path->slot, link_to_node(off, place));
+	wort_pm_fence_contents(op);
+	if (place > path->start)
+		skip_learn(tree, link, key);
+	else
+		wort_skips_forget(tree->skips, link);
+	wort_pm_commit(op, path->slot, link);
 	trace_wort_split(op->region->dev, off, place, link_is_leaf(path->link));
 }
 
@@ -389,7 +400,7 @@ static int insert_beside(struct wort_op *op, struct wort_tree *tree,
 	if (!err)
 		err = node_reserve(op);
 	if (!err)
-		insert_node(op, path, &put->key,
+		insert_node(op, tree, path, &put->key,
 			    wort_rec_create(op, &put->key, &put->value), rec,
 			    place);
 	return err;
@@ -424,7 +435,7 @@ static int link_unsure(struct wort_op *op, struct wort_tree *tree,
 	place = wort_rec_common(op, &rec, key);
 	if (place == path->start - 1) {
 		wort_pm_publish(op, path->slot, leaf | WORT_MEDIA_LINK_LEAF);
-		hint_keep(tree, path, key);
+		skip_learn(tree, path->skip, key);
 		return 0;
 	}
 	if (place >= path->start)
@@ -433,7 +444,7 @@ static int link_unsure(struct wort_op *op, struct wort_tree *tree,
 	if (!err)
 		err = node_reserve(op);
 	if (!err)
-		insert_node(op, path, key, leaf, &rec, place);
+		insert_node(op, tree, path, key, leaf, &rec, place);
 	return err;
 }
 
@@ -568,7 +579,6 @@ static int merge(struct wort_op *op, struct wort_tree *tree,
 	wort_pm_publish(op, path->node_slot, link);
 	trace_wort_merge(op->region->dev, off, node_place(path->node),
 			 link_is_leaf(link));
-	hint_drop(tree, path->node);
 	return wort_alloc_free(op, off, sizeof(struct wort_media_wort_node));
 }
 

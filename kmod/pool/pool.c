@@ -70,6 +70,7 @@ static void pool_free(struct wort_pool *pool)
 		destroy_workqueue(pool->wq);
 	drop_indexes(&pool->indexes);
 	drop_indexes(&pool->dying);
+	wort_skips_destroy(&pool->skips);
 	wort_alloc_destroy(&pool->alloc);
 	kvfree(pool->cursor);
 	mutex_destroy(&pool->work_lock);
@@ -117,6 +118,9 @@ int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
 	if (err)
 		goto out_free;
 	pool->attach_lines = op.n.loads;
+	err = wort_skips_init(&pool->skips, region->size);
+	if (err)
+		goto out_free;
 	err = -ENOMEM;
 	pool->cursor = wort_engine_cursor(NULL);
 	pool->wq = alloc_ordered_workqueue("wort", WQ_MEM_RECLAIM);

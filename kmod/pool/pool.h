@@ -21,6 +21,7 @@
 
 #include "../core/alloc.h"
 #include "../engine/engine.h"
+#include "../engine/skips.h"
 
 #define WORT_NAMES_BITS		10
 
@@ -72,6 +73,7 @@ struct wort_index {
  * struct wort_pool - An attached pool
  * @region: its memory
  * @alloc: its allocator
+ * @skips: what engines like to remember of nodes
  * @lock: protects the catalogue, lists and states
  * @sb: the superblock in force
  * @sb_copy: which of its copies that is
@@ -113,6 +115,7 @@ struct wort_index {
 struct wort_pool {
 	struct wort_region *region;
 	struct wort_alloc alloc;
+	struct wort_skips skips;
 	struct mutex lock;		/* catalogue, lists, states */
 	struct wort_media_sb sb;
 	u32 sb_copy;

@@ -505,6 +505,17 @@ void __tsan_atomic64_store(volatile uint64_t *p, uint64_t val, int order)
 	}
 }
 
+/* Of words in DRAM only: media words are never exchanged. */
+int __tsan_atomic64_compare_exchange_strong(volatile uint64_t *p,
+					    uint64_t *old, uint64_t val,
+					    int order, int failure)
+{
+	(void)order;
+	(void)failure;
+	return __atomic_compare_exchange_n(p, old, val, 0, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
 int __tsan_atomic32_fetch_add(volatile int *p, int v, int order)
 {
 	(void)order;

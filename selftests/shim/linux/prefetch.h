@@ -3,5 +3,6 @@
 #define _SHIM_PREFETCH_H
 
 #define prefetch(addr)	__builtin_prefetch(addr)
+#define prefetchw(addr)	__builtin_prefetch(addr, 1)
 
 #endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/atomic.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "skips.h"
+
+/* An entry for so many bytes of the pool, and not more than 16 MiB of DRAM. */
+#define BYTES_PER_SKIP_SHIFT	11
+#define SKIPS_MIN_BITS		6
+#define SKIPS_MAX_BITS		20
+
+/**
+ * wort_skips_init() - Make an empty table
+ * @skips: The table.
+ * @pool_size: Bytes of the pool that it is for.
+ *
+ * Context: May sleep.
+ * Return: 0 or -ENOMEM; wort_skips_destroy() is due in any case.
+ */
+int wort_skips_init(struct wort_skips *skips, u64 pool_size)
+{
+	skips->bits = clamp_t(u32, ilog2(pool_size >> BYTES_PER_SKIP_SHIFT),
+			      SKIPS_MIN_BITS, SKIPS_MAX_BITS);
+	skips->entry = kvcalloc(1UL << skips->bits, sizeof(*skips->entry),
+				GFP_KERNEL);
+	return skips->entry ? 0 : -ENOMEM;
+}
+
+/**
+ * wort_skips_destroy() - Forget all
+ * @skips: A table, or one whose wort_skips_init() failed.
+ *
+ * Context: May sleep.
+ */
+void wort_skips_destroy(struct wort_skips *skips)
+{
+	kvfree(skips->entry);
+}
+
+/**
+ * wort_skips_learn() - Remember the digits that a node skips
+ * @skips: The table.
+ * @link: The link to the node.
+ * @digits: The digits before its place.
+ *
+ * Takes the place of what was in the entry.  If another one writes it just
+ * now, that one's stays.
+ *
+ * Context: Any context, in an RCU section begun before the link was loaded or
+ * the node was made.
+ */
+void wort_skips_learn(struct wort_skips *skips, u64 link, u64 digits)
+{
+	struct wort_skip *entry = &skips->entry[hash_64(link, skips->bits)];
+	u64 old = READ_ONCE(entry->link);
+
+	if (old == WORT_SKIP_BUSY ||
+	    cmpxchg(&entry->link, old, WORT_SKIP_BUSY) != old)
+		return;
+	/* pairs with the second acquire in wort_skips_match() */
+	smp_store_release(&entry->digits, digits);
+	/* pairs with the first one */
+	smp_store_release(&entry->link, link);
+}
+
+/**
+ * wort_skips_forget() - A node has been made that skips nothing
+ * @skips: The table.
+ * @link: The link to it.
+ *
+ * Context: Any context.
+ */
+void wort_skips_forget(struct wort_skips *skips, u64 link)
+{
+	struct wort_skip *entry = &skips->entry[hash_64(link, skips->bits)];
+
+	if (READ_ONCE(entry->link) == link)
+		cmpxchg(&entry->link, link, 0);
+}
