@@ -238,7 +238,7 @@ int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,
 				  GFP_KERNEL);
 	alloc->busy = kvcalloc(BITS_TO_LONGS(geo->nr_extents), sizeof(long),
 			       GFP_KERNEL);
-	if (!alloc->extents || !alloc->busy)
+	if (!alloc->extents || !alloc->busy || wort_cache_init(alloc))
 		return -ENOMEM;
 	return read_table(op, alloc);
 }
@@ -292,6 +292,7 @@ void wort_alloc_destroy(struct wort_alloc *alloc)
 		kvfree(alloc->extents[nr].bits);
 	kvfree(alloc->extents);
 	kvfree(alloc->busy);
+	wort_cache_destroy(alloc);
 	mutex_destroy(&alloc->lock);
 }
 
@@ -431,9 +432,26 @@ static u32 take_slot(struct wort_alloc *alloc, struct wort_extent *extent)
 	return slot;
 }
 
-static void untake_slot(struct wort_alloc *alloc, struct wort_extent *extent,
-			u32 slot)
+/* The extent of an object that we handed out ourselves. */
+static struct wort_extent *extent_of(const struct wort_alloc *alloc, u64 off)
 {
+	return &alloc->extents[(off - alloc->geo.data_off) >>
+			       alloc->geo.extent_shift];
+}
+
+/**
+ * wort_extent_untake() - A slot was taken for nothing
+ * @alloc: The allocator.
+ * @off: Its offset.
+ *
+ * Context: Holds wort_alloc.lock.
+ */
+void wort_extent_untake(struct wort_alloc *alloc, u64 off)
+{
+	struct wort_extent *extent = extent_of(alloc, off);
+	u32 slot = (u32)(off - wort_extent_off(alloc, extent)) /
+		   (u32)extent->slot_size;
+
 	__clear_bit(slot, wort_extent_bits(alloc, extent, WORT_BITS_USED));
 	alloc->used_bytes -= extent->slot_size;
 	extent->hint = min(extent->hint, slot);
@@ -472,6 +490,58 @@ static int find_space(struct wort_alloc *alloc, u64 size,
 	return likely(*extent) ? 0 : open_extent(alloc, class, 0, extent);
 }
 
+static u64 take_object(struct wort_alloc *alloc, struct wort_extent *extent)
+{
+	u32 slot = take_slot(alloc, extent);
+
+	return wort_extent_off(alloc, extent) + slot * extent->slot_size;
+}
+
+/* What lies on bad pages is not to be kept at hand. */
+static bool may_cache(const struct wort_alloc *alloc, u64 size)
+{
+	return !is_run(alloc, size) &&
+	       !READ_ONCE(alloc->region->bad_pages);
+}
+
+/* Also of an extent that is being opened: wort_alloc_take() looks at that. */
+static void fill_cache(struct wort_alloc *alloc, struct wort_extent *extent)
+{
+	u32 class = extent->class;
+	u64 off;
+
+	while (extent->nr_used < extent->slots) {
+		off = take_object(alloc, extent);
+		if (wort_cache_put(alloc, class, off))
+			continue;
+		wort_extent_untake(alloc, off);
+		break;
+	}
+}
+
+/* No space is left only when nothing is at hand anywhere. */
+static int reserve_slow(struct wort_op *op, u64 size, u64 *off)
+{
+	struct wort_alloc *alloc = op->alloc;
+	struct wort_extent *extent;
+	int err;
+
+	mutex_lock(&alloc->lock);
+	err = find_space(alloc, size, &extent);
+	if (err == -ENOSPC && wort_cache_drain(alloc))
+		err = find_space(alloc, size, &extent);
+	if (err) {
+		op->released = alloc->released;
+		goto out;
+	}
+	*off = take_object(alloc, extent);
+	if (may_cache(alloc, size))
+		fill_cache(alloc, extent);
+out:
+	mutex_unlock(&alloc->lock);
+	return err;
+}
+
 /**
  * wort_alloc_reserve() - Reserve an object for an operation
  * @op: The operation; at most WORT_RESERVE_MAX objects each.
@@ -488,25 +558,20 @@ static int find_space(struct wort_alloc *alloc, u64 size,
 int wort_alloc_reserve(struct wort_op *op, u64 size)
 {
 	struct wort_alloc *alloc = op->alloc;
-	struct wort_extent *extent;
-	u32 slot;
-	int err;
+	u64 off = 0;
+	int err = 0;
 
 	if (WARN_ON_ONCE(op->nr_reserved == WORT_RESERVE_MAX))
 		return -ENOMEM;
-	mutex_lock(&alloc->lock);
-	err = find_space(alloc, size, &extent);
-	if (err) {
-		op->released = alloc->released;
-		goto out;
-	}
-	slot = take_slot(alloc, extent);
-	op->reserved[op->nr_reserved].extent = extent;
-	op->reserved[op->nr_reserved++].off =
-		wort_extent_off(alloc, extent) + slot * extent->slot_size;
-out:
-	mutex_unlock(&alloc->lock);
-	return err;
+	if (likely(may_cache(alloc, size)))
+		off = wort_cache_get(alloc, wort_class_of(size));
+	if (unlikely(!off))
+		err = reserve_slow(op, size, &off);
+	if (err)
+		return err;
+	op->reserved[op->nr_reserved].extent = extent_of(alloc, off);
+	op->reserved[op->nr_reserved++].off = off;
+	return 0;
 }
 
 /*
@@ -536,7 +601,7 @@ void wort_alloc_settle(struct wort_op *op)
 {
 	struct wort_alloc *alloc = op->alloc;
 	struct wort_extent *extent;
-	u64 slot_off, released;
+	u64 released;
 	u32 i;
 
 	mutex_lock(&alloc->lock);
@@ -547,8 +612,7 @@ void wort_alloc_settle(struct wort_op *op)
 			WRITE_ONCE(extent->state, WORT_EXTENT_OPEN);
 			continue;
 		}
-		slot_off = op->reserved[i].off - wort_extent_off(alloc, extent);
-		untake_slot(alloc, extent, slot_off / (u32)extent->slot_size);
+		wort_extent_untake(alloc, op->reserved[i].off);
 	}
 	/* What it gives back itself is no reason to try again. */
 	op->released += alloc->released - released;
@@ -700,6 +764,7 @@ static u64 free_bytes(const struct wort_alloc *alloc)
 void wort_alloc_info(struct wort_alloc *alloc, struct wort_alloc_info *info)
 {
 	mutex_lock(&alloc->lock);
+	wort_cache_drain(alloc);
 	info->free_extents = alloc->nr_free;
 	info->reserve_extents = min(alloc->nr_free, alloc->reserve);
 	info->used_bytes = alloc->used_bytes;

@@ -13,6 +13,7 @@
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/percpu.h>
 
 #include "op.h"
 
@@ -111,6 +112,7 @@ static inline u32 wort_table_run(u32 nr_extents, u32 extent_shift)
  * @freeing_bytes: of these, freed and not given back
  * @released: raised whenever anything is given back
  * @walking: the walk has not ended
+ * @caches: slots at hand, see alloc_cache.c
  */
 struct wort_alloc {
 	struct wort_region *region;
@@ -126,6 +128,7 @@ struct wort_alloc {
 	u64 freeing_bytes;
 	u64 released;
 	bool walking;
+	struct wort_cache __percpu *caches;
 };
 
 /**
@@ -238,6 +241,13 @@ int wort_marks_add(struct wort_op *op, struct wort_marks *marks, u64 off,
 int wort_marks_compare(struct wort_op *op, struct wort_marks *marks,
 		       u64 *bad_off);
 
+/* alloc_cache.c: objects at hand */
+int wort_cache_init(struct wort_alloc *alloc);
+void wort_cache_destroy(struct wort_alloc *alloc);
+u64 wort_cache_get(struct wort_alloc *alloc, u32 class);
+bool wort_cache_put(struct wort_alloc *alloc, u32 class, u64 off);
+bool wort_cache_drain(struct wort_alloc *alloc);
+
 /* for the files of the allocator */
 u64 wort_extent_off(const struct wort_alloc *alloc,
 		    const struct wort_extent *extent);
@@ -248,6 +258,7 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size,
 int wort_extent_need_bits(const struct wort_alloc *alloc,
 			  struct wort_extent *extent);
 void wort_extent_close(struct wort_alloc *alloc, struct wort_extent *extent);
+void wort_extent_untake(struct wort_alloc *alloc, u64 off);
 
 /*
  * Both figures are looked at without the lock, by whoever asks whether the

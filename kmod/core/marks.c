@@ -13,11 +13,17 @@
  * @marks: Uninitialised memory of the caller.
  * @alloc: The allocator; its walk has ended.
  *
- * Context: May sleep.
+ * What is at hand is owned by nobody: it goes back first.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock.  Nothing is reserved, freed or
+ * reclaimed until wort_marks_destroy().
  * Return: 0 or -ENOMEM.
  */
 int wort_marks_init(struct wort_marks *marks, struct wort_alloc *alloc)
 {
+	mutex_lock(&alloc->lock);
+	wort_cache_drain(alloc);
+	mutex_unlock(&alloc->lock);
 	marks->alloc = alloc;
 	marks->bits = kvcalloc(alloc->geo.nr_extents, sizeof(*marks->bits),
 			       GFP_NOIO);

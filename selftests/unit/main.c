@@ -27,6 +27,7 @@ static const struct test {
 	TEST(alloc_leaf_lines),
 	TEST(alloc_reserve),
 	TEST(alloc_reuse),
+	TEST(alloc_cache),
 	TEST(alloc_leak),
 	TEST(alloc_walking),
 	TEST(alloc_runs),

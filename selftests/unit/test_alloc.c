@@ -131,6 +131,14 @@ static int give(struct bed *bed, u64 off, u64 size)
 	return err;
 }
 
+/* What is at hand goes back, so that the next one is the first that is free. */
+static void drain(struct bed *bed)
+{
+	mutex_lock(&alloc_of(bed)->lock);
+	wort_cache_drain(alloc_of(bed));
+	mutex_unlock(&alloc_of(bed)->lock);
+}
+
 /* Freed objects are not reused before reclaim, and are after it. */
 void check_alloc_reuse(void)
 {
@@ -148,6 +156,7 @@ void check_alloc_reuse(void)
 	CHECK(reclaim(&bed));
 	CHECK(!reclaim(&bed));
 	CHECK_EQ(give(&bed, a, 24), -EUCLEAN);
+	drain(&bed);
 	CHECK_EQ(take(&bed, 24), a);
 	CHECK_EQ(give(&bed, a, 200), -EUCLEAN);
 	CHECK_EQ(give(&bed, a + 8, 24), -EUCLEAN);
@@ -159,6 +168,51 @@ void check_alloc_reuse(void)
 	CHECK(reclaim(&bed));
 	CHECK(!wort_alloc_freeing(alloc_of(&bed)));
 	CHECK_EQ(used_bytes(&bed), used);
+	bed_close(&bed);
+}
+
+/* Objects of 2000 bytes until there is no space, and all of them given back. */
+static u32 fill_and_empty(struct bed *bed)
+{
+	static u64 off[1024];
+	u32 n, i;
+
+	for (n = 0; n < ARRAY_SIZE(off); n++) {
+		struct wort_op op;
+		int err;
+
+		begin(bed, &op);
+		err = wort_alloc_reserve(&op, 2000);
+		if (!err)
+			off[n] = wort_alloc_take(&op);
+		wort_pm_fence(&op);
+		wort_op_end(&op);
+		if (!CHECK(!err || err == -ENOSPC) || err)
+			break;
+	}
+	for (i = 0; i < n; i++)
+		CHECK_EQ(give(bed, off[i], 2000), 0);
+	CHECK(reclaim(bed));
+	return n;
+}
+
+/* What is at hand keeps no extent from others who need it. */
+void check_alloc_cache(void)
+{
+	struct bed bed;
+	u32 n, size;
+
+	bed_open(&bed, MIB, 8192);
+	n = fill_and_empty(&bed);
+	CHECK_LE(400, n);
+	for (size = 16; size <= 2048; size += 16) {
+		CHECK_EQ(give(&bed, take(&bed, size), size), 0);
+		CHECK(reclaim(&bed));
+	}
+	size = wort_class_of(1024);
+	CHECK(wort_cache_put(alloc_of(&bed), size,
+			     wort_cache_get(alloc_of(&bed), size)));
+	CHECK_EQ(fill_and_empty(&bed), n);
 	bed_close(&bed);
 }
 
@@ -179,6 +233,7 @@ void check_alloc_leak(void)
 	CHECK_EQ(give(&bed, off, 24), 0);
 	bed_check(&bed);
 	CHECK_EQ(pm_put(bed.index, "k", 1, "12345678", 8), 0);
+	off = wort_pm_load(&bed.index->tree.root[0]) & WORT_MEDIA_LINK_OFF_MASK;
 	CHECK_EQ(give(&bed, off, 24), 0);
 	bed_check_arg(&bed, 0, &arg);
 	CHECK_EQ(arg.out_nr_damaged, 1);
@@ -200,6 +255,7 @@ void check_alloc_walking(void)
 	CHECK(!reclaim(&bed));
 	CHECK_NE(take(&bed, 1000), off);
 	pmpool_settle();
+	drain(&bed);
 	CHECK_EQ(take(&bed, 1000), off);
 	bed_close(&bed);
 }

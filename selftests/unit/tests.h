@@ -10,6 +10,7 @@ void check_alloc_classes(void);
 void check_alloc_leaf_lines(void);
 void check_alloc_reserve(void);
 void check_alloc_reuse(void);
+void check_alloc_cache(void);
 void check_alloc_leak(void);
 void check_alloc_walking(void);
 void check_alloc_runs(void);

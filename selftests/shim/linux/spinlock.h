@@ -11,6 +11,11 @@ typedef struct {
 
 #define __SPIN_LOCK_UNLOCKED(name)	{ false }
 
+static inline void spin_lock_init(spinlock_t *lock)
+{
+	lock->held = false;
+}
+
 static inline void spin_lock_irq(spinlock_t *lock)
 {
 	WARN_ON_ONCE(lock->held);
@@ -22,6 +27,9 @@ static inline void spin_unlock_irq(spinlock_t *lock)
 	WARN_ON_ONCE(!lock->held);
 	lock->held = false;
 }
+
+#define spin_lock(lock)		spin_lock_irq(lock)
+#define spin_unlock(lock)	spin_unlock_irq(lock)
 
 #define spin_lock_irqsave(lock, flags) do {	\
 	(flags) = 0;				\
