@@ -211,6 +211,7 @@ static int read_table(struct wort_op *op, struct wort_alloc *alloc)
  * @alloc: The allocator, zeroed.
  * @region: Memory of the pool.
  * @geo: Where extents lie, verified by the caller to be inside the region.
+ * @locks: Locks of the pool, for their grace periods.
  *
  * Reads the extent table.  The walk begins: until wort_alloc_walk_end() only
  * extents that were free are opened.
@@ -222,12 +223,13 @@ static int read_table(struct wort_op *op, struct wort_alloc *alloc)
  */
 int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,
 		    struct wort_region *region,
-		    const struct wort_geometry *geo)
+		    const struct wort_geometry *geo, struct wort_locks *locks)
 {
 	u32 class;
 
 	alloc->region = region;
 	alloc->geo = *geo;
+	alloc->locks = locks;
 	alloc->walking = true;
 	alloc->reserve = max(2U, geo->nr_extents / 64);
 	mutex_init(&alloc->lock);
@@ -417,7 +419,15 @@ void wort_extent_clear(struct wort_op *op, struct wort_extent *extent)
 	wort_pm_publish_later(op, table_word(op->alloc, nr), 0);
 }
 
-static u32 take_slot(struct wort_alloc *alloc, struct wort_extent *extent)
+/**
+ * wort_extent_take() - Take a slot
+ * @alloc: The allocator.
+ * @extent: An open extent with a free slot.
+ *
+ * Context: Holds wort_alloc.lock.
+ * Return: The offset of the slot.
+ */
+u64 wort_extent_take(struct wort_alloc *alloc, struct wort_extent *extent)
 {
 	unsigned long *used = wort_extent_bits(alloc, extent, WORT_BITS_USED);
 	u32 slot = extent->hint;
@@ -429,7 +439,7 @@ static u32 take_slot(struct wort_alloc *alloc, struct wort_extent *extent)
 	if (++extent->nr_used == extent->slots)
 		list_del_init(&extent->partial);
 	alloc->used_bytes += extent->slot_size;
-	return slot;
+	return wort_extent_off(alloc, extent) + slot * extent->slot_size;
 }
 
 /* The extent of an object that we handed out ourselves. */
@@ -490,33 +500,11 @@ static int find_space(struct wort_alloc *alloc, u64 size,
 	return likely(*extent) ? 0 : open_extent(alloc, class, 0, extent);
 }
 
-static u64 take_object(struct wort_alloc *alloc, struct wort_extent *extent)
-{
-	u32 slot = take_slot(alloc, extent);
-
-	return wort_extent_off(alloc, extent) + slot * extent->slot_size;
-}
-
 /* What lies on bad pages is not to be kept at hand. */
 static bool may_cache(const struct wort_alloc *alloc, u64 size)
 {
 	return !is_run(alloc, size) &&
 	       !READ_ONCE(alloc->region->bad_pages);
-}
-
-/* Also of an extent that is being opened: wort_alloc_take() looks at that. */
-static void fill_cache(struct wort_alloc *alloc, struct wort_extent *extent)
-{
-	u32 class = extent->class;
-	u64 off;
-
-	while (extent->nr_used < extent->slots) {
-		off = take_object(alloc, extent);
-		if (wort_cache_put(alloc, class, off))
-			continue;
-		wort_extent_untake(alloc, off);
-		break;
-	}
 }
 
 /* No space is left only when nothing is at hand anywhere. */
@@ -534,9 +522,9 @@ static int reserve_slow(struct wort_op *op, u64 size, u64 *off)
 		op->released = alloc->released;
 		goto out;
 	}
-	*off = take_object(alloc, extent);
+	*off = wort_extent_take(alloc, extent);
 	if (may_cache(alloc, size))
-		fill_cache(alloc, extent);
+		wort_cache_fill(alloc, extent);
 out:
 	mutex_unlock(&alloc->lock);
 	return err;
@@ -695,10 +683,12 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size,
  * @size: Its size.
  *
  * The word that unlinked it is durable.  It is reused after a grace period,
- * and not before the walk has ended.  Needs no memory.
+ * and not before the walk has ended.  Needs no memory.  The operation has been
+ * carried out, so what makes no sense here is damage, whoever is beside it.
  *
- * In an unknown extent without bits the walk has found nothing yet; it will
- * not find the object either, which is what free means there.
+ * In an unknown extent without bits the walk has not begun; it will not find
+ * the object, which is what free means there.  Later it may still come by, in
+ * what it has seen of the tree before, and mark the object: so that is noted.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  * Return: 0; -EUCLEAN if no such object is allocated.
@@ -710,6 +700,7 @@ int wort_alloc_free(struct wort_op *op, u64 off, u64 size)
 	u32 slot;
 	int err;
 
+	op->alone = true;
 	mutex_lock(&alloc->lock);
 	err = wort_extent_find(op, off, size, &extent, &slot);
 	if (err || !extent->bits)

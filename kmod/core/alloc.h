@@ -101,7 +101,8 @@ static inline u32 wort_table_run(u32 nr_extents, u32 extent_shift)
  * struct wort_alloc - Allocator of a pool
  * @region: the memory
  * @geo: where extents lie
- * @lock: protects all below; taken last
+ * @locks: who is at work on the pool
+ * @lock: protects all below; of mutexes taken last
  * @extents: one for each extent
  * @busy: a bit for each extent that is not free
  * @partial: for each class the open extents with a free slot
@@ -117,7 +118,8 @@ static inline u32 wort_table_run(u32 nr_extents, u32 extent_shift)
 struct wort_alloc {
 	struct wort_region *region;
 	struct wort_geometry geo;
-	struct mutex lock;		/* taken last */
+	struct wort_locks *locks;
+	struct mutex lock;		/* of mutexes taken last */
 	struct wort_extent *extents;
 	unsigned long *busy;
 	struct list_head partial[WORT_NR_CLASSES];
@@ -183,11 +185,12 @@ static inline u32 wort_class_of(u32 size)
 
 int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,
 		    struct wort_region *region,
-		    const struct wort_geometry *geo);
+		    const struct wort_geometry *geo, struct wort_locks *locks);
 void wort_alloc_destroy(struct wort_alloc *alloc);
 u32 wort_alloc_check_table(struct wort_op *op, bool mend);
 
 int wort_alloc_reserve(struct wort_op *op, u64 size);
+void wort_alloc_settle(struct wort_op *op);
 void wort_extent_opening(struct wort_op *op, struct wort_extent *extent);
 int wort_alloc_free(struct wort_op *op, u64 off, u64 size);
 
@@ -225,6 +228,7 @@ u64 wort_alloc_footprint(const struct wort_alloc *alloc, u64 size);
 void wort_alloc_info(struct wort_alloc *alloc, struct wort_alloc_info *info);
 
 /* alloc_walk.c: finding again what is owned */
+int wort_alloc_walk_begin(struct wort_alloc *alloc);
 int wort_alloc_mark(struct wort_op *op, u64 off, u64 size, bool first);
 int wort_alloc_walk_end(struct wort_op *op);
 void wort_alloc_walk_restart(struct wort_alloc *alloc);
@@ -245,7 +249,7 @@ int wort_marks_compare(struct wort_op *op, struct wort_marks *marks,
 int wort_cache_init(struct wort_alloc *alloc);
 void wort_cache_destroy(struct wort_alloc *alloc);
 u64 wort_cache_get(struct wort_alloc *alloc, u32 class);
-bool wort_cache_put(struct wort_alloc *alloc, u32 class, u64 off);
+void wort_cache_fill(struct wort_alloc *alloc, struct wort_extent *extent);
 bool wort_cache_drain(struct wort_alloc *alloc);
 
 /* for the files of the allocator */
@@ -258,6 +262,7 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size,
 int wort_extent_need_bits(const struct wort_alloc *alloc,
 			  struct wort_extent *extent);
 void wort_extent_close(struct wort_alloc *alloc, struct wort_extent *extent);
+u64 wort_extent_take(struct wort_alloc *alloc, struct wort_extent *extent);
 void wort_extent_untake(struct wort_alloc *alloc, u64 off);
 
 /*

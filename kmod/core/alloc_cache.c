@@ -94,26 +94,22 @@ u64 wort_cache_get(struct wort_alloc *alloc, u32 class)
 }
 
 /**
- * wort_cache_put() - Keep a slot at hand
+ * wort_cache_fill() - Keep slots of an extent at hand
  * @alloc: The allocator.
- * @class: Its size class.
- * @off: Its offset.
+ * @extent: An extent of a size class.
  *
- * Context: Any context but interrupts.
- * Return: False if there are enough.
+ * Context: Holds wort_alloc.lock.
  */
-bool wort_cache_put(struct wort_alloc *alloc, u32 class, u64 off)
+void wort_cache_fill(struct wort_alloc *alloc, struct wort_extent *extent)
 {
 	struct wort_cache *cache = raw_cpu_ptr(alloc->caches);
-	struct cached *cached = &cache->class[class];
-	bool room;
+	struct cached *cached = &cache->class[extent->class];
 
+	lockdep_assert_held(&alloc->lock);
 	spin_lock(&cache->lock);
-	room = cached->end < CACHE_OBJECTS;
-	if (room)
-		cached->off[cached->end++] = off;
+	while (cached->end < CACHE_OBJECTS && extent->nr_used < extent->slots)
+		cached->off[cached->end++] = wort_extent_take(alloc, extent);
 	spin_unlock(&cache->lock);
-	return room;
 }
 
 static u64 take_any(struct wort_cache *cache)

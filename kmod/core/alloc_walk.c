@@ -17,13 +17,37 @@
 #include "pmem.h"
 
 /**
+ * wort_alloc_walk_begin() - The walk is about to mark what is owned
+ * @alloc: The allocator; the walk has not ended.
+ *
+ * From now on what is freed is noted also where nothing is known.  So it makes
+ * no difference whether the walk comes by an object before or after that.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock.
+ * Return: 0 or -ENOMEM.
+ */
+int wort_alloc_walk_begin(struct wort_alloc *alloc)
+{
+	struct wort_extent *extent, *end;
+	int err = 0;
+
+	mutex_lock(&alloc->lock);
+	end = alloc->extents + alloc->geo.nr_extents;
+	for (extent = alloc->extents; extent < end && !err; extent++)
+		if (extent->state == WORT_EXTENT_UNKNOWN && extent->slots)
+			err = wort_extent_need_bits(alloc, extent);
+	mutex_unlock(&alloc->lock);
+	return err;
+}
+
+/**
  * wort_alloc_mark() - Mark an object as owned
  * @op: The operation.
  * @off: Its offset, not trusted.
  * @size: Its size, not trusted.
  * @first: The walk meets each such object once, so a mark there is damage.
  *
- * Context: May sleep.  Takes wort_alloc.lock.  The owner cannot let go of the
+ * Context: May sleep.  Takes wort_alloc.lock.  The owner may let go of the
  * object meanwhile.
  * Return: 0; -ENOMEM; -EUCLEAN if it is no slot or has another owner.
  */

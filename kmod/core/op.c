@@ -7,9 +7,31 @@
 #include <trace/events/wort.h>
 
 #include "alloc.h"
-#include "op.h"
+#include "pmem.h"
 
 DEFINE_STATIC_KEY_TRUE(wort_counting);
+
+/* What wort_op_end() seldom has to do. */
+void wort_op_settle(struct wort_op *op)
+{
+	wort_pm_fence_settled(op);
+	if (op->nr_reserved)
+		wort_alloc_settle(op);
+}
+
+/**
+ * wort_op_again() - Begin an operation again that has changed nothing
+ * @op: The operation.
+ *
+ * Its counts go on.
+ *
+ * Context: May sleep.
+ */
+void wort_op_again(struct wort_op *op)
+{
+	op->nr_taken = 0;
+	wort_op_settle(op);
+}
 
 /**
  * wort_corrupt() - Report a word on media that no history can have left
@@ -19,14 +41,21 @@ DEFINE_STATIC_KEY_TRUE(wort_counting);
  *
  * Whoever began the operation turns the index or the pool read-only.
  *
+ * Beside writers an operation may also see parts of different histories.  If it
+ * is not alone, nothing is reported.
+ *
  * Context: Any context.
- * Return: -EUCLEAN, always.
+ * Return: -EUCLEAN; -EAGAIN if the operation is not alone.
  */
 int wort_corrupt(struct wort_op *op, u64 off, const char *fmt, ...)
 {
 	char what[80];
 	va_list args;
 
+	if (!op->alone) {
+		op->suspicious++;
+		return -EAGAIN;
+	}
 	va_start(args, fmt);
 	vsnprintf(what, sizeof(what), fmt, args);
 	va_end(args);

@@ -7,6 +7,7 @@
 
 #include <linux/jump_label.h>
 
+#include "lock.h"
 #include "region.h"
 
 DECLARE_STATIC_KEY_TRUE(wort_counting);
@@ -42,6 +43,9 @@ struct wort_counts {
 /* Worst case of any engine: a value, a leaf and a node. */
 #define WORT_RESERVE_MAX	4
 
+/* A node that goes, the word that refers to it, and a leaf. */
+#define WORT_HELD_MAX		3
+
 struct wort_alloc;
 struct wort_extent;
 
@@ -49,13 +53,21 @@ struct wort_extent;
  * struct wort_op - An operation under way
  * @region: memory that it works on
  * @alloc: allocator of the same pool
+ * @locks: locks of the pool; NULL if nobody else is at work on what it touches
+ * @in_flight: theirs; or nothing is, since an answer need not be durable
  * @n: its cost so far
  * @pending: lines flushed since the last fence
  * @flush: value of wort_region.flush when it began
+ * @alone: no writer is beside it, so what makes no sense is damage
+ * @suspicious: how often it met such a thing when it was not alone
  * @nr_reserved: objects reserved
  * @nr_taken: of these, handed out
  * @opening: one of them lies in an extent whose word was perhaps not durable
  * @reserved: the objects, in the order in which they were asked for
+ * @section: of wort_locks.writers that it is
+ * @time: of wort_locks_now(), before it looked at the tree
+ * @held: locks held, in the order of addresses
+ * @nr_held: how many
  * @released: wort_alloc.released when it found no space
  * @bad_off: place of the damage that it met, for messages
  *
@@ -64,9 +76,13 @@ struct wort_extent;
 struct wort_op {
 	struct wort_region *region;
 	struct wort_alloc *alloc;
+	struct wort_locks *locks;
+	const u32 *in_flight;
 	struct wort_counts n;
 	u32 pending;
 	bool flush;
+	bool alone;
+	u8 suspicious;
 	u8 nr_reserved;
 	u8 nr_taken;
 	bool opening;
@@ -74,11 +90,15 @@ struct wort_op {
 		struct wort_extent *extent;
 		u64 off;
 	} reserved[WORT_RESERVE_MAX];
+	int section;
+	u64 time;
+	struct wort_lock *held[WORT_HELD_MAX];
+	u32 nr_held;
 	u64 released;
 	u64 bad_off;
 };
 
-void wort_alloc_settle(struct wort_op *op);
+void wort_op_settle(struct wort_op *op);
 
 /**
  * wort_op_begin() - Begin an operation
@@ -94,12 +114,18 @@ static inline void wort_op_begin(struct wort_op *op,
 {
 	op->region = region;
 	op->alloc = alloc;
+	op->locks = NULL;
+	op->in_flight = wort_none_in_flight;
 	op->n = (struct wort_counts){ };
 	op->pending = 0;
 	op->flush = READ_ONCE(region->flush);
+	op->alone = true;
+	op->suspicious = 0;
 	op->nr_reserved = 0;
 	op->nr_taken = 0;
 	op->opening = false;
+	op->time = 0;
+	op->nr_held = 0;
 	op->released = 0;
 	op->bad_off = 0;
 }
@@ -108,16 +134,19 @@ static inline void wort_op_begin(struct wort_op *op,
  * wort_op_end() - End an operation
  * @op: The operation.
  *
- * What it reserved and did not take goes back to the allocator.  The counts
- * stay readable.
+ * What it reserved and did not take goes back to the allocator.  The words that
+ * it found in flight are durable afterwards, so it may answer.  The counts stay
+ * readable.
  *
  * Context: May sleep.
  */
 static inline void wort_op_end(struct wort_op *op)
 {
-	if (op->nr_taken < op->nr_reserved || op->opening)
-		wort_alloc_settle(op);
+	if (op->nr_taken < op->nr_reserved || op->opening || op->pending)
+		wort_op_settle(op);
 }
+
+void wort_op_again(struct wort_op *op);
 
 __printf(3, 4) int wort_corrupt(struct wort_op *op, u64 off,
 				const char *fmt, ...);

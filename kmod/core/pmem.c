@@ -38,6 +38,12 @@ void wort_pm_trace(struct wort_op *op, const __le64 __pmem *addr, u64 val)
 			   (const void __pmem *)addr - op->region->base, val);
 }
 
+/* Kept out of the way of descents. */
+noinline void wort_pm_settle_slow(struct wort_op *op, u64 off, size_t len)
+{
+	wort_pm_flush(op, wort_region_at(op->region, off), len);
+}
+
 /**
  * wort_pm_write() - Store bytes that nobody can reach yet
  * @op: The operation.

@@ -177,6 +177,86 @@ static inline void wort_pm_publishing(struct wort_op *op,
 }
 
 /**
+ * wort_pm_fence_settled() - Make durable what was found in flight
+ * @op: The operation, which prepared nothing itself.
+ *
+ * Context: Any context.
+ */
+static inline void wort_pm_fence_settled(struct wort_op *op)
+{
+	if (unlikely(op->pending))
+		wort_pm_fence(op);
+}
+
+static inline u64 wort_pm_off(const struct wort_op *op,
+			      const void __pmem *addr)
+{
+	return addr - (const void __pmem *)op->region->base;
+}
+
+/* The mark of the unit of a word. */
+static inline u32 *wort_pm_mark(const struct wort_op *op,
+				const void __pmem *addr)
+{
+	return &op->locks->in_flight[wort_lock_nr(wort_pm_off(op, addr))];
+}
+
+void wort_pm_settle_slow(struct wort_op *op, u64 off, size_t len);
+
+/**
+ * wort_pm_settle() - Make a word durable that was read, if it is in flight
+ * @op: The operation, which will rest an answer on the word.
+ * @off: Where it is, or a range of words.
+ * @len: Length of what was read; it does not leave the unit.
+ *
+ * Called after the word was read.  Flushes what is there now: the word that was
+ * read, or one that came after it.  wort_op_end(), or the fence before what the
+ * operation commits, waits for that.  A word that is not in flight costs a load
+ * of DRAM.
+ *
+ * Context: Any context.
+ */
+static inline void wort_pm_settle(struct wort_op *op, u64 off, size_t len)
+{
+	if (unlikely(READ_ONCE(op->in_flight[wort_lock_nr(off)])))
+		wort_pm_settle_slow(op, off, len);
+}
+
+/**
+ * wort_pm_launch() - Store a word that commits, and do not wait
+ * @op: The operation.
+ * @addr: The word.
+ * @val: Its new value in the byte order of the processor.
+ *
+ * Others see @val from now on, and that it is in flight.  wort_pm_land() is due.
+ *
+ * Context: As wort_pm_commit().
+ */
+static inline void wort_pm_launch(struct wort_op *op, __le64 __pmem *addr,
+				  u64 val)
+{
+	wort_pm_publishing(op, addr, val);
+	if (op->locks)
+		WRITE_ONCE(*wort_pm_mark(op, addr), 1);
+	wort_pm_store_release(op, addr, val);
+}
+
+/**
+ * wort_pm_land() - Make a word durable that was launched
+ * @op: The operation.
+ * @addr: The word.
+ *
+ * Context: As wort_pm_commit().
+ */
+static inline void wort_pm_land(struct wort_op *op, __le64 __pmem *addr)
+{
+	wort_pm_flush(op, addr, sizeof(*addr));
+	wort_pm_fence(op);
+	if (op->locks)
+		WRITE_ONCE(*wort_pm_mark(op, addr), 0);
+}
+
+/**
  * wort_pm_commit() - Link in what is durable
  * @op: The operation.
  * @addr: The word that makes the new state reachable.
@@ -185,18 +265,16 @@ static inline void wort_pm_publishing(struct wort_op *op,
  * Nothing was stored that @val makes reachable since wort_pm_fence_contents().
  * After a crash the word holds its old value or @val, never a mixture.
  *
- * Others may see @val before it is durable; see "Visible before durable" in
- * Documentation/persistence.rst.
+ * Others may see @val before it is durable, and that it is in flight.
  *
- * Context: Any context.  The caller serialises writers of the word.
+ * Context: Any context.  The unit of the word is locked, or nobody else is there
+ * (wort_op.locks is NULL) and the caller serialises writers of the word.
  */
 static inline void wort_pm_commit(struct wort_op *op, __le64 __pmem *addr,
 				  u64 val)
 {
-	wort_pm_publishing(op, addr, val);
-	wort_pm_store_release(op, addr, val);
-	wort_pm_flush(op, addr, sizeof(*addr));
-	wort_pm_fence(op);
+	wort_pm_launch(op, addr, val);
+	wort_pm_land(op, addr);
 }
 
 /**

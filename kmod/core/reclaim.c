@@ -9,7 +9,6 @@
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
-#include <linux/rcupdate.h>
 
 #include "alloc.h"
 #include "pmem.h"
@@ -78,7 +77,7 @@ bool wort_alloc_reclaim(struct wort_op *op)
 	mutex_unlock(&alloc->lock);
 	if (!any)
 		return false;
-	synchronize_rcu();
+	wort_locks_synchronize(alloc->locks);
 	mutex_lock(&alloc->lock);
 	list_for_each_entry_safe(extent, tmp, &batch, waiting) {
 		list_del_init(&extent->waiting);

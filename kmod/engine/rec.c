@@ -90,11 +90,11 @@ static bool parse_meta(struct wort_rec *rec, u64 meta)
 	       rec->value_len <= WORT_VALUE_MAX;
 }
 
-static int report_outside(struct wort_op *op, u64 off, int err)
+static int report_outside(struct wort_op *op, u64 off, const char *what,
+			  int err)
 {
-	if (err == -EUCLEAN)
-		wort_corrupt(op, off, "key or value outside the pool");
-	return err;
+	return err == -EUCLEAN ?
+	       wort_corrupt(op, off, "%s outside the pool", what) : err;
 }
 
 /**
@@ -113,10 +113,8 @@ int wort_rec_peek(struct wort_op *op, u64 off, struct wort_rec *rec)
 	int err;
 
 	err = wort_region_verify(op->region, off, sizeof(*rec->leaf));
-	if (err == -EUCLEAN)
-		wort_corrupt(op, off, "leaf outside the pool");
 	if (err)
-		return err;
+		return report_outside(op, off, "leaf", err);
 	rec->leaf = wort_region_at(op->region, off);
 	err = wort_pm_probe(op, rec->leaf, sizeof(*rec->leaf));
 	if (err)
@@ -124,6 +122,7 @@ int wort_rec_peek(struct wort_op *op, u64 off, struct wort_rec *rec)
 	rec->off = off;
 	meta = wort_pm_load(&rec->leaf->meta);
 	rec->val = wort_pm_load(&rec->leaf->val);
+	wort_pm_settle(op, off, sizeof(rec->leaf->val));
 	wort_count(op, leaves, 1);
 	wort_count(op, loads, 1);
 	if (!parse_meta(rec, meta))
@@ -132,7 +131,7 @@ int wort_rec_peek(struct wort_op *op, u64 off, struct wort_rec *rec)
 	err = wort_region_verify(op->region, off,
 				 sizeof(*rec->leaf) + rec->key_len);
 	if (err)
-		return report_outside(op, off, err);
+		return report_outside(op, off, "key", err);
 	return wort_pm_probe(op, rec->leaf->key, rec->key_len);
 }
 
@@ -152,7 +151,7 @@ int wort_rec_verify(struct wort_op *op, const struct wort_rec *rec)
 		err = wort_region_verify(op->region, rec->off, rec_size(rec));
 	else if (rec->kind == WORT_MEDIA_VALUE_OBJECT)
 		err = wort_region_verify(op->region, rec->val, rec->value_len);
-	return err ? report_outside(op, rec->off, err) : 0;
+	return err ? report_outside(op, rec->off, "value", err) : 0;
 }
 
 /**
@@ -283,12 +282,27 @@ bool wort_rec_updatable(const struct wort_rec *rec,
  *
  * One ordering point, one line.
  *
- * Context: Any context.
+ * Context: Any context.  The unit of the record is locked.
  */
 void wort_rec_update(struct wort_op *op, const struct wort_rec *rec,
 		     const struct wort_value *value)
 {
-	wort_pm_publish(op, &rec->leaf->val, value_word(value));
+	wort_pm_commit(op, &rec->leaf->val, value_word(value));
+}
+
+/**
+ * wort_rec_renew() - Read the value of a record again
+ * @rec: The record.
+ *
+ * Context: Any context.  If the unit of the record is locked, the value stays.
+ * Return: True if it is still what it was.
+ */
+bool wort_rec_renew(struct wort_rec *rec)
+{
+	u64 was = rec->val;
+
+	rec->val = wort_pm_load(&rec->leaf->val);
+	return rec->val == was;
 }
 
 /**

@@ -36,6 +36,7 @@ u64 wort_rec_create(struct wort_op *op, const struct wort_key *key,
 int wort_rec_free(struct wort_op *op, const struct wort_rec *rec);
 bool wort_rec_updatable(const struct wort_rec *rec,
 			const struct wort_value *value);
+bool wort_rec_renew(struct wort_rec *rec);
 void wort_rec_update(struct wort_op *op, const struct wort_rec *rec,
 		     const struct wort_value *value);
 u32 wort_rec_common(struct wort_op *op, const struct wort_rec *rec,

@@ -51,6 +51,21 @@
  *
  * Of each the crash states are old, not done, when what was prepared is owned
  * by nobody; and new, done.  There is no third, and nothing to repair.
+ *
+ * Beside each other:
+ *
+ * A descent takes no lock.  What it meets was in the tree at some time since it
+ * began, and is not used again while it lasts.  A node keeps its place and the
+ * digits that lead to it as long as it lives; one that was taken out of the
+ * tree keeps its slots, too.  So whatever is found below a node has the node's
+ * digits, however stale the way there.
+ *
+ * A change locks the slot, its node with it; a merge the slot above, too; what
+ * takes a record away or updates it the record.  path_verify() then makes sure of
+ * what the descent has seen.
+ *
+ * A cursor comes by every key that is there from its first move to its last,
+ * once and in order.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -145,7 +160,8 @@ static noinline int report_node(struct wort_op *op, u64 link, u32 start,
 				int err)
 {
 	if (err == -EUCLEAN)
-		wort_corrupt(op, node_off(link), "node outside the pool");
+		return wort_corrupt(op, node_off(link),
+				    "node outside the pool");
 	return err ?: wort_corrupt(op, node_off(link),
 				   "place %u is before %u or beyond all keys",
 				   node_place(link), start);
@@ -185,10 +201,16 @@ static __always_inline int node_open(struct wort_op *op, u64 link, u32 start,
 	return wort_pm_probe(op, node->media, sizeof(*node->media));
 }
 
-static u64 slot_load(struct wort_op *op, const struct wrt_node *node, u32 slot)
+/* What is in a slot an answer may rest on. */
+static __always_inline u64 slot_load(struct wort_op *op,
+				     const struct wrt_node *node, u32 slot)
 {
+	u64 link = wort_pm_load(&node->media->slot[slot]);
+
+	wort_pm_settle(op, node_off(node->link) + slot * sizeof(link),
+		       sizeof(link));
 	wort_count(op, loads, 1);
-	return wort_pm_load(&node->media->slot[slot]);
+	return link;
 }
 
 /*
@@ -200,15 +222,17 @@ static u32 slot_scan(struct wort_op *op, const struct wrt_node *node, int slot,
 {
 	const __le64 __pmem *last = NULL, *word;
 
+	*link = 0;
 	for (; slot >= 0 && slot < WRT_SLOTS; slot += reverse ? -1 : 1) {
 		word = &node->media->slot[slot];
 		*link = wort_pm_load(word);
 		wort_count(op, loads, !last || wort_pm_lines_differ(word, last));
 		last = word;
 		if (*link)
-			return slot;
+			break;
 	}
-	return WRT_SLOTS;
+	wort_pm_settle(op, node_off(node->link), sizeof(*node->media));
+	return *link ? slot : WRT_SLOTS;
 }
 
 /* Some record below a link, for its key: the first one. */
@@ -240,6 +264,7 @@ static int root_load(struct wort_op *op, struct wort_tree *tree, u64 *link)
 	int err = wort_pm_probe(op, tree->root, WORT_LINE);
 
 	*link = err ? 0 : wort_pm_load(&tree->root[0]);
+	wort_pm_settle(op, wort_pm_off(op, &tree->root[0]), sizeof(*link));
 	return err;
 }
 
@@ -275,7 +300,7 @@ static __always_inline int wrt_descend(struct wort_op *op,
 {
 	u64 head = key_head(key->data, key->len), link, above = 0, skip = 0;
 	__le64 __pmem *slot = &tree->root[0], *above_slot = NULL;
-	u32 start = 0, nr_skips = 0;
+	u32 start = 0, nr_skips = 0, digit;
 	struct wrt_node node;
 	int err;
 
@@ -293,10 +318,10 @@ static __always_inline int wrt_descend(struct wort_op *op,
 		}
 		above_slot = slot;
 		above = link;
-		slot = &node.media->slot[key_digit(key, head, node.place)];
+		digit = key_digit(key, head, node.place);
+		slot = &node.media->slot[digit];
 		start = node.place + 1;
-		link = wort_pm_load(slot);
-		wort_count(op, loads, 1);
+		link = slot_load(op, &node, digit);
 	}
 	*path = (struct wrt_path){
 		.slot = slot, .link = link, .start = start,
@@ -332,6 +357,68 @@ static void node_write(struct wort_op *op,
 	wort_pm_flush(op, node, sizeof(*node));
 }
 
+/*
+ * With the unit of a slot locked, and of the word that refers to its node if
+ * that will change: are they what the descent has seen?
+ *
+ * Then the path holds: their nodes are in the tree, since none of them was
+ * removed since the operation began.  A link that was replaced cannot be there
+ * again: what it refers to is not used again while the operation lasts.
+ */
+static int path_verify(struct wort_op *op, const struct wrt_path *path,
+		       bool merge)
+{
+	if (likely(wort_pm_load(path->slot) == path->link &&
+		   (!merge || wort_pm_load(path->node_slot) == path->node)))
+		return 0;
+	wort_units_unlock(op);
+	return -EAGAIN;
+}
+
+/* Lock the slot where a descent has ended. */
+static int path_lock(struct wort_op *op, const struct wrt_path *path)
+{
+	if (unlikely(!wort_unit_lock(op, wort_pm_off(op, path->slot))))
+		return -EAGAIN;
+	return path_verify(op, path, false);
+}
+
+/*
+ * The same, and the record there, which is to go; with @merge the word that
+ * refers to the node, too.  If the value is in the word that can be updated, it
+ * must be what was looked at.
+ */
+static int rec_lock(struct wort_op *op, const struct wrt_path *path,
+		    struct wort_rec *rec, bool merge)
+{
+	u64 slot = wort_pm_off(op, path->slot);
+	int err;
+
+	if (unlikely(!wort_units_lock(op, slot, rec->off, !merge ? slot :
+				      wort_pm_off(op, path->node_slot))))
+		return -EAGAIN;
+	err = path_verify(op, path, merge);
+	if (err || likely(wort_rec_renew(rec)))
+		return err;
+	wort_units_unlock(op);
+	return -EAGAIN;
+}
+
+/* Store a link to what was prepared, unless the slot has changed. */
+static int path_commit(struct wort_op *op, const struct wrt_path *path,
+		       u64 link)
+{
+	int err;
+
+	wort_pm_fence_contents(op);
+	err = path_lock(op, path);
+	if (err)
+		return err;
+	wort_pm_commit(op, path->slot, link);
+	wort_units_unlock(op);
+	return 0;
+}
+
 static int node_reserve(struct wort_op *op)
 {
 	return wort_alloc_reserve(op, sizeof(struct wort_media_wort_node));
@@ -350,11 +437,12 @@ static void skip_learn(struct wort_tree *tree, u64 link,
  * Put a node between the slot and what it refers to, with a new leaf as the
  * second entry.  The key and @rec, which is below, differ first at @place.
  */
-static void insert_node(struct wort_op *op, struct wort_tree *tree,
-			struct wrt_path *path, const struct wort_key *key,
-			u64 leaf, const struct wort_rec *rec, u32 place)
+static int insert_node(struct wort_op *op, struct wort_tree *tree,
+		       struct wrt_path *path, const struct wort_key *key,
+		       u64 leaf, const struct wort_rec *rec, u32 place)
 {
 	u64 off = wort_alloc_take(op), link = link_to_node(off, place);
+	int err;
 
 	wort_skips_prefetch(tree->skips, link);
 	node_write(op, wort_region_at(op->region, off),
@@ -362,12 +450,17 @@ static void insert_node(struct wort_op *op, struct wort_tree *tree,
 		   wort_key_digit(key->data, key->len, place),
 		   leaf | WORT_MEDIA_LINK_LEAF);
 	wort_pm_fence_contents(op);
+	err = path_lock(op, path);
+	if (err)
+		return err;
 	if (place > path->start)
 		skip_learn(tree, link, key);
 	else
 		wort_skips_forget(tree->skips, link);
 	wort_pm_commit(op, path->slot, link);
+	wort_units_unlock(op);
 	trace_wort_split(op->region->dev, off, place, link_is_leaf(path->link));
+	return 0;
 }
 
 /*
@@ -399,11 +492,11 @@ static int insert_beside(struct wort_op *op, struct wort_tree *tree,
 		err = wort_rec_reserve(op, &put->key, &put->value);
 	if (!err)
 		err = node_reserve(op);
-	if (!err)
-		insert_node(op, tree, path, &put->key,
-			    wort_rec_create(op, &put->key, &put->value), rec,
-			    place);
-	return err;
+	if (err)
+		return err;
+	return insert_node(op, tree, path, &put->key,
+			   wort_rec_create(op, &put->key, &put->value), rec,
+			   place);
 }
 
 /* An entry of the node that holds an empty slot, if it can be from its line. */
@@ -434,18 +527,17 @@ static int link_unsure(struct wort_op *op, struct wort_tree *tree,
 		return err;
 	place = wort_rec_common(op, &rec, key);
 	if (place == path->start - 1) {
-		wort_pm_publish(op, path->slot, leaf | WORT_MEDIA_LINK_LEAF);
-		skip_learn(tree, path->skip, key);
-		return 0;
+		err = path_commit(op, path, leaf | WORT_MEDIA_LINK_LEAF);
+		if (!err)
+			skip_learn(tree, path->skip, key);
+		return err;
 	}
 	if (place >= path->start)
 		return wort_corrupt(op, rec.off, "leaf in a wrong place");
 	err = path_cut(op, tree, path, key, &rec, place);
 	if (!err)
 		err = node_reserve(op);
-	if (!err)
-		insert_node(op, tree, path, key, leaf, &rec, place);
-	return err;
+	return err ?: insert_node(op, tree, path, key, leaf, &rec, place);
 }
 
 /*
@@ -483,36 +575,64 @@ static int insert_in_slot(struct wort_op *op, struct wort_tree *tree,
 	if (err)
 		return err;
 	off = wort_rec_create(op, &put->key, &put->value);
-	wort_pm_publish(op, path->slot, off | WORT_MEDIA_LINK_LEAF);
-	return 0;
+	return path_commit(op, path, off | WORT_MEDIA_LINK_LEAF);
+}
+
+/* One word, of a record that is in the tree.  What it was counts under the lock. */
+static int update_rec(struct wort_op *op, struct wort_put *put,
+		      struct wort_rec *rec)
+{
+	int err;
+
+	wort_pm_fence_settled(op);
+	if (!wort_unit_lock(op, rec->off))
+		return -EAGAIN;
+	wort_rec_renew(rec);
+	err = wort_rec_expect(op, rec, put->expect, put->old);
+	if (!err)
+		wort_rec_update(op, rec, &put->value);
+	wort_units_unlock(op);
+	return err;
+}
+
+/* Store @link where the path has ended, in place of a record. */
+static int rec_replace(struct wort_op *op, const struct wrt_path *path,
+		       struct wort_rec *rec, u64 link)
+{
+	int err;
+
+	wort_pm_fence_contents(op);
+	err = rec_lock(op, path, rec, false);
+	if (err)
+		return err;
+	wort_pm_launch(op, path->slot, link);
+	wort_units_removed(op, rec->off, 0);
+	wort_pm_land(op, path->slot);
+	wort_units_unlock(op);
+	return wort_rec_free(op, rec);
 }
 
 static int replace_rec(struct wort_op *op, struct wrt_path *path,
-		       struct wort_put *put, const struct wort_rec *rec)
+		       struct wort_put *put, struct wort_rec *rec)
 {
+	int err = wort_rec_verify(op, rec);
 	u64 off;
-	int err;
 
-	err = wort_rec_verify(op, rec);
-	if (!err)
-		err = wort_rec_expect(op, rec,
-				      put->create ? NULL : put->expect,
-				      put->old);
-	if (!err && put->create)
-		err = -EEXIST;
 	if (err)
 		return err;
-	put->replaced = true;
-	if (wort_rec_updatable(rec, &put->value)) {
-		wort_rec_update(op, rec, &put->value);
-		return 0;
-	}
-	err = wort_rec_reserve(op, &put->key, &put->value);
+	put->replaced = !put->create;
+	if (!put->create && wort_rec_updatable(rec, &put->value))
+		return update_rec(op, put, rec);
+	err = wort_rec_expect(op, rec, put->create ? NULL : put->expect,
+			      put->old);
+	if (!err && put->create)
+		err = -EEXIST;
+	if (!err)
+		err = wort_rec_reserve(op, &put->key, &put->value);
 	if (err)
 		return err;
 	off = wort_rec_create(op, &put->key, &put->value);
-	wort_pm_publish(op, path->slot, off | WORT_MEDIA_LINK_LEAF);
-	return wort_rec_free(op, rec);
+	return rec_replace(op, path, rec, off | WORT_MEDIA_LINK_LEAF);
 }
 
 static int wrt_put(struct wort_op *op, struct wort_tree *tree,
@@ -564,26 +684,35 @@ static u32 other_entries(struct wort_op *op, const struct wrt_node *node,
 	return nr;
 }
 
-/* Two entries were left in the node: the other one moves up. */
-static int merge(struct wort_op *op, struct wort_tree *tree,
-		 struct wrt_path *path, u64 link)
+/* What is to take the place of a node that has only this one entry left. */
+static int only_entry(struct wort_op *op, const struct wrt_path *path, u64 link)
 {
-	u64 off = node_off(path->node);
 	struct wrt_node child;
 	int err = link_verify(op, link);
 
-	if (!err && link_is_node(link))
-		err = node_open(op, link, path->start, &child);
-	if (err)
-		return err;
-	wort_pm_publish(op, path->node_slot, link);
-	trace_wort_merge(op->region->dev, off, node_place(path->node),
-			 link_is_leaf(link));
-	return wort_alloc_free(op, off, sizeof(struct wort_media_wort_node));
+	return !err && link_is_node(link) ?
+	       node_open(op, link, path->start, &child) : err;
 }
 
-static int wrt_unlink(struct wort_op *op, struct wort_tree *tree,
-		      struct wrt_path *path)
+/* With the units locked: two entries are in the node, the other one moves up. */
+static int merge(struct wort_op *op, const struct wrt_path *path,
+		 const struct wort_rec *rec, u64 link)
+{
+	int err = only_entry(op, path, link);
+
+	if (err)
+		return err;
+	wort_pm_launch(op, path->node_slot, link);
+	wort_units_removed(op, rec->off, node_off(path->node));
+	wort_pm_land(op, path->node_slot);
+	trace_wort_merge(op->region->dev, node_off(path->node),
+			 node_place(path->node), link_is_leaf(link));
+	return 0;
+}
+
+/* With the units locked.  @merged tells whether the node has gone, too. */
+static int unlink_locked(struct wort_op *op, const struct wrt_path *path,
+			 const struct wort_rec *rec, bool *merged)
 {
 	struct wrt_node node;
 	u64 link = 0;
@@ -596,10 +725,31 @@ static int wrt_unlink(struct wort_op *op, struct wort_tree *tree,
 	if (!nr)
 		return wort_corrupt(op, node_off(path->node),
 				    "node with one entry");
-	if (nr == 1)
-		return merge(op, tree, path, link);
-	wort_pm_publish(op, path->slot, 0);
+	*merged = nr == 1;
+	if (*merged)
+		return merge(op, path, rec, link);
+	wort_pm_launch(op, path->slot, 0);
+	wort_units_removed(op, rec->off, 0);
+	wort_pm_land(op, path->slot);
 	return 0;
+}
+
+static int wrt_unlink(struct wort_op *op, const struct wrt_path *path,
+		      struct wort_rec *rec)
+{
+	bool merged;
+	int err;
+
+	wort_pm_fence_settled(op);
+	err = rec_lock(op, path, rec, path->node);
+	if (err)
+		return err;
+	err = unlink_locked(op, path, rec, &merged);
+	wort_units_unlock(op);
+	if (!err && merged)
+		err = wort_alloc_free(op, node_off(path->node),
+				      sizeof(struct wort_media_wort_node));
+	return err ?: wort_rec_free(op, rec);
 }
 
 static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
@@ -619,9 +769,7 @@ static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
 	if (!wort_rec_is(op, &rec, key))
 		return -ENOENT;
 	err = wort_rec_expect(op, &rec, expect, old);
-	if (!err)
-		err = wrt_unlink(op, tree, &path);
-	return err ? err : wort_rec_free(op, &rec);
+	return err ?: wrt_unlink(op, &path, &rec);
 }
 
 /*
@@ -749,7 +897,8 @@ static int cursor_accept(struct wort_cursor *cur, u32 first)
 /*
  * The descent by @key has ended at a leaf that shares only @common digits with
  * it.  Everything below the first level beyond @common compares with the key
- * as the leaf does.  Move to the nearest leaf on the right side of the key.
+ * as the leaf does, whatever is changed there meanwhile.  Move to the nearest
+ * leaf on the right side of the key.
  */
 static int cursor_approach(struct wort_cursor *cur, const struct wort_key *key,
 			   u32 common)
@@ -759,10 +908,7 @@ static int cursor_approach(struct wort_cursor *cur, const struct wort_key *key,
 	u32 rec_digit = wort_rec_digit(&wc->rec, common);
 	u32 digit = wort_key_digit(key->data, key->len, common);
 	bool above = rec_digit > digit;
-	struct wrt_node node;
-	u32 start = 0;
-	u64 link;
-	int err;
+	u32 nr = wc->nr, start = 0;
 
 	while (wc->nr && node_place(wc->level[wc->nr - 1].link) > common)
 		wc->nr--;
@@ -774,15 +920,11 @@ static int cursor_approach(struct wort_cursor *cur, const struct wort_key *key,
 	}
 	if (above == cur->reverse)
 		return cursor_step(cur);
-	if (level) {
-		node_at(cur->op, level->link, &node);
-		start = node.place + 1;
-		link = slot_load(cur->op, &node, level->slot);
-		err = 0;
-	} else {
-		err = root_load(cur->op, cur->tree, &link);
-	}
-	return err ? err : cursor_down(cur, link, start, NULL);
+	if (wc->nr == nr)
+		return 0;
+	if (level)
+		start = node_place(level->link) + 1;
+	return cursor_down(cur, wc->level[wc->nr].link, start, NULL);
 }
 
 static bool beyond(struct wort_cursor *cur, const struct wort_key *key)

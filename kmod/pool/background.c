@@ -13,7 +13,6 @@
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 
@@ -22,8 +21,11 @@
 #include "../core/pmem.h"
 #include "pool.h"
 
-/* Records that are walked with the lock of the index held. */
-#define WALK_CHUNK	64
+/* Records that are walked without a pause, in which memory is used again. */
+#define WALK_CHUNK	1024
+
+/* So often the walk meets what makes no sense before it looks at it alone. */
+#define WALK_TRIES	8
 
 static int mark(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 		u64 size, bool first)
@@ -47,39 +49,60 @@ static void cursor_begin(struct wort_pool *pool, struct wort_op *op,
 }
 
 /*
- * Mark some records from the one at or after @key on.  Afterwards @key is the
- * next one, so the walk goes on there whatever was changed meanwhile: what
- * moves in a tree keeps its key, and what is new is allocated already.
+ * Mark some records from the first one after @key on.  Afterwards @key is the
+ * last one marked, so the walk goes on there whatever was changed meanwhile:
+ * what moves in a tree keeps its key, and what is new is allocated already.
  */
-static int walk_chunk(struct wort_pool *pool, struct wort_index *index,
-		      u8 *buf, struct wort_key *key)
+static int walk_records(struct wort_pool *pool, struct wort_index *index,
+			struct wort_op *op, u8 *buf, struct wort_key *key)
 {
 	const struct wort_engine *engine = index->tree.engine;
 	struct wort_visitor visitor = { .visit = mark };
 	struct wort_cursor *cur = pool->cursor;
-	struct wort_op op;
-	int err, n;
+	int n, err = wort_index_verify(index);
 
-	mutex_lock(&index->lock);
-	cursor_begin(pool, &op, index);
-	err = wort_index_verify(index);
 	if (!err)
 		err = engine->seek(cur, key->len ? key : NULL);
+	if (!err && key->len == cur->key_len &&
+	    !memcmp(buf, cur->key, key->len))
+		err = engine->next(cur);
 	for (n = 0; !err && n < WALK_CHUNK; n++) {
 		err = engine->owned(cur, &visitor);
 		if (err)
 			break;
 		WRITE_ONCE(pool->walk_records, pool->walk_records + 1);
-		err = engine->next(cur);
-	}
-	if (err == -EUCLEAN)
-		wort_index_set_damaged(index, true);
-	if (!err) {
 		memcpy(buf, cur->key, cur->key_len);
 		key->len = cur->key_len;
+		err = engine->next(cur);
 	}
+	return err;
+}
+
+static int walk_chunk(struct wort_pool *pool, struct wort_index *index,
+		      u8 *buf, struct wort_key *key, bool alone)
+{
+	struct wort_op op;
+	int section, err;
+
+	if (alone) {
+		mutex_lock(&pool->lock);
+		wort_pool_freeze(pool);
+	}
+	section = srcu_read_lock(&pool->locks.writers);
+	cursor_begin(pool, &op, index);
+	op.alone = alone;
+	err = walk_records(pool, index, &op, buf, key);
 	wort_op_end(&op);
-	mutex_unlock(&index->lock);
+	srcu_read_unlock(&pool->locks.writers, section);
+	if (alone) {
+		wort_pool_thaw(pool);
+		mutex_unlock(&pool->lock);
+	}
+	if (err == -EUCLEAN) {
+		mutex_lock(&index->lock);
+		wort_index_set_damaged(index, true);
+		mutex_unlock(&index->lock);
+	}
 	return err;
 }
 
@@ -88,14 +111,15 @@ static int walk_index(struct wort_pool *pool, struct wort_index *index)
 {
 	u8 buf[WORT_KEY_MAX];
 	struct wort_key key = { .data = buf };
-	int err = 0;
+	int err = 0, tries = 0;
 
 	if (READ_ONCE(index->dead) && READ_ONCE(index->damaged))
 		return 0;
-	while (!err) {
+	while (!err || err == -EAGAIN) {
 		if (READ_ONCE(pool->stopping))
 			return -EINTR;
-		err = walk_chunk(pool, index, buf, &key);
+		tries = err ? tries + 1 : 0;
+		err = walk_chunk(pool, index, buf, &key, tries == WALK_TRIES);
 		cond_resched();
 	}
 	if (err == -ENOMEM)
@@ -164,8 +188,8 @@ static int end_walk(struct wort_pool *pool)
 	struct wort_op op;
 	int err = 0;
 
-	/* Readers may still be at what was freed before the walk came by. */
-	synchronize_rcu();
+	/* Some may still be at what was freed before the walk came by. */
+	wort_locks_synchronize(&pool->locks);
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	mutex_lock(&pool->lock);
 	if (!pool->rewalk && !wort_pool_walk_blocked(pool))
@@ -204,7 +228,9 @@ static int walk(struct wort_pool *pool)
 	int err;
 
 	do {
-		err = READ_ONCE(pool->rewalk) ? restart_walk(pool) : 0;
+		err = wort_alloc_walk_begin(&pool->alloc);
+		if (!err && READ_ONCE(pool->rewalk))
+			err = restart_walk(pool);
 		if (!err)
 			err = walk_all(pool);
 		if (!err)
@@ -242,16 +268,29 @@ static int free_tree(struct wort_pool *pool, struct wort_index *index)
 	return err;
 }
 
+/* The indexes that are dead now, and in which nobody writes any more. */
+static u32 settle_dying(struct wort_pool *pool)
+{
+	u32 nr;
+
+	mutex_lock(&pool->lock);
+	nr = pool->nr_dying;
+	mutex_unlock(&pool->lock);
+	if (nr)
+		synchronize_srcu(&pool->locks.writers);
+	return nr;
+}
+
 static void free_dying(struct wort_pool *pool)
 {
 	struct wort_index *index;
+	u32 nr = settle_dying(pool);
 
-	for (;;) {
+	while (nr--) {
 		mutex_lock(&pool->lock);
-		index = list_first_entry_or_null(&pool->dying,
-						 struct wort_index, list);
+		index = list_first_entry(&pool->dying, struct wort_index, list);
 		mutex_unlock(&pool->lock);
-		if (!index || READ_ONCE(pool->stopping))
+		if (READ_ONCE(pool->stopping))
 			return;
 		if (index->walk_failed || index->damaged ||
 		    free_tree(pool, index))

@@ -71,7 +71,7 @@ static int step(struct wort_index *index, struct wort_batch *batch,
  *
  * Each is atomic by itself; what was carried out is durable.
  *
- * Context: May sleep.  Takes wort_index.lock.
+ * Context: May sleep.
  * Return: 0, whatever the answers say; -EINVAL if an operation is not wholly
  * inside the buffer; -ERANGE if an answer does not fit; -EINTR.
  */

@@ -113,6 +113,7 @@ static void index_release(struct kref *ref)
 	struct wort_index *index = container_of(ref, struct wort_index, ref);
 
 	mutex_destroy(&index->lock);
+	free_percpu(index->stats);
 	kfree(index);
 }
 
@@ -515,15 +516,23 @@ static int open_locked(struct wort_op *op, struct wort_pool *pool,
 int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 		    u32 flags, u32 engine, u64 attr, struct wort_index **out)
 {
+	struct wort_index_stats __percpu *stats;
 	struct wort_op op;
 	int err;
 
+	/* Not under the lock, where it could not wait for memory. */
+	stats = alloc_percpu(struct wort_index_stats);
+	if (!stats)
+		return -ENOMEM;
 	do {
 		mutex_lock(&pool->lock);
 		err = open_locked(&op, pool, name, name_len, flags, engine,
 				  attr, out);
+		if (!err && !(*out)->stats)
+			swap((*out)->stats, stats);
 		mutex_unlock(&pool->lock);
 	} while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &op)));
+	free_percpu(stats);
 	if (err == -EUCLEAN)
 		wort_pool_damaged(pool);
 	return err;
@@ -674,14 +683,26 @@ void wort_index_info(struct wort_index *index, struct wort_index_info_arg *arg)
 /**
  * wort_index_stats() - What operations on an index cost
  * @index: The index.
- * @stats: Filled in, by WORT_OP_*, since the index was attached or created.
+ * @stats: Filled in, by WORT_OP_*, since the index was first opened.
  *
- * Context: May sleep.  Takes wort_index.lock.
+ * Of operations under way some figures may be in and others not yet.
+ *
+ * Context: Any context.
  */
 void wort_index_stats(struct wort_index *index,
 		      struct wort_op_stats stats[WORT_OP_NR])
 {
-	mutex_lock(&index->lock);
-	memcpy(stats, index->stats, sizeof(index->stats));
-	mutex_unlock(&index->lock);
+	u64 *sums = (u64 *)stats;
+	const u64 *figures;
+	int cpu;
+	u32 i;
+
+	BUILD_BUG_ON(sizeof(struct wort_index_stats) !=
+		     WORT_OP_NR * sizeof(*stats));
+	memset(stats, 0, sizeof(struct wort_index_stats));
+	for_each_possible_cpu(cpu) {
+		figures = (u64 *)per_cpu_ptr(index->stats, cpu);
+		for (i = 0; i < sizeof(struct wort_index_stats) / 8; i++)
+			sums[i] += READ_ONCE(figures[i]);
+	}
 }

@@ -3,9 +3,7 @@
  * Examination of a whole pool: each index, then whether each byte is owned
  * once, free, or being freed.
  *
- * Operations wait meanwhile: they look at wort_pool.frozen after they have
- * taken the lock of their index, and each of these locks is taken and dropped
- * once after it was set.
+ * Operations that may change something wait meanwhile, others do not.
  *
  * An index may be destroyed while the background work that check begins with
  * waits for readers: its tree is not freed yet then, and not damage either.
@@ -47,23 +45,6 @@ static void damaged(struct checker *ck, u64 off, u64 index_id)
 	}
 }
 
-static void freeze(struct wort_pool *pool)
-{
-	struct wort_index *index;
-
-	WRITE_ONCE(pool->frozen, true);
-	list_for_each_entry(index, &pool->indexes, list) {
-		mutex_lock(&index->lock);
-		mutex_unlock(&index->lock);
-	}
-}
-
-static void thaw(struct wort_pool *pool)
-{
-	WRITE_ONCE(pool->frozen, false);
-	wake_up_all(&pool->work_done);
-}
-
 static int check_index(struct checker *ck, struct wort_index *index)
 {
 	struct wort_cursor *cur = ck->pool->cursor;
@@ -74,7 +55,6 @@ static int check_index(struct checker *ck, struct wort_index *index)
 	struct wort_op op;
 	int err;
 
-	mutex_lock(&index->lock);
 	wort_op_begin(&op, ck->pool->region, &ck->pool->alloc);
 	cur->op = &op;
 	cur->tree = &index->tree;
@@ -91,9 +71,11 @@ static int check_index(struct checker *ck, struct wort_index *index)
 	ck->arg->out_nr_transient += check.nr_transient;
 	if (err == -EUCLEAN || err == -EIO)
 		damaged(ck, op.bad_off, index->id);
-	if (err == -EUCLEAN)
+	if (err == -EUCLEAN) {
+		mutex_lock(&index->lock);
 		wort_index_set_damaged(index, true);
-	mutex_unlock(&index->lock);
+		mutex_unlock(&index->lock);
+	}
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -250,7 +232,8 @@ static int check_all(struct checker *ck)
  * nothing is wrong, what was read-only becomes writable.  In a read-only pool,
  * which has no walk, space is not compared with what is owned.
  *
- * Context: May sleep for long.  Takes all locks.  Operations wait meanwhile.
+ * Context: May sleep for long.  Takes all mutexes.  Operations that may change
+ * something wait meanwhile.
  * Return: 0 whatever was found; -EROFS for WORT_CHECK_F_CLEAR of a read-only
  * pool; -ENOMEM, -EINTR, -ENODEV.
  */
@@ -275,10 +258,10 @@ int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 	mutex_lock(&pool->work_lock);
 	err = wort_pool_round(pool);
 	mutex_lock(&pool->lock);
-	freeze(pool);
+	wort_pool_freeze(pool);
 	if (!err)
 		err = check_all(&ck);
-	thaw(pool);
+	wort_pool_thaw(pool);
 	mutex_unlock(&pool->lock);
 	mutex_unlock(&pool->work_lock);
 	if (!err && ck.clear)

@@ -5,105 +5,241 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/nospec.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 
 #include "../core/pmem.h"
 #include "pool.h"
 
-/* Wait without the lock until operations may go on. */
-static noinline int wait_thawed(struct wort_index *index)
+/* What makes no sense is met so often before it is looked at alone. */
+#define MAX_SUSPICIOUS	8
+
+/*
+ * Sections.  Sparse cannot follow those that begin and end in functions of their
+ * own, and is told that there are none.
+ */
+static __always_inline void reading_begin(void)
 {
-	struct wort_pool *pool = index->pool;
+	rcu_read_lock();
+	__release(RCU);
+}
+
+static __always_inline void reading_end(void)
+{
+	__acquire(RCU);
+	rcu_read_unlock();
+}
+
+static __always_inline int writing_begin(struct wort_pool *pool)
+{
+	int section = srcu_read_lock(&pool->locks.writers);
+
+	__release(&pool->locks.writers);
+	return section;
+}
+
+static __always_inline void writing_end(struct wort_pool *pool, int section)
+{
+	__acquire(&pool->locks.writers);
+	srcu_read_unlock(&pool->locks.writers, section);
+}
+
+/* Wait without a section while somebody wants to be alone. */
+static noinline int wait_thawed(struct wort_pool *pool, struct wort_op *op)
+{
 	int err;
 
 	do {
-		mutex_unlock(&index->lock);
+		writing_end(pool, op->section);
 		err = wait_event_killable(pool->work_done,
 					  !READ_ONCE(pool->frozen));
-		mutex_lock(&index->lock);
-	} while (!err && READ_ONCE(pool->frozen));
-	return err ? -EINTR : 0;
+		if (err)
+			return -EINTR;
+		op->section = writing_begin(pool);
+	} while (READ_ONCE(pool->frozen));
+	return 0;
+}
+
+static __always_inline int entry_begin(struct wort_pool *pool,
+				       struct wort_op *op,
+				       enum wort_entry entry)
+{
+	if (entry == WORT_WRITE) {
+		op->section = writing_begin(pool);
+		return unlikely(READ_ONCE(pool->frozen)) ?
+		       wait_thawed(pool, op) : 0;
+	}
+	if (entry != WORT_READ) {
+		mutex_lock(&pool->lock);
+		wort_pool_freeze(pool);
+	}
+	if (entry != WORT_WRITE_ALONE)
+		reading_begin();
+	return 0;
+}
+
+static __always_inline void entry_end(struct wort_pool *pool,
+				      struct wort_op *op,
+				      enum wort_entry entry)
+{
+	if (entry == WORT_WRITE) {
+		writing_end(pool, op->section);
+		return;
+	}
+	if (entry != WORT_WRITE_ALONE)
+		reading_end();
+	if (entry != WORT_READ) {
+		wort_pool_thaw(pool);
+		mutex_unlock(&pool->lock);
+	}
+}
+
+static __always_inline bool may_write(enum wort_entry entry)
+{
+	return entry == WORT_WRITE || entry == WORT_WRITE_ALONE;
 }
 
 /* As wort_index_enter(), for single operations, which are short. */
 static __always_inline int enter(struct wort_index *index, struct wort_op *op,
-				 bool write)
+				 enum wort_entry entry)
 {
 	struct wort_pool *pool = index->pool;
-	int err = 0;
+	bool writable;
+	int err;
 
-	mutex_lock(&index->lock);
-	if (unlikely(READ_ONCE(pool->frozen)))
-		err = wait_thawed(index);
-	if (!err && index->dead)
+	wort_op_begin(op, pool->region, &pool->alloc);
+	err = entry_begin(pool, op, entry);
+	if (err)
+		return err;
+	writable = !READ_ONCE(index->damaged) && wort_pool_writable(pool);
+	if (READ_ONCE(index->dead))
 		err = -ESTALE;
 	if (unlikely(READ_ONCE(pool->region->bad_pages)) && !err)
 		err = wort_index_verify(index);
-	if (!err && write && (index->damaged || !wort_pool_writable(pool)))
+	if (!err && may_write(entry) && !writable)
 		err = -EROFS;
 	if (unlikely(err)) {
-		mutex_unlock(&index->lock);
+		entry_end(pool, op, entry);
 		return err;
 	}
-	wort_op_begin(op, pool->region, &pool->alloc);
+	op->locks = &pool->locks;
+	if (op->flush)
+		op->in_flight = op->locks->in_flight;
+	op->alone = !writable || entry > WORT_WRITE;
+	op->time = wort_locks_now(op->locks);
 	return 0;
 }
 
-static void account(struct wort_op_stats *stats, const struct wort_counts *n)
+static void account(struct wort_index_stats __percpu *stats, u32 type,
+		    const struct wort_counts *n)
 {
-	stats->ops++;
-	stats->stores += n->stores;
-	stats->lines += n->lines;
-	stats->fences += n->fences;
-	stats->ordering_points += n->ordering_points;
-	stats->nodes += n->nodes;
-	stats->leaves += n->leaves;
-	stats->loads += n->loads;
-	stats->alloc_lines += n->alloc_lines;
+	this_cpu_inc(stats->of[type].ops);
+	this_cpu_add(stats->of[type].stores, n->stores);
+	this_cpu_add(stats->of[type].lines, n->lines);
+	this_cpu_add(stats->of[type].fences, n->fences);
+	this_cpu_add(stats->of[type].ordering_points, n->ordering_points);
+	this_cpu_add(stats->of[type].nodes, n->nodes);
+	this_cpu_add(stats->of[type].leaves, n->leaves);
+	this_cpu_add(stats->of[type].loads, n->loads);
+	this_cpu_add(stats->of[type].alloc_lines, n->alloc_lines);
+}
+
+static noinline void damage_met(struct wort_index *index)
+{
+	mutex_lock(&index->lock);
+	wort_index_set_damaged(index, true);
+	mutex_unlock(&index->lock);
 }
 
 /* As wort_index_exit(). */
 static __always_inline void leave(struct wort_index *index, struct wort_op *op,
-				  u32 type, int err)
+				  enum wort_entry entry, u32 type, int err)
 {
-	wort_op_end(op);
+	if (may_write(entry))
+		wort_op_end(op);
+	entry_end(index->pool, op, entry);
+	if (!may_write(entry))
+		wort_op_end(op);
 	if (unlikely(err == -EUCLEAN))
-		wort_index_set_damaged(index, true);
-	if (static_branch_likely(&wort_counting))
-		account(&index->stats[type], &op->n);
-	mutex_unlock(&index->lock);
+		damage_met(index);
+	if (static_branch_likely(&wort_counting) && err != -EAGAIN)
+		account(index->stats, type, &op->n);
 }
 
 /**
  * wort_index_enter() - Begin an operation on an index
- * @index: The index, held.
+ * @index: The index, held and opened.
  * @op: Uninitialised memory of the caller.
- * @write: The operation may change it.
+ * @entry: How it is beside others.
  *
- * Context: May sleep.  Takes wort_index.lock, which wort_index_exit() drops.
+ * Context: May sleep.  What follows until wort_index_exit() does not sleep if
+ * @entry is for reading, and takes no mutex but wort_alloc.lock.
  * Return: 0; -ESTALE if it was destroyed; -EIO if its root lies on a page known
  * to be bad; -EROFS; -EINTR.
  */
-int wort_index_enter(struct wort_index *index, struct wort_op *op, bool write)
+int wort_index_enter(struct wort_index *index, struct wort_op *op,
+		     enum wort_entry entry)
 {
-	return enter(index, op, write);
+	return enter(index, op, entry);
 }
 
 /**
  * wort_index_exit() - End an operation on an index
  * @index: The index.
  * @op: The operation.
+ * @entry: As it was begun.
  * @type: WORT_OP_*.
  * @err: How it ended.  -EUCLEAN turns the index read-only.
  *
- * Context: May sleep.  Drops wort_index.lock.
+ * Context: May sleep.
  * Return: @err.
  */
-int wort_index_exit(struct wort_index *index, struct wort_op *op, u32 type,
-		    int err)
+int wort_index_exit(struct wort_index *index, struct wort_op *op,
+		    enum wort_entry entry, u32 type, int err)
 {
-	leave(index, op, type, err);
+	leave(index, op, entry, type, err);
 	return err;
+}
+
+/**
+ * wort_index_pause() - Let memory be used again during a long operation
+ * @index: The index.
+ *
+ * For one that only reads.  What it has seen of the tree it may not touch any more.
+ *
+ * Context: May sleep.
+ * Return: 0; -ESTALE or -EIO as wort_index_enter(): wort_index_exit() is due all
+ * the same.
+ */
+int wort_index_pause(struct wort_index *index)
+{
+	reading_end();
+	cond_resched();
+	reading_begin();
+	return READ_ONCE(index->dead) ? -ESTALE : wort_index_verify(index);
+}
+
+/**
+ * wort_index_again() - Shall an operation begin again where it is?
+ * @index: The index.
+ * @op: The operation, entered.
+ * @err: How it ended.
+ *
+ * What it saw was changed before it could lock it, or makes no sense, for which
+ * a writer beside it may be the reason.  Whoever gets -EAGAIN and false enters
+ * again to be alone, and then knows.
+ *
+ * Context: As the operation.
+ * Return: True if it shall.
+ */
+bool wort_index_again(struct wort_index *index, struct wort_op *op, int err)
+{
+	if (likely(err != -EAGAIN))
+		return false;
+	wort_op_again(op);
+	op->time = wort_locks_now(op->locks);
+	return op->suspicious < MAX_SUSPICIOUS;
 }
 
 /*
@@ -134,6 +270,25 @@ static void settle_old(struct wort_buf *old, int err)
 		old->len = WORT_NO_VALUE;
 }
 
+static __always_inline int put_once(struct wort_index *index,
+				    struct wort_op *op, struct wort_put *put,
+				    enum wort_entry entry)
+{
+	int err;
+
+	err = enter(index, op, entry);
+	if (err)
+		return err;
+	do {
+		if (put->old)
+			put->old->len = WORT_NO_VALUE;
+		err = index->tree.engine->put(op, &index->tree, put);
+	} while (unlikely(wort_index_again(index, op, err)));
+	leave(index, op, entry, put->replaced ? WORT_OP_UPDATE : WORT_OP_INSERT,
+	      err);
+	return err;
+}
+
 /* If the pool seems full, try again when space was given back. */
 static int put_waiting(struct wort_index *index, struct wort_put *put)
 {
@@ -141,14 +296,9 @@ static int put_waiting(struct wort_index *index, struct wort_put *put)
 	int err;
 
 	do {
-		if (put->old)
-			put->old->len = WORT_NO_VALUE;
-		err = enter(index, &op, true);
-		if (err)
-			return err;
-		err = index->tree.engine->put(&op, &index->tree, put);
-		leave(index, &op, put->replaced ? WORT_OP_UPDATE :
-		      WORT_OP_INSERT, err);
+		err = put_once(index, &op, put, WORT_WRITE);
+		if (unlikely(err == -EAGAIN))
+			err = put_once(index, &op, put, WORT_WRITE_ALONE);
 	} while (err == -ENOSPC && !(err = wort_pool_wait_space(index->pool, &op)));
 	return err;
 }
@@ -163,7 +313,7 @@ static int put_waiting(struct wort_index *index, struct wort_put *put)
  * -ERANGE; it is WORT_NO_VALUE if there was none, and with any other error.
  *
  * Context: May sleep; waits for the walk or for freed objects if the pool
- * seems full.  Takes wort_index.lock.
+ * seems full.
  * Return: 0; -EINVAL or -EMSGSIZE for a length; -EEXIST, -ENOENT, -ECANCELED
  * as struct wort_put asks; -ERANGE if the old value does not fit; -ENOSPC;
  * -ENOMEM; -ESTALE; -EROFS; -EUCLEAN; -EIO; -EINTR; -ENODEV if the pool is
@@ -183,29 +333,61 @@ int wort_index_insert(struct wort_index *index, struct wort_put *put)
 	return err;
 }
 
+static __always_inline int lookup_once(struct wort_index *index,
+				       const struct wort_key *key,
+				       struct wort_buf *buf,
+				       enum wort_entry entry)
+{
+	struct wort_op op;
+	int err = enter(index, &op, entry);
+
+	if (err)
+		return err;
+	do
+		err = index->tree.engine->lookup(&op, &index->tree, key, buf);
+	while (unlikely(wort_index_again(index, &op, err)));
+	leave(index, &op, entry, WORT_OP_LOOKUP, err);
+	return err;
+}
+
 /**
  * wort_index_lookup() - Read the value of a key
  * @index: The index, held.
  * @key: The key.
  * @buf: Where the value goes.
  *
- * Context: May sleep.  Takes wort_index.lock.
+ * Waits for no writer, unless it finds damage.
+ *
+ * Context: May sleep.
  * Return: 0; -ENOENT; -ERANGE if it does not fit, with its length in @buf;
- * -EINVAL, -EMSGSIZE, -ESTALE, -EUCLEAN, -EIO, -EINTR.
+ * -EINVAL, -EMSGSIZE, -ESTALE, -EUCLEAN, -EIO.
  */
 int wort_index_lookup(struct wort_index *index, const struct wort_key *key,
 		      struct wort_buf *buf)
 {
-	struct wort_op op;
 	int err = key_verify(key);
+
+	if (!err)
+		err = lookup_once(index, key, buf, WORT_READ);
+	if (unlikely(err == -EAGAIN))
+		err = lookup_once(index, key, buf, WORT_READ_ALONE);
+	return err;
+}
+
+static int delete_once(struct wort_index *index, const struct wort_key *key,
+		       const struct wort_value *expect, struct wort_buf *old,
+		       enum wort_entry entry)
+{
+	struct wort_op op;
+	int err = enter(index, &op, entry);
 
 	if (err)
 		return err;
-	err = enter(index, &op, false);
-	if (err)
-		return err;
-	err = index->tree.engine->lookup(&op, &index->tree, key, buf);
-	leave(index, &op, WORT_OP_LOOKUP, err);
+	do
+		err = index->tree.engine->remove(&op, &index->tree, key, expect,
+						 old);
+	while (unlikely(wort_index_again(index, &op, err)));
+	leave(index, &op, entry, WORT_OP_DELETE, err);
 	return err;
 }
 
@@ -218,23 +400,19 @@ int wort_index_lookup(struct wort_index *index, const struct wort_key *key,
  *
  * Durable when the call returns 0.  Needs no space.
  *
- * Context: May sleep.  Takes wort_index.lock.
+ * Context: May sleep.
  * Return: 0; -ENOENT; -ECANCELED; -ERANGE; -EINVAL, -EMSGSIZE, -ESTALE, -EROFS,
  * -EUCLEAN, -EIO, -EINTR.
  */
 int wort_index_delete(struct wort_index *index, const struct wort_key *key,
 		      const struct wort_value *expect, struct wort_buf *old)
 {
-	struct wort_op op;
 	int err = key_verify(key);
 
 	if (!err)
-		err = enter(index, &op, true);
-	if (!err) {
-		err = index->tree.engine->remove(&op, &index->tree, key,
-						 expect, old);
-		leave(index, &op, WORT_OP_DELETE, err);
-	}
+		err = delete_once(index, key, expect, old, WORT_WRITE);
+	if (unlikely(err == -EAGAIN))
+		err = delete_once(index, key, expect, old, WORT_WRITE_ALONE);
 	settle_old(old, err);
 	if (!err)
 		kick_reclaim(index->pool);

@@ -29,7 +29,11 @@ static int load(struct wort_op *op, struct wort_pool *pool)
 	int err, err2;
 
 	geometry_of(&pool->sb, &geo);
-	err = wort_alloc_init(op, &pool->alloc, pool->region, &geo);
+	err = wort_locks_init(&pool->locks);
+	if (err)
+		return err;
+	err = wort_alloc_init(op, &pool->alloc, pool->region, &geo,
+			      &pool->locks);
 	if (err && err != -EUCLEAN && err != -EIO)
 		return err;
 	err2 = wort_catalogue_load(op, pool);
@@ -72,6 +76,7 @@ static void pool_free(struct wort_pool *pool)
 	drop_indexes(&pool->dying);
 	wort_skips_destroy(&pool->skips);
 	wort_alloc_destroy(&pool->alloc);
+	wort_locks_destroy(&pool->locks);
 	kvfree(pool->cursor);
 	mutex_destroy(&pool->work_lock);
 	mutex_destroy(&pool->lock);
@@ -202,6 +207,32 @@ void wort_pool_kick(struct wort_pool *pool)
 {
 	if (!READ_ONCE(pool->stopping))
 		queue_work(pool->wq, &pool->work);
+}
+
+/**
+ * wort_pool_freeze() - Keep operations out that may change something
+ * @pool: The pool.
+ *
+ * Context: May sleep.  Holds wort_pool.lock until wort_pool_thaw().
+ */
+void wort_pool_freeze(struct wort_pool *pool)
+{
+	lockdep_assert_held(&pool->lock);
+	WRITE_ONCE(pool->frozen, true);
+	/* Who has begun before has not seen that, and is waited for. */
+	synchronize_srcu(&pool->locks.writers);
+}
+
+/**
+ * wort_pool_thaw() - Let operations in again
+ * @pool: The pool.
+ *
+ * Context: Any context.  Holds wort_pool.lock.
+ */
+void wort_pool_thaw(struct wort_pool *pool)
+{
+	WRITE_ONCE(pool->frozen, false);
+	wake_up_all(&pool->work_done);
 }
 
 /**

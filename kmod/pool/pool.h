@@ -2,8 +2,14 @@
 /*
  * Pools and indexes: what every front door shares.
  *
- * Lock order: wort_pool.work_lock, wort_pool.lock, wort_index.lock,
- * wort_alloc.lock.
+ * Lock order: wort_pool.work_lock, wort_pool.lock, wort_index.lock, a section of
+ * wort_locks.writers, wort_alloc.lock, struct wort_lock in the order of
+ * addresses, locks of caches.
+ *
+ * Operations on an index take none of the first three.  Those that only read
+ * are RCU sections, the others sections of wort_locks.writers.  Whoever wants to
+ * be alone sets wort_pool.frozen and waits for them.  None of the first three is
+ * taken in such a section, since their holder may be waiting for it.
  *
  * Memory is allocated with GFP_NOIO while one of them is held, whoever holds
  * it: what writes memory out to make room may be an operation that waits for
@@ -16,6 +22,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/percpu.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
@@ -28,10 +35,18 @@
 struct wort_pool;
 
 /**
+ * struct wort_index_stats - What operations on an index did on one processor
+ * @of: by WORT_OP_*
+ */
+struct wort_index_stats {
+	struct wort_op_stats of[WORT_OP_NR];
+};
+
+/**
  * struct wort_index - An index of an attached pool
  * @ref: the pool holds one reference until the index is destroyed
  * @pool: its pool
- * @lock: serialises operations
+ * @lock: protects @damaged and @dead
  * @tree: for the engine
  * @id: unique in the pool
  * @attr: engine attributes
@@ -42,7 +57,7 @@ struct wort_pool;
  * @dead: destroyed; set with @lock held
  * @walked: the walk has come by; under wort_pool.lock
  * @walk_failed: it could not mark all that the index owns
- * @stats: what operations did since it was attached, by WORT_OP_*; under @lock
+ * @stats: what operations did since it was first opened; NULL before
  * @list: in wort_pool.indexes, in the order of ids, or wort_pool.dying
  * @hash: in wort_pool.names
  * @name_len: length of the name
@@ -51,7 +66,7 @@ struct wort_pool;
 struct wort_index {
 	struct kref ref;
 	struct wort_pool *pool;
-	struct mutex lock;		/* one operation at a time */
+	struct mutex lock;		/* states */
 	struct wort_tree tree;
 	u64 id;
 	u64 attr;
@@ -62,7 +77,7 @@ struct wort_index {
 	bool dead;
 	bool walked;
 	bool walk_failed;
-	struct wort_op_stats stats[WORT_OP_NR];
+	struct wort_index_stats __percpu *stats;
 	struct list_head list;
 	struct hlist_node hash;
 	u32 name_len;
@@ -73,6 +88,7 @@ struct wort_index {
  * struct wort_pool - An attached pool
  * @region: its memory
  * @alloc: its allocator
+ * @locks: who is at work on it
  * @skips: what engines like to remember of nodes
  * @lock: protects the catalogue, lists and states
  * @sb: the superblock in force
@@ -81,7 +97,7 @@ struct wort_index {
  * @left_out: why attach could not read all of the catalogue, or 0
  * @readonly: nothing is stored: the memory is read-only, or for a feature that
  *	we do not know
- * @frozen: operations wait, see wort_pool_check()
+ * @frozen: operations that may change something wait; under @lock
  * @indexes: indexes in the order of ids
  * @dying: destroyed indexes whose space is not given back yet
  * @names: indexes by name
@@ -115,6 +131,7 @@ struct wort_index {
 struct wort_pool {
 	struct wort_region *region;
 	struct wort_alloc alloc;
+	struct wort_locks locks;
 	struct wort_skips skips;
 	struct mutex lock;		/* catalogue, lists, states */
 	struct wort_media_sb sb;
@@ -183,6 +200,8 @@ void wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg);
 void wort_pool_damaged(struct wort_pool *pool);
 int wort_pool_wait_space(struct wort_pool *pool, const struct wort_op *op);
 void wort_pool_kick(struct wort_pool *pool);
+void wort_pool_freeze(struct wort_pool *pool);
+void wort_pool_thaw(struct wort_pool *pool);
 bool wort_pool_walk_blocked(struct wort_pool *pool);
 int wort_pool_wait_walk(struct wort_pool *pool);
 
@@ -301,9 +320,27 @@ int wort_index_delete(struct wort_index *index, const struct wort_key *key,
 		      const struct wort_value *expect, struct wort_buf *old);
 int wort_request_verify(const struct wort_batch_op *op, bool write);
 int wort_request_run(struct wort_index *index, struct wort_request *req);
-int wort_index_enter(struct wort_index *index, struct wort_op *op, bool write);
-int wort_index_exit(struct wort_index *index, struct wort_op *op, u32 type,
-		    int err);
+
+/**
+ * enum wort_entry - How an operation is beside others
+ * @WORT_READ: it changes nothing, and does not sleep
+ * @WORT_WRITE: it may change something
+ * @WORT_READ_ALONE: as the first, with no writer beside it
+ * @WORT_WRITE_ALONE: as the second, with no other writer beside it
+ */
+enum wort_entry {
+	WORT_READ,
+	WORT_WRITE,
+	WORT_READ_ALONE,
+	WORT_WRITE_ALONE,
+};
+
+int wort_index_enter(struct wort_index *index, struct wort_op *op,
+		     enum wort_entry entry);
+int wort_index_exit(struct wort_index *index, struct wort_op *op,
+		    enum wort_entry entry, u32 type, int err);
+int wort_index_pause(struct wort_index *index);
+bool wort_index_again(struct wort_index *index, struct wort_op *op, int err);
 
 /* Does it ask for a value? */
 static inline bool wort_request_answers(const struct wort_batch_op *op)

@@ -10,8 +10,32 @@
 #include "../core/pmem.h"
 #include "pool.h"
 
-/* A count gives others a turn after so many records. */
+/* A count comes back to its caller after so many records. */
 #define COUNT_CHUNK	65536
+
+/* A scan holds memory back from being used again for so many records at most. */
+#define SECTION		1024
+
+/**
+ * struct scan_from - Where a section of a scan begins
+ * @key: the key there; without bytes: the first record
+ * @after: only what comes behind it
+ * @buf: its bytes
+ * @edge: memory for the edge of a prefix
+ */
+struct scan_from {
+	struct wort_key key;
+	bool after;
+	u8 buf[WORT_KEY_MAX];
+	u8 edge[WORT_KEY_MAX];
+};
+
+static void from_set(struct scan_from *from, const u8 *key, u32 len, bool after)
+{
+	memcpy(from->buf, key, len);
+	from->key = (struct wort_key){ from->buf, len };
+	from->after = after;
+}
 
 static int key_cmp(const u8 *a, u32 a_len, const struct wort_key *b)
 {
@@ -46,18 +70,18 @@ static bool past_bound(const struct wort_cursor *cur,
  * prefix filled up with 0xff.
  */
 static int seek_first(struct wort_cursor *cur, const struct wort_scan *scan,
-		      u8 *pad)
+		      struct scan_from *from)
 {
-	const struct wort_key *start = scan->start;
+	const struct wort_key *start = from->key.len ? &from->key : NULL;
 	struct wort_key edge;
 	int cmp;
 
 	if (scan->flags & WORT_SCAN_F_PREFIX && scan->bound) {
 		edge = *scan->bound;
 		if (cur->reverse) {
-			memset(pad, 0xff, WORT_KEY_MAX);
-			memcpy(pad, edge.data, edge.len);
-			edge.data = pad;
+			memset(from->edge, 0xff, WORT_KEY_MAX);
+			memcpy(from->edge, edge.data, edge.len);
+			edge.data = from->edge;
 			edge.len = WORT_KEY_MAX;
 		}
 		cmp = start ? key_cmp(start->data, start->len, &edge) : 0;
@@ -68,12 +92,12 @@ static int seek_first(struct wort_cursor *cur, const struct wort_scan *scan,
 }
 
 static int seek_start(struct wort_cursor *cur, const struct wort_scan *scan,
-		      u8 *pad)
+		      struct scan_from *from)
 {
-	int err = seek_first(cur, scan, pad);
+	int err = seek_first(cur, scan, from);
 
-	if (!err && scan->flags & WORT_SCAN_F_AFTER && scan->start &&
-	    !key_cmp(cur->key, cur->key_len, scan->start))
+	if (!err && from->after &&
+	    !key_cmp(cur->key, cur->key_len, &from->key))
 		err = cur->tree->engine->next(cur);
 	return err;
 }
@@ -130,29 +154,70 @@ static int emit(struct wort_cursor *cur, struct wort_scan *scan)
 	return err;
 }
 
-static int scan_locked(struct wort_cursor *cur, struct wort_scan *scan, u8 *pad)
+/* Returns 1 if that was all, or 0 if @from says where to go on. */
+static int scan_section(struct wort_cursor *cur, struct wort_scan *scan,
+			struct scan_from *from)
 {
 	bool counting = scan->flags & WORT_SCAN_F_COUNT;
 	u64 max = scan->max ? scan->max : U64_MAX;
+	u32 nr = 0;
 	int err;
 
 	if (counting)
 		max = min_t(u64, max, COUNT_CHUNK);
-	err = seek_start(cur, scan, pad);
+	err = seek_start(cur, scan, from);
 	while (!err && !past_bound(cur, scan)) {
 		err = emit(cur, scan);
 		if (err == -ERANGE && scan->count) {
 			scan->more = true;
-			return 0;
+			return 1;
 		}
 		if (!err && scan->count == max) {
 			scan->more = true;
-			return counting ? keep_last(cur, scan) : 0;
+			return (counting ? keep_last(cur, scan) : 0) ?: 1;
+		}
+		if (!err && ++nr == SECTION) {
+			from_set(from, cur->key, cur->key_len, true);
+			return 0;
 		}
 		if (!err)
 			err = cur->tree->engine->next(cur);
 	}
-	return err == -ENOENT ? 0 : err;
+	return err && err != -ENOENT ? err : 1;
+}
+
+/* A section that has to begin again finds what it found anew. */
+static int scan_sections(struct wort_index *index, struct wort_cursor *cur,
+			 struct wort_scan *scan, struct scan_from *from)
+{
+	struct wort_scan before;
+	int err;
+
+	do {
+		before = *scan;
+		err = scan_section(cur, scan, from);
+		if (err == -EAGAIN)
+			*scan = before;
+		if (!err)
+			err = wort_index_pause(index);
+	} while (!err || wort_index_again(index, cur->op, err));
+	return err < 0 ? err : 0;
+}
+
+static int scan_once(struct wort_index *index, struct wort_cursor *cur,
+		     struct wort_scan *scan, struct scan_from *from,
+		     enum wort_entry entry)
+{
+	struct wort_op op;
+	int err = wort_index_enter(index, &op, entry);
+
+	if (err)
+		return err;
+	cur->op = &op;
+	cur->tree = &index->tree;
+	cur->reverse = scan->flags & WORT_SCAN_F_REVERSE;
+	err = scan_sections(index, cur, scan, from);
+	return wort_index_exit(index, &op, entry, WORT_OP_SCAN, err);
 }
 
 /**
@@ -160,17 +225,17 @@ static int scan_locked(struct wort_cursor *cur, struct wort_scan *scan, u8 *pad)
  * @index: The index, held.
  * @scan: What to read, and where it goes.
  *
- * Records that were packed before an error are good.
+ * Records that were packed before an error are good.  A record that is there
+ * all the time is found, once; keys strictly increase, or decrease.
  *
- * Context: May sleep.  Takes wort_index.lock.
+ * Context: May sleep.
  * Return: 0; -ERANGE if not even one record fits, with its size in @scan;
- * -ENOMEM, -ESTALE, -EUCLEAN, -EIO, -EINTR.
+ * -ENOMEM, -ESTALE, -EUCLEAN, -EIO.
  */
 int wort_index_scan(struct wort_index *index, struct wort_scan *scan)
 {
 	struct wort_cursor *cur = wort_engine_cursor(index->tree.engine);
-	u8 *pad = kmalloc(WORT_KEY_MAX, GFP_KERNEL);
-	struct wort_op op;
+	struct scan_from *from = kmalloc(sizeof(*from), GFP_KERNEL);
 	int err = -ENOMEM;
 
 	scan->count = 0;
@@ -178,18 +243,18 @@ int wort_index_scan(struct wort_index *index, struct wort_scan *scan)
 	scan->need = 0;
 	scan->last_len = 0;
 	scan->more = false;
-	if (!cur || !pad)
+	if (!cur || !from)
 		goto out;
-	err = wort_index_enter(index, &op, false);
-	if (err)
-		goto out;
-	cur->op = &op;
-	cur->tree = &index->tree;
-	cur->reverse = scan->flags & WORT_SCAN_F_REVERSE;
-	err = scan_locked(cur, scan, pad);
-	wort_index_exit(index, &op, WORT_OP_SCAN, err);
+	from->key.len = 0;
+	from->after = scan->flags & WORT_SCAN_F_AFTER;
+	if (scan->start)
+		from_set(from, scan->start->data, scan->start->len,
+			 from->after);
+	err = scan_once(index, cur, scan, from, WORT_READ);
+	if (err == -EAGAIN)
+		err = scan_once(index, cur, scan, from, WORT_READ_ALONE);
 out:
-	kfree(pad);
+	kfree(from);
 	kvfree(cur);
 	return err;
 }

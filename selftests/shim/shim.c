@@ -23,6 +23,7 @@ const char *shim_poison;
 long shim_alloc_live;
 int shim_locks_held;
 void (*shim_in_grace_period)(void);
+int shim_rcu_sections;
 
 void shim_log(const char *fmt, ...)
 {
@@ -183,6 +184,7 @@ u64 xxh64(const void *data, size_t len, u64 seed)
 	return h;
 }
 
+#ifndef SHIM_THREADS
 static LIST_HEAD(default_works);
 struct list_head *shim_works = &default_works;
 
@@ -226,7 +228,9 @@ bool shim_run_work(void)
 	return true;
 }
 
-#if !defined(SHIM_RECORD) && defined(__x86_64__)
+#endif
+
+#if !defined(SHIM_RECORD) && !defined(SHIM_THREADS) && defined(__x86_64__)
 #include <cpuid.h>
 
 enum shim_flush shim_flush;

@@ -201,6 +201,7 @@ void check_alloc_cache(void)
 {
 	struct bed bed;
 	u32 n, size;
+	u64 off;
 
 	bed_open(&bed, MIB, 8192);
 	n = fill_and_empty(&bed);
@@ -209,9 +210,11 @@ void check_alloc_cache(void)
 		CHECK_EQ(give(&bed, take(&bed, size), size), 0);
 		CHECK(reclaim(&bed));
 	}
-	size = wort_class_of(1024);
-	CHECK(wort_cache_put(alloc_of(&bed), size,
-			     wort_cache_get(alloc_of(&bed), size)));
+	off = wort_cache_get(alloc_of(&bed), wort_class_of(1024));
+	CHECK(off);
+	mutex_lock(&alloc_of(&bed)->lock);
+	wort_extent_untake(alloc_of(&bed), off);
+	mutex_unlock(&alloc_of(&bed)->lock);
 	CHECK_EQ(fill_and_empty(&bed), n);
 	bed_close(&bed);
 }

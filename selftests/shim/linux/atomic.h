@@ -4,6 +4,17 @@
 
 #include <linux/types.h>
 
+typedef struct {
+	s64 counter;
+} atomic64_t;
+
+#define atomic64_set(v, n)	\
+	__atomic_store_n(&(v)->counter, n, __ATOMIC_RELAXED)
+#define atomic64_read_acquire(v) \
+	__atomic_load_n(&(v)->counter, __ATOMIC_ACQUIRE)
+#define atomic64_inc_return(v)	\
+	__atomic_add_fetch(&(v)->counter, 1, __ATOMIC_SEQ_CST)
+
 #define cmpxchg(ptr, old, new) ({					\
 	__typeof__(*(ptr)) __old = (old);				\
 									\

@@ -10,6 +10,8 @@
 #define WRITE_ONCE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
 #define barrier()	__asm__ volatile("" ::: "memory")
 #define OPTIMIZER_HIDE_VAR(var)	__asm__("" : "=r"(var) : "0"(var))
+#define __acquire(x)	(void)0
+#define __release(x)	(void)0
 #define __must_check	__attribute__((warn_unused_result))
 #define __maybe_unused	__attribute__((unused))
 #define __printf(a, b)	__attribute__((format(printf, a, b)))

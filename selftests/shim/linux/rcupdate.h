@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One thread: a grace period is over at once, unless a section waits for its own
+ * end.  Whoever waits for one sleeps: a test may let something happen meanwhile.
+ */
 #ifndef _SHIM_RCUPDATE_H
 #define _SHIM_RCUPDATE_H
 
-/*
- * Readers hold the lock of the index, so a grace period is over at once.
- * Whoever waits for one sleeps: a test may let something happen meanwhile.
- */
+#include <linux/bug.h>
+
 extern void (*shim_in_grace_period)(void);
+extern int shim_rcu_sections;
+
+static inline void rcu_read_lock(void)
+{
+	shim_rcu_sections++;
+}
+
+static inline void rcu_read_unlock(void)
+{
+	WARN_ON_ONCE(--shim_rcu_sections < 0);
+}
 
 static inline void synchronize_rcu(void)
 {
+	WARN_ON_ONCE(shim_rcu_sections);
 	if (shim_in_grace_period)
 		shim_in_grace_period();
 }

@@ -29,6 +29,7 @@ static inline void spin_unlock_irq(spinlock_t *lock)
 }
 
 #define spin_lock(lock)		spin_lock_irq(lock)
+#define spin_lock_nested(lock, class)	((void)(class), spin_lock_irq(lock))
 #define spin_unlock(lock)	spin_unlock_irq(lock)
 
 #define spin_lock_irqsave(lock, flags) do {	\

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "lock.h"
+#include "op.h"
+
+const u32 wort_none_in_flight[WORT_NR_LOCKS];
+
+/**
+ * wort_locks_init() - Make the locks of a pool
+ * @locks: The locks, zeroed.
+ *
+ * Context: May sleep.
+ * Return: 0 or -ENOMEM; wort_locks_destroy() is due in any case.
+ */
+int wort_locks_init(struct wort_locks *locks)
+{
+	u32 i;
+	int err = init_srcu_struct(&locks->writers);
+
+	if (err)
+		return err;
+	locks->ready = true;
+	atomic64_set(&locks->clock, 0);
+	locks->lock = kvcalloc(WORT_NR_LOCKS, sizeof(*locks->lock), GFP_KERNEL);
+	locks->in_flight = kvcalloc(WORT_NR_LOCKS, sizeof(*locks->in_flight),
+				    GFP_KERNEL);
+	if (!locks->lock || !locks->in_flight)
+		return -ENOMEM;
+	for (i = 0; i < WORT_NR_LOCKS; i++)
+		spin_lock_init(&locks->lock[i].lock);
+	return 0;
+}
+
+/**
+ * wort_locks_destroy() - Forget the locks
+ * @locks: Locks, or ones whose wort_locks_init() failed.
+ *
+ * Context: May sleep.
+ */
+void wort_locks_destroy(struct wort_locks *locks)
+{
+	kvfree(locks->lock);
+	kvfree(locks->in_flight);
+	if (locks->ready)
+		cleanup_srcu_struct(&locks->writers);
+}
+
+/**
+ * wort_locks_synchronize() - Wait for all operations that have begun
+ * @locks: The locks.
+ *
+ * What was out of reach before the call is used by nobody after it.
+ *
+ * Context: May sleep.
+ */
+void wort_locks_synchronize(struct wort_locks *locks)
+{
+	synchronize_srcu(&locks->writers);
+	synchronize_rcu();
+}
+
+static struct wort_lock *lock_of(const struct wort_op *op, u64 off)
+{
+	return &op->locks->lock[wort_lock_nr(off)];
+}
+
+/* Sparse cannot follow how many are held. */
+static bool hold(struct wort_op *op, struct wort_lock *lock)
+{
+	spin_lock_nested(&lock->lock, op->nr_held);
+	__release(&lock->lock);
+	op->held[op->nr_held++] = lock;
+	return lock->removed <= op->time;
+}
+
+/**
+ * wort_unit_lock() - Lock what an operation is about to change
+ * @op: The operation, which has wort_op.locks.
+ * @off: Offset in a unit.
+ *
+ * Context: Any context but interrupts.  No unit is locked; wort_units_unlock()
+ * is due if it returns true.
+ * Return: False if something in the unit, or perhaps in another one, was removed
+ * since wort_op.time: then nothing is locked.
+ */
+bool wort_unit_lock(struct wort_op *op, u64 off)
+{
+	if (likely(hold(op, lock_of(op, off))))
+		return true;
+	wort_units_unlock(op);
+	return false;
+}
+
+/**
+ * wort_units_lock() - Lock what an operation is about to change or remove
+ * @op: The operation, which has wort_op.locks.
+ * @a: Offset in a unit.
+ * @b: Offset in another one, perhaps the same.
+ * @c: The same.
+ *
+ * Context: As wort_unit_lock().
+ * Return: The same, of any of them.
+ */
+bool wort_units_lock(struct wort_op *op, u64 a, u64 b, u64 c)
+{
+	struct wort_lock *x = lock_of(op, a), *y = lock_of(op, b);
+	struct wort_lock *z = lock_of(op, c);
+	bool valid;
+
+	if (x > y)
+		swap(x, y);
+	if (y > z)
+		swap(y, z);
+	if (x > y)
+		swap(x, y);
+	valid = hold(op, x);
+	if (y != x)
+		valid &= hold(op, y);
+	if (z != y)
+		valid &= hold(op, z);
+	if (unlikely(!valid))
+		wort_units_unlock(op);
+	return valid;
+}
+
+/**
+ * wort_units_unlock() - Unlock what wort_units_lock() has locked
+ * @op: The operation.
+ *
+ * Context: Any context but interrupts.
+ */
+void wort_units_unlock(struct wort_op *op)
+{
+	struct wort_lock *lock;
+
+	while (op->nr_held) {
+		lock = op->held[--op->nr_held];
+		__acquire(&lock->lock);
+		spin_unlock(&lock->lock);
+	}
+}
+
+/**
+ * wort_units_removed() - Objects have been taken out of a tree
+ * @op: The operation.  The word that did it is stored; it need not be durable
+ *	yet, and better is not: this would have to wait for the fence.
+ * @a: Offset of an object, whose unit is locked.
+ * @b: Offset of another one, or 0.
+ *
+ * A full barrier, so that who sees the tick does not find the objects.
+ *
+ * Context: Any context but interrupts.
+ */
+void wort_units_removed(struct wort_op *op, u64 a, u64 b)
+{
+	u64 tick = atomic64_inc_return(&op->locks->clock);
+
+	op->locks->lock[wort_lock_nr(a)].removed = tick;
+	if (b)
+		op->locks->lock[wort_lock_nr(b)].removed = tick;
+}

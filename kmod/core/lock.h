@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Locks of writers, and which words are in flight.
+ *
+ * Both are volatile, in tables by the place of what they stand for: an aligned
+ * unit of 128 bytes of media, in which a node or a root record lies whole.
+ * Several units may have the same lock.
+ *
+ * A writer looks for the word that it will change without any lock.  Then it
+ * locks the unit of the word, and makes sure that the word is what it saw and
+ * that nothing in the unit was removed since it began; or it begins again.  For
+ * that there is a clock: each removal is a tick, and a lock remembers the last
+ * one in its units.  What removes an object locks the object's unit, too.
+ *
+ * The lock is kept until the word is durable.  Meanwhile the unit is marked:
+ * whoever reads it must not rest an answer on the word before it has made the
+ * word durable itself (promise 3 in Documentation/persistence.rst).  A reader
+ * looks at the mark after the word.  The mark is set before the word is stored
+ * and taken back after the fence, so who sees the word sees the mark, unless
+ * the word is durable.
+ */
+#ifndef _WORT_LOCK_H
+#define _WORT_LOCK_H
+
+#include <linux/atomic.h>
+#include <linux/bitops.h>
+#include <linux/cache.h>
+#include <linux/compiler.h>
+#include <linux/spinlock.h>
+#include <linux/srcu.h>
+#include <linux/types.h>
+
+#define WORT_UNIT_SHIFT		7
+#define WORT_LOCK_BITS		10
+#define WORT_NR_LOCKS		BIT(WORT_LOCK_BITS)
+
+struct wort_op;
+
+/**
+ * struct wort_lock - A lock and what happened under it
+ * @lock: taken after the mutexes of a pool; several in the order of addresses
+ * @removed: the tick at which something in its units was last removed
+ */
+struct wort_lock {
+	spinlock_t lock;		/* after mutexes; by address */
+	u64 removed;
+} ____cacheline_aligned_in_smp;
+
+/**
+ * struct wort_locks - The locks of a pool
+ * @writers: operations that may change something are sections of it, since they
+ *	sleep; others are RCU sections
+ * @clock: ticks with each removal
+ * @lock: the locks
+ * @ready: @writers was set up
+ * @in_flight: beside each of them: a word of its units is visible and perhaps
+ *	not durable.  Changed under the lock.
+ */
+struct wort_locks {
+	struct srcu_struct writers;
+	bool ready;
+	atomic64_t clock;
+	struct wort_lock *lock;
+	u32 *in_flight;
+};
+
+/* For operations that need not look. */
+extern const u32 wort_none_in_flight[WORT_NR_LOCKS];
+
+int wort_locks_init(struct wort_locks *locks);
+void wort_locks_destroy(struct wort_locks *locks);
+void wort_locks_synchronize(struct wort_locks *locks);
+
+/* The place of a unit in both tables, by an offset in it. */
+static inline u32 wort_lock_nr(u64 off)
+{
+	return off >> WORT_UNIT_SHIFT & (WORT_NR_LOCKS - 1);
+}
+
+/**
+ * wort_locks_now() - What time is it?
+ * @locks: The locks.
+ *
+ * An acquire: who sees a tick sees what was stored before it.  Pairs with
+ * wort_units_removed().
+ *
+ * Context: Any context.
+ * Return: The time.
+ */
+static inline u64 wort_locks_now(struct wort_locks *locks)
+{
+	return atomic64_read_acquire(&locks->clock);
+}
+
+bool wort_unit_lock(struct wort_op *op, u64 off);
+bool wort_units_lock(struct wort_op *op, u64 a, u64 b, u64 c);
+void wort_units_unlock(struct wort_op *op);
+void wort_units_removed(struct wort_op *op, u64 a, u64 b);
+
+#endif /* _WORT_LOCK_H */

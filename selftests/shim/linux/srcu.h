@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One thread: nobody is in a section while another one waits for its end. */
+#ifndef _SHIM_SRCU_H
+#define _SHIM_SRCU_H
+
+#include <linux/bug.h>
+#include <linux/errno.h>
+#include <linux/slab.h>
+
+struct srcu_struct {
+	void *mem;
+	int nr;
+};
+
+static inline int init_srcu_struct(struct srcu_struct *ssp)
+{
+	ssp->nr = 0;
+	ssp->mem = kzalloc(1, GFP_KERNEL);
+	return ssp->mem ? 0 : -ENOMEM;
+}
+
+static inline void cleanup_srcu_struct(struct srcu_struct *ssp)
+{
+	WARN_ON_ONCE(ssp->nr);
+	kfree(ssp->mem);
+}
+
+static inline int srcu_read_lock(struct srcu_struct *ssp)
+{
+	return ssp->nr++;
+}
+
+static inline void srcu_read_unlock(struct srcu_struct *ssp, int idx)
+{
+	WARN_ON_ONCE(--ssp->nr != idx);
+}
+
+static inline void synchronize_srcu(struct srcu_struct *ssp)
+{
+	WARN_ON_ONCE(ssp->nr);
+}
+
+#endif
