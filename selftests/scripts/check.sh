@@ -91,6 +91,8 @@ rung_unit()
 	step allocator-model "$build/alloc_model" --self-test
 	step unit-build make -s -C selftests/unit O="$build/unit"
 	step unit make -s -C selftests/unit O="$build/unit" run
+	step stress-build make -s -C selftests/stress O="$build/stress"
+	step stress make -s -C selftests/stress O="$build/stress" run
 	step wort-offline make -s -C userlib O="$build/userlib" check
 }
 
@@ -121,6 +123,7 @@ build_guest()
 	make -s -C selftests/crash O="$build/crash"
 	"$build/crash/explore" --write-starts "$dir/starts"
 	make -s -C selftests/load OUTPUT="$dir"
+	make -s -C selftests/stress O="$dir" "$dir/stress-module"
 	cp selftests/kselftest/run_{all,debug}.sh "$dir"
 	make -s -C userlib O="$build/userlib" static tests
 	cp "$build/userlib/wort-static" "$build/userlib/tests/libwort" \
@@ -183,6 +186,18 @@ wort_command()
 		    sh examples.sh $PWD /dev/pmem0'
 }
 
+# Threads on one index, with more processors than the machine may have.
+# shellcheck disable=SC2016 # expanded in the guest
+stress()
+{
+	selftests/vm/run.sh -k "$1" -n 4 -t 600 -l libcrc32c \
+		-f "$build/guest-$1:/wort-tests" \
+		-c 'cd /wort-tests && insmod wort.ko &&
+		    ./stress-module -t 5000 -r 2 -s 1 &&
+		    ./stress-module -k 48 -t 5000 -r 2 -s 2 &&
+		    rmmod wort && sh run_debug.sh -l'
+}
+
 # A small pool is full sooner.
 poison()
 {
@@ -204,6 +219,7 @@ rung_vm()
 		step "vm-build-$flavour" build_guest "$flavour"
 		step "kselftest-$flavour" kselftests "$flavour" run_all.sh
 		grep '^# all:' "$log/kselftest-$flavour" || true
+		step "stress-$flavour" stress "$flavour"
 		step "powercuts-$flavour" powercuts "$flavour"
 		grep '^# [0-9]* power cuts' "$log/powercuts-$flavour" || true
 		step "fuzz-$flavour" fuzz "$flavour"
@@ -237,6 +253,7 @@ debug_kernel()
 	step "detectors-$1" selftests/vm/test-detectors.sh "$1"
 	step "kselftest-$1" kselftests "$1" run_debug.sh
 	grep '^# all:' "$log/kselftest-$1" || true
+	step "stress-$1" stress "$1"
 }
 
 rung_debug()

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the stress does to a pool: in this process through the pool layer, or in
+ * the kernel through the module's interface.  Errors are negative errnos; what
+ * returns nothing ends the program if it fails.
+ */
+#ifndef _STRESS_FACE_H
+#define _STRESS_FACE_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include <linux/wort.h>
+
+/* An empty pool, detached. */
+void face_format(void);
+
+/* The pool, and index "a" in it. */
+void face_attach(void);
+void face_detach(void);
+
+/* Each thread but the first says so; there are fewer than sixteen. */
+void face_thread_begin(unsigned int nr);
+void face_thread_end(void);
+
+int face_put(const void *key, __u32 key_len, const void *value, __u32 len);
+int face_del(const void *key, __u32 key_len);
+/* A value of @len bytes; @len is its size afterwards. */
+int face_get(const void *key, __u32 key_len, void *value, __u32 *len);
+int face_cas(const void *key, __u32 key_len, const void *expect,
+	     __u32 expect_len, const void *value, __u32 len);
+
+/* Records behind a key, or the first ones if it has no bytes. */
+struct face_scan {
+	bool reverse;
+	const void *after;
+	__u32 after_len;
+	void *buf;
+	__u32 buf_len;
+	__u32 out_len;
+	bool out_more;
+};
+
+int face_scan(struct face_scan *scan);
+
+/* Index "b": there, with some records, and gone. */
+void face_other_index(void);
+
+/* A record in that index, if it is there just now: -ENOENT, -ESTALE. */
+int face_other_put(__u32 key);
+
+/* How many places are damaged. */
+__u64 face_check(void);
+
+void fail(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+#endif

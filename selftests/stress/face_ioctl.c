@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The module's interface; each thread has descriptors of its own to use. */
+#include "../kselftest/wort_test.h"
+#include "face.h"
+
+static struct pool pool;
+static int index_a;
+
+void face_format(void)
+{
+	int err = pool_up(&pool);
+
+	if (err)
+		fail("format: %d", err);
+	close(pool.fd);
+	detach_all(pool.control);
+}
+
+void face_attach(void)
+{
+	int err = pool_attach(&pool, test_device(), 0);
+
+	if (err)
+		fail("attach: %d", err);
+	index_a = open_index(pool.fd, "a", WORT_INDEX_OPEN_F_CREATE);
+	if (index_a < 0)
+		fail("index a: %d", index_a);
+}
+
+void face_detach(void)
+{
+	close(index_a);
+	close(pool.fd);
+	detach_all(pool.control);
+}
+
+void face_thread_begin(unsigned int nr)
+{
+}
+
+void face_thread_end(void)
+{
+}
+
+int face_put(const void *key, __u32 key_len, const void *value, __u32 len)
+{
+	return insert_raw(index_a, key, key_len, value, len, 0);
+}
+
+int face_del(const void *key, __u32 key_len)
+{
+	return delete_raw(index_a, key, key_len);
+}
+
+int face_get(const void *key, __u32 key_len, void *value, __u32 *len)
+{
+	int ret = lookup_raw(index_a, key, key_len, value, *len, len);
+
+	return ret < 0 ? ret : 0;
+}
+
+int face_cas(const void *key, __u32 key_len, const void *expect,
+	     __u32 expect_len, const void *value, __u32 len)
+{
+	struct wort_cas_arg arg = {
+		.size = sizeof(arg),
+		.key_ptr = PTR(key),
+		.key_len = key_len,
+		.expect_ptr = PTR(expect),
+		.expect_len = expect_len,
+		.value_ptr = PTR(value),
+		.value_len = len,
+	};
+
+	return call(index_a, WORT_IOC_CAS, &arg);
+}
+
+int face_scan(struct face_scan *scan)
+{
+	struct wort_scan_arg arg = {
+		.size = sizeof(arg),
+		.flags = (scan->reverse ? WORT_SCAN_F_REVERSE : 0) |
+			 (scan->after_len ? WORT_SCAN_F_AFTER : 0),
+		.start_ptr = PTR(scan->after),
+		.start_len = scan->after_len,
+		.buf_ptr = PTR(scan->buf),
+		.buf_len = scan->buf_len,
+	};
+	int err = call(index_a, WORT_IOC_SCAN, &arg);
+
+	scan->out_len = arg.out_len;
+	scan->out_more = arg.out_more;
+	return err;
+}
+
+void face_other_index(void)
+{
+	int i, index = open_index(pool.fd, "b", WORT_INDEX_OPEN_F_CREATE);
+
+	for (i = 0; i < 200; i++)
+		if (insert_raw(index, &i, sizeof(i), &i, sizeof(i), 0))
+			fail("index b: insert");
+	if (destroy(pool.fd, "b"))
+		fail("index b: destroy");
+	close(index);
+}
+
+int face_other_put(__u32 key)
+{
+	int err, index = open_index(pool.fd, "b", 0);
+
+	if (index < 0)
+		return index;
+	err = insert_raw(index, &key, sizeof(key), &key, sizeof(key), 0);
+	close(index);
+	return err;
+}
+
+__u64 face_check(void)
+{
+	struct wort_check_arg arg;
+	int err = check(pool.fd, 0, &arg);
+
+	if (err)
+		fail("check: %d", err);
+	return arg.out_nr_damaged;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The pool layer in this process, with threads. */
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+
+#include "face.h"
+#include "pmpool.h"
+
+#define POOL_SIZE	(64 << 20)
+
+static struct pmpool pm;
+static struct wort_index *index_a;
+
+void face_format(void)
+{
+	face_thread_begin(SHIM_CPUS - 2);
+	pmpool_map(&pm, POOL_SIZE, false);
+	pmpool_format(&pm, 0);
+}
+
+void face_attach(void)
+{
+	pmpool_attach(&pm);
+	index_a = pmpool_index(&pm, "a");
+}
+
+void face_detach(void)
+{
+	wort_index_put(index_a);
+	pmpool_detach(&pm);
+}
+
+void face_thread_begin(unsigned int nr)
+{
+	shim_thread_begin(nr);
+}
+
+void face_thread_end(void)
+{
+	shim_thread_end();
+}
+
+int face_put(const void *key, __u32 key_len, const void *value, __u32 len)
+{
+	return pm_put(index_a, key, key_len, value, len);
+}
+
+int face_del(const void *key, __u32 key_len)
+{
+	return pm_del(index_a, key, key_len);
+}
+
+int face_get(const void *key, __u32 key_len, void *value, __u32 *len)
+{
+	return pm_get(index_a, key, key_len, value, len);
+}
+
+int face_cas(const void *key, __u32 key_len, const void *expect,
+	     __u32 expect_len, const void *value, __u32 len)
+{
+	struct wort_value expected = { expect, expect_len };
+	struct wort_put put = {
+		.key = { key, key_len },
+		.value = { value, len },
+		.expect = &expected,
+	};
+
+	return wort_index_insert(index_a, &put);
+}
+
+int face_scan(struct face_scan *scan)
+{
+	struct wort_key after = { scan->after, scan->after_len };
+	struct wort_scan arg = {
+		.flags = (scan->reverse ? WORT_SCAN_F_REVERSE : 0) |
+			 (after.len ? WORT_SCAN_F_AFTER : 0),
+		.start = after.len ? &after : NULL,
+		.buf = scan->buf,
+		.buf_len = scan->buf_len,
+	};
+	int err = wort_index_scan(index_a, &arg);
+
+	scan->out_len = arg.len;
+	scan->out_more = arg.more;
+	return err;
+}
+
+void face_other_index(void)
+{
+	struct wort_index *index = pmpool_index(&pm, "b");
+	u32 i;
+
+	for (i = 0; i < 200; i++)
+		if (pm_put(index, &i, sizeof(i), &i, sizeof(i)))
+			fail("index b: insert");
+	if (wort_index_destroy(pm.pool, (const u8 *)"b", 1))
+		fail("index b: destroy");
+	wort_index_put(index);
+}
+
+int face_other_put(__u32 key)
+{
+	struct wort_index *index;
+	int err = wort_index_open(pm.pool, (const u8 *)"b", 1, 0, 0, 0, &index);
+
+	if (err)
+		return err;
+	err = pm_put(index, &key, sizeof(key), &key, sizeof(key));
+	wort_index_put(index);
+	return err;
+}
+
+__u64 face_check(void)
+{
+	struct wort_check_arg arg = { .size = sizeof(arg) };
+	int err = wort_pool_check(pm.pool, &arg);
+
+	if (err)
+		fail("check: %d", err);
+	return arg.out_nr_damaged;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* liburcu, and what the sanitiser cannot see of it. */
+#ifndef _STRESS_RCUPDATE_H
+#define _STRESS_RCUPDATE_H
+
+#include <urcu/urcu-memb.h>
+
+#include <linux/types.h>
+
+extern int shim_rcu;
+
+#ifdef __SANITIZE_THREAD__
+void __tsan_acquire(void *addr);
+void __tsan_release(void *addr);
+#else
+#define __tsan_acquire(addr)	((void)(addr))
+#define __tsan_release(addr)	((void)(addr))
+#endif
+
+#undef rcu_read_lock
+#undef rcu_read_unlock
+#undef synchronize_rcu
+
+/* Each thread, before anything else and last of all. */
+void shim_thread_begin(u32 cpu);
+void shim_thread_end(void);
+
+static inline void rcu_read_lock(void)
+{
+	urcu_memb_read_lock();
+	__tsan_acquire(&shim_rcu);
+}
+
+static inline void rcu_read_unlock(void)
+{
+	__tsan_release(&shim_rcu);
+	urcu_memb_read_unlock();
+}
+
+static inline void synchronize_rcu(void)
+{
+	__tsan_release(&shim_rcu);
+	urcu_memb_synchronize_rcu();
+	__tsan_acquire(&shim_rcu);
+}
+
+#endif

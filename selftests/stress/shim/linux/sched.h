@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _STRESS_SCHED_H
+#define _STRESS_SCHED_H
+
+#define cond_resched()	do { } while (0)
+
+#endif

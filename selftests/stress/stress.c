@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Threads on one index: writers that own keys side by side in the same nodes
+ * and count together by compare-and-swap, readers, a scan both ways, another
+ * index that comes and goes, checks.  Round after round on one pool, so that
+ * the walk after each attach runs beside them.
+ *
+ * What a reader may see: of each key versions that never go back, none older
+ * than what was acknowledged before it asked, and nothing that was not begun.
+ *
+ * With -w only the writers, which meet each other more often then.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "face.h"
+
+#define NR_OWNERS	3
+#define NR_READERS	2
+#define MAX_THREADS	(NR_OWNERS + NR_READERS + 1)
+#define NR_COUNTERS	4
+#define MAX_KEY		32
+#define BUF_SIZE	65536
+
+static uint32_t nr_ids = 3072;
+static uint32_t nr_rounds = 4;
+static uint32_t round_ms = 1000;
+static uint32_t nr_threads = MAX_THREADS;
+static uint64_t seed = 1;
+
+static bool stop;
+
+/* Of each key: the version begun, and the one acknowledged; odd: it is there. */
+static uint32_t *begun, *acked;
+static uint64_t counted[NR_COUNTERS];
+static uint64_t nr_changes, nr_reads, nr_scans, nr_checks, nr_clashes;
+
+struct value {
+	uint32_t id;
+	uint32_t version;
+	uint8_t more[40];
+};
+
+void fail(const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("# ");
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	printf("\nnot ok 1 stress\n");
+	exit(1);
+}
+
+static uint32_t load(const uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static void add(uint64_t *count)
+{
+	__atomic_add_fetch(count, 1, __ATOMIC_RELAXED);
+}
+
+static uint32_t pick(uint64_t *random, uint32_t n)
+{
+	*random ^= *random >> 12;
+	*random ^= *random << 25;
+	*random ^= *random >> 27;
+	return (*random * 0x2545f4914f6cdd1dULL >> 33) % n;
+}
+
+/*
+ * In keys of the first kind each bit of the id is a digit, so each node has two
+ * entries: an insert splits, a delete merges.
+ */
+static uint32_t make_key(uint32_t id, uint8_t *key)
+{
+	uint32_t len = 0, bit;
+
+	switch (id / NR_OWNERS % 3) {
+	case 0:
+		key[len++] = 'a';
+		for (bit = 0; bit < 16; bit += 2)
+			key[len++] = (id >> bit & 1) | (id >> bit & 2) << 3;
+		break;
+	case 1:
+		memcpy(key, "a common prefix", 15);
+		len = 15;
+		break;
+	default:
+		key[len++] = 'b';
+		key[len++] = id / 3 % 5;
+		memset(key + len, 0x55, 10);
+		len += 10;
+	}
+	key[len++] = id >> 8;
+	key[len++] = id;
+	return len;
+}
+
+/* The reverse, or the number of ids for the key of a counter. */
+static uint32_t id_of(const uint8_t *key, uint32_t len)
+{
+	uint8_t again[MAX_KEY];
+	uint32_t id;
+
+	if (key[0] == 'c')
+		return nr_ids;
+	id = key[len - 2] << 8 | key[len - 1];
+	if (id >= nr_ids || make_key(id, again) != len ||
+	    memcmp(again, key, len))
+		fail("a key that nobody has stored");
+	return id;
+}
+
+/* Some keys never go away. */
+static bool stays(uint32_t id)
+{
+	return id % 7 == 0;
+}
+
+static uint32_t value_len(uint32_t version)
+{
+	return version % 8 == 3 ? sizeof(struct value) : 8;
+}
+
+static void verify_value(uint32_t id, const struct value *value, uint32_t len)
+{
+	uint32_t i;
+
+	if (value->id != id || len != value_len(value->version))
+		fail("key %u: %u bytes for key %u", id, len, value->id);
+	for (i = 0; i + 8 < len; i++)
+		if (value->more[i] != (uint8_t)value->version)
+			fail("key %u: a value in parts", id);
+}
+
+static void change(uint32_t id, uint64_t *random)
+{
+	uint32_t was = acked[id], version = was + 1, len;
+	struct value value = { .id = id };
+	uint8_t key[MAX_KEY];
+	int err;
+
+	len = make_key(id, key);
+	if (was % 2 && (stays(id) || pick(random, 2)))
+		version++;
+	__atomic_store_n(&begun[id], version, __ATOMIC_RELEASE);
+	value.version = version;
+	memset(value.more, version, sizeof(value.more));
+	err = version % 2 ? face_put(key, len, &value, value_len(version)) :
+			    face_del(key, len);
+	if (err)
+		fail("key %u, version %u: %d", id, version, err);
+	__atomic_store_n(&acked[id], version, __ATOMIC_RELEASE);
+	add(&nr_changes);
+}
+
+static void look(uint32_t id, uint32_t *seen)
+{
+	uint32_t before = load(&acked[id]), after, len, size;
+	struct value value;
+	uint8_t key[MAX_KEY];
+	int err;
+
+	len = make_key(id, key);
+	size = sizeof(value);
+	err = face_get(key, len, &value, &size);
+	after = load(&begun[id]);
+	add(&nr_reads);
+	if (err == -ENOENT && (before % 2 == 0 || after != before))
+		return;
+	if (err)
+		fail("key %u, version %u to %u: lookup: %d", id, before, after,
+		     err);
+	verify_value(id, &value, size);
+	if (value.version < before || value.version > after)
+		fail("key %u: version %u, not %u to %u", id, value.version,
+		     before, after);
+	if (value.version < seen[id])
+		fail("key %u: version %u after %u", id, value.version, seen[id]);
+	seen[id] = value.version;
+}
+
+/* Some are longer, so that records are updated in place and replaced. */
+static uint32_t make_count(uint64_t n, uint64_t count[2], uint64_t *random)
+{
+	count[0] = n;
+	count[1] = ~n;
+	return pick(random, 3) ? 8 : 16;
+}
+
+static void count(uint32_t nr, uint64_t *random)
+{
+	uint8_t key[2] = { 'c', nr };
+	uint64_t now[2], next[2];
+	uint32_t len, next_len;
+	int err;
+
+	do {
+		len = sizeof(now);
+		err = face_get(key, sizeof(key), now, &len);
+		next_len = make_count(now[0] + 1, next, random);
+		if (!err)
+			err = face_cas(key, sizeof(key), now, len, next,
+				       next_len);
+		if (err == -ECANCELED)
+			add(&nr_clashes);
+	} while (err == -ECANCELED);
+	if (err)
+		fail("counter %u: %d", nr, err);
+	add(&counted[nr]);
+}
+
+static void verify_order(const uint8_t *key, uint32_t len,
+			 const uint8_t *last, uint32_t last_len, bool reverse)
+{
+	int cmp = memcmp(key, last, len < last_len ? len : last_len);
+
+	cmp = cmp ? cmp : (int)len - (int)last_len;
+	if (last_len && (reverse ? cmp >= 0 : cmp <= 0))
+		fail("scan: keys out of order");
+}
+
+/* Each key that stays is to be found once, and all keys in order. */
+static void scan_all(bool reverse, void *buf, uint32_t buf_len, uint8_t *found)
+{
+	uint8_t last[MAX_KEY];
+	struct face_scan scan = {
+		.reverse = reverse, .after = last,
+		.buf = buf, .buf_len = buf_len,
+	};
+	struct wort_record *rec;
+	const uint8_t *key;
+	uint32_t at, id;
+	int err;
+
+	memset(found, 0, nr_ids + 1);
+	do {
+		err = face_scan(&scan);
+		if (err)
+			fail("scan: %d", err);
+		for (at = 0; at < scan.out_len; at += rec->rec_len) {
+			rec = buf + at;
+			key = buf + at + sizeof(*rec);
+			verify_order(key, rec->key_len, last, scan.after_len,
+				     reverse);
+			id = id_of(key, rec->key_len);
+			found[id]++;
+			memcpy(last, key, rec->key_len);
+			scan.after_len = rec->key_len;
+		}
+	} while (scan.out_more);
+	for (id = 0; id < nr_ids; id++)
+		if (found[id] > 1 || (stays(id) && !found[id]))
+			fail("scan: key %u is there %u times", id, found[id]);
+	add(&nr_scans);
+}
+
+static void put_elsewhere(uint64_t *random)
+{
+	int err = face_other_put(pick(random, 1000));
+
+	if (err && err != -ENOENT && err != -ESTALE)
+		fail("index b: %d", err);
+}
+
+static void owner(uint32_t nr, uint64_t *random)
+{
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		if (!pick(random, 32))
+			put_elsewhere(random);
+		else if (!pick(random, 4))
+			count(pick(random, NR_COUNTERS), random);
+		else
+			change(pick(random, nr_ids / NR_OWNERS) * NR_OWNERS + nr,
+			       random);
+	}
+}
+
+static void reader(uint64_t *random)
+{
+	uint32_t *seen = calloc(nr_ids, sizeof(*seen));
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		look(pick(random, nr_ids), seen);
+	free(seen);
+}
+
+static void scanner(uint64_t *random)
+{
+	uint8_t *found = malloc(nr_ids + 1), *buf = malloc(BUF_SIZE);
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		scan_all(pick(random, 2), buf, pick(random, 2) ? 512 : BUF_SIZE,
+			 found);
+	free(found);
+	free(buf);
+}
+
+static void *thread_main(void *arg)
+{
+	uint32_t nr = (uintptr_t)arg;
+	uint64_t random = seed * 77777 + nr + 1;
+
+	face_thread_begin(nr);
+	if (nr < NR_OWNERS)
+		owner(nr, &random);
+	else if (nr < NR_OWNERS + NR_READERS)
+		reader(&random);
+	else
+		scanner(&random);
+	face_thread_end();
+	return NULL;
+}
+
+static void check(void)
+{
+	uint64_t damaged = face_check();
+
+	if (damaged)
+		fail("check: %llu places are damaged",
+		     (unsigned long long)damaged);
+	nr_checks++;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
+}
+
+static void verify_all(void)
+{
+	uint32_t i, len, *seen = calloc(nr_ids, sizeof(*seen));
+	uint64_t value[2];
+
+	for (i = 0; i < nr_ids; i++)
+		look(i, seen);
+	free(seen);
+	for (i = 0; i < NR_COUNTERS; i++) {
+		uint8_t key[2] = { 'c', i };
+
+		len = sizeof(value);
+		if (face_get(key, sizeof(key), value, &len) ||
+		    value[0] != counted[i])
+			fail("counter %u is %llu, not %llu", i,
+			     (unsigned long long)value[0],
+			     (unsigned long long)counted[i]);
+	}
+}
+
+static void run_round(uint64_t *random)
+{
+	uint64_t end = now_ms() + round_ms;
+	pthread_t threads[MAX_THREADS];
+	uintptr_t i;
+
+	face_attach();
+	__atomic_store_n(&stop, false, __ATOMIC_RELAXED);
+	for (i = 0; i < nr_threads; i++)
+		if (pthread_create(&threads[i], NULL, thread_main, (void *)i))
+			fail("no thread");
+	do {
+		face_other_index();
+		if (!pick(random, 4))
+			check();
+	} while (now_ms() < end);
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	for (i = 0; i < nr_threads; i++)
+		pthread_join(threads[i], NULL);
+	verify_all();
+	check();
+	face_detach();
+}
+
+static void fill(uint64_t *random)
+{
+	uint64_t zero = 0;
+	uint32_t i;
+
+	face_attach();
+	for (i = 0; i < nr_ids; i++)
+		change(i, random);
+	for (i = 0; i < NR_COUNTERS; i++) {
+		uint8_t key[2] = { 'c', i };
+
+		if (face_put(key, sizeof(key), &zero, sizeof(zero)))
+			fail("counter: insert");
+	}
+	face_detach();
+}
+
+static void parse(int argc, char **argv)
+{
+	int opt;
+
+	while ((opt = getopt(argc, argv, "k:r:t:s:w")) != -1) {
+		uint64_t n = optarg ? strtoull(optarg, NULL, 0) : 0;
+
+		if (opt == 'w')
+			nr_threads = NR_OWNERS;
+		else if (opt == 'k' && n >= 16 && n <= 65535)
+			nr_ids = n / NR_OWNERS * NR_OWNERS;
+		else if (opt == 'r' && n)
+			nr_rounds = n;
+		else if (opt == 't' && n)
+			round_ms = n;
+		else if (opt == 's' && n)
+			seed = n;
+		else
+			fail("usage: %s [-w] [-k KEYS] [-r ROUNDS] [-t MS] [-s SEED]",
+			     argv[0]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t random;
+	uint32_t i;
+
+	printf("TAP version 13\n1..1\n");
+	parse(argc, argv);
+	random = seed;
+	begun = calloc(nr_ids, sizeof(*begun));
+	acked = calloc(nr_ids, sizeof(*acked));
+	face_format();
+	fill(&random);
+	for (i = 0; i < nr_rounds; i++)
+		run_round(&random);
+	printf("# %llu changes, %llu clashes, %llu lookups, %llu scans, %llu checks\n",
+	       (unsigned long long)nr_changes, (unsigned long long)nr_clashes,
+	       (unsigned long long)nr_reads, (unsigned long long)nr_scans,
+	       (unsigned long long)nr_checks);
+	printf("ok 1 stress\n");
+	return 0;
+}
