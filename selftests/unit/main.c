@@ -113,6 +113,7 @@ static const struct test {
 	TEST(counts_read),
 	TEST(counts_seek),
 	TEST(counts_off),
+	TEST(counts_in_flight),
 	SLOW(counts_insert_million),
 };
 
