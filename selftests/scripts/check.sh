@@ -108,6 +108,8 @@ rung_mutants()
 {
 	step packages-mutants selftests/scripts/deps.sh build static
 	step mutants selftests/crash/mutants.py --build "$build/mutants"
+	step stress-mutants selftests/stress/mutants.py \
+		--build "$build/stress-mutants"
 }
 
 # The module and its tests, as the guest gets them.

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Build the stress with one deliberate bug after the other and demand that it
+finds each; the control, which is no bug, has to survive.  Threads meet by
+chance, so each is given several runs."""
+
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "selftests/scripts"))
+import edits as edit_list  # pylint: disable=wrong-import-position
+
+RUNS = (("-w", "-k", "48"), ("-k", "48"), ("-w",), ("-k", "600"))
+TRIES = 3
+
+
+def judge(tree, name, edits):
+    """(killed, how) by the first run that fails, or does not end."""
+    stress = edit_list.build(tree, edits, "stress",
+                             ("shim", "stress", "lib", "kselftest"), "stress")
+    for number in range(1 if name == "control" else TRIES):
+        for run in RUNS:
+            command = [stress, *run, "-t", "1000", "-s", str(number + 1)]
+            try:
+                done = subprocess.run(command, capture_output=True, text=True,
+                                      check=False, timeout=60)
+            except subprocess.TimeoutExpired:
+                return True, f"{' '.join(run)}: does not end"
+            if done.returncode:
+                said = [line[2:] for line in done.stdout.splitlines()
+                        if line.startswith("# ")]
+                return True, (f"{' '.join(run)}: "
+                              f"{said[-1] if said else done.stderr[-80:]}")
+    return False, "survives"
+
+
+if __name__ == "__main__":
+    sys.exit(edit_list.run(__doc__, HERE / "mutants.txt",
+                           ROOT / "build/stress-mutants", judge))
