@@ -113,6 +113,7 @@ bench:
 	$(DEPS) build
 	$(MAKE) -s -C selftests/bench O=$(BUILD)/bench
 	$(BUILD)/bench/bench
+	$(BUILD)/bench/threads
 
 docs: html man
 

@@ -2,11 +2,14 @@
 /* The pool layer in this process, with threads. */
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
+#include <linux/turn.h>
 
 #include "face.h"
 #include "pmpool.h"
 
 #define POOL_SIZE	(64 << 20)
+
+__thread u32 shim_random;
 
 static struct pmpool pm;
 static struct wort_index *index_a;
@@ -33,6 +36,7 @@ void face_detach(void)
 void face_thread_begin(unsigned int nr)
 {
 	shim_thread_begin(nr);
+	shim_random = nr;
 }
 
 void face_thread_end(void)

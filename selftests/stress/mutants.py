@@ -20,7 +20,8 @@ TRIES = 3
 def judge(tree, name, edits):
     """(killed, how) by the first run that fails, or does not end."""
     stress = edit_list.build(tree, edits, "stress",
-                             ("shim", "stress", "lib", "kselftest"), "stress")
+                             ("shim", "threads", "stress", "lib", "kselftest"),
+                             "stress")
     for number in range(1 if name == "control" else TRIES):
         for run in RUNS:
             command = [stress, *run, "-t", "1000", "-s", str(number + 1)]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef _STRESS_SCHED_H
-#define _STRESS_SCHED_H
+#ifndef _THREADS_SCHED_H
+#define _THREADS_SCHED_H
 
 #define cond_resched()	do { } while (0)
 

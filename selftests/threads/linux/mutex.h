@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef _STRESS_MUTEX_H
-#define _STRESS_MUTEX_H
+#ifndef _THREADS_MUTEX_H
+#define _THREADS_MUTEX_H
 
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef _STRESS_WAIT_H
-#define _STRESS_WAIT_H
+#ifndef _THREADS_WAIT_H
+#define _THREADS_WAIT_H
 
 #include <unistd.h>
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* As in the kernel, an unlock is a plain store: nothing waits for a fence. */
-#ifndef _STRESS_SPINLOCK_H
-#define _STRESS_SPINLOCK_H
+#ifndef _THREADS_SPINLOCK_H
+#define _THREADS_SPINLOCK_H
+
+#include <sched.h>
 
 #include <linux/compiler.h>
 #include <linux/turn.h>
@@ -22,7 +24,7 @@ static inline void spin_lock(spinlock_t *lock)
 	shim_turn(5);
 	while (__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE))
 		while (READ_ONCE(lock->held))
-			usleep(1);
+			sched_yield();
 }
 
 static inline void spin_unlock(spinlock_t *lock)

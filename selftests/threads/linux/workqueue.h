@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* One work, that of the pool, and a thread that runs it. */
-#ifndef _STRESS_WORKQUEUE_H
-#define _STRESS_WORKQUEUE_H
+#ifndef _THREADS_WORKQUEUE_H
+#define _THREADS_WORKQUEUE_H
 
 #include <linux/compiler.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Threads: what is marked is atomic, for the sanitiser too. */
-#ifndef _STRESS_COMPILER_H
-#define _STRESS_COMPILER_H
+#ifndef _THREADS_COMPILER_H
+#define _THREADS_COMPILER_H
 
 #include_next <linux/compiler.h>
 

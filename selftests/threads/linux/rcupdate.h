@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* liburcu, and what the sanitiser cannot see of it. */
-#ifndef _STRESS_RCUPDATE_H
-#define _STRESS_RCUPDATE_H
+#ifndef _THREADS_RCUPDATE_H
+#define _THREADS_RCUPDATE_H
 
 #include <urcu/urcu-memb.h>
 

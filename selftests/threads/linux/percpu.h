@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Each thread is a processor. */
-#ifndef _STRESS_PERCPU_H
-#define _STRESS_PERCPU_H
+#ifndef _THREADS_PERCPU_H
+#define _THREADS_PERCPU_H
 
 #include <linux/bug.h>
 #include <linux/slab.h>

@@ -4,12 +4,10 @@
 
 #include <linux/percpu.h>
 #include <linux/srcu.h>
-#include <linux/turn.h>
 #include <linux/workqueue.h>
 
 int shim_rcu;
 __thread int shim_cpu;
-__thread u32 shim_random;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
@@ -18,7 +16,6 @@ static struct work_struct *queued, *running;
 void shim_thread_begin(u32 cpu)
 {
 	shim_cpu = cpu;
-	shim_random = cpu;
 	urcu_memb_register_thread();
 	urcu_mb_register_thread();
 }

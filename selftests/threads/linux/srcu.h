@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Another flavour of liburcu, so that one does not do the other's work. */
-#ifndef _STRESS_SRCU_H
-#define _STRESS_SRCU_H
+#ifndef _THREADS_SRCU_H
+#define _THREADS_SRCU_H
 
 #include <urcu/urcu-mb.h>
 
