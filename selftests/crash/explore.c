@@ -14,6 +14,8 @@
  * goes on.  The power goes a second time while the walk clears up what such a
  * state left, or while work begins beside it, and the states of that are
  * visited in the same way.
+ *
+ * Steps beside each other are in beside.c.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,9 +29,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "starts.h"
+#include "explore.h"
 
-#define MAX_WORLDS	3
 #define MAX_SITES	256
 #define HASH_BITS	25
 #define MAX_WORKERS	16
@@ -38,12 +39,7 @@ static const char *const model_names[NR_MODELS] = { "x86", "arm64", "eadr" };
 
 /* What workers share. */
 struct shared {
-	u64 states;		/* runs */
-	u64 distinct;
-	u64 nested;		/* runs of crashes within recovery */
-	u64 sequences;
-	u64 crash_points;
-	u64 failures;
+	struct tally tally;
 	u64 by_start[32];
 	u32 nr_sites;
 	void *site[MAX_SITES];
@@ -54,25 +50,16 @@ struct shared {
 	u64 again[1 << HASH_BITS];	/* states recovered from, by model */
 };
 
+struct tally *tally;
+
 static struct shared *shared;
-static struct tracer tracer[NR_TRACERS];
+struct tracer tracers_of_explorer[NR_TRACERS];
 static struct start *starts;
 static u32 nr_starts;
 static const char *sought;	/* replay: crash point and choices */
 static bool deep;
 
-/* A crash point being explored: for messages. */
-struct spot {
-	struct tracer *t;
-	const struct start *start;
-	const struct step *steps;
-	u32 nr_steps;
-	u32 event;
-	u32 depth;
-	const struct spot *outer;
-};
-
-static void add(u64 *counter, u64 n)
+void tally_add(u64 *counter, u64 n)
 {
 	__atomic_add_fetch(counter, n, __ATOMIC_RELAXED);
 }
@@ -92,6 +79,14 @@ static bool set_add(u64 *set, u64 hash)
 		if (none == hash)
 			return false;
 	}
+}
+
+/* Did steps run beside each other, perhaps before an earlier crash? */
+static bool beside(const struct spot *spot)
+{
+	while (!spot->beside && spot->outer)
+		spot = spot->outer;
+	return spot->beside;
 }
 
 /* Commit words: which of them were met old and new, and in which pairs. */
@@ -126,13 +121,16 @@ static u8 pair_bits(int first, int second)
 	return bits;
 }
 
-static void count_commits(struct tracer *t)
+static void count_commits(const struct spot *spot)
 {
+	struct tracer *t = spot->t;
 	u32 site[64], word[64], n = 0, i, j;
 	int state[64];
 
 	if (t->model == MODEL_EADR)
 		return;	/* stores are durable in their order */
+	if (beside(spot))
+		return;	/* pairs are those of one operation */
 	for (i = 0; i < t->nr_order && n < 64; i++) {
 		const struct event *e = &t->events[t->order[i]];
 
@@ -142,7 +140,7 @@ static void count_commits(struct tracer *t)
 		word[n] = e->word;
 		site[n] = site_number(e->site);
 		if (state[n] >= 0)
-			add(&shared->reached[site[n]][state[n]], 1);
+			tally_add(&shared->reached[site[n]][state[n]], 1);
 		n++;
 	}
 	for (i = 0; i < n; i++)
@@ -200,7 +198,8 @@ static void print_spot(const struct spot *spot)
 		print_spot(spot->outer);
 		fprintf(stderr, "  then, from that state:\n");
 	}
-	fprintf(stderr, "  pool: %s\n  steps: ", spot->start->name);
+	fprintf(stderr, "  pool: %s\n  steps%s: ", spot->start->name,
+		spot->beside ? " beside each other" : "");
 	print_steps(stderr, spot);
 	fprintf(stderr, "\n  power lost (%s) before event %u of %u; pending stores:\n",
 		model_names[t->model], spot->event, t->nr_events);
@@ -216,11 +215,11 @@ static void print_spot(const struct spot *spot)
 	}
 }
 
-static void fail(const struct spot *spot, const char *why)
+void fail(const struct spot *spot, const char *why)
 {
 	const struct spot *outer = spot;
 
-	add(&shared->failures, 1);
+	tally_add(&tally->failures, 1);
 	fprintf(stderr, "FAILURE: %s\n", why);
 	print_spot(spot);
 	while (outer->outer)
@@ -228,6 +227,11 @@ static void fail(const struct spot *spot, const char *why)
 	fprintf(stderr, "  replay: explore --model %s --start '%s' --steps '",
 		model_names[outer->t->model], outer->start->name);
 	print_steps(stderr, outer);
+	if (outer->beside) {
+		fprintf(stderr, "' --preemptions %u --schedule '",
+			sched.preemptions);
+		print_schedule(stderr);
+	}
 	fprintf(stderr, "' --at %u:", outer->event);
 	print_choices(stderr, outer->t);
 	fprintf(stderr, "\n");
@@ -235,6 +239,14 @@ static void fail(const struct spot *spot, const char *why)
 }
 
 static const struct spot *current;
+
+const struct spot *set_current(const struct spot *spot)
+{
+	const struct spot *before = current;
+
+	current = spot;
+	return before;
+}
 
 static void on_signal(int sig)
 {
@@ -349,7 +361,8 @@ static const char *judge(const struct spot *spot, struct runner *r,
 	/* What goes on from a state goes on from all that look the same. */
 	if (!set_add(shared->hashes, spot->t->hash) && !sought)
 		return NULL;
-	add(&shared->distinct, 1);
+	tally_add(&tally->distinct, 1);
+	tally_add(&tally->beside_distinct, beside(spot));
 	now = *found;
 	return runner_go_on(r, &now);
 }
@@ -376,13 +389,13 @@ static void run_state(const struct spot *spot,
 	if (bad)
 		fail(spot, bad);
 	runner_detach(&r);
-	count_commits(spot->t);
+	count_commits(spot);
 	tracer_run_end(spot->t);
 	current = before;
 	shim_works = works;
-	add(spot->depth ? &shared->nested : &shared->states, 1);
+	tally_add(spot->depth ? &tally->nested : &tally->states, 1);
 	if (!spot->depth)
-		add(&shared->by_start[spot->start - starts], 1);
+		tally_add(&shared->by_start[spot->start - starts], 1);
 	if (again)
 		explore_again(spot, again);
 }
@@ -399,8 +412,8 @@ static void take_choices(struct tracer *t, const char *text)
 	t->nr_choices = n;
 }
 
-static void crash_point(const struct spot *spot,
-			const struct world *const *worlds, u32 nr)
+void crash_point(const struct spot *spot, const struct world *const *worlds,
+		 u32 nr)
 {
 	if (sought && !spot->depth) {
 		if (spot->event != (u32)atoi(sought))
@@ -409,7 +422,7 @@ static void crash_point(const struct spot *spot,
 		run_state(spot, worlds, nr);
 		return;
 	}
-	add(&shared->crash_points, 1);
+	tally_add(&tally->crash_points, 1);
 	spot->t->nr_choices = 0;
 	do {
 		run_state(spot, worlds, nr);
@@ -468,7 +481,7 @@ static void explore(const struct spot *outer, u32 depth,
 		    const struct step *steps, u32 nr)
 {
 	static const struct world none;
-	struct tracer *t = &tracer[depth];
+	struct tracer *t = &tracers_of_explorer[depth];
 	struct spot spot = {
 		.t = t, .start = start, .steps = steps, .nr_steps = nr,
 		.depth = depth, .outer = outer,
@@ -483,7 +496,7 @@ static void explore(const struct spot *outer, u32 depth,
 	current = &spot;
 	first = trace_steps(&spot, &before, &after);
 	last_stored = stores(t, first);
-	add(&shared->sequences, !depth);
+	tally_add(&tally->sequences, !depth);
 	if (!last_stored)
 		goto out;
 	if (steps[nr - 1].kind == STEP_FORMAT)
@@ -507,6 +520,8 @@ out:
 struct work {
 	u32 worker, workers;
 	u32 max_len;
+	u32 preemptions;
+	u32 beside_models;
 	u64 number;
 };
 
@@ -516,7 +531,7 @@ static void extend(struct work *work, u32 start, enum memory_model model,
 	const struct start *s = &starts[start];
 	u32 i;
 
-	for (i = 0; i < s->nr_steps; i++) {
+	for (i = 0; i < s->nr_steps && len < work->max_len; i++) {
 		seq[len] = s->steps[i];
 		/* The first two steps choose the worker; one alone is the first's. */
 		if (len == 1 && work->number++ % work->workers != work->worker)
@@ -530,6 +545,17 @@ static void extend(struct work *work, u32 start, enum memory_model model,
 	}
 }
 
+static void work_beside(const struct work *work, enum memory_model model)
+{
+	u32 i;
+
+	for (i = 0; i < nr_starts; i++)
+		if (starts[i].world.pool)
+			explore_all_beside(&starts[i], model,
+					   work->preemptions, work->worker,
+					   work->workers);
+}
+
 static void work_on(struct work work, u32 models)
 {
 	struct step seq[MAX_STEPS];
@@ -540,27 +566,30 @@ static void work_on(struct work work, u32 models)
 		for (start = 0; start < nr_starts && models >> model & 1;
 		     start++)
 			extend(&work, start, model, seq, 0);
+	for (model = 0; model < NR_MODELS && work.preemptions; model++)
+		if (work.beside_models >> model & 1)
+			work_beside(&work, model);
 }
 
-static int run_workers(u32 workers, u32 max_len, u32 models)
+static int run_workers(struct work work, u32 models)
 {
 	pid_t pid[MAX_WORKERS];
 	u32 i, failed = 0;
 	int status;
 
-	for (i = 0; i < workers; i++) {
+	for (i = 0; i < work.workers; i++) {
 		pid[i] = fork();
 		if (pid[i] < 0)
 			return 1;
 		if (!pid[i]) {
-			work_on((struct work){ i, workers, max_len, 0 },
-				models);
+			work.worker = i;
+			work_on(work, models);
 			_exit(0);
 		}
 	}
 	while (wait(&status) > 0)
 		if (status && !failed++)
-			for (i = 0; i < workers; i++)
+			for (i = 0; i < work.workers; i++)
 				kill(pid[i], SIGKILL);
 	return failed;
 }
@@ -598,10 +627,15 @@ static void usage(void)
 	       "  --workers N      processes (default: one a processor)\n"
 	       "  --models LIST    of x86,arm64,eadr (default: all)\n"
 	       "  --deep           crash again within more steps\n"
+	       "  --preemptions N  steps beside each other, too, with so many\n"
+	       "                   preemptions (default: none; x86, or --models)\n"
 	       "  --list           starting pools\n"
 	       "  --write-starts FILE  them, for the sweep in the kernel\n"
+	       "  --start NAME     only this pool\n"
 	       "  --start NAME --steps 'STEP; STEP' [--model M] [--at E:CHOICES]\n"
-	       "                   one sequence, or one state of it\n");
+	       "                   one sequence, or one state of it; with\n"
+	       "                   --preemptions the steps beside each other, with\n"
+	       "                   --schedule LIST by one schedule\n");
 }
 
 static u32 parse_models(const char *text)
@@ -614,10 +648,34 @@ static u32 parse_models(const char *text)
 	return models;
 }
 
-static int replay(const char *name, char *text, u32 models)
+static struct start *start_named(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < nr_starts; i++)
+		if (!strcmp(starts[i].name, name))
+			return &starts[i];
+	fprintf(stderr, "explore: no such pool: %s\n", name);
+	return NULL;
+}
+
+static bool only_start(const char *name)
+{
+	struct start *start = start_named(name);
+
+	if (!start)
+		return false;
+	starts = start;
+	nr_starts = 1;
+	return true;
+}
+
+static int replay(const char *name, char *text, u32 models,
+		  const struct work *work, const char *schedule)
 {
 	struct step steps[MAX_STEPS];
-	u32 nr = 0, i, model;
+	struct start *start;
+	u32 nr = 0, model;
 	char *one;
 
 	for (one = strtok(text, ";"); one; one = strtok(NULL, ";")) {
@@ -628,19 +686,20 @@ static int replay(const char *name, char *text, u32 models)
 			return 2;
 		}
 	}
-	for (i = 0; i < nr_starts; i++)
-		if (!strcmp(starts[i].name, name))
-			break;
-	if (i == nr_starts || !nr) {
-		fprintf(stderr, "explore: no such pool, or no steps: %s\n",
-			name);
+	start = start_named(name);
+	if (!start || !nr)
 		return 2;
-	}
 	for (model = 0; model < NR_MODELS; model++)
-		if (models >> model & 1)
-			explore(NULL, 0, &starts[i], model, steps, nr);
+		if (models >> model & 1 && schedule)
+			explore_schedule(start, model, steps, nr,
+					 work->preemptions, schedule);
+		else if (models >> model & 1 && work->preemptions)
+			explore_beside(start, model, steps, nr,
+				       work->preemptions);
+		else if (models >> model & 1)
+			explore(NULL, 0, start, model, steps, nr);
 	printf("%llu states, 0 failures\n",
-	       (unsigned long long)shared->states);
+	       (unsigned long long)tally->states);
 	return 0;
 }
 
@@ -669,26 +728,29 @@ static int report(double begin, u32 failed)
 	double took = seconds() - begin;
 	u32 i, holes = 0;
 
-	if (!shared->failures && !failed)
+	if (!tally->failures && !failed)
 		holes = print_commits();
 	for (i = 0; i < nr_starts; i++)
 		printf("  %10llu states from \"%s\"\n",
 		       (unsigned long long)shared->by_start[i],
 		       starts[i].name);
 	printf("%llu sequences, %llu crash points, %llu runs (%llu of them within recovery), %.0f runs/s, %.0f s\n",
-	       (unsigned long long)shared->sequences,
-	       (unsigned long long)shared->crash_points,
-	       (unsigned long long)(shared->states + shared->nested),
-	       (unsigned long long)shared->nested,
-	       (shared->states + shared->nested) / took, took);
+	       (unsigned long long)tally->sequences,
+	       (unsigned long long)tally->crash_points,
+	       (unsigned long long)(tally->states + tally->nested),
+	       (unsigned long long)tally->nested,
+	       (tally->states + tally->nested) / took, took);
 	if (holes)
 		printf("%u pairs of commit words not reached in all mixtures\n",
 		       holes);
+	printf("%llu schedules of steps beside each other, %llu states\n",
+	       (unsigned long long)tally->schedules,
+	       (unsigned long long)tally->beside_distinct);
 	printf("%llu states, %llu failures\n",
-	       (unsigned long long)shared->distinct,
-	       (unsigned long long)(shared->failures + holes +
-				    (failed && !shared->failures)));
-	return failed || holes || shared->failures;
+	       (unsigned long long)tally->distinct,
+	       (unsigned long long)(tally->failures + holes +
+				    (failed && !tally->failures)));
+	return failed || holes || tally->failures;
 }
 
 int main(int argc, char **argv)
@@ -699,10 +761,15 @@ int main(int argc, char **argv)
 		{ "start", 1, NULL, 's' }, { "steps", 1, NULL, 't' },
 		{ "at", 1, NULL, 'a' }, { "list", 0, NULL, 'L' },
 		{ "deep", 0, NULL, 'd' }, { "write-starts", 1, NULL, 'W' },
+		{ "preemptions", 1, NULL, 'p' }, { "schedule", 1, NULL, 'S' },
 		{ "help", 0, NULL, 'h' }, { }
 	};
-	u32 workers = sysconf(_SC_NPROCESSORS_ONLN), len = 3, models = 7, i;
-	char *name = NULL, *steps = NULL, *file = NULL;
+	struct work work = {
+		.workers = sysconf(_SC_NPROCESSORS_ONLN), .max_len = 3,
+		.beside_models = 1 << MODEL_X86,
+	};
+	char *name = NULL, *steps = NULL, *file = NULL, *schedule = NULL;
+	u32 models = 7, i;
 	double begin = seconds();
 	bool list = false;
 	u8 *mem;
@@ -711,13 +778,14 @@ int main(int argc, char **argv)
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		switch (opt) {
 		case 'l':
-			len = atoi(optarg);
+			work.max_len = atoi(optarg);
 			break;
 		case 'w':
-			workers = atoi(optarg);
+			work.workers = atoi(optarg);
 			break;
 		case 'm':
 			models = parse_models(optarg);
+			work.beside_models = models;
 			break;
 		case 's':
 			name = optarg;
@@ -737,6 +805,12 @@ int main(int argc, char **argv)
 		case 'W':
 			file = optarg;
 			break;
+		case 'p':
+			work.preemptions = atoi(optarg);
+			break;
+		case 'S':
+			schedule = optarg;
+			break;
 		default:
 			usage();
 			return opt == 'h' ? 0 : 2;
@@ -744,10 +818,11 @@ int main(int argc, char **argv)
 	}
 	shim_log_quiet = !sought;
 	shared = map(sizeof(*shared), MAP_SHARED | MAP_NORESERVE);
+	tally = &shared->tally;
 	mem = map(NR_TRACERS * IMAGE_SIZE, MAP_PRIVATE);
 	for (i = 0; i < NR_TRACERS; i++)
-		tracer_init(&tracer[i], mem + i * IMAGE_SIZE);
-	nr_starts = starts_make(&tracer[0], &starts);
+		tracer_init(&tracers_of_explorer[i], mem + i * IMAGE_SIZE);
+	nr_starts = starts_make(&tracers_of_explorer[0], &starts);
 	for (i = 0; i < nr_starts && list; i++)
 		printf("%s\n", starts[i].name);
 	if (file && starts_write(starts, nr_starts, file)) {
@@ -762,11 +837,13 @@ int main(int argc, char **argv)
 	signal(SIGFPE, on_signal);
 	signal(SIGALRM, on_signal);
 	if (name && steps)
-		return replay(name, steps, models);
-	if (!len || len > MAX_STEPS || !models || !workers ||
-	    workers > MAX_WORKERS) {
+		return replay(name, steps, models, &work, schedule);
+	if (name && !only_start(name))
+		return 2;
+	if (work.max_len > MAX_STEPS || !models || !work.workers ||
+	    work.workers > MAX_WORKERS) {
 		usage();
 		return 2;
 	}
-	return report(begin, run_workers(workers, len, models));
+	return report(begin, run_workers(work, models));
 }

@@ -32,6 +32,12 @@ def judge(tree, name, edits):
             return True, f"{length} steps, {took:.1f} s: {why}"
         if name != "control" and done.returncode:
             return True, f"{length} steps, {took:.1f} s: a pair not reached"
+    done = subprocess.run([explore, "--len", "0", "--preemptions", "1",
+                           "--start", "one leaf", "--workers", "1"],
+                          capture_output=True, text=True, check=False)
+    if "FAILURE" in done.stderr:
+        why = done.stderr.split("\n", 1)[0].removeprefix("FAILURE: ")
+        return True, f"beside each other: {why}"
     return False, "survives"
 
 

@@ -32,7 +32,8 @@ void tracer_init(struct tracer *t, uint8_t *mem)
 	t->mem = mem;
 	t->events = need(MAX_EVENTS * sizeof(*t->events));
 	t->order = need(MAX_EVENTS * sizeof(*t->order));
-	t->flushed_at = need(IMAGE_LINES * sizeof(*t->flushed_at));
+	for (uint32_t i = 0; i <= SCHED_THREADS; i++)
+		t->flushed_at[i] = need(IMAGE_LINES * sizeof(**t->flushed_at));
 	t->read_stamp = need(IMAGE_WORDS * sizeof(*t->read_stamp));
 	t->unit_stamp = need(IMAGE_WORDS * sizeof(*t->unit_stamp));
 	t->unit_taken = need(IMAGE_WORDS * sizeof(*t->unit_taken));
@@ -74,7 +75,10 @@ static struct event *event_add(struct tracer *t, enum event_kind kind,
 		abort();
 	}
 	e = &t->events[t->nr_events++];
-	*e = (struct event){ .kind = kind, .word = word, .site = site };
+	*e = (struct event){
+		.kind = kind, .word = word, .site = site,
+		.thread = sched_thread(),
+	};
 	return e;
 }
 
@@ -100,13 +104,21 @@ void tracer_reset(struct tracer *t, enum memory_model model)
 	t->nr_events = 0;
 	t->nr_order = 0;
 	memset(t->unit_pending, 0, IMAGE_WORDS * sizeof(*t->unit_pending));
-	memset(t->flushed_at, 0, IMAGE_LINES * sizeof(*t->flushed_at));
+	for (uint32_t i = 0; i <= SCHED_THREADS; i++)
+		memset(t->flushed_at[i], 0,
+		       IMAGE_LINES * sizeof(**t->flushed_at));
 	t->mode = TRACE_OFF;
 }
 
 void tracer_record(struct tracer *t)
 {
 	t->mode = TRACE_RECORD;
+}
+
+uint32_t tracer_events(struct tracer *t)
+{
+	resolve();
+	return t->nr_events;
 }
 
 void tracer_stop(struct tracer *t)
@@ -127,7 +139,8 @@ static void count_pending(struct tracer *t, uint32_t event, int add)
 	t->unit_pending[unit_of(t, t->events[event].word)] += add;
 }
 
-static void retire(struct tracer *t)
+/* A fence waits for the flushes of its own thread only. */
+static void retire(struct tracer *t, uint32_t thread)
 {
 	uint32_t kept = 0;
 
@@ -135,7 +148,7 @@ static void retire(struct tracer *t)
 		uint32_t event = t->order[i];
 		const struct event *e = &t->events[event];
 
-		if (event < t->flushed_at[e->word / 8]) {
+		if (event < t->flushed_at[thread][e->word / 8]) {
 			set_word(t->mem, e->word, e->val);
 			count_pending(t, event, -1);
 		} else {
@@ -156,14 +169,14 @@ void tracer_advance(struct tracer *t, uint32_t event)
 		break;
 	case EVENT_FLUSH:
 		for (uint32_t i = 0; i < e->nr_lines; i++)
-			t->flushed_at[e->word / 8 + i] = event;
+			t->flushed_at[e->thread][e->word / 8 + i] = event;
 		break;
 	case EVENT_FENCE:
 		if (t->model == MODEL_EADR)
 			for (uint32_t i = 0; i < t->nr_order; i++)
-				t->flushed_at[t->events[t->order[i]].word / 8] =
+				t->flushed_at[e->thread][t->events[t->order[i]].word / 8] =
 					event;
-		retire(t);
+		retire(t, e->thread);
 		break;
 	}
 }
@@ -488,21 +501,30 @@ void __tsan_write_range(void *p, size_t n) { hook_write(p, n, SITE); }
 
 uint64_t __tsan_atomic64_load(const volatile uint64_t *p, int order)
 {
+	uint64_t val;
+
 	(void)order;
+	resolve();
+	sched_point();
 	hook_read((const void *)p, 8);
-	return *p;
+	val = *p;
+	sched_point();
+	return val;
 }
 
 void __tsan_atomic64_store(volatile uint64_t *p, uint64_t val, int order)
 {
 	struct tracer *t = find((void *)p);
 
+	resolve();
+	sched_point();
 	hook_write((void *)p, 8, SITE);
 	*p = val;
 	if (t && t->mode == TRACE_RECORD) {
 		resolve();
 		t->events[t->nr_events - 1].release = order != __ATOMIC_RELAXED;
 	}
+	sched_point();
 }
 
 /* Of words in DRAM only: media words are never exchanged. */
@@ -519,6 +541,8 @@ int __tsan_atomic64_compare_exchange_strong(volatile uint64_t *p,
 uint64_t __tsan_atomic64_fetch_add(volatile uint64_t *p, uint64_t v, int order)
 {
 	(void)order;
+	resolve();
+	sched_point();
 	return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
 }
 
@@ -566,6 +590,7 @@ void arch_wb_cache_pmem(void *addr, size_t len)
 	uint32_t first, last;
 
 	resolve();
+	sched_point();
 	if (!t || t->mode != TRACE_RECORD || !len)
 		return;
 	first = ((uintptr_t)addr - (uintptr_t)t->mem) / 64;
@@ -576,6 +601,7 @@ void arch_wb_cache_pmem(void *addr, size_t len)
 void pmem_wmb(void)
 {
 	resolve();
+	sched_point();
 	for (unsigned int i = 0; i < nr_tracers; i++)
 		if (tracers[i]->mode == TRACE_RECORD)
 			event_add(tracers[i], EVENT_FENCE, 0, SITE);

@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <stddef.h>
 
+#include "sched.h"
+
 #define IMAGE_SIZE	(256u << 10)
 #define IMAGE_WORDS	(IMAGE_SIZE / 8)
 #define IMAGE_LINES	(IMAGE_SIZE / 64)
@@ -30,6 +32,7 @@ enum event_kind { EVENT_STORE, EVENT_FLUSH, EVENT_FENCE };
 struct event {
 	uint8_t kind;
 	bool release;
+	uint8_t thread;		/* that did it, of sched_thread() */
 	uint32_t word;		/* store: which; flush: first word */
 	uint32_t nr_lines;	/* flush */
 	uint64_t val;		/* store: value of the word afterwards */
@@ -69,7 +72,7 @@ struct tracer {
 	/* the model's view, advanced by tracer_advance() */
 	uint32_t *order;	/* pending stores in program order */
 	uint32_t nr_order;
-	uint32_t *flushed_at;	/* per line: events flushed so far */
+	uint32_t *flushed_at[SCHED_THREADS + 1];	/* by it, per line: up to which event */
 	uint32_t *unit_pending;	/* per unit: stores in @order */
 
 	/* one run after a crash */
@@ -95,6 +98,8 @@ void tracer_init(struct tracer *t, uint8_t *mem);
 void tracer_reset(struct tracer *t, enum memory_model model);
 void tracer_record(struct tracer *t);
 void tracer_stop(struct tracer *t);
+/* Events so far. */
+uint32_t tracer_events(struct tracer *t);
 /*
  * Let the model see the next event, from the first on.  The caller has put the
  * memory back to what it was before; a fence makes durable what was flushed.

@@ -100,7 +100,7 @@ rung_explore()
 {
 	step packages-explore selftests/scripts/deps.sh build
 	step explore-build make -s -C selftests/crash O="$build/crash"
-	step explore "$build/crash/explore"
+	step explore "$build/crash/explore" --preemptions 1
 	grep -A3 'sequences,' "$log/explore" || true
 }
 

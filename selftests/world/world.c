@@ -33,6 +33,18 @@ __u32 world_value(__u32 key, __u32 value, __u8 *buf)
 	return value_len[value];
 }
 
+int world_value_number(__u32 key, const __u8 *value, __u32 len)
+{
+	__u8 want[WORLD_VALUE_MAX];
+	int i;
+
+	for (i = 1; i < NR_VALUES; i++)
+		if (world_value(key, i, want) == len &&
+		    !memcmp(value, want, len))
+			return i;
+	return -1;
+}
+
 static const char *say(const char *fmt, ...)
 {
 	static char buf[200];
@@ -178,12 +190,36 @@ static const char *do_reattach(struct runner *r)
 	return err ? say("attach: %d", err) : NULL;
 }
 
+static const char *compare_lookups(struct runner *r, const struct world *w,
+				   __u32 index)
+{
+	__u32 i;
+
+	for (i = 0; i < NR_KEYS; i++) {
+		__u8 got[WORLD_VALUE_MAX], want[WORLD_VALUE_MAX];
+		__u8 value = w->index[index].value[i];
+		__u32 len;
+		int err = face_lookup(r, index, &world_keys[i], got,
+				      sizeof(got), &len);
+
+		if (err != (value ? 0 : -ENOENT))
+			return say("lookup of key %u in %s: %d", i,
+				   face_name(index), err);
+		if (value && (len != world_value(i, value, want) ||
+			      memcmp(got, want, len)))
+			return say("lookup of key %u in %s: wrong value", i,
+				   face_name(index));
+	}
+	return NULL;
+}
+
 const char *runner_step(struct runner *r, struct world *w,
 			const struct step *s)
 {
 	if (s->kind != STEP_FORMAT && !face_attached(r))
 		return NULL;
-	if (s->kind <= STEP_CAS && !face_has(r, s->index))
+	if ((s->kind <= STEP_CAS || s->kind == STEP_GET) &&
+	    !face_has(r, s->index))
 		return NULL;
 	switch (s->kind) {
 	case STEP_PUT:
@@ -208,6 +244,8 @@ const char *runner_step(struct runner *r, struct world *w,
 		return NULL;
 	case STEP_FORMAT:
 		return do_format(r, w);
+	case STEP_GET:
+		return compare_lookups(r, w, s->index);
 	}
 	return "unknown step";
 }
@@ -257,29 +295,6 @@ static const char *compare_scan(struct runner *r, const struct world *w,
 		if (w->index[index].value[i] && !seen[i])
 			return say("scan of %s: key %u is lost",
 				   face_name(index), i);
-	return NULL;
-}
-
-static const char *compare_lookups(struct runner *r, const struct world *w,
-				   __u32 index)
-{
-	__u32 i;
-
-	for (i = 0; i < NR_KEYS; i++) {
-		__u8 got[WORLD_VALUE_MAX], want[WORLD_VALUE_MAX];
-		__u8 value = w->index[index].value[i];
-		__u32 len;
-		int err = face_lookup(r, index, &world_keys[i], got,
-				      sizeof(got), &len);
-
-		if (err != (value ? 0 : -ENOENT))
-			return say("lookup of key %u in %s: %d", i,
-				   face_name(index), err);
-		if (value && (len != world_value(i, value, want) ||
-			      memcmp(got, want, len)))
-			return say("lookup of key %u in %s: wrong value", i,
-				   face_name(index));
-	}
 	return NULL;
 }
 
@@ -368,7 +383,7 @@ const char *runner_go_on(struct runner *r, struct world *w)
 
 static const char *const step_names[NR_STEP_KINDS] = {
 	"put", "del", "cas", "create", "destroy", "reattach", "settle",
-	"check", "damage", "format",
+	"check", "damage", "format", "get",
 };
 
 const char *step_name(const struct step *s)

@@ -49,7 +49,8 @@ struct world {
 
 enum step_kind {
 	STEP_PUT, STEP_DEL, STEP_CAS, STEP_CREATE, STEP_DESTROY, STEP_REATTACH,
-	STEP_SETTLE, STEP_CHECK, STEP_DAMAGE, STEP_FORMAT, NR_STEP_KINDS,
+	STEP_SETTLE, STEP_CHECK, STEP_DAMAGE, STEP_FORMAT, STEP_GET,
+	NR_STEP_KINDS,
 };
 
 struct step {
@@ -79,6 +80,9 @@ struct world_start {
 
 extern const struct world_bytes world_keys[NR_KEYS];
 __u32 world_value(__u32 key, __u32 value, __u8 *buf);
+
+/* The number of a value; -1 if it is none. */
+int world_value_number(__u32 key, const __u8 *value, __u32 len);
 
 /* Attach and open what there is; 0 or a negative errno. */
 int runner_attach(struct runner *r);

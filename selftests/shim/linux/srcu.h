@@ -3,9 +3,9 @@
 #ifndef _SHIM_SRCU_H
 #define _SHIM_SRCU_H
 
-#include <linux/bug.h>
 #include <linux/errno.h>
 #include <linux/slab.h>
+#include <linux/turns.h>
 
 struct srcu_struct {
 	void *mem;
@@ -27,17 +27,20 @@ static inline void cleanup_srcu_struct(struct srcu_struct *ssp)
 
 static inline int srcu_read_lock(struct srcu_struct *ssp)
 {
-	return ssp->nr++;
+	ssp->nr++;
+	return 0;
 }
 
 static inline void srcu_read_unlock(struct srcu_struct *ssp, int idx)
 {
-	WARN_ON_ONCE(--ssp->nr != idx);
+	WARN_ON_ONCE(--ssp->nr < 0);
 }
 
 static inline void synchronize_srcu(struct srcu_struct *ssp)
 {
-	WARN_ON_ONCE(ssp->nr);
+	while (ssp->nr)
+		if (WARN_ON_ONCE(!shim_others()))
+			break;
 }
 
 #endif

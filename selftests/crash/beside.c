@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Steps beside each other, each in a thread, by every schedule with a bounded
+ * number of preemptions.
+ *
+ * What each answered, and what is there at the end, has to be explained by some
+ * order of the steps in which one that had ended before another began comes
+ * before it (linearizable).  After a power cut what is left has to be explained
+ * by such an order of the steps that were acknowledged, and of any of those
+ * under way (durably linearizable).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explore.h"
+
+#define SEEN_BITS	18
+
+/* A step in a thread, and how it went. */
+struct happened {
+	struct step step;
+	u8 expect;		/* CAS: number of the value */
+	bool begun, ended;
+	u32 begin, end;		/* by a clock of the steps */
+	u32 begin_event, end_event;
+	int err;
+	int value;		/* GET: its number, 0: none */
+};
+
+static struct happened happened[SCHED_THREADS];
+static u32 nr_happened, clock_now;
+static struct tracer *tracer;
+static struct runner runner;
+
+static void get(struct happened *h)
+{
+	u8 buf[WORLD_VALUE_MAX];
+	u32 len;
+
+	h->err = face_lookup(&runner, 0, &world_keys[h->step.key], buf,
+			     sizeof(buf), &len);
+	h->value = h->err ? 0 : world_value_number(h->step.key, buf, len);
+	if (h->err == -ENOENT)
+		h->err = 0;
+}
+
+static void put(struct happened *h)
+{
+	u8 buf[WORLD_VALUE_MAX], old[WORLD_VALUE_MAX];
+	struct world_bytes expect = { old, 0 }, value = { buf, 0 };
+
+	value.len = world_value(h->step.key, h->step.value, buf);
+	expect.len = world_value(h->step.key, h->expect, old);
+	h->err = face_put(&runner, 0, &world_keys[h->step.key], &value,
+			  h->step.kind == STEP_CAS ? &expect : NULL);
+}
+
+static void thread(u32 nr)
+{
+	struct happened *h = &happened[nr];
+
+	h->begin_event = tracer_events(tracer);
+	h->begin = clock_now++;
+	h->begun = true;
+	if (h->step.kind == STEP_SETTLE)
+		face_settle(&runner);
+	else if (h->step.kind == STEP_GET)
+		get(h);
+	else if (h->step.kind == STEP_DEL)
+		h->err = face_del(&runner, 0, &world_keys[h->step.key]);
+	else
+		put(h);
+	h->end_event = tracer_events(tracer);
+	h->end = clock_now++;
+	h->ended = true;
+}
+
+/* Carry a step out in a world; what it has to answer there. */
+static int apply(struct world *w, const struct happened *h, int *value)
+{
+	u8 *now = &w->index[0].value[h->step.key];
+	u8 was = *now;
+
+	*value = 0;
+	switch (h->step.kind) {
+	case STEP_PUT:
+		*now = h->step.value;
+		return 0;
+	case STEP_DEL:
+		*now = 0;
+		return was ? 0 : -ENOENT;
+	case STEP_CAS:
+		if (was == h->expect)
+			*now = h->step.value;
+		return was == h->expect ? 0 : was ? -ECANCELED : -ENOENT;
+	case STEP_GET:
+		*value = was;
+		return 0;
+	}
+	return 0;
+}
+
+/* Worlds that some order of the steps explains. */
+struct worlds {
+	struct world world[MAX_WORLDS];
+	u32 nr;
+	u32 event;		/* when the power went */
+};
+
+static bool answered(const struct worlds *set, const struct happened *h)
+{
+	return h->ended && h->end_event <= set->event;
+}
+
+static void keep(struct worlds *set, const struct world *w)
+{
+	u32 i;
+
+	for (i = 0; i < set->nr; i++)
+		if (!memcmp(&set->world[i], w, sizeof(*w)))
+			return;
+	if (set->nr == MAX_WORLDS)
+		abort();
+	set->world[set->nr++] = *w;
+}
+
+/* Must another step that is left come before this one? */
+static bool too_early(u32 nr, u32 left)
+{
+	u32 i;
+
+	for (i = 0; i < nr_happened; i++)
+		if (left >> i & 1 && i != nr && happened[i].ended &&
+		    happened[i].end < happened[nr].begin)
+			return true;
+	return false;
+}
+
+static void order(struct worlds *set, const struct world *w, u32 left)
+{
+	bool all = true;
+	u32 i;
+
+	for (i = 0; i < nr_happened; i++) {
+		const struct happened *h = &happened[i];
+		struct world next = *w;
+		int value, err;
+
+		if (!(left >> i & 1))
+			continue;
+		all &= !answered(set, h);
+		if (too_early(i, left))
+			continue;
+		err = apply(&next, h, &value);
+		if (answered(set, h) && h->err == -ENOSPC)
+			next = *w;
+		else if (answered(set, h) && (err != h->err || value != h->value))
+			continue;
+		order(set, &next, left & ~(1u << i));
+	}
+	if (all)
+		keep(set, w);
+}
+
+/* What may be there if the power goes before an event. */
+static void explain(struct worlds *set, const struct world *before, u32 event)
+{
+	u32 i, left = 0;
+
+	set->nr = 0;
+	set->event = event;
+	for (i = 0; i < nr_happened; i++)
+		if (happened[i].begun && happened[i].begin_event <= event)
+			left |= 1u << i;
+	order(set, before, left);
+}
+
+/* Run the steps by one schedule; NULL, or what nothing explains. */
+static const char *run(const struct spot *spot)
+{
+	struct list_head *works = shim_works;
+	static struct worlds set;
+	const char *bad = "no order of the steps explains the answers";
+	LIST_HEAD(mine);
+	u32 i;
+
+	shim_works = &mine;
+	runner = (struct runner){
+		.region = {
+			.base = tracer->mem, .size = IMAGE_SIZE,
+			.flush = tracer->model != MODEL_EADR,
+		},
+	};
+	if (runner_attach(&runner))
+		fail(spot, "the starting pool does not attach");
+	while (!spot->start->unsettled && shim_run_work())
+		;
+	clock_now = 0;
+	tracer_record(tracer);
+	sched_run(nr_happened, thread);
+	tracer_stop(tracer);
+	explain(&set, &spot->start->world, tracer->nr_events);
+	for (i = 0; i < set.nr && bad; i++)
+		bad = runner_compare(&runner, &set.world[i]);
+	if (!bad)
+		bad = runner_check(&runner, false);
+	if (!bad)
+		runner_detach(&runner);
+	shim_works = works;
+	return bad;
+}
+
+/* Schedules that differ in nothing that matters to a power cut. */
+static u64 trace_hash(void)
+{
+	u64 hash = 14695981039346656037ull;
+	u32 i;
+
+#define MIX(x) (hash = (hash ^ (u64)(x)) * 0x9e3779b97f4a7c15ull, hash ^= hash >> 31)
+	for (i = 0; i < tracer->nr_events; i++) {
+		const struct event *e = &tracer->events[i];
+
+		MIX(e->kind | e->thread << 8 | (u64)e->word << 16);
+		MIX(e->kind == EVENT_STORE ? e->val : e->nr_lines);
+	}
+	for (i = 0; i < nr_happened; i++) {
+		MIX(happened[i].begin_event | (u64)happened[i].end_event << 32);
+		MIX(happened[i].err);
+		MIX(happened[i].value);
+	}
+#undef MIX
+	return hash | 1;
+}
+
+/* Of these steps; forgotten with the next ones. */
+static bool seen_before(u64 hash, u32 generation)
+{
+	static struct { u64 hash; u32 generation; } seen[1 << SEEN_BITS];
+	u64 i;
+
+	for (i = hash >> (64 - SEEN_BITS);; i = (i + 1) % (1 << SEEN_BITS)) {
+		if (seen[i].generation != generation)
+			break;
+		if (seen[i].hash == hash)
+			return true;
+	}
+	seen[i].hash = hash;
+	seen[i].generation = generation;
+	return false;
+}
+
+static void crash_points(struct spot *spot)
+{
+	const struct world *list[MAX_WORLDS];
+	static struct worlds set;
+	u32 i, j;
+
+	memcpy(tracer->mem, spot->start->image, IMAGE_SIZE);
+	for (i = 0; i <= tracer->nr_events; i++) {
+		spot->event = i;
+		if (i == tracer->nr_events ||
+		    tracer->events[i].kind == EVENT_FENCE) {
+			explain(&set, &spot->start->world, i);
+			for (j = 0; j < set.nr; j++)
+				list[j] = &set.world[j];
+			crash_point(spot, list, set.nr);
+		}
+		if (i < tracer->nr_events)
+			tracer_advance(tracer, i);
+	}
+}
+
+static void begin(const struct spot *spot)
+{
+	u32 i;
+
+	tracer = spot->t;
+	nr_happened = spot->nr_steps;
+	memset(happened, 0, sizeof(happened));
+	for (i = 0; i < nr_happened; i++) {
+		u8 now = spot->start->world.index[0].value[spot->steps[i].key];
+
+		happened[i].step = spot->steps[i];
+		happened[i].expect = now ? now : 1;
+	}
+}
+
+static void one_schedule(struct spot *spot, u32 generation)
+{
+	const char *bad;
+
+	begin(spot);
+	memcpy(tracer->mem, spot->start->image, IMAGE_SIZE);
+	tracer_reset(tracer, tracer->model);
+	spot->event = 0;
+	bad = run(spot);
+	if (bad)
+		fail(spot, bad);
+	tally_add(&tally->schedules, 1);
+	if (!generation || !seen_before(trace_hash(), generation))
+		crash_points(spot);
+}
+
+void explore_beside(const struct start *start, enum memory_model model,
+		    const struct step *steps, u32 nr, u32 preemptions)
+{
+	static u32 generation;
+	struct spot spot = {
+		.t = &tracers_of_explorer[0], .start = start, .steps = steps,
+		.nr_steps = nr, .beside = true,
+	};
+	const struct spot *before = set_current(&spot);
+
+	spot.t->model = model;
+	sched.preemptions = preemptions;
+	sched.nr_decisions = 0;
+	generation++;
+	do
+		one_schedule(&spot, generation);
+	while (sched_next());
+	set_current(before);
+}
+
+void explore_schedule(const struct start *start, enum memory_model model,
+		      const struct step *steps, u32 nr, u32 preemptions,
+		      const char *schedule)
+{
+	struct spot spot = {
+		.t = &tracers_of_explorer[0], .start = start, .steps = steps,
+		.nr_steps = nr, .beside = true,
+	};
+	u32 n = 0;
+
+	spot.t->model = model;
+	sched.preemptions = preemptions;
+	for (; schedule && *schedule && n < SCHED_DECISIONS; n++) {
+		sched.decisions[n].taken = atoi(schedule);
+		schedule = strchr(schedule, ',');
+		schedule += !!schedule;
+	}
+	sched.nr_decisions = n;
+	set_current(&spot);
+	one_schedule(&spot, 0);
+}
+
+void print_schedule(FILE *out)
+{
+	u32 i, nr = sched.nr_decisions;
+
+	while (nr && !sched.decisions[nr - 1].taken)
+		nr--;
+	for (i = 0; i < nr; i++)
+		fprintf(out, "%s%u", i ? "," : "", sched.decisions[i].taken);
+}
+
+static bool changes(const struct step *step)
+{
+	return step->kind <= STEP_CAS && !step->index;
+}
+
+/*
+ * Each two changes; each change with a lookup of its key and of one beside it;
+ * each change beside the background.
+ */
+void explore_all_beside(const struct start *start, enum memory_model model,
+			u32 preemptions, u32 worker, u32 workers)
+{
+	u32 i, j, number = 0;
+
+	for (i = 0; i < start->nr_steps; i++) {
+		struct step steps[2] = { start->steps[i] };
+
+		if (!changes(&steps[0]))
+			continue;
+		for (j = 0; j < start->nr_steps + 3; j++) {
+			const struct step others[] = {
+				{ STEP_GET, 0, steps[0].key, 0 },
+				{ STEP_GET, 0, steps[0].key ^ 1, 0 },
+				{ STEP_SETTLE, 0, 0, 0 },
+			};
+
+			steps[1] = j < 3 ? others[j] : start->steps[j - 3];
+			if (j >= 3 && (!changes(&steps[1]) || j - 3 < i))
+				continue;
+			if (number++ % workers != worker)
+				continue;
+			explore_beside(start, model, steps, 2, preemptions);
+		}
+	}
+}

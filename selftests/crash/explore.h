@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the two ways to explore share: one step after the other (explore.c), and
+ * steps beside each other (beside.c).
+ */
+#ifndef _WORT_CRASH_EXPLORE_H
+#define _WORT_CRASH_EXPLORE_H
+
+#include <stdio.h>
+
+#include "starts.h"
+
+#define MAX_WORLDS	16
+
+/* A crash point being explored: for messages. */
+struct spot {
+	struct tracer *t;
+	const struct start *start;
+	const struct step *steps;
+	u32 nr_steps;
+	u32 event;
+	u32 depth;
+	bool beside;		/* the steps ran beside each other */
+	const struct spot *outer;
+};
+
+/* What workers count together. */
+struct tally {
+	u64 states;		/* runs */
+	u64 distinct;
+	u64 nested;		/* runs of crashes within recovery */
+	u64 sequences;
+	u64 crash_points;
+	u64 failures;
+	u64 beside_distinct;	/* of @distinct, with steps beside each other */
+	u64 schedules;
+};
+
+extern struct tally *tally;
+extern struct tracer tracers_of_explorer[NR_TRACERS];
+
+void tally_add(u64 *counter, u64 n);
+/* Visit each state that a power cut at the spot can leave. */
+void crash_point(const struct spot *spot, const struct world *const *worlds,
+		 u32 nr);
+void fail(const struct spot *spot, const char *why)
+	__attribute__((noreturn));
+/* What a signal is reported for; returns what it was before. */
+const struct spot *set_current(const struct spot *spot);
+
+/* Steps beside each other, by all schedules with so many preemptions. */
+void explore_beside(const struct start *start, enum memory_model model,
+		    const struct step *steps, u32 nr, u32 preemptions);
+/* The same, of one schedule: its decisions, with commas. */
+void explore_schedule(const struct start *start, enum memory_model model,
+		      const struct step *steps, u32 nr, u32 preemptions,
+		      const char *schedule);
+/* Of each pool those that a worker has to do. */
+void explore_all_beside(const struct start *start, enum memory_model model,
+			u32 preemptions, u32 worker, u32 workers);
+/* How a failure was scheduled. */
+void print_schedule(FILE *out);
+
+#endif

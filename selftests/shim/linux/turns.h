@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The explorer has threads that take turns (crash/sched.h), others have not. */
+#ifndef _SHIM_TURNS_H
+#define _SHIM_TURNS_H
+
+#include <linux/bug.h>
+
+#ifdef SHIM_RECORD
+#define shim_point()	sched_point()
+void sched_point(void);
+bool shim_others(void);
+#else
+#define shim_point()	do { } while (0)
+#define shim_others()	false
+#endif
+
+#endif
