@@ -13,6 +13,7 @@
 
 #include <linux/libnvdimm.h>
 
+#include "median.h"
 #include "pmpool.h"
 
 #define MAX_REPS	25
@@ -123,17 +124,9 @@ static double measure_delete(struct wort_index *index, const u64 *keys)
 	return (now() - begin) / nr_keys;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static double median(double *values)
 {
-	qsort(values, reps, sizeof(*values), by_value);
-	return values[reps / 2];
+	return median_of(values, reps);
 }
 
 static void print_counts(struct wort_index *index)

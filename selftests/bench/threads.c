@@ -14,6 +14,7 @@
 #include <linux/percpu.h>
 #include <linux/srcu.h>
 
+#include "median.h"
 #include "pmpool.h"
 
 #define MAX_REPS	25
@@ -149,17 +150,9 @@ static void pool_end(void)
 	pmpool_detach(&pm);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static double median(double *values)
 {
-	qsort(values, reps, sizeof(*values), by_value);
-	return values[reps / 2];
+	return median_of(values, reps);
 }
 
 static void report(const char *what, double *ns, double *ratio)
