@@ -61,7 +61,7 @@
  * digits, however stale the way there.
  *
  * A change locks the slot, its node with it; a merge the slot above, too; what
- * takes a record away or updates it the record.  path_verify() then makes sure of
+ * takes a record away or updates it the record.  path_lock() then makes sure of
  * what the descent has seen.
  *
  * A cursor comes by every key that is there from its first move to its last,
@@ -358,16 +358,27 @@ static void node_write(struct wort_op *op,
 }
 
 /*
- * With the unit of a slot locked, and of the word that refers to its node if
- * that will change: are they what the descent has seen?
+ * Lock the slot where a descent has ended; with @rec a record below it, too, and
+ * with @merge the word that refers to the node of the slot.
  *
- * Then the path holds: their nodes are in the tree, since none of them was
- * removed since the operation began.  A link that was replaced cannot be there
- * again: what it refers to is not used again while the operation lasts.
+ * The path holds then: the slot, and that word, are what the descent has seen;
+ * their nodes and the record are in the tree, since none was removed since the
+ * operation began.  A link that was replaced cannot be there again: what it
+ * refers to is not used again while the operation lasts.
  */
-static int path_verify(struct wort_op *op, const struct wrt_path *path,
-		       bool merge)
+static int path_lock(struct wort_op *op, const struct wrt_path *path,
+		     const struct wort_rec *rec, bool merge)
 {
+	u64 slot = wort_pm_off(op, path->slot);
+	bool valid;
+
+	if (likely(!rec))
+		valid = wort_unit_lock(op, slot);
+	else
+		valid = wort_units_lock(op, slot, rec->off, !merge ? slot :
+					wort_pm_off(op, path->node_slot));
+	if (unlikely(!valid))
+		return -EAGAIN;
 	if (likely(wort_pm_load(path->slot) == path->link &&
 		   (!merge || wort_pm_load(path->node_slot) == path->node)))
 		return 0;
@@ -375,29 +386,15 @@ static int path_verify(struct wort_op *op, const struct wrt_path *path,
 	return -EAGAIN;
 }
 
-/* Lock the slot where a descent has ended. */
-static int path_lock(struct wort_op *op, const struct wrt_path *path)
-{
-	if (unlikely(!wort_unit_lock(op, wort_pm_off(op, path->slot))))
-		return -EAGAIN;
-	return path_verify(op, path, false);
-}
-
 /*
- * The same, and the record there, which is to go; with @merge the word that
- * refers to the node, too.  If the value is in the word that can be updated, it
- * must be what was looked at.
+ * The same, for a record that is to go.  If its value is in the word that can be
+ * updated, it must be what was looked at.
  */
 static int rec_lock(struct wort_op *op, const struct wrt_path *path,
 		    struct wort_rec *rec, bool merge)
 {
-	u64 slot = wort_pm_off(op, path->slot);
-	int err;
+	int err = path_lock(op, path, rec, merge);
 
-	if (unlikely(!wort_units_lock(op, slot, rec->off, !merge ? slot :
-				      wort_pm_off(op, path->node_slot))))
-		return -EAGAIN;
-	err = path_verify(op, path, merge);
 	if (err || likely(wort_rec_renew(rec)))
 		return err;
 	wort_units_unlock(op);
@@ -411,7 +408,7 @@ static int path_commit(struct wort_op *op, const struct wrt_path *path,
 	int err;
 
 	wort_pm_fence_contents(op);
-	err = path_lock(op, path);
+	err = path_lock(op, path, NULL, false);
 	if (err)
 		return err;
 	wort_pm_commit(op, path->slot, link);
@@ -450,7 +447,12 @@ static int insert_node(struct wort_op *op, struct wort_tree *tree,
 		   wort_key_digit(key->data, key->len, place),
 		   leaf | WORT_MEDIA_LINK_LEAF);
 	wort_pm_fence_contents(op);
-	err = path_lock(op, path);
+	/*
+	 * What a node that is there skips is known from the record, which was
+	 * read before the node was looked for.  So the record has to be there
+	 * still, and thus below the node.
+	 */
+	err = path_lock(op, path, link_is_node(path->link) ? rec : NULL, false);
 	if (err)
 		return err;
 	if (place > path->start)
@@ -521,8 +523,12 @@ static int link_unsure(struct wort_op *op, struct wort_tree *tree,
 {
 	struct wort_rec rec;
 	u32 place;
-	int err = any_key(op, link, path->start, &rec);
+	int err;
 
+	if (!link)
+		return wort_corrupt(op, node_off(path->node),
+				    "node without entries");
+	err = any_key(op, link, path->start, &rec);
 	if (err)
 		return err;
 	place = wort_rec_common(op, &rec, key);

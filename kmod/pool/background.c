@@ -27,10 +27,20 @@
 /* So often the walk meets what makes no sense before it looks at it alone. */
 #define WALK_TRIES	8
 
+/*
+ * Nothing is given back before the walk has ended, so what makes no sense about
+ * an object is damage, whoever is beside the walk.
+ */
 static int mark(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 		u64 size, bool first)
 {
-	return wort_alloc_mark(op, off, size, first);
+	bool alone = op->alone;
+	int err;
+
+	op->alone = true;
+	err = wort_alloc_mark(op, off, size, first);
+	op->alone = alone;
+	return err;
 }
 
 static int give_back(struct wort_visitor *visitor, struct wort_op *op, u64 off,

@@ -198,8 +198,10 @@ static int scan_sections(struct wort_index *index, struct wort_cursor *cur,
 		err = scan_section(cur, scan, from);
 		if (err == -EAGAIN)
 			*scan = before;
-		if (!err)
+		if (!err) {
+			cur->op->suspicious = 0;
 			err = wort_index_pause(index);
+		}
 	} while (!err || wort_index_again(index, cur->op, err));
 	return err < 0 ? err : 0;
 }
