@@ -689,6 +689,11 @@ static int replay(const char *name, char *text, u32 models,
 	start = start_named(name);
 	if (!start || !nr)
 		return 2;
+	if (nr > SCHED_THREADS && (schedule || work->preemptions)) {
+		fprintf(stderr, "explore: at most %u steps beside each other\n",
+			SCHED_THREADS);
+		return 2;
+	}
 	for (model = 0; model < NR_MODELS; model++)
 		if (models >> model & 1 && schedule)
 			explore_schedule(start, model, steps, nr,
