@@ -34,6 +34,9 @@ static uint32_t decide(uint32_t options)
 		d->taken = 0;
 		sched.nr_decisions++;
 	}
+	/* Prescribed by a person, it may be any number. */
+	if (d->taken >= options)
+		d->taken = 0;
 	d->options = options;
 	sched.at++;
 	return d->taken;
