@@ -353,6 +353,7 @@ void print_schedule(FILE *out)
 		nr--;
 	for (i = 0; i < nr; i++)
 		fprintf(out, "%s%u", i ? "," : "", sched.decisions[i].taken);
+	alarm(MAX_SECONDS);
 }
 
 static bool changes(const struct step *step)

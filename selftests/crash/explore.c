@@ -536,7 +536,7 @@ static void extend(struct work *work, u32 start, enum memory_model model,
 		/* The first two steps choose the worker; one alone is the first's. */
 		if (len == 1 && work->number++ % work->workers != work->worker)
 			continue;
-		alarm(60);
+		alarm(MAX_SECONDS);
 		if (len || !work->worker)
 			explore(NULL, 0, s, model, seq, len + 1);
 		if (len + 1 < work->max_len && (!len || last_stored ||
