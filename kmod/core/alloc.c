@@ -44,6 +44,23 @@ u32 wort_class_size(u32 class)
 	return ((class - 3) % 8 + 9) << ((class - 3) / 8 + 3);
 }
 
+/* Reciprocals of 9 to 16, rounded up: exact for what lies in an extent. */
+#define RECIPROCAL(n) DIV_ROUND_UP(1ULL << 32, n)
+
+static const u64 reciprocals[] = {
+	RECIPROCAL(9), RECIPROCAL(10), RECIPROCAL(11), RECIPROCAL(12),
+	RECIPROCAL(13), RECIPROCAL(14), RECIPROCAL(15), RECIPROCAL(16),
+};
+
+/* The slot that a byte of an extent is in, or how many slots are before its end. */
+static u32 slot_at(u32 class, u32 in_extent)
+{
+	if (class < 3)
+		return in_extent >> (4 + class);
+	class -= 3;
+	return ((in_extent >> (class / 8 + 3)) * reciprocals[class % 8]) >> 32;
+}
+
 static u64 extent_size(const struct wort_alloc *alloc)
 {
 	return 1ULL << alloc->geo.extent_shift;
@@ -56,7 +73,7 @@ static bool is_run(const struct wort_alloc *alloc, u64 size)
 
 static u32 run_of(const struct wort_alloc *alloc, u64 size)
 {
-	return DIV_ROUND_UP(size, extent_size(alloc));
+	return (size + extent_size(alloc) - 1) >> alloc->geo.extent_shift;
 }
 
 /**
@@ -99,7 +116,7 @@ static void set_class(const struct wort_alloc *alloc, struct wort_extent *extent
 	extent->slot_size = run * extent_size(alloc);
 	if (class < WORT_NR_CLASSES) {
 		extent->slot_size = wort_class_size(class);
-		extent->slots = extent_size(alloc) / wort_class_size(class);
+		extent->slots = slot_at(class, extent_size(alloc));
 	}
 }
 
@@ -275,8 +292,7 @@ u32 wort_alloc_check_table(struct wort_op *op, bool mend)
 		else
 			bad++;
 	}
-	if (mend)
-		wort_pm_fence(op);
+	wort_pm_fence_settled(op);
 	return bad;
 }
 
@@ -419,34 +435,50 @@ void wort_extent_clear(struct wort_op *op, struct wort_extent *extent)
 	wort_pm_publish_later(op, table_word(op->alloc, nr), 0);
 }
 
-/**
- * wort_extent_take() - Take a slot
- * @alloc: The allocator.
- * @extent: An open extent with a free slot.
- *
- * Context: Holds wort_alloc.lock.
- * Return: The offset of the slot.
- */
-u64 wort_extent_take(struct wort_alloc *alloc, struct wort_extent *extent)
+/* Slots were taken, and none below @hint is free. */
+static void taken(struct wort_alloc *alloc, struct wort_extent *extent,
+		  u32 slots, u32 hint)
+{
+	extent->hint = hint;
+	extent->nr_used += slots;
+	if (extent->nr_used == extent->slots)
+		list_del_init(&extent->partial);
+	alloc->used_bytes += slots * extent->slot_size;
+}
+
+/* Take a slot of an open extent that has a free one. */
+static u64 take_slot(struct wort_alloc *alloc, struct wort_extent *extent)
 {
 	unsigned long *used = wort_extent_bits(alloc, extent, WORT_BITS_USED);
-	u32 slot = extent->hint;
+	u32 slot = find_next_zero_bit(used, extent->slots, extent->hint);
 
-	if (test_bit(slot, used))
-		slot = find_next_zero_bit(used, extent->slots, slot);
 	__set_bit(slot, used);
-	extent->hint = slot + 1;
-	if (++extent->nr_used == extent->slots)
-		list_del_init(&extent->partial);
-	alloc->used_bytes += extent->slot_size;
+	taken(alloc, extent, 1, slot + 1);
 	return wort_extent_off(alloc, extent) + slot * extent->slot_size;
 }
 
-/* The extent of an object that we handed out ourselves. */
-static struct wort_extent *extent_of(const struct wort_alloc *alloc, u64 off)
+/**
+ * wort_extent_take_word() - Take the free slots of a word of the bitmap
+ * @alloc: The allocator.
+ * @extent: An open extent with a free slot.
+ * @cached: Filled in.
+ *
+ * Context: Holds wort_alloc.lock.
+ */
+void wort_extent_take_word(struct wort_alloc *alloc, struct wort_extent *extent,
+			   struct wort_cached *cached)
 {
-	return &alloc->extents[(off - alloc->geo.data_off) >>
-			       alloc->geo.extent_shift];
+	unsigned long *used = wort_extent_bits(alloc, extent, WORT_BITS_USED);
+	u32 first = round_down(find_next_zero_bit(used, extent->slots,
+						  extent->hint), BITS_PER_LONG);
+	u32 slots = min_t(u32, extent->slots - first, BITS_PER_LONG);
+
+	cached->free = ~used[BIT_WORD(first)] & BITMAP_LAST_WORD_MASK(slots);
+	cached->off = wort_extent_off(alloc, extent) +
+		      first * extent->slot_size;
+	cached->slot_size = extent->slot_size;
+	used[BIT_WORD(first)] |= cached->free;
+	taken(alloc, extent, hweight_long(cached->free), first + slots);
 }
 
 /**
@@ -458,9 +490,9 @@ static struct wort_extent *extent_of(const struct wort_alloc *alloc, u64 off)
  */
 void wort_extent_untake(struct wort_alloc *alloc, u64 off)
 {
-	struct wort_extent *extent = extent_of(alloc, off);
-	u32 slot = (u32)(off - wort_extent_off(alloc, extent)) /
-		   (u32)extent->slot_size;
+	struct wort_extent *extent = wort_extent_of(alloc, off);
+	u32 slot = extent->run ? 0 :
+		   slot_at(extent->class, off - wort_extent_off(alloc, extent));
 
 	__clear_bit(slot, wort_extent_bits(alloc, extent, WORT_BITS_USED));
 	alloc->used_bytes -= extent->slot_size;
@@ -503,12 +535,16 @@ static int find_space(struct wort_alloc *alloc, u64 size,
 /* What lies on bad pages is not to be kept at hand. */
 static bool may_cache(const struct wort_alloc *alloc, u64 size)
 {
-	return !is_run(alloc, size) &&
-	       !READ_ONCE(alloc->region->bad_pages);
+	return size <= WORT_CACHED_MAX && !READ_ONCE(alloc->region->bad_pages);
+}
+
+static void reserved(struct wort_op *op, u64 off)
+{
+	op->reserved[op->nr_reserved++] = off;
 }
 
 /* No space is left only when nothing is at hand anywhere. */
-static int reserve_slow(struct wort_op *op, u64 size, u64 *off)
+static noinline int reserve_slow(struct wort_op *op, u64 size)
 {
 	struct wort_alloc *alloc = op->alloc;
 	struct wort_extent *extent;
@@ -518,14 +554,12 @@ static int reserve_slow(struct wort_op *op, u64 size, u64 *off)
 	err = find_space(alloc, size, &extent);
 	if (err == -ENOSPC && wort_cache_drain(alloc))
 		err = find_space(alloc, size, &extent);
-	if (err) {
+	if (err)
 		op->released = alloc->released;
-		goto out;
-	}
-	*off = wort_extent_take(alloc, extent);
-	if (may_cache(alloc, size))
-		wort_cache_fill(alloc, extent);
-out:
+	else
+		reserved(op, may_cache(alloc, size) ?
+			     wort_cache_fill(alloc, extent) :
+			     take_slot(alloc, extent));
 	mutex_unlock(&alloc->lock);
 	return err;
 }
@@ -545,20 +579,15 @@ out:
  */
 int wort_alloc_reserve(struct wort_op *op, u64 size)
 {
-	struct wort_alloc *alloc = op->alloc;
 	u64 off = 0;
-	int err = 0;
 
 	if (WARN_ON_ONCE(op->nr_reserved == WORT_RESERVE_MAX))
 		return -ENOMEM;
-	if (likely(may_cache(alloc, size)))
-		off = wort_cache_get(alloc, wort_class_of(size));
+	if (likely(may_cache(op->alloc, size)))
+		off = wort_cache_get(op->alloc, wort_class_of(size));
 	if (unlikely(!off))
-		err = reserve_slow(op, size, &off);
-	if (err)
-		return err;
-	op->reserved[op->nr_reserved].extent = extent_of(alloc, off);
-	op->reserved[op->nr_reserved++].off = off;
+		return reserve_slow(op, size);
+	reserved(op, off);
 	return 0;
 }
 
@@ -595,12 +624,12 @@ void wort_alloc_settle(struct wort_op *op)
 	mutex_lock(&alloc->lock);
 	released = alloc->released;
 	for (i = 0; i < op->nr_reserved; i++) {
-		extent = op->reserved[i].extent;
 		if (i < op->nr_taken) {
+			extent = wort_extent_of(alloc, op->reserved[i]);
 			WRITE_ONCE(extent->state, WORT_EXTENT_OPEN);
 			continue;
 		}
-		wort_extent_untake(alloc, op->reserved[i].off);
+		wort_extent_untake(alloc, op->reserved[i]);
 	}
 	/* What it gives back itself is no reason to try again. */
 	op->released += alloc->released - released;
@@ -669,7 +698,7 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size,
 		*slot = 0;
 		return 0;
 	}
-	*slot = (u32)in_extent / wort_class_size(class);
+	*slot = slot_at(class, in_extent);
 	if (*slot * wort_class_size(class) != in_extent ||
 	    *slot >= (*extent)->slots)
 		return wort_corrupt(op, off, "object between slots");

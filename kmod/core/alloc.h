@@ -11,14 +11,20 @@
 #ifndef _WORT_ALLOC_H
 #define _WORT_ALLOC_H
 
+#include <linux/bitops.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/spinlock.h>
 
-#include "op.h"
+#include "lock.h"
 
 /* 16, 32, 64, then eight to a doubling up to a quarter of 1 MiB */
 #define WORT_NR_CLASSES		99
+
+/* Slots up to this size are kept at hand; an extent has at least four. */
+#define WORT_CACHED_MAX		1024
+#define WORT_CACHED_CLASSES	35
 
 /**
  * enum wort_extent_state - What is known of an extent
@@ -96,6 +102,28 @@ static inline u32 wort_table_run(u32 nr_extents, u32 extent_shift)
 	return round_up((u64)nr_extents * sizeof(__le64),
 			1ULL << extent_shift) >> extent_shift;
 }
+
+/**
+ * struct wort_cached - Slots of a class that are at hand
+ * @free: a bit for each
+ * @off: offset of that of the first bit
+ * @slot_size: bytes of each
+ */
+struct wort_cached {
+	unsigned long free;
+	u64 off;
+	u32 slot_size;
+};
+
+/**
+ * struct wort_cache - What a processor has at hand
+ * @lock: protects the rest; whoever empties all caches takes it, too
+ * @class: for each size class that has slots at hand
+ */
+struct wort_cache {
+	spinlock_t lock;		/* taken after wort_alloc.lock */
+	struct wort_cached class[WORT_CACHED_CLASSES];
+};
 
 /**
  * struct wort_alloc - Allocator of a pool
@@ -194,6 +222,14 @@ void wort_alloc_settle(struct wort_op *op);
 void wort_extent_opening(struct wort_op *op, struct wort_extent *extent);
 int wort_alloc_free(struct wort_op *op, u64 off, u64 size);
 
+/* The extent of an object that was handed out. */
+static inline struct wort_extent *wort_extent_of(const struct wort_alloc *alloc,
+						 u64 off)
+{
+	return &alloc->extents[(off - alloc->geo.data_off) >>
+			       alloc->geo.extent_shift];
+}
+
 /**
  * wort_alloc_take() - Take the next reserved object, in order
  * @op: The operation.
@@ -206,11 +242,12 @@ int wort_alloc_free(struct wort_op *op, u64 off, u64 size);
  */
 static inline u64 wort_alloc_take(struct wort_op *op)
 {
-	struct wort_extent *extent = op->reserved[op->nr_taken].extent;
+	u64 off = op->reserved[op->nr_taken++];
+	struct wort_extent *extent = wort_extent_of(op->alloc, off);
 
 	if (unlikely(READ_ONCE(extent->state) == WORT_EXTENT_OPENING))
 		wort_extent_opening(op, extent);
-	return op->reserved[op->nr_taken++].off;
+	return off;
 }
 
 /**
@@ -248,9 +285,38 @@ int wort_marks_compare(struct wort_op *op, struct wort_marks *marks,
 /* alloc_cache.c: objects at hand */
 int wort_cache_init(struct wort_alloc *alloc);
 void wort_cache_destroy(struct wort_alloc *alloc);
-u64 wort_cache_get(struct wort_alloc *alloc, u32 class);
-void wort_cache_fill(struct wort_alloc *alloc, struct wort_extent *extent);
+u64 wort_cache_fill(struct wort_alloc *alloc, struct wort_extent *extent);
 bool wort_cache_drain(struct wort_alloc *alloc);
+
+/* Take the first one, or 0. */
+static inline u64 wort_cached_get(struct wort_cached *cached)
+{
+	unsigned long free = cached->free;
+
+	if (unlikely(!free))
+		return 0;
+	cached->free = free & (free - 1);
+	return cached->off + __ffs(free) * (u64)cached->slot_size;
+}
+
+/**
+ * wort_cache_get() - Take a slot that is at hand
+ * @alloc: The allocator.
+ * @class: Its size class, less than WORT_CACHED_CLASSES.
+ *
+ * Context: Any context but interrupts.
+ * Return: Its offset, or 0 if there is none.
+ */
+static inline u64 wort_cache_get(struct wort_alloc *alloc, u32 class)
+{
+	struct wort_cache *cache = raw_cpu_ptr(alloc->caches);
+	u64 off;
+
+	spin_lock(&cache->lock);
+	off = wort_cached_get(&cache->class[class]);
+	spin_unlock(&cache->lock);
+	return off;
+}
 
 /* for the files of the allocator */
 u64 wort_extent_off(const struct wort_alloc *alloc,
@@ -262,7 +328,8 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size,
 int wort_extent_need_bits(const struct wort_alloc *alloc,
 			  struct wort_extent *extent);
 void wort_extent_close(struct wort_alloc *alloc, struct wort_extent *extent);
-u64 wort_extent_take(struct wort_alloc *alloc, struct wort_extent *extent);
+void wort_extent_take_word(struct wort_alloc *alloc, struct wort_extent *extent,
+			   struct wort_cached *cached);
 void wort_extent_untake(struct wort_alloc *alloc, u64 off);
 
 /*

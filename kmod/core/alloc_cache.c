@@ -1,48 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Objects at hand: for each processor and size class a few slots that are
- * taken already, so that most reservations touch nothing that others do.
+ * Slots at hand: for each processor and small size class a word of an extent's
+ * bitmap, whose free slots are taken already, so that most reservations touch
+ * nothing that others do.
  *
  * A slot in a cache is used as far as its extent knows.  Nothing of this is on
  * media: after a power cut nobody owns these slots, so they are free.
  */
 #include <linux/kernel.h>
-#include <linux/percpu.h>
-#include <linux/spinlock.h>
 
 #include "alloc.h"
-
-#define CACHE_OBJECTS	15
-
-/**
- * struct wort_cache - What one processor has at hand
- * @lock: protects the rest; whoever empties all caches takes it, too
- * @class: for each size class its slots, in the order in which they are to be
- *	used, as the processor likes to fetch them
- */
-struct wort_cache {
-	spinlock_t lock;		/* taken after wort_alloc.lock */
-	struct cached {
-		u32 first;
-		u32 end;
-		u64 off[CACHE_OBJECTS];
-	} class[WORT_NR_CLASSES];
-};
-
-/* The next one, or 0. */
-static u64 cached_get(struct cached *cached)
-{
-	u64 off;
-
-	if (cached->first == cached->end)
-		return 0;
-	off = cached->off[cached->first++];
-	if (cached->first == cached->end) {
-		cached->first = 0;
-		cached->end = 0;
-	}
-	return off;
-}
 
 /**
  * wort_cache_init() - Make empty caches
@@ -75,41 +42,27 @@ void wort_cache_destroy(struct wort_alloc *alloc)
 }
 
 /**
- * wort_cache_get() - Take a slot that is at hand
+ * wort_cache_fill() - Take a slot, and keep those beside it at hand
  * @alloc: The allocator.
- * @class: Its size class.
- *
- * Context: Any context but interrupts.
- * Return: Its offset, or 0 if there is none.
- */
-u64 wort_cache_get(struct wort_alloc *alloc, u32 class)
-{
-	struct wort_cache *cache = raw_cpu_ptr(alloc->caches);
-	u64 off;
-
-	spin_lock(&cache->lock);
-	off = cached_get(&cache->class[class]);
-	spin_unlock(&cache->lock);
-	return off;
-}
-
-/**
- * wort_cache_fill() - Keep slots of an extent at hand
- * @alloc: The allocator.
- * @extent: An extent of a size class.
+ * @extent: An open extent of a cached class with a free slot.
  *
  * Context: Holds wort_alloc.lock.
+ * Return: The offset of the slot.
  */
-void wort_cache_fill(struct wort_alloc *alloc, struct wort_extent *extent)
+u64 wort_cache_fill(struct wort_alloc *alloc, struct wort_extent *extent)
 {
 	struct wort_cache *cache = raw_cpu_ptr(alloc->caches);
-	struct cached *cached = &cache->class[extent->class];
+	struct wort_cached *cached = &cache->class[extent->class];
+	u64 off;
 
 	lockdep_assert_held(&alloc->lock);
 	spin_lock(&cache->lock);
-	while (cached->end < CACHE_OBJECTS && extent->nr_used < extent->slots)
-		cached->off[cached->end++] = wort_extent_take(alloc, extent);
+	/* Not empty if the caller has come from another processor. */
+	if (!cached->free)
+		wort_extent_take_word(alloc, extent, cached);
+	off = wort_cached_get(cached);
 	spin_unlock(&cache->lock);
+	return off;
 }
 
 static u64 take_any(struct wort_cache *cache)
@@ -118,8 +71,8 @@ static u64 take_any(struct wort_cache *cache)
 	u32 class;
 
 	spin_lock(&cache->lock);
-	for (class = 0; class < WORT_NR_CLASSES && !off; class++)
-		off = cached_get(&cache->class[class]);
+	for (class = 0; class < WORT_CACHED_CLASSES && !off; class++)
+		off = wort_cached_get(&cache->class[class]);
 	spin_unlock(&cache->lock);
 	return off;
 }

@@ -5,7 +5,6 @@
 #include <linux/slab.h>
 
 #include "lock.h"
-#include "op.h"
 
 const u32 wort_none_in_flight[WORT_NR_LOCKS];
 
@@ -63,38 +62,6 @@ void wort_locks_synchronize(struct wort_locks *locks)
 	synchronize_rcu();
 }
 
-static struct wort_lock *lock_of(const struct wort_op *op, u64 off)
-{
-	return &op->locks->lock[wort_lock_nr(off)];
-}
-
-/* Sparse cannot follow how many are held. */
-static bool hold(struct wort_op *op, struct wort_lock *lock)
-{
-	spin_lock_nested(&lock->lock, op->nr_held);
-	__release(&lock->lock);
-	op->held[op->nr_held++] = lock;
-	return lock->removed <= op->time;
-}
-
-/**
- * wort_unit_lock() - Lock what an operation is about to change
- * @op: The operation, which has wort_op.locks.
- * @off: Offset in a unit.
- *
- * Context: Any context but interrupts.  No unit is locked; wort_units_unlock()
- * is due if it returns true.
- * Return: False if something in the unit, or perhaps in another one, was removed
- * since wort_op.time: then nothing is locked.
- */
-bool wort_unit_lock(struct wort_op *op, u64 off)
-{
-	if (likely(hold(op, lock_of(op, off))))
-		return true;
-	wort_units_unlock(op);
-	return false;
-}
-
 /**
  * wort_units_lock() - Lock what an operation is about to change or remove
  * @op: The operation, which has wort_op.locks.
@@ -107,8 +74,8 @@ bool wort_unit_lock(struct wort_op *op, u64 off)
  */
 bool wort_units_lock(struct wort_op *op, u64 a, u64 b, u64 c)
 {
-	struct wort_lock *x = lock_of(op, a), *y = lock_of(op, b);
-	struct wort_lock *z = lock_of(op, c);
+	struct wort_lock *x = wort_lock_of(op, a), *y = wort_lock_of(op, b);
+	struct wort_lock *z = wort_lock_of(op, c);
 	bool valid;
 
 	if (x > y)
@@ -117,31 +84,14 @@ bool wort_units_lock(struct wort_op *op, u64 a, u64 b, u64 c)
 		swap(y, z);
 	if (x > y)
 		swap(x, y);
-	valid = hold(op, x);
+	valid = wort_lock_hold(op, x);
 	if (y != x)
-		valid &= hold(op, y);
+		valid &= wort_lock_hold(op, y);
 	if (z != y)
-		valid &= hold(op, z);
+		valid &= wort_lock_hold(op, z);
 	if (unlikely(!valid))
 		wort_units_unlock(op);
 	return valid;
-}
-
-/**
- * wort_units_unlock() - Unlock what wort_units_lock() has locked
- * @op: The operation.
- *
- * Context: Any context but interrupts.
- */
-void wort_units_unlock(struct wort_op *op)
-{
-	struct wort_lock *lock;
-
-	while (op->nr_held) {
-		lock = op->held[--op->nr_held];
-		__acquire(&lock->lock);
-		spin_unlock(&lock->lock);
-	}
 }
 
 /**

@@ -12,12 +12,13 @@
  * that there is a clock: each removal is a tick, and a lock remembers the last
  * one in its units.  What removes an object locks the object's unit, too.
  *
- * The lock is kept until the word is durable.  Meanwhile the unit is marked:
- * whoever reads it must not rest an answer on the word before it has made the
- * word durable itself (promise 3 in Documentation/persistence.rst).  A reader
- * looks at the mark after the word.  The mark is set before the word is stored
- * and taken back after the fence, so who sees the word sees the mark, unless
- * the word is durable.
+ * Until the word is durable the unit is marked: whoever reads it must not rest an
+ * answer on the word before it has made the word durable itself (promise 3 in
+ * Documentation/persistence.rst).  A reader looks at the mark after the word.  The
+ * mark is set before the word is stored and taken back after the fence, so who
+ * sees the word sees the mark, unless the word is durable.  An operation alone
+ * keeps its lock meanwhile; those of a batch wait for one fence and do not, so
+ * also who has the lock looks at the mark.
  */
 #ifndef _WORT_LOCK_H
 #define _WORT_LOCK_H
@@ -30,11 +31,11 @@
 #include <linux/srcu.h>
 #include <linux/types.h>
 
+#include "op.h"
+
 #define WORT_UNIT_SHIFT		7
 #define WORT_LOCK_BITS		10
 #define WORT_NR_LOCKS		BIT(WORT_LOCK_BITS)
-
-struct wort_op;
 
 /**
  * struct wort_lock - A lock and what happened under it
@@ -53,8 +54,8 @@ struct wort_lock {
  * @clock: ticks with each removal
  * @lock: the locks
  * @ready: @writers was set up
- * @in_flight: beside each of them: a word of its units is visible and perhaps
- *	not durable.  Changed under the lock.
+ * @in_flight: beside each of them: how many words of its units are visible and
+ *	perhaps not durable.  Changed under the lock.
  */
 struct wort_locks {
 	struct srcu_struct writers;
@@ -63,9 +64,6 @@ struct wort_locks {
 	struct wort_lock *lock;
 	u32 *in_flight;
 };
-
-/* For operations that need not look. */
-extern const u32 wort_none_in_flight[WORT_NR_LOCKS];
 
 int wort_locks_init(struct wort_locks *locks);
 void wort_locks_destroy(struct wort_locks *locks);
@@ -92,9 +90,57 @@ static inline u64 wort_locks_now(struct wort_locks *locks)
 	return atomic64_read_acquire(&locks->clock);
 }
 
-bool wort_unit_lock(struct wort_op *op, u64 off);
+static inline struct wort_lock *wort_lock_of(const struct wort_op *op, u64 off)
+{
+	return &op->locks->lock[wort_lock_nr(off)];
+}
+
+/**
+ * wort_units_unlock() - Unlock what an operation has locked
+ * @op: The operation.
+ *
+ * Context: Any context but interrupts.
+ */
+static inline void wort_units_unlock(struct wort_op *op)
+{
+	struct wort_lock *lock;
+
+	while (op->nr_held) {
+		lock = op->held[--op->nr_held];
+		/* Sparse cannot follow how many are held. */
+		__acquire(&lock->lock);
+		spin_unlock(&lock->lock);
+	}
+}
+
+/* One more lock, of a higher address.  False if it has seen a removal. */
+static inline bool wort_lock_hold(struct wort_op *op, struct wort_lock *lock)
+{
+	spin_lock_nested(&lock->lock, op->nr_held);
+	__release(&lock->lock);
+	op->held[op->nr_held++] = lock;
+	return lock->removed <= op->time;
+}
+
+/**
+ * wort_unit_lock() - Lock what an operation is about to change
+ * @op: The operation, which has wort_op.locks.
+ * @off: Offset in a unit.
+ *
+ * Context: Any context but interrupts.  No unit is locked; wort_units_unlock()
+ * is due if it returns true.
+ * Return: False if something in the unit, or perhaps in another one, was removed
+ * since wort_op.time: then nothing is locked.
+ */
+static inline bool wort_unit_lock(struct wort_op *op, u64 off)
+{
+	if (likely(wort_lock_hold(op, wort_lock_of(op, off))))
+		return true;
+	wort_units_unlock(op);
+	return false;
+}
+
 bool wort_units_lock(struct wort_op *op, u64 a, u64 b, u64 c);
-void wort_units_unlock(struct wort_op *op);
 void wort_units_removed(struct wort_op *op, u64 a, u64 b);
 
 #endif /* _WORT_LOCK_H */

@@ -7,7 +7,6 @@
 
 #include <linux/jump_label.h>
 
-#include "lock.h"
 #include "region.h"
 
 DECLARE_STATIC_KEY_TRUE(wort_counting);
@@ -40,14 +39,34 @@ struct wort_counts {
 		(op)->n.field += (add);				\
 } while (0)
 
+#define WORT_LINES_MAX		256
+
+/**
+ * struct wort_lines - Lines to be flushed before the next fence
+ * @nr: how many
+ * @line: in each of them
+ *
+ * To store to a line that is being written back takes as long as a fence.  So
+ * where many small objects are written one behind the other, their lines are
+ * flushed when all of them are written.
+ */
+struct wort_lines {
+	u32 nr;
+	const void __pmem *line[WORT_LINES_MAX];
+};
+
 /* Worst case of any engine: a value, a leaf and a node. */
 #define WORT_RESERVE_MAX	4
 
 /* A node that goes, the word that refers to it, and a leaf. */
 #define WORT_HELD_MAX		3
 
+/* Of no word: for operations whose answers need not be durable. */
+extern const u32 wort_none_in_flight[];
+
 struct wort_alloc;
-struct wort_extent;
+struct wort_lock;
+struct wort_locks;
 
 /**
  * struct wort_op - An operation under way
@@ -57,13 +76,14 @@ struct wort_extent;
  * @in_flight: theirs; or nothing is, since an answer need not be durable
  * @n: its cost so far
  * @pending: lines flushed since the last fence
+ * @gather: lines that it flushes are gathered here; NULL: they are flushed at once
  * @flush: value of wort_region.flush when it began
  * @alone: no writer is beside it, so what makes no sense is damage
  * @suspicious: how often it met such a thing when it was not alone
  * @nr_reserved: objects reserved
  * @nr_taken: of these, handed out
  * @opening: one of them lies in an extent whose word was perhaps not durable
- * @reserved: the objects, in the order in which they were asked for
+ * @reserved: offsets of the objects, in the order in which they were asked for
  * @section: of wort_locks.writers that it is
  * @time: of wort_locks_now(), before it looked at the tree
  * @held: locks held, in the order of addresses
@@ -79,6 +99,7 @@ struct wort_op {
 	struct wort_locks *locks;
 	const u32 *in_flight;
 	struct wort_counts n;
+	struct wort_lines *gather;
 	u32 pending;
 	bool flush;
 	bool alone;
@@ -86,10 +107,7 @@ struct wort_op {
 	u8 nr_reserved;
 	u8 nr_taken;
 	bool opening;
-	struct {
-		struct wort_extent *extent;
-		u64 off;
-	} reserved[WORT_RESERVE_MAX];
+	u64 reserved[WORT_RESERVE_MAX];
 	int section;
 	u64 time;
 	struct wort_lock *held[WORT_HELD_MAX];
@@ -117,6 +135,7 @@ static inline void wort_op_begin(struct wort_op *op,
 	op->locks = NULL;
 	op->in_flight = wort_none_in_flight;
 	op->n = (struct wort_counts){ };
+	op->gather = NULL;
 	op->pending = 0;
 	op->flush = READ_ONCE(region->flush);
 	op->alone = true;

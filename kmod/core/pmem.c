@@ -38,6 +38,63 @@ void wort_pm_trace(struct wort_op *op, const __le64 __pmem *addr, u64 val)
 			   (const void __pmem *)addr - op->region->base, val);
 }
 
+/**
+ * wort_pm_flush_gathered() - Flush what was gathered
+ * @op: An operation that gathers lines, perhaps with others.
+ *
+ * Context: As wort_pm_flush().
+ */
+void wort_pm_flush_gathered(struct wort_op *op)
+{
+	struct wort_lines *lines = op->gather;
+	u32 i;
+
+	for (i = 0; i < lines->nr; i++) {
+		wort_powercut_flush(op, lines->line[i], WORT_LINE);
+		arch_wb_cache_pmem((__force void *)lines->line[i], WORT_LINE);
+	}
+	lines->nr = 0;
+}
+
+/* Neighbours share lines; but for a node or two, one comes after the other. */
+#define GATHERED_NEAR	4
+
+static bool gathered(const struct wort_lines *lines, const void __pmem *line)
+{
+	u32 i;
+
+	for (i = 1; i <= lines->nr && i <= GATHERED_NEAR; i++)
+		if (lines->line[lines->nr - i] == line)
+			return true;
+	return false;
+}
+
+/**
+ * wort_pm_gather() - Flush a range before the next fence
+ * @op: An operation that gathers lines.
+ * @addr: First byte of the range.
+ * @len: Length in bytes.
+ *
+ * Context: As wort_pm_flush().
+ */
+void wort_pm_gather(struct wort_op *op, const void __pmem *addr, size_t len)
+{
+	unsigned long in_line = (__force unsigned long)addr % WORT_LINE;
+	const void __pmem *line = addr - in_line, *end = addr + len;
+	struct wort_lines *lines = op->gather;
+
+	for (; line < end; line += WORT_LINE) {
+		/* Also the line of another operation has to be waited for. */
+		op->pending++;
+		if (gathered(lines, line))
+			continue;
+		if (lines->nr == WORT_LINES_MAX)
+			wort_pm_flush_gathered(op);
+		lines->line[lines->nr++] = line;
+		wort_count(op, lines, 1);
+	}
+}
+
 /* Kept out of the way of descents. */
 noinline void wort_pm_settle_slow(struct wort_op *op, u64 off, size_t len)
 {

@@ -19,7 +19,7 @@
 #include <asm/barrier.h>
 #include <asm/byteorder.h>
 
-#include "op.h"
+#include "lock.h"
 #include "powercut.h"
 
 DECLARE_TRACEPOINT(wort_publish);
@@ -110,6 +110,9 @@ static inline void wort_pm_store_release(struct wort_op *op,
 	smp_store_release((__force __le64 *)addr, cpu_to_le64(val));
 }
 
+void wort_pm_gather(struct wort_op *op, const void __pmem *addr, size_t len);
+void wort_pm_flush_gathered(struct wort_op *op);
+
 /**
  * wort_pm_flush() - Start writing a range back towards the media
  * @op: The operation.
@@ -118,7 +121,8 @@ static inline void wort_pm_store_release(struct wort_op *op,
  *
  * Covers every cache line that the range touches.  Orders nothing and waits
  * for nothing: the range is durable after the next wort_pm_fence().  Nor does
- * it hold anything back: a store may become durable at any moment.
+ * it hold anything back: a store may become durable at any moment.  With
+ * wort_op.gather the range may change until then.
  *
  * Context: Any context.
  */
@@ -130,6 +134,10 @@ static inline void wort_pm_flush(struct wort_op *op, const void __pmem *addr,
 
 	if (!op->flush)
 		return;
+	if (unlikely(op->gather)) {
+		wort_pm_gather(op, addr, len);
+		return;
+	}
 	wort_powercut_flush(op, addr, len);
 	arch_wb_cache_pmem((__force void *)addr, len);
 	op->pending += lines;
@@ -144,6 +152,8 @@ static inline void wort_pm_flush(struct wort_op *op, const void __pmem *addr,
  */
 static inline void wort_pm_fence(struct wort_op *op)
 {
+	if (unlikely(op->gather))
+		wort_pm_flush_gathered(op);
 	wort_count(op, fences, 1);
 	wort_count(op, ordering_points, op->pending != 0);
 	op->pending = 0;
@@ -225,20 +235,46 @@ static inline void wort_pm_settle(struct wort_op *op, u64 off, size_t len)
 /**
  * wort_pm_launch() - Store a word that commits, and do not wait
  * @op: The operation.
- * @addr: The word.
+ * @addr: The word that makes the new state reachable.
  * @val: Its new value in the byte order of the processor.
  *
- * Others see @val from now on, and that it is in flight.  wort_pm_land() is due.
+ * Nothing was stored that @val makes reachable since wort_pm_fence_contents().
+ * After a crash the word holds its old value or @val, never a mixture.
  *
- * Context: As wort_pm_commit().
+ * Others see @val from now on, and that it is in flight.  wort_pm_land() is due,
+ * or a flush, a fence and wort_pm_landed().
+ *
+ * Context: Any context.  The unit of the word is locked, or nobody else is there
+ * (wort_op.locks is NULL) and the caller serialises writers of the word.
  */
 static inline void wort_pm_launch(struct wort_op *op, __le64 __pmem *addr,
 				  u64 val)
 {
+	u32 *mark;
+
 	wort_pm_publishing(op, addr, val);
-	if (op->locks)
-		WRITE_ONCE(*wort_pm_mark(op, addr), 1);
+	if (op->locks) {
+		mark = wort_pm_mark(op, addr);
+		WRITE_ONCE(*mark, *mark + 1);
+	}
 	wort_pm_store_release(op, addr, val);
+}
+
+/**
+ * wort_pm_landed() - A word that was launched is durable
+ * @op: The operation.
+ * @addr: The word.
+ *
+ * Context: As wort_pm_launch().
+ */
+static inline void wort_pm_landed(struct wort_op *op, __le64 __pmem *addr)
+{
+	u32 *mark;
+
+	if (!op->locks)
+		return;
+	mark = wort_pm_mark(op, addr);
+	WRITE_ONCE(*mark, *mark - 1);
 }
 
 /**
@@ -246,35 +282,13 @@ static inline void wort_pm_launch(struct wort_op *op, __le64 __pmem *addr,
  * @op: The operation.
  * @addr: The word.
  *
- * Context: As wort_pm_commit().
+ * Context: As wort_pm_launch().
  */
 static inline void wort_pm_land(struct wort_op *op, __le64 __pmem *addr)
 {
 	wort_pm_flush(op, addr, sizeof(*addr));
 	wort_pm_fence(op);
-	if (op->locks)
-		WRITE_ONCE(*wort_pm_mark(op, addr), 0);
-}
-
-/**
- * wort_pm_commit() - Link in what is durable
- * @op: The operation.
- * @addr: The word that makes the new state reachable.
- * @val: Its new value in the byte order of the processor.
- *
- * Nothing was stored that @val makes reachable since wort_pm_fence_contents().
- * After a crash the word holds its old value or @val, never a mixture.
- *
- * Others may see @val before it is durable, and that it is in flight.
- *
- * Context: Any context.  The unit of the word is locked, or nobody else is there
- * (wort_op.locks is NULL) and the caller serialises writers of the word.
- */
-static inline void wort_pm_commit(struct wort_op *op, __le64 __pmem *addr,
-				  u64 val)
-{
-	wort_pm_launch(op, addr, val);
-	wort_pm_land(op, addr);
+	wort_pm_landed(op, addr);
 }
 
 /**
@@ -287,13 +301,14 @@ static inline void wort_pm_commit(struct wort_op *op, __le64 __pmem *addr,
  * makes that durable before the word can change, so "contents, then link" is
  * a property of this function and not of each caller.
  *
- * Context: As wort_pm_commit().
+ * Context: As wort_pm_launch().
  */
 static inline void wort_pm_publish(struct wort_op *op, __le64 __pmem *addr,
 				   u64 val)
 {
 	wort_pm_fence_contents(op);
-	wort_pm_commit(op, addr, val);
+	wort_pm_launch(op, addr, val);
+	wort_pm_land(op, addr);
 }
 
 /**

@@ -68,6 +68,28 @@ struct wort_put {
 	bool replaced;
 };
 
+#define WORT_CHANGE_UNITS	3
+#define WORT_CHANGE_WORDS	20
+
+/**
+ * struct wort_change - A change that is prepared, to be committed with others
+ * @contents: a fence has to come first
+ * @removes: what lies in its units will be out of date
+ * @slot: offset of the word that it is about; of two changes that are about one
+ *	the second has to be prepared when the first is committed
+ * @unit: offsets in the units that it will lock, or 0
+ * @engine: for the engine
+ */
+struct wort_change {
+	bool contents;
+	bool removes;
+	u64 slot;
+	u64 unit[WORT_CHANGE_UNITS];
+	u64 engine[WORT_CHANGE_WORDS];
+};
+
+#define WORT_WARM_MAX		64	/* keys at a time */
+
 /**
  * struct wort_visitor - Told about objects that an index owns
  * @visit: called with the place of each object, which is not trusted.
@@ -90,7 +112,8 @@ struct wort_visitor {
  * @key: the key that it stands at
  * @engine: for the engine
  *
- * Valid while nobody changes the index.  To go on later, seek the last key.
+ * Valid as long as the section of its operation.  To go on later, seek the last
+ * key.
  */
 struct wort_cursor {
 	struct wort_op *op;
@@ -132,6 +155,14 @@ struct wort_tree_check {
  *	nothing changed.
  * @remove: remove a record.  -ENOENT; -ECANCELED if its value is not @expect;
  *	-ERANGE if it does not fit @old.  Both may be NULL.
+ * @prepare_put: as @put, as far as nobody sees it.  0: a change is due; it may
+ *	also be dropped, with wort_alloc_untake().
+ * @prepare_remove: the same of @remove
+ * @commit: store the word of a change that was prepared, and flush it.  A fence
+ *	for its contents has passed.  -EAGAIN: prepare it again.
+ * @finish: a fence has passed since it was committed
+ * @warm: begin to load what operations on these keys will need.  WORT_WARM_MAX
+ *	at most.
  * @seek: move to the record at a key or, if there is none, to the next one in
  *	the direction of the cursor; without a key to the first.  -ENOENT at
  *	the end.
@@ -144,8 +175,9 @@ struct wort_tree_check {
  *	if it is damaged.
  *
  * All of them return -EUCLEAN where media is damaged and -EIO where it is
- * known to be bad.  Callers serialise them per index.  What an operation needs
- * it reserves before its first store to media.
+ * known to be bad.  They run beside each other, in sections that keep what they
+ * see from being used again; -EAGAIN: begin again, nothing was changed.  What an
+ * operation needs it reserves before its first store to media.
  */
 struct wort_engine {
 	const char *name;
@@ -161,6 +193,19 @@ struct wort_engine {
 	int (*remove)(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_key *key,
 		      const struct wort_value *expect, struct wort_buf *old);
+
+	int (*prepare_put)(struct wort_op *op, struct wort_tree *tree,
+			   struct wort_put *put, struct wort_change *change);
+	int (*prepare_remove)(struct wort_op *op, struct wort_tree *tree,
+			      const struct wort_key *key,
+			      const struct wort_value *expect,
+			      struct wort_buf *old, struct wort_change *change);
+	int (*commit)(struct wort_op *op, struct wort_tree *tree,
+		      struct wort_change *change);
+	int (*finish)(struct wort_op *op, struct wort_tree *tree,
+		      struct wort_change *change);
+	void (*warm)(struct wort_op *op, struct wort_tree *tree,
+		     const struct wort_key *keys, u32 nr);
 
 	int (*seek)(struct wort_cursor *cur, const struct wort_key *key);
 	int (*next)(struct wort_cursor *cur);

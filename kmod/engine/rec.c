@@ -44,8 +44,14 @@ static u32 kind_for(const struct wort_op *op, u32 key_len, u32 value_len)
 	return WORT_MEDIA_VALUE_OBJECT;
 }
 
-/* A short value as the word that holds it. */
-static u64 value_word(const struct wort_value *value)
+/**
+ * wort_value_word() - A short value as the word that holds it
+ * @value: The value, of 8 bytes at most.
+ *
+ * Context: Any context.
+ * Return: The word in the byte order of the processor.
+ */
+u64 wort_value_word(const struct wort_value *value)
 {
 	u64 word = wort_bytes_word(value->data, value->len);
 
@@ -169,19 +175,6 @@ int wort_rec_open(struct wort_op *op, u64 off, struct wort_rec *rec)
 }
 
 /**
- * wort_rec_prefetch() - Begin to load what wort_rec_peek() will read
- * @op: The operation.
- * @off: Offset of a leaf, not trusted.
- *
- * Context: Any context.
- */
-void wort_rec_prefetch(struct wort_op *op, u64 off)
-{
-	if (!wort_region_verify(op->region, off, sizeof(struct wort_media_leaf)))
-		wort_pm_prefetch(wort_region_at(op->region, off));
-}
-
-/**
  * wort_rec_reserve() - Reserve what a new record needs
  * @op: The operation.
  * @key: Its key.
@@ -222,7 +215,7 @@ u64 wort_rec_create(struct wort_op *op, const struct wort_key *key,
 	u64 off, val = 0;
 
 	if (kind == WORT_MEDIA_VALUE_WORD) {
-		val = value_word(value);
+		val = wort_value_word(value);
 	} else if (kind == WORT_MEDIA_VALUE_OBJECT) {
 		val = wort_alloc_take(op);
 		wort_pm_write(op, wort_region_at(op->region, val), value->data,
@@ -265,29 +258,13 @@ int wort_rec_free(struct wort_op *op, const struct wort_rec *rec)
  * @rec: The record.
  * @value: Its new value.
  *
- * Return: True if wort_rec_update() may be used.
+ * Return: True if wort_value_word() of it may be stored to the value word.
  */
 bool wort_rec_updatable(const struct wort_rec *rec,
 			const struct wort_value *value)
 {
 	return rec->kind == WORT_MEDIA_VALUE_WORD &&
 	       rec->value_len == value->len;
-}
-
-/**
- * wort_rec_update() - Replace a value in place
- * @op: The operation.
- * @rec: A record for which wort_rec_updatable() holds.
- * @value: Its new value.
- *
- * One ordering point, one line.
- *
- * Context: Any context.  The unit of the record is locked.
- */
-void wort_rec_update(struct wort_op *op, const struct wort_rec *rec,
-		     const struct wort_value *value)
-{
-	wort_pm_commit(op, &rec->leaf->val, value_word(value));
 }
 
 /**
@@ -431,7 +408,7 @@ int wort_rec_expect(struct wort_op *op, const struct wort_rec *rec,
 	if (rec->value_len != expect->len)
 		return -ECANCELED;
 	if (rec->kind == WORT_MEDIA_VALUE_WORD)
-		return rec->val == value_word(expect) ? 0 : -ECANCELED;
+		return rec->val == wort_value_word(expect) ? 0 : -ECANCELED;
 	value = value_at(op, rec);
 	if (wort_pm_probe(op, value, expect->len))
 		return -EIO;

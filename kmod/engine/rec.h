@@ -28,7 +28,6 @@ struct wort_rec {
 int wort_rec_peek(struct wort_op *op, u64 off, struct wort_rec *rec);
 int wort_rec_verify(struct wort_op *op, const struct wort_rec *rec);
 int wort_rec_open(struct wort_op *op, u64 off, struct wort_rec *rec);
-void wort_rec_prefetch(struct wort_op *op, u64 off);
 int wort_rec_reserve(struct wort_op *op, const struct wort_key *key,
 		     const struct wort_value *value);
 u64 wort_rec_create(struct wort_op *op, const struct wort_key *key,
@@ -37,8 +36,7 @@ int wort_rec_free(struct wort_op *op, const struct wort_rec *rec);
 bool wort_rec_updatable(const struct wort_rec *rec,
 			const struct wort_value *value);
 bool wort_rec_renew(struct wort_rec *rec);
-void wort_rec_update(struct wort_op *op, const struct wort_rec *rec,
-		     const struct wort_value *value);
+u64 wort_value_word(const struct wort_value *value);
 u32 wort_rec_common(struct wort_op *op, const struct wort_rec *rec,
 		    const struct wort_key *key);
 bool wort_rec_is(struct wort_op *op, const struct wort_rec *rec,

@@ -174,6 +174,15 @@ static int link_verify(struct wort_op *op, u64 link)
 	       0 : report_link(op, link);
 }
 
+/* Begin to load the first line of what a link refers to, which is not trusted. */
+static void link_prefetch(struct wort_op *op, u64 link)
+{
+	u64 off = link_is_node(link) ? node_off(link) : leaf_off(link);
+
+	if (link && !wort_region_verify(op->region, off, sizeof(__le64)))
+		wort_pm_prefetch(wort_region_at(op->region, off));
+}
+
 /* A node whose link was verified before: not counted again. */
 static void node_at(struct wort_op *op, u64 link, struct wrt_node *node)
 {
@@ -186,8 +195,8 @@ static void node_at(struct wort_op *op, u64 link, struct wrt_node *node)
  * Verify a link to a node.  Its place must be beyond the digits consumed.
  * Inline, or what an insert costs would not fit beside a fence.
  */
-static __always_inline int node_open(struct wort_op *op, u64 link, u32 start,
-				     struct wrt_node *node)
+static __always_inline int node_verify(struct wort_op *op, u64 link, u32 start,
+				       struct wrt_node *node)
 {
 	int err;
 
@@ -197,8 +206,15 @@ static __always_inline int node_open(struct wort_op *op, u64 link, u32 start,
 	if (unlikely(err || node->place < start ||
 		     node->place >= WORT_KEY_DIGITS))
 		return report_node(op, link, start, err);
-	wort_count(op, nodes, 1);
 	return wort_pm_probe(op, node->media, sizeof(*node->media));
+}
+
+/* The same, for a node that is entered. */
+static int node_open(struct wort_op *op, u64 link, u32 start,
+		     struct wrt_node *node)
+{
+	wort_count(op, nodes, 1);
+	return node_verify(op, link, start, node);
 }
 
 /* What is in a slot an answer may rest on. */
@@ -209,7 +225,6 @@ static __always_inline u64 slot_load(struct wort_op *op,
 
 	wort_pm_settle(op, node_off(node->link) + slot * sizeof(link),
 		       sizeof(link));
-	wort_count(op, loads, 1);
 	return link;
 }
 
@@ -259,7 +274,8 @@ static void wrt_create(struct wort_op *op, struct wort_tree *tree)
 	wort_pm_store(op, &tree->root[0], 0);
 }
 
-static int root_load(struct wort_op *op, struct wort_tree *tree, u64 *link)
+static __always_inline int root_load(struct wort_op *op, struct wort_tree *tree,
+				     u64 *link)
 {
 	int err = wort_pm_probe(op, tree->root, WORT_LINE);
 
@@ -300,13 +316,13 @@ static __always_inline int wrt_descend(struct wort_op *op,
 {
 	u64 head = key_head(key->data, key->len), link, above = 0, skip = 0;
 	__le64 __pmem *slot = &tree->root[0], *above_slot = NULL;
-	u32 start = 0, nr_skips = 0, digit;
+	u32 start = 0, nr_nodes = 0, nr_skips = 0, digit;
 	struct wrt_node node;
 	int err;
 
 	err = root_load(op, tree, &link);
 	while (!err && link_is_node(link)) {
-		err = node_open(op, link, start, &node);
+		err = node_verify(op, link, start, &node);
 		if (err || node.place >= limit)
 			break;
 		if (node.place > start &&
@@ -322,7 +338,10 @@ static __always_inline int wrt_descend(struct wort_op *op,
 		slot = &node.media->slot[digit];
 		start = node.place + 1;
 		link = slot_load(op, &node, digit);
+		nr_nodes++;
 	}
+	wort_count(op, nodes, nr_nodes);
+	wort_count(op, loads, nr_nodes);
 	*path = (struct wrt_path){
 		.slot = slot, .link = link, .start = start,
 		.node_slot = above_slot, .node = above,
@@ -347,6 +366,30 @@ static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
 					    -ENOENT;
 }
 
+/*
+ * Changes.  One is prepared: all that it needs is written and flushed.  After a
+ * fence it is launched: what it needs is locked, the path is looked at again,
+ * and one word is stored.  When that is durable what it took away is given back.
+ */
+enum wrt_kind {
+	WRT_LEAF,		/* slot := a new leaf; it was empty */
+	WRT_NODE,		/* slot := a new node, with a new leaf below */
+	WRT_REPLACE,		/* slot := a new leaf in place of a record */
+	WRT_UPDATE,		/* value word of a record := another value */
+	WRT_REMOVE,		/* of a record, and of a node that it leaves */
+};
+
+struct wrt_change {
+	enum wrt_kind kind;
+	bool exact;		/* an update that rests on the value before it */
+	bool merged;		/* the node of the slot has gone, too */
+	u64 val;		/* what the word becomes */
+	__le64 __pmem *word;	/* the word, once it is stored */
+	struct wrt_path path;	/* to the slot */
+	struct wort_rec rec;	/* where the descent has ended, or beside that */
+	struct wort_key key;
+};
+
 static void node_write(struct wort_op *op,
 		       struct wort_media_wort_node __pmem *node,
 		       u32 slot_a, u64 link_a, u32 slot_b, u64 link_b)
@@ -355,6 +398,209 @@ static void node_write(struct wort_op *op,
 	wort_pm_store(op, &node->slot[slot_a], link_a);
 	wort_pm_store(op, &node->slot[slot_b], link_b);
 	wort_pm_flush(op, node, sizeof(*node));
+}
+
+static int node_reserve(struct wort_op *op)
+{
+	return wort_alloc_reserve(op, sizeof(struct wort_media_wort_node));
+}
+
+/* A new leaf on its way to the media. */
+static void change_to_leaf(struct wort_op *op, struct wrt_change *c,
+			   const struct wort_value *value, enum wrt_kind kind)
+{
+	c->kind = kind;
+	c->val = wort_rec_create(op, &c->key, value) | WORT_MEDIA_LINK_LEAF;
+}
+
+/*
+ * A node between the slot and what it refers to, with the new leaf as the second
+ * entry.  The key and the record, which is below, differ first at @place.
+ */
+static void change_to_node(struct wort_op *op, struct wort_tree *tree,
+			   struct wrt_change *c, u32 place)
+{
+	u64 off = wort_alloc_take(op), leaf = c->val;
+
+	c->kind = WRT_NODE;
+	c->val = link_to_node(off, place);
+	wort_skips_prefetch(tree->skips, c->val);
+	node_write(op, wort_region_at(op->region, off),
+		   wort_rec_digit(&c->rec, place), c->path.link,
+		   wort_key_digit(c->key.data, c->key.len, place), leaf);
+}
+
+/*
+ * Go back to where a node at @place belongs: the key parts there from all that
+ * is below a node further up, within what that node skipped.
+ */
+static int path_cut(struct wort_op *op, struct wort_tree *tree,
+		    struct wrt_change *c, u32 place)
+{
+	struct wrt_path *path = &c->path;
+	int err = wrt_descend(op, tree, &c->key, place, path);
+
+	if (!err && (!link_is_node(path->link) ||
+		     node_place(path->link) == place))
+		err = wort_corrupt(op, c->rec.off, "leaf in a wrong place");
+	return err;
+}
+
+/* The descent has ended at a leaf, which is of another key. */
+static int prepare_beside(struct wort_op *op, struct wort_tree *tree,
+			  struct wrt_change *c, const struct wort_value *value,
+			  u32 place)
+{
+	int err = 0;
+
+	if (place < c->path.start)
+		err = path_cut(op, tree, c, place);
+	if (!err)
+		err = wort_rec_reserve(op, &c->key, value);
+	if (!err)
+		err = node_reserve(op);
+	if (err)
+		return err;
+	change_to_leaf(op, c, value, WRT_LEAF);
+	change_to_node(op, tree, c, place);
+	return 0;
+}
+
+/* An entry of the node that holds an empty slot, if it can be from its line. */
+static u64 neighbour(struct wort_op *op, const struct wrt_path *path)
+{
+	struct wrt_node node;
+	u32 first;
+	u64 link;
+
+	node_at(op, path->node, &node);
+	first = round_down(path->slot - node.media->slot,
+			   WORT_LINE / sizeof(__le64));
+	if (slot_scan(op, &node, first, false, &link) == WRT_SLOTS)
+		slot_scan(op, &node, first, true, &link);
+	return link;
+}
+
+/* The leaf is written; @link is to a neighbour of the slot that it is for. */
+static int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
+			  struct wrt_change *c, u64 link)
+{
+	u32 place;
+	int err;
+
+	if (!link)
+		return wort_corrupt(op, node_off(c->path.node),
+				    "node without entries");
+	err = any_key(op, link, c->path.start, &c->rec);
+	if (err)
+		return err;
+	place = wort_rec_common(op, &c->rec, &c->key);
+	if (place == c->path.start - 1)
+		return 0;
+	if (place >= c->path.start)
+		return wort_corrupt(op, c->rec.off, "leaf in a wrong place");
+	err = path_cut(op, tree, c, place) ?: node_reserve(op);
+	if (!err)
+		change_to_node(op, tree, c, place);
+	return err;
+}
+
+/*
+ * The descent has ended at an empty slot.  If it skipped digits, any record
+ * beside it has them.  One is looked at when the new record is on its way to the
+ * media already: the two delays are one then.
+ */
+static int prepare_in_slot(struct wort_op *op, struct wort_tree *tree,
+			   struct wrt_change *c, const struct wort_value *value)
+{
+	bool unsure = c->path.nr_skips;
+	u64 link = unsure ? neighbour(op, &c->path) : 0;
+	int err = wort_rec_reserve(op, &c->key, value);
+
+	if (err)
+		return err;
+	if (unsure)
+		link_prefetch(op, link);
+	change_to_leaf(op, c, value, WRT_LEAF);
+	if (unsure)
+		err = prepare_unsure(op, tree, c, link);
+	if (err)
+		wort_alloc_untake(op);
+	return err;
+}
+
+static int prepare_replace(struct wort_op *op, struct wrt_change *c,
+			   struct wort_put *put)
+{
+	int err = wort_rec_verify(op, &c->rec);
+
+	if (err)
+		return err;
+	put->replaced = !put->create;
+	err = wort_rec_expect(op, &c->rec, put->create ? NULL : put->expect,
+			      put->old);
+	if (!err && put->create)
+		err = -EEXIST;
+	if (err)
+		return err;
+	if (wort_rec_updatable(&c->rec, &put->value)) {
+		c->kind = WRT_UPDATE;
+		c->exact = put->expect || put->old;
+		c->val = wort_value_word(&put->value);
+		return 0;
+	}
+	err = wort_rec_reserve(op, &c->key, &put->value);
+	if (!err)
+		change_to_leaf(op, c, &put->value, WRT_REPLACE);
+	return err;
+}
+
+static __always_inline int prepare_put(struct wort_op *op,
+				       struct wort_tree *tree,
+				       struct wort_put *put,
+				       struct wrt_change *c)
+{
+	bool must_exist = put->replace || put->expect;
+	u32 place;
+	int err;
+
+	put->replaced = false;
+	c->key = put->key;
+	err = wrt_descend(op, tree, &put->key, WORT_KEY_DIGITS, &c->path);
+	if (err)
+		return err;
+	if (!c->path.link)
+		return must_exist ? -ENOENT :
+				    prepare_in_slot(op, tree, c, &put->value);
+	err = wort_rec_peek(op, leaf_off(c->path.link), &c->rec);
+	if (err)
+		return err;
+	place = wort_rec_common(op, &c->rec, &put->key);
+	if (place == WORT_KEY_DIGITS)
+		return prepare_replace(op, c, put);
+	if (must_exist)
+		return -ENOENT;
+	return prepare_beside(op, tree, c, &put->value, place);
+}
+
+static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
+			  const struct wort_key *key,
+			  const struct wort_value *expect,
+			  struct wort_buf *old, struct wrt_change *c)
+{
+	int err;
+
+	c->kind = WRT_REMOVE;
+	c->key = *key;
+	err = wrt_descend(op, tree, key, WORT_KEY_DIGITS, &c->path);
+	if (err || !c->path.link)
+		return err ?: -ENOENT;
+	err = wort_rec_open(op, leaf_off(c->path.link), &c->rec);
+	if (err)
+		return err;
+	if (!wort_rec_is(op, &c->rec, key))
+		return -ENOENT;
+	return wort_rec_expect(op, &c->rec, expect, old);
 }
 
 /*
@@ -401,26 +647,6 @@ static int rec_lock(struct wort_op *op, const struct wrt_path *path,
 	return -EAGAIN;
 }
 
-/* Store a link to what was prepared, unless the slot has changed. */
-static int path_commit(struct wort_op *op, const struct wrt_path *path,
-		       u64 link)
-{
-	int err;
-
-	wort_pm_fence_contents(op);
-	err = path_lock(op, path, NULL, false);
-	if (err)
-		return err;
-	wort_pm_commit(op, path->slot, link);
-	wort_units_unlock(op);
-	return 0;
-}
-
-static int node_reserve(struct wort_op *op)
-{
-	return wort_alloc_reserve(op, sizeof(struct wort_media_wort_node));
-}
-
 /* The key has the digits that a node skips. */
 static void skip_learn(struct wort_tree *tree, u64 link,
 		       const struct wort_key *key)
@@ -430,242 +656,68 @@ static void skip_learn(struct wort_tree *tree, u64 link,
 				    node_place(link)));
 }
 
-/*
- * Put a node between the slot and what it refers to, with a new leaf as the
- * second entry.  The key and @rec, which is below, differ first at @place.
- */
-static int insert_node(struct wort_op *op, struct wort_tree *tree,
-		       struct wrt_path *path, const struct wort_key *key,
-		       u64 leaf, const struct wort_rec *rec, u32 place)
+static void change_store(struct wort_op *op, struct wrt_change *c,
+			 __le64 __pmem *word, u64 val)
 {
-	u64 off = wort_alloc_take(op), link = link_to_node(off, place);
+	c->word = word;
+	wort_pm_launch(op, word, val);
+}
+
+static int launch_leaf(struct wort_op *op, struct wrt_change *c)
+{
+	int err = path_lock(op, &c->path, NULL, false);
+
+	if (!err)
+		change_store(op, c, c->path.slot, c->val);
+	return err;
+}
+
+static int launch_node(struct wort_op *op, struct wort_tree *tree,
+		       struct wrt_change *c)
+{
+	bool above_node = link_is_node(c->path.link);
+	u32 place = node_place(c->val);
 	int err;
 
-	wort_skips_prefetch(tree->skips, link);
-	node_write(op, wort_region_at(op->region, off),
-		   wort_rec_digit(rec, place), path->link,
-		   wort_key_digit(key->data, key->len, place),
-		   leaf | WORT_MEDIA_LINK_LEAF);
-	wort_pm_fence_contents(op);
 	/*
 	 * What a node that is there skips is known from the record, which was
 	 * read before the node was looked for.  So the record has to be there
 	 * still, and thus below the node.
 	 */
-	err = path_lock(op, path, link_is_node(path->link) ? rec : NULL, false);
+	err = path_lock(op, &c->path, above_node ? &c->rec : NULL, false);
 	if (err)
 		return err;
-	if (place > path->start)
-		skip_learn(tree, link, key);
+	if (place > c->path.start)
+		skip_learn(tree, c->val, &c->key);
 	else
-		wort_skips_forget(tree->skips, link);
-	wort_pm_commit(op, path->slot, link);
-	wort_units_unlock(op);
-	trace_wort_split(op->region->dev, off, place, link_is_leaf(path->link));
+		wort_skips_forget(tree->skips, c->val);
+	change_store(op, c, c->path.slot, c->val);
+	trace_wort_split(op->region->dev, node_off(c->val), place, !above_node);
 	return 0;
 }
 
-/*
- * Go back to where a node at @place belongs: the key parts there from all that
- * is below a node further up, within what that node skipped.
- */
-static int path_cut(struct wort_op *op, struct wort_tree *tree,
-		    struct wrt_path *path, const struct wort_key *key,
-		    const struct wort_rec *rec, u32 place)
+static int launch_replace(struct wort_op *op, struct wrt_change *c)
 {
-	int err = wrt_descend(op, tree, key, place, path);
-
-	if (!err && (!link_is_node(path->link) ||
-		     node_place(path->link) == place))
-		err = wort_corrupt(op, rec->off, "leaf in a wrong place");
-	return err;
-}
-
-/* The descent has ended at a leaf, which is of another key. */
-static int insert_beside(struct wort_op *op, struct wort_tree *tree,
-			 struct wrt_path *path, struct wort_put *put,
-			 const struct wort_rec *rec, u32 place)
-{
-	int err = 0;
-
-	if (place < path->start)
-		err = path_cut(op, tree, path, &put->key, rec, place);
-	if (!err)
-		err = wort_rec_reserve(op, &put->key, &put->value);
-	if (!err)
-		err = node_reserve(op);
-	if (err)
-		return err;
-	return insert_node(op, tree, path, &put->key,
-			   wort_rec_create(op, &put->key, &put->value), rec,
-			   place);
-}
-
-/* An entry of the node that holds an empty slot, if it can be from its line. */
-static u64 neighbour(struct wort_op *op, const struct wrt_path *path)
-{
-	struct wrt_node node;
-	u32 first;
-	u64 link;
-
-	node_at(op, path->node, &node);
-	first = round_down(path->slot - node.media->slot,
-			   WORT_LINE / sizeof(__le64));
-	if (slot_scan(op, &node, first, false, &link) == WRT_SLOTS)
-		slot_scan(op, &node, first, true, &link);
-	return link;
-}
-
-/* @leaf is written; @link is to a neighbour of the slot that it is for. */
-static int link_unsure(struct wort_op *op, struct wort_tree *tree,
-		       struct wrt_path *path, const struct wort_key *key,
-		       u64 leaf, u64 link)
-{
-	struct wort_rec rec;
-	u32 place;
-	int err;
-
-	if (!link)
-		return wort_corrupt(op, node_off(path->node),
-				    "node without entries");
-	err = any_key(op, link, path->start, &rec);
-	if (err)
-		return err;
-	place = wort_rec_common(op, &rec, key);
-	if (place == path->start - 1) {
-		err = path_commit(op, path, leaf | WORT_MEDIA_LINK_LEAF);
-		if (!err)
-			skip_learn(tree, path->skip, key);
-		return err;
-	}
-	if (place >= path->start)
-		return wort_corrupt(op, rec.off, "leaf in a wrong place");
-	err = path_cut(op, tree, path, key, &rec, place);
-	if (!err)
-		err = node_reserve(op);
-	return err ?: insert_node(op, tree, path, key, leaf, &rec, place);
-}
-
-/*
- * The descent has ended at an empty slot of a path that skipped digits.  Any
- * record beside it has them.  One is looked at when the new record is on its
- * way to the media already: the two delays are one then.
- */
-static int insert_unsure(struct wort_op *op, struct wort_tree *tree,
-			 struct wrt_path *path, struct wort_put *put)
-{
-	u64 link = neighbour(op, path), leaf;
-	int err = wort_rec_reserve(op, &put->key, &put->value);
+	int err = rec_lock(op, &c->path, &c->rec, false);
 
 	if (err)
 		return err;
-	if (link_is_leaf(link))
-		wort_rec_prefetch(op, leaf_off(link));
-	leaf = wort_rec_create(op, &put->key, &put->value);
-	err = link_unsure(op, tree, path, &put->key, leaf, link);
-	if (err)
-		wort_alloc_untake(op);
-	return err;
+	change_store(op, c, c->path.slot, c->val);
+	wort_units_removed(op, c->rec.off, 0);
+	return 0;
 }
 
-/* The descent has ended at an empty slot. */
-static int insert_in_slot(struct wort_op *op, struct wort_tree *tree,
-			  struct wrt_path *path, struct wort_put *put)
+static int launch_update(struct wort_op *op, struct wrt_change *c)
 {
-	u64 off;
-	int err;
-
-	if (path->nr_skips)
-		return insert_unsure(op, tree, path, put);
-	err = wort_rec_reserve(op, &put->key, &put->value);
-	if (err)
-		return err;
-	off = wort_rec_create(op, &put->key, &put->value);
-	return path_commit(op, path, off | WORT_MEDIA_LINK_LEAF);
-}
-
-/* One word, of a record that is in the tree.  What it was counts under the lock. */
-static int update_rec(struct wort_op *op, struct wort_put *put,
-		      struct wort_rec *rec)
-{
-	int err;
-
-	wort_pm_fence_settled(op);
-	if (!wort_unit_lock(op, rec->off))
+	if (!wort_unit_lock(op, c->rec.off))
 		return -EAGAIN;
-	wort_rec_renew(rec);
-	err = wort_rec_expect(op, rec, put->expect, put->old);
-	if (!err)
-		wort_rec_update(op, rec, &put->value);
-	wort_units_unlock(op);
-	return err;
-}
-
-/* Store @link where the path has ended, in place of a record. */
-static int rec_replace(struct wort_op *op, const struct wrt_path *path,
-		       struct wort_rec *rec, u64 link)
-{
-	int err;
-
-	wort_pm_fence_contents(op);
-	err = rec_lock(op, path, rec, false);
-	if (err)
-		return err;
-	wort_pm_launch(op, path->slot, link);
-	wort_units_removed(op, rec->off, 0);
-	wort_pm_land(op, path->slot);
-	wort_units_unlock(op);
-	return wort_rec_free(op, rec);
-}
-
-static int replace_rec(struct wort_op *op, struct wrt_path *path,
-		       struct wort_put *put, struct wort_rec *rec)
-{
-	int err = wort_rec_verify(op, rec);
-	u64 off;
-
-	if (err)
-		return err;
-	put->replaced = !put->create;
-	if (!put->create && wort_rec_updatable(rec, &put->value))
-		return update_rec(op, put, rec);
-	err = wort_rec_expect(op, rec, put->create ? NULL : put->expect,
-			      put->old);
-	if (!err && put->create)
-		err = -EEXIST;
-	if (!err)
-		err = wort_rec_reserve(op, &put->key, &put->value);
-	if (err)
-		return err;
-	off = wort_rec_create(op, &put->key, &put->value);
-	return rec_replace(op, path, rec, off | WORT_MEDIA_LINK_LEAF);
-}
-
-static int wrt_put(struct wort_op *op, struct wort_tree *tree,
-		   struct wort_put *put)
-{
-	bool must_exist = put->replace || put->expect;
-	struct wrt_path path;
-	struct wort_rec rec;
-	u32 place;
-	int err;
-
-	put->replaced = false;
-	err = wrt_descend(op, tree, &put->key, WORT_KEY_DIGITS, &path);
-	if (err)
-		return err;
-	if (!path.link)
-		return must_exist ? -ENOENT :
-				    insert_in_slot(op, tree, &path, put);
-	err = wort_rec_peek(op, leaf_off(path.link), &rec);
-	if (err)
-		return err;
-	place = wort_rec_common(op, &rec, &put->key);
-	if (place == WORT_KEY_DIGITS)
-		return replace_rec(op, &path, put, &rec);
-	if (must_exist)
-		return -ENOENT;
-	return insert_beside(op, tree, &path, put, &rec, place);
+	if (!wort_rec_renew(&c->rec) && c->exact) {
+		wort_units_unlock(op);
+		return -EAGAIN;
+	}
+	wort_pm_fence_settled(op);
+	change_store(op, c, &c->rec.leaf->val, c->val);
+	return 0;
 }
 
 /*
@@ -701,81 +753,248 @@ static int only_entry(struct wort_op *op, const struct wrt_path *path, u64 link)
 }
 
 /* With the units locked: two entries are in the node, the other one moves up. */
-static int merge(struct wort_op *op, const struct wrt_path *path,
-		 const struct wort_rec *rec, u64 link)
+static int merge(struct wort_op *op, struct wrt_change *c, u64 link)
 {
+	const struct wrt_path *path = &c->path;
 	int err = only_entry(op, path, link);
 
 	if (err)
 		return err;
-	wort_pm_launch(op, path->node_slot, link);
-	wort_units_removed(op, rec->off, node_off(path->node));
-	wort_pm_land(op, path->node_slot);
+	c->merged = true;
+	change_store(op, c, path->node_slot, link);
+	wort_units_removed(op, c->rec.off, node_off(path->node));
 	trace_wort_merge(op->region->dev, node_off(path->node),
 			 node_place(path->node), link_is_leaf(link));
 	return 0;
 }
 
-/* With the units locked.  @merged tells whether the node has gone, too. */
-static int unlink_locked(struct wort_op *op, const struct wrt_path *path,
-			 const struct wort_rec *rec, bool *merged)
+/* With the units locked. */
+static int unlink_locked(struct wort_op *op, struct wrt_change *c)
 {
 	struct wrt_node node;
 	u64 link = 0;
 	u32 nr = 2;
 
-	if (path->node) {
-		node_at(op, path->node, &node);
-		nr = other_entries(op, &node, path->slot, &link);
+	if (c->path.node) {
+		node_at(op, c->path.node, &node);
+		nr = other_entries(op, &node, c->path.slot, &link);
 	}
 	if (!nr)
-		return wort_corrupt(op, node_off(path->node),
+		return wort_corrupt(op, node_off(c->path.node),
 				    "node with one entry");
-	*merged = nr == 1;
-	if (*merged)
-		return merge(op, path, rec, link);
-	wort_pm_launch(op, path->slot, 0);
-	wort_units_removed(op, rec->off, 0);
-	wort_pm_land(op, path->slot);
+	/* What was read on the way, or what the node is left with, could be lost. */
+	wort_pm_fence_settled(op);
+	if (nr == 1)
+		return merge(op, c, link);
+	change_store(op, c, c->path.slot, 0);
+	wort_units_removed(op, c->rec.off, 0);
 	return 0;
 }
 
-static int wrt_unlink(struct wort_op *op, const struct wrt_path *path,
-		      struct wort_rec *rec)
+static int launch_remove(struct wort_op *op, struct wrt_change *c)
 {
-	bool merged;
 	int err;
 
-	wort_pm_fence_settled(op);
-	err = rec_lock(op, path, rec, path->node);
+	c->merged = false;
+	err = rec_lock(op, &c->path, &c->rec, c->path.node);
 	if (err)
 		return err;
-	err = unlink_locked(op, path, rec, &merged);
-	wort_units_unlock(op);
-	if (!err && merged)
-		err = wort_alloc_free(op, node_off(path->node),
+	err = unlink_locked(op, c);
+	if (err)
+		wort_units_unlock(op);
+	return err;
+}
+
+/* Afterwards units are locked, unless it fails. */
+static int change_launch(struct wort_op *op, struct wort_tree *tree,
+			 struct wrt_change *c)
+{
+	switch (c->kind) {
+	case WRT_LEAF:
+		return launch_leaf(op, c);
+	case WRT_NODE:
+		return launch_node(op, tree, c);
+	case WRT_REPLACE:
+		return launch_replace(op, c);
+	case WRT_UPDATE:
+		return launch_update(op, c);
+	default:
+		return launch_remove(op, c);
+	}
+}
+
+/* It is durable and nothing is locked. */
+static int change_done(struct wort_op *op, struct wort_tree *tree,
+		       struct wrt_change *c)
+{
+	int err = 0;
+
+	if (c->kind == WRT_LEAF && c->path.nr_skips)
+		skip_learn(tree, c->path.skip, &c->key);
+	if (c->kind == WRT_REMOVE && c->merged)
+		err = wort_alloc_free(op, node_off(c->path.node),
 				      sizeof(struct wort_media_wort_node));
-	return err ?: wort_rec_free(op, rec);
+	if (c->kind == WRT_REPLACE || c->kind == WRT_REMOVE)
+		err = err ?: wort_rec_free(op, &c->rec);
+	return err;
+}
+
+static __always_inline int change_run(struct wort_op *op,
+				      struct wort_tree *tree,
+				      struct wrt_change *c)
+{
+	int err;
+
+	if (c->kind < WRT_UPDATE)
+		wort_pm_fence_contents(op);
+	err = change_launch(op, tree, c);
+	if (err)
+		return err;
+	wort_pm_land(op, c->word);
+	wort_units_unlock(op);
+	return change_done(op, tree, c);
+}
+
+static int wrt_put(struct wort_op *op, struct wort_tree *tree,
+		   struct wort_put *put)
+{
+	struct wrt_change c;
+
+	return prepare_put(op, tree, put, &c) ?: change_run(op, tree, &c);
 }
 
 static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_key *key,
 		      const struct wort_value *expect, struct wort_buf *old)
 {
-	struct wrt_path path;
-	struct wort_rec rec;
-	int err;
+	struct wrt_change c;
 
-	err = wrt_descend(op, tree, key, WORT_KEY_DIGITS, &path);
-	if (err || !path.link)
-		return err ?: -ENOENT;
-	err = wort_rec_open(op, leaf_off(path.link), &rec);
+	return prepare_remove(op, tree, key, expect, old, &c) ?:
+	       change_run(op, tree, &c);
+}
+
+/* Batches. */
+
+static struct wrt_change *wrt_change(struct wort_change *change)
+{
+	BUILD_BUG_ON(sizeof(struct wrt_change) > sizeof(change->engine));
+	return (struct wrt_change *)change->engine;
+}
+
+/* What a change that was prepared has to do with others. */
+static void change_tell(struct wort_op *op, struct wort_change *change)
+{
+	struct wrt_change *c = wrt_change(change);
+	bool slot_above = c->kind == WRT_REMOVE && c->path.node;
+
+	change->contents = c->kind < WRT_UPDATE;
+	change->removes = c->kind == WRT_REPLACE || c->kind == WRT_REMOVE;
+	change->slot = wort_pm_off(op, c->path.slot);
+	change->unit[0] = change->slot;
+	change->unit[1] = c->kind == WRT_LEAF ? 0 : c->rec.off;
+	change->unit[2] = slot_above ? wort_pm_off(op, c->path.node_slot) : 0;
+}
+
+static int wrt_prepare_put(struct wort_op *op, struct wort_tree *tree,
+			   struct wort_put *put, struct wort_change *change)
+{
+	int err = prepare_put(op, tree, put, wrt_change(change));
+
+	if (!err)
+		change_tell(op, change);
+	return err;
+}
+
+static int wrt_prepare_remove(struct wort_op *op, struct wort_tree *tree,
+			      const struct wort_key *key,
+			      const struct wort_value *expect,
+			      struct wort_buf *old, struct wort_change *change)
+{
+	int err = prepare_remove(op, tree, key, expect, old,
+				 wrt_change(change));
+
+	if (!err)
+		change_tell(op, change);
+	return err;
+}
+
+static int wrt_commit(struct wort_op *op, struct wort_tree *tree,
+		      struct wort_change *change)
+{
+	struct wrt_change *c = wrt_change(change);
+	int err = change_launch(op, tree, c);
+
 	if (err)
 		return err;
-	if (!wort_rec_is(op, &rec, key))
-		return -ENOENT;
-	err = wort_rec_expect(op, &rec, expect, old);
-	return err ?: wrt_unlink(op, &path, &rec);
+	wort_pm_flush(op, c->word, sizeof(*c->word));
+	wort_units_unlock(op);
+	return 0;
+}
+
+static int wrt_finish(struct wort_op *op, struct wort_tree *tree,
+		      struct wort_change *change)
+{
+	struct wrt_change *c = wrt_change(change);
+
+	/* Whatever has been removed since. */
+	op->time = U64_MAX;
+	wort_unit_lock(op, wort_pm_off(op, c->word));
+	wort_pm_landed(op, c->word);
+	wort_units_unlock(op);
+	return change_done(op, tree, c);
+}
+
+/* The way to a key: a slot on it, whose line is being loaded, or NULL. */
+struct wrt_way {
+	const __le64 __pmem *slot;
+	u64 head;
+	u32 start;
+};
+
+static void way_step(struct wort_op *op, const struct wort_key *key,
+		     struct wrt_way *way)
+{
+	u64 link = wort_pm_load(way->slot);
+	struct wrt_node node;
+
+	way->slot = NULL;
+	if (!link_is_node(link)) {
+		link_prefetch(op, link);
+		return;
+	}
+	node_at(op, link, &node);
+	if (node.place < way->start || node.place >= WORT_KEY_DIGITS ||
+	    wort_region_verify(op->region, node_off(link),
+			       sizeof(*node.media)))
+		return;
+	way->slot = &node.media->slot[key_digit(key, way->head, node.place)];
+	way->start = node.place + 1;
+	wort_pm_prefetch(way->slot);
+}
+
+/*
+ * A step of each way at a time, so that many lines are being loaded at once.
+ * What it comes by is believed by nobody.
+ */
+static void wrt_warm(struct wort_op *op, struct wort_tree *tree,
+		     const struct wort_key *keys, u32 nr)
+{
+	struct wrt_way way[WORT_WARM_MAX];
+	u32 i, going = nr;
+
+	if (op->region->mcsafe || READ_ONCE(op->region->bad_pages))
+		return;
+	for (i = 0; i < nr; i++)
+		way[i] = (struct wrt_way){
+			.slot = &tree->root[0],
+			.head = key_head(keys[i].data, keys[i].len),
+		};
+	while (going)
+		for (i = going = 0; i < nr; i++)
+			if (way[i].slot) {
+				way_step(op, &keys[i], &way[i]);
+				going++;
+			}
 }
 
 /*
@@ -817,6 +1036,15 @@ static void level_push(struct wrt_cursor *wc, const struct wrt_node *node,
 	level->slot = slot;
 }
 
+/* Begin to load what the entries behind a slot refer to: the cursor comes by. */
+static void entries_prefetch(struct wort_op *op, const struct wrt_node *node,
+			     int slot, bool reverse)
+{
+	for (slot += reverse ? -1 : 1; slot >= 0 && slot < WRT_SLOTS;
+	     slot += reverse ? -1 : 1)
+		link_prefetch(op, wort_pm_load(&node->media->slot[slot]));
+}
+
 /*
  * Go down from a link: by the key where it has an entry, otherwise along the
  * edge that comes first in the direction of the cursor.
@@ -838,6 +1066,7 @@ static int cursor_down(struct wort_cursor *cur, u64 link, u32 start,
 		if (key) {
 			slot = wort_key_digit(key->data, key->len, node.place);
 			link = slot_load(cur->op, &node, slot);
+			wort_count(cur->op, loads, 1);
 		}
 		if (!link)
 			slot = slot_scan(cur->op, &node, edge, cur->reverse,
@@ -846,6 +1075,8 @@ static int cursor_down(struct wort_cursor *cur, u64 link, u32 start,
 			return wort_corrupt(cur->op, node_off(node.link),
 					    "node without entries");
 		level_push(wc, &node, slot);
+		if (!key)
+			entries_prefetch(cur->op, &node, slot, cur->reverse);
 		start = node.place + 1;
 	}
 	return link_verify(cur->op, link) ?:
@@ -1048,6 +1279,11 @@ const struct wort_engine wort_engine_wort = {
 	.lookup = wrt_lookup,
 	.put = wrt_put,
 	.remove = wrt_remove,
+	.prepare_put = wrt_prepare_put,
+	.prepare_remove = wrt_prepare_remove,
+	.commit = wrt_commit,
+	.finish = wrt_finish,
+	.warm = wrt_warm,
 	.seek = wrt_seek,
 	.next = wrt_next,
 	.value = wrt_value,

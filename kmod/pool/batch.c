@@ -1,13 +1,79 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Batches: operations packed in a buffer, carried out in order.
+ *
+ * They are carried out in rounds.  A round prepares changes, one after the other,
+ * waits once until what they need is durable, commits them in order, and waits
+ * once more.  A change that needs nothing is committed at once if no other one
+ * waits.  So a round has two fences, however many changes it has.
+ *
+ * A round ends before an operation that may depend on one that waits: one with
+ * its key, of its slot, or on what it removes.  If a change cannot be committed
+ * as it was prepared, since somebody else was faster, the round ends there, and
+ * what comes after it is prepared again.  What cannot be prepared beside others
+ * (there is no space, or damage was found) is carried out by itself.
+ *
+ * Each change is atomic by itself, and a power cut may leave any of those of a
+ * round.  None of them was acknowledged.
  */
+#include <linux/bitmap.h>
 #include <linux/errno.h>
+#include <linux/hash.h>
 #include <linux/kernel.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/xxhash.h>
 
 #include "../core/pmem.h"
 #include "pool.h"
+
+#define ROUND_MAX	WORT_WARM_MAX
+
+enum batched_state {
+	BATCHED_ANSWERED,	/* nothing is to be changed */
+	BATCHED_WAITING,	/* prepared */
+	BATCHED_COMMITTED,	/* and committed, perhaps not durable */
+};
+
+/* An operation of a round. */
+struct batched {
+	enum batched_state state;
+	bool refused;		/* it is none that could be begun */
+	int err;
+	u32 type;
+	u32 at;			/* where it is in the buffer */
+	u32 answer_len;
+	struct wort_op op;
+	struct wort_request req;
+	struct wort_change change;
+};
+
+#define FEW_BITS	10
+
+struct few {
+	u32 nr;
+	DECLARE_BITMAP(hashes, 1 << FEW_BITS);
+	u64 word[ROUND_MAX];
+};
+
+struct round {
+	struct wort_index *index;
+	struct wort_batch *batch;
+	struct wort_op op;	/* has the section, and fences for all */
+	u32 ops_at;		/* the first operation that is not in it */
+	u32 results_end;	/* end of the answers of those that are */
+	u32 warm_end;		/* up to there lines were loaded by a round before */
+	u32 nr;
+	u32 max;
+	u32 nr_waiting;
+	u32 nr_committed;
+	struct few keys;	/* of those that wait, hashed */
+	struct few slots;	/* that they are about */
+	DECLARE_BITMAP(removing, WORT_NR_LOCKS);	/* locks of what goes */
+	struct wort_lines lines;	/* flushed before the next fence */
+	struct batched of[];
+};
 
 /* The operation at @at; -EINVAL if it is not wholly inside the buffer. */
 static int parse(const struct wort_batch *batch, u32 at,
@@ -32,36 +98,340 @@ static int parse(const struct wort_batch *batch, u32 at,
 	return 0;
 }
 
-/* Carry out one operation and append its answer. */
-static int step(struct wort_index *index, struct wort_batch *batch,
-		struct wort_request *req)
+/* Make room for an answer at @at; -ERANGE if there is none. */
+static int answer_begin(const struct wort_batch *batch, u32 at,
+			struct wort_request *req, bool refused)
 {
-	u32 room = batch->results_size - batch->results_len;
+	u32 max_len = refused ? 0 : req->op.max_len;
+	u32 head = sizeof(struct wort_batch_result);
+
+	req->answer = (struct wort_buf){
+		.data = batch->results + at + head,
+		.size = max_len,
+		.len = WORT_NO_VALUE,
+	};
+	return round_up((u64)head + max_len, 8) > batch->results_size - at ?
+	       -ERANGE : 0;
+}
+
+static u32 answer_len(const struct wort_request *req, int err)
+{
+	u32 len = sizeof(struct wort_batch_result);
+
+	if (req->answer.len != WORT_NO_VALUE && err != -ERANGE)
+		len += req->answer.len;
+	return round_up(len, 8);
+}
+
+/* Write the answer of the next operation that was carried out. */
+static void answer_end(struct wort_batch *batch,
+		       const struct wort_request *req, int err, u32 len)
+{
+	struct wort_batch_result result = {
+		.rec_len = len,
+		.error = err,
+		.value_len = req->answer.len,
+	};
 	u8 *at = batch->results + batch->results_len;
-	struct wort_batch_result result = { .value_len = WORT_NO_VALUE };
 	u32 used = sizeof(result);
 
-	result.error = wort_request_verify(&req->op, batch->write);
-	if (round_up((u64)used + (result.error ? 0 : req->op.max_len), 8) > room)
-		return -ERANGE;
-	if (!result.error) {
-		req->answer = (struct wort_buf){
-			.data = at + used, .size = req->op.max_len,
-		};
-		result.error = wort_request_run(index, req);
-		result.value_len = req->answer.len;
-	}
-	if (result.value_len != WORT_NO_VALUE && result.error != -ERANGE)
+	if (result.value_len != WORT_NO_VALUE && err != -ERANGE)
 		used += result.value_len;
-	result.rec_len = round_up(used, 8);
-	memset(at + used, 0, result.rec_len - used);
+	memset(at + used, 0, len - used);
 	memcpy(at, &result, sizeof(result));
-	batch->results_len += result.rec_len;
+	batch->results_len += len;
 	batch->done++;
-	if (!result.error)
+	batch->failed += !!err;
+}
+
+/* Carry out an operation by itself. */
+static int run_alone(struct wort_index *index, struct wort_batch *batch,
+		     u32 *at)
+{
+	struct wort_request req;
+	int err = parse(batch, *at, &req), refused;
+
+	if (err)
+		return err;
+	refused = wort_request_verify(&req.op, batch->write);
+	err = answer_begin(batch, batch->results_len, &req, refused);
+	if (err)
+		return err;
+	err = refused ?: wort_request_run(index, &req);
+	answer_end(batch, &req, err, answer_len(&req, err));
+	*at += req.op.rec_len;
+	return err == -EINTR ? -EINTR : 0;
+}
+
+/* What an operation has flushed the fence of the round waits for. */
+static void round_flushed(struct round *round, struct batched *b)
+{
+	round->op.pending += b->op.pending;
+	b->op.pending = 0;
+}
+
+/* Where nothing needs a flush, what was stored needs a fence nevertheless. */
+static void round_fence(struct round *round, bool stored)
+{
+	if (round->op.pending || (stored && !round->op.flush))
+		wort_pm_fence(&round->op);
+}
+
+/* It is not in the round. */
+static void drop(struct round *round, struct batched *b)
+{
+	round_flushed(round, b);
+	wort_alloc_untake(&b->op);
+	wort_index_leave(round->index, &b->op, b->type, -EAGAIN);
+}
+
+/* A set of a few words: those of one hash are looked for in the list. */
+static bool set_has(const struct few *set, u64 word)
+{
+	u32 i;
+
+	if (likely(!test_bit(hash_64(word, FEW_BITS), set->hashes)))
+		return false;
+	for (i = 0; i < set->nr; i++)
+		if (set->word[i] == word)
+			return true;
+	return false;
+}
+
+static void set_add(struct few *set, u64 word)
+{
+	__set_bit(hash_64(word, FEW_BITS), set->hashes);
+	set->word[set->nr++] = word;
+}
+
+static void set_empty(struct few *set)
+{
+	set->nr = 0;
+	bitmap_zero(set->hashes, 1 << FEW_BITS);
+}
+
+static bool depends(const struct round *round,
+		    const struct wort_change *change)
+{
+	u32 i;
+
+	for (i = 0; i < WORT_CHANGE_UNITS; i++)
+		if (change->unit[i] &&
+		    test_bit(wort_lock_nr(change->unit[i]), round->removing))
+			return true;
+	return set_has(&round->slots, change->slot);
+}
+
+static void wait_in_round(struct round *round, struct batched *b, u64 key)
+{
+	u32 i;
+
+	b->state = BATCHED_WAITING;
+	round->nr_waiting++;
+	set_add(&round->keys, key);
+	set_add(&round->slots, b->change.slot);
+	for (i = 0; b->change.removes && i < WORT_CHANGE_UNITS; i++)
+		if (b->change.unit[i])
+			__set_bit(wort_lock_nr(b->change.unit[i]),
+				  round->removing);
+}
+
+static int commit(struct round *round, struct batched *b)
+{
+	struct wort_tree *tree = &round->index->tree;
+	int err = tree->engine->commit(&b->op, tree, &b->change);
+
+	round_flushed(round, b);
+	if (err)
+		return err;
+	b->state = BATCHED_COMMITTED;
+	round->nr_committed++;
+	return 0;
+}
+
+/* False: it is not for this round. */
+static bool prepare(struct round *round, struct batched *b)
+{
+	u64 key = xxh64(b->req.key.data, b->req.key.len, 0);
+
+	if (set_has(&round->keys, key))
+		return false;
+	b->state = BATCHED_ANSWERED;
+	wort_index_join(round->index, &b->op, &round->op);
+	b->op.gather = &round->lines;
+	b->err = wort_request_prepare(round->index, &b->op, &b->req,
+				      &b->change, &b->type);
+	round_flushed(round, b);
+	if (b->err == -EEXIST || b->err == -ENOENT || b->err == -ECANCELED ||
+	    b->err == -ERANGE || (!b->err && b->type == WORT_OP_LOOKUP))
+		return true;
+	if (!b->err && !depends(round, &b->change)) {
+		if (b->change.contents || round->nr_waiting)
+			wait_in_round(round, b, key);
+		else
+			b->err = commit(round, b);
+		if (!b->err)
+			return true;
+	}
+	drop(round, b);
+	return false;
+}
+
+/* Take the next operation into the round, if it can be. */
+static bool round_add(struct round *round)
+{
+	struct batched *b = &round->of[round->nr];
+	struct wort_batch *batch = round->batch;
+
+	if (parse(batch, round->ops_at, &b->req))
+		return false;
+	b->err = wort_request_verify(&b->req.op, batch->write);
+	b->refused = b->err;
+	b->state = BATCHED_ANSWERED;
+	if (answer_begin(batch, round->results_end, &b->req, b->refused))
+		return false;
+	if (!b->refused && !prepare(round, b))
+		return false;
+	b->at = round->ops_at;
+	b->answer_len = answer_len(&b->req, b->err);
+	round->ops_at += b->req.op.rec_len;
+	round->results_end += b->answer_len;
+	round->nr++;
+	return !b->err || !(batch->flags & WORT_BATCH_F_STOP);
+}
+
+/* Begin to load what the operations will need. */
+static void round_warm(struct round *round)
+{
+	struct wort_tree *tree = &round->index->tree;
+	struct wort_key keys[WORT_WARM_MAX];
+	u32 at = round->ops_at, nr;
+	struct wort_request req;
+
+	if (at < round->warm_end)
+		return;
+	for (nr = 0; nr < round->max; nr++) {
+		if (parse(round->batch, at, &req) || !req.key.len)
+			break;
+		keys[nr] = req.key;
+		at += req.op.rec_len;
+	}
+	round->warm_end = at;
+	tree->engine->warm(&round->op, tree, keys, nr);
+}
+
+/*
+ * Commit what waits, in order, up to the first change that cannot be.  How many
+ * operations of the round are carried out then is told.
+ */
+static u32 round_commit(struct round *round)
+{
+	u32 i;
+
+	if (round->nr_waiting)
+		round_fence(round, true);
+	for (i = 0; i < round->nr; i++)
+		if (round->of[i].state == BATCHED_WAITING &&
+		    commit(round, &round->of[i]))
+			break;
+	round_fence(round, round->nr_committed);
+	return i;
+}
+
+/* It is durable, or nothing was to be changed. */
+static void finish(struct round *round, struct batched *b)
+{
+	struct wort_tree *tree = &round->index->tree;
+
+	if (b->state == BATCHED_COMMITTED) {
+		b->err = tree->engine->finish(&b->op, tree, &b->change);
+		if (b->err)
+			b->req.answer.len = WORT_NO_VALUE;
+	}
+	answer_end(round->batch, &b->req, b->err, b->answer_len);
+	if (!b->refused)
+		wort_index_leave(round->index, &b->op, b->type, b->err);
+}
+
+/* For statistics the fences are those of the first change. */
+static void round_account(struct round *round)
+{
+	struct wort_counts *n;
+	u32 i = 0;
+
+	if (!round->nr_committed)
+		return;
+	while (round->of[i].state != BATCHED_COMMITTED)
+		i++;
+	n = &round->of[i].op.n;
+	n->fences += round->op.n.fences;
+	n->ordering_points += round->op.n.ordering_points;
+}
+
+static void round_begin(struct round *round, u32 at)
+{
+	round->ops_at = at;
+	round->results_end = round->batch->results_len;
+	round->nr = 0;
+	round->max = min_t(u32, round->batch->nr_ops - round->batch->done,
+			   ROUND_MAX);
+	round->nr_waiting = 0;
+	round->nr_committed = 0;
+	set_empty(&round->keys);
+	set_empty(&round->slots);
+	bitmap_zero(round->removing, WORT_NR_LOCKS);
+	round->lines.nr = 0;
+}
+
+/* Carry out the next operations together.  How many were, is told. */
+static u32 round_run(struct round *round, u32 *at)
+{
+	u32 i, done;
+
+	round_begin(round, *at);
+	if (round->max < 2 ||
+	    wort_index_enter(round->index, &round->op, WORT_WRITE))
 		return 0;
-	batch->failed++;
-	return result.error == -EINTR ? -EINTR : 0;
+	round->op.gather = &round->lines;
+	round_warm(round);
+	while (round->nr < round->max && round_add(round))
+		;
+	done = round_commit(round);
+	round_account(round);
+	for (i = 0; i < done; i++)
+		finish(round, &round->of[i]);
+	for (; i < round->nr; i++)
+		if (!round->of[i].refused)
+			drop(round, &round->of[i]);
+	wort_index_exit(round->index, &round->op, WORT_WRITE, 0, -EAGAIN);
+	if (done)
+		*at = round->of[done - 1].at + round->of[done - 1].req.op.rec_len;
+	return done;
+}
+
+/* Where there is no memory for rounds, operations are carried out one by one. */
+static struct round *round_alloc(struct wort_index *index,
+				 struct wort_batch *batch)
+{
+	u32 max = min_t(u32, batch->nr_ops, ROUND_MAX);
+	struct round *round = NULL;
+
+	if (max > 1)
+		round = kvmalloc(struct_size(round, of, max), GFP_NOIO);
+	if (round) {
+		round->index = index;
+		round->batch = batch;
+		round->warm_end = 0;
+	}
+	return round;
+}
+
+/* A lookup does not wait for whoever keeps writers out. */
+static bool is_change(const struct wort_batch *batch, u32 at)
+{
+	struct wort_request req;
+
+	return !parse(batch, at, &req) && req.op.op != WORT_BATCH_LOOKUP;
 }
 
 /**
@@ -69,7 +439,8 @@ static int step(struct wort_index *index, struct wort_batch *batch,
  * @index: The index, held.
  * @batch: Operations, in memory that does not change meanwhile, and answers.
  *
- * Each is atomic by itself; what was carried out is durable.
+ * In order, and each is atomic by itself; what was carried out is durable.  A
+ * power cut meanwhile may leave any of those not yet answered.
  *
  * Context: May sleep.
  * Return: 0, whatever the answers say; -EINVAL if an operation is not wholly
@@ -77,21 +448,21 @@ static int step(struct wort_index *index, struct wort_batch *batch,
  */
 int wort_index_batch(struct wort_index *index, struct wort_batch *batch)
 {
-	struct wort_request req;
-	u32 at = 0, i;
+	struct round *round = round_alloc(index, batch);
+	u32 at = 0;
 	int err = 0;
 
 	batch->done = 0;
 	batch->failed = 0;
 	batch->results_len = 0;
-	for (i = 0; i < batch->nr_ops && !err; i++) {
-		err = parse(batch, at, &req);
-		if (err)
-			break;
-		err = step(index, batch, &req);
-		at += req.op.rec_len;
+	while (batch->done < batch->nr_ops && !err) {
+		if (!round || !is_change(batch, at) || !round_run(round, &at))
+			err = run_alone(index, batch, &at);
 		if (batch->failed && batch->flags & WORT_BATCH_F_STOP)
 			break;
 	}
+	if (round)
+		wort_index_kick(index);
+	kvfree(round);
 	return err;
 }

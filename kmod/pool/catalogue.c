@@ -427,7 +427,7 @@ static int create_reserved(struct wort_op *op, struct wort_pool *pool,
 		err = reserve_block(op, pool);
 	if (err)
 		return err;
-	index = index_alloc(pool, op->reserved[0].off, entry);
+	index = index_alloc(pool, op->reserved[0], entry);
 	if (!index)
 		return -ENOMEM;
 	index->slot_off = slot;

@@ -203,6 +203,44 @@ int wort_index_exit(struct wort_index *index, struct wort_op *op,
 }
 
 /**
+ * wort_index_join() - Begin another operation where one is under way
+ * @index: The index.
+ * @op: Uninitialised memory of the caller.
+ * @first: The operation under way, entered with WORT_WRITE.
+ *
+ * Context: The same task.  wort_index_leave() is due before that of @first ends.
+ */
+void wort_index_join(struct wort_index *index, struct wort_op *op,
+		     const struct wort_op *first)
+{
+	wort_op_begin(op, first->region, first->alloc);
+	op->locks = first->locks;
+	op->in_flight = first->in_flight;
+	op->flush = first->flush;
+	op->alone = first->alone;
+	op->time = wort_locks_now(op->locks);
+}
+
+/**
+ * wort_index_leave() - End an operation that joined another one
+ * @index: The index.
+ * @op: The operation.
+ * @type: WORT_OP_*.
+ * @err: How it ended; -EAGAIN: it will be begun again and does not count.
+ *
+ * Context: May sleep.
+ */
+void wort_index_leave(struct wort_index *index, struct wort_op *op, u32 type,
+		      int err)
+{
+	wort_op_end(op);
+	if (unlikely(err == -EUCLEAN))
+		damage_met(index);
+	if (static_branch_likely(&wort_counting) && err != -EAGAIN)
+		account(index->stats, type, &op->n);
+}
+
+/**
  * wort_index_pause() - Let memory be used again during a long operation
  * @index: The index.
  *
@@ -242,12 +280,18 @@ bool wort_index_again(struct wort_index *index, struct wort_op *op, int err)
 	return op->suspicious < MAX_SUSPICIOUS;
 }
 
-/*
- * Give freed objects back before there are too many of them, and try again a
- * walk that had no memory.
+/**
+ * wort_index_kick() - Something was freed
+ * @index: The index.
+ *
+ * Gives freed objects back before there are too many of them, and tries a walk
+ * again that had no memory.
+ *
+ * Context: Any context but interrupts.
  */
-static void kick_reclaim(struct wort_pool *pool)
+void wort_index_kick(struct wort_index *index)
 {
+	struct wort_pool *pool = index->pool;
 	struct wort_alloc *alloc = &pool->alloc;
 	u64 size = (u64)alloc->geo.nr_extents << alloc->geo.extent_shift;
 
@@ -329,7 +373,7 @@ int wort_index_insert(struct wort_index *index, struct wort_put *put)
 		err = put_waiting(index, put);
 	settle_old(put->old, err);
 	if (put->replaced)
-		kick_reclaim(index->pool);
+		wort_index_kick(index);
 	return err;
 }
 
@@ -415,7 +459,7 @@ int wort_index_delete(struct wort_index *index, const struct wort_key *key,
 		err = delete_once(index, key, expect, old, WORT_WRITE_ALONE);
 	settle_old(old, err);
 	if (!err)
-		kick_reclaim(index->pool);
+		wort_index_kick(index);
 	return err;
 }
 
@@ -477,6 +521,18 @@ int wort_request_verify(const struct wort_batch_op *op, bool write)
 	return lengths_verify(op, rule);
 }
 
+static struct wort_put put_of(struct wort_request *req)
+{
+	return (struct wort_put){
+		.key = req->key,
+		.value = req->value,
+		.expect = expects(&req->op) ? &req->expect : NULL,
+		.old = wort_request_answers(&req->op) ? &req->answer : NULL,
+		.create = req->op.flags & WORT_INSERT_F_CREATE,
+		.replace = req->op.flags & WORT_INSERT_F_REPLACE,
+	};
+}
+
 /**
  * wort_request_run() - Carry out an operation as a program asks for it
  * @index: The index, held.
@@ -488,14 +544,7 @@ int wort_request_verify(const struct wort_batch_op *op, bool write)
  */
 int wort_request_run(struct wort_index *index, struct wort_request *req)
 {
-	struct wort_put put = {
-		.key = req->key,
-		.value = req->value,
-		.expect = expects(&req->op) ? &req->expect : NULL,
-		.old = wort_request_answers(&req->op) ? &req->answer : NULL,
-		.create = req->op.flags & WORT_INSERT_F_CREATE,
-		.replace = req->op.flags & WORT_INSERT_F_REPLACE,
-	};
+	struct wort_put put = put_of(req);
 	int err;
 
 	req->answer.len = WORT_NO_VALUE;
@@ -504,6 +553,43 @@ int wort_request_run(struct wort_index *index, struct wort_request *req)
 	if (req->op.op != WORT_BATCH_LOOKUP)
 		return wort_index_insert(index, &put);
 	err = wort_index_lookup(index, &put.key, &req->answer);
+	settle_old(&req->answer, err);
+	return err;
+}
+
+/**
+ * wort_request_prepare() - Prepare an operation as a program asks for it
+ * @index: The index.
+ * @op: An operation on it, with WORT_WRITE or joined to such a one.
+ * @req: What is asked for; wort_request_verify() holds.
+ * @change: The change that is due if this returns 0, unless it is a lookup.
+ * @type: WORT_OP_* that it is.
+ *
+ * The engine has the functions for batches.
+ *
+ * Context: May sleep.  Does not wait for space.
+ * Return: As wort_request_run(); -EAGAIN.
+ */
+int wort_request_prepare(struct wort_index *index, struct wort_op *op,
+			 struct wort_request *req, struct wort_change *change,
+			 u32 *type)
+{
+	const struct wort_engine *engine = index->tree.engine;
+	struct wort_put put = put_of(req);
+	int err;
+
+	req->answer.len = WORT_NO_VALUE;
+	if (req->op.op == WORT_BATCH_LOOKUP) {
+		*type = WORT_OP_LOOKUP;
+		err = engine->lookup(op, &index->tree, &req->key, &req->answer);
+	} else if (req->op.op == WORT_BATCH_DELETE) {
+		*type = WORT_OP_DELETE;
+		err = engine->prepare_remove(op, &index->tree, &req->key,
+					     put.expect, put.old, change);
+	} else {
+		err = engine->prepare_put(op, &index->tree, &put, change);
+		*type = put.replaced ? WORT_OP_UPDATE : WORT_OP_INSERT;
+	}
 	settle_old(&req->answer, err);
 	return err;
 }

@@ -339,8 +339,16 @@ int wort_index_enter(struct wort_index *index, struct wort_op *op,
 		     enum wort_entry entry);
 int wort_index_exit(struct wort_index *index, struct wort_op *op,
 		    enum wort_entry entry, u32 type, int err);
+void wort_index_join(struct wort_index *index, struct wort_op *op,
+		     const struct wort_op *first);
+void wort_index_leave(struct wort_index *index, struct wort_op *op, u32 type,
+		      int err);
 int wort_index_pause(struct wort_index *index);
 bool wort_index_again(struct wort_index *index, struct wort_op *op, int err);
+int wort_request_prepare(struct wort_index *index, struct wort_op *op,
+			 struct wort_request *req, struct wort_change *change,
+			 u32 *type);
+void wort_index_kick(struct wort_index *index);
 
 /* Does it ask for a value? */
 static inline bool wort_request_answers(const struct wort_batch_op *op)

@@ -22,10 +22,6 @@ enum workload { DENSE, SPARSE, CLUSTERED, NR_WORKLOADS };
 
 static const char *const names[] = { "dense", "sparse", "clustered" };
 
-struct figures {
-	double floor, insert, lookup, remove;
-};
-
 static u64 nr_keys = 1000000;
 static u32 reps = 5;
 static bool mcsafe;
@@ -95,6 +91,34 @@ static double measure_insert(struct wort_index *index, const u64 *keys)
 	return (now() - begin) / nr_keys;
 }
 
+#define BATCH_OPS	64
+
+static double measure_batch(struct wort_index *index, const u64 *keys)
+{
+	static u8 ops[64 * BATCH_OPS], results[32 * BATCH_OPS];
+	double begin = now();
+	u64 i = 0;
+
+	while (i < nr_keys) {
+		struct wort_batch batch = {
+			.ops = ops, .results = results, .write = true,
+			.results_size = sizeof(results),
+			.nr_ops = min_t(u64, BATCH_OPS, nr_keys - i),
+		};
+		u32 j;
+
+		for (j = 0; j < batch.nr_ops; j++)
+			batch.ops_len += pm_pack(ops + batch.ops_len,
+						 WORT_BATCH_INSERT,
+						 &keys[i + j], 8, &keys[i + j],
+						 8);
+		if (wort_index_batch(index, &batch) || batch.failed)
+			die("a batch fails");
+		i += batch.nr_ops;
+	}
+	return (now() - begin) / nr_keys;
+}
+
 static double measure_lookup(struct wort_index *index, const u64 *keys)
 {
 	double begin = now();
@@ -150,10 +174,25 @@ static void print_counts(struct wort_index *index)
 	}
 }
 
+static struct wort_index *open_empty(struct pmpool *pm)
+{
+	pmpool_format(pm, 0);
+	pmpool_attach(pm);
+	pmpool_settle();
+	return pmpool_index(pm, "bench");
+}
+
+static void close_index(struct pmpool *pm, struct wort_index *index)
+{
+	wort_index_put(index);
+	pmpool_detach(pm);
+}
+
 static void run(struct pmpool *pm, enum workload workload, u64 seed)
 {
 	double floor[MAX_REPS], insert[MAX_REPS], lookup[MAX_REPS];
-	double ratio[MAX_REPS], remove[MAX_REPS], bytes = 0;
+	double ratio[MAX_REPS], remove[MAX_REPS], batch[MAX_REPS];
+	double share[MAX_REPS], bytes = 0;
 	struct wort_pool_info_arg info;
 	u64 *keys = make_keys(workload, seed);
 	struct wort_index *index;
@@ -161,10 +200,7 @@ static void run(struct pmpool *pm, enum workload workload, u64 seed)
 
 	for (i = 0; i < reps; i++) {
 		floor[i] = measure_floor(pm);
-		pmpool_format(pm, 0);
-		pmpool_attach(pm);
-		pmpool_settle();
-		index = pmpool_index(pm, "bench");
+		index = open_empty(pm);
 		insert[i] = measure_insert(index, keys);
 		lookup[i] = measure_lookup(index, keys);
 		wort_pool_info(pm->pool, &info);
@@ -174,11 +210,17 @@ static void run(struct pmpool *pm, enum workload workload, u64 seed)
 		remove[i] = measure_delete(index, keys);
 		if (i + 1 == reps)
 			print_counts(index);
-		wort_index_put(index);
-		pmpool_detach(pm);
+		close_index(pm, index);
+		index = open_empty(pm);
+		batch[i] = measure_batch(index, keys);
+		share[i] = batch[i] / insert[i];
+		if (i + 1 == reps)
+			print_counts(index);
+		close_index(pm, index);
 	}
-	printf("%-10s floor %4.0f  insert %4.0f (%.2f x floor)  lookup %4.0f  delete %4.0f ns  %.1f bytes/key\n",
+	printf("%-10s floor %4.0f  insert %4.0f (%.2f x floor)  in batches of %u %4.0f (%.2f x insert)  lookup %4.0f  delete %4.0f ns  %.1f bytes/key\n",
 	       names[workload], median(floor), median(insert), median(ratio),
+	       BATCH_OPS, median(batch), median(share),
 	       median(lookup), median(remove), bytes);
 	fflush(stdout);
 	free(keys);

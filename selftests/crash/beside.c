@@ -13,14 +13,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "explore.h"
 
 #define SEEN_BITS	18
 
-/* A step in a thread, and how it went. */
+#define MAX_HAPPENED	(SCHED_THREADS * BATCH_STEPS)
+#define MAX_EXPLAINED	256
+
+/* A change, or another step, in a thread, and how it went. */
 struct happened {
 	struct step step;
+	u32 thread;
 	u8 expect;		/* CAS: number of the value */
 	bool begun, ended;
 	u32 begin, end;		/* by a clock of the steps */
@@ -29,8 +34,9 @@ struct happened {
 	int value;		/* GET: its number, 0: none */
 };
 
-static struct happened happened[SCHED_THREADS];
-static u32 nr_happened, clock_now;
+static struct happened happened[MAX_HAPPENED];
+static u32 nr_happened, nr_threads, clock_now;
+static const struct step *steps_of_threads;
 static struct tracer *tracer;
 static struct runner runner;
 
@@ -57,24 +63,55 @@ static void put(struct happened *h)
 			  h->step.kind == STEP_CAS ? &expect : NULL);
 }
 
+/* What happens in a thread: one change, or those of a batch. */
+static struct happened *of_thread(u32 nr)
+{
+	u32 i = 0;
+
+	while (happened[i].thread != nr)
+		i++;
+	return &happened[i];
+}
+
+static void batch(struct happened *h, const struct step *step)
+{
+	int err[BATCH_STEPS];
+	u32 i;
+
+	if (runner_batch(&runner, step, err))
+		abort();
+	for (i = 0; i < world_batches[step->key].nr; i++)
+		h[i].err = err[i];
+}
+
 static void thread(u32 nr)
 {
-	struct happened *h = &happened[nr];
+	struct happened *h = of_thread(nr), *i;
+	const struct step *step = &steps_of_threads[nr];
+	struct happened *end = happened + nr_happened;
 
-	h->begin_event = tracer_events(tracer);
-	h->begin = clock_now++;
-	h->begun = true;
-	if (h->step.kind == STEP_SETTLE)
+	for (i = h; i < end && i->thread == nr; i++) {
+		i->begin_event = tracer_events(tracer);
+		i->begin = clock_now;
+		i->begun = true;
+	}
+	clock_now++;
+	if (step->kind == STEP_SETTLE)
 		face_settle(&runner);
-	else if (h->step.kind == STEP_GET)
+	else if (step->kind == STEP_GET)
 		get(h);
-	else if (h->step.kind == STEP_DEL)
-		h->err = face_del(&runner, 0, &world_keys[h->step.key]);
+	else if (step->kind == STEP_DEL)
+		h->err = face_del(&runner, 0, &world_keys[step->key]);
+	else if (step->kind == STEP_BATCH)
+		batch(h, step);
 	else
 		put(h);
-	h->end_event = tracer_events(tracer);
-	h->end = clock_now++;
-	h->ended = true;
+	for (i = h; i < end && i->thread == nr; i++) {
+		i->end_event = tracer_events(tracer);
+		i->end = clock_now;
+		i->ended = true;
+	}
+	clock_now++;
 }
 
 /* Carry a step out in a world; what it has to answer there. */
@@ -104,7 +141,7 @@ static int apply(struct world *w, const struct happened *h, int *value)
 
 /* Worlds that some order of the steps explains. */
 struct worlds {
-	struct world world[MAX_WORLDS];
+	struct world world[MAX_EXPLAINED];
 	u32 nr;
 	u32 event;		/* when the power went */
 };
@@ -121,20 +158,29 @@ static void keep(struct worlds *set, const struct world *w)
 	for (i = 0; i < set->nr; i++)
 		if (!memcmp(&set->world[i], w, sizeof(*w)))
 			return;
-	if (set->nr == MAX_WORLDS)
+	if (set->nr == MAX_EXPLAINED)
 		abort();
 	set->world[set->nr++] = *w;
 }
 
-/* Must another step that is left come before this one? */
-static bool too_early(u32 nr, u32 left)
+/*
+ * Must another step that is left come before this one?  Of a batch that is under
+ * way any of its changes may be there.
+ */
+static bool too_early(const struct worlds *set, u32 nr, u32 left)
 {
 	u32 i;
 
-	for (i = 0; i < nr_happened; i++)
-		if (left >> i & 1 && i != nr && happened[i].ended &&
-		    happened[i].end < happened[nr].begin)
+	for (i = 0; i < nr_happened; i++) {
+		const struct happened *h = &happened[i];
+
+		if (!(left >> i & 1) || i == nr || !h->ended)
+			continue;
+		if (h->end < happened[nr].begin ||
+		    (h->thread == happened[nr].thread && i < nr &&
+		     answered(set, h)))
 			return true;
+	}
 	return false;
 }
 
@@ -151,7 +197,7 @@ static void order(struct worlds *set, const struct world *w, u32 left)
 		if (!(left >> i & 1))
 			continue;
 		all &= !answered(set, h);
-		if (too_early(i, left))
+		if (too_early(set, i, left))
 			continue;
 		err = apply(&next, h, &value);
 		if (answered(set, h) && h->err == -ENOSPC)
@@ -199,7 +245,7 @@ static const char *run(const struct spot *spot)
 		;
 	clock_now = 0;
 	tracer_record(tracer);
-	sched_run(nr_happened, thread);
+	sched_run(nr_threads, thread);
 	tracer_stop(tracer);
 	explain(&set, &spot->start->world, tracer->nr_events);
 	for (i = 0; i < set.nr && bad; i++)
@@ -253,7 +299,7 @@ static bool seen_before(u64 hash, u32 generation)
 
 static void crash_points(struct spot *spot)
 {
-	const struct world *list[MAX_WORLDS];
+	const struct world *list[MAX_EXPLAINED];
 	static struct worlds set;
 	u32 i, j;
 
@@ -272,18 +318,34 @@ static void crash_points(struct spot *spot)
 	}
 }
 
+static void begin_step(const struct spot *spot, const struct step *step,
+		       u32 nr)
+{
+	struct happened *h = &happened[nr_happened++];
+	u8 now = spot->start->world.index[0].value[step->key];
+
+	h->step = *step;
+	h->thread = nr;
+	h->expect = now ? now : 1;
+}
+
 static void begin(const struct spot *spot)
 {
-	u32 i;
+	u32 i, j;
 
 	tracer = spot->t;
-	nr_happened = spot->nr_steps;
+	steps_of_threads = spot->steps;
+	nr_threads = spot->nr_steps;
+	nr_happened = 0;
 	memset(happened, 0, sizeof(happened));
-	for (i = 0; i < nr_happened; i++) {
-		u8 now = spot->start->world.index[0].value[spot->steps[i].key];
+	for (i = 0; i < nr_threads; i++) {
+		const struct step *step = &spot->steps[i];
+		const struct world_batch *b = &world_batches[step->key];
 
-		happened[i].step = spot->steps[i];
-		happened[i].expect = now ? now : 1;
+		if (step->kind != STEP_BATCH)
+			begin_step(spot, step, i);
+		for (j = 0; step->kind == STEP_BATCH && j < b->nr; j++)
+			begin_step(spot, &b->step[j], i);
 	}
 }
 
@@ -291,6 +353,7 @@ static void one_schedule(struct spot *spot, u32 generation)
 {
 	const char *bad;
 
+	alarm(MAX_SECONDS);
 	begin(spot);
 	memcpy(tracer->mem, spot->start->image, IMAGE_SIZE);
 	tracer_reset(tracer, tracer->model);
@@ -353,12 +416,19 @@ void print_schedule(FILE *out)
 		nr--;
 	for (i = 0; i < nr; i++)
 		fprintf(out, "%s%u", i ? "," : "", sched.decisions[i].taken);
-	alarm(MAX_SECONDS);
 }
 
 static bool changes(const struct step *step)
 {
-	return step->kind <= STEP_CAS && !step->index;
+	return step->kind <= STEP_BATCH && !step->index;
+}
+
+/* Batches are long: of two of them only those with neighbouring numbers. */
+static bool worth(const struct step *steps)
+{
+	return changes(&steps[1]) &&
+	       (steps[0].kind != STEP_BATCH ||
+		steps[1].kind != STEP_BATCH || steps[1].key == steps[0].key + 1);
 }
 
 /*
@@ -378,12 +448,12 @@ void explore_all_beside(const struct start *start, enum memory_model model,
 		for (j = 0; j < start->nr_steps + 3; j++) {
 			const struct step others[] = {
 				{ STEP_GET, 0, steps[0].key, 0 },
-				{ STEP_GET, 0, steps[0].key ^ 1, 0 },
+				{ STEP_GET, 0, (steps[0].key ^ 1) % NR_KEYS, 0 },
 				{ STEP_SETTLE, 0, 0, 0 },
 			};
 
 			steps[1] = j < 3 ? others[j] : start->steps[j - 3];
-			if (j >= 3 && (!changes(&steps[1]) || j - 3 < i))
+			if (j >= 3 && (j - 3 < i || !worth(steps)))
 				continue;
 			if (number++ % workers != worker)
 				continue;

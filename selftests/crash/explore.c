@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "explore.h"
+#include "lint.h"
 
 #define MAX_SITES	256
 #define HASH_BITS	25
@@ -41,6 +42,7 @@ static const char *const model_names[NR_MODELS] = { "x86", "arm64", "eadr" };
 struct shared {
 	struct tally tally;
 	u64 by_start[32];
+	struct lint lint;
 	u32 nr_sites;
 	void *site[MAX_SITES];
 	u64 reached[MAX_SITES][2];
@@ -89,6 +91,15 @@ static bool beside(const struct spot *spot)
 	return spot->beside;
 }
 
+/* Did a batch run, perhaps before an earlier crash? */
+static bool of_batch(const struct spot *spot)
+{
+	for (; spot; spot = spot->outer)
+		if (spot->steps[spot->nr_steps - 1].kind == STEP_BATCH)
+			return true;
+	return false;
+}
+
 /* Commit words: which of them were met old and new, and in which pairs. */
 
 static u32 site_number(void *site)
@@ -129,7 +140,7 @@ static void count_commits(const struct spot *spot)
 
 	if (t->model == MODEL_EADR)
 		return;	/* stores are durable in their order */
-	if (beside(spot))
+	if (beside(spot) || of_batch(spot))
 		return;	/* pairs are those of one operation */
 	for (i = 0; i < t->nr_order && n < 64; i++) {
 		const struct event *e = &t->events[t->order[i]];
@@ -487,20 +498,25 @@ static void explore(const struct spot *outer, u32 depth,
 		.depth = depth, .outer = outer,
 	};
 	const struct spot *current_before = current;
-	struct world before, after;
-	const struct world *worlds[MAX_WORLDS] = { &before, &after, &none };
-	u32 first, i, nr_worlds = 2;
+	struct world before, after, within[MAX_WORLDS];
+	const struct world *worlds[MAX_WORLDS + 1];
+	u32 first, i, nr_worlds;
 
 	memcpy(t->mem, start->image, IMAGE_SIZE);
 	tracer_reset(t, model);
 	current = &spot;
 	first = trace_steps(&spot, &before, &after);
 	last_stored = stores(t, first);
+	if (!depth && model == MODEL_X86)
+		lint_step(&shared->lint, t, first);
 	tally_add(&tally->sequences, !depth);
 	if (!last_stored)
 		goto out;
+	nr_worlds = world_within(&before, &after, &steps[nr - 1], within);
+	for (i = 0; i < nr_worlds; i++)
+		worlds[i] = &within[i];
 	if (steps[nr - 1].kind == STEP_FORMAT)
-		nr_worlds = 3;
+		worlds[nr_worlds++] = &none;
 	memcpy(t->mem, start->image, IMAGE_SIZE);
 	for (i = 0; i < t->nr_events; i++) {
 		spot.event = i;
@@ -525,6 +541,7 @@ struct work {
 	u64 number;
 };
 
+/* Batches come last, and not after two other steps: they have steps themselves. */
 static void extend(struct work *work, u32 start, enum memory_model model,
 		   struct step *seq, u32 len)
 {
@@ -533,14 +550,16 @@ static void extend(struct work *work, u32 start, enum memory_model model,
 
 	for (i = 0; i < s->nr_steps && len < work->max_len; i++) {
 		seq[len] = s->steps[i];
+		if (seq[len].kind == STEP_BATCH && len > 1)
+			continue;
 		/* The first two steps choose the worker; one alone is the first's. */
 		if (len == 1 && work->number++ % work->workers != work->worker)
 			continue;
 		alarm(MAX_SECONDS);
 		if (len || !work->worker)
 			explore(NULL, 0, s, model, seq, len + 1);
-		if (len + 1 < work->max_len && (!len || last_stored ||
-						seq[len].kind >= STEP_REATTACH))
+		if (len + 1 < work->max_len && seq[len].kind != STEP_BATCH &&
+		    (!len || last_stored || seq[len].kind >= STEP_REATTACH))
 			extend(work, start, model, seq, len + 1);
 	}
 }
@@ -731,10 +750,12 @@ static double seconds(void)
 static int report(double begin, u32 failed)
 {
 	double took = seconds() - begin;
-	u32 i, holes = 0;
+	u32 i, holes = 0, lint = 0;
 
-	if (!tally->failures && !failed)
+	if (!tally->failures && !failed) {
 		holes = print_commits();
+		lint = lint_report(&shared->lint);
+	}
 	for (i = 0; i < nr_starts; i++)
 		printf("  %10llu states from \"%s\"\n",
 		       (unsigned long long)shared->by_start[i],
@@ -748,14 +769,17 @@ static int report(double begin, u32 failed)
 	if (holes)
 		printf("%u pairs of commit words not reached in all mixtures\n",
 		       holes);
+	if (lint)
+		printf("%u flushes or fences too many, or stores too early\n",
+		       lint);
 	printf("%llu schedules of steps beside each other, %llu states\n",
 	       (unsigned long long)tally->schedules,
 	       (unsigned long long)tally->beside_distinct);
 	printf("%llu states, %llu failures\n",
 	       (unsigned long long)tally->distinct,
-	       (unsigned long long)(tally->failures + holes +
+	       (unsigned long long)(tally->failures + holes + lint +
 				    (failed && !tally->failures)));
-	return failed || holes || tally->failures;
+	return failed || holes || lint || tally->failures;
 }
 
 int main(int argc, char **argv)

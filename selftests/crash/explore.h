@@ -10,7 +10,6 @@
 
 #include "starts.h"
 
-#define MAX_WORLDS	16
 #define MAX_SECONDS	60	/* for a sequence or a schedule with its power cuts */
 
 /* A crash point being explored: for messages. */

@@ -125,6 +125,17 @@ int face_del(struct runner *r, __u32 index, const struct world_bytes *key)
 	return wort_index_delete(r->index[index], &k, NULL, NULL);
 }
 
+int face_batch(struct runner *r, __u32 index, __u32 nr, const void *ops,
+	       __u32 len, void *results, __u32 size)
+{
+	struct wort_batch batch = {
+		.ops = ops, .ops_len = len, .nr_ops = nr,
+		.results = results, .results_size = size, .write = true,
+	};
+
+	return wort_index_batch(r->index[index], &batch);
+}
+
 int face_lookup(struct runner *r, __u32 index, const struct world_bytes *key,
 		void *buf, __u32 size, __u32 *len)
 {

@@ -31,13 +31,16 @@ def judge(tree, name, edits):
             why = done.stderr.split("\n", 1)[0].removeprefix("FAILURE: ")
             return True, f"{length} steps, {took:.1f} s: {why}"
         if name != "control" and done.returncode:
-            return True, f"{length} steps, {took:.1f} s: a pair not reached"
-    done = subprocess.run([explore, "--len", "0", "--preemptions", "1",
-                           "--start", "one leaf", "--workers", "1"],
-                          capture_output=True, text=True, check=False)
-    if "FAILURE" in done.stderr:
-        why = done.stderr.split("\n", 1)[0].removeprefix("FAILURE: ")
-        return True, f"beside each other: {why}"
+            said = [line for line in done.stdout.splitlines()
+                    if line.startswith("LINT: ")] or ["a pair not reached"]
+            return True, f"{length} steps, {took:.1f} s: {said[0]}"
+    for start in "one leaf", "long prefix":
+        done = subprocess.run([explore, "--len", "0", "--preemptions", "1",
+                               "--start", start, "--workers", "1"],
+                              capture_output=True, text=True, check=False)
+        if "FAILURE" in done.stderr:
+            why = done.stderr.split("\n", 1)[0].removeprefix("FAILURE: ")
+            return True, f"beside each other: {why}"
     return False, "survives"
 
 

@@ -13,6 +13,7 @@
 #define PUT(k, v)	{ STEP_PUT, 0, k, v }
 #define DEL(k)		{ STEP_DEL, 0, k, 0 }
 #define CAS(k, v)	{ STEP_CAS, 0, k, v }
+#define BATCH(n)	{ STEP_BATCH, 0, n, 0 }
 #define CREATE(i)	{ STEP_CREATE, i, 0, 0 }
 #define DESTROY(i)	{ STEP_DESTROY, i, 0, 0 }
 #define PUT_B(k, v)	{ STEP_PUT, 1, k, v }
@@ -21,11 +22,12 @@
 /* Trees: each kind of split and merge, values of every kind. */
 static const struct step tree_steps[] = {
 	PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1), PUT(5, 1),
-	PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 5),
+	PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 5), PUT(10, 1),
 	PUT(0, 2), PUT(0, 3), PUT(0, 7), PUT(5, 4), PUT(3, 6), PUT(1, 3),
 	PUT(2, 2), PUT(6, 7), PUT(4, 5),
 	DEL(0), DEL(1), DEL(2), DEL(3), DEL(4), DEL(5), DEL(6), DEL(7), DEL(8),
-	CAS(0, 2), CAS(5, 3), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE),
+	CAS(0, 2), CAS(5, 3), BATCH(0), BATCH(1), BATCH(2), BATCH(3), BATCH(4),
+	BATCH(5), BATCH(6), BATCH(7), BATCH(8), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE),
 	ONLY(STEP_CHECK),
 };
 
@@ -40,7 +42,7 @@ static const struct step pool_steps[] = {
 /* Space runs out, is given back, is used again. */
 static const struct step full_steps[] = {
 	PUT(0, 1), PUT(1, 1), PUT(0, 3), PUT(5, 4), DEL(0), DEL(1), DEL(5),
-	CREATE(1), DESTROY(0), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE),
+	BATCH(0), BATCH(1), CREATE(1), DESTROY(0), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE),
 };
 
 static void must(const char *bad, const char *where)

@@ -131,6 +131,21 @@ int face_del(struct runner *r, __u32 index, const struct world_bytes *key)
 	return delete_raw(r->index[index], key->data, key->len);
 }
 
+int face_batch(struct runner *r, __u32 index, __u32 nr, const void *ops,
+	       __u32 len, void *results, __u32 size)
+{
+	struct wort_batch_arg arg = {
+		.size = sizeof(arg),
+		.ops_ptr = PTR(ops),
+		.results_ptr = PTR(results),
+		.ops_len = len,
+		.results_len = size,
+		.nr_ops = nr,
+	};
+
+	return call(r->index[index], WORT_IOC_BATCH, &arg);
+}
+
 int face_lookup(struct runner *r, __u32 index, const struct world_bytes *key,
 		void *buf, __u32 size, __u32 *len)
 {

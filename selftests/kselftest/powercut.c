@@ -107,7 +107,8 @@ static __u64 hash(__u64 h, const void *data, size_t size)
  * @events: told: how many there were
  * @cut: told: the power was lost
  * @nr_worlds: told: how many of @worlds may be there
- * @worlds: told: before the step, after it, and while a pool is formatted none
+ * @worlds: told: before the step, after it, in between, and while a pool is
+ *	formatted none
  */
 struct cut {
 	__u64 event;
@@ -115,7 +116,7 @@ struct cut {
 	__u64 events;
 	bool cut;
 	__u32 nr_worlds;
-	struct world worlds[3];
+	struct world worlds[MAX_WORLDS];
 };
 
 /* A pool of which the same is asked is the same state.  Seen before? */
@@ -137,12 +138,12 @@ static bool seen(const void *image, const struct cut *cut)
 static const char *run(const struct world_start *start,
 		       const struct step *step, struct cut *cut)
 {
+	struct world after = start->world;
 	const char *bad = NULL;
 	bool before, within;
 
 	write_device(start->image);
 	memset(cut->worlds, 0, sizeof(cut->worlds));
-	cut->worlds[0] = cut->worlds[1] = start->world;
 	arm(cut->event);
 	if (start->world.pool && runner_attach(&runner))
 		bad = "the starting pool does not attach";
@@ -151,14 +152,15 @@ static const char *run(const struct world_start *start,
 	before = power_is_cut(&cut->first);
 	cut->first++;
 	if (!bad)
-		bad = runner_step(&runner, &cut->worlds[1], step);
+		bad = runner_step(&runner, &after, step);
 	within = power_is_cut(&cut->events);
 	runner_detach(&runner);
-	cut->nr_worlds = step->kind == STEP_FORMAT ? 3 : 2;
+	cut->nr_worlds = world_within(&start->world, &after, step, cut->worlds);
+	cut->nr_worlds += step->kind == STEP_FORMAT;
 	if (before || !within)
 		cut->nr_worlds = 1;
 	if (!within)
-		cut->worlds[0] = cut->worlds[1];
+		cut->worlds[0] = after;
 	cut->cut = power_is_cut(&cut->events);
 	return bad;
 }

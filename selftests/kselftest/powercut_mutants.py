@@ -21,7 +21,7 @@ import edits  # pylint: disable=wrong-import-position
 MUTANTS = """leaf-noflush value-noflush node-noflush publish-early fence-dropped
 fence-dropped-pair commit-noflush fence-by-unlock flush-rounddown
 flush-wrong-addr extent-word-late extent-word-noflush update-wide
-super-magic-early""".split()
+super-magic-early round-contents round-unfenced gathered-unflushed""".split()
 
 # What is done with each module, in one guest.
 GUEST = """

@@ -108,3 +108,18 @@ int pm_del(struct wort_index *index, const void *key, u32 key_len)
 
 	return wort_index_delete(index, &k, NULL, NULL);
 }
+
+u32 pm_pack(u8 *at, u16 op, const void *key, u32 key_len, const void *value,
+	    u32 value_len)
+{
+	struct wort_batch_op head = {
+		.op = op, .key_len = key_len, .value_len = value_len,
+	};
+
+	head.rec_len = round_up(sizeof(head) + key_len + value_len, 8);
+	memcpy(at, &head, sizeof(head));
+	memcpy(at + sizeof(head), key, key_len);
+	if (value_len)
+		memcpy(at + sizeof(head) + key_len, value, value_len);
+	return head.rec_len;
+}

@@ -26,6 +26,9 @@ int pm_put(struct wort_index *index, const void *key, u32 key_len,
 int pm_get(struct wort_index *index, const void *key, u32 key_len,
 	   void *value, u32 *value_len);
 int pm_del(struct wort_index *index, const void *key, u32 key_len);
+/* Append an operation to a batch; returns its length there. */
+u32 pm_pack(u8 *at, u16 op, const void *key, u32 key_len, const void *value,
+	    u32 value_len);
 
 void die(const char *fmt, ...) __printf(1, 2) __attribute__((noreturn));
 

@@ -30,6 +30,10 @@ int face_get(const void *key, __u32 key_len, void *value, __u32 *len);
 int face_cas(const void *key, __u32 key_len, const void *expect,
 	     __u32 expect_len, const void *value, __u32 len);
 
+/* Operations as struct wort_batch_op, answers as struct wort_batch_result. */
+int face_batch(__u32 nr, const void *ops, __u32 ops_len, void *results,
+	       __u32 results_len);
+
 /* Records behind a key, or the first ones if it has no bytes. */
 struct face_scan {
 	bool reverse;

@@ -75,6 +75,21 @@ int face_cas(const void *key, __u32 key_len, const void *expect,
 	return call(index_a, WORT_IOC_CAS, &arg);
 }
 
+int face_batch(__u32 nr, const void *ops, __u32 ops_len, void *results,
+	       __u32 results_len)
+{
+	struct wort_batch_arg arg = {
+		.size = sizeof(arg),
+		.ops_ptr = PTR(ops),
+		.results_ptr = PTR(results),
+		.ops_len = ops_len,
+		.results_len = results_len,
+		.nr_ops = nr,
+	};
+
+	return call(index_a, WORT_IOC_BATCH, &arg);
+}
+
 int face_scan(struct face_scan *scan)
 {
 	struct wort_scan_arg arg = {

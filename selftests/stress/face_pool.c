@@ -72,6 +72,21 @@ int face_cas(const void *key, __u32 key_len, const void *expect,
 	return wort_index_insert(index_a, &put);
 }
 
+int face_batch(__u32 nr, const void *ops, __u32 ops_len, void *results,
+	       __u32 results_len)
+{
+	struct wort_batch batch = {
+		.nr_ops = nr,
+		.ops = ops,
+		.ops_len = ops_len,
+		.results = results,
+		.results_size = results_len,
+		.write = true,
+	};
+
+	return wort_index_batch(index_a, &batch);
+}
+
 int face_scan(struct face_scan *scan)
 {
 	struct wort_key after = { scan->after, scan->after_len };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads on one index: writers that own keys side by side in the same nodes
- * and count together by compare-and-swap, readers, a scan both ways, another
- * index that comes and goes, checks.  Round after round on one pool, so that
- * the walk after each attach runs beside them.
+ * Threads on one index: writers that own keys side by side in the same nodes,
+ * change them alone and in batches, and count together by compare-and-swap,
+ * readers, a scan both ways, another index that comes and goes, checks.  Round
+ * after round on one pool, so that the walk after each attach runs beside them.
  *
  * What a reader may see: of each key versions that never go back, none older
  * than what was acknowledged before it asked, and nothing that was not begun.
@@ -28,6 +28,7 @@
 #define NR_COUNTERS	4
 #define MAX_KEY		32
 #define BUF_SIZE	65536
+#define MAX_BATCH	40
 
 static uint32_t nr_ids = 3072;
 static uint32_t nr_rounds = 4;
@@ -144,25 +145,81 @@ static void verify_value(uint32_t id, const struct value *value, uint32_t len)
 			fail("key %u: a value in parts", id);
 }
 
+/* The next version of a key, which its owner makes. */
+struct change {
+	uint32_t id;
+	uint32_t version;
+	uint8_t key[MAX_KEY];
+	uint32_t key_len;
+	struct value value;
+};
+
+static void change_begin(struct change *c, uint32_t id, uint64_t *random)
+{
+	uint32_t was = acked[id];
+
+	*c = (struct change){ .id = id, .version = was + 1 };
+	if (was % 2 && (stays(id) || pick(random, 2)))
+		c->version++;
+	c->key_len = make_key(id, c->key);
+	c->value.id = id;
+	c->value.version = c->version;
+	memset(c->value.more, c->version, sizeof(c->value.more));
+	__atomic_store_n(&begun[id], c->version, __ATOMIC_RELEASE);
+}
+
+static void change_end(const struct change *c, int err)
+{
+	if (err)
+		fail("key %u, version %u: %d", c->id, c->version, err);
+	__atomic_store_n(&acked[c->id], c->version, __ATOMIC_RELEASE);
+	add(&nr_changes);
+}
+
 static void change(uint32_t id, uint64_t *random)
 {
-	uint32_t was = acked[id], version = was + 1, len;
-	struct value value = { .id = id };
-	uint8_t key[MAX_KEY];
+	struct change c;
+
+	change_begin(&c, id, random);
+	change_end(&c, c.version % 2 ?
+		   face_put(c.key, c.key_len, &c.value, value_len(c.version)) :
+		   face_del(c.key, c.key_len));
+}
+
+static uint32_t pack(const struct change *c, uint8_t *at)
+{
+	struct wort_batch_op op = {
+		.op = c->version % 2 ? WORT_BATCH_INSERT : WORT_BATCH_DELETE,
+		.key_len = c->key_len,
+		.value_len = c->version % 2 ? value_len(c->version) : 0,
+	};
+
+	memcpy(at + sizeof(op), c->key, c->key_len);
+	memcpy(at + sizeof(op) + c->key_len, &c->value, op.value_len);
+	op.rec_len = (sizeof(op) + c->key_len + op.value_len + 7) / 8 * 8;
+	memcpy(at, &op, sizeof(op));
+	return op.rec_len;
+}
+
+/* Neighbours, which meet in nodes. */
+static void change_some(uint32_t owner, uint64_t *random)
+{
+	uint32_t own = nr_ids / NR_OWNERS, first = pick(random, own), i, nr;
+	struct wort_batch_result results[MAX_BATCH];
+	uint8_t ops[MAX_BATCH * 128];
+	struct change c[MAX_BATCH];
+	uint32_t len = 0;
 	int err;
 
-	len = make_key(id, key);
-	if (was % 2 && (stays(id) || pick(random, 2)))
-		version++;
-	__atomic_store_n(&begun[id], version, __ATOMIC_RELEASE);
-	value.version = version;
-	memset(value.more, version, sizeof(value.more));
-	err = version % 2 ? face_put(key, len, &value, value_len(version)) :
-			    face_del(key, len);
-	if (err)
-		fail("key %u, version %u: %d", id, version, err);
-	__atomic_store_n(&acked[id], version, __ATOMIC_RELEASE);
-	add(&nr_changes);
+	nr = 1 + pick(random, own < MAX_BATCH ? own : MAX_BATCH);
+	for (i = 0; i < nr; i++) {
+		change_begin(&c[i], (first + i) % own * NR_OWNERS + owner,
+			     random);
+		len += pack(&c[i], ops + len);
+	}
+	err = face_batch(nr, ops, len, results, sizeof(results));
+	for (i = 0; i < nr; i++)
+		change_end(&c[i], err ? err : results[i].error);
 }
 
 static void look(uint32_t id, uint32_t *seen)
@@ -279,6 +336,8 @@ static void owner(uint32_t nr, uint64_t *random)
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
 		if (!pick(random, 32))
 			put_elsewhere(random);
+		else if (!pick(random, 8))
+			change_some(nr, random);
 		else if (!pick(random, 4))
 			count(pick(random, NR_COUNTERS), random);
 		else

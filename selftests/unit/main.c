@@ -114,6 +114,7 @@ static const struct test {
 	TEST(counts_seek),
 	TEST(counts_off),
 	TEST(counts_in_flight),
+	TEST(counts_batch),
 	SLOW(counts_insert_million),
 };
 

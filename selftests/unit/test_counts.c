@@ -388,3 +388,68 @@ void check_counts_in_flight(void)
 	CHECK_EQ(cost(&bed, WORT_OP_LOOKUP).fences, 0);
 	bed_close(&bed);
 }
+
+#define BATCH	64
+
+/* Keys that part from what is there, and from each other, in different nodes. */
+static void batch(struct bed *bed, u16 op, u8 second, u64 value)
+{
+	static u8 ops[64 * BATCH], results[32 * BATCH];
+	struct wort_batch b = {
+		.ops = ops, .results = results, .write = true,
+		.results_size = sizeof(results), .nr_ops = BATCH,
+	};
+	u32 i;
+
+	for (i = 0; i < BATCH; i++) {
+		u8 key[8] = { 3 * i, second };
+
+		b.ops_len += pm_pack(ops + b.ops_len, op, key, sizeof(key),
+				     &value,
+				     op == WORT_BATCH_INSERT ? 8 : 0);
+	}
+	CHECK_EQ(wort_index_batch(bed->index, &b), 0);
+	CHECK_EQ(b.done, BATCH);
+	CHECK_EQ(b.failed, 0);
+}
+
+static void batch_cost(struct bed *bed, u32 type, u64 ordering_points,
+		       u64 lines)
+{
+	struct wort_op_stats sum = cost(bed, type);
+
+	CHECK_EQ(sum.ops, BATCH);
+	CHECK_EQ(sum.fences, ordering_points);
+	CHECK_EQ(sum.ordering_points, ordering_points);
+	CHECK_EQ(sum.lines, lines);
+}
+
+/*
+ * Changes of different slots: two ordering points, however many they are, and
+ * one for those that link nothing in.  What shares a line shares its flush: two
+ * leaves, and words of one node.
+ */
+void check_counts_batch(void)
+{
+	struct bed bed;
+	u64 i, n;
+
+	open_counts(&bed, 4 * MIB);
+	for (i = 0; i < 256; i++)
+		put_key(&bed, i << 56, i);
+	n = cost(&bed, WORT_OP_INSERT).ops;
+	CHECK_EQ(n, 256);
+	batch(&bed, WORT_BATCH_INSERT, 1, 1);
+	batch_cost(&bed, WORT_OP_INSERT, 2, 32 + 2 * BATCH + 24);
+	batch(&bed, WORT_BATCH_INSERT, 1, 2);
+	batch_cost(&bed, WORT_OP_UPDATE, 1, 32);
+	batch(&bed, WORT_BATCH_INSERT, 2, 1);
+	batch_cost(&bed, WORT_OP_INSERT, 2, 32 + BATCH);
+	batch(&bed, WORT_BATCH_DELETE, 2, 0);
+	batch_cost(&bed, WORT_OP_DELETE, 1, BATCH);
+	bed.pm.region.flush = false;
+	batch(&bed, WORT_BATCH_INSERT, 3, 1);
+	CHECK_EQ(cost(&bed, WORT_OP_INSERT).fences, 2);
+	bed_check(&bed);
+	bed_close(&bed);
+}

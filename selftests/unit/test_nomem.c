@@ -239,7 +239,10 @@ void check_nomem_scan(void)
 	sweep(&(struct nomem) { some_records, scan_all });
 }
 
-/* What memory ran out for is told in the answer; the rest is carried out. */
+/*
+ * What memory ran out for is tried again by itself, or told in the answer; the
+ * rest is carried out.
+ */
 void check_nomem_batch(void)
 {
 	struct wort_batch_op op = { 1024, WORT_BATCH_INSERT, 0, 8, 0, 900 };
@@ -264,7 +267,7 @@ void check_nomem_batch(void)
 		failed = shim_alloc_fail_nth < 0;
 		shim_alloc_fail_nth = -1;
 		CHECK_EQ(batch.done, 8);
-		CHECK_EQ(batch.failed, failed);
+		CHECK_LE(batch.failed, failed);
 		for (i = 0; i < 8; i++) {
 			memcpy(&result, out + i * sizeof(result),
 			       sizeof(result));

@@ -122,6 +122,7 @@ void check_counts_read(void);
 void check_counts_seek(void);
 void check_counts_off(void);
 void check_counts_in_flight(void);
+void check_counts_batch(void);
 void check_counts_insert_million(void);
 
 #endif /* _WORT_TEST_TESTS_H */

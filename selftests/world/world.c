@@ -19,10 +19,30 @@
 const struct world_bytes world_keys[NR_KEYS] = {
 	K("\x12\x34"), K("\x12\x35"), K("\x12\x94"), K("\x12"), K("\x92\x34"),
 	K("abcdefghijk1"), K("abcdefghijk2"), K("abcdefghX"), K("ab"),
-	K("\x00"),
+	K("\x00"), K("n"),
 };
 
 static const __u32 value_len[NR_VALUES] = { 0, 8, 8, 300, 5000, 0, 3, 300 };
+
+#define PUT(k, v)	{ STEP_PUT, 0, k, v }
+#define DEL(k)		{ STEP_DEL, 0, k, 0 }
+
+/*
+ * Changes that have nothing to do with each other; of one slot; of one key; that
+ * leave a node to another one, take away what it is about to be left with; that
+ * put other keys where some were that had a long beginning in common.
+ */
+const struct world_batch world_batches[NR_BATCHES] = {
+	{ 3, { PUT(0, 2), PUT(5, 3), PUT(7, 1) } },
+	{ 3, { PUT(0, 1), PUT(1, 1), PUT(2, 1) } },
+	{ 3, { PUT(0, 2), DEL(0), PUT(0, 3) } },
+	{ 3, { DEL(0), DEL(1), DEL(5) } },
+	{ 2, { PUT(2, 1), DEL(0) } },
+	{ 3, { PUT(6, 7), DEL(5), PUT(7, 7) } },
+	{ 2, { DEL(0), PUT(0, 1) } },
+	{ 3, { PUT(0, 6), PUT(8, 1), PUT(3, 1) } },
+	{ 4, { DEL(5), DEL(6), PUT(0, 1), PUT(1, 1) } },
+};
 
 __u32 world_value(__u32 key, __u32 value, __u8 *buf)
 {
@@ -117,6 +137,98 @@ static const char *do_del(struct runner *r, struct world *w,
 	if (!err)
 		*now = 0;
 	return NULL;
+}
+
+/* As a program packs it.  Returns its length. */
+static __u32 pack(__u8 *at, const struct step *s)
+{
+	__u8 value[WORLD_VALUE_MAX];
+	struct wort_batch_op op = {
+		.op = s->kind == STEP_PUT ? WORT_BATCH_INSERT :
+					    WORT_BATCH_DELETE,
+		.key_len = world_keys[s->key].len,
+	};
+	__u32 len = sizeof(op) + op.key_len;
+
+	if (s->kind == STEP_PUT)
+		op.value_len = world_value(s->key, s->value, value);
+	memcpy(at + sizeof(op), world_keys[s->key].data, op.key_len);
+	memcpy(at + len, value, op.value_len);
+	op.rec_len = (len + op.value_len + 7) / 8 * 8;
+	memcpy(at, &op, sizeof(op));
+	return op.rec_len;
+}
+
+static void apply(struct world *w, const struct step *s, __u32 index)
+{
+	w->index[index].value[s->key] = s->kind == STEP_PUT ? s->value : 0;
+}
+
+static const char *batch_outcome(struct world *w, const struct step *s,
+				 __u32 index, int err)
+{
+	bool absent = s->kind == STEP_DEL && !w->index[index].value[s->key];
+	int want = w->damaged ? -EROFS : absent ? -ENOENT : 0;
+
+	if (!err)
+		apply(w, s, index);
+	if (s->kind == STEP_DEL && err == -ENOSPC)
+		return "delete wants space";
+	return outcome("in a batch", err, want);
+}
+
+int runner_batch(struct runner *r, const struct step *s, int *errs)
+{
+	const struct world_batch *batch = &world_batches[s->key];
+	__u8 ops[BATCH_STEPS * (WORLD_VALUE_MAX + 64)] = { 0 };
+	struct wort_batch_result results[BATCH_STEPS];
+	__u32 len = 0, i;
+	int err;
+
+	for (i = 0; i < batch->nr; i++)
+		len += pack(ops + len, &batch->step[i]);
+	err = face_batch(r, s->index, batch->nr, ops, len, results,
+			 sizeof(results));
+	for (i = 0; i < batch->nr && !err; i++)
+		errs[i] = results[i].error;
+	return err;
+}
+
+static const char *do_batch(struct runner *r, struct world *w,
+			    const struct step *s)
+{
+	const struct world_batch *batch = &world_batches[s->key];
+	const char *bad = NULL;
+	int errs[BATCH_STEPS];
+	__u32 i;
+	int err = runner_batch(r, s, errs);
+
+	if (err)
+		return say("batch: %d", err);
+	for (i = 0; i < batch->nr && !bad; i++)
+		bad = batch_outcome(w, &batch->step[i], s->index, errs[i]);
+	return bad;
+}
+
+__u32 world_within(const struct world *before, const struct world *after,
+		   const struct step *step, struct world *out)
+{
+	const struct world_batch *batch = &world_batches[step->key];
+	__u32 subset, i, nr = 0;
+
+	out[nr++] = *before;
+	out[nr++] = *after;
+	if (step->kind != STEP_BATCH || !before->index[step->index].present ||
+	    before->damaged)
+		return nr;
+	for (subset = 1; subset < 1u << batch->nr; subset++) {
+		out[nr] = *before;
+		for (i = 0; i < batch->nr; i++)
+			if (subset >> i & 1)
+				apply(&out[nr], &batch->step[i], step->index);
+		nr++;
+	}
+	return nr;
 }
 
 static const char *do_create(struct runner *r, struct world *w,
@@ -218,7 +330,7 @@ const char *runner_step(struct runner *r, struct world *w,
 {
 	if (s->kind != STEP_FORMAT && !face_attached(r))
 		return NULL;
-	if ((s->kind <= STEP_CAS || s->kind == STEP_GET) &&
+	if ((s->kind <= STEP_BATCH || s->kind == STEP_GET) &&
 	    !face_has(r, s->index))
 		return NULL;
 	switch (s->kind) {
@@ -227,6 +339,8 @@ const char *runner_step(struct runner *r, struct world *w,
 		return do_put(r, w, s);
 	case STEP_DEL:
 		return do_del(r, w, s);
+	case STEP_BATCH:
+		return do_batch(r, w, s);
 	case STEP_CREATE:
 		return do_create(r, w, s);
 	case STEP_DESTROY:
@@ -382,7 +496,7 @@ const char *runner_go_on(struct runner *r, struct world *w)
 /* Steps as text: put a 3 1 */
 
 static const char *const step_names[NR_STEP_KINDS] = {
-	"put", "del", "cas", "create", "destroy", "reattach", "settle",
+	"put", "del", "cas", "batch", "create", "destroy", "reattach", "settle",
 	"check", "damage", "format", "get",
 };
 
@@ -409,7 +523,8 @@ bool step_parse(const char *text, struct step *s)
 	for (i = 0; i < NR_STEP_KINDS; i++)
 		if (!strcmp(name, step_names[i])) {
 			*s = (struct step){ i, index - 'a', key, value };
-			return s->index < NR_INDEXES;
+			return s->index < NR_INDEXES &&
+			       (i != STEP_BATCH || key < NR_BATCHES);
 		}
 	return false;
 }

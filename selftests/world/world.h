@@ -14,11 +14,14 @@
 
 #define WORLD_SIZE	(256 << 10)	/* bytes of a pool, the smallest */
 
-#define NR_KEYS		10
+#define NR_KEYS		11
 #define NR_VALUES	8	/* 0: no record */
 #define WORLD_VALUE_MAX	5120
 #define NR_INDEXES	2	/* "a" and "b" */
 #define MAX_STEPS	4
+#define NR_BATCHES	9
+#define BATCH_STEPS	4
+#define MAX_WORLDS	(2 + (1 << BATCH_STEPS))
 
 struct runner;
 
@@ -48,7 +51,7 @@ struct world {
 };
 
 enum step_kind {
-	STEP_PUT, STEP_DEL, STEP_CAS, STEP_CREATE, STEP_DESTROY, STEP_REATTACH,
+	STEP_PUT, STEP_DEL, STEP_CAS, STEP_BATCH, STEP_CREATE, STEP_DESTROY, STEP_REATTACH,
 	STEP_SETTLE, STEP_CHECK, STEP_DAMAGE, STEP_FORMAT, STEP_GET,
 	NR_STEP_KINDS,
 };
@@ -56,9 +59,17 @@ enum step_kind {
 struct step {
 	__u8 kind;
 	__u8 index;
-	__u8 key;
+	__u8 key;		/* of a batch its number */
 	__u8 value;
 };
+
+/* Changes in one call, of the index of the step. */
+struct world_batch {
+	__u32 nr;
+	struct step step[BATCH_STEPS];
+};
+
+extern const struct world_batch world_batches[NR_BATCHES];
 
 /**
  * struct world_start - A pool to start from, in a file of them
@@ -90,6 +101,14 @@ void runner_detach(struct runner *r);
 /* Do a step and record its effect; NULL, or what went wrong. */
 const char *runner_step(struct runner *r, struct world *w,
 			const struct step *step);
+/* Carry out a batch; what each of its changes answers. */
+int runner_batch(struct runner *r, const struct step *step, int *errs);
+/*
+ * What may be there if the power goes within a step: all or nothing, or any of
+ * the changes of a batch.  How many, at most MAX_WORLDS.
+ */
+__u32 world_within(const struct world *before, const struct world *after,
+		   const struct step *step, struct world *out);
 /* Compare all that is there; NULL, or what differs. */
 const char *runner_compare(struct runner *r, const struct world *w);
 /* Go on from a pool that was left in any state; NULL, or what went wrong. */

@@ -657,7 +657,8 @@ struct wort_batch_result {
  * @out_results_len: bytes of answers
  *
  * Each operation is atomic by itself, and they take effect in order.  All that
- * out_done counts is durable when the call returns.  ERANGE if the answers do
+ * out_done counts is durable when the call returns; if the power goes before,
+ * any of the changes may be there.  ERANGE if the answers do
  * not fit: those that did are given and the rest is not carried out.
  */
 struct wort_batch_arg {

@@ -5,6 +5,9 @@
 #include <linux/bitops.h>
 #include <linux/string.h>
 
+#define DECLARE_BITMAP(name, bits)	unsigned long name[BITS_TO_LONGS(bits)]
+#define BITMAP_LAST_WORD_MASK(nbits)	(~0UL >> (-(nbits) & (BITS_PER_LONG - 1)))
+
 unsigned long find_next_bit(const unsigned long *map, unsigned long size,
 			    unsigned long start);
 unsigned long find_next_zero_bit(const unsigned long *map, unsigned long size,

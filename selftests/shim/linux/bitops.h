@@ -7,6 +7,7 @@
 #define BIT(nr)			(1UL << (nr))
 #define BITS_PER_LONG		(8 * sizeof(long))
 #define BITS_TO_LONGS(n)	DIV_ROUND_UP(n, BITS_PER_LONG)
+#define BIT_WORD(nr)		((nr) / BITS_PER_LONG)
 
 static inline int fls(unsigned int x)
 {
@@ -16,6 +17,11 @@ static inline int fls(unsigned int x)
 static inline int fls64(u64 x)
 {
 	return x ? 64 - __builtin_clzll(x) : 0;
+}
+
+static inline unsigned long __ffs(unsigned long x)
+{
+	return __builtin_ctzl(x);
 }
 
 static inline unsigned int hweight_long(unsigned long x)
