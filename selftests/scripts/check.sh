@@ -63,6 +63,7 @@ rung_static()
 	step kernel-tools selftests/scripts/kernel.sh tools
 	step monitoring selftests/lint/monitoring.sh
 	step errno-table selftests/lint/errno-table.py --self-test
+	step mutant-matrix selftests/lint/mutant-matrix.py
 	step checkpatch selftests/lint/checkpatch.sh
 	step kernel-doc selftests/lint/kernel-doc.sh
 	for flavour in $(flavours); do
