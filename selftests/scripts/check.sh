@@ -71,8 +71,12 @@ rung_static()
 			selftests/scripts/kernel.sh headers "$flavour"
 		for compiler in gcc clang; do
 			step "build-$flavour-$compiler" \
-				selftests/lint/kbuild.sh "$flavour" "$compiler"
+				selftests/lint/kbuild.sh \
+				-o "$build/static-$flavour-$compiler" \
+				"$flavour" "$compiler"
 		done
+		step "hot-code-$flavour" selftests/lint/hot-code.sh \
+			"$build/static-$flavour-gcc/wort.ko"
 	done
 	step userlib make -s -C userlib O="$build/userlib" \
 		CFLAGS='-O2 -Wall -Wextra -Werror'

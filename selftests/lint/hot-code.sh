@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# hot-code.sh MODULE: fails if the module has a full barrier by mfence, which
+# costs as much as an ordering point, or a division.
+
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=../scripts/lib.sh
+. "$(dirname "$0")/../scripts/lib.sh"
+
+# The simulator of power cuts, which only tests have.
+cold='^wort_powercut_'
+
+# Lines of "function instruction".
+slow_instructions()
+{
+	objdump -d --no-show-raw-insn "$1" | awk -F '\t' '
+		/^[0-9a-f]+ </ {
+			split($0, part, /[<>]/)
+			function_name = part[2]
+		}
+		$2 ~ /^(mfence|i?div[bwlq]?)( |$)/ {
+			print function_name, $2
+		}'
+}
+
+main()
+{
+	local function instruction bad=0
+
+	[ $# -eq 1 ] || die "usage: hot-code.sh MODULE"
+	need objdump static
+	while read -r function instruction; do
+		[[ $function =~ $cold ]] && continue
+		printf '%s: %s\n' "$function" "$instruction" >&2
+		bad=1
+	done < <(slow_instructions "$1")
+	[ $bad -eq 0 ] || die "slow instructions in hot code"
+}
+
+main "$@"
