@@ -44,7 +44,7 @@ help:
 	@echo "  check-powercuts   lose the power in the kernel, SEEDS=20 ways each time"
 	@echo "  check-powercut-mutants  ... in modules that forget a flush or a fence"
 	@echo "  vm-shell          a shell in a virtual machine with the module (IMAGE= FILES=)"
-	@echo "  bench             inserts and lookups, natively, against the floor"
+	@echo "  bench             inserts, lookups, attach, natively, against the floor"
 	@echo "KERNEL= and KDIR= name a kernel image and its headers for the virtual"
 	@echo "machines; without them Debian's are downloaded, not installed."
 
@@ -114,6 +114,7 @@ bench:
 	$(MAKE) -s -C selftests/bench O=$(BUILD)/bench
 	$(BUILD)/bench/bench
 	$(BUILD)/bench/threads
+	$(BUILD)/bench/attach
 
 docs: html man
 
