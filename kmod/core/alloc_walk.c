@@ -180,6 +180,7 @@ int wort_alloc_walk_end(struct wort_op *op)
 			err = settle_run(op, extent);
 	if (err)
 		goto out;
+	wort_locks_reusing(alloc->locks);
 	for (extent = alloc->extents; extent < end; extent++) {
 		if (extent->state != WORT_EXTENT_UNKNOWN)
 			continue;

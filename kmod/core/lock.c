@@ -3,6 +3,7 @@
 #include <linux/minmax.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include "lock.h"
 
@@ -25,10 +26,10 @@ int wort_locks_init(struct wort_locks *locks)
 	locks->ready = true;
 	atomic64_set(&locks->clock, 0);
 	locks->lock = kvcalloc(WORT_NR_LOCKS, sizeof(*locks->lock), GFP_KERNEL);
-	locks->in_flight = kvcalloc(WORT_NR_LOCKS, sizeof(*locks->in_flight),
-				    GFP_KERNEL);
-	if (!locks->lock || !locks->in_flight)
+	locks->control = vzalloc(sizeof(*locks->control));
+	if (!locks->lock || !locks->control)
 		return -ENOMEM;
+	locks->in_flight = locks->control->in_flight;
 	for (i = 0; i < WORT_NR_LOCKS; i++)
 		spin_lock_init(&locks->lock[i].lock);
 	return 0;
@@ -43,7 +44,7 @@ int wort_locks_init(struct wort_locks *locks)
 void wort_locks_destroy(struct wort_locks *locks)
 {
 	kvfree(locks->lock);
-	kvfree(locks->in_flight);
+	vfree(locks->control);
 	if (locks->ready)
 		cleanup_srcu_struct(&locks->writers);
 }

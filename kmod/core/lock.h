@@ -30,12 +30,13 @@
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/types.h>
+#include <linux/wort.h>
+#include <asm/barrier.h>
 
 #include "op.h"
 
-#define WORT_UNIT_SHIFT		7
-#define WORT_LOCK_BITS		10
-#define WORT_NR_LOCKS		BIT(WORT_LOCK_BITS)
+#define WORT_UNIT_SHIFT		WORT_MAP_UNIT_SHIFT
+#define WORT_NR_LOCKS		WORT_MAP_NR_UNITS
 
 /**
  * struct wort_lock - A lock and what happened under it
@@ -56,6 +57,8 @@ struct wort_lock {
  * @ready: @writers was set up
  * @in_flight: beside each of them: how many words of its units are visible and
  *	perhaps not durable.  Changed under the lock.
+ * @control: holds @in_flight, and what else readers in user space look at, who are
+ *	in no section.  Whole pages, to be mapped.
  */
 struct wort_locks {
 	struct srcu_struct writers;
@@ -63,6 +66,7 @@ struct wort_locks {
 	atomic64_t clock;
 	struct wort_lock *lock;
 	u32 *in_flight;
+	struct wort_map_control *control;
 };
 
 int wort_locks_init(struct wort_locks *locks);
@@ -88,6 +92,25 @@ static inline u32 wort_lock_nr(u64 off)
 static inline u64 wort_locks_now(struct wort_locks *locks)
 {
 	return atomic64_read_acquire(&locks->clock);
+}
+
+/**
+ * wort_locks_reusing() - What was taken out of trees will be used again
+ * @locks: The locks.
+ *
+ * Whoever reads by a mapping and may have come by it begins again.  What was
+ * stored before this is seen by who sees it; stores after it come after it.
+ *
+ * Context: Any context.  The caller serialises calls.
+ */
+static inline void wort_locks_reusing(struct wort_locks *locks)
+{
+	u64 next = locks->control->generation + 1;
+
+	/* A reader that is new to this must not come by it: wort_map_control. */
+	smp_store_release(&locks->control->generation, next);
+	/* Pairs with the fence before a reader looks again. */
+	smp_wmb();
 }
 
 static inline struct wort_lock *wort_lock_of(const struct wort_op *op, u64 off)

@@ -79,6 +79,7 @@ bool wort_alloc_reclaim(struct wort_op *op)
 		return false;
 	wort_locks_synchronize(alloc->locks);
 	mutex_lock(&alloc->lock);
+	wort_locks_reusing(alloc->locks);
 	list_for_each_entry_safe(extent, tmp, &batch, waiting) {
 		list_del_init(&extent->waiting);
 		release(op, extent);

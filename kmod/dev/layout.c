@@ -90,15 +90,20 @@ static void verify_abi(void)
 	       M(size) + M(flags) + M(ops_ptr) + M(results_ptr) + M(ops_len) +
 	       M(results_len) + M(nr_ops) + M(out_done) + M(out_failed) +
 	       M(out_results_len));
-	LAYOUT(wort_index_info_arg, 160,
+	LAYOUT(wort_index_info_arg, 168,
 	       M(size) + M(flags) + M(out_id) + M(out_attr) +
 	       M(out_create_time) + M(out_engine) + M(out_state) +
-	       M(out_name_len) + M(__reserved) + M(out_name));
+	       M(out_name_len) + M(__reserved) + M(out_name) +
+	       M(out_root_off));
 	LAYOUT(wort_op_stats, 72,
 	       M(ops) + M(stores) + M(lines) + M(fences) + M(ordering_points) +
 	       M(nodes) + M(leaves) + M(loads) + M(alloc_lines));
 	LAYOUT(wort_stats_arg, 24,
 	       M(size) + M(flags) + M(buf_ptr) + M(buf_len) + M(out_count));
+	LAYOUT(wort_map_control, 8192,
+	       M(state) + M(__reserved) + M(generation) + M(destroyed) +
+	       M(__reserved2) + M(in_flight));
+	BUILD_BUG_ON(offsetof(struct wort_map_control, in_flight) != 4096);
 	LAYOUT(wort_uring_cmd, 16,
 	       M(arg_ptr) + M(flags) + M(__reserved));
 }

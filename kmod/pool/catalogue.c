@@ -566,6 +566,7 @@ static void unpublish(struct wort_pool *pool, struct wort_index *index)
  */
 int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 {
+	struct wort_map_control *control = pool->locks.control;
 	struct wort_index *index;
 	int err = 0;
 
@@ -588,6 +589,7 @@ int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 	list_move_tail(&index->list, &pool->dying);
 	pool->nr_indexes--;
 	pool->nr_dying++;
+	WRITE_ONCE(control->destroyed, control->destroyed + 1);
 out:
 	mutex_unlock(&pool->lock);
 	if (!err)
@@ -678,6 +680,10 @@ void wort_index_info(struct wort_index *index, struct wort_index_info_arg *arg)
 	arg->out_name_len = index->name_len;
 	memset(arg->out_name, 0, sizeof(arg->out_name));
 	memcpy(arg->out_name, index->name, index->name_len);
+	arg->out_root_off = 0;
+	if (index->tree.engine->traits & WORT_ENGINE_MAPPABLE)
+		arg->out_root_off = index->entry_off +
+				    offsetof(struct wort_media_entry, root);
 }
 
 /**

@@ -56,7 +56,7 @@ static const struct command commands[] = {
 		RESERVED(wort_scan_arg), .has_out = true),
 	COMMAND(BATCH, wort_batch_arg, 0xbc24, 48, ON_INDEX, .flags = 1,
 		.has_out = true),
-	COMMAND(INDEX_INFO, wort_index_info_arg, 0xbc25, 160, ON_INDEX,
+	COMMAND(INDEX_INFO, wort_index_info_arg, 0xbc25, 168, ON_INDEX,
 		RESERVED(wort_index_info_arg), .has_out = true),
 	COMMAND(STATS, wort_stats_arg, 0xbc26, 24, ON_INDEX, .has_out = true),
 	COMMAND(CAS, wort_cas_arg, 0xbc27, 64, ON_INDEX, .flags = 0x100,

@@ -48,6 +48,8 @@ static bool do_lookup(struct wort_index *index)
 		len = sizeof(buf);
 		found |= pm_get(index, image_keys[i], strlen(image_keys[i]),
 				buf, &len) == -EUCLEAN;
+		reader_get(index, image_keys[i], strlen(image_keys[i]), buf,
+			   &len);
 	}
 	return found;
 }

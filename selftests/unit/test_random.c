@@ -174,7 +174,8 @@ static void do_lookup(void)
 	len = pick(4) ? WORT_VALUE_MAX : pick_len();
 	size = len;
 	at = model_find(&run.model, run.key, key_len, &found);
-	err = pm_get(run.bed.index, run.key, key_len, run.buf, &len);
+	err = (pick(2) ? pm_get : reader_get)(run.bed.index, run.key, key_len,
+					      run.buf, &len);
 	if (!found) {
 		CHECK_EQ(err, -ENOENT);
 		return;

@@ -16,17 +16,27 @@ static void open_bed(struct bed *bed)
 	bed_open(bed, 64 * MIB, unit_extent);
 }
 
-static void check_value(struct bed *bed, const u8 *key, u32 key_len, u64 seed,
-			u32 value_len)
+typedef int get_fn(struct wort_index *index, const void *key, u32 key_len,
+		   void *value, u32 *len);
+
+static void check_value_by(get_fn *get, struct bed *bed, const u8 *key,
+			   u32 key_len, u64 seed, u32 value_len)
 {
 	u32 len = sizeof(back);
 
 	memset(back, 0xee, sizeof(back));
-	CHECK_EQ(pm_get(bed->index, key, key_len, back, &len), 0);
+	CHECK_EQ(get(bed->index, key, key_len, back, &len), 0);
 	CHECK_EQ(len, value_len);
 	value_fill(bytes, seed, value_len);
 	CHECK(!memcmp(back, bytes, value_len));
 	CHECK_EQ(back[value_len], 0xee);
+}
+
+static void check_value(struct bed *bed, const u8 *key, u32 key_len, u64 seed,
+			u32 value_len)
+{
+	check_value_by(pm_get, bed, key, key_len, seed, value_len);
+	check_value_by(reader_get, bed, key, key_len, seed, value_len);
 }
 
 void check_values_sizes(void)

@@ -114,6 +114,11 @@ void check_bad_pages_later(void);
 void check_golden(void);
 void golden_write(const char *path);
 
+/* test_reader.c */
+void check_reader_asks(void);
+void check_reader_generation(void);
+void check_reader_destroyed(void);
+
 /* test_counts.c */
 void check_counts_insert(void);
 void check_counts_update(void);

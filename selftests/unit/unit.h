@@ -85,6 +85,10 @@ u64 *workload_keys(enum workload workload, u32 n, u64 seed);
 int unit_put(struct wort_index *index, const void *key, u32 key_len,
 	     const void *value, u32 value_len, u32 flags,
 	     const struct wort_value *expect, struct wort_buf *old);
+
+/* As pm_get(), without the pool layer, in its memory alone; test_reader.c. */
+int reader_get(struct wort_index *index, const void *key, u32 key_len,
+	       void *value, u32 *value_len);
 u64 unit_pool_bytes(struct bed *bed);
 
 #endif /* _WORT_TEST_UNIT_H */

@@ -686,6 +686,8 @@ struct wort_batch_arg {
  * @out_name_len: length of the name
  * @__reserved: zero
  * @out_name: its bytes, padded with zeroes
+ * @out_root_off: offset in the pool of its root record, for readers by mapping;
+ *	0: they cannot follow its engine
  */
 struct wort_index_info_arg {
 	__u32 size;
@@ -698,6 +700,7 @@ struct wort_index_info_arg {
 	__u32 out_name_len;
 	__u32 __reserved;
 	__u8 out_name[WORT_NAME_MAX + 1];
+	__aligned_u64 out_root_off;
 };
 
 /* operation types in statistics */
@@ -772,6 +775,59 @@ struct wort_uring_cmd {
 	__aligned_u64 arg_ptr;
 	__u32 flags;
 	__u32 __reserved;
+};
+
+/*
+ * Reading without a system call: mmap() of /dev/wortN, for reading only.  A
+ * descriptor of an index has no mapping, since it would show the others.
+ *
+ *	WORT_MAP_CONTROL_OFF	struct wort_map_control
+ *	WORT_MAP_POOL_OFF	the pool as <linux/wort_format.h> has it,
+ *				out_pool_size bytes; after a detach zeroes
+ *
+ * A lookup:
+ *
+ *	1. Load generation (acquire), then state and destroyed.  Unless state is
+ *	   WORT_MAP_FOLLOW, and destroyed what it was when the kernel last said
+ *	   that the index is there, ask the kernel.
+ *	2. Descend.  After each word, loaded once and by an acquire, look at
+ *	   in_flight of its unit.  If it is not 0 the word may not be durable:
+ *	   begin again.  Trust nothing: what is being used again meanwhile may
+ *	   hold anything.
+ *	3. Copy the key and the value, then load generation again (behind an
+ *	   acquire fence), and state.  Unless both are the same as before, begin
+ *	   again.
+ *
+ * Who has begun three times without success asks the kernel, also where what it
+ * finds makes no sense.
+ */
+#define WORT_MAP_CONTROL_OFF	0
+#define WORT_MAP_POOL_OFF	(1 << 21)
+
+#define WORT_MAP_UNIT_SHIFT	7
+#define WORT_MAP_NR_UNITS	1024
+
+#define WORT_MAP_ASK		0	/* pages are bad, or may be */
+#define WORT_MAP_FOLLOW		1
+#define WORT_MAP_DEAD		2	/* the pool was detached */
+
+/**
+ * struct wort_map_control - What readers by mapping look at
+ * @state: WORT_MAP_*
+ * @__reserved: not used
+ * @generation: changes before anything that could be reached is used again
+ * @destroyed: changes when an index was destroyed
+ * @__reserved2: not used
+ * @in_flight: by offset >> WORT_MAP_UNIT_SHIFT, modulo WORT_MAP_NR_UNITS: whether
+ *	a word there is visible and perhaps not durable
+ */
+struct wort_map_control {
+	__u32 state;
+	__u32 __reserved;
+	__aligned_u64 generation;
+	__aligned_u64 destroyed;
+	__u8 __reserved2[4096 - 24];
+	__u32 in_flight[WORT_MAP_NR_UNITS];
 };
 
 #endif /* _UAPI_LINUX_WORT_H */

@@ -3,12 +3,12 @@
 #ifndef _STRESS_BARRIER_H
 #define _STRESS_BARRIER_H
 
-#include <linux/libnvdimm.h>
+#include_next <asm/barrier.h>
+
 #include <linux/turn.h>
 
+#undef smp_load_acquire
 /* as the kernel has it */
-#define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
-/* the same */
 #define smp_load_acquire(p) ({			\
 	shim_turn(12);				\
 	shim_nap(17);				\

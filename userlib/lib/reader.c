@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Lookups in the mapping of a pool, without a system call.
+ *
+ * We are in no section that the kernel waits for.  So what we look at may be
+ * used again meanwhile, and hold anything: each word is loaded once and bounded
+ * before it is used, and nothing is believed before the generation was looked
+ * at once more.  <linux/wort.h> has the protocol.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <linux/wort_format.h>
+
+#include "reader.h"
+
+#define TRIES		3
+
+#define KEY_DIGITS	(2 * WORT_KEY_MAX + 4)
+
+/* A leaf, as far as its words were bounded. */
+struct leaf {
+	uint64_t off;
+	uint64_t val;
+	uint32_t key_len;
+	uint32_t value_len;
+	uint32_t kind;
+};
+
+static bool in_pool(const struct wort_reader *r, uint64_t off, uint64_t len)
+{
+	return off % 8 == 0 && off < r->size && len <= r->size - off;
+}
+
+/*
+ * A word, or -EAGAIN while it may not be durable.  The mark of a word is set
+ * before the word, so it is looked at after it.
+ */
+static int load(const struct wort_reader *r, uint64_t off, uint64_t *word)
+{
+	uint32_t unit = off >> WORT_MAP_UNIT_SHIFT & (WORT_MAP_NR_UNITS - 1);
+	const uint64_t *at = (const void *)(r->pool + off);
+
+	*word = le64toh(__atomic_load_n(at, __ATOMIC_ACQUIRE));
+	return __atomic_load_n(&r->control->in_flight[unit], __ATOMIC_RELAXED) ?
+	       -EAGAIN : 0;
+}
+
+/* What Documentation/format.rst says of digits. */
+static uint32_t digit(const unsigned char *key, uint32_t len, uint32_t pos)
+{
+	if (pos / 2 < len)
+		return pos % 2 ? key[pos / 2] & 0xf : key[pos / 2] >> 4;
+	if (pos < 2 * WORT_KEY_MAX)
+		return 0;
+	return len >> 4 * (KEY_DIGITS - 1 - pos) & 0xf;
+}
+
+/* Follow a key to a leaf, or to an empty slot. */
+static int descend(const struct wort_reader *r, const unsigned char *key,
+		   uint32_t len, uint64_t *link)
+{
+	uint32_t place, start = 0;
+	uint64_t off;
+	int err = load(r, r->root_off, link);
+
+	while (!err && (*link & WORT_MEDIA_LINK_TAG_MASK) ==
+		       WORT_MEDIA_LINK_NODE) {
+		place = *link >> WORT_MEDIA_LINK_PLACE_SHIFT;
+		off = *link & WORT_MEDIA_LINK_OFF_MASK;
+		if (place < start || place >= KEY_DIGITS ||
+		    !in_pool(r, off, sizeof(struct wort_media_wort_node)))
+			return -EAGAIN;
+		err = load(r, off + 8 * digit(key, len, place), link);
+		start = place + 1;
+	}
+	return err;
+}
+
+static uint64_t inline_value_off(const struct leaf *leaf)
+{
+	return leaf->off + sizeof(struct wort_media_leaf) +
+	       (leaf->key_len + 7) / 8 * 8;
+}
+
+static bool leaf_is_valid(const struct wort_reader *r, const struct leaf *leaf)
+{
+	if (!leaf->key_len || leaf->key_len > WORT_KEY_MAX ||
+	    !in_pool(r, leaf->off, sizeof(struct wort_media_leaf) +
+				   leaf->key_len))
+		return false;
+	if (leaf->kind == WORT_MEDIA_VALUE_WORD)
+		return leaf->value_len <= sizeof(leaf->val);
+	if (leaf->value_len > WORT_VALUE_MAX)
+		return false;
+	if (leaf->kind == WORT_MEDIA_VALUE_INLINE)
+		return in_pool(r, inline_value_off(leaf), leaf->value_len);
+	return leaf->kind == WORT_MEDIA_VALUE_OBJECT &&
+	       in_pool(r, leaf->val, leaf->value_len);
+}
+
+static int leaf_open(const struct wort_reader *r, uint64_t link,
+		     struct leaf *leaf)
+{
+	uint64_t meta;
+	int err;
+
+	leaf->off = link & ~WORT_MEDIA_LINK_TAG_MASK;
+	if ((link & WORT_MEDIA_LINK_TAG_MASK) != WORT_MEDIA_LINK_LEAF ||
+	    !in_pool(r, leaf->off, sizeof(struct wort_media_leaf)))
+		return -EAGAIN;
+	err = load(r, leaf->off, &leaf->val);
+	if (err)
+		return err;
+	err = load(r, leaf->off + sizeof(leaf->val), &meta);
+	if (err)
+		return err;
+	leaf->key_len = meta & WORT_MEDIA_LEAF_KEY_MASK;
+	leaf->value_len = meta >> WORT_MEDIA_LEAF_VALUE_SHIFT &
+			  WORT_MEDIA_LEAF_VALUE_MASK;
+	leaf->kind = meta >> WORT_MEDIA_LEAF_KIND_SHIFT &
+		     WORT_MEDIA_LEAF_KIND_MASK;
+	return leaf_is_valid(r, leaf) ? 0 : -EAGAIN;
+}
+
+static int leaf_value(const struct wort_reader *r, const struct leaf *leaf,
+		      void *value, size_t size, size_t *len)
+{
+	uint64_t word = htole64(leaf->val);
+	const void *from = &word;
+
+	*len = leaf->value_len;
+	if (*len > size)
+		return -ERANGE;
+	if (leaf->kind == WORT_MEDIA_VALUE_INLINE)
+		from = r->pool + inline_value_off(leaf);
+	else if (leaf->kind == WORT_MEDIA_VALUE_OBJECT)
+		from = r->pool + leaf->val;
+	memcpy(value, from, *len);
+	return 0;
+}
+
+/* What is found may be nonsense until the generation was looked at again. */
+static int look(const struct wort_reader *r, const void *key, uint32_t key_len,
+		void *value, size_t size, size_t *len)
+{
+	struct leaf leaf;
+	uint64_t link;
+	int err = descend(r, key, key_len, &link);
+
+	if (err || !link)
+		return err ? err : -ENOENT;
+	err = leaf_open(r, link, &leaf);
+	if (err)
+		return err;
+	if (leaf.key_len != key_len ||
+	    memcmp(r->pool + leaf.off + sizeof(struct wort_media_leaf), key,
+		   key_len))
+		return -ENOENT;
+	return leaf_value(r, &leaf, value, size, len);
+}
+
+static uint64_t generation(const struct wort_reader *r)
+{
+	return __atomic_load_n(&r->control->generation, __ATOMIC_ACQUIRE);
+}
+
+static uint32_t state(const struct wort_reader *r)
+{
+	return __atomic_load_n(&r->control->state, __ATOMIC_RELAXED);
+}
+
+uint64_t wort_reader_destroyed(const struct wort_reader *r)
+{
+	return __atomic_load_n(&r->control->destroyed, __ATOMIC_ACQUIRE);
+}
+
+void wort_reader_trust(struct wort_reader *r, uint64_t destroyed)
+{
+	__atomic_store_n(&r->destroyed, destroyed, __ATOMIC_RELAXED);
+}
+
+static bool may_follow(const struct wort_reader *r)
+{
+	return state(r) == WORT_MAP_FOLLOW &&
+	       wort_reader_destroyed(r) ==
+	       __atomic_load_n(&r->destroyed, __ATOMIC_RELAXED);
+}
+
+int wort_reader_get(struct wort_reader *r, const void *key, size_t key_len,
+		    void *value, size_t *value_len, uint64_t *retries)
+{
+	uint64_t before;
+	size_t len = 0;
+	int try, err;
+
+	for (try = 0; try < TRIES; try++) {
+		before = generation(r);
+		if (!may_follow(r))
+			break;
+		err = look(r, key, key_len, value, *value_len, &len);
+		/* What was copied was loaded before the generation is. */
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (err != -EAGAIN && generation(r) == before &&
+		    state(r) == WORT_MAP_FOLLOW) {
+			if (!err || err == -ERANGE)
+				*value_len = len;
+			return err;
+		}
+		__atomic_add_fetch(retries, 1, __ATOMIC_RELAXED);
+	}
+	return -EAGAIN;
+}

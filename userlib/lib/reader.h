@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * Lookups in the mapping of a pool, without a system call.
+ */
+#ifndef _WORT_READER_H
+#define _WORT_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/wort.h>
+
+/**
+ * struct wort_reader - An index in a mapping
+ * @control: at WORT_MAP_CONTROL_OFF
+ * @pool: at WORT_MAP_POOL_OFF
+ * @size: bytes of the pool
+ * @root_off: offset of the index's root record
+ * @destroyed: wort_map_control.destroyed when the kernel last said that the index
+ *	is there; changed with wort_reader_trust()
+ */
+struct wort_reader {
+	const struct wort_map_control *control;
+	const unsigned char *pool;
+	uint64_t size;
+	uint64_t root_off;
+	uint64_t destroyed;
+};
+
+/* As wort_get(); -EAGAIN: ask the kernel.  @retries is raised by those made. */
+int wort_reader_get(struct wort_reader *reader, const void *key, size_t key_len,
+		    void *value, size_t *value_len, uint64_t *retries);
+
+/* Before the kernel is asked, for wort_reader_trust(). */
+uint64_t wort_reader_destroyed(const struct wort_reader *reader);
+/* The kernel was asked since, and said that the index is there. */
+void wort_reader_trust(struct wort_reader *reader, uint64_t destroyed);
+
+#endif
