@@ -19,6 +19,8 @@
 
 #define SEEN_BITS	18
 
+#define NR_OTHERS	5	/* that are no changes, beside each change */
+
 #define MAX_HAPPENED	(SCHED_THREADS * BATCH_STEPS)
 #define MAX_EXPLAINED	256
 
@@ -42,11 +44,14 @@ static struct runner runner;
 
 static void get(struct happened *h)
 {
+	int (*look)(struct runner *r, u32 index, const struct world_bytes *key,
+		    void *buf, u32 size, u32 *len) =
+		h->step.kind == STEP_LOOK ? face_look : face_lookup;
 	u8 buf[WORLD_VALUE_MAX];
 	u32 len;
 
-	h->err = face_lookup(&runner, 0, &world_keys[h->step.key], buf,
-			     sizeof(buf), &len);
+	h->err = look(&runner, 0, &world_keys[h->step.key], buf, sizeof(buf),
+		      &len);
 	h->value = h->err ? 0 : world_value_number(h->step.key, buf, len);
 	if (h->err == -ENOENT)
 		h->err = 0;
@@ -84,34 +89,64 @@ static void batch(struct happened *h, const struct step *step)
 		h[i].err = err[i];
 }
 
-static void thread(u32 nr)
+static void begun(struct happened *h)
 {
-	struct happened *h = of_thread(nr), *i;
-	const struct step *step = &steps_of_threads[nr];
-	struct happened *end = happened + nr_happened;
+	h->begin_event = tracer_events(tracer);
+	h->begin = clock_now;
+	h->begun = true;
+}
 
-	for (i = h; i < end && i->thread == nr; i++) {
-		i->begin_event = tracer_events(tracer);
-		i->begin = clock_now;
-		i->begun = true;
-	}
+static void ended(struct happened *h)
+{
+	h->end_event = tracer_events(tracer);
+	h->end = clock_now;
+	h->ended = true;
+}
+
+static void alone(struct happened *h)
+{
+	begun(h);
 	clock_now++;
-	if (step->kind == STEP_SETTLE)
+	if (h->step.kind == STEP_SETTLE)
 		face_settle(&runner);
-	else if (step->kind == STEP_GET)
+	else if (h->step.kind == STEP_GET || h->step.kind == STEP_LOOK)
 		get(h);
-	else if (step->kind == STEP_DEL)
-		h->err = face_del(&runner, 0, &world_keys[step->key]);
-	else if (step->kind == STEP_BATCH)
-		batch(h, step);
+	else if (h->step.kind == STEP_DEL)
+		h->err = face_del(&runner, 0, &world_keys[h->step.key]);
 	else
 		put(h);
-	for (i = h; i < end && i->thread == nr; i++) {
-		i->end_event = tracer_events(tracer);
-		i->end = clock_now;
-		i->ended = true;
-	}
+	ended(h);
 	clock_now++;
+}
+
+static void in_batch(struct happened *h, u32 nr, const struct step *step)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		begun(&h[i]);
+	clock_now++;
+	batch(h, step);
+	for (i = 0; i < nr; i++)
+		ended(&h[i]);
+	clock_now++;
+}
+
+static void thread(u32 nr)
+{
+	const struct step *step = &steps_of_threads[nr];
+	struct happened *h = of_thread(nr);
+
+	if (step->kind == STEP_BATCH) {
+		in_batch(h, world_batches[step->key].nr, step);
+		return;
+	}
+	alone(h);
+	if (step->kind == STEP_MOVE) {
+		wort_pool_kick(runner.pool);
+		face_settle(&runner);
+		alone(h + 1);
+	}
 }
 
 /* Carry a step out in a world; what it has to answer there. */
@@ -133,6 +168,7 @@ static int apply(struct world *w, const struct happened *h, int *value)
 			*now = h->step.value;
 		return was == h->expect ? 0 : was ? -ECANCELED : -ENOENT;
 	case STEP_GET:
+	case STEP_LOOK:
 		*value = was;
 		return 0;
 	}
@@ -329,6 +365,25 @@ static void begin_step(const struct spot *spot, const struct step *step,
 	h->expect = now ? now : 1;
 }
 
+/* Something else with the value of a key, which is to go. */
+static struct step moved(const struct spot *spot, u32 from)
+{
+	const u8 *value = spot->start->world.index[0].value;
+	u32 to = 0;
+
+	while (to < NR_KEYS - 1 && value[to])
+		to++;
+	return (struct step){ STEP_PUT, 0, to, value[from] };
+}
+
+static void begin_move(const struct spot *spot, u32 key, u32 nr)
+{
+	struct step del = { STEP_DEL, 0, key, 0 }, put = moved(spot, key);
+
+	begin_step(spot, &del, nr);
+	begin_step(spot, &put, nr);
+}
+
 static void begin(const struct spot *spot)
 {
 	u32 i, j;
@@ -342,7 +397,9 @@ static void begin(const struct spot *spot)
 		const struct step *step = &spot->steps[i];
 		const struct world_batch *b = &world_batches[step->key];
 
-		if (step->kind != STEP_BATCH)
+		if (step->kind == STEP_MOVE)
+			begin_move(spot, step->key, i);
+		else if (step->kind != STEP_BATCH)
 			begin_step(spot, step, i);
 		for (j = 0; step->kind == STEP_BATCH && j < b->nr; j++)
 			begin_step(spot, &b->step[j], i);
@@ -431,8 +488,37 @@ static bool worth(const struct step *steps)
 		steps[1].kind != STEP_BATCH || steps[1].key == steps[0].key + 1);
 }
 
+/* Whoever is at a record, or beside it, while what it was in is used again. */
+static void explore_moves(const struct start *start, enum memory_model model,
+			  u32 preemptions, u32 worker, u32 workers)
+{
+	u32 i, number = 0;
+	u8 key;
+
+	for (key = 0; key < NR_KEYS; key++) {
+		u8 beside = (key ^ 1) % NR_KEYS;
+		const struct step others[] = {
+			{ STEP_LOOK, 0, key, 0 }, { STEP_LOOK, 0, beside, 0 },
+			{ STEP_GET, 0, key, 0 }, { STEP_GET, 0, beside, 0 },
+			{ STEP_DEL, 0, beside, 0 }, { STEP_CAS, 0, beside, 2 },
+		};
+
+		if (!start->world.index[0].value[key])
+			continue;
+		for (i = 0; i < ARRAY_SIZE(others); i++) {
+			struct step steps[] = {
+				{ STEP_MOVE, 0, key, 0 }, others[i],
+			};
+
+			if (number++ % workers == worker)
+				explore_beside(start, model, steps, 2,
+					       preemptions);
+		}
+	}
+}
+
 /*
- * Each two changes; each change with a lookup of its key and of one beside it;
+ * Each two changes; each change with lookups of its key and of one beside it;
  * each change beside the background.
  */
 void explore_all_beside(const struct start *start, enum memory_model model,
@@ -440,20 +526,25 @@ void explore_all_beside(const struct start *start, enum memory_model model,
 {
 	u32 i, j, number = 0;
 
+	explore_moves(start, model, preemptions, worker, workers);
 	for (i = 0; i < start->nr_steps; i++) {
 		struct step steps[2] = { start->steps[i] };
 
 		if (!changes(&steps[0]))
 			continue;
-		for (j = 0; j < start->nr_steps + 3; j++) {
-			const struct step others[] = {
-				{ STEP_GET, 0, steps[0].key, 0 },
-				{ STEP_GET, 0, (steps[0].key ^ 1) % NR_KEYS, 0 },
+		for (j = 0; j < start->nr_steps + NR_OTHERS; j++) {
+			u8 key = steps[0].key, beside = (key ^ 1) % NR_KEYS;
+			const struct step others[NR_OTHERS] = {
+				{ STEP_GET, 0, key, 0 },
+				{ STEP_GET, 0, beside, 0 },
+				{ STEP_LOOK, 0, key, 0 },
+				{ STEP_LOOK, 0, beside, 0 },
 				{ STEP_SETTLE, 0, 0, 0 },
 			};
+			u32 k = j - NR_OTHERS;
 
-			steps[1] = j < 3 ? others[j] : start->steps[j - 3];
-			if (j >= 3 && (j - 3 < i || !worth(steps)))
+			steps[1] = j < NR_OTHERS ? others[j] : start->steps[k];
+			if (j >= NR_OTHERS && (k < i || !worth(steps)))
 				continue;
 			if (number++ % workers != worker)
 				continue;

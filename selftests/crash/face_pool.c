@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
+#include <asm/byteorder.h>
+
+#include "../../userlib/lib/reader.h"
 #include "face_pool.h"
 
 static struct wort_key key_of(const struct world_bytes *bytes)
@@ -145,6 +148,31 @@ int face_lookup(struct runner *r, __u32 index, const struct world_bytes *key,
 
 	*len = value.len;
 	return err;
+}
+
+int face_look(struct runner *r, __u32 index, const struct world_bytes *key,
+	      void *buf, __u32 size, __u32 *len)
+{
+	struct wort_map_control *control = r->pool->locks.control;
+	struct wort_reader reader = {
+		.control = control,
+		.pool = (const void *)r->region.base,
+		.size = le64_to_cpu(r->pool->sb.pool_size),
+	};
+	struct wort_index_info_arg info;
+	uint64_t retries = 0;
+	size_t room = size;
+	int err;
+
+	control->state = WORT_MAP_FOLLOW;
+	wort_index_info(r->index[index], &info);
+	reader.root_off = info.out_root_off;
+	wort_reader_trust(&reader, wort_reader_destroyed(&reader));
+	err = wort_reader_get(&reader, key->data, key->len, buf, &room,
+			      &retries);
+	*len = room;
+	return err == -EAGAIN ? face_lookup(r, index, key, buf, size, len) :
+				err;
 }
 
 int face_scan(struct runner *r, __u32 index, __u32 flags, void *buf,

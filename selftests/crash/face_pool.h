@@ -14,4 +14,11 @@ struct runner {
 	struct wort_index *index[NR_INDEXES];
 };
 
+/*
+ * As face_lookup(), as a program does with a mapping: in the memory of the pool;
+ * where that does not tell, by face_lookup().
+ */
+int face_look(struct runner *r, __u32 index, const struct world_bytes *key,
+	      void *buf, __u32 size, __u32 *len);
+
 #endif

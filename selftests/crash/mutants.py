@@ -14,34 +14,71 @@ sys.path.insert(0, str(ROOT / "selftests/scripts"))
 import edits as edit_list  # pylint: disable=wrong-import-position
 
 
+# Who comes by what is used again, or in flight; with as many preemptions as it
+# takes.
+PAIRS = (("large values", "move a 0; look a 0", "1"),
+         ("node of two", "move a 0; look a 1", "1"),
+         ("node of two", "move a 0; get a 1", "1"),
+         ("node of two", "move a 0; del a 1", "1"),
+         ("one leaf", "put a 0 3; look a 0", "2"))
+
+
+def failure(explore, *options):
+    """What the explorer says when it fails; None if it does not."""
+    done = subprocess.run([explore, *options, "--workers", "1"],
+                          capture_output=True, text=True, check=False)
+    if "FAILURE" not in done.stderr:
+        return None
+    why = done.stderr.split("\n", 1)[0].removeprefix("FAILURE: ")
+    return f"beside each other: {why}"
+
+
+def pair_beside(explore):
+    for start, steps, preemptions in PAIRS:
+        yield failure(explore, "--models", "x86", "--start", start, "--steps",
+                      steps, "--preemptions", preemptions)
+
+
+def change_beside(explore):
+    for start in "one leaf", "long prefix":
+        yield failure(explore, "--len", "0", "--preemptions", "1", "--start",
+                      start)
+
+
+def alone(explore, name, length):
+    """What goes wrong with sequences of steps; None if nothing does."""
+    begin = time.monotonic()
+    done = subprocess.run([explore, "--len", length, "--workers", "1"],
+                          capture_output=True, text=True, check=False)
+    took = f"{length} steps, {time.monotonic() - begin:.1f} s"
+    if "FAILURE" in done.stderr or done.returncode not in (0, 1):
+        why = done.stderr.split("\n", 1)[0].removeprefix("FAILURE: ")
+        return f"{took}: {why}"
+    if name != "control" and done.returncode:
+        said = [line for line in done.stdout.splitlines()
+                if line.startswith("LINT: ")] or ["a pair not reached"]
+        return f"{took}: {said[0]}"
+    return None
+
+
+def runs(explore, name):
+    """The fastest first."""
+    yield alone(explore, name, "1")
+    yield from pair_beside(explore)
+    yield alone(explore, name, "2")
+    yield from change_beside(explore)
+
+
 def judge(tree, name, edits):
-    """(killed, how): the first run that ends in a failure, shortest first.
+    """(killed, how): the first run that ends in a failure.
 
     The two words of the control's pair may be met in any mixture but are met
     in other pairs of places, so pairs that are not reached do not count.
     """
     explore = edit_list.build(tree, edits, "crash",
                               ("shim", "crash", "world"), "explore")
-    for length in ("1", "2"):
-        begin = time.monotonic()
-        done = subprocess.run([explore, "--len", length, "--workers", "1"],
-                              capture_output=True, text=True, check=False)
-        took = time.monotonic() - begin
-        if "FAILURE" in done.stderr or done.returncode not in (0, 1):
-            why = done.stderr.split("\n", 1)[0].removeprefix("FAILURE: ")
-            return True, f"{length} steps, {took:.1f} s: {why}"
-        if name != "control" and done.returncode:
-            said = [line for line in done.stdout.splitlines()
-                    if line.startswith("LINT: ")] or ["a pair not reached"]
-            return True, f"{length} steps, {took:.1f} s: {said[0]}"
-    for start in "one leaf", "long prefix":
-        done = subprocess.run([explore, "--len", "0", "--preemptions", "1",
-                               "--start", start, "--workers", "1"],
-                              capture_output=True, text=True, check=False)
-        if "FAILURE" in done.stderr:
-            why = done.stderr.split("\n", 1)[0].removeprefix("FAILURE: ")
-            return True, f"beside each other: {why}"
-    return False, "survives"
+    why = next(filter(None, runs(explore, name)), None)
+    return bool(why), why or "survives"
 
 
 if __name__ == "__main__":

@@ -527,7 +527,27 @@ void __tsan_atomic64_store(volatile uint64_t *p, uint64_t val, int order)
 	sched_point();
 }
 
-/* Of words in DRAM only: media words are never exchanged. */
+/* Of words in DRAM only, from here on. */
+
+uint32_t __tsan_atomic32_load(const volatile uint32_t *p, int order)
+{
+	(void)order;
+	resolve();
+	sched_point();
+	return *p;
+}
+
+/* One thread runs after the other. */
+void __tsan_atomic_thread_fence(int order)
+{
+	(void)order;
+}
+
+void __tsan_atomic_signal_fence(int order)
+{
+	(void)order;
+}
+
 int __tsan_atomic64_compare_exchange_strong(volatile uint64_t *p,
 					    uint64_t *old, uint64_t val,
 					    int order, int failure)

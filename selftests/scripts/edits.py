@@ -53,6 +53,7 @@ def build(tree, edits, folder, parts, program):
     shutil.rmtree(tree, ignore_errors=True)
     shutil.copytree(ROOT / "kmod", tree / "kmod")
     shutil.copytree(ROOT / "uapi", tree / "uapi")
+    shutil.copytree(ROOT / "userlib/lib", tree / "userlib/lib")
     for part in parts:
         shutil.copytree(ROOT / "selftests" / part, tree / "selftests" / part)
     apply(tree, edits)

@@ -53,6 +53,8 @@ struct world {
 enum step_kind {
 	STEP_PUT, STEP_DEL, STEP_CAS, STEP_BATCH, STEP_CREATE, STEP_DESTROY, STEP_REATTACH,
 	STEP_SETTLE, STEP_CHECK, STEP_DAMAGE, STEP_FORMAT, STEP_GET,
+	STEP_LOOK,		/* as STEP_GET, in a mapping */
+	STEP_MOVE,		/* delete; when that is given back, put another key */
 	NR_STEP_KINDS,
 };
 
