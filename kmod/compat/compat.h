@@ -55,6 +55,12 @@ struct compat_bdev *compat_bdev_open(const char *path, bool write,
 struct block_device *compat_bdev(struct compat_bdev *opened);
 void compat_bdev_close(struct compat_bdev *opened, bool write);
 
+/* The flags of a mapping are changed by functions only since 6.3. */
+struct vm_area_struct;
+
+void compat_vm_flags(struct vm_area_struct *vma, unsigned long set,
+		     unsigned long clear);
+
 struct file;
 struct io_uring_cmd;
 

@@ -2,6 +2,7 @@
 /*
  * /dev/wortN, and what descriptors of pools and indexes have in common.
  */
+#include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "wort_dev.h"
@@ -25,6 +26,7 @@ struct wort_file *wort_file_alloc(struct wort_dev *wdev)
 	get_device(&wdev->dev);
 	wfile->wdev = wdev;
 	wfile->index = NULL;
+	INIT_LIST_HEAD(&wfile->mapped);
 	return wfile;
 }
 
@@ -36,6 +38,7 @@ struct wort_file *wort_file_alloc(struct wort_dev *wdev)
  */
 void wort_file_free(struct wort_file *wfile)
 {
+	wort_mmap_forget(wfile);
 	if (wfile->index)
 		wort_index_put(wfile->index);
 	put_device(&wfile->wdev->dev);
@@ -70,6 +73,8 @@ static int pool_open(struct inode *inode, struct file *filp)
 const struct file_operations wort_pool_fops = {
 	.owner		= THIS_MODULE,
 	.open		= pool_open,
+	.mmap		= wort_mmap,
+	.get_unmapped_area = thp_get_unmapped_area,
 	.release	= wort_file_release,
 	.unlocked_ioctl	= wort_ioctl_pool,
 	.compat_ioctl	= compat_ptr_ioctl,

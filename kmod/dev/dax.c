@@ -15,8 +15,10 @@
 #include <linux/badblocks.h>
 #include <linux/blkdev.h>
 #include <linux/dax.h>
+#include <linux/pfn_t.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 #include <linux/wait.h>
 
 #include <trace/events/wort.h>
@@ -92,10 +94,23 @@ static void stop_background(struct wort_dax *dax)
 		wort_pool_stop(pool);
 }
 
+/* Programs that have it mapped look at the state after what they found. */
+static void stop_mappings(struct wort_dax *dax)
+{
+	struct wort_pool *pool = READ_ONCE(dax->pool);
+
+	if (!pool)
+		return;
+	/* pairs with the look at the state behind what was read */
+	smp_store_release(&pool->locks.control->state, WORT_MAP_DEAD);
+	wort_mmap_zap(dax, 0, 0);
+}
+
 /*
  * Wait until nobody touches the memory, for good.  Background work ends before
  * the operations, because some of these wait for it; and once more after them,
- * because they may have started it.  Removal and detach may do so at once.
+ * because they may have started it.  Nobody gets it mapped after them.  Removal
+ * and detach may do so at once.
  */
 static void kill_users(struct wort_dax *dax)
 {
@@ -104,6 +119,7 @@ static void kill_users(struct wort_dax *dax)
 	stop_background(dax);
 	wait_for_completion(&dax->idle);
 	stop_background(dax);
+	stop_mappings(dax);
 }
 
 static void mark_bad(struct wort_dax *dax, u64 off, u64 len)
@@ -115,6 +131,22 @@ static void mark_bad(struct wort_dax *dax, u64 off, u64 len)
 		set_bit(page, dax->bad);
 	/* Pairs with the load of whoever looks at the bits. */
 	smp_store_release(&dax->region.bad_pages, dax->bad);
+}
+
+/*
+ * Who reads by a mapping would find out about bad pages the hard way.
+ *
+ * After the bits are set, or under the same lock.
+ */
+static void ask_from_now_on(struct wort_dax *dax, u64 off, u64 len)
+{
+	struct wort_pool *pool = READ_ONCE(dax->pool);
+
+	lockdep_assert_held(&claims_lock);
+	if (!pool || pool->locks.control->state != WORT_MAP_FOLLOW)
+		return;
+	WRITE_ONCE(pool->locks.control->state, WORT_MAP_ASK);
+	wort_mmap_zap(dax, off, len);
 }
 
 /* The range is one of the whole DAX device. */
@@ -129,8 +161,35 @@ static void memory_failed(struct wort_dax *dax, u64 off, u64 len)
 	first -= dax->start;
 	last -= dax->start;
 	mark_bad(dax, first, last - first);
+	ask_from_now_on(dax, first, last - first);
 	pr_crit("%s: memory failed from offset %#llx to %#llx: what lies there is lost\n",
 		dax->name, first, last);
+}
+
+/**
+ * wort_dax_serve() - There is a pool in the memory
+ * @dax: The claim; wort_dax_enter() returned true.
+ * @pool: The pool.
+ *
+ * A removal that waits for the caller will find it.
+ *
+ * Context: May sleep.
+ */
+void wort_dax_serve(struct wort_dax *dax, struct wort_pool *pool)
+{
+	struct wort_map_control *control = pool->locks.control;
+	u32 i;
+
+	for (i = 0; i < WORT_CONTROL_PAGES; i++) {
+		dax->control[i] = vmalloc_to_page((void *)control +
+						  i * PAGE_SIZE);
+		get_page(dax->control[i]);
+	}
+	mutex_lock(&claims_lock);
+	if (!dax->region.mcsafe && !dax->region.bad_pages)
+		control->state = WORT_MAP_FOLLOW;
+	WRITE_ONCE(dax->pool, pool);
+	mutex_unlock(&claims_lock);
 }
 
 static void state_changed(struct wort_dax *dax)
@@ -264,16 +323,41 @@ static int become_holder(const char *path, struct wort_dax *dax)
  * Known bad blocks keep a driver from giving access to the range around them;
  * in the mode for repair it does, in pieces.
  */
-static long access(struct wort_dax *dax, long page, long nr, void **kaddr)
+static long access(struct wort_dax *dax, long page, long nr, void **kaddr,
+		   pfn_t *pfn)
 {
 	pgoff_t at = (dax->start >> PAGE_SHIFT) + page;
 	long got;
 
-	got = dax_direct_access(dax->dev, at, nr, DAX_ACCESS, kaddr, NULL);
+	got = dax_direct_access(dax->dev, at, nr, DAX_ACCESS, kaddr, pfn);
 	if (got > 0)
 		return got;
 	return dax_direct_access(dax->dev, at, nr, DAX_RECOVERY_WRITE, kaddr,
-				 NULL);
+				 pfn);
+}
+
+/**
+ * wort_dax_pfn() - The page frames of the memory
+ * @dax: The claim; wort_dax_enter() returned true.
+ * @off: Where, a multiple of the page size.
+ * @nr: Pages.
+ * @pfn: Told: the first.
+ *
+ * Context: May sleep.
+ * Return: True if they are in one piece.
+ */
+bool wort_dax_pfn(struct wort_dax *dax, u64 off, long nr, unsigned long *pfn)
+{
+	int id = dax_read_lock();
+	pfn_t first;
+	long got;
+
+	got = access(dax, off >> PAGE_SHIFT, nr, NULL, &first);
+	dax_read_unlock(id);
+	if (got < nr)
+		return false;
+	*pfn = pfn_t_to_pfn(first);
+	return true;
 }
 
 static int map_memory(const char *path, struct wort_dax *dax)
@@ -283,7 +367,8 @@ static int map_memory(const char *path, struct wort_dax *dax)
 	int id = dax_read_lock();
 
 	while (done < nr) {
-		got = access(dax, done, min(nr - done, CHUNK_PAGES), &kaddr);
+		got = access(dax, done, min(nr - done, CHUNK_PAGES), &kaddr,
+			     NULL);
 		if (got <= 0)
 			break;
 		if (!done)
@@ -411,6 +496,8 @@ int wort_dax_claim(const char *path, bool readonly, struct wort_dax **out)
 		return -ENOMEM;
 	dax->region.readonly = readonly;
 	INIT_LIST_HEAD(&dax->list);
+	INIT_LIST_HEAD(&dax->mapped);
+	mutex_init(&dax->mapped_lock);
 	init_completion(&dax->idle);
 	err = percpu_ref_init(&dax->users, users_gone, 0, GFP_KERNEL);
 	if (err) {
@@ -463,6 +550,11 @@ void wort_dax_release(struct wort_dax *dax)
  */
 void wort_dax_free(struct wort_dax *dax)
 {
+	u32 i;
+
+	for (i = 0; i < WORT_CONTROL_PAGES; i++)
+		if (dax->control[i])
+			put_page(dax->control[i]);
 	kvfree(dax->bad);
 	percpu_ref_exit(&dax->users);
 	kfree(dax);

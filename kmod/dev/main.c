@@ -103,8 +103,7 @@ static int attach_pool(struct wort_dev *wdev, u32 flags)
 		memcpy(wdev->label, pool->sb.label, sizeof(wdev->label));
 		WRITE_ONCE(dax->changed, &wdev->changed);
 		WRITE_ONCE(pool->notify, wort_dax_pool_changed);
-		/* A removal that waits for us will find it. */
-		WRITE_ONCE(dax->pool, pool);
+		wort_dax_serve(dax, pool);
 	}
 	wort_dax_exit(dax);
 	explain(dax, err);

@@ -4,6 +4,7 @@
  *
  * Who keeps what alive:
  *
+ *	a mapping	holds its file
  *	an open file	holds the struct of its pool's device, and the module; so
  *			does a handle of other kernel code
  *	a device	holds the struct of its claim; an attached pool holds
@@ -14,10 +15,11 @@
  *	queued work	holds nothing: detach waits for it, after the last
  *			callback that could queue it
  *
- * The memory is touched between wort_dax_enter() and wort_dax_exit(), and by
- * the background work of the pool, nowhere else.
+ * The memory is touched between wort_dax_enter() and wort_dax_exit(), by the
+ * background work of the pool, and by programs that have it mapped, nowhere else.
  *
- * Lock order: wort_devs_lock; the lock over claims; those of the pool.
+ * Lock order: wort_devs_lock; the lock over claims; wort_dax.mapped_lock; those
+ * of the pool.  wort_dax.mapped_lock comes after mmap_lock, too.
  */
 #ifndef _WORT_DEV_H
 #define _WORT_DEV_H
@@ -26,12 +28,16 @@
 #include <linux/completion.h>
 #include <linux/device.h>
 #include <linux/fs.h>
+#include <linux/mm.h>
 #include <linux/percpu-refcount.h>
 #include <linux/workqueue.h>
 
 #include "../pool/pool.h"
 
 #define WORT_BDEV_NAME_LEN	32
+
+#define WORT_CONTROL_PAGES						\
+	DIV_ROUND_UP(sizeof(struct wort_map_control), PAGE_SIZE)
 
 struct dax_device;
 
@@ -43,6 +49,9 @@ struct dax_device;
  * @start: where the block device starts on it
  * @bad: pages known to be bad; the region refers to it as soon as there is one
  * @pool: the pool on it, while it is attached
+ * @mapped: descriptors that were mapped
+ * @mapped_lock: protects @mapped
+ * @control: pages of wort_locks.control, held; NULL before there is a pool
  * @users: whoever touches the memory
  * @idle: completed when nobody does and nobody will
  * @killed: somebody saw to that already
@@ -57,6 +66,9 @@ struct wort_dax {
 	u64 start;
 	unsigned long *bad;
 	struct wort_pool *pool;
+	struct list_head mapped;
+	struct mutex mapped_lock;	/* mapped */
+	struct page *control[WORT_CONTROL_PAGES];
 	struct percpu_ref users;
 	struct completion idle;
 	atomic_t killed;
@@ -97,10 +109,14 @@ struct wort_dev {
  * struct wort_file - An open descriptor of a pool or an index
  * @wdev: the device, held
  * @index: the index, held; NULL: the descriptor is of the pool
+ * @mapped: in wort_dax.mapped, if it was ever mapped
+ * @mapping: its address space then
  */
 struct wort_file {
 	struct wort_dev *wdev;
 	struct wort_index *index;
+	struct list_head mapped;
+	struct address_space *mapping;
 };
 
 /* dax.c */
@@ -108,6 +124,8 @@ int wort_dax_claim(const char *path, bool readonly, struct wort_dax **out);
 bool wort_dax_enter(struct wort_dax *dax);
 void wort_dax_exit(struct wort_dax *dax);
 bool wort_dax_dead(struct wort_dax *dax);
+bool wort_dax_pfn(struct wort_dax *dax, u64 off, long nr, unsigned long *pfn);
+void wort_dax_serve(struct wort_dax *dax, struct wort_pool *pool);
 void wort_dax_pool_changed(struct wort_pool *pool);
 void wort_dax_release(struct wort_dax *dax);
 void wort_dax_free(struct wort_dax *dax);
@@ -140,6 +158,11 @@ int wort_file_release(struct inode *inode, struct file *filp);
 long wort_ioctl_control(struct file *filp, unsigned int cmd, unsigned long arg);
 long wort_ioctl_pool(struct file *filp, unsigned int cmd, unsigned long arg);
 long wort_ioctl_index(struct file *filp, unsigned int cmd, unsigned long arg);
+
+/* mmap.c */
+int wort_mmap(struct file *filp, struct vm_area_struct *vma);
+void wort_mmap_zap(struct wort_dax *dax, u64 off, u64 len);
+void wort_mmap_forget(struct wort_file *wfile);
 
 /* uring.c */
 int wort_uring_issue(struct io_uring_cmd *ioucmd, unsigned int issue_flags);
