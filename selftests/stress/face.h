@@ -27,6 +27,15 @@ int face_put(const void *key, __u32 key_len, const void *value, __u32 len);
 int face_del(const void *key, __u32 key_len);
 /* A value of @len bytes; @len is its size afterwards. */
 int face_get(const void *key, __u32 key_len, void *value, __u32 *len);
+/*
+ * The same, as a program does with a mapping: in the memory of the pool; where
+ * that does not tell, by face_get(), and then it counts.
+ */
+struct face_looks {
+	__u64 looks, retries, asked;
+};
+extern struct face_looks face_looks;
+int face_look(const void *key, __u32 key_len, void *value, __u32 *len);
 int face_cas(const void *key, __u32 key_len, const void *expect,
 	     __u32 expect_len, const void *value, __u32 len);
 

@@ -2,9 +2,13 @@
 /* The module's interface; each thread has descriptors of its own to use. */
 #include "../kselftest/wort_test.h"
 #include "face.h"
+#include "look.h"
 
 static struct pool pool;
 static int index_a;
+static void *map;
+static size_t map_len;
+static struct wort_reader reader;
 
 void face_format(void)
 {
@@ -16,6 +20,25 @@ void face_format(void)
 	detach_all(pool.control);
 }
 
+static void map_pool(void)
+{
+	struct wort_index_info_arg about = { .size = sizeof(about) };
+	struct wort_pool_info_arg all;
+
+	if (info(pool.fd, &all) || call(index_a, WORT_IOC_INDEX_INFO, &about))
+		fail("info");
+	map_len = WORT_MAP_POOL_OFF + all.out_pool_size;
+	map = mmap(NULL, map_len, PROT_READ, MAP_SHARED, pool.fd, 0);
+	if (map == MAP_FAILED)
+		fail("mmap: %d", -errno);
+	reader = (struct wort_reader){
+		.control = map + WORT_MAP_CONTROL_OFF,
+		.pool = map + WORT_MAP_POOL_OFF,
+		.size = all.out_pool_size,
+		.root_off = about.out_root_off,
+	};
+}
+
 void face_attach(void)
 {
 	int err = pool_attach(&pool, test_device(), 0);
@@ -25,10 +48,12 @@ void face_attach(void)
 	index_a = open_index(pool.fd, "a", WORT_INDEX_OPEN_F_CREATE);
 	if (index_a < 0)
 		fail("index a: %d", index_a);
+	map_pool();
 }
 
 void face_detach(void)
 {
+	munmap(map, map_len);
 	close(index_a);
 	close(pool.fd);
 	detach_all(pool.control);
@@ -57,6 +82,11 @@ int face_get(const void *key, __u32 key_len, void *value, __u32 *len)
 	int ret = lookup_raw(index_a, key, key_len, value, *len, len);
 
 	return ret < 0 ? ret : 0;
+}
+
+int face_look(const void *key, __u32 key_len, void *value, __u32 *len)
+{
+	return look_or_ask(&reader, key, key_len, value, len);
 }
 
 int face_cas(const void *key, __u32 key_len, const void *expect,

@@ -5,6 +5,7 @@
 #include <linux/turn.h>
 
 #include "face.h"
+#include "look.h"
 #include "pmpool.h"
 
 #define POOL_SIZE	(64 << 20)
@@ -13,6 +14,7 @@ __thread u32 shim_random;
 
 static struct pmpool pm;
 static struct wort_index *index_a;
+static struct wort_reader reader;
 
 void face_format(void)
 {
@@ -23,8 +25,18 @@ void face_format(void)
 
 void face_attach(void)
 {
+	struct wort_index_info_arg info;
+
 	pmpool_attach(&pm);
 	index_a = pmpool_index(&pm, "a");
+	wort_index_info(index_a, &info);
+	pm.pool->locks.control->state = WORT_MAP_FOLLOW;
+	reader = (struct wort_reader){
+		.control = pm.pool->locks.control,
+		.pool = (const void *)pm.region.base,
+		.size = POOL_SIZE,
+		.root_off = info.out_root_off,
+	};
 }
 
 void face_detach(void)
@@ -57,6 +69,11 @@ int face_del(const void *key, __u32 key_len)
 int face_get(const void *key, __u32 key_len, void *value, __u32 *len)
 {
 	return pm_get(index_a, key, key_len, value, len);
+}
+
+int face_look(const void *key, __u32 key_len, void *value, __u32 *len)
+{
+	return look_or_ask(&reader, key, key_len, value, len);
 }
 
 int face_cas(const void *key, __u32 key_len, const void *expect,
