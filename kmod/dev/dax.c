@@ -134,18 +134,19 @@ static void mark_bad(struct wort_dax *dax, u64 off, u64 len)
 }
 
 /*
- * Who reads by a mapping would find out about bad pages the hard way.
- *
- * After the bits are set, or under the same lock.
+ * Pages are bad, which readers by a mapping would find out the hard way.  Either
+ * the pool is there, or who brings it will see that they are.
  */
 static void ask_from_now_on(struct wort_dax *dax, u64 off, u64 len)
 {
-	struct wort_pool *pool = READ_ONCE(dax->pool);
+	struct wort_pool *pool;
 
-	lockdep_assert_held(&claims_lock);
-	if (!pool || pool->locks.control->state != WORT_MAP_FOLLOW)
+	/* pairs with the barrier in wort_dax_serve() */
+	smp_mb();
+	pool = READ_ONCE(dax->pool);
+	if (!pool)
 		return;
-	WRITE_ONCE(pool->locks.control->state, WORT_MAP_ASK);
+	cmpxchg(&pool->locks.control->state, WORT_MAP_FOLLOW, WORT_MAP_ASK);
 	wort_mmap_zap(dax, off, len);
 }
 
@@ -171,9 +172,9 @@ static void memory_failed(struct wort_dax *dax, u64 off, u64 len)
  * @dax: The claim; wort_dax_enter() returned true.
  * @pool: The pool.
  *
- * A removal that waits for the caller will find it.
+ * A removal that waits for the caller will find it, so no lock of claims is taken.
  *
- * Context: May sleep.
+ * Context: Any context.
  */
 void wort_dax_serve(struct wort_dax *dax, struct wort_pool *pool)
 {
@@ -185,11 +186,14 @@ void wort_dax_serve(struct wort_dax *dax, struct wort_pool *pool)
 						  i * PAGE_SIZE);
 		get_page(dax->control[i]);
 	}
-	mutex_lock(&claims_lock);
-	if (!dax->region.mcsafe && !dax->region.bad_pages)
-		control->state = WORT_MAP_FOLLOW;
 	WRITE_ONCE(dax->pool, pool);
-	mutex_unlock(&claims_lock);
+	if (dax->region.mcsafe)
+		return;
+	WRITE_ONCE(control->state, WORT_MAP_FOLLOW);
+	/* pairs with the barrier in ask_from_now_on() */
+	smp_mb();
+	if (READ_ONCE(dax->region.bad_pages))
+		cmpxchg(&control->state, WORT_MAP_FOLLOW, WORT_MAP_ASK);
 }
 
 static void state_changed(struct wort_dax *dax)

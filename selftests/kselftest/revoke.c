@@ -336,6 +336,19 @@ static long long two_values(struct __test_metadata *_metadata, int fd,
 	return at;
 }
 
+/* The smallest device of these tests is larger. */
+#define MAP_LEN	(WORT_MAP_POOL_OFF + (16 << 20))
+
+static void *map_pool(int pool)
+{
+	return mmap(NULL, MAP_LEN, PROT_READ, MAP_SHARED, pool, 0);
+}
+
+static __u32 map_state(const struct wort_map_control *control)
+{
+	return *(volatile __u32 *)&control->state;
+}
+
 /* The last page of a value: the one after it is no part of it. */
 #define LAST_PAGE	(WORT_VALUE_MAX - 4096)
 
@@ -346,6 +359,7 @@ TEST_F_TIMEOUT(revoke, bad_blocks, 120)
 {
 	long long at = two_values(_metadata, self->fd, value1, value2);
 	char path[64], name[64];
+	void *at_pool;
 	int pool, fd;
 
 	snprintf(path, sizeof(path), "/sys/block/%s/badblocks",
@@ -361,6 +375,10 @@ TEST_F_TIMEOUT(revoke, bad_blocks, 120)
 	EXPECT_EQ(-EIO, lookup_big(fd, "bad", value2));
 	EXPECT_EQ(0, lookup_big(fd, "good", value1));
 	EXPECT_EQ(0, insert(fd, "another", "value"));
+	at_pool = map_pool(pool);
+	ASSERT_NE(MAP_FAILED, at_pool);
+	EXPECT_EQ(WORT_MAP_ASK, map_state(at_pool));
+	munmap(at_pool, MAP_LEN);
 	close(fd);
 	close(pool);
 	ASSERT_EQ(0, detach(self->pool.control, 0));
@@ -390,15 +408,22 @@ TEST_F_TIMEOUT(revoke, memory_fails, 120)
 		"/sys/devices/system/memory/hard_offline_page";
 	long long at = two_values(_metadata, self->fd, value1, value2);
 	long long start = physical_start();
+	void *at_pool = map_pool(self->pool.fd);
 
 	if (access(offline, W_OK) || !start)
 		SKIP(return, "the kernel cannot make memory fail");
+	ASSERT_NE(MAP_FAILED, at_pool);
+	EXPECT_EQ(WORT_MAP_FOLLOW, map_state(at_pool));
 	ASSERT_EQ(0, lookup_big(self->fd, "bad", value2));
 	ASSERT_EQ(0, write_file(offline, "%#llx", (start + at + LAST_PAGE) &
 				~4095ULL));
 	EXPECT_EQ(-EIO, lookup_big(self->fd, "bad", value2));
 	EXPECT_EQ(0, lookup_big(self->fd, "good", value1));
 	EXPECT_EQ(0, insert(self->fd, "another", "value"));
+	EXPECT_EQ(WORT_MAP_ASK, map_state(at_pool));
+	EXPECT_EQ(0, touch(at_pool + WORT_MAP_POOL_OFF));
+	EXPECT_EQ(-EFAULT, touch(at_pool + WORT_MAP_POOL_OFF + at + LAST_PAGE));
+	munmap(at_pool, MAP_LEN);
 }
 
 TEST_HARNESS_MAIN

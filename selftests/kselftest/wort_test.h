@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -334,6 +336,28 @@ static inline void set_sys_admin(bool on)
 	if (on)
 		data[0].effective |= 1U << CAP_SYS_ADMIN;
 	syscall(SYS_capset, &head, data);
+}
+
+static sigjmp_buf touched_badly UNUSED;
+
+static inline void on_bus(int signal UNUSED)
+{
+	siglongjmp(touched_badly, 1);
+}
+
+/* -EFAULT if a byte cannot be read. */
+static inline int touch(const void *at)
+{
+	struct sigaction action = { .sa_handler = on_bus }, before;
+	int err = 0;
+
+	sigaction(SIGBUS, &action, &before);
+	if (sigsetjmp(touched_badly, 1))
+		err = -EFAULT;
+	else
+		(void)*(const volatile __u8 *)at;
+	sigaction(SIGBUS, &before, NULL);
+	return err;
 }
 
 /* A page that cannot be touched. */

@@ -34,7 +34,9 @@ int face_get(const void *key, __u32 key_len, void *value, __u32 *len);
 struct face_looks {
 	__u64 looks, retries, asked;
 };
+
 extern struct face_looks face_looks;
+
 int face_look(const void *key, __u32 key_len, void *value, __u32 *len);
 int face_cas(const void *key, __u32 key_len, const void *expect,
 	     __u32 expect_len, const void *value, __u32 len);

@@ -2,8 +2,9 @@
 /*
  * Threads on one index: writers that own keys side by side in the same nodes,
  * change them alone and in batches, and count together by compare-and-swap,
- * readers, half of the time in a mapping, a scan both ways, another index that comes and goes, checks.  Round
- * after round on one pool, so that the walk after each attach runs beside them.
+ * readers, half of the time in a mapping, a scan both ways, another index that
+ * comes and goes, checks.  Round after round on one pool, so that the walk after
+ * each attach runs beside them.
  *
  * What a reader may see: of each key versions that never go back, none older
  * than what was acknowledged before it asked, and nothing that was not begun.

@@ -108,6 +108,31 @@ int wort_pool_list(struct wort_pool *pool, uint64_t after,
 
 int wort_pool_destroy(struct wort_pool *pool, const char *name);
 
+/*
+ * Maps the pool for reading: wort_get() of indexes opened afterwards makes no
+ * system call, unless what it finds is being changed.  -ENOMEM: there is no room
+ * for it among the addresses; any other error of mmap() likewise: the pool stays
+ * as it is.  0 also if it was mapped before.
+ *
+ * Lookups in the mapping are not in wort_index_stats().  Memory that fails under
+ * one of them raises SIGBUS.
+ */
+int wort_pool_map(struct wort_pool *pool);
+
+/**
+ * struct wort_map_stats - What lookups in a mapping had to do again
+ * @retries: they began again, since what they looked at was being changed
+ * @fallbacks: they asked the kernel, after three times, or because it said so
+ */
+struct wort_map_stats {
+	uint64_t retries;
+	uint64_t fallbacks;
+};
+
+/* Since wort_pool_map(); -EINVAL: the pool is not mapped. */
+int wort_pool_map_stats(const struct wort_pool *pool,
+			struct wort_map_stats *stats);
+
 /* ---- an index ---- */
 
 /**

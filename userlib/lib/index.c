@@ -13,6 +13,7 @@ WORT_API void wort_index_close(struct wort_index *index)
 {
 	if (!index)
 		return;
+	wort_map_put(index->map);
 	close(index->fd);
 	free(index);
 }
@@ -152,8 +153,8 @@ WORT_API int wort_del(struct wort_index *index, const void *key, size_t key_len)
 	return wort_del_if(index, key, key_len, NULL, 0, NULL);
 }
 
-WORT_API int wort_get(struct wort_index *index, const void *key, size_t key_len,
-		      void *value, size_t *value_len)
+static int ask(struct wort_index *index, const void *key, size_t key_len,
+	       void *value, size_t *value_len)
 {
 	struct wort_lookup_arg arg = {
 		.size = sizeof(arg),
@@ -164,12 +165,39 @@ WORT_API int wort_get(struct wort_index *index, const void *key, size_t key_len,
 	};
 	int err;
 
-	if (key_len > WORT_KEY_MAX)
-		return -EMSGSIZE;
 	if (*value_len < arg.value_len)
 		arg.value_len = *value_len;
 	err = wort_ioctl(index->fd, WORT_IOC_LOOKUP, &arg);
 	if (!err || err == -ERANGE)
 		*value_len = arg.out_value_len;
 	return err;
+}
+
+/* The kernel answers only while the index is there. */
+static int look_or_ask(struct wort_index *index, const void *key,
+		       size_t key_len, void *value, size_t *value_len)
+{
+	struct wort_map_stats *stats = &index->map->stats;
+	uint64_t destroyed;
+	int err;
+
+	err = wort_reader_get(&index->reader, key, key_len, value, value_len,
+			      &stats->retries);
+	if (err != -EAGAIN)
+		return err;
+	__atomic_add_fetch(&stats->fallbacks, 1, __ATOMIC_RELAXED);
+	destroyed = wort_reader_destroyed(&index->reader);
+	err = ask(index, key, key_len, value, value_len);
+	if (!err || err == -ENOENT || err == -ERANGE)
+		wort_reader_trust(&index->reader, destroyed);
+	return err;
+}
+
+WORT_API int wort_get(struct wort_index *index, const void *key, size_t key_len,
+		      void *value, size_t *value_len)
+{
+	if (key_len > WORT_KEY_MAX)
+		return -EMSGSIZE;
+	return (index->map && key_len ? look_or_ask : ask)(index, key, key_len,
+							   value, value_len);
 }

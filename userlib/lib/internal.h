@@ -9,13 +9,43 @@
 
 #include <wort.h>
 
+#include "reader.h"
+
 #define WORT_API	__attribute__((visibility("default")))
 
 #define WORT_CONTROL_PATH	"/dev/wort-control"
 
+/**
+ * struct wort_map - The mapping of a pool
+ * @users: its pool, if that is open, and indexes opened since
+ * @addr: where it is
+ * @len: its length
+ * @stats: what lookups had to do again
+ */
+struct wort_map {
+	unsigned int users;
+	void *addr;
+	size_t len;
+	struct wort_map_stats stats;
+};
+
+/**
+ * struct wort_index - An open index
+ * @fd: its descriptor
+ * @map: a mapping in which it can be read; or NULL
+ * @reader: of @map
+ */
 struct wort_index {
 	int fd;
+	struct wort_map *map;
+	struct wort_reader reader;
 };
+
+/* map.c */
+int wort_map_open(int pool_fd, struct wort_map **out);
+void wort_map_put(struct wort_map *map);
+/* Let lookups of an index be made in a mapping, if its engine can be followed. */
+int wort_map_index(struct wort_map *map, struct wort_index *index);
 
 /* A pointer as the ioctl interface carries it. */
 static inline uint64_t wort_ptr(const void *ptr)

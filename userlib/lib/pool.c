@@ -11,11 +11,12 @@
 
 struct wort_pool {
 	int fd;
+	struct wort_map *map;	/* NULL: it was not asked for */
 };
 
 WORT_API int wort_pool_open(const char *path, int flags, struct wort_pool **out)
 {
-	struct wort_pool *pool = malloc(sizeof(*pool));
+	struct wort_pool *pool = calloc(1, sizeof(*pool));
 
 	if (!pool)
 		return -ENOMEM;
@@ -34,6 +35,7 @@ WORT_API void wort_pool_close(struct wort_pool *pool)
 {
 	if (!pool)
 		return;
+	wort_map_put(pool->map);
 	close(pool->fd);
 	free(pool);
 }
@@ -41,6 +43,24 @@ WORT_API void wort_pool_close(struct wort_pool *pool)
 WORT_API int wort_pool_fd(const struct wort_pool *pool)
 {
 	return pool->fd;
+}
+
+WORT_API int wort_pool_map(struct wort_pool *pool)
+{
+	return pool->map ? 0 : wort_map_open(pool->fd, &pool->map);
+}
+
+WORT_API int wort_pool_map_stats(const struct wort_pool *pool,
+				 struct wort_map_stats *stats)
+{
+	const struct wort_map_stats *now;
+
+	if (!pool->map)
+		return -EINVAL;
+	now = &pool->map->stats;
+	stats->retries = __atomic_load_n(&now->retries, __ATOMIC_RELAXED);
+	stats->fallbacks = __atomic_load_n(&now->fallbacks, __ATOMIC_RELAXED);
+	return 0;
 }
 
 WORT_API int wort_pool_info(struct wort_pool *pool,
@@ -102,7 +122,7 @@ WORT_API int wort_index_open(struct wort_pool *pool, const char *name,
 
 	if (err)
 		return err;
-	index = malloc(sizeof(*index));
+	index = calloc(1, sizeof(*index));
 	if (!index)
 		return -ENOMEM;
 	arg.flags = o.flags;
@@ -114,6 +134,12 @@ WORT_API int wort_index_open(struct wort_pool *pool, const char *name,
 		return err;
 	}
 	index->fd = arg.out_fd;
+	if (pool->map)
+		err = wort_map_index(pool->map, index);
+	if (err) {
+		wort_index_close(index);
+		return err;
+	}
 	*out = index;
 	return 0;
 }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# examples.sh FOLDER DEVICE: the examples of the documentation against the
-# module, which is loaded, on a device whose contents are lost.  For a guest:
+# examples.sh FOLDER DEVICE: the examples of the documentation and libwort against
+# the module, which is loaded, on a device whose contents are lost.  For a guest:
 # written for busybox.
 
 folder=$1 device=$2
@@ -38,6 +38,11 @@ example uring <<END
 100 durable
 key 42 is 42
 END
+
+for mapping in "" -m; do
+	# shellcheck disable=SC2086 # an option or none
+	"$folder/libwort" $mapping /dev/wort0 || failures=$((failures + 1))
+done
 
 "$folder/wort-static" detach 0 || failures=$((failures + 1))
 echo "examples: $failures failed"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libwort against the module: libwort POOL, an attached pool that may be
- * written to.  Silent but for what fails; 0 if nothing does.
+ * libwort against the module: libwort [-m] POOL, an attached pool that may be
+ * written to; -m: with lookups in a mapping.  Silent but for what fails; 0 if
+ * nothing does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -285,19 +286,52 @@ static void check_pool(struct wort_pool *pool, struct wort_index *index)
 	CHECK(wort_put(index, "a", 1, "", 0, 0) == -ESTALE);
 }
 
+static void check_map_stats(struct wort_pool *pool, bool mapped)
+{
+	struct wort_map_stats stats;
+	int err = wort_pool_map_stats(pool, &stats);
+
+	CHECK(err == (mapped ? 0 : -EINVAL));
+	CHECK(!mapped || (!stats.retries && !stats.fallbacks));
+}
+
+/* An index that is gone is not read on, one beside it is. */
+static void check_map_destroyed(struct wort_pool *pool)
+{
+	struct wort_index *a = open_fresh(pool, "a"), *b = open_fresh(pool, "b");
+	struct wort_map_stats stats;
+	char buf[8];
+	size_t len = sizeof(buf);
+
+	CHECK(wort_put(a, "k", 1, "v", 1, 0) == 0);
+	CHECK(wort_put(b, "k", 1, "v", 1, 0) == 0);
+	CHECK(wort_pool_destroy(pool, "a") == 0);
+	CHECK(wort_get(a, "k", 1, buf, &len) == -ESTALE);
+	CHECK(wort_get(b, "k", 1, buf, &len) == 0 && len == 1);
+	CHECK(wort_get(b, "k", 1, buf, &len) == 0 && len == 1);
+	CHECK(wort_get(a, "k", 1, buf, &len) == -ESTALE);
+	CHECK(wort_pool_map_stats(pool, &stats) == 0 && stats.fallbacks == 3);
+	CHECK(wort_pool_destroy(pool, "b") == 0);
+	wort_index_close(a);
+	wort_index_close(b);
+}
+
 int main(int argc, char **argv)
 {
+	bool mapped = argc == 3 && !strcmp(argv[1], "-m");
 	struct wort_index *index;
 	struct wort_pool *pool;
 	int err;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: libwort POOL\n");
+	if (argc != 2 + mapped) {
+		fprintf(stderr, "usage: libwort [-m] POOL\n");
 		return 2;
 	}
-	err = wort_pool_open(argv[1], O_RDWR, &pool);
+	err = wort_pool_open(argv[1 + mapped], O_RDWR, &pool);
+	if (!err && mapped)
+		err = wort_pool_map(pool);
 	if (err) {
-		fprintf(stderr, "%s: %s\n", argv[1], strerror(-err));
+		fprintf(stderr, "%s: %s\n", argv[1 + mapped], strerror(-err));
 		return 1;
 	}
 	index = open_fresh(pool, "libwort");
@@ -306,6 +340,9 @@ int main(int argc, char **argv)
 	check_batch(index);
 	check_scan(index);
 	check_opts(index);
+	check_map_stats(pool, mapped);
+	if (mapped)
+		check_map_destroyed(pool);
 	check_pool(pool, index);
 	wort_index_close(index);
 	wort_pool_close(pool);

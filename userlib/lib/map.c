@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * The mapping of a pool.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "internal.h"
+
+int wort_map_open(int pool_fd, struct wort_map **out)
+{
+	struct wort_pool_info_arg info = { .size = sizeof(info) };
+	int err = wort_ioctl(pool_fd, WORT_IOC_POOL_INFO, &info);
+	struct wort_map *map;
+
+	if (err)
+		return err;
+	if (info.out_pool_size > SIZE_MAX - WORT_MAP_POOL_OFF)
+		return -ENOMEM;
+	map = calloc(1, sizeof(*map));
+	if (!map)
+		return -ENOMEM;
+	map->users = 1;
+	map->len = WORT_MAP_POOL_OFF + info.out_pool_size;
+	map->addr = mmap(NULL, map->len, PROT_READ, MAP_SHARED, pool_fd, 0);
+	if (map->addr == MAP_FAILED) {
+		err = -errno;
+		free(map);
+		return err;
+	}
+	*out = map;
+	return 0;
+}
+
+void wort_map_put(struct wort_map *map)
+{
+	if (!map || __atomic_sub_fetch(&map->users, 1, __ATOMIC_ACQ_REL))
+		return;
+	munmap(map->addr, map->len);
+	free(map);
+}
+
+int wort_map_index(struct wort_map *map, struct wort_index *index)
+{
+	struct wort_index_info_arg info = { .size = sizeof(info) };
+	struct wort_reader *reader = &index->reader;
+	uint64_t destroyed;
+	int err;
+
+	*reader = (struct wort_reader){
+		.control = map->addr + WORT_MAP_CONTROL_OFF,
+		.pool = map->addr + WORT_MAP_POOL_OFF,
+		.size = map->len - WORT_MAP_POOL_OFF,
+	};
+	destroyed = wort_reader_destroyed(reader);
+	err = wort_index_info(index, &info);
+	if (err || !info.out_root_off)
+		return err;
+	reader->root_off = info.out_root_off;
+	wort_reader_trust(reader, destroyed);
+	__atomic_add_fetch(&map->users, 1, __ATOMIC_RELAXED);
+	index->map = map;
+	return 0;
+}
