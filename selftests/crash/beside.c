@@ -517,6 +517,27 @@ static void explore_moves(const struct start *start, enum memory_model model,
 	}
 }
 
+/* Two writers and a reader of what one of them is at: neighbours in the list. */
+static void explore_three(const struct start *start, enum memory_model model,
+			  u32 preemptions, u32 worker, u32 workers)
+{
+	u32 i, number = 0;
+
+	for (i = 0; i + 1 < start->nr_steps; i++) {
+		struct step steps[] = {
+			start->steps[i], start->steps[i + 1],
+			{ i & 1 ? STEP_GET : STEP_LOOK, 0,
+			  start->steps[i + (i >> 1 & 1)].key, 0 },
+		};
+
+		if (!changes(&steps[0]) || !changes(&steps[1]) ||
+		    steps[1].kind == STEP_BATCH)
+			continue;
+		if (number++ % workers == worker)
+			explore_beside(start, model, steps, 3, preemptions);
+	}
+}
+
 /*
  * Each two changes; each change with lookups of its key and of one beside it;
  * each change beside the background.
@@ -527,6 +548,7 @@ void explore_all_beside(const struct start *start, enum memory_model model,
 	u32 i, j, number = 0;
 
 	explore_moves(start, model, preemptions, worker, workers);
+	explore_three(start, model, preemptions, worker, workers);
 	for (i = 0; i < start->nr_steps; i++) {
 		struct step steps[2] = { start->steps[i] };
 
