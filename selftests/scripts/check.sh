@@ -18,29 +18,50 @@ log=$build/log
 cd "$wort_top"
 mkdir -p "$log"
 
-table='' passed=0 failed=() last=''
+# A line for each step that has ended: status, name, seconds.  Some steps run
+# beside each other, so it is a file.
+results=$(mktemp)
+trap 'rm -f "$results"' EXIT
 
 # step NAME COMMAND...: one line for a step that passes, its log for one that
 # fails.  Commands whose last line says something are quoted with it.
 step()
 {
-	local name=$1 begin status=0 took word=ok
+	local name=$1 begin status=0 took word=ok last
 	shift
 
 	begin=$(now_ms)
 	"$@" >"$log/$name" 2>&1 || status=$?
 	took=$(seconds_since "$begin")
 	last=$(tail -n 1 "$log/$name")
-	if [ "$status" -eq 0 ]; then
-		passed=$((passed + 1))
-	else
-		failed+=("$name")
+	if [ "$status" -ne 0 ]; then
 		word="FAILED ($status)"
 		tail -n 60 "$log/$name"
 	fi
 	printf '%-28s %7s s  %s%s\n' "$name" "$took" "$word" \
 		"${last:+  $last}"
-	table+=$(printf '%-28s %7s s  %s' "$name" "$took" "$word")$'\n'
+	printf '%s\t%s\t%s\n' "$status" "$name" "$took" >>"$results"
+}
+
+# The steps in the order in which they ended, then how those that failed did.
+report()
+{
+	local status name took bad=0 nr=0
+
+	while IFS=$'\t' read -r status name took; do
+		nr=$((nr + 1))
+		[ "$status" -eq 0 ] || bad=$((bad + 1))
+		printf '%-28s %7s s  %s\n' "$name" "$took" \
+			"$([ "$status" -eq 0 ] && echo ok || echo "FAILED ($status)")"
+	done <"$results"
+	printf '%-28s %7s s\n' total "$1"
+	while IFS=$'\t' read -r status name took; do
+		[ "$status" -ne 0 ] || continue
+		printf '\n%s ends:\n' "build/log/$name"
+		tail -n 30 "$log/$name"
+	done <"$results"
+	printf '%d passed, %d failed\n' "$((nr - bad))" "$bad"
+	[ "$bad" -eq 0 ]
 }
 
 flavours()
@@ -143,7 +164,7 @@ powercuts()
 {
 	selftests/vm/run.sh -k "$1" -t "$((1200 + 120 * ${SEEDS:-0}))" \
 		-a rcupdate.rcu_expedited=1 -l libcrc32c -f "$build/guest-$1:/wort-tests" \
-		-c "cd /wort-tests && insmod ./wort.ko && ./powercut -n ${SEEDS:-3}"
+		-c "cd /wort-tests && insmod ./wort.ko && ./powercut -n ${SEEDS:-2}"
 }
 
 # kselftests FLAVOUR SCRIPT [PROGRAM...]: with a second device whose flushes
@@ -213,6 +234,25 @@ poison()
 		-c 'cd /wort-tests && insmod wort.ko && ./poison'
 }
 
+# The steps in guests of one kernel.
+guests()
+{
+	local flavour=$1
+
+	step "kselftest-$flavour" kselftests "$flavour" run_all.sh
+	grep '^# all:' "$log/kselftest-$flavour" || true
+	step "stress-$flavour" stress "$flavour"
+	step "powercuts-$flavour" powercuts "$flavour"
+	grep '^# [0-9]* power cuts' "$log/powercuts-$flavour" || true
+	step "fuzz-$flavour" fuzz "$flavour"
+	step "lossy-memory-$flavour" lossy_memory "$flavour"
+	step "wort-command-$flavour" wort_command "$flavour"
+	step "poison-$flavour" poison "$flavour"
+	step "removal-$flavour" selftests/load/removal.sh -k "$flavour"
+	step "kills-$flavour" selftests/load/kills.py -k "$flavour"
+}
+
+# An emulated processor is mostly alone in its guest: the kernels go side by side.
 rung_vm()
 {
 	local flavour
@@ -224,19 +264,11 @@ rung_vm()
 		step "vm-runner-$flavour" \
 			selftests/vm/test-runner.sh "$flavour"
 		step "vm-build-$flavour" build_guest "$flavour"
-		step "kselftest-$flavour" kselftests "$flavour" run_all.sh
-		grep '^# all:' "$log/kselftest-$flavour" || true
-		step "stress-$flavour" stress "$flavour"
-		step "powercuts-$flavour" powercuts "$flavour"
-		grep '^# [0-9]* power cuts' "$log/powercuts-$flavour" || true
-		step "fuzz-$flavour" fuzz "$flavour"
-		step "lossy-memory-$flavour" lossy_memory "$flavour"
-		step "wort-command-$flavour" wort_command "$flavour"
-		step "poison-$flavour" poison "$flavour"
-		step "removal-$flavour" \
-			selftests/load/removal.sh -k "$flavour"
-		step "kills-$flavour" selftests/load/kills.py -k "$flavour"
 	done
+	for flavour in $(flavours); do
+		guests "$flavour" &
+	done
+	wait
 	step tutorial selftests/vm/tutorial.py
 }
 
@@ -315,10 +347,5 @@ begin=$(now_ms)
 for rung; do
 	"rung_$rung"
 done
-printf '\n%s%-28s %7s s\n' "$table" total "$(seconds_since "$begin")"
-for name in "${failed[@]}"; do
-	printf '\n%s ends:\n' "build/log/$name"
-	tail -n 30 "$log/$name"
-done
-printf '%d passed, %d failed\n' "$passed" "${#failed[@]}"
-[ "${#failed[@]}" -eq 0 ]
+echo
+report "$(seconds_since "$begin")"
