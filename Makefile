@@ -34,6 +34,7 @@ help:
 	@echo "  check-static      layers, checkpatch, kernel-doc, builds, sparse"
 	@echo "  check-unit        the portable layers, and the allocator's model"
 	@echo "  explore           every crash state of short sequences"
+	@echo "  explore-long      and with more crashes and turns, an hour or more"
 	@echo "  check-mutants     deliberate bugs that the explorer has to find"
 	@echo "  check-vm          the module on Debian's kernels"
 	@echo "  check-debug       the module on kernels with debugging, built once"
@@ -89,6 +90,12 @@ check-removal: check-%:
 explore:
 	$(CHECK) explore
 
+# An hour or more, and all kinds of second crashes.
+explore-long:
+	$(SCRIPTS)/deps.sh build
+	$(MAKE) -s -C selftests/crash O=$(BUILD)/crash
+	$(BUILD)/crash/explore --deep --preemptions 2
+
 check-breakages:
 	selftests/breakages/run.py
 
@@ -136,5 +143,5 @@ clean:
 
 .PHONY: help modules modules_install lib install install-dkms install-docs \
 	deb html man check check-static check-unit check-mutants check-vm \
-	check-debug check-kills check-removal check-breakages check-powercuts \
+	check-debug check-kills check-removal check-breakages explore-long check-powercuts \
 	check-powercut-mutants check-tutorial explore demo vm-shell bench docs clean

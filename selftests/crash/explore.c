@@ -32,6 +32,7 @@
 #include "explore.h"
 #include "lint.h"
 
+#define SECONDS_SILENT	60
 #define MAX_SITES	256
 #define HASH_BITS	25
 #define MAX_WORKERS	16
@@ -590,9 +591,32 @@ static void work_on(struct work work, u32 models)
 			work_beside(&work, model);
 }
 
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+/* A sign of life of what may take an hour. */
+static void say_how_far(double begin)
+{
+	static double last;
+	double now = seconds() - begin;
+
+	if (now - last < SECONDS_SILENT)
+		return;
+	last = now;
+	fprintf(stderr, "%.0f s: %llu runs, %llu states\n", now,
+		(unsigned long long)(tally->states + tally->nested),
+		(unsigned long long)tally->distinct);
+}
+
 static int run_workers(struct work work, u32 models)
 {
-	pid_t pid[MAX_WORKERS];
+	pid_t pid[MAX_WORKERS], done;
+	double begin = seconds();
 	u32 i, failed = 0;
 	int status;
 
@@ -606,10 +630,14 @@ static int run_workers(struct work work, u32 models)
 			_exit(0);
 		}
 	}
-	while (wait(&status) > 0)
-		if (status && !failed++)
+	while ((done = waitpid(-1, &status, WNOHANG)) >= 0) {
+		if (!done)
+			usleep(100000);
+		else if (status && !failed++)
 			for (i = 0; i < work.workers; i++)
 				kill(pid[i], SIGKILL);
+		say_how_far(begin);
+	}
 	return failed;
 }
 
@@ -737,14 +765,6 @@ static void *map(size_t size, int flags)
 		exit(2);
 	}
 	return p;
-}
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec + now.tv_nsec / 1e9;
 }
 
 static int report(double begin, u32 failed)

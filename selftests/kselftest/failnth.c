@@ -741,6 +741,21 @@ TEST_F_TIMEOUT(failnth, index_info, SECONDS)
 	SWEEP("stats", run_stats, NULL);
 }
 
+static int run_map(struct bed *bed)
+{
+	void *at = mmap(NULL, WORT_MAP_POOL_OFF + 4096, PROT_READ, MAP_SHARED,
+			bed->pool.fd, 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	return munmap(at, WORT_MAP_POOL_OFF + 4096) ? -errno : 0;
+}
+
+TEST_F_TIMEOUT(failnth, map, SECONDS)
+{
+	SWEEP("mmap", run_map, NULL);
+}
+
 /* On a device with a pool, not attached. */
 FIXTURE(failnth_control)
 {
