@@ -119,6 +119,17 @@ struct wort_op {
 void wort_op_settle(struct wort_op *op);
 
 /**
+ * wort_op_relax() - Answers of an operation need not be durable
+ * @op: The operation, which only reads.
+ *
+ * Context: Any context.
+ */
+static inline void wort_op_relax(struct wort_op *op)
+{
+	op->in_flight = wort_none_in_flight;
+}
+
+/**
  * wort_op_begin() - Begin an operation
  * @op: Uninitialised memory of the caller.
  * @region: Memory that it will work on.

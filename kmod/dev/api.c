@@ -30,6 +30,7 @@ struct wort_kernel_pool {
 struct wort_kernel_index {
 	struct wort_dev *wdev;
 	struct wort_index *index;
+	bool relaxed;
 };
 
 /* Begin to touch the memory, and to allocate without input and output. */
@@ -117,7 +118,7 @@ static int open_verify(const char *name, u32 flags)
 {
 	bool create = flags & WORT_INDEX_OPEN_F_CREATE;
 
-	if (flags & ~(WORT_INDEX_OPEN_F_CREATE | WORT_INDEX_OPEN_F_EXCL))
+	if (flags & ~(WORT_INDEX_OPEN_F_ALL & ~WORT_INDEX_OPEN_F_RDONLY))
 		return -EOPNOTSUPP;
 	if (flags & WORT_INDEX_OPEN_F_EXCL && !create)
 		return -EINVAL;
@@ -145,7 +146,8 @@ static int open_named(struct wort_dev *wdev, const char *name, u32 flags,
  * @pool: The pool.
  * @name: Name of the index, 1 to WORT_NAME_MAX bytes and a zero.
  * @flags: WORT_INDEX_OPEN_F_CREATE: make it when absent; with
- *	WORT_INDEX_OPEN_F_EXCL: only if it is.
+ *	WORT_INDEX_OPEN_F_EXCL: only if it is.  WORT_INDEX_OPEN_F_RELAXED: what
+ *	is read may rest on a change that is not durable yet.
  * @engine: WORT_ENGINE_*; of an index that exists it must be its own or
  *	DEFAULT.
  *
@@ -177,6 +179,7 @@ wort_kernel_index_open(struct wort_kernel_pool *pool, const char *name,
 		return ERR_PTR(err);
 	}
 	index->wdev = pool->wdev;
+	index->relaxed = flags & WORT_INDEX_OPEN_F_RELAXED;
 	get_device(&index->wdev->dev);
 	__module_get(THIS_MODULE);
 	return index;
@@ -293,7 +296,9 @@ int wort_kernel_lookup(struct wort_kernel_index *index,
 		       u32 size)
 {
 	struct wort_key k = { key->data, key->len };
-	struct wort_buf buf = { .data = value, .size = size };
+	struct wort_buf buf = {
+		.data = value, .size = size, .relaxed = index->relaxed,
+	};
 	unsigned int noio;
 	int err;
 
@@ -388,6 +393,7 @@ int wort_kernel_scan(struct wort_kernel_index *index,
 	struct wort_key bound = { scan->bound.data, scan->bound.len };
 	struct wort_scan s = {
 		.flags = scan->flags,
+		.relaxed = index->relaxed,
 		.start = start.len ? &start : NULL,
 		.bound = bound.len ? &bound : NULL,
 		.max = scan->max_count,

@@ -26,6 +26,7 @@ struct wort_file *wort_file_alloc(struct wort_dev *wdev)
 	get_device(&wdev->dev);
 	wfile->wdev = wdev;
 	wfile->index = NULL;
+	wfile->relaxed = false;
 	INIT_LIST_HEAD(&wfile->mapped);
 	return wfile;
 }

@@ -150,6 +150,7 @@ static int single(struct wort_call *call, struct single *one, u32 flags,
 	if (err)
 		return err;
 	one->req.answer.len = WORT_NO_VALUE;
+	one->req.answer.relaxed = call->wfile->relaxed;
 	err = single_read(one, buf);
 	if (!err)
 		err = single_probe(one);
@@ -314,6 +315,7 @@ int wort_cmd_scan(struct wort_call *call, void *data)
 	struct wort_key start_key, bound_key;
 	struct wort_scan s = {
 		.flags = arg->flags,
+		.relaxed = call->wfile->relaxed,
 		.max = arg->max_count,
 		.buf_len = arg->buf_len,
 	};
@@ -355,6 +357,7 @@ static int batch(struct wort_call *call, struct wort_batch_arg *arg,
 		.results = results->data,
 		.results_size = arg->results_len,
 		.write = call->write,
+		.relaxed = call->wfile->relaxed,
 	};
 	int err, err2;
 

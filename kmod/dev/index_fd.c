@@ -55,6 +55,7 @@ static int open_into(struct wort_file *wfile, struct wort_index_open_arg *arg,
 			      arg->engine, arg->attr, &wfile->index);
 	if (!err)
 		arg->out_engine = wfile->index->tree.engine->id;
+	wfile->relaxed = arg->flags & WORT_INDEX_OPEN_F_RELAXED;
 	wort_dax_exit(dax);
 	return err;
 }

@@ -109,12 +109,14 @@ struct wort_dev {
  * struct wort_file - An open descriptor of a pool or an index
  * @wdev: the device, held
  * @index: the index, held; NULL: the descriptor is of the pool
+ * @relaxed: opened with WORT_INDEX_OPEN_F_RELAXED
  * @mapped: in wort_dax.mapped, if it was ever mapped
  * @mapping: its address space then
  */
 struct wort_file {
 	struct wort_dev *wdev;
 	struct wort_index *index;
+	bool relaxed;
 	struct list_head mapped;
 	struct address_space *mapping;
 };

@@ -41,11 +41,13 @@ struct wort_tree {
  * @data: memory of the caller
  * @size: its size
  * @len: length of the value, also when it does not fit
+ * @relaxed: of a lookup: it may be a value that a power cut would take back
  */
 struct wort_buf {
 	void *data;
 	u32 size;
 	u32 len;
+	bool relaxed;
 };
 
 /**

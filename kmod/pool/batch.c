@@ -109,6 +109,7 @@ static int answer_begin(const struct wort_batch *batch, u32 at,
 		.data = batch->results + at + head,
 		.size = max_len,
 		.len = WORT_NO_VALUE,
+		.relaxed = batch->relaxed,
 	};
 	return round_up((u64)head + max_len, 8) > batch->results_size - at ?
 	       -ERANGE : 0;

@@ -387,6 +387,8 @@ static __always_inline int lookup_once(struct wort_index *index,
 
 	if (err)
 		return err;
+	if (buf->relaxed)
+		wort_op_relax(&op);
 	do
 		err = index->tree.engine->lookup(&op, &index->tree, key, buf);
 	while (unlikely(wort_index_again(index, &op, err)));
@@ -581,6 +583,8 @@ int wort_request_prepare(struct wort_index *index, struct wort_op *op,
 	req->answer.len = WORT_NO_VALUE;
 	if (req->op.op == WORT_BATCH_LOOKUP) {
 		*type = WORT_OP_LOOKUP;
+		if (req->answer.relaxed)
+			wort_op_relax(op);
 		err = engine->lookup(op, &index->tree, &req->key, &req->answer);
 	} else if (req->op.op == WORT_BATCH_DELETE) {
 		*type = WORT_OP_DELETE;

@@ -244,6 +244,7 @@ void wort_index_stats(struct wort_index *index,
 /**
  * struct wort_scan - A scan of an index
  * @flags: WORT_SCAN_F_*
+ * @relaxed: what it finds may be taken back by a power cut
  * @start: first key, or NULL; may lie in @buf, which is written later
  * @bound: bound or prefix, or NULL
  * @max: records at most; 0: as many as fit
@@ -257,6 +258,7 @@ void wort_index_stats(struct wort_index *index,
  */
 struct wort_scan {
 	u32 flags;
+	bool relaxed;
 	const struct wort_key *start;
 	const struct wort_key *bound;
 	u64 max;
@@ -295,6 +297,7 @@ struct wort_request {
  * @results: answers go here
  * @results_size: size of that buffer
  * @write: operations that change are allowed
+ * @relaxed: what lookups find may be taken back by a power cut
  * @done: operations carried out
  * @failed: of these, failed
  * @results_len: bytes of answers
@@ -307,6 +310,7 @@ struct wort_batch {
 	u8 *results;
 	u32 results_size;
 	bool write;
+	bool relaxed;
 	u32 done;
 	u32 failed;
 	u32 results_len;

@@ -215,6 +215,8 @@ static int scan_once(struct wort_index *index, struct wort_cursor *cur,
 
 	if (err)
 		return err;
+	if (scan->relaxed)
+		wort_op_relax(&op);
 	cur->op = &op;
 	cur->tree = &index->tree;
 	cur->reverse = scan->flags & WORT_SCAN_F_REVERSE;

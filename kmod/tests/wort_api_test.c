@@ -95,6 +95,7 @@ static void test_open(struct wort_kernel_pool *p)
 	EXPECT(0, reopen(p, NAME, create | excl, 0));
 	EXPECT(-EEXIST, reopen(p, NAME, create | excl, 0));
 	EXPECT(0, reopen(p, NAME, create, WORT_ENGINE_WORT));
+	EXPECT(0, reopen(p, NAME, WORT_INDEX_OPEN_F_RELAXED, 0));
 	EXPECT(-EINVAL, reopen(p, NAME, 0, 99));
 }
 

@@ -36,7 +36,7 @@ static const struct command commands[] = {
 		RESERVED(wort_detach_arg), .write = true, .valid = -ENOENT),
 	COMMAND(LIST, wort_list_arg, 0xbc03, 32, ON_CONTROL, .has_out = true),
 	COMMAND(INDEX_OPEN, wort_index_open_arg, 0xbc10, 40, ON_POOL,
-		.flags = 7, .has_out = true),
+		.flags = 0xf, .has_out = true),
 	COMMAND(INDEX_LIST, wort_index_list_arg, 0xbc11, 40, ON_POOL,
 		RESERVED(wort_index_list_arg), .has_out = true),
 	COMMAND(INDEX_DESTROY, wort_index_destroy_arg, 0xbc12, 24, ON_POOL,

@@ -425,6 +425,24 @@ TEST_F(index, batch_malformed)
 				   sizeof(results)));
 }
 
+/* That it does not wait is seen by the unit tests; here it is let through. */
+TEST_F(index, relaxed)
+{
+	int fd = open_index(self->pool.fd, "index", WORT_INDEX_OPEN_F_RELAXED);
+	char results[64] __attribute__((aligned(8)));
+	struct wort_batch_arg arg = { };
+	struct packed ops = { };
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, insert(fd, "a", "1"));
+	EXPECT_EQ(0, lookup(fd, "a", "1"));
+	EXPECT_EQ(-ENOENT, lookup(fd, "b", ""));
+	pack(&ops, WORT_BATCH_LOOKUP, "a", NULL, 1);
+	EXPECT_EQ(0, batch(fd, &arg, &ops, results, sizeof(results)));
+	EXPECT_EQ(0, arg.out_failed);
+	close(fd);
+}
+
 TEST_F(index, batch_read_only)
 {
 	int fd = open_index(self->pool.fd, "index", WORT_INDEX_OPEN_F_RDONLY);

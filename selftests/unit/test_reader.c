@@ -97,6 +97,10 @@ void check_reader_asks(void)
 	CHECK_EQ(look(&reader, 7, &retries), -EAGAIN);
 	CHECK_EQ(retries, 3);
 	CHECK_EQ(look(&reader, 700, &retries), -EAGAIN);
+	reader.relaxed = true;
+	CHECK_EQ(look(&reader, 7, &retries), 0);
+	CHECK_EQ(look(&reader, 700, &retries), -ENOENT);
+	reader.relaxed = false;
 	for (i = 0; i < WORT_MAP_NR_UNITS; i++)
 		control->in_flight[i]--;
 	CHECK_EQ(look(&reader, 7, &retries), 0);

@@ -227,7 +227,15 @@ struct wort_list_arg {
 #define WORT_INDEX_OPEN_F_CREATE	(1U << 0)	/* make it when absent */
 #define WORT_INDEX_OPEN_F_EXCL		(1U << 1)	/* with CREATE: EEXIST */
 #define WORT_INDEX_OPEN_F_RDONLY	(1U << 2)	/* descriptor only reads */
-#define WORT_INDEX_OPEN_F_ALL		0x7U
+#define WORT_INDEX_OPEN_F_RELAXED	(1U << 3)	/* see below */
+#define WORT_INDEX_OPEN_F_ALL		0xfU
+
+/*
+ * What lookups and scans through a RELAXED descriptor tell may rest on a change
+ * that is not durable yet: it was made just now, by somebody who was not told so,
+ * and a power cut may take it back.  They never wait for the memory.  Changes, and
+ * the values that these fetch, are as of any descriptor.
+ */
 
 /**
  * struct wort_index_open_arg - WORT_IOC_INDEX_OPEN: get a descriptor of an index

@@ -45,7 +45,8 @@ struct wort_index {
 int wort_map_open(int pool_fd, struct wort_map **out);
 void wort_map_put(struct wort_map *map);
 /* Let lookups of an index be made in a mapping, if its engine can be followed. */
-int wort_map_index(struct wort_map *map, struct wort_index *index);
+int wort_map_index(struct wort_map *map, struct wort_index *index,
+		   bool relaxed);
 
 /* A pointer as the ioctl interface carries it. */
 static inline uint64_t wort_ptr(const void *ptr)

@@ -41,7 +41,7 @@ void wort_map_put(struct wort_map *map)
 	free(map);
 }
 
-int wort_map_index(struct wort_map *map, struct wort_index *index)
+int wort_map_index(struct wort_map *map, struct wort_index *index, bool relaxed)
 {
 	struct wort_index_info_arg info = { .size = sizeof(info) };
 	struct wort_reader *reader = &index->reader;
@@ -52,6 +52,7 @@ int wort_map_index(struct wort_map *map, struct wort_index *index)
 		.control = map->addr + WORT_MAP_CONTROL_OFF,
 		.pool = map->addr + WORT_MAP_POOL_OFF,
 		.size = map->len - WORT_MAP_POOL_OFF,
+		.relaxed = relaxed,
 	};
 	destroyed = wort_reader_destroyed(reader);
 	err = wort_index_info(index, &info);

@@ -135,7 +135,8 @@ WORT_API int wort_index_open(struct wort_pool *pool, const char *name,
 	}
 	index->fd = arg.out_fd;
 	if (pool->map)
-		err = wort_map_index(pool->map, index);
+		err = wort_map_index(pool->map, index,
+				     o.flags & WORT_INDEX_OPEN_F_RELAXED);
 	if (err) {
 		wort_index_close(index);
 		return err;

@@ -9,7 +9,6 @@
  */
 #include <endian.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include <linux/wort_format.h>
@@ -44,6 +43,8 @@ static int load(const struct wort_reader *r, uint64_t off, uint64_t *word)
 	const uint64_t *at = (const void *)(r->pool + off);
 
 	*word = le64toh(__atomic_load_n(at, __ATOMIC_ACQUIRE));
+	if (r->relaxed)
+		return 0;
 	return __atomic_load_n(&r->control->in_flight[unit], __ATOMIC_RELAXED) ?
 	       -EAGAIN : 0;
 }

@@ -5,6 +5,7 @@
 #ifndef _WORT_READER_H
 #define _WORT_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@
  * @pool: at WORT_MAP_POOL_OFF
  * @size: bytes of the pool
  * @root_off: offset of the index's root record
+ * @relaxed: an answer may rest on what is not durable yet
  * @destroyed: wort_map_control.destroyed when the kernel last said that the index
  *	is there; changed with wort_reader_trust()
  */
@@ -24,6 +26,7 @@ struct wort_reader {
 	const unsigned char *pool;
 	uint64_t size;
 	uint64_t root_off;
+	bool relaxed;
 	uint64_t destroyed;
 };
 

@@ -224,6 +224,7 @@ class Declarations(unittest.TestCase):
             "WORT_INDEX_OPEN_F_CREATE": _lib.OPEN_CREATE,
             "WORT_INDEX_OPEN_F_EXCL": _lib.OPEN_EXCL,
             "WORT_INDEX_OPEN_F_RDONLY": _lib.OPEN_RDONLY,
+            "WORT_INDEX_OPEN_F_RELAXED": _lib.OPEN_RELAXED,
             "WORT_INSERT_F_CREATE": _lib.PUT_CREATE,
             "WORT_INSERT_F_REPLACE": _lib.PUT_REPLACE,
             "WORT_SCAN_F_REVERSE": _lib.SCAN_REVERSE,

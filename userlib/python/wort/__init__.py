@@ -73,12 +73,20 @@ class Pool(_Handle):
         except _lib.Error as err:
             raise _lib.Error(err.errno, err.strerror, path) from None
 
-    def index(self, name, create=False, exclusive=False, readonly=False):
+    def map(self):
+        """Map the pool: lookups in indexes opened afterwards make no system
+        call, unless what they find is being changed."""
+        _lib.call("wort_pool_map", self.ptr)
+
+    def index(self, name, create=False, exclusive=False, readonly=False,
+              relaxed=False):
         """Open an index; with @create make it if there is none, with
-        @exclusive only then.  It stays open when the pool is closed."""
+        @exclusive only then.  With @relaxed what is read may rest on a change
+        that is not durable yet.  It stays open when the pool is closed."""
         flags = _lib.OPEN_CREATE * bool(create or exclusive) | \
             _lib.OPEN_EXCL * bool(exclusive) | \
-            _lib.OPEN_RDONLY * bool(readonly)
+            _lib.OPEN_RDONLY * bool(readonly) | \
+            _lib.OPEN_RELAXED * bool(relaxed)
         return Index(self, name, flags)
 
     def destroy(self, name):

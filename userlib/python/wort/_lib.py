@@ -12,7 +12,7 @@ KEY_MAX = 1024
 VALUE_MAX = 65536
 NAME_MAX = 111
 
-OPEN_CREATE, OPEN_EXCL, OPEN_RDONLY = 1, 2, 4
+OPEN_CREATE, OPEN_EXCL, OPEN_RDONLY, OPEN_RELAXED = 1, 2, 4, 8
 PUT_CREATE, PUT_REPLACE = 1, 2
 SCAN_REVERSE, SCAN_AFTER, SCAN_PREFIX, SCAN_KEYS = 1, 2, 4, 8
 BATCH_STOP = 1
@@ -82,6 +82,7 @@ FUNCTIONS = {
     "wort_pool_list": (c_int, [c_void_p, c_uint64, POINTER(IndexRecord),
                                c_uint, POINTER(c_bool)]),
     "wort_pool_destroy": (c_int, [c_void_p, c_char_p]),
+    "wort_pool_map": (c_int, [c_void_p]),
     "wort_index_open": (c_int, [c_void_p, c_char_p, POINTER(IndexOpts),
                                 HANDLE]),
     "wort_index_close": (None, [c_void_p]),
