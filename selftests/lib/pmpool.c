@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <asm/byteorder.h>
+
 #include "pmpool.h"
 
 void die(const char *fmt, ...)
@@ -107,6 +109,22 @@ int pm_del(struct wort_index *index, const void *key, u32 key_len)
 	struct wort_key k = { key, key_len };
 
 	return wort_index_delete(index, &k, NULL, NULL);
+}
+
+void pm_reader(struct wort_index *index, struct wort_reader *reader)
+{
+	struct wort_map_control *control = index->pool->locks.control;
+	struct wort_index_info_arg info;
+
+	wort_index_info(index, &info);
+	control->state = WORT_MAP_FOLLOW;
+	*reader = (struct wort_reader){
+		.control = control,
+		.pool = (const void *)index->pool->region->base,
+		.size = le64_to_cpu(index->pool->sb.pool_size),
+		.root_off = info.out_root_off,
+		.destroyed = control->destroyed,
+	};
 }
 
 u32 pm_pack(u8 *at, u16 op, const void *key, u32 key_len, const void *value,

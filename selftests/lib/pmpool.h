@@ -6,6 +6,7 @@
 #define _WORT_TEST_PMPOOL_H
 
 #include "../../kmod/pool/pool.h"
+#include "../../userlib/lib/reader.h"
 
 struct pmpool {
 	struct wort_region region;
@@ -26,6 +27,8 @@ int pm_put(struct wort_index *index, const void *key, u32 key_len,
 int pm_get(struct wort_index *index, const void *key, u32 key_len,
 	   void *value, u32 *value_len);
 int pm_del(struct wort_index *index, const void *key, u32 key_len);
+/* For wort_reader_get(), as if the pool were mapped. */
+void pm_reader(struct wort_index *index, struct wort_reader *reader);
 /* Append an operation to a batch; returns its length there. */
 u32 pm_pack(u8 *at, u16 op, const void *key, u32 key_len, const void *value,
 	    u32 value_len);

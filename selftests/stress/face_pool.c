@@ -25,18 +25,9 @@ void face_format(void)
 
 void face_attach(void)
 {
-	struct wort_index_info_arg info;
-
 	pmpool_attach(&pm);
 	index_a = pmpool_index(&pm, "a");
-	wort_index_info(index_a, &info);
-	pm.pool->locks.control->state = WORT_MAP_FOLLOW;
-	reader = (struct wort_reader){
-		.control = pm.pool->locks.control,
-		.pool = (const void *)pm.region.base,
-		.size = POOL_SIZE,
-		.root_off = info.out_root_off,
-	};
+	pm_reader(index_a, &reader);
 }
 
 void face_detach(void)

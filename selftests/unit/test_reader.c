@@ -6,27 +6,9 @@
 #include "tests.h"
 #include "unit.h"
 
-#include "../../userlib/lib/reader.h"
-
 static struct wort_map_control *control_of(struct wort_index *index)
 {
 	return index->pool->locks.control;
-}
-
-static void reader_open(struct wort_reader *reader, struct wort_index *index)
-{
-	struct wort_index_info_arg info;
-	struct wort_pool *pool = index->pool;
-
-	wort_index_info(index, &info);
-	*reader = (struct wort_reader){
-		.control = pool->locks.control,
-		.pool = (const void *)pool->region->base,
-		.size = le64_to_cpu(pool->sb.pool_size),
-		.root_off = info.out_root_off,
-	};
-	wort_reader_trust(reader, wort_reader_destroyed(reader));
-	control_of(index)->state = WORT_MAP_FOLLOW;
 }
 
 int reader_get(struct wort_index *index, const void *key, u32 key_len,
@@ -37,7 +19,7 @@ int reader_get(struct wort_index *index, const void *key, u32 key_len,
 	u64 retries = 0;
 	int err;
 
-	reader_open(&reader, index);
+	pm_reader(index, &reader);
 	err = wort_reader_get(&reader, key, key_len, value, &len, &retries);
 	*value_len = len;
 	return err;
@@ -81,7 +63,7 @@ void check_reader_asks(void)
 
 	bed_open(&bed, MIB, unit_extent);
 	fill(&bed);
-	reader_open(&reader, bed.index);
+	pm_reader(bed.index, &reader);
 	control = control_of(bed.index);
 	CHECK_EQ(look(&reader, 7, &retries), 0);
 	CHECK_EQ(retries, 0);
@@ -125,7 +107,7 @@ void check_reader_generation(void)
 	bed_open(&bed, MIB, unit_extent);
 	fill(&bed);
 	settle(&bed);
-	reader_open(&reader, bed.index);
+	pm_reader(bed.index, &reader);
 	control = control_of(bed.index);
 	generation = control->generation;
 	key_u64(key, n);
@@ -152,7 +134,7 @@ void check_reader_destroyed(void)
 	bed_open(&bed, MIB, unit_extent);
 	fill(&bed);
 	other = pmpool_index(&bed.pm, "other");
-	reader_open(&reader, bed.index);
+	pm_reader(bed.index, &reader);
 	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)"other", 5), 0);
 	CHECK_EQ(look(&reader, 7, &retries), -EAGAIN);
 	CHECK_EQ(retries, 0);
