@@ -33,6 +33,7 @@
 #include "lint.h"
 
 #define SECONDS_SILENT	60
+#define SHORT_LEN	2
 #define MAX_SITES	256
 #define HASH_BITS	25
 #define MAX_WORKERS	16
@@ -576,16 +577,25 @@ static void work_beside(const struct work *work, enum memory_model model)
 					   work->workers);
 }
 
+/*
+ * What x86 may leave, or a device with persistent caches, arm64 may leave, too.
+ * So where all of them are wanted the longest sequences are its own.
+ */
 static void work_on(struct work work, u32 models)
 {
+	u32 start, max_len = work.max_len;
 	struct step seq[MAX_STEPS];
 	enum memory_model model;
-	u32 start;
 
-	for (model = 0; model < NR_MODELS; model++)
+	for (model = 0; model < NR_MODELS; model++) {
+		work.max_len = max_len;
+		if (models >> MODEL_ARM64 & 1 && model != MODEL_ARM64)
+			work.max_len = min_t(u32, max_len, SHORT_LEN);
 		for (start = 0; start < nr_starts && models >> model & 1;
 		     start++)
 			extend(&work, start, model, seq, 0);
+	}
+	work.max_len = max_len;
 	for (model = 0; model < NR_MODELS && work.preemptions; model++)
 		if (work.beside_models >> model & 1)
 			work_beside(&work, model);

@@ -233,6 +233,17 @@ u32 starts_make(struct tracer *t, struct start **out)
 	      PUT(1, 1));
 	START("odd place", PUT(0, 1), PUT(2, 1), PUT(6, 1));
 	START("root of many", PUT(0, 1), PUT(4, 1), PUT(5, 1), PUT(9, 1));
+	START("node of three", PUT(0, 1), PUT(1, 6), PUT(4, 3), PUT(10, 1));
+	START("beginnings in common", PUT(5, 1), PUT(6, 3), PUT(7, 1), PUT(8, 2),
+	      PUT(3, 1), PUT(2, 5));
+	START("after replaces", PUT(0, 1), PUT(0, 3), PUT(5, 4), PUT(5, 3),
+	      PUT(1, 1), PUT(1, 7), PUT(9, 2));
+	START("after moves", PUT(0, 2), PUT(4, 1), PUT(5, 3), PUT(6, 1), DEL(4),
+	      PUT(9, 4), PUT(0, 3), DEL(6), PUT(7, 6), PUT(1, 7));
+	START("all but one", PUT(10, 2), PUT(9, 1), PUT(8, 3), PUT(7, 1),
+	      PUT(6, 6), PUT(5, 2), PUT(4, 7), PUT(3, 1), PUT(1, 3), PUT(0, 1));
+	START("two trees", CREATE(1), PUT_B(0, 1), PUT_B(5, 3), PUT(5, 1),
+	      PUT(6, 1), PUT(2, 4));
 	START("large values", PUT(0, 4), PUT(1, 4), PUT(5, 4), PUT(6, 4));
 	s = START("all keys, not walked", PUT(0, 1), PUT(1, 4), PUT(2, 3),
 		  PUT(3, 1), PUT(4, 1), PUT(5, 7), PUT(6, 1), PUT(8, 1));
