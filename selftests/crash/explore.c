@@ -681,6 +681,7 @@ static void usage(void)
 {
 	printf("usage: explore [OPTIONS]\n"
 	       "  --len N          longest sequence of steps (default 3)\n"
+	       "                   where arm64 is among the models, others stop at 2\n"
 	       "  --workers N      processes (default: one a processor)\n"
 	       "  --models LIST    of x86,arm64,eadr (default: all)\n"
 	       "  --deep           crash again within more steps\n"
