@@ -9,6 +9,7 @@
 
 #define TRACEFS		"/sys/kernel/tracing"
 #define INSTANCE	TRACEFS "/instances/wort_test"
+#define RECORD_CMD	TRACEFS "/options/record-cmd"
 
 /* An event: what stands behind its name. */
 struct found {
@@ -76,6 +77,27 @@ static void clear(void)
 	close(open(INSTANCE "/trace", O_WRONLY | O_TRUNC));
 }
 
+/*
+ * Without the names of processes: they take tracepoints in the scheduler, and a
+ * processor that QEMU emulates may run the breakpoint by which those are
+ * patched after it is gone, which is an oops.  An instance takes this option
+ * from the whole, as it is when the instance is made.
+ */
+static int new_instance(void)
+{
+	FILE *option = fopen(RECORD_CMD, "r");
+	int before = option ? fgetc(option) : '1';
+	int err = write_file(RECORD_CMD, "0");
+
+	if (option)
+		fclose(option);
+	rmdir(INSTANCE);
+	if (!err && mkdir(INSTANCE, 0700))
+		err = -errno;
+	write_file(RECORD_CMD, "%c", before);
+	return err;
+}
+
 FIXTURE(trace)
 {
 	struct pool pool;
@@ -99,8 +121,7 @@ FIXTURE_SETUP(trace)
 	self->fd = open_index(self->pool.fd, "a", WORT_INDEX_OPEN_F_CREATE);
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, check(self->pool.fd, 0, &found));
-	rmdir(INSTANCE);
-	ASSERT_EQ(0, mkdir(INSTANCE, 0700));
+	ASSERT_EQ(0, new_instance());
 	ASSERT_EQ(0, write_file(INSTANCE "/events/wort/enable", "1"));
 }
 
