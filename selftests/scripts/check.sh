@@ -46,11 +46,11 @@ step()
 # The steps in the order in which they ended, then how those that failed did.
 report()
 {
-	local status name took bad=0 nr=0
+	local status name took bad='' nr=0 nr_bad=0
 
 	while IFS=$'\t' read -r status name took; do
 		nr=$((nr + 1))
-		[ "$status" -eq 0 ] || bad=$((bad + 1))
+		[ "$status" -eq 0 ] || bad+=" $name" nr_bad=$((nr_bad + 1))
 		printf '%-28s %7s s  %s\n' "$name" "$took" \
 			"$([ "$status" -eq 0 ] && echo ok || echo "FAILED ($status)")"
 	done <"$results"
@@ -60,8 +60,8 @@ report()
 		printf '\n%s ends:\n' "build/log/$name"
 		tail -n 30 "$log/$name"
 	done <"$results"
-	printf '%d passed, %d failed\n' "$((nr - bad))" "$bad"
-	[ "$bad" -eq 0 ]
+	printf '%d passed, %d failed%s\n' "$((nr - nr_bad))" "$nr_bad" "${bad:+:$bad}"
+	[ "$nr_bad" -eq 0 ]
 }
 
 flavours()

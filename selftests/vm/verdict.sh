@@ -55,7 +55,8 @@ verdict()
 	status=$(cat "$work/status")
 	if kernel_complaints >"$work/complaints"; then
 		head -n 25 "$work/complaints" >&2
-		stop "$st_complaint" "the guest's kernel complained"
+		stop "$st_complaint" "the guest's kernel complained: $(
+			sed -n '1s/^[^]]*] *//p' "$work/complaints")"
 	elif bad_taint; then
 		stop "$st_complaint" "the guest's kernel is tainted: $(said TAINTED)"
 	fi
