@@ -117,8 +117,8 @@ vm-shell:
 		$(FILES:%=-f %)
 
 bench:
-	$(DEPS) build
-	$(MAKE) -s -C selftests/bench O=$(BUILD)/bench
+	$(DEPS) build bench
+	$(MAKE) -s -C selftests/bench O=$(BUILD)/bench all peers
 	$(BUILD)/bench/bench
 	$(BUILD)/bench/threads
 	$(BUILD)/bench/attach

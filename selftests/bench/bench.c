@@ -1,300 +1,369 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What an operation costs natively: the portable layers on plain memory with
- * huge pages, one thread, against the floor of two ordering points that an
- * insert of WORT has, measured in turns in the same run.
+ * Measures indexes with the same keys in the same run, in turns.
  */
-#include <getopt.h>
+#define _GNU_SOURCE
+#include <argp.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
+#include <unistd.h>
 
-#include <linux/libnvdimm.h>
-
-#include "median.h"
+#include "builtin.h"
+#include "misses.h"
 #include "pmpool.h"
+#include "report.h"
 
-#define MAX_REPS	25
+#define MAX_PEERS	32
+#define MAX_TURNS	100
+#define MAX_SAMPLES	(MAX_PEERS * MAX_TURNS * BENCH_MAX_OPS)
 
-enum workload { DENSE, SPARSE, CLUSTERED, NR_WORKLOADS };
+static const char *const flush_names[] = {
+	[BENCH_CLWB] = "clwb", [BENCH_CLFLUSHOPT] = "clflushopt",
+	[BENCH_CLFLUSH] = "clflush", [BENCH_NO_FLUSH] = "none",
+};
 
-static const char *const names[] = { "dense", "sparse", "clustered" };
+static const struct bench_peer *peers[MAX_PEERS + 1];
+static unsigned int nr_peers;
 
-static u64 nr_keys = 1000000;
-static u32 reps = 5;
-static bool mcsafe;
+static struct sample *samples;
+static size_t nr_samples;
 
-static double now(void)
+static struct options {
+	char *workloads;
+	uint64_t nr_keys;
+	uint32_t ops;
+	enum choice choice;
+	enum bench_flush flush;
+	bool latencies;
+	const char *csv;
+	const char *dir;
+	size_t mib;
+	struct setting setting;
+} options = {
+	.workloads = "dense,sparse,clustered",
+	.nr_keys = 1000000,
+	.dir = "/var/tmp",
+	.setting = { .seed = 88172645463325252ULL, .turns = 5 },
+};
+
+/* ---- peers ---- */
+
+static void add_peer(const struct bench_peer *peer)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * 1e9 + t.tv_nsec;
+	if (nr_peers == MAX_PEERS)
+		die("more than %u peers", MAX_PEERS);
+	peers[nr_peers++] = peer;
 }
 
-/*
- * Dense: 1..N.  Sparse: uniform.  Clustered: clusters of 64 neighbours at
- * evenly spread places.  In random order, as 8 big endian bytes.
- */
-static u64 *make_keys(enum workload workload, u64 seed)
+static void add_plugin(const char *path)
 {
-	u64 *keys = malloc(nr_keys * sizeof(*keys)), i, j, tmp;
+	const struct bench_peer *(*get)(void);
+	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	const struct bench_peer *peer;
 
-	for (i = 0; i < nr_keys; i++)
-		keys[i] = workload == DENSE ? i + 1 :
-			  workload == SPARSE ? test_random(&seed) :
-			  i / 64 * (U64_MAX / (nr_keys / 64 + 1)) + i % 64;
-	for (i = nr_keys - 1; i > 0; i--) {
-		j = test_random(&seed) % (i + 1);
-		tmp = keys[i];
-		keys[i] = keys[j];
-		keys[j] = tmp;
-	}
-	for (i = 0; i < nr_keys; i++)
-		keys[i] = __builtin_bswap64(keys[i]);
-	return keys;
+	if (!object)
+		die("%s (a path without a slash is looked for where libraries are)",
+		    dlerror());
+	get = dlsym(object, "bench_peer");
+	if (!get)
+		die("%s has no function bench_peer(): see peer.h", path);
+	peer = get();
+	if (!peer || peer->version != BENCH_PEER_VERSION)
+		die("%s is made for another version of peer.h: compile it again",
+		    path);
+	add_peer(peer);
 }
 
-/* Two lines, each flushed and fenced: what an insert has to wait for. */
-static double measure_floor(struct pmpool *pm)
+static void add_builtin(const char *name)
 {
-	u64 half = pm->region.size / 2, i, seed = 42;
-	volatile u64 *a, *b;
-	double begin = now();
+	const struct bench_peer *const *peer;
 
-	for (i = 0; i < nr_keys; i++) {
-		a = pm->region.base + i * 32 % half;
-		b = pm->region.base + half + test_random(&seed) % half / 64 * 64;
-		*a = i;
-		arch_wb_cache_pmem((void *)a, 8);
-		pmem_wmb();
-		*b = i;
-		arch_wb_cache_pmem((void *)b, 8);
-		pmem_wmb();
-	}
-	return (now() - begin) / nr_keys;
-}
-
-static double measure_insert(struct wort_index *index, const u64 *keys)
-{
-	double begin = now();
-	u64 i;
-
-	for (i = 0; i < nr_keys; i++) {
-		int err = pm_put(index, &keys[i], 8, &keys[i], 8);
-
-		if (err)
-			die("insert: %d", err);
-	}
-	return (now() - begin) / nr_keys;
-}
-
-#define BATCH_OPS	64
-
-static double measure_batch(struct wort_index *index, const u64 *keys)
-{
-	static u8 ops[64 * BATCH_OPS], results[32 * BATCH_OPS];
-	double begin = now();
-	u64 i = 0;
-
-	while (i < nr_keys) {
-		struct wort_batch batch = {
-			.ops = ops, .results = results, .write = true,
-			.results_size = sizeof(results),
-			.nr_ops = min_t(u64, BATCH_OPS, nr_keys - i),
-		};
-		u32 j;
-
-		for (j = 0; j < batch.nr_ops; j++)
-			batch.ops_len += pm_pack(ops + batch.ops_len,
-						 WORT_BATCH_INSERT,
-						 &keys[i + j], 8, &keys[i + j],
-						 8);
-		if (wort_index_batch(index, &batch) || batch.failed)
-			die("a batch fails");
-		i += batch.nr_ops;
-	}
-	return (now() - begin) / nr_keys;
-}
-
-static double measure_lookup(struct wort_index *index, const u64 *keys)
-{
-	double begin = now();
-	u64 i, value;
-
-	for (i = 0; i < nr_keys; i++) {
-		u32 len = sizeof(value);
-
-		if (pm_get(index, &keys[i], 8, &value, &len) ||
-		    value != keys[i])
-			die("lookup gives another value");
-	}
-	return (now() - begin) / nr_keys;
-}
-
-static double measure_look(struct wort_index *index, const u64 *keys)
-{
-	struct wort_reader reader;
-	u64 i, value, retries = 0;
-	double begin;
-
-	pm_reader(index, &reader);
-	begin = now();
-	for (i = 0; i < nr_keys; i++) {
-		size_t len = sizeof(value);
-
-		if (wort_reader_get(&reader, &keys[i], 8, &value, &len,
-				    &retries) || value != keys[i])
-			die("a lookup in a mapping gives another value");
-	}
-	return (now() - begin) / nr_keys;
-}
-
-static double measure_delete(struct wort_index *index, const u64 *keys)
-{
-	double begin = now();
-	u64 i;
-
-	for (i = 0; i < nr_keys; i++) {
-		if (pm_del(index, &keys[i], 8))
-			die("delete fails");
-		while (shim_run_work())
-			;
-	}
-	return (now() - begin) / nr_keys;
-}
-
-static double median(double *values)
-{
-	return median_of(values, reps);
-}
-
-static void print_counts(struct wort_index *index)
-{
-	static const char *const ops[] = { "lookup", "insert", NULL, "delete" };
-	struct wort_op_stats stats[WORT_OP_NR], *s;
-	u32 i;
-
-	wort_index_stats(index, stats);
-	for (i = 0; i < ARRAY_SIZE(ops); i++) {
-		s = &stats[i];
-		if (!ops[i] || !s->ops)
-			continue;
-		printf("    %-7s ordering points %.2f  lines %.2f (extent table %.4f)  stores %.2f  fences %.2f  nodes %.2f  leaves %.2f  lines loaded %.2f\n",
-		       ops[i], (double)s->ordering_points / s->ops,
-		       (double)s->lines / s->ops,
-		       (double)s->alloc_lines / s->ops,
-		       (double)s->stores / s->ops, (double)s->fences / s->ops,
-		       (double)s->nodes / s->ops, (double)s->leaves / s->ops,
-		       (double)s->loads / s->ops);
-	}
-}
-
-static struct wort_index *open_empty(struct pmpool *pm)
-{
-	pmpool_format(pm, 0);
-	pmpool_attach(pm);
-	pmpool_settle();
-	return pmpool_index(pm, "bench");
-}
-
-static void close_index(struct pmpool *pm, struct wort_index *index)
-{
-	wort_index_put(index);
-	pmpool_detach(pm);
-}
-
-static void run(struct pmpool *pm, enum workload workload, u64 seed)
-{
-	double floor[MAX_REPS], insert[MAX_REPS], lookup[MAX_REPS];
-	double ratio[MAX_REPS], remove[MAX_REPS], batch[MAX_REPS];
-	double share[MAX_REPS], look[MAX_REPS], bytes = 0;
-	struct wort_pool_info_arg info;
-	u64 *keys = make_keys(workload, seed);
-	struct wort_index *index;
-	u32 i;
-
-	for (i = 0; i < reps; i++) {
-		floor[i] = measure_floor(pm);
-		index = open_empty(pm);
-		insert[i] = measure_insert(index, keys);
-		lookup[i] = measure_lookup(index, keys);
-		look[i] = measure_look(index, keys);
-		wort_pool_info(pm->pool, &info);
-		bytes = (double)(info.out_nr_extents - info.out_free_extents) *
-			info.out_extent_size / nr_keys;
-		ratio[i] = insert[i] / floor[i];
-		remove[i] = measure_delete(index, keys);
-		if (i + 1 == reps)
-			print_counts(index);
-		close_index(pm, index);
-		index = open_empty(pm);
-		batch[i] = measure_batch(index, keys);
-		share[i] = batch[i] / insert[i];
-		if (i + 1 == reps)
-			print_counts(index);
-		close_index(pm, index);
-	}
-	printf("%-10s floor %4.0f  insert %4.0f (%.2f x floor)  in batches of %u %4.0f (%.2f x insert)  lookup %4.0f  in a mapping %4.0f  delete %4.0f ns  %.1f bytes/key\n",
-	       names[workload], median(floor), median(insert), median(ratio),
-	       BATCH_OPS, median(batch), median(share),
-	       median(lookup), median(look), median(remove), bytes);
-	fflush(stdout);
-	free(keys);
-}
-
-static void print_machine(u64 seed)
-{
-	static const char *const flush[] = { "clwb", "clflushopt", "clflush" };
-	char line[256];
-	FILE *f = fopen("/proc/cpuinfo", "r");
-
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "model name", 10)) {
-			printf("processor%s", strchr(line, ':'));
-			break;
+	for (peer = builtin_peers; *peer; peer++)
+		if (!strcmp((*peer)->name, name)) {
+			add_peer(*peer);
+			return;
 		}
+	die("no peer is called %s: see --list; -p loads a plug-in", name);
+}
+
+static void each_word(char *list, void (*work)(const char *word))
+{
+	char *copy = strdup(list), *word, *rest = copy;
+
+	while ((word = strsep(&rest, ",")))
+		work(word);
+	free(copy);
+}
+
+/* ---- options ---- */
+
+static void add_op(const char *name)
+{
+	uint32_t before = options.ops;
+	unsigned int op;
+
+	for (op = 0; bench_ops[op].name; op++)
+		if (!strcmp(name, "all") || !strcmp(name, bench_ops[op].name))
+			options.ops |= 1U << op;
+	if (options.ops == before && strcmp(name, "insert"))
+		die("no operation is called %s: see --list", name);
+}
+
+static void list_all(void)
+{
+	const struct bench_peer *const *peer;
+	const struct workload *workload;
+	const struct bench_op *op;
+
+	puts("peers (-P):");
+	for (peer = builtin_peers; *peer; peer++)
+		printf("  %-12s %s\n", (*peer)->name, (*peer)->durability);
+	puts("workloads (-w), or a file with a key in each line:");
+	for (workload = workloads; workload->name; workload++)
+		printf("  %-12s %s\n", workload->name, workload->what);
+	puts("operations (-o):");
+	for (op = bench_ops; op->name; op++)
+		printf("  %-12s %s\n", op->name, op->what);
+}
+
+static uint64_t number(const char *text, uint64_t least, uint64_t most,
+		       struct argp_state *state)
+{
+	char *end;
+	uint64_t n = strtoull(text, &end, 0);
+
+	if (!*text || *end || n < least || n > most)
+		argp_error(state, "%s: a number from %llu to %llu is wanted",
+			   text, (unsigned long long)least,
+			   (unsigned long long)most);
+	return n;
+}
+
+static int name_index(const char *text, const char *const *names, int nr,
+		      struct argp_state *state)
+{
+	int i;
+
+	for (i = 0; i < nr; i++)
+		if (!strcmp(text, names[i]))
+			return i;
+	argp_error(state, "%s: not one of those that --help names", text);
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	static const char *const choices[] = {
+		[CHOICE_USUAL] = "usual", [CHOICE_ZIPFIAN] = "zipfian",
+		[CHOICE_UNIFORM] = "uniform", [CHOICE_LATEST] = "latest",
+	};
+
+	switch (key) {
+	case 'P':
+		each_word(arg, add_builtin);
+		break;
+	case 'p':
+		add_plugin(arg);
+		break;
+	case 'w':
+		options.workloads = arg;
+		break;
+	case 'o':
+		each_word(arg, add_op);
+		break;
+	case 'n':
+		options.nr_keys = number(arg, 64, 1ULL << 32, state);
+		break;
+	case 'r':
+		options.setting.turns = number(arg, 1, MAX_TURNS, state);
+		break;
+	case 's':
+		options.setting.seed = number(arg, 1, UINT64_MAX, state);
+		break;
+	case 'a':
+		options.setting.added_ns = number(arg, 0, 1000000, state);
+		break;
+	case 'f':
+		options.flush = name_index(arg, flush_names, 4, state);
+		break;
+	case 'z':
+		options.choice = name_index(arg, choices, 4, state);
+		break;
+	case 't':
+		options.latencies = true;
+		break;
+	case 'c':
+		options.csv = arg;
+		break;
+	case 'd':
+		options.dir = arg;
+		break;
+	case 'm':
+		options.mib = number(arg, 64, 1ULL << 30, state);
+		break;
+	case 'l':
+		list_all();
+		exit(0);
+	case ARGP_KEY_ARG:
+		argp_error(state, "%s: no arguments besides options", arg);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp_option option_table[] = {
+	{ "peers", 'P', "NAME,...", 0, "The first is the measure of the others (floor,wort)", 0 },
+	{ "plugin", 'p', "FILE", 0, "A peer from a shared object; may be repeated", 0 },
+	{ "workloads", 'w', "NAME,...", 0, "Keys (dense,sparse,clustered)", 0 },
+	{ "ops", 'o', "NAME,...", 0, "Operations besides insert, or all (lookup,delete,insert-64)", 0 },
+	{ "keys", 'n', "NUMBER", 0, "Keys to load (1000000)", 0 },
+	{ "turns", 'r', "NUMBER", 0, "Turns, of which the median is printed (5)", 0 },
+	{ "seed", 's', "NUMBER", 0, "Seed of all that is random", 0 },
+	{ "added", 'a', "NS", 0, "Wait this long for each flushed line (0)", 0 },
+	{ "flush", 'f', "HOW", 0, "clwb, clflushopt, clflush, none (the best there is)", 0 },
+	{ "choice", 'z', "HOW", 0, "How YCSB picks keys: zipfian, uniform, latest or usual", 0 },
+	{ "times", 't', NULL, 0, "Take the time of each operation, for percentiles", 0 },
+	{ "csv", 'c', "FILE", 0, "Write every figure of every turn there", 0 },
+	{ "dir", 'd', "FOLDER", 0, "For peers that keep files (/var/tmp)", 0 },
+	{ "memory", 'm', "MIB", 0, "Memory for each peer (by the number of keys)", 0 },
+	{ "list", 'l', NULL, 0, "List peers, workloads and operations", 0 },
+	{ }
+};
+
+/* ---- the run ---- */
+
+static void take_sample(const struct sample *sample)
+{
+	if (nr_samples == MAX_SAMPLES)
+		die("too many samples");
+	samples[nr_samples++] = *sample;
+}
+
+static void find_processor(struct setting *setting)
+{
+	FILE *f = fopen("/proc/cpuinfo", "r");
+	char line[256], *colon;
+
+	snprintf(setting->processor, sizeof(setting->processor), "unknown");
+	while (f && fgets(line, sizeof(line), f)) {
+		colon = strstr(line, ": ");
+		if (strncmp(line, "model name", 10) || !colon)
+			continue;
+		colon[strcspn(colon, "\n")] = 0;
+		snprintf(setting->processor, sizeof(setting->processor), "%s",
+			 colon + 2);
+		break;
+	}
 	if (f)
 		fclose(f);
-	printf("memory: plain DRAM, huge pages; no latency added\n"
-	       "flush: %s, sfence; one thread, no locks, thread CPU time\n"
-	       "%llu keys of 8 bytes, 8-byte values, seed %llu, medians of %u turns\n",
-	       flush[shim_flush], (unsigned long long)nr_keys,
-	       (unsigned long long)seed, reps);
+}
+
+static double ticks_per_ns(void)
+{
+	uint64_t ticks = bench_ticks();
+
+	usleep(20000);
+	return (bench_ticks() - ticks) / 20e6;
+}
+
+static void memory_begin(void)
+{
+	size_t size = options.mib << 20;
+	void *memory;
+
+	if (!size)
+		size = round_up(options.nr_keys * 200, 2 << 20) + (64 << 20);
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		die("cannot map %zu MiB: -m asks for less", size >> 20);
+	madvise(memory, size, MADV_HUGEPAGE);
+	bench_env = (struct bench_env){
+		.memory = memory, .size = size, .used = size,
+		.dir = options.dir, .flush = options.flush,
+		.line_ticks = options.setting.added_ns ?
+			      options.setting.added_ns * ticks_per_ns() : 0,
+	};
+}
+
+static void run_workload(const char *workload, FILE *csv)
+{
+	struct seen seen[BENCH_MAX_OPS] = { };
+	struct keys keys, again;
+	struct plan plan = {
+		.keys = &keys, .again = &again, .ops = options.ops,
+		.choice = options.choice, .latencies = options.latencies,
+		.seed = options.setting.seed, .seen = seen, .done = take_sample,
+	};
+	unsigned int i;
+
+	keys_make(&keys, workload, options.nr_keys, options.setting.seed);
+	keys_shuffled(&again, &keys, options.setting.seed);
+	nr_samples = 0;
+	for (plan.turn = 0; plan.turn < options.setting.turns; plan.turn++)
+		for (i = 0; i < nr_peers; i++) {
+			plan.peer = i;
+			if (!peers[i]->fixed_keys || keys.fixed)
+				run_turn(&plan, peers[i], &bench_env);
+		}
+	report_table(workload, keys.nr, options.setting.turns, peers, nr_peers,
+		     samples, nr_samples);
+	if (csv)
+		report_csv(csv, &options.setting, workload, keys.nr, peers,
+			   samples, nr_samples);
+	keys_free(&keys);
+	keys_free(&again);
+}
+
+static FILE *open_csv(void)
+{
+	FILE *csv;
+
+	if (!options.csv)
+		return NULL;
+	csv = fopen(options.csv, "w");
+	if (!csv)
+		die("%s: %m", options.csv);
+	report_csv_head(csv);
+	return csv;
 }
 
 int main(int argc, char **argv)
 {
-	enum workload workload;
-	u64 seed = 88172645463325252ULL;
-	struct pmpool pm;
-	int opt;
+	static const struct argp argp = {
+		option_table, parse, NULL,
+		"Measures indexes natively: the same keys, one thread, in turns.\vMedians of the turns, each as a multiple of the first peer in the same turn, with the least and the largest.  YCSB picks keys by Zipf's law, D the latest, and scatters them.",
+		NULL, NULL, NULL
+	};
+	char *list, *workload;
+	FILE *csv;
 
-	while ((opt = getopt(argc, argv, "mn:r:s:")) >= 0) {
-		if (opt == 'n')
-			nr_keys = strtoull(optarg, NULL, 0);
-		else if (opt == 'r')
-			reps = strtoul(optarg, NULL, 0);
-		else if (opt == 'm')
-			mcsafe = true;
-		else if (opt == 's')
-			seed = strtoull(optarg, NULL, 0);
-	}
-	if (argc != optind || nr_keys < 64 || !reps || reps > MAX_REPS ||
-	    !seed) {
-		fprintf(stderr,
-			"usage: bench [-m] [-n KEYS] [-r TURNS] [-s SEED]\n");
-		return 2;
-	}
-	print_machine(seed);
-	pmpool_map(&pm, round_up(nr_keys * 160, 2 << 20) + (64 << 20), true);
-	memset(pm.region.base, 0, pm.region.size);
-	pm.region.mcsafe = mcsafe;
-	if (mcsafe)
-		printf("mcsafe: what is loaded is copied first, by memcpy()\n");
-	for (workload = 0; workload < NR_WORKLOADS; workload++)
-		run(&pm, workload, seed);
+	options.flush = (enum bench_flush)shim_flush;
+	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	if (!nr_peers)
+		each_word("floor,wort", add_builtin);
+	if (!options.ops)
+		each_word("lookup,delete,insert-64", add_op);
+	find_processor(&options.setting);
+	options.setting.memory = "plain DRAM in huge pages";
+	options.setting.flush = flush_names[options.flush];
+	samples = calloc(MAX_SAMPLES, sizeof(*samples));
+	if (!samples)
+		die("no memory");
+	memory_begin();
+	csv = open_csv();
+	report_setting(&options.setting);
+	if (!misses_open())
+		puts("cache misses: the processor does not count them for us");
+	list = strdup(options.workloads);
+	while ((workload = strsep(&list, ",")))
+		run_workload(workload, csv);
+	if (csv && fclose(csv))
+		die("%s: %m", options.csv);
 	return 0;
 }

@@ -120,6 +120,23 @@ rung_unit()
 	step stress-build make -s -C selftests/stress O="$build/stress"
 	step stress make -s -C selftests/stress O="$build/stress" run
 	step wort-offline make -s -C userlib O="$build/userlib" check
+	step packages-bench selftests/scripts/deps.sh bench
+	step bench-build make -s -C selftests/bench O="$build/bench" all peers
+	step bench bench_answers
+}
+
+# All peers have to give the same answers; how fast is not judged.
+bench_answers()
+{
+	local peer plugins=()
+
+	"$build/bench/bench" -r 1 -n 20000 -P wort,wort-mapped,wort-mcsafe \
+		-w dense,sparse,clustered,sequential,random,paths -o all
+	for peer in "$build"/bench/*.so; do
+		plugins+=(-p "$peer")
+	done
+	"$build/bench/bench" -r 1 -n 500 -w clustered,random -P floor,wort \
+		"${plugins[@]}" -o all -t
 }
 
 rung_explore()

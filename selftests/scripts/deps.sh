@@ -57,6 +57,11 @@ package_table()
 	vm	liburing-dev		hdr liburing.h
 	vm	gcc-multilib		m32
 	vm	xz-utils		cmd xz
+	bench	valgrind		hdr valgrind/callgrind.h
+	bench	liblmdb-dev		hdr lmdb.h
+	bench	librocksdb-dev		hdr rocksdb/c.h
+	bench	libsqlite3-dev		hdr sqlite3.h
+	plots	python3-matplotlib	file /usr/lib/python3/dist-packages/matplotlib/__init__.py
 	docs	python3-sphinx		cmd sphinx-build
 	packaging	build-essential	cmd gcc cc
 	packaging	debhelper	cmd dh

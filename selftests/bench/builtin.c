@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * This project's engine as peers, and the floor under all inserts that take two
+ * ordering points.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/libnvdimm.h>
+
+#include "builtin.h"
+#include "pmpool.h"
+
+#define SCAN_MAX	(1U << 20)
+#define BATCH_MAX	(1U << 16)
+
+struct bench_env bench_env;
+
+/* ---- the floor: two lines, each flushed and waited for ---- */
+
+struct floor {
+	struct bench_env *env;
+	u64 nr;
+	u64 random;
+};
+
+static void *floor_open(struct bench_env *env)
+{
+	struct floor *floor = calloc(1, sizeof(*floor));
+
+	if (!floor)
+		return NULL;
+	*floor = (struct floor){ .env = env, .random = 42 };
+	return floor;
+}
+
+/* Where records go, one after the other, and where a link goes. */
+static int floor_insert(void *peer, const void *key, size_t len, u64 value)
+{
+	struct floor *floor = peer;
+	struct bench_env *env = floor->env;
+	u64 half = env->size / 2;
+	char *record = env->memory + floor->nr++ * 32 % half;
+	char *link = env->memory + half +
+		     test_random(&floor->random) % half / 64 * 64;
+
+	*(volatile u64 *)record = value;
+	bench_flush(env, record, 8);
+	bench_fence(env);
+	*(volatile u64 *)link = value;
+	bench_flush(env, link, 8);
+	bench_fence(env);
+	return 0;
+}
+
+static size_t floor_bytes(void *peer)
+{
+	return 0;
+}
+
+static const struct bench_peer floor_peer = {
+	.version = BENCH_PEER_VERSION,
+	.name = "floor",
+	.durability = "two lines, each flushed and waited for; no index",
+	.open = floor_open,
+	.close = free,
+	.insert = floor_insert,
+	.bytes = floor_bytes,
+};
+
+/* ---- the engine ---- */
+
+struct wort_peer {
+	struct pmpool pm;
+	struct wort_index *index;
+	struct wort_reader reader;
+	u8 *buf;
+	u8 *results;
+};
+
+static void *open_pool(struct bench_env *env, bool mcsafe)
+{
+	struct wort_peer *peer = calloc(1, sizeof(*peer));
+
+	if (!peer)
+		return NULL;
+	peer->buf = malloc(SCAN_MAX);
+	peer->results = malloc(BATCH_MAX);
+	if (!peer->buf || !peer->results)
+		die("no memory");
+	peer->pm.region = (struct wort_region){
+		.base = (void *)env->memory, .size = env->size, .mcsafe = mcsafe,
+		.flush = env->flush != BENCH_NO_FLUSH,
+	};
+	pmpool_format(&peer->pm, 0);
+	pmpool_attach(&peer->pm);
+	pmpool_settle();
+	peer->index = pmpool_index(&peer->pm, "bench");
+	pm_reader(peer->index, &peer->reader);
+	env->used = env->size;	/* to be zeroed */
+	return peer;
+}
+
+static void *wort_open(struct bench_env *env)
+{
+	return open_pool(env, false);
+}
+
+static void *wort_open_mcsafe(struct bench_env *env)
+{
+	return open_pool(env, true);
+}
+
+static void wort_close(void *arg)
+{
+	struct wort_peer *peer = arg;
+
+	wort_index_put(peer->index);
+	pmpool_detach(&peer->pm);
+	free(peer->buf);
+	free(peer->results);
+	free(peer);
+}
+
+static int wort_insert(void *arg, const void *key, size_t len, u64 value)
+{
+	struct wort_peer *peer = arg;
+
+	return pm_put(peer->index, key, len, &value, sizeof(value));
+}
+
+static int wort_lookup(void *arg, const void *key, size_t len, u64 *value)
+{
+	struct wort_peer *peer = arg;
+	u32 value_len = sizeof(*value);
+
+	return pm_get(peer->index, key, len, value, &value_len);
+}
+
+static int wort_look(void *arg, const void *key, size_t len, u64 *value)
+{
+	struct wort_peer *peer = arg;
+	size_t value_len = sizeof(*value);
+	u64 retries;
+
+	return wort_reader_get(&peer->reader, key, len, value, &value_len,
+			       &retries);
+}
+
+/* What is given back goes through a list, which is emptied now and then. */
+static int wort_remove(void *arg, const void *key, size_t len)
+{
+	struct wort_peer *peer = arg;
+	int err = pm_del(peer->index, key, len);
+
+	pmpool_settle();
+	return err;
+}
+
+static size_t wort_scan(void *arg, const void *key, size_t len, size_t nr,
+			u64 *sum)
+{
+	struct wort_peer *peer = arg;
+	struct wort_key start = { key, len };
+	struct wort_scan scan = {
+		.start = &start, .max = nr, .buf = peer->buf,
+		.buf_len = SCAN_MAX,
+	};
+	const u8 *at = peer->buf;
+	u64 i, value;
+
+	if (wort_index_scan(peer->index, &scan))
+		return 0;
+	for (i = 0; i < scan.count; i++) {
+		const struct wort_record *record = (const void *)at;
+
+		memcpy(&value, at + sizeof(*record) + record->key_len,
+		       sizeof(value));
+		*sum += value;
+		at += record->rec_len;
+	}
+	return scan.count;
+}
+
+static int batch_run(struct wort_peer *peer, struct wort_batch *batch)
+{
+	batch->ops = peer->buf;
+	batch->results = peer->results;
+	batch->results_size = BATCH_MAX;
+	return wort_index_batch(peer->index, batch) ?: batch->failed;
+}
+
+static int wort_insert_many(void *arg, const void *const *keys,
+			    const size_t *lens, const u64 *values, size_t nr)
+{
+	struct wort_batch batch = { .nr_ops = nr, .write = true };
+	struct wort_peer *peer = arg;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		batch.ops_len += pm_pack(peer->buf + batch.ops_len,
+					 WORT_BATCH_INSERT, keys[i], lens[i],
+					 &values[i], sizeof(values[i]));
+	return batch_run(peer, &batch);
+}
+
+static int wort_lookup_many(void *arg, const void *const *keys,
+			    const size_t *lens, u64 *values, size_t nr)
+{
+	struct wort_batch batch = { .nr_ops = nr };
+	struct wort_peer *peer = arg;
+	const u8 *at = peer->results;
+	size_t i;
+	int err;
+
+	for (i = 0; i < nr; i++) {
+		struct wort_batch_op *op = (void *)(peer->buf + batch.ops_len);
+
+		batch.ops_len += pm_pack((void *)op, WORT_BATCH_LOOKUP, keys[i],
+					 lens[i], NULL, 0);
+		op->max_len = sizeof(*values);
+	}
+	err = batch_run(peer, &batch);
+	for (i = 0; i < nr && !err; i++) {
+		const struct wort_batch_result *result = (const void *)at;
+
+		memcpy(&values[i], at + sizeof(*result), sizeof(values[i]));
+		at += result->rec_len;
+	}
+	return err;
+}
+
+static size_t wort_bytes(void *arg)
+{
+	struct wort_peer *peer = arg;
+	struct wort_pool_info_arg info;
+
+	wort_pool_info(peer->pm.pool, &info);
+	return (info.out_nr_extents - info.out_free_extents) *
+	       info.out_extent_size;
+}
+
+static void wort_counts_of(void *arg, struct bench_counts *counts)
+{
+	struct wort_op_stats stats[WORT_OP_NR];
+	struct wort_peer *peer = arg;
+	u32 i;
+
+	*counts = (struct bench_counts){ };
+	wort_index_stats(peer->index, stats);
+	for (i = 0; i < WORT_OP_NR; i++) {
+		counts->lines += stats[i].lines;
+		counts->fences += stats[i].fences;
+		counts->ordering_points += stats[i].ordering_points;
+		counts->stores += stats[i].stores;
+		counts->loads += stats[i].loads;
+	}
+}
+
+#define WORT_PEER(_name, _open, _lookup)				\
+	{								\
+		.version = BENCH_PEER_VERSION,				\
+		.name = _name,						\
+		.durability = "each operation, at any instruction",	\
+		.open = _open,						\
+		.close = wort_close,					\
+		.insert = wort_insert,					\
+		.lookup = _lookup,					\
+		.remove = wort_remove,					\
+		.scan = wort_scan,					\
+		.insert_many = wort_insert_many,			\
+		.lookup_many = wort_lookup_many,			\
+		.bytes = wort_bytes,					\
+		.count = wort_counts_of,				\
+	}
+
+static const struct bench_peer wort_peers[] = {
+	WORT_PEER("wort", wort_open, wort_lookup),
+	WORT_PEER("wort-mapped", wort_open, wort_look),
+	WORT_PEER("wort-mcsafe", wort_open_mcsafe, wort_lookup),
+};
+
+const struct bench_peer *const builtin_peers[] = {
+	&floor_peer, &wort_peers[0], &wort_peers[1], &wort_peers[2], NULL
+};

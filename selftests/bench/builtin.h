@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _WORT_BENCH_BUILTIN_H
+#define _WORT_BENCH_BUILTIN_H
+
+#include "peer.h"
+
+extern struct bench_env bench_env;
+
+/* Peers that are part of the program; ends with NULL. */
+extern const struct bench_peer *const builtin_peers[];
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * What an index has to bring to be measured: a shared object with one function,
+ * bench_peer(), that returns a struct bench_peer.  C or C++; nothing else of
+ * this project is needed.
+ *
+ *	bench -p ./mine.so
+ *
+ * A peer is opened anew for each turn and used by one thread.  Keys are
+ * strings of bytes in the order of memcmp(); integers come as 8 bytes, most
+ * significant first.  Values are 8 bytes.  No key is inserted twice unless
+ * to change its value.
+ */
+#ifndef _WORT_BENCH_PEER_H
+#define _WORT_BENCH_PEER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BENCH_PEER_VERSION	1
+
+enum bench_flush { BENCH_CLWB, BENCH_CLFLUSHOPT, BENCH_CLFLUSH, BENCH_NO_FLUSH };
+
+/* Sums since the peer was opened. */
+struct bench_counts {
+	uint64_t lines;			/* flushed */
+	uint64_t fences;
+	uint64_t ordering_points;	/* fences that had a line to wait for */
+	uint64_t stores;		/* of 8 bytes to the memory, if known */
+	uint64_t loads;			/* lines of the memory read, if known */
+};
+
+/**
+ * struct bench_env - where a peer lives
+ * @memory: stands for persistent memory: huge pages, touched, all zeroes
+ * @size: of @memory
+ * @used: of @memory, by bench_alloc()
+ * @dir: an empty folder for files, on a real file system
+ * @flush: the instruction to flush by
+ * @line_ticks: time stamp ticks added for each flushed line
+ * @waiting: lines flushed since the last fence
+ * @counts: by bench_flush() and bench_fence()
+ */
+struct bench_env {
+	char *memory;
+	size_t size;
+	size_t used;
+	const char *dir;
+	enum bench_flush flush;
+	uint64_t line_ticks;
+	uint64_t waiting;
+	struct bench_counts counts;
+};
+
+/**
+ * struct bench_peer - an index
+ * @version: BENCH_PEER_VERSION
+ * @name: a word
+ * @durability: what has happened when insert() returns, for the reader
+ * @by_wall_clock: it waits for a disk or has threads of its own: what its
+ *	thread computes says little
+ * @fixed_keys: it takes keys of 8 bytes only
+ * @open: returns the peer, or NULL after saying why on stderr
+ * @close: gives back everything
+ * @insert: adds a key or changes its value; 0, or not
+ * @lookup: 0 and the value, or not; NULL if it cannot
+ * @remove: 0, or not; NULL if it cannot
+ * @scan: visits up to @nr keys from @key on, in their order, and adds up their
+ *	values; returns how many there were; NULL if it cannot
+ * @insert_many: like insert() of @nr keys, all durable when it returns; NULL
+ *	if there is no faster way
+ * @lookup_many: like lookup() of @nr keys
+ * @settle: waits for what goes on behind; NULL if nothing does
+ * @bytes: of memory or files in use
+ * @count: the peer's own counts; NULL: those of bench_flush() and bench_fence()
+ */
+struct bench_peer {
+	uint32_t version;
+	const char *name;
+	const char *durability;
+	int by_wall_clock;
+	int fixed_keys;
+
+	void *(*open)(struct bench_env *env);
+	void (*close)(void *peer);
+	int (*insert)(void *peer, const void *key, size_t len, uint64_t value);
+	int (*lookup)(void *peer, const void *key, size_t len, uint64_t *value);
+	int (*remove)(void *peer, const void *key, size_t len);
+	size_t (*scan)(void *peer, const void *key, size_t len, size_t nr,
+		       uint64_t *sum);
+	int (*insert_many)(void *peer, const void *const *keys,
+			   const size_t *lens, const uint64_t *values,
+			   size_t nr);
+	int (*lookup_many)(void *peer, const void *const *keys,
+			   const size_t *lens, uint64_t *values, size_t nr);
+	void (*settle)(void *peer);
+	size_t (*bytes)(void *peer);
+	void (*count)(void *peer, struct bench_counts *counts);
+};
+
+const struct bench_peer *bench_peer(void);
+
+/* @align: a power of two.  NULL if there is no more. */
+static inline void *bench_alloc(struct bench_env *env, size_t size,
+				size_t align)
+{
+	size_t at = (env->used + align - 1) & ~(align - 1);
+
+	if (size > env->size || at > env->size - size)
+		return NULL;
+	env->used = at + size;
+	return env->memory + at;
+}
+
+#ifdef __x86_64__
+static inline void bench_flush_line(enum bench_flush how, char *line)
+{
+	if (how == BENCH_CLWB)
+		__asm__ volatile("clwb %0" : "+m"(*line));
+	else if (how == BENCH_CLFLUSHOPT)
+		__asm__ volatile("clflushopt %0" : "+m"(*line));
+	else if (how == BENCH_CLFLUSH)
+		__asm__ volatile("clflush %0" : "+m"(*line));
+}
+
+static inline uint64_t bench_ticks(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+static inline void bench_store_fence(void)
+{
+	__asm__ volatile("sfence" ::: "memory");
+}
+#else
+static inline void bench_flush_line(enum bench_flush how, char *line)
+{
+	(void)how;
+	(void)line;
+}
+
+static inline uint64_t bench_ticks(void)
+{
+	return 0;
+}
+
+static inline void bench_store_fence(void)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+#endif
+
+static inline void bench_flush(struct bench_env *env, const void *at,
+			       size_t len)
+{
+	char *line = (char *)((uintptr_t)at & ~(uintptr_t)63);
+	char *end = (char *)at + len;
+
+	for (; line < end; line += 64) {
+		bench_flush_line(env->flush, line);
+		env->waiting++;
+	}
+}
+
+static inline void bench_fence(struct bench_env *env)
+{
+	uint64_t until;
+
+	if (env->flush != BENCH_NO_FLUSH)
+		bench_store_fence();
+	env->counts.fences++;
+	if (!env->waiting)
+		return;
+	env->counts.lines += env->waiting;
+	env->counts.ordering_points++;
+	if (env->line_ticks) {
+		until = bench_ticks() + env->waiting * env->line_ticks;
+		while (bench_ticks() < until)
+			;
+	}
+	env->waiting = 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

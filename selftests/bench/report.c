@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Figures, for people and for programs.
+ */
+#include <stdlib.h>
+
+#include "median.h"
+#include "pmpool.h"
+#include "report.h"
+
+#define MAX_TURNS	100
+
+void report_setting(const struct setting *setting)
+{
+	printf("processor: %s\nmemory: %s, %u ns added for each flushed line\n"
+	       "flush: %s, sfence; one thread, no locks\nseed %llu, medians of %u turns\n",
+	       setting->processor, setting->memory, setting->added_ns,
+	       setting->flush, (unsigned long long)setting->seed,
+	       setting->turns);
+}
+
+static const struct sample *find(const struct sample *samples, size_t nr,
+				 unsigned int peer, unsigned int op,
+				 unsigned int turn)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (samples[i].peer == peer && samples[i].op == op &&
+		    samples[i].turn == turn)
+			return &samples[i];
+	return NULL;
+}
+
+/* The first peer that has this operation is what the others are measured by. */
+static unsigned int measure_of(const struct sample *samples, size_t nr,
+			       unsigned int op, unsigned int nr_peers)
+{
+	unsigned int peer;
+
+	for (peer = 0; peer < nr_peers; peer++)
+		if (find(samples, nr, peer, op, 0))
+			break;
+	return peer;
+}
+
+static void print_latency(const struct sample *sample)
+{
+	if (sample->latency[0])
+		printf("  p50 %.0f p99 %.0f p99.9 %.0f", sample->latency[0],
+		       sample->latency[1], sample->latency[2]);
+}
+
+static void print_counts(const struct sample *sample)
+{
+	const struct bench_counts *n = &sample->counts;
+	double ops = sample->nr;
+
+	if (n->fences)
+		printf("  %.2f ordering points, %.2f lines",
+		       n->ordering_points / ops, n->lines / ops);
+	if (n->stores)
+		printf(", %.2f stores", n->stores / ops);
+	if (n->loads)
+		printf("  %.2f loads", n->loads / ops);
+	if (sample->misses >= 0)
+		printf("  %.2f misses", sample->misses / ops);
+}
+
+static void print_row(const char *name, const struct sample *samples, size_t nr,
+		      unsigned int peer, unsigned int op, unsigned int measure,
+		      uint64_t keys, unsigned int turns)
+{
+	const struct sample *sample = find(samples, nr, peer, op, 0);
+	double ns[MAX_TURNS], ratio[MAX_TURNS], mid;
+	unsigned int i;
+
+	if (!sample)
+		return;
+	for (i = 0; i < turns; i++) {
+		sample = find(samples, nr, peer, op, i);
+		ns[i] = sample->ns;
+		ratio[i] = sample->ns / find(samples, nr, measure, op, i)->ns;
+	}
+	mid = median_of(ratio, turns);
+	printf("  %-10s %-14s %8.0f ns  %5.2f [%.2f..%.2f]", bench_ops[op].name,
+	       name, median_of(ns, turns), mid, ratio[0], ratio[turns - 1]);
+	if (bench_ops[op].name[0] == 'i')
+		printf("  %.1f bytes/key", (double)sample->bytes / keys);
+	print_counts(sample);
+	print_latency(sample);
+	putchar('\n');
+}
+
+void report_table(const char *workload, uint64_t nr, unsigned int turns,
+		  const struct bench_peer *const *peers, unsigned int nr_peers,
+		  const struct sample *samples, size_t nr_samples)
+{
+	unsigned int op, peer, measure;
+
+	printf("\n%s, %llu keys\n", workload, (unsigned long long)nr);
+	for (op = 0; bench_ops[op].name; op++) {
+		measure = measure_of(samples, nr_samples, op, nr_peers);
+		for (peer = measure; peer < nr_peers; peer++)
+			print_row(peers[peer]->name, samples, nr_samples, peer,
+				  op, measure, nr, turns);
+	}
+	fflush(stdout);
+}
+
+void report_csv_head(FILE *csv)
+{
+	fputs("workload,keys,peer,durability,clock,op,turn,ops,ns,ordering_points,lines,fences,stores,loads,misses,bytes,p50,p99,p999,processor,memory,flush,added_ns,seed\n",
+	      csv);
+}
+
+static void csv_sample(FILE *csv, const struct sample *sample)
+{
+	const struct bench_counts *n = &sample->counts;
+	unsigned int i;
+
+	fprintf(csv, "%s,%u,%llu,%.2f,%llu,%llu,%llu,%llu,%llu,",
+		bench_ops[sample->op].name, sample->turn,
+		(unsigned long long)sample->nr, sample->ns,
+		(unsigned long long)n->ordering_points,
+		(unsigned long long)n->lines, (unsigned long long)n->fences,
+		(unsigned long long)n->stores, (unsigned long long)n->loads);
+	if (sample->misses >= 0)
+		fprintf(csv, "%.0f", sample->misses);
+	fprintf(csv, ",%zu", sample->bytes);
+	for (i = 0; i < 3; i++) {
+		if (sample->latency[0])
+			fprintf(csv, ",%.0f", sample->latency[i]);
+		else
+			fputc(',', csv);
+	}
+}
+
+void report_csv(FILE *csv, const struct setting *setting, const char *workload,
+		uint64_t nr, const struct bench_peer *const *peers,
+		const struct sample *samples, size_t nr_samples)
+{
+	size_t i;
+
+	for (i = 0; i < nr_samples; i++) {
+		const struct bench_peer *peer = peers[samples[i].peer];
+
+		fprintf(csv, "%s,%llu,%s,\"%s\",%s,", workload,
+			(unsigned long long)nr, peer->name, peer->durability,
+			peer->by_wall_clock ? "wall" : "thread");
+		csv_sample(csv, &samples[i]);
+		fprintf(csv, ",\"%s\",\"%s\",%s,%u,%llu\n", setting->processor,
+			setting->memory, setting->flush, setting->added_ns,
+			(unsigned long long)setting->seed);
+	}
+	fflush(csv);
+}

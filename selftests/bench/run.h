@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One turn of one peer with one workload.
+ */
+#ifndef _WORT_BENCH_RUN_H
+#define _WORT_BENCH_RUN_H
+
+#include <stdbool.h>
+
+#include "keys.h"
+#include "peer.h"
+
+/**
+ * struct sample - What one operation took in one turn
+ * @peer: index of the peer
+ * @op: index of the operation
+ * @turn: from 0
+ * @nr: operations
+ * @ns: for one of them
+ * @counts: for all of them
+ * @misses: of the last level cache, for all of them; negative: not known
+ * @bytes: in use after it
+ * @latency: with latencies: half, 99 and 99.9 percent were not slower, in ns
+ */
+struct sample {
+	unsigned int peer, op, turn;
+	uint64_t nr;
+	double ns;
+	struct bench_counts counts;
+	double misses;
+	size_t bytes;
+	double latency[3];
+};
+
+#define BENCH_MAX_OPS	16
+
+/* What is measured, in this order; ends with one without a name. */
+struct bench_op {
+	const char *name;
+	const char *what;
+};
+
+extern const struct bench_op bench_ops[BENCH_MAX_OPS];
+
+/* What the scans of the first peer came by. */
+struct seen {
+	bool any;
+	uint64_t sum, visited;
+};
+
+enum choice { CHOICE_USUAL, CHOICE_ZIPFIAN, CHOICE_UNIFORM, CHOICE_LATEST };
+
+/**
+ * struct plan - What a turn consists of
+ * @keys: to load, and more
+ * @again: those to load in another order
+ * @ops: a bit for each of bench_ops
+ * @choice: how YCSB picks keys
+ * @latencies: take the time of each operation, too
+ * @seed: of what is random
+ * @turn: from 0
+ * @peer: index of the peer
+ * @seen: for each of bench_ops
+ * @done: takes a sample
+ */
+struct plan {
+	const struct keys *keys;
+	const struct keys *again;
+	uint32_t ops;
+	enum choice choice;
+	bool latencies;
+	uint64_t seed;
+	unsigned int turn;
+	unsigned int peer;
+	struct seen *seen;
+	void (*done)(const struct sample *sample);
+};
+
+/* Ends the program with a message if the peer fails or gives a wrong answer. */
+void run_turn(const struct plan *plan, const struct bench_peer *peer,
+	      struct bench_env *env);
+
+#endif
