@@ -54,13 +54,14 @@ static inline u32 wort_key_digit(const u8 *key, u32 len, u32 pos)
  */
 static inline u64 wort_bytes_word(const void *bytes, u32 len)
 {
-	u64 word = 0;
+	u64 word, part = 0;
 
-	if (likely(len == sizeof(word)))
+	if (likely(len == sizeof(word))) {
 		memcpy(&word, bytes, sizeof(word));
-	else
-		memcpy(&word, bytes, len);
-	return word;
+		return word;
+	}
+	memcpy(&part, bytes, len);
+	return part;
 }
 
 #endif /* _WORT_KEY_H */

@@ -15,6 +15,7 @@
 #include <linux/bug.h>
 #include <linux/libnvdimm.h>
 #include <linux/prefetch.h>
+#include <linux/string.h>
 #include <linux/tracepoint-defs.h>
 #include <asm/barrier.h>
 #include <asm/byteorder.h>
@@ -214,6 +215,22 @@ static inline u32 *wort_pm_mark(const struct wort_op *op,
 void wort_pm_settle_slow(struct wort_op *op, u64 off, size_t len);
 
 /**
+ * wort_pm_in_flight() - Is a word perhaps not durable?
+ * @in_flight: wort_op.in_flight of who has read it.
+ * @off: Where it is.
+ *
+ * For many words in a row; others call wort_pm_settle().  Who gets true calls
+ * wort_pm_settle_slow().
+ *
+ * Context: Any context.
+ * Return: True if it, or a word of the same mark, is.
+ */
+static inline bool wort_pm_in_flight(const u32 *in_flight, u64 off)
+{
+	return READ_ONCE(in_flight[wort_lock_nr(off)]);
+}
+
+/**
  * wort_pm_settle() - Make a word durable that was read, if it is in flight
  * @op: The operation, which will rest an answer on the word.
  * @off: Where it is, or a range of words.
@@ -228,7 +245,7 @@ void wort_pm_settle_slow(struct wort_op *op, u64 off, size_t len);
  */
 static inline void wort_pm_settle(struct wort_op *op, u64 off, size_t len)
 {
-	if (unlikely(READ_ONCE(op->in_flight[wort_lock_nr(off)])))
+	if (unlikely(wort_pm_in_flight(op->in_flight, off)))
 		wort_pm_settle_slow(op, off, len);
 }
 
@@ -386,5 +403,28 @@ int wort_pm_read(struct wort_op *op, void *dst, const void __pmem *src,
 		 size_t len);
 u32 wort_pm_common(struct wort_op *op, const void __pmem *addr,
 		   const void *data, u32 len);
+
+/**
+ * wort_pm_equal() - Do media and memory hold the same bytes?
+ * @op: The operation.
+ * @addr: Bytes on media, as for wort_pm_common().
+ * @data: Bytes of the caller.
+ * @len: How many.
+ *
+ * Context: Any context.
+ * Return: True if they do.
+ */
+static __always_inline bool wort_pm_equal(struct wort_op *op,
+					  const void __pmem *addr,
+					  const void *data, u32 len)
+{
+	u64 word;
+
+	if (unlikely(len != sizeof(word)) ||
+	    wort_pm_lines_differ(addr, addr + sizeof(word) - 1))
+		return wort_pm_common(op, addr, data, len) == len;
+	memcpy(&word, data, sizeof(word));
+	return READ_ONCE(*(__force const u64 *)addr) == word;
+}
 
 #endif /* _WORT_PMEM_H */

@@ -339,8 +339,7 @@ bool wort_rec_is(struct wort_op *op, const struct wort_rec *rec,
 		 const struct wort_key *key)
 {
 	return rec->key_len == key->len &&
-	       wort_pm_common(op, key_at(rec, 0), key->data, key->len) ==
-	       key->len;
+	       wort_pm_equal(op, key_at(rec, 0), key->data, key->len);
 }
 
 /**
@@ -372,19 +371,34 @@ int wort_rec_key(struct wort_op *op, const struct wort_rec *rec, u8 *buf,
 int wort_rec_value(struct wort_op *op, const struct wort_rec *rec,
 		   struct wort_buf *buf)
 {
-	__le64 word = cpu_to_le64(rec->val);
-
+	if (rec->kind == WORT_MEDIA_VALUE_WORD)
+		return wort_rec_copy_word(buf, rec->val, rec->value_len);
 	buf->len = rec->value_len;
 	if (rec->value_len > buf->size)
 		return -ERANGE;
-	if (rec->kind == WORT_MEDIA_VALUE_WORD) {
-		if (likely(rec->value_len == sizeof(word)))
-			memcpy(buf->data, &word, sizeof(word));
-		else
-			memcpy(buf->data, &word, rec->value_len);
-		return 0;
-	}
 	return wort_pm_read(op, buf->data, value_at(op, rec), rec->value_len);
+}
+
+/**
+ * wort_rec_lookup_any() - As wort_rec_lookup(), whatever record it is
+ * @op: The operation.
+ * @off: The offset of its leaf, not trusted.
+ * @key: The key.
+ * @buf: Where to.
+ *
+ * Context: Any context.
+ * Return: As wort_rec_lookup().
+ */
+int wort_rec_lookup_any(struct wort_op *op, u64 off, const struct wort_key *key,
+			struct wort_buf *buf)
+{
+	struct wort_rec rec;
+	int err = wort_rec_open(op, off, &rec);
+
+	if (err)
+		return err;
+	return wort_rec_is(op, &rec, key) ? wort_rec_value(op, &rec, buf) :
+					    -ENOENT;
 }
 
 /**

@@ -46,9 +46,72 @@ int wort_rec_key(struct wort_op *op, const struct wort_rec *rec, u8 *buf,
 		 u32 start, u32 len);
 int wort_rec_value(struct wort_op *op, const struct wort_rec *rec,
 		   struct wort_buf *buf);
+int wort_rec_lookup_any(struct wort_op *op, u64 off, const struct wort_key *key,
+			struct wort_buf *buf);
 int wort_rec_expect(struct wort_op *op, const struct wort_rec *rec,
 		    const struct wort_value *expect, struct wort_buf *old);
 int wort_rec_visit(struct wort_op *op, const struct wort_rec *rec,
 		   struct wort_visitor *visitor);
+
+/**
+ * wort_rec_copy_word() - Copy a value that is in the word
+ * @buf: Where to.
+ * @val: The word.
+ * @len: Length of the value, 8 at most.
+ *
+ * Context: Any context.
+ * Return: 0; -ERANGE if it does not fit.
+ */
+static __always_inline int wort_rec_copy_word(struct wort_buf *buf, u64 val,
+					      u32 len)
+{
+	__le64 word = cpu_to_le64(val), part = word;
+
+	buf->len = len;
+	if (len > buf->size)
+		return -ERANGE;
+	if (likely(len == sizeof(word)))
+		memcpy(buf->data, &word, sizeof(word));
+	else
+		memcpy(buf->data, &part, len);
+	return 0;
+}
+
+/**
+ * wort_rec_lookup() - Copy the value of a record if it is that of a key
+ * @op: The operation.
+ * @off: The offset of its leaf, a multiple of 8 not trusted otherwise.
+ * @key: The key.
+ * @buf: Where to.
+ *
+ * Most values are short.  Then the meta word can be but one, and to compare it
+ * is to verify all of it.
+ *
+ * Context: Any context.
+ * Return: 0; -ENOENT if it is of another key; what wort_rec_open() and
+ * wort_rec_value() return.
+ */
+static __always_inline int wort_rec_lookup(struct wort_op *op, u64 off,
+					   const struct wort_key *key,
+					   struct wort_buf *buf)
+{
+	struct wort_media_leaf __pmem *leaf = wort_region_at(op->region, off);
+	u64 meta, val, len;
+
+	if (off > wort_region_last(op->region, sizeof(*leaf) + key->len))
+		return wort_rec_lookup_any(op, off, key, buf);
+	meta = wort_pm_load(&leaf->meta);
+	len = meta >> WORT_MEDIA_LEAF_VALUE_SHIFT;
+	if (len > sizeof(val) ||
+	    meta != (key->len | len << WORT_MEDIA_LEAF_VALUE_SHIFT))
+		return wort_rec_lookup_any(op, off, key, buf);
+	val = wort_pm_load(&leaf->val);
+	wort_pm_settle(op, off, sizeof(val));
+	wort_count(op, leaves, 1);
+	wort_count(op, loads, 1);
+	if (!wort_pm_equal(op, leaf->key, key->data, key->len))
+		return -ENOENT;
+	return wort_rec_copy_word(buf, val, len);
+}
 
 #endif /* _WORT_REC_H */

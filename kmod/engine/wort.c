@@ -144,7 +144,7 @@ static __always_inline u32 key_digit(const struct wort_key *key, u64 head,
 				     u32 place)
 {
 	if (likely(place < WRT_WORD_DIGITS))
-		return head >> 4 * (WRT_WORD_DIGITS - 1 - place) & 0xf;
+		return head << 4 * place >> 4 * (WRT_WORD_DIGITS - 1);
 	return wort_key_digit(key->data, key->len, place);
 }
 
@@ -191,12 +191,9 @@ static void node_at(struct wort_op *op, u64 link, struct wrt_node *node)
 	node->media = wort_region_at(op->region, node_off(link));
 }
 
-/*
- * Verify a link to a node.  Its place must be beyond the digits consumed.
- * Inline, or what an insert costs would not fit beside a fence.
- */
-static __always_inline int node_verify(struct wort_op *op, u64 link, u32 start,
-				       struct wrt_node *node)
+/* Verify a link to a node.  Its place must be beyond the digits consumed. */
+static int node_verify(struct wort_op *op, u64 link, u32 start,
+		       struct wrt_node *node)
 {
 	int err;
 
@@ -207,6 +204,14 @@ static __always_inline int node_verify(struct wort_op *op, u64 link, u32 start,
 		     node->place >= WORT_KEY_DIGITS))
 		return report_node(op, link, start, err);
 	return wort_pm_probe(op, node->media, sizeof(*node->media));
+}
+
+/* The same, for who has taken the link apart himself. */
+static noinline int node_look(struct wort_op *op, u64 link, u32 start)
+{
+	struct wrt_node node;
+
+	return node_verify(op, link, start, &node);
 }
 
 /* The same, for a node that is entered. */
@@ -307,46 +312,63 @@ static __always_inline u64 key_digits(const struct wort_key *key, u64 head,
 
 /*
  * Follow the digits of a key at the places.  Ends at an empty slot, at a leaf,
- * or at the first node with a place from @limit on.
+ * or at the first node with a place from @limit on.  @whole, a constant: all of
+ * the path is wanted, not only what is at its end.
+ *
+ * A processor runs ahead into the lookup after this one as far as it can hold
+ * what it has begun, so instructions count: what is not plainly good node_look()
+ * looks at, and what the acquires would load anew is kept.
  */
 static __always_inline int wrt_descend(struct wort_op *op,
 				       struct wort_tree *tree,
 				       const struct wort_key *key, u32 limit,
-				       struct wrt_path *path)
+				       bool whole, struct wrt_path *path)
 {
+	u64 last = wort_region_last(op->region,
+				    sizeof(struct wort_media_wort_node));
 	u64 head = key_head(key->data, key->len), link, above = 0, skip = 0;
 	__le64 __pmem *slot = &tree->root[0], *above_slot = NULL;
-	u32 start = 0, nr_nodes = 0, nr_skips = 0, digit;
-	struct wrt_node node;
+	u32 start = 0, nr_nodes = 0, nr_skips = 0, place;
+	void __pmem *base = wort_region_at(op->region, 0);
+	const u32 *in_flight = op->in_flight;
+	u64 off;
 	int err;
 
 	err = root_load(op, tree, &link);
 	while (!err && link_is_node(link)) {
-		err = node_verify(op, link, start, &node);
-		if (err || node.place >= limit)
+		place = node_place(link);
+		off = node_off(link);
+		if (unlikely(off > last || place < start ||
+			     place >= WORT_KEY_DIGITS))
+			err = node_look(op, link, start);
+		if (err || place >= limit)
 			break;
-		if (node.place > start &&
+		if (whole && place > start &&
 		    !wort_skips_match(tree->skips, link,
-				      key_digits(key, head, node.place),
-				      node.place - start)) {
+				      key_digits(key, head, place),
+				      place - start)) {
 			nr_skips++;
 			skip = link;
 		}
 		above_slot = slot;
 		above = link;
-		digit = key_digit(key, head, node.place);
-		slot = &node.media->slot[digit];
-		start = node.place + 1;
-		link = slot_load(op, &node, digit);
+		off += key_digit(key, head, place) * sizeof(link);
+		slot = base + off;
+		link = wort_pm_load(slot);
+		if (unlikely(wort_pm_in_flight(in_flight, off)))
+			wort_pm_settle_slow(op, off, sizeof(link));
+		start = place + 1;
 		nr_nodes++;
 	}
 	wort_count(op, nodes, nr_nodes);
 	wort_count(op, loads, nr_nodes);
-	*path = (struct wrt_path){
-		.slot = slot, .link = link, .start = start,
-		.node_slot = above_slot, .node = above,
-		.skip = skip, .nr_skips = nr_skips,
-	};
+	path->link = link;
+	if (whole)
+		*path = (struct wrt_path){
+			.slot = slot, .link = link, .start = start,
+			.node_slot = above_slot, .node = above,
+			.skip = skip, .nr_skips = nr_skips,
+		};
 	return err ?: link_verify(op, link);
 }
 
@@ -354,16 +376,11 @@ static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_key *key, struct wort_buf *buf)
 {
 	struct wrt_path path;
-	struct wort_rec rec;
-	int err = wrt_descend(op, tree, key, WORT_KEY_DIGITS, &path);
+	int err = wrt_descend(op, tree, key, WORT_KEY_DIGITS, false, &path);
 
 	if (err || !path.link)
 		return err ?: -ENOENT;
-	err = wort_rec_open(op, leaf_off(path.link), &rec);
-	if (err)
-		return err;
-	return wort_rec_is(op, &rec, key) ? wort_rec_value(op, &rec, buf) :
-					    -ENOENT;
+	return wort_rec_lookup(op, leaf_off(path.link), key, buf);
 }
 
 /*
@@ -438,7 +455,7 @@ static int path_cut(struct wort_op *op, struct wort_tree *tree,
 		    struct wrt_change *c, u32 place)
 {
 	struct wrt_path *path = &c->path;
-	int err = wrt_descend(op, tree, &c->key, place, path);
+	int err = wrt_descend(op, tree, &c->key, place, true, path);
 
 	if (!err && (!link_is_node(path->link) ||
 		     node_place(path->link) == place))
@@ -566,7 +583,8 @@ static __always_inline int prepare_put(struct wort_op *op,
 
 	put->replaced = false;
 	c->key = put->key;
-	err = wrt_descend(op, tree, &put->key, WORT_KEY_DIGITS, &c->path);
+	err = wrt_descend(op, tree, &put->key, WORT_KEY_DIGITS, true,
+			  &c->path);
 	if (err)
 		return err;
 	if (!c->path.link)
@@ -592,7 +610,7 @@ static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
 
 	c->kind = WRT_REMOVE;
 	c->key = *key;
-	err = wrt_descend(op, tree, key, WORT_KEY_DIGITS, &c->path);
+	err = wrt_descend(op, tree, key, WORT_KEY_DIGITS, true, &c->path);
 	if (err || !c->path.link)
 		return err ?: -ENOENT;
 	err = wort_rec_open(op, leaf_off(c->path.link), &c->rec);

@@ -105,14 +105,17 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 				 enum wort_entry entry)
 {
 	struct wort_pool *pool = index->pool;
-	bool writable;
+	bool writable = true;	/* one that reads need not know */
+	const u32 *in_flight;
 	int err;
+	u64 time;
 
-	wort_op_begin(op, pool->region, &pool->alloc);
 	err = entry_begin(pool, op, entry);
 	if (err)
 		return err;
-	writable = !READ_ONCE(index->damaged) && wort_pool_writable(pool);
+	if (entry != WORT_READ)
+		writable = !READ_ONCE(index->damaged) &&
+			   wort_pool_writable(pool);
 	if (READ_ONCE(index->dead))
 		err = -ESTALE;
 	if (unlikely(READ_ONCE(pool->region->bad_pages)) && !err)
@@ -123,25 +126,32 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 		entry_end(pool, op, entry);
 		return err;
 	}
+	/* Who locks nothing need not know what was removed since. */
+	time = entry == WORT_READ ? 0 : wort_locks_now(&pool->locks);
+	in_flight = pool->region->flush ? pool->locks.in_flight :
+					  wort_none_in_flight;
+	wort_op_begin(op, pool->region, &pool->alloc);
 	op->locks = &pool->locks;
-	if (op->flush)
-		op->in_flight = op->locks->in_flight;
-	op->alone = !writable || entry > WORT_WRITE;
-	op->time = wort_locks_now(op->locks);
+	op->in_flight = in_flight;
+	op->alone = entry > WORT_WRITE || !writable;
+	op->time = time;
 	return 0;
 }
 
-static void account(struct wort_index_stats __percpu *stats, u32 type,
-		    const struct wort_counts *n)
+/* What only reads has nothing of the second half, but for words in flight. */
+static __always_inline void account(struct wort_index_stats __percpu *stats,
+				    u32 type, const struct wort_counts *n)
 {
 	this_cpu_inc(stats->of[type].ops);
+	this_cpu_add(stats->of[type].nodes, n->nodes);
+	this_cpu_add(stats->of[type].leaves, n->leaves);
+	this_cpu_add(stats->of[type].loads, n->loads);
+	if (!n->stores && !n->fences)
+		return;
 	this_cpu_add(stats->of[type].stores, n->stores);
 	this_cpu_add(stats->of[type].lines, n->lines);
 	this_cpu_add(stats->of[type].fences, n->fences);
 	this_cpu_add(stats->of[type].ordering_points, n->ordering_points);
-	this_cpu_add(stats->of[type].nodes, n->nodes);
-	this_cpu_add(stats->of[type].leaves, n->leaves);
-	this_cpu_add(stats->of[type].loads, n->loads);
 	this_cpu_add(stats->of[type].alloc_lines, n->alloc_lines);
 }
 
@@ -159,8 +169,8 @@ static __always_inline void leave(struct wort_index *index, struct wort_op *op,
 	if (may_write(entry))
 		wort_op_end(op);
 	entry_end(index->pool, op, entry);
-	if (!may_write(entry))
-		wort_op_end(op);
+	if (!may_write(entry) && unlikely(op->pending))
+		wort_op_settle(op);
 	if (unlikely(err == -EUCLEAN))
 		damage_met(index);
 	if (static_branch_likely(&wort_counting) && err != -EAGAIN)
@@ -333,6 +343,13 @@ static __always_inline int put_once(struct wort_index *index,
 	return err;
 }
 
+/* Apart, so that one that is not alone stays short. */
+static noinline int put_alone(struct wort_index *index, struct wort_op *op,
+			      struct wort_put *put)
+{
+	return put_once(index, op, put, WORT_WRITE_ALONE);
+}
+
 /* If the pool seems full, try again when space was given back. */
 static int put_waiting(struct wort_index *index, struct wort_put *put)
 {
@@ -342,7 +359,7 @@ static int put_waiting(struct wort_index *index, struct wort_put *put)
 	do {
 		err = put_once(index, &op, put, WORT_WRITE);
 		if (unlikely(err == -EAGAIN))
-			err = put_once(index, &op, put, WORT_WRITE_ALONE);
+			err = put_alone(index, &op, put);
 	} while (err == -ENOSPC && !(err = wort_pool_wait_space(index->pool, &op)));
 	return err;
 }
@@ -387,13 +404,21 @@ static __always_inline int lookup_once(struct wort_index *index,
 
 	if (err)
 		return err;
-	if (buf->relaxed)
+	if (unlikely(buf->relaxed))
 		wort_op_relax(&op);
 	do
 		err = index->tree.engine->lookup(&op, &index->tree, key, buf);
 	while (unlikely(wort_index_again(index, &op, err)));
 	leave(index, &op, entry, WORT_OP_LOOKUP, err);
 	return err;
+}
+
+/* Apart, so that one that is not alone stays short. */
+static noinline int lookup_alone(struct wort_index *index,
+				 const struct wort_key *key,
+				 struct wort_buf *buf)
+{
+	return lookup_once(index, key, buf, WORT_READ_ALONE);
 }
 
 /**
@@ -416,7 +441,7 @@ int wort_index_lookup(struct wort_index *index, const struct wort_key *key,
 	if (!err)
 		err = lookup_once(index, key, buf, WORT_READ);
 	if (unlikely(err == -EAGAIN))
-		err = lookup_once(index, key, buf, WORT_READ_ALONE);
+		err = lookup_alone(index, key, buf);
 	return err;
 }
 

@@ -18,6 +18,7 @@
 #define TRIES		3
 
 #define KEY_DIGITS	(2 * WORT_KEY_MAX + 4)
+#define HEAD_DIGITS	16	/* in the first eight bytes */
 
 /* A leaf, as far as its words were bounded. */
 struct leaf {
@@ -33,25 +34,47 @@ static bool in_pool(const struct wort_reader *r, uint64_t off, uint64_t len)
 	return off % 8 == 0 && off < r->size && len <= r->size - off;
 }
 
+/* Of no word: for who asks for what need not be durable. */
+static const uint32_t none_in_flight[WORT_MAP_NR_UNITS];
+
+static const uint32_t *marks(const struct wort_reader *r)
+{
+	return r->relaxed ? none_in_flight : r->control->in_flight;
+}
+
 /*
  * A word, or -EAGAIN while it may not be durable.  The mark of a word is set
  * before the word, so it is looked at after it.
  */
-static int load(const struct wort_reader *r, uint64_t off, uint64_t *word)
+static inline int load(const unsigned char *pool, const uint32_t *in_flight,
+		       uint64_t off, uint64_t *word)
 {
 	uint32_t unit = off >> WORT_MAP_UNIT_SHIFT & (WORT_MAP_NR_UNITS - 1);
-	const uint64_t *at = (const void *)(r->pool + off);
 
-	*word = le64toh(__atomic_load_n(at, __ATOMIC_ACQUIRE));
-	if (r->relaxed)
-		return 0;
-	return __atomic_load_n(&r->control->in_flight[unit], __ATOMIC_RELAXED) ?
+	*word = le64toh(__atomic_load_n((const uint64_t *)(pool + off),
+					__ATOMIC_ACQUIRE));
+	return __atomic_load_n(&in_flight[unit], __ATOMIC_RELAXED) ?
 	       -EAGAIN : 0;
 }
 
-/* What Documentation/format.rst says of digits. */
-static uint32_t digit(const unsigned char *key, uint32_t len, uint32_t pos)
+/* The first eight bytes of a key, with zeroes behind it if it is shorter. */
+static uint64_t key_head(const unsigned char *key, uint32_t len)
 {
+	uint64_t head = 0;
+
+	if (len >= sizeof(head))
+		memcpy(&head, key, sizeof(head));
+	else
+		memcpy(&head, key, len);
+	return be64toh(head);
+}
+
+/* What Documentation/format.rst says of digits. */
+static inline uint32_t digit(const unsigned char *key, uint32_t len,
+			     uint64_t head, uint32_t pos)
+{
+	if (pos < HEAD_DIGITS)
+		return head << 4 * pos >> 4 * (HEAD_DIGITS - 1);
 	if (pos / 2 < len)
 		return pos % 2 ? key[pos / 2] & 0xf : key[pos / 2] >> 4;
 	if (pos < 2 * WORT_KEY_MAX)
@@ -63,20 +86,26 @@ static uint32_t digit(const unsigned char *key, uint32_t len, uint32_t pos)
 static int descend(const struct wort_reader *r, const unsigned char *key,
 		   uint32_t len, uint64_t *link)
 {
+	uint64_t last = r->size - sizeof(struct wort_media_wort_node);
+	const uint32_t *in_flight = marks(r);
+	const unsigned char *pool = r->pool;
+	uint64_t head = key_head(key, len);
 	uint32_t place, start = 0;
-	uint64_t off;
-	int err = load(r, r->root_off, link);
+	uint64_t word, off;
+	int err;
 
-	while (!err && (*link & WORT_MEDIA_LINK_TAG_MASK) ==
+	err = load(pool, in_flight, r->root_off, &word);
+	while (!err && (word & WORT_MEDIA_LINK_TAG_MASK) ==
 		       WORT_MEDIA_LINK_NODE) {
-		place = *link >> WORT_MEDIA_LINK_PLACE_SHIFT;
-		off = *link & WORT_MEDIA_LINK_OFF_MASK;
-		if (place < start || place >= KEY_DIGITS ||
-		    !in_pool(r, off, sizeof(struct wort_media_wort_node)))
+		place = word >> WORT_MEDIA_LINK_PLACE_SHIFT;
+		off = word & WORT_MEDIA_LINK_OFF_MASK;
+		if (place < start || place >= KEY_DIGITS || off > last)
 			return -EAGAIN;
-		err = load(r, off + 8 * digit(key, len, place), link);
+		err = load(pool, in_flight, off + 8 * digit(key, len, head, place),
+			   &word);
 		start = place + 1;
 	}
+	*link = word;
 	return err;
 }
 
@@ -112,10 +141,10 @@ static int leaf_open(const struct wort_reader *r, uint64_t link,
 	if ((link & WORT_MEDIA_LINK_TAG_MASK) != WORT_MEDIA_LINK_LEAF ||
 	    !in_pool(r, leaf->off, sizeof(struct wort_media_leaf)))
 		return -EAGAIN;
-	err = load(r, leaf->off, &leaf->val);
+	err = load(r->pool, marks(r), leaf->off, &leaf->val);
 	if (err)
 		return err;
-	err = load(r, leaf->off + sizeof(leaf->val), &meta);
+	err = load(r->pool, marks(r), leaf->off + sizeof(leaf->val), &meta);
 	if (err)
 		return err;
 	leaf->key_len = meta & WORT_MEDIA_LEAF_KEY_MASK;
@@ -139,8 +168,19 @@ static int leaf_value(const struct wort_reader *r, const struct leaf *leaf,
 		from = r->pool + inline_value_off(leaf);
 	else if (leaf->kind == WORT_MEDIA_VALUE_OBJECT)
 		from = r->pool + leaf->val;
-	memcpy(value, from, *len);
+	if (*len == sizeof(word))
+		memcpy(value, from, sizeof(word));
+	else
+		memcpy(value, from, *len);
 	return 0;
+}
+
+/* Keys are mostly as long as a word. */
+static bool same_key(const unsigned char *a, const unsigned char *b,
+		     size_t len)
+{
+	return len == sizeof(uint64_t) ? !memcmp(a, b, sizeof(uint64_t)) :
+					 !memcmp(a, b, len);
 }
 
 /* What is found may be nonsense until the generation was looked at again. */
@@ -157,8 +197,8 @@ static int look(const struct wort_reader *r, const void *key, uint32_t key_len,
 	if (err)
 		return err;
 	if (leaf.key_len != key_len ||
-	    memcmp(r->pool + leaf.off + sizeof(struct wort_media_leaf), key,
-		   key_len))
+	    !same_key(r->pool + leaf.off + sizeof(struct wort_media_leaf), key,
+		      key_len))
 		return -ENOENT;
 	return leaf_value(r, &leaf, value, size, len);
 }
