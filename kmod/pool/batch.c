@@ -301,24 +301,46 @@ static bool round_add(struct round *round)
 	return !b->err || !(batch->flags & WORT_BATCH_F_STOP);
 }
 
-/* Begin to load what the operations will need. */
-static void round_warm(struct round *round)
+/*
+ * Begin to load what up to @max operations from @at on will need.  Returns where
+ * they end.
+ */
+static u32 warm(struct wort_index *index, struct wort_op *op,
+		const struct wort_batch *batch, u32 at, u32 max)
 {
-	struct wort_tree *tree = &round->index->tree;
 	struct wort_key keys[WORT_WARM_MAX];
-	u32 at = round->ops_at, nr;
 	struct wort_request req;
+	u32 nr;
 
-	if (at < round->warm_end)
-		return;
-	for (nr = 0; nr < round->max; nr++) {
-		if (parse(round->batch, at, &req) || !req.key.len)
+	for (nr = 0; nr < max; nr++) {
+		if (parse(batch, at, &req) || !req.key.len)
 			break;
 		keys[nr] = req.key;
 		at += req.op.rec_len;
 	}
-	round->warm_end = at;
-	tree->engine->warm(&round->op, tree, keys, nr);
+	index->tree.engine->warm(op, &index->tree, keys, nr);
+	return at;
+}
+
+static void round_warm(struct round *round)
+{
+	if (round->ops_at >= round->warm_end)
+		round->warm_end = warm(round->index, &round->op, round->batch,
+				       round->ops_at, round->max);
+}
+
+/* The same for operations that are carried out one by one. */
+static void warm_ahead(struct wort_index *index, const struct wort_batch *batch,
+		       u32 at, u32 *warm_end)
+{
+	u32 left = batch->nr_ops - batch->done;
+	struct wort_op op;
+
+	if (at < *warm_end || left < 2 ||
+	    wort_index_enter(index, &op, WORT_READ))
+		return;
+	*warm_end = warm(index, &op, batch, at, min_t(u32, left, WORT_WARM_MAX));
+	wort_index_exit(index, &op, WORT_READ, 0, -EAGAIN);
 }
 
 /*
@@ -449,15 +471,22 @@ static bool is_change(const struct wort_batch *batch, u32 at)
  */
 int wort_index_batch(struct wort_index *index, struct wort_batch *batch)
 {
-	struct round *round = round_alloc(index, batch);
-	u32 at = 0;
+	struct round *round = NULL;
+	u32 at = 0, warm_end = 0;
+	bool first = true, change;
 	int err = 0;
 
 	batch->done = 0;
 	batch->failed = 0;
 	batch->results_len = 0;
 	while (batch->done < batch->nr_ops && !err) {
-		if (!round || !is_change(batch, at) || !round_run(round, &at))
+		change = is_change(batch, at);
+		if (change && first)
+			round = round_alloc(index, batch);
+		first &= !change;
+		if (!change)
+			warm_ahead(index, batch, at, &warm_end);
+		if (!change || !round || !round_run(round, &at))
 			err = run_alone(index, batch, &at);
 		if (batch->failed && batch->flags & WORT_BATCH_F_STOP)
 			break;
