@@ -46,6 +46,8 @@ help:
 	@echo "  check-powercut-mutants  ... in modules that forget a flush or a fence"
 	@echo "  vm-shell          a shell in a virtual machine with the module (IMAGE= FILES=)"
 	@echo "  bench             inserts, lookups, attach, natively, against the floor"
+	@echo "  bench-kernel      ways into the module, in instructions (FLAVOUR= KEYS=)"
+	@echo "  plots             the same beside other indexes, drawn (PEERS= plug-ins)"
 	@echo "KERNEL= and KDIR= name a kernel image and its headers for the virtual"
 	@echo "machines; without them Debian's are downloaded, not installed."
 
@@ -123,6 +125,16 @@ bench:
 	$(BUILD)/bench/threads
 	$(BUILD)/bench/attach
 
+bench-kernel:
+	selftests/bench/guest.sh
+
+# A quarter of an hour; PEERS are further plug-ins.
+plots:
+	$(DEPS) build bench plots
+	$(MAKE) -s -C selftests/bench O=$(BUILD)/bench all peers
+	selftests/bench/plots.py --build $(BUILD)/bench --out $(BUILD)/plots \
+		$(PEERS:%=-p %)
+
 docs: html man
 
 html man:
@@ -144,4 +156,5 @@ clean:
 .PHONY: help modules modules_install lib install install-dkms install-docs \
 	deb html man check check-static check-unit check-mutants check-vm \
 	check-debug check-kills check-removal check-breakages explore-long check-powercuts \
-	check-powercut-mutants check-tutorial explore demo vm-shell bench docs clean
+	check-powercut-mutants check-tutorial explore demo vm-shell bench \
+	bench-kernel plots docs clean

@@ -217,10 +217,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option option_table[] = {
-	{ "peers", 'P', "NAME,...", 0, "The first is the measure of the others (floor,wort)", 0 },
+	{ "peers", 'P', "NAME,...", 0, "The first is the measure (floor,wort)", 0 },
 	{ "plugin", 'p', "FILE", 0, "A peer from a shared object; may be repeated", 0 },
 	{ "workloads", 'w', "NAME,...", 0, "Keys (dense,sparse,clustered)", 0 },
-	{ "ops", 'o', "NAME,...", 0, "Operations besides insert, or all (lookup,delete,insert-64)", 0 },
+	{ "ops", 'o', "NAME,...", 0, "Besides insert, or all (lookup,delete,insert-64)", 0 },
 	{ "keys", 'n', "NUMBER", 0, "Keys to load (1000000)", 0 },
 	{ "turns", 'r', "NUMBER", 0, "Turns, of which the median is printed (5)", 0 },
 	{ "seed", 's', "NUMBER", 0, "Seed of all that is random", 0 },

@@ -37,7 +37,9 @@ usage()
 	-A FILE		what the guest writes to $WORT_ACK is appended there at
 	                once: it stays when QEMU is killed
 	The guest has busybox and ndctl: scripts for other shells need -f, too.
-	WORT_VM_ACCEL=kvm in the environment asks for KVM instead of emulation.
+	WORT_VM_ACCEL=kvm in the environment asks for KVM instead of emulation,
+	WORT_VM_ACCEL=icount for a clock that counts instructions, each 1 ns,
+	with one processor.
 	Status: that of COMMAND, or 90: the guest ended without a word, 91: its
 	kernel complained, 92: time limit, 93: QEMU was killed, 94: not started,
 	125: no persistent memory or no module in the guest.
@@ -125,7 +127,12 @@ accelerator()
 		fi
 		say "KVM does not work here: emulating"
 	fi
-	qemu+=(-accel "tcg,thread=multi" -cpu "max,la57=off")
+	if [ "${WORT_VM_ACCEL:-tcg}" = icount ]; then
+		qemu+=(-accel tcg,thread=single -icount shift=0,sleep=off)
+	else
+		qemu+=(-accel tcg,thread=multi)
+	fi
+	qemu+=(-cpu "max,la57=off")
 }
 
 persistent_memory()
