@@ -23,6 +23,7 @@ help:
 	@echo "  modules           build wort.ko for the kernel that runs (KDIR=...)"
 	@echo "  modules_install   install it"
 	@echo "  lib               build libwort and the wort command"
+	@echo "  fio               build an engine for fio (FIO_SRC=)"
 	@echo "  install           install them, manual pages, completion, units for"
 	@echo "                    systemd and udev (PREFIX=$(PREFIX), DESTDIR=)"
 	@echo "  install-dkms      install the module's source for DKMS (DESTDIR=)"
@@ -125,6 +126,11 @@ bench:
 	$(BUILD)/bench/threads
 	$(BUILD)/bench/attach
 
+# FIO_SRC: the configured source of the fio that is installed.
+fio:
+	$(DEPS) build vm
+	$(MAKE) -C userlib/fio O=$(BUILD)/userlib FIO_SRC=$(FIO_SRC)
+
 bench-kernel:
 	selftests/bench/guest.sh
 
@@ -156,5 +162,5 @@ clean:
 .PHONY: help modules modules_install lib install install-dkms install-docs \
 	deb html man check check-static check-unit check-mutants check-vm \
 	check-debug check-kills check-removal check-breakages explore-long check-powercuts \
-	check-powercut-mutants check-tutorial explore demo vm-shell bench \
+	check-powercut-mutants check-tutorial explore demo vm-shell bench fio \
 	bench-kernel plots docs clean

@@ -172,6 +172,7 @@ build_guest()
 	cp selftests/kselftest/run_{all,debug}.sh "$dir"
 	make -s -C userlib O="$build/userlib" static tests
 	cp "$build/userlib/wort-static" "$build/userlib/tests/libwort" \
+		"$build/userlib/tests/fio-store" \
 		"$build"/userlib/tests/example-* \
 		userlib/tests/{command,examples}.sh "$dir"
 }

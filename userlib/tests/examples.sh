@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# examples.sh FOLDER DEVICE: the examples of the documentation and libwort against
-# the module, which is loaded, on a device whose contents are lost.  For a guest:
-# written for busybox.
+# examples.sh FOLDER DEVICE: the examples of the documentation, libwort and what is
+# below the engine for fio against the module, which is loaded, on a device whose
+# contents are lost.  For a guest: written for busybox.
 
 folder=$1 device=$2
 failures=0
@@ -43,6 +43,7 @@ for mapping in "" -m; do
 	# shellcheck disable=SC2086 # an option or none
 	"$folder/libwort" $mapping /dev/wort0 || failures=$((failures + 1))
 done
+"$folder/fio-store" /dev/wort0 || failures=$((failures + 1))
 
 "$folder/wort-static" detach 0 || failures=$((failures + 1))
 echo "examples: $failures failed"

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * An engine for fio: a block is a record of an index.  Reads are lookups, writes
+ * inserts or updates, durable when they end; trims are deletes.
+ *
+ *	fio --ioengine=external:wort-fio.so --wort_pool=/dev/wort0 ...
+ *
+ * Built against the source of the fio that is to load it.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "fio.h"
+#include "optgroup.h"
+
+#include "store.h"
+
+struct wort_options {
+	void *pad;		/* fio takes no option at offset 0 */
+	char *pool;
+	char *index;
+	unsigned int way;
+};
+
+static struct fio_option options[] = {
+	{
+		.name = "wort_pool",
+		.lname = "wort: pool",
+		.type = FIO_OPT_STR_STORE,
+		.off1 = offsetof(struct wort_options, pool),
+		.def = "/dev/wort0",
+		.help = "Device of an attached pool",
+		.category = FIO_OPT_C_ENGINE,
+		.group = FIO_OPT_G_INVALID,
+	},
+	{
+		.name = "wort_index",
+		.lname = "wort: index",
+		.type = FIO_OPT_STR_STORE,
+		.off1 = offsetof(struct wort_options, index),
+		.def = "fio",
+		.help = "Name of the index, which is made if it is not there",
+		.category = FIO_OPT_C_ENGINE,
+		.group = FIO_OPT_G_INVALID,
+	},
+	{
+		.name = "wort_way",
+		.lname = "wort: way into the module",
+		.type = FIO_OPT_STR,
+		.off1 = offsetof(struct wort_options, way),
+		.def = "ioctl",
+		.help = "How an operation reaches the module",
+		.posval = {
+			{ .ival = "ioctl", .oval = STORE_IOCTL,
+			  .help = "One at a time" },
+			{ .ival = "batch", .oval = STORE_BATCH,
+			  .help = "Up to iodepth in one ioctl" },
+			{ .ival = "uring", .oval = STORE_URING,
+			  .help = "Through io_uring" },
+			{ .ival = "mapped", .oval = STORE_MAPPED,
+			  .help = "Reads in a mapping, the rest by ioctl" },
+		},
+		.category = FIO_OPT_C_ENGINE,
+		.group = FIO_OPT_G_INVALID,
+	},
+	{ }
+};
+
+static struct store *store_of(struct thread_data *td)
+{
+	return td->io_ops_data;
+}
+
+static enum store_what what_of(const struct io_u *io_u)
+{
+	return io_u->ddir == DDIR_READ ? STORE_READ :
+	       io_u->ddir == DDIR_WRITE ? STORE_WRITE : STORE_TRIM;
+}
+
+static enum fio_q_status wort_queue(struct thread_data *td, struct io_u *io_u)
+{
+	struct store_op op = {
+		.what = what_of(io_u),
+		.block = io_u->offset / td->o.min_bs[DDIR_READ],
+		.data = io_u->xfer_buf,
+		.len = io_u->xfer_buflen,
+		.owner = io_u,
+	};
+
+	fio_ro_check(td, io_u);
+	/* What was written is durable. */
+	if (ddir_sync(io_u->ddir))
+		return FIO_Q_COMPLETED;
+	if (store_queue(store_of(td), &op))
+		return FIO_Q_BUSY;
+	if (store_queues(store_of(td)))
+		return FIO_Q_QUEUED;
+	io_u->error = -op.error;
+	return FIO_Q_COMPLETED;
+}
+
+static int wort_commit(struct thread_data *td)
+{
+	return store_commit(store_of(td));
+}
+
+static int wort_getevents(struct thread_data *td, unsigned int min,
+			  unsigned int max, const struct timespec *limit)
+{
+	return store_reap(store_of(td), min, max);
+}
+
+static struct io_u *wort_event(struct thread_data *td, int nr)
+{
+	const struct store_op *op = store_done(store_of(td), nr);
+	struct io_u *io_u = op->owner;
+
+	io_u->error = -op->error;
+	return io_u;
+}
+
+/* There are no files: all blocks of a job are in its index. */
+static int wort_open_file(struct thread_data *td, struct fio_file *file)
+{
+	return 0;
+}
+
+static int wort_init(struct thread_data *td)
+{
+	const struct wort_options *o = td->eo;
+	struct store *store;
+	int err = store_open(o->pool, o->index, o->way, td->o.iodepth, &store);
+
+	if (err) {
+		log_err("wort: %s, index %s: %s\n", o->pool, o->index,
+			strerror(-err));
+		return 1;
+	}
+	td->io_ops_data = store;
+	return 0;
+}
+
+static void wort_cleanup(struct thread_data *td)
+{
+	if (store_of(td))
+		store_close(store_of(td));
+	td->io_ops_data = NULL;
+}
+
+struct ioengine_ops ioengine = {
+	.name = "wort",
+	.version = FIO_IOOPS_VERSION,
+	.flags = FIO_DISKLESSIO | FIO_NODISKUTIL,
+	.init = wort_init,
+	.cleanup = wort_cleanup,
+	.open_file = wort_open_file,
+	.queue = wort_queue,
+	.commit = wort_commit,
+	.getevents = wort_getevents,
+	.event = wort_event,
+	.options = options,
+	.option_struct_size = sizeof(struct wort_options),
+};
