@@ -5,6 +5,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <linux/libnvdimm.h>
 
@@ -230,6 +232,65 @@ static int wort_lookup_many(void *arg, const void *const *keys,
 	return err;
 }
 
+/* ---- the same behind a system call, as programs are ---- */
+
+static void enter_kernel(void)
+{
+	syscall(SYS_getppid);
+}
+
+static int called_insert(void *arg, const void *key, size_t len, u64 value)
+{
+	enter_kernel();
+	return wort_insert(arg, key, len, value);
+}
+
+static int called_lookup(void *arg, const void *key, size_t len, u64 *value)
+{
+	enter_kernel();
+	return wort_lookup(arg, key, len, value);
+}
+
+/* As an ioctl hands it on. */
+static int request_run(struct wort_peer *peer, u16 op, const void *key,
+		       size_t len, void *value, u32 *value_len)
+{
+	struct wort_request req = {
+		.op = { .op = op, .key_len = len },
+		.key = { key, len },
+	};
+	int err;
+
+	enter_kernel();
+	if (op == WORT_BATCH_LOOKUP) {
+		req.op.max_len = *value_len;
+		req.answer = (struct wort_buf){ .data = value,
+						.size = *value_len };
+	} else {
+		req.op.value_len = *value_len;
+		req.value = (struct wort_value){ value, *value_len };
+	}
+	err = wort_request_verify(&req.op, true) ?:
+	      wort_request_run(peer->index, &req);
+	*value_len = req.answer.len;
+	return err;
+}
+
+static int request_insert(void *arg, const void *key, size_t len, u64 value)
+{
+	u32 value_len = sizeof(value);
+
+	return request_run(arg, WORT_BATCH_INSERT, key, len, &value,
+			   &value_len);
+}
+
+static int request_lookup(void *arg, const void *key, size_t len, u64 *value)
+{
+	u32 value_len = sizeof(*value);
+
+	return request_run(arg, WORT_BATCH_LOOKUP, key, len, value, &value_len);
+}
+
 static size_t wort_bytes(void *arg)
 {
 	struct wort_peer *peer = arg;
@@ -257,14 +318,14 @@ static void wort_counts_of(void *arg, struct bench_counts *counts)
 	}
 }
 
-#define WORT_PEER(_name, _open, _lookup)				\
+#define WORT_PEER(_name, _how, _open, _insert, _lookup)		\
 	{								\
 		.version = BENCH_PEER_VERSION,				\
 		.name = _name,						\
-		.durability = "each operation, at any instruction",	\
+		.durability = "each operation, at any instruction" _how, \
 		.open = _open,						\
 		.close = wort_close,					\
-		.insert = wort_insert,					\
+		.insert = _insert,					\
 		.lookup = _lookup,					\
 		.remove = wort_remove,					\
 		.scan = wort_scan,					\
@@ -275,11 +336,17 @@ static void wort_counts_of(void *arg, struct bench_counts *counts)
 	}
 
 static const struct bench_peer wort_peers[] = {
-	WORT_PEER("wort", wort_open, wort_lookup),
-	WORT_PEER("wort-mapped", wort_open, wort_look),
-	WORT_PEER("wort-mcsafe", wort_open_mcsafe, wort_lookup),
+	WORT_PEER("wort", "", wort_open, wort_insert, wort_lookup),
+	WORT_PEER("wort-mapped", "; lookups in a mapping", wort_open, wort_insert, wort_look),
+	WORT_PEER("wort-mcsafe", "; loads with care", wort_open_mcsafe,
+		  wort_insert, wort_lookup),
+	WORT_PEER("wort-called", "; an empty system call each", wort_open,
+		  called_insert, called_lookup),
+	WORT_PEER("wort-request", "; the same, run as by an ioctl", wort_open,
+		  request_insert, request_lookup),
 };
 
 const struct bench_peer *const builtin_peers[] = {
-	&floor_peer, &wort_peers[0], &wort_peers[1], &wort_peers[2], NULL
+	&floor_peer, &wort_peers[0], &wort_peers[1], &wort_peers[2],
+	&wort_peers[3], &wort_peers[4], NULL
 };

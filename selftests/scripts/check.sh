@@ -130,7 +130,7 @@ bench_answers()
 {
 	local peer plugins=()
 
-	"$build/bench/bench" -r 1 -n 20000 -P wort,wort-mapped,wort-mcsafe \
+	"$build/bench/bench" -r 1 -n 20000 -P wort,wort-mapped,wort-mcsafe,wort-request \
 		-w dense,sparse,clustered,sequential,random,paths -o all
 	for peer in "$build"/bench/*.so; do
 		plugins+=(-p "$peer")
