@@ -257,6 +257,7 @@ guests()
 {
 	local flavour=$1
 
+	step "vm-runner-$flavour" selftests/vm/test-runner.sh "$flavour"
 	step "kselftest-$flavour" kselftests "$flavour" run_all.sh
 	grep '^# all:' "$log/kselftest-$flavour" || true
 	step "stress-$flavour" stress "$flavour"
@@ -270,27 +271,34 @@ guests()
 	step "kills-$flavour" selftests/load/kills.py -k "$flavour"
 }
 
-# An emulated processor is mostly alone in its guest: the kernels go side by side.
-rung_vm()
+# side_by_side CALL...: an emulated processor is mostly alone in its guest.
+side_by_side()
 {
-	local flavour shell shells=()
+	local call shell shells=()
 
-	step packages-vm selftests/scripts/deps.sh build static vm
-	for flavour in $(flavours); do
-		step "vm-kernel-$flavour" \
-			selftests/scripts/kernel.sh image "$flavour"
-		step "vm-runner-$flavour" \
-			selftests/vm/test-runner.sh "$flavour"
-		step "vm-build-$flavour" build_guest "$flavour"
-	done
-	for flavour in $(flavours); do
-		guests "$flavour" &
+	for call; do
+		# shellcheck disable=SC2086 # a function and its arguments
+		$call &
 		shells+=($!)
 	done
 	# Steps that a shell did not come to are in no table.
 	for shell in "${shells[@]}"; do
 		wait "$shell" || step guests-incomplete false
 	done
+}
+
+rung_vm()
+{
+	local flavour calls=()
+
+	step packages-vm selftests/scripts/deps.sh build static vm
+	for flavour in $(flavours); do
+		step "vm-kernel-$flavour" \
+			selftests/scripts/kernel.sh image "$flavour"
+		step "vm-build-$flavour" build_guest "$flavour"
+		calls+=("guests $flavour")
+	done
+	side_by_side "${calls[@]}"
 	step tutorial selftests/vm/tutorial.py
 }
 
@@ -306,24 +314,39 @@ rung_powercuts()
 	done
 }
 
-# A kernel that says what Debian's keep to themselves; built if absent.
-debug_kernel()
+# On a kernel that says what Debian's keep to themselves.
+debug_guests()
 {
-	step "vm-kernel-$1" selftests/scripts/kernel.sh image "$1"
-	step "vm-build-$1" build_guest "$1"
 	step "detectors-$1" selftests/vm/test-detectors.sh "$1"
 	step "kselftest-$1" kselftests "$1" run_debug.sh
 	grep '^# all:' "$log/kselftest-$1" || true
 	step "stress-$1" stress "$1"
 }
 
-rung_debug()
+fail_nth()
 {
-	step packages-debug selftests/scripts/deps.sh build static vm
-	debug_kernel debug
 	step fail-nth kselftests debug run_debug.sh failnth
 	grep '^# all:' "$log/fail-nth" || true
-	debug_kernel kcsan
+}
+
+kcsan_guests()
+{
+	fail_nth
+	debug_guests kcsan
+}
+
+# The two kernels are built if absent.
+rung_debug()
+{
+	local kernel
+
+	step packages-debug selftests/scripts/deps.sh build static vm
+	for kernel in debug kcsan; do
+		step "vm-kernel-$kernel" \
+			selftests/scripts/kernel.sh image "$kernel"
+		step "vm-build-$kernel" build_guest "$kernel"
+	done
+	side_by_side "debug_guests debug" kcsan_guests
 }
 
 # Nobody waits ten minutes for two kernels without having asked for them.
