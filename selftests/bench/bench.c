@@ -51,11 +51,34 @@ static struct options {
 
 /* ---- peers ---- */
 
+static bool name_taken(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_peers; i++)
+		if (!strcmp(peers[i]->name, name))
+			return true;
+	return false;
+}
+
+/* The second one of a name has a number behind it. */
 static void add_peer(const struct bench_peer *peer)
 {
+	struct bench_peer *copy = malloc(sizeof(*copy));
+	unsigned int nr = 1;
+	char *name;
+
 	if (nr_peers == MAX_PEERS)
 		die("more than %u peers", MAX_PEERS);
-	peers[nr_peers++] = peer;
+	if (!copy)
+		die("no memory");
+	*copy = *peer;
+	while (name_taken(copy->name)) {
+		if (asprintf(&name, "%s#%u", peer->name, ++nr) < 0)
+			die("no memory");
+		copy->name = name;
+	}
+	peers[nr_peers++] = copy;
 }
 
 static void add_plugin(const char *path)

@@ -158,6 +158,8 @@ def save(figure, out, name, rows):
 
 def draw_peers(rows, out, name, title, ops):
     """A panel for each operation: ns of each peer by workload."""
+    measured = names(rows, "op")
+    ops = [op for op in ops if op in measured]
     figure, panels = plt.subplots(len(ops), 1, figsize=(9, 2.6 * len(ops)),
                                   squeeze=False)
     groups = names(rows, "workload")
@@ -169,7 +171,10 @@ def draw_peers(rows, out, name, title, ops):
             if any(values):
                 series[peer] = values
         bars(axes, groups, series, f"{op}: ns")
-        axes.set_yscale("log")
+        seen = [value for values in series.values() for value in values
+                if value]
+        if max(seen) > 20 * min(seen):
+            axes.set_yscale("log")
         axes.legend(fontsize=6, ncol=6)
     panels[0, 0].set_title(f"{title}, {int(rows[0]['keys']):,} keys")
     save(figure, out, name, rows)
