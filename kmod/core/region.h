@@ -72,21 +72,21 @@ static inline int wort_region_verify(const struct wort_region *region, u64 off,
 }
 
 /**
- * wort_region_last() - How far objects need no closer look
+ * wort_region_limit() - Where objects need a closer look
  * @region: The region.
  * @len: Length of the objects in bytes.
  *
  * For many offsets in a row, which are multiples of 8.
  *
  * Context: Any context.
- * Return: The last offset for which wort_region_verify() and wort_pm_probe() have
- * nothing to look at; 0 if it is to be asked each time.
+ * Return: The first offset for which wort_region_verify() and wort_pm_probe() have
+ * something to look at; 0 if they are to be asked each time.
  */
-static inline u64 wort_region_last(const struct wort_region *region, u64 len)
+static inline u64 wort_region_limit(const struct wort_region *region, u64 len)
 {
 	if (unlikely(READ_ONCE(region->bad_pages) || region->mcsafe))
 		return 0;
-	return region->size - len;
+	return region->size - len + 1;
 }
 
 /**

@@ -95,11 +95,12 @@ static __always_inline int wort_rec_lookup(struct wort_op *op, u64 off,
 					   const struct wort_key *key,
 					   struct wort_buf *buf)
 {
-	struct wort_media_leaf __pmem *leaf = wort_region_at(op->region, off);
+	struct wort_media_leaf __pmem *leaf;
 	u64 meta, val, len;
 
-	if (off > wort_region_last(op->region, sizeof(*leaf) + key->len))
+	if (off >= wort_region_limit(op->region, sizeof(*leaf) + key->len))
 		return wort_rec_lookup_any(op, off, key, buf);
+	leaf = wort_region_at(op->region, off);
 	meta = wort_pm_load(&leaf->meta);
 	len = meta >> WORT_MEDIA_LEAF_VALUE_SHIFT;
 	if (len > sizeof(val) ||
