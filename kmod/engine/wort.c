@@ -324,8 +324,8 @@ static __always_inline int wrt_descend(struct wort_op *op,
 				       const struct wort_key *key, u32 limit,
 				       bool whole, struct wrt_path *path)
 {
-	u64 limit_off = wort_region_limit(op->region,
-					  sizeof(struct wort_media_wort_node));
+	u64 beyond = wort_region_limit(op->region,
+				       sizeof(struct wort_media_wort_node));
 	u64 head = key_head(key->data, key->len), link, above = 0, skip = 0;
 	__le64 __pmem *slot = &tree->root[0], *above_slot = NULL;
 	u32 start = 0, nr_nodes = 0, nr_skips = 0, place;
@@ -338,7 +338,7 @@ static __always_inline int wrt_descend(struct wort_op *op,
 	while (!err && link_is_node(link)) {
 		place = node_place(link);
 		off = node_off(link);
-		if (unlikely(off >= limit_off || place < start ||
+		if (unlikely(off >= beyond || place < start ||
 			     place >= WORT_KEY_DIGITS))
 			err = node_look(op, link, start);
 		if (err || place >= limit)

@@ -473,7 +473,7 @@ int wort_index_batch(struct wort_index *index, struct wort_batch *batch)
 {
 	struct round *round = NULL;
 	u32 at = 0, warm_end = 0;
-	bool first = true, change;
+	bool tried = false, change;
 	int err = 0;
 
 	batch->done = 0;
@@ -481,9 +481,9 @@ int wort_index_batch(struct wort_index *index, struct wort_batch *batch)
 	batch->results_len = 0;
 	while (batch->done < batch->nr_ops && !err) {
 		change = is_change(batch, at);
-		if (change && first)
+		if (change && !tried)
 			round = round_alloc(index, batch);
-		first &= !change;
+		tried |= change;
 		if (!change)
 			warm_ahead(index, batch, at, &warm_end);
 		if (!change || !round || !round_run(round, &at))

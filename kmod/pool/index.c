@@ -105,17 +105,14 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 				 enum wort_entry entry)
 {
 	struct wort_pool *pool = index->pool;
-	bool writable = true;	/* one that reads need not know */
-	const u32 *in_flight;
+	bool writable;
 	int err;
-	u64 time;
 
+	wort_op_begin(op, pool->region, &pool->alloc);
 	err = entry_begin(pool, op, entry);
 	if (err)
 		return err;
-	if (entry != WORT_READ)
-		writable = !READ_ONCE(index->damaged) &&
-			   wort_pool_writable(pool);
+	writable = !READ_ONCE(index->damaged) && wort_pool_writable(pool);
 	if (READ_ONCE(index->dead))
 		err = -ESTALE;
 	if (unlikely(READ_ONCE(pool->region->bad_pages)) && !err)
@@ -126,27 +123,23 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 		entry_end(pool, op, entry);
 		return err;
 	}
-	/* Who locks nothing need not know what was removed since. */
-	time = entry == WORT_READ ? 0 : wort_locks_now(&pool->locks);
-	in_flight = pool->region->flush ? pool->locks.in_flight :
-					  wort_none_in_flight;
-	wort_op_begin(op, pool->region, &pool->alloc);
 	op->locks = &pool->locks;
-	op->in_flight = in_flight;
-	op->alone = entry > WORT_WRITE || !writable;
-	op->time = time;
+	if (op->flush)
+		op->in_flight = op->locks->in_flight;
+	op->alone = !writable || entry > WORT_WRITE;
+	op->time = wort_locks_now(op->locks);
 	return 0;
 }
 
 /* What only reads has nothing of the second half, but for words in flight. */
-static __always_inline void account(struct wort_index_stats __percpu *stats,
-				    u32 type, const struct wort_counts *n)
+static void account(struct wort_index_stats __percpu *stats, u32 type,
+		    const struct wort_counts *n)
 {
 	this_cpu_inc(stats->of[type].ops);
 	this_cpu_add(stats->of[type].nodes, n->nodes);
 	this_cpu_add(stats->of[type].leaves, n->leaves);
 	this_cpu_add(stats->of[type].loads, n->loads);
-	if (!n->stores && !n->fences)
+	if (!(n->stores | n->lines | n->fences))
 		return;
 	this_cpu_add(stats->of[type].stores, n->stores);
 	this_cpu_add(stats->of[type].lines, n->lines);
@@ -169,8 +162,8 @@ static __always_inline void leave(struct wort_index *index, struct wort_op *op,
 	if (may_write(entry))
 		wort_op_end(op);
 	entry_end(index->pool, op, entry);
-	if (!may_write(entry) && unlikely(op->pending))
-		wort_op_settle(op);
+	if (!may_write(entry))
+		wort_op_end(op);
 	if (unlikely(err == -EUCLEAN))
 		damage_met(index);
 	if (static_branch_likely(&wort_counting) && err != -EAGAIN)
