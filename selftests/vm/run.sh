@@ -39,7 +39,8 @@ usage()
 	The guest has busybox and ndctl: scripts for other shells need -f, too.
 	WORT_VM_ACCEL=kvm in the environment asks for KVM instead of emulation,
 	WORT_VM_ACCEL=icount for a clock that counts instructions, each 1 ns,
-	with one processor.
+	with one processor; WORT_VM_BOOT_LIMIT=SECONDS for how long a kernel may
+	take to come up (120).
 	Status: that of COMMAND, or 90: the guest ended without a word, 91: its
 	kernel complained, 92: time limit, 93: QEMU was killed, 94: not started,
 	125: no persistent memory or no module in the guest.
@@ -184,23 +185,45 @@ emulate()
 	echo "$status" >"$work/status"
 }
 
+# One that comes up does so in seconds, or in a minute where much else goes on.
+end_hung_boot()
+{
+	local left=${WORT_VM_BOOT_LIMIT:-120}
+
+	while [ ! -e "$work/status" ] && [ -z "$(said INIT 2>/dev/null)" ]; do
+		sleep 1
+		[ $((left -= 1)) -gt 0 ] && continue
+		: >"$work/hung"
+		kill "$(cat "$pid_file")" 2>/dev/null || true
+		break
+	done
+}
+
 # In the background: a trap does not wait for a command in the foreground.
 run_guest()
 {
+	local guest
+
+	rm -f "$work/status" "$work/hung" "$work/console"
 	emulate | sed -u 's/\r//g' | tee "$work/console" "$log" |
 		sed -u '/^WORT_VM_/d' &
-	wait $!
+	guest=$!
+	end_hung_boot &
+	wait "$guest"
 }
 
-# Did the kernel give up before its first process ran?
+# Did the kernel give up, or hang, before its first process ran?
 died_young()
 {
-	[ "$(cat "$work/status")" -eq 0 ] && [ -z "$(said INIT)" ] &&
-		kernel_complaints >/dev/null
+	[ -e "$work/hung" ] || {
+		[ "$(cat "$work/status")" -eq 0 ] && [ -z "$(said INIT)" ] &&
+			kernel_complaints >/dev/null
+	}
 }
 
-# An emulated processor now and then runs code that another is just patching.
-# A kernel does most of that while it boots, before it has seen any of ours.
+# An emulated processor now and then runs code that another is just patching, or
+# loses a timer.  A kernel does most of that while it boots, before it has seen any
+# of ours.
 boot_and_run()
 {
 	local tries

@@ -84,6 +84,15 @@ test_no_boot()
 		log_has 'booting again'
 }
 
+# QEMU waits for somebody to start the processor.
+test_hung_boot()
+{
+	WORT_VM_BOOT_LIMIT=2 guest -q -S -c 'exit 0'
+	expect "a kernel that hangs as it comes up is red" status_is 92
+	expect "a kernel that hangs as it comes up is booted again" \
+		log_has 'booting again'
+}
+
 test_silence()
 {
 	guest -c 'poweroff -f'
@@ -162,6 +171,7 @@ main()
 	test_warning
 	test_panic
 	test_no_boot
+	test_hung_boot
 	test_silence
 	test_hang
 	test_kill

@@ -53,6 +53,8 @@ verdict()
 	local status rc
 
 	status=$(cat "$work/status")
+	[ ! -e "$work/hung" ] ||
+		stop "$st_timeout" "the guest's kernel did not come up in time"
 	if kernel_complaints >"$work/complaints"; then
 		head -n 25 "$work/complaints" >&2
 		stop "$st_complaint" "the guest's kernel complained: $(
