@@ -186,11 +186,13 @@ emulate()
 }
 
 # One that comes up does so in seconds, or in a minute where much else goes on.
+# Who has this one's guest ends it, too: its file may name another guest later.
 end_hung_boot()
 {
 	local left=${WORT_VM_BOOT_LIMIT:-120}
 
-	while [ ! -e "$work/status" ] && [ -z "$(said INIT 2>/dev/null)" ]; do
+	while [ -d "$work" ] && [ ! -e "$work/status" ] &&
+		[ -z "$(said INIT 2>/dev/null)" ]; do
 		sleep 1
 		[ $((left -= 1)) -gt 0 ] && continue
 		: >"$work/hung"
@@ -202,14 +204,16 @@ end_hung_boot()
 # In the background: a trap does not wait for a command in the foreground.
 run_guest()
 {
-	local guest
+	local guest watcher
 
 	rm -f "$work/status" "$work/hung" "$work/console"
 	emulate | sed -u 's/\r//g' | tee "$work/console" "$log" |
 		sed -u '/^WORT_VM_/d' &
 	guest=$!
 	end_hung_boot &
+	watcher=$!
 	wait "$guest"
+	kill "$watcher" 2>/dev/null || true
 }
 
 # Did the kernel give up, or hang, before its first process ran?
