@@ -54,14 +54,13 @@ static inline u32 wort_key_digit(const u8 *key, u32 len, u32 pos)
  */
 static inline u64 wort_bytes_word(const void *bytes, u32 len)
 {
-	u64 word, part = 0;
+	u64 word = 0;
 
-	if (likely(len == sizeof(word))) {
+	if (likely(len == sizeof(word)))
 		memcpy(&word, bytes, sizeof(word));
-		return word;
-	}
-	memcpy(&part, bytes, len);
-	return part;
+	else
+		memcpy(&word, bytes, len);
+	return word;
 }
 
 #endif /* _WORT_KEY_H */

@@ -65,7 +65,7 @@ int wort_rec_visit(struct wort_op *op, const struct wort_rec *rec,
 static __always_inline int wort_rec_copy_word(struct wort_buf *buf, u64 val,
 					      u32 len)
 {
-	__le64 word = cpu_to_le64(val), part = word;
+	__le64 word = cpu_to_le64(val);
 
 	buf->len = len;
 	if (len > buf->size)
@@ -73,14 +73,14 @@ static __always_inline int wort_rec_copy_word(struct wort_buf *buf, u64 val,
 	if (likely(len == sizeof(word)))
 		memcpy(buf->data, &word, sizeof(word));
 	else
-		memcpy(buf->data, &part, len);
+		memcpy(buf->data, &word, len);
 	return 0;
 }
 
 /**
  * wort_rec_lookup() - Copy the value of a record if it is that of a key
  * @op: The operation.
- * @off: The offset of its leaf, a multiple of 8 not trusted otherwise.
+ * @off: The offset of its leaf, a multiple of 8, not trusted otherwise.
  * @key: The key.
  * @buf: Where to.
  *

@@ -63,7 +63,7 @@ struct round {
 	struct wort_op op;	/* has the section, and fences for all */
 	u32 ops_at;		/* the first operation that is not in it */
 	u32 results_end;	/* end of the answers of those that are */
-	u32 warm_end;		/* up to there lines were loaded by a round before */
+	u32 *warm_end;		/* up to there lines were loaded before */
 	u32 nr;
 	u32 max;
 	u32 nr_waiting;
@@ -301,16 +301,13 @@ static bool round_add(struct round *round)
 	return !b->err || !(batch->flags & WORT_BATCH_F_STOP);
 }
 
-/*
- * Begin to load what up to @max operations from @at on will need.  Returns where
- * they end.
- */
-static u32 warm(struct wort_index *index, struct wort_op *op,
-		const struct wort_batch *batch, u32 at, u32 max)
+/* Begin to load what the next operations, from @at on, will need. */
+static void warm(struct wort_index *index, struct wort_op *op,
+		 const struct wort_batch *batch, u32 at, u32 *warm_end)
 {
+	u32 max = min_t(u32, batch->nr_ops - batch->done, WORT_WARM_MAX), nr;
 	struct wort_key keys[WORT_WARM_MAX];
 	struct wort_request req;
-	u32 nr;
 
 	for (nr = 0; nr < max; nr++) {
 		if (parse(batch, at, &req) || !req.key.len)
@@ -318,28 +315,20 @@ static u32 warm(struct wort_index *index, struct wort_op *op,
 		keys[nr] = req.key;
 		at += req.op.rec_len;
 	}
+	*warm_end = at;
 	index->tree.engine->warm(op, &index->tree, keys, nr);
-	return at;
 }
 
-static void round_warm(struct round *round)
+/* The same for lookups, which are carried out one by one. */
+static void warm_lookups(struct wort_index *index,
+			 const struct wort_batch *batch, u32 at, u32 *warm_end)
 {
-	if (round->ops_at >= round->warm_end)
-		round->warm_end = warm(round->index, &round->op, round->batch,
-				       round->ops_at, round->max);
-}
-
-/* The same for operations that are carried out one by one. */
-static void warm_ahead(struct wort_index *index, const struct wort_batch *batch,
-		       u32 at, u32 *warm_end)
-{
-	u32 left = batch->nr_ops - batch->done;
 	struct wort_op op;
 
-	if (at < *warm_end || left < 2 ||
+	if (at < *warm_end || batch->nr_ops - batch->done < 2 ||
 	    wort_index_enter(index, &op, WORT_READ))
 		return;
-	*warm_end = warm(index, &op, batch, at, min_t(u32, left, WORT_WARM_MAX));
+	warm(index, &op, batch, at, warm_end);
 	wort_index_exit(index, &op, WORT_READ, 0, -EAGAIN);
 }
 
@@ -416,7 +405,9 @@ static u32 round_run(struct round *round, u32 *at)
 	    wort_index_enter(round->index, &round->op, WORT_WRITE))
 		return 0;
 	round->op.gather = &round->lines;
-	round_warm(round);
+	if (*at >= *round->warm_end)
+		warm(round->index, &round->op, round->batch, *at,
+		     round->warm_end);
 	while (round->nr < round->max && round_add(round))
 		;
 	done = round_commit(round);
@@ -434,7 +425,7 @@ static u32 round_run(struct round *round, u32 *at)
 
 /* Where there is no memory for rounds, operations are carried out one by one. */
 static struct round *round_alloc(struct wort_index *index,
-				 struct wort_batch *batch)
+				 struct wort_batch *batch, u32 *warm_end)
 {
 	u32 max = min_t(u32, batch->nr_ops, ROUND_MAX);
 	struct round *round = NULL;
@@ -444,7 +435,7 @@ static struct round *round_alloc(struct wort_index *index,
 	if (round) {
 		round->index = index;
 		round->batch = batch;
-		round->warm_end = 0;
+		round->warm_end = warm_end;
 	}
 	return round;
 }
@@ -482,10 +473,10 @@ int wort_index_batch(struct wort_index *index, struct wort_batch *batch)
 	while (batch->done < batch->nr_ops && !err) {
 		change = is_change(batch, at);
 		if (change && !tried)
-			round = round_alloc(index, batch);
+			round = round_alloc(index, batch, &warm_end);
 		tried |= change;
 		if (!change)
-			warm_ahead(index, batch, at, &warm_end);
+			warm_lookups(index, batch, at, &warm_end);
 		if (!change || !round || !round_run(round, &at))
 			err = run_alone(index, batch, &at);
 		if (batch->failed && batch->flags & WORT_BATCH_F_STOP)

@@ -336,13 +336,6 @@ static __always_inline int put_once(struct wort_index *index,
 	return err;
 }
 
-/* Apart, so that one that is not alone stays short. */
-static noinline int put_alone(struct wort_index *index, struct wort_op *op,
-			      struct wort_put *put)
-{
-	return put_once(index, op, put, WORT_WRITE_ALONE);
-}
-
 /* If the pool seems full, try again when space was given back. */
 static int put_waiting(struct wort_index *index, struct wort_put *put)
 {
@@ -352,7 +345,7 @@ static int put_waiting(struct wort_index *index, struct wort_put *put)
 	do {
 		err = put_once(index, &op, put, WORT_WRITE);
 		if (unlikely(err == -EAGAIN))
-			err = put_alone(index, &op, put);
+			err = put_once(index, &op, put, WORT_WRITE_ALONE);
 	} while (err == -ENOSPC && !(err = wort_pool_wait_space(index->pool, &op)));
 	return err;
 }
@@ -397,21 +390,13 @@ static __always_inline int lookup_once(struct wort_index *index,
 
 	if (err)
 		return err;
-	if (unlikely(buf->relaxed))
+	if (buf->relaxed)
 		wort_op_relax(&op);
 	do
 		err = index->tree.engine->lookup(&op, &index->tree, key, buf);
 	while (unlikely(wort_index_again(index, &op, err)));
 	leave(index, &op, entry, WORT_OP_LOOKUP, err);
 	return err;
-}
-
-/* Apart, so that one that is not alone stays short. */
-static noinline int lookup_alone(struct wort_index *index,
-				 const struct wort_key *key,
-				 struct wort_buf *buf)
-{
-	return lookup_once(index, key, buf, WORT_READ_ALONE);
 }
 
 /**
@@ -434,7 +419,7 @@ int wort_index_lookup(struct wort_index *index, const struct wort_key *key,
 	if (!err)
 		err = lookup_once(index, key, buf, WORT_READ);
 	if (unlikely(err == -EAGAIN))
-		err = lookup_alone(index, key, buf);
+		err = lookup_once(index, key, buf, WORT_READ_ALONE);
 	return err;
 }
 
