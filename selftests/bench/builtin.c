@@ -33,6 +33,7 @@ static void *floor_open(struct bench_env *env)
 	if (!floor)
 		return NULL;
 	*floor = (struct floor){ .env = env, .random = 42 };
+	env->used = env->size;
 	return floor;
 }
 
@@ -99,7 +100,7 @@ static void *open_pool(struct bench_env *env, bool mcsafe)
 	pmpool_settle();
 	peer->index = pmpool_index(&peer->pm, "bench");
 	pm_reader(peer->index, &peer->reader);
-	env->used = env->size;	/* to be zeroed */
+	env->used = env->size;
 	return peer;
 }
 
@@ -143,7 +144,7 @@ static int wort_look(void *arg, const void *key, size_t len, u64 *value)
 {
 	struct wort_peer *peer = arg;
 	size_t value_len = sizeof(*value);
-	u64 retries;
+	u64 retries = 0;
 
 	return wort_reader_get(&peer->reader, key, len, value, &value_len,
 			       &retries);

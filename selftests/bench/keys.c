@@ -109,6 +109,9 @@ static void strings_of_file(struct strings *list, const char *path)
 		die("%s: %m: no such workload, nor a file of keys", path);
 	while ((len = getline(&line, &size, f)) > 0) {
 		line[strcspn(line, "\n")] = 0;
+		if (strlen(line) > WORT_KEY_MAX)
+			die("%s: a line is longer than keys can be, %u bytes",
+			    path, WORT_KEY_MAX);
 		if (*line)
 			strings_add(list, line);
 	}

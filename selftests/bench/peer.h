@@ -38,7 +38,8 @@ struct bench_counts {
  * struct bench_env - where a peer lives
  * @memory: stands for persistent memory: huge pages, touched, all zeroes
  * @size: of @memory
- * @used: of @memory, by bench_alloc()
+ * @used: of @memory, by bench_alloc(), or all that was written to: it is cleared
+ *	before the next peer is opened
  * @dir: an empty folder for files, on a real file system
  * @flush: the instruction to flush by
  * @line_ticks: time stamp ticks added for each flushed line
@@ -163,6 +164,8 @@ static inline void bench_flush(struct bench_env *env, const void *at,
 	char *line = (char *)((uintptr_t)at & ~(uintptr_t)63);
 	char *end = (char *)at + len;
 
+	if (env->flush == BENCH_NO_FLUSH)
+		return;
 	for (; line < end; line += 64) {
 		bench_flush_line(env->flush, line);
 		env->waiting++;

@@ -8,8 +8,6 @@
 #include "pmpool.h"
 #include "report.h"
 
-#define MAX_TURNS	100
-
 void report_setting(const struct setting *setting)
 {
 	printf("processor: %s\nmemory: %s, %u ns added for each flushed line\n"
@@ -85,7 +83,7 @@ static void print_row(const char *name, const struct sample *samples, size_t nr,
 	mid = median_of(ratio, turns);
 	printf("  %-10s %-14s %8.0f ns  %5.2f [%.2f..%.2f]", bench_ops[op].name,
 	       name, median_of(ns, turns), mid, ratio[0], ratio[turns - 1]);
-	if (bench_ops[op].name[0] == 'i')
+	if (bench_ops[op].fills)
 		printf("  %.1f bytes/key", (double)sample->bytes / keys);
 	print_counts(sample);
 	print_latency(sample);

@@ -6,6 +6,8 @@
 
 #include "run.h"
 
+#define MAX_TURNS	100
+
 /* What all figures of a run have in common. */
 struct setting {
 	char processor[128];

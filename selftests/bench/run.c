@@ -21,7 +21,7 @@ enum {
 };
 
 const struct bench_op bench_ops[BENCH_MAX_OPS] = {
-	[OP_INSERT] = { "insert", "keys into an empty index" },
+	[OP_INSERT] = { "insert", "keys into an empty index", true },
 	[OP_LOOKUP] = { "lookup", "all keys, in another order" },
 	[OP_LOOKUP_MANY] = { "lookup-64", "as lookup, 64 in a batch" },
 	[OP_SCAN_10] = { "scan-10", "10 keys from a random one on; per key" },
@@ -35,7 +35,7 @@ const struct bench_op bench_ops[BENCH_MAX_OPS] = {
 	[OP_YCSB_F] = { "ycsb-f", "half lookups, half lookups with an update" },
 	[OP_UPDATE] = { "update", "all values, in another order" },
 	[OP_DELETE] = { "delete", "all keys, in another order" },
-	[OP_INSERT_MANY] = { "insert-64", "as insert, 64 in a batch" },
+	[OP_INSERT_MANY] = { "insert-64", "as insert, 64 in a batch", true },
 	{ }
 };
 
@@ -128,22 +128,16 @@ static void fail(const struct run *run, const char *what)
 	die("%s: %s", run->peer->name, what);
 }
 
-static void insert_one(const struct run *run, uint64_t i)
-{
-	const struct keys *keys = run->plan->keys;
-	struct key key = key_at(keys, i);
-
-	if (run->peer->insert(run->handle, key.bytes, key.len, keys->values[i]))
-		fail(run, "an insert fails");
-}
-
-static void update_one(const struct run *run, const struct keys *keys,
-		       uint64_t i)
+static void store_one(const struct run *run, const struct keys *keys,
+		      uint64_t i)
 {
 	struct key key = key_at(keys, i);
+	int err = run->peer->insert(run->handle, key.bytes, key.len,
+				    keys->values[i]);
 
-	if (run->peer->insert(run->handle, key.bytes, key.len, keys->values[i]))
-		fail(run, "an update fails");
+	if (err)
+		die("%s: an insert fails (%d), of a key of %zu bytes",
+		    run->peer->name, err, key.len);
 }
 
 static void lookup_one(const struct run *run, const struct keys *keys,
@@ -182,45 +176,20 @@ static void remove_one(const struct run *run, const struct keys *keys,
 		}							\
 	} while (0)
 
-static void op_insert(struct run *run)
+/* Inline, so that @one is called directly. */
+static __always_inline void op_each(struct run *run, unsigned int op,
+				    const struct keys *keys,
+				    void (*one)(const struct run *run,
+						const struct keys *keys,
+						uint64_t i))
 {
-	uint64_t i, nr = run->plan->keys->nr;
-
-	timed_begin(run);
-	for_each_timed(run, i, nr, insert_one(run, i));
-	timed_end(run, OP_INSERT, nr, true);
-}
-
-static void op_lookup(struct run *run)
-{
-	const struct keys *keys = run->plan->again;
 	uint64_t i;
 
 	timed_begin(run);
-	for_each_timed(run, i, keys->nr, lookup_one(run, keys, i));
-	timed_end(run, OP_LOOKUP, keys->nr, true);
-}
-
-static void op_update(struct run *run)
-{
-	const struct keys *keys = run->plan->again;
-	uint64_t i;
-
-	timed_begin(run);
-	for_each_timed(run, i, keys->nr, update_one(run, keys, i));
-	timed_end(run, OP_UPDATE, keys->nr, true);
-}
-
-static void op_delete(struct run *run)
-{
-	const struct keys *keys = run->plan->again;
-	uint64_t i;
-
-	timed_begin(run);
-	for_each_timed(run, i, keys->nr, remove_one(run, keys, i));
+	for_each_timed(run, i, keys->nr, one(run, keys, i));
 	if (run->peer->settle)
 		run->peer->settle(run->handle);
-	timed_end(run, OP_DELETE, keys->nr, true);
+	timed_end(run, op, keys->nr, true);
 }
 
 /* Up to MANY keys from @from on; returns how many. */
@@ -395,7 +364,7 @@ static void do_step(const struct run *run, const struct step *step,
 		break;
 	case MODIFY:
 		lookup_one(run, keys, step->key);
-		update_one(run, keys, step->key);
+		store_one(run, keys, step->key);
 		break;
 	case SCAN:
 		key = key_at(keys, step->key);
@@ -403,7 +372,7 @@ static void do_step(const struct run *run, const struct step *step,
 				sum);
 		break;
 	default:
-		update_one(run, keys, step->key);
+		store_one(run, keys, step->key);
 	}
 }
 
@@ -454,11 +423,9 @@ static void run_loaded(struct run *run)
 	unsigned int op;
 
 	peer_open(run);
-	op_insert(run);
-	if (peer->settle)
-		peer->settle(run->handle);
+	op_each(run, OP_INSERT, run->plan->keys, store_one);
 	if (wanted(run, OP_LOOKUP, peer->lookup))
-		op_lookup(run);
+		op_each(run, OP_LOOKUP, run->plan->again, lookup_one);
 	if (wanted(run, OP_LOOKUP_MANY, peer->lookup_many))
 		op_lookup_many(run);
 	if (wanted(run, OP_SCAN_10, peer->scan))
@@ -471,9 +438,9 @@ static void run_loaded(struct run *run)
 		if (wanted(run, op, peer->lookup))
 			op_ycsb(run, op);
 	if (wanted(run, OP_UPDATE, peer->lookup))
-		op_update(run);
+		op_each(run, OP_UPDATE, run->plan->again, store_one);
 	if (wanted(run, OP_DELETE, peer->remove))
-		op_delete(run);
+		op_each(run, OP_DELETE, run->plan->again, remove_one);
 	peer->close(run->handle);
 }
 

@@ -34,12 +34,19 @@ struct sample {
 
 #define BENCH_MAX_OPS	16
 
-/* What is measured, in this order; ends with one without a name. */
+/**
+ * struct bench_op - What is measured
+ * @name: a word
+ * @what: what it does, for the reader
+ * @fills: it begins with an empty index
+ */
 struct bench_op {
 	const char *name;
 	const char *what;
+	bool fills;
 };
 
+/* In the order in which they are measured; ends with one without a name. */
 extern const struct bench_op bench_ops[BENCH_MAX_OPS];
 
 /* What the scans of the first peer came by. */

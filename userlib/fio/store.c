@@ -199,7 +199,7 @@ static int ring_commit(struct store *store)
 {
 	struct io_uring_sqe *sqe;
 	unsigned int i;
-	int submitted;
+	int submitted = 0;
 
 	for (i = 0; i < store->nr_queued; i++) {
 		struct slot *slot = store->queued[i];
@@ -212,7 +212,8 @@ static int ring_commit(struct store *store)
 		io_uring_sqe_set_data(sqe, slot);
 	}
 	store->nr_queued = 0;
-	submitted = io_uring_submit(&store->ring);
+	while (submitted >= 0 && io_uring_sq_ready(&store->ring))
+		submitted = io_uring_submit(&store->ring);
 	return submitted < 0 ? submitted : 0;
 }
 

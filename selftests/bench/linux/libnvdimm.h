@@ -12,9 +12,7 @@
 #undef arch_wb_cache_pmem
 #undef pmem_wmb
 
-#include "peer.h"
-
-extern struct bench_env bench_env;
+#include "builtin.h"
 
 static inline void arch_wb_cache_pmem(void *addr, size_t len)
 {
