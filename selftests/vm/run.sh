@@ -40,7 +40,8 @@ usage()
 	WORT_VM_ACCEL=kvm in the environment asks for KVM instead of emulation,
 	WORT_VM_ACCEL=icount for a clock that counts instructions, each 1 ns,
 	with one processor; WORT_VM_BOOT_LIMIT=SECONDS for how long a kernel may
-	take to come up (120).
+	take to come up (120), WORT_VM_END_LIMIT=SECONDS for how long to power
+	off once its command has ended (60).
 	Status: that of COMMAND, or 90: the guest ended without a word, 91: its
 	kernel complained, 92: time limit, 93: QEMU was killed, 94: not started,
 	125: no persistent memory or no module in the guest.
@@ -185,20 +186,42 @@ emulate()
 	echo "$status" >"$work/status"
 }
 
-# One that comes up does so in seconds, or in a minute where much else goes on.
-# Who has this one's guest ends it, too: its file may name another guest later.
-end_hung_boot()
+gone()
 {
-	local left=${WORT_VM_BOOT_LIMIT:-120}
+	[ ! -d "$work" ] || [ -e "$work/status" ]
+}
 
-	while [ -d "$work" ] && [ ! -e "$work/status" ] &&
-		[ -z "$(said INIT 2>/dev/null)" ]; do
+# within SECONDS COMMAND...: did it come true before time and guest were over?
+within()
+{
+	local left=$1
+	shift
+
+	until "$@"; do
+		[ $((left -= 1)) -ge 0 ] && ! gone || return
 		sleep 1
-		[ $((left -= 1)) -gt 0 ] && continue
-		: >"$work/hung"
-		kill "$(cat "$pid_file")" 2>/dev/null || true
-		break
 	done
+}
+
+has_said()
+{
+	[ -n "$(said "$1" 2>/dev/null)" ]
+}
+
+# A kernel comes up, and goes, in seconds, or in a minute where much else goes
+# on.  Whether one that has told its command's status goes says nothing about that.
+# Who has this guest ends it, too: its file may name another one later.
+end_hung_guest()
+{
+	if within "${WORT_VM_BOOT_LIMIT:-120}" has_said INIT; then
+		within "$limit" has_said EXIT || return 0
+		! within "${WORT_VM_END_LIMIT:-60}" gone || return 0
+		say "the guest does not power off: ending it"
+	else
+		! gone || return 0
+		: >"$work/hung"
+	fi
+	kill "$(cat "$pid_file")" 2>/dev/null || true
 }
 
 # In the background: a trap does not wait for a command in the foreground.
@@ -210,7 +233,7 @@ run_guest()
 	emulate | sed -u 's/\r//g' | tee "$work/console" "$log" |
 		sed -u '/^WORT_VM_/d' &
 	guest=$!
-	end_hung_boot &
+	end_hung_guest &
 	watcher=$!
 	wait "$guest"
 	kill "$watcher" 2>/dev/null || true

@@ -93,6 +93,16 @@ test_hung_boot()
 		log_has 'booting again'
 }
 
+# QEMU stays when its guest has powered off.
+test_hung_end()
+{
+	WORT_VM_END_LIMIT=1 guest -q -no-shutdown -c 'exit 42'
+	expect "a command's status counts though its guest does not power off" \
+		status_is 42
+	expect "that a guest does not power off is said" \
+		log_has 'does not power off'
+}
+
 test_silence()
 {
 	guest -c 'poweroff -f'
@@ -172,6 +182,7 @@ main()
 	test_panic
 	test_no_boot
 	test_hung_boot
+	test_hung_end
 	test_silence
 	test_hang
 	test_kill
