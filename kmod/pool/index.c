@@ -106,9 +106,9 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 {
 	struct wort_pool *pool = index->pool;
 	bool writable;
+	u64 time;
 	int err;
 
-	wort_op_begin(op, pool->region, &pool->alloc);
 	err = entry_begin(pool, op, entry);
 	if (err)
 		return err;
@@ -123,11 +123,13 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 		entry_end(pool, op, entry);
 		return err;
 	}
+	time = wort_locks_now(&pool->locks);
+	wort_op_begin(op, pool->region, &pool->alloc);
 	op->locks = &pool->locks;
 	if (op->flush)
 		op->in_flight = op->locks->in_flight;
 	op->alone = !writable || entry > WORT_WRITE;
-	op->time = wort_locks_now(op->locks);
+	op->time = time;
 	return 0;
 }
 
@@ -163,7 +165,7 @@ static __always_inline void leave(struct wort_index *index, struct wort_op *op,
 		wort_op_end(op);
 	entry_end(index->pool, op, entry);
 	if (!may_write(entry))
-		wort_op_end(op);
+		wort_op_end_read(op);
 	if (unlikely(err == -EUCLEAN))
 		damage_met(index);
 	if (static_branch_likely(&wort_counting) && err != -EAGAIN)
