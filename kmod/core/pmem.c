@@ -181,6 +181,16 @@ int wort_pm_probe_copy(struct wort_op *op, const void __pmem *addr, size_t len)
 	return 0;
 }
 
+/* The number of bytes before the first difference, up to 8. */
+static u32 word_common(const u8 *media, const u8 *bytes)
+{
+	__be64 a, b;
+
+	memcpy(&a, media, sizeof(a));
+	memcpy(&b, bytes, sizeof(b));
+	return a == b ? 8 : (64 - fls64(be64_to_cpu(a ^ b))) / 8;
+}
+
 /**
  * wort_pm_common() - Length of the common beginning of media and memory
  * @op: The operation.
@@ -188,8 +198,7 @@ int wort_pm_probe_copy(struct wort_op *op, const void __pmem *addr, size_t len)
  * @data: Bytes of the caller.
  * @len: How many of both to compare at most.
  *
- * Each byte of media is loaded once.  Counts the lines but for the first, in
- * which the caller has read before.
+ * Counts the lines but for the first, in which the caller has read before.
  *
  * Context: Any context.
  * Return: The number of bytes before the first difference, up to @len.
@@ -199,16 +208,17 @@ u32 wort_pm_common(struct wort_op *op, const void __pmem *addr,
 {
 	const u8 *media = (__force const u8 *)addr;
 	const u8 *bytes = data;
-	__be64 a, b;
-	u32 i;
+	u32 i, same;
 
 	wort_count(op, loads, lines(addr, len) - 1);
-	for (i = 0; i + sizeof(a) <= len; i += sizeof(a)) {
-		memcpy(&a, media + i, sizeof(a));
-		memcpy(&b, bytes + i, sizeof(b));
-		if (a != b)
-			return i + (64 - fls64(be64_to_cpu(a) ^ be64_to_cpu(b))) / 8;
+	for (i = 0; i + 8 <= len; i += 8) {
+		same = word_common(media + i, bytes + i);
+		if (same < 8)
+			return i + same;
 	}
+	/* The last word may begin in the one before. */
+	if (len > 8)
+		return len - 8 + word_common(media + len - 8, bytes + len - 8);
 	for (; i < len; i++)
 		if (READ_ONCE(media[i]) != bytes[i])
 			break;
