@@ -14,6 +14,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/wort.h>
+#include <asm/byteorder.h>
 
 #define WORT_KEY_BYTE_DIGITS	(2 * WORT_KEY_MAX)
 #define WORT_KEY_DIGITS		(WORT_KEY_BYTE_DIGITS + 4)
@@ -46,6 +47,49 @@ static inline u32 wort_key_digit(const u8 *key, u32 len, u32 pos)
 	if (pos < WORT_KEY_BYTE_DIGITS)
 		return 0;
 	return len >> 4 * (WORT_KEY_DIGITS - 1 - pos) & 0xf;
+}
+
+#define WORT_KEY_WORD_DIGITS	16
+
+/* Eight bytes, the first one high. */
+static inline u64 wort_bytes_be64(const u8 *bytes)
+{
+	__be64 word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return be64_to_cpu(word);
+}
+
+/* One to seven bytes, the first one high, with zeroes behind. */
+static inline u64 wort_bytes_high(const u8 *bytes, u32 len)
+{
+	u64 word = 0;
+	u32 i;
+
+	for (i = 0; i < len; i++)
+		word |= (u64)bytes[i] << (56 - 8 * i);
+	return word;
+}
+
+/*
+ * The sixteen digits of a key of which @pos, less than WORT_KEY_DIGITS, is one.
+ * Calls nothing.
+ */
+static inline u64 wort_key_word(const struct wort_key *key, u32 pos)
+{
+	u32 at = pos / WORT_KEY_WORD_DIGITS * sizeof(u64);
+
+	if (likely(at + sizeof(u64) <= key->len))
+		return wort_bytes_be64(key->data + at);
+	if (at < key->len)
+		return wort_bytes_high(key->data + at, key->len - at);
+	return pos < WORT_KEY_BYTE_DIGITS ? 0 : (u64)key->len << 48;
+}
+
+/* The digit at @pos, from the word in which it is. */
+static inline u32 wort_word_digit(u64 word, u32 pos)
+{
+	return word << 4 * pos % 64 >> 60;
 }
 
 /*

@@ -407,7 +407,7 @@ u32 wort_pm_common(struct wort_op *op, const void __pmem *addr,
 /**
  * wort_pm_equal() - Do media and memory hold the same bytes?
  * @op: The operation.
- * @addr: Bytes on media, as for wort_pm_common().
+ * @addr: Bytes on media, as for wort_pm_common(); a multiple of 8.
  * @data: Bytes of the caller.
  * @len: How many.
  *
@@ -420,8 +420,7 @@ static __always_inline bool wort_pm_equal(struct wort_op *op,
 {
 	u64 word;
 
-	if (unlikely(len != sizeof(word)) ||
-	    wort_pm_lines_differ(addr, addr + sizeof(word) - 1))
+	if (unlikely(len != sizeof(word)))
 		return wort_pm_common(op, addr, data, len) == len;
 	memcpy(&word, data, sizeof(word));
 	return READ_ONCE(*(__force const u64 *)addr) == word;

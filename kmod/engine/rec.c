@@ -380,6 +380,25 @@ int wort_rec_value(struct wort_op *op, const struct wort_rec *rec,
 }
 
 /**
+ * wort_rec_answer() - Answer a lookup that has come to a record
+ * @op: The operation.
+ * @rec_key: The key of the record, which has the length of @key.
+ * @key: The key.
+ * @val: The value of the record, which is one word.
+ * @buf: Where to.
+ *
+ * Context: Any context.
+ * Return: 0; -ENOENT if it is of another key; -ERANGE.
+ */
+int wort_rec_answer(struct wort_op *op, const void __pmem *rec_key,
+		    const struct wort_key *key, u64 val, struct wort_buf *buf)
+{
+	if (wort_pm_common(op, rec_key, key->data, key->len) < key->len)
+		return -ENOENT;
+	return wort_rec_copy_word(buf, val, sizeof(val));
+}
+
+/**
  * wort_rec_lookup_any() - As wort_rec_lookup(), whatever record it is
  * @op: The operation.
  * @off: The offset of its leaf, not trusted.

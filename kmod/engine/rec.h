@@ -46,6 +46,8 @@ int wort_rec_key(struct wort_op *op, const struct wort_rec *rec, u8 *buf,
 		 u32 start, u32 len);
 int wort_rec_value(struct wort_op *op, const struct wort_rec *rec,
 		   struct wort_buf *buf);
+int wort_rec_answer(struct wort_op *op, const void __pmem *rec_key,
+		    const struct wort_key *key, u64 val, struct wort_buf *buf);
 int wort_rec_lookup_any(struct wort_op *op, u64 off, const struct wort_key *key,
 			struct wort_buf *buf);
 int wort_rec_expect(struct wort_op *op, const struct wort_rec *rec,
@@ -84,8 +86,8 @@ static __always_inline int wort_rec_copy_word(struct wort_buf *buf, u64 val,
  * @key: The key.
  * @buf: Where to.
  *
- * Most values are short.  Then the meta word can be but one, and to compare it
- * is to verify all of it.
+ * Most values are one word, and many keys.  Then the meta word can be but one,
+ * and to compare it is to verify all of it.
  *
  * Context: Any context.
  * Return: 0; -ENOENT if it is of another key; what wort_rec_open() and
@@ -96,23 +98,24 @@ static __always_inline int wort_rec_lookup(struct wort_op *op, u64 off,
 					   struct wort_buf *buf)
 {
 	struct wort_media_leaf __pmem *leaf;
-	u64 meta, val, len;
+	u64 val;
 
 	if (off >= wort_region_limit(op->region, sizeof(*leaf) + key->len))
 		return wort_rec_lookup_any(op, off, key, buf);
 	leaf = wort_region_at(op->region, off);
-	meta = wort_pm_load(&leaf->meta);
-	len = meta >> WORT_MEDIA_LEAF_VALUE_SHIFT;
-	if (len > sizeof(val) ||
-	    meta != (key->len | len << WORT_MEDIA_LEAF_VALUE_SHIFT))
+	if (wort_pm_load(&leaf->meta) !=
+	    (key->len | sizeof(val) << WORT_MEDIA_LEAF_VALUE_SHIFT))
 		return wort_rec_lookup_any(op, off, key, buf);
 	val = wort_pm_load(&leaf->val);
-	wort_pm_settle(op, off, sizeof(val));
+	if (unlikely(wort_pm_in_flight(op->in_flight, off)))
+		return wort_rec_lookup_any(op, off, key, buf);
 	wort_count(op, leaves, 1);
 	wort_count(op, loads, 1);
-	if (!wort_pm_equal(op, leaf->key, key->data, key->len))
+	if (key->len != sizeof(u64))
+		return wort_rec_answer(op, leaf->key, key, val, buf);
+	if (!wort_pm_equal(op, leaf->key, key->data, sizeof(u64)))
 		return -ENOENT;
-	return wort_rec_copy_word(buf, val, len);
+	return wort_rec_copy_word(buf, val, sizeof(val));
 }
 
 #endif /* _WORT_REC_H */

@@ -24,7 +24,7 @@
 
 #include "../core/key.h"
 
-#define WORT_SKIPS_DIGITS	16	/* that an entry holds */
+#define WORT_SKIPS_DIGITS	WORT_KEY_WORD_DIGITS	/* that an entry holds */
 
 /**
  * struct wort_skip - What is known of a node

@@ -79,7 +79,6 @@
 #include "skips.h"
 
 #define WRT_SLOTS	WORT_MEDIA_WORT_SLOTS
-#define WRT_WORD_DIGITS	16	/* in the first eight bytes of a key */
 
 /* A node, and the link to it, which has been verified. */
 struct wrt_node {
@@ -131,20 +130,12 @@ static u64 link_to_node(u64 off, u32 place)
 	       WORT_MEDIA_LINK_NODE;
 }
 
-/* The first digits of a key in one word, as they follow its end if it ends. */
-static u64 key_head(const u8 *key, u32 len)
-{
-	u64 word = wort_bytes_word(key, min_t(u32, len, sizeof(word)));
-
-	return be64_to_cpu((__force __be64)word);
-}
-
-/* A digit, from the head if it is there. */
-static __always_inline u32 key_digit(const struct wort_key *key, u64 head,
+/* A digit; @word has the first ones of the key. */
+static __always_inline u32 key_digit(const struct wort_key *key, u64 word,
 				     u32 place)
 {
-	if (likely(place < WRT_WORD_DIGITS))
-		return head << 4 * place >> 4 * (WRT_WORD_DIGITS - 1);
+	if (likely(place < WORT_KEY_WORD_DIGITS))
+		return wort_word_digit(word, place);
 	return wort_key_digit(key->data, key->len, place);
 }
 
@@ -289,35 +280,29 @@ static __always_inline int root_load(struct wort_op *op, struct wort_tree *tree,
 	return err;
 }
 
-/* The sixteen digits before a place, or all with zeroes before them. */
 static noinline u64 key_digits_far(const struct wort_key *key, u32 place)
 {
-	u64 digits = 0;
-	u32 pos;
+	u32 nr = place % WORT_KEY_WORD_DIGITS;
+	u64 digits = wort_key_word(key, place - WORT_KEY_WORD_DIGITS);
 
-	for (pos = place - WORT_SKIPS_DIGITS; pos < place; pos++)
-		digits = digits << 4 |
-			 wort_key_digit(key->data, key->len, pos);
-	return digits;
+	return nr ? digits << 4 * nr |
+		    wort_key_word(key, place) >> (64 - 4 * nr) : digits;
 }
 
-/* A place has digits before it where one is asked for these. */
-static __always_inline u64 key_digits(const struct wort_key *key, u64 head,
+/* The sixteen digits before a place, at least one, or all with zeroes before. */
+static __always_inline u64 key_digits(const struct wort_key *key, u64 word,
 				      u32 place)
 {
-	if (likely(place <= WRT_WORD_DIGITS))
-		return head >> 4 * (WRT_WORD_DIGITS - place);
+	if (likely(place <= WORT_KEY_WORD_DIGITS))
+		return word >> 4 * (WORT_KEY_WORD_DIGITS - place);
 	return key_digits_far(key, place);
 }
 
 /*
  * Follow the digits of a key at the places.  Ends at an empty slot, at a leaf,
  * or at the first node with a place from @limit on.  @whole, a constant: all of
- * the path is wanted, not only what is at its end.
- *
- * A processor runs ahead into the lookup after this one as far as it can hold
- * what it has begun, so instructions count: what is not plainly good node_look()
- * looks at, and what the acquires would load anew is kept.
+ * the path is wanted, not only what is at its end.  What is not plainly good
+ * node_look() looks at, and what the acquires would load anew is kept.
  */
 static __always_inline int wrt_descend(struct wort_op *op,
 				       struct wort_tree *tree,
@@ -326,7 +311,7 @@ static __always_inline int wrt_descend(struct wort_op *op,
 {
 	u64 beyond = wort_region_limit(op->region,
 				       sizeof(struct wort_media_wort_node));
-	u64 head = key_head(key->data, key->len), link, above = 0, skip = 0;
+	u64 word = wort_key_word(key, 0), link, above = 0, skip = 0;
 	__le64 __pmem *slot = &tree->root[0], *above_slot = NULL;
 	u32 start = 0, nr_nodes = 0, nr_skips = 0, place;
 	void __pmem *base = wort_region_at(op->region, 0);
@@ -345,14 +330,14 @@ static __always_inline int wrt_descend(struct wort_op *op,
 			break;
 		if (whole && place > start &&
 		    !wort_skips_match(tree->skips, link,
-				      key_digits(key, head, place),
+				      key_digits(key, word, place),
 				      place - start)) {
 			nr_skips++;
 			skip = link;
 		}
 		above_slot = slot;
 		above = link;
-		off += key_digit(key, head, place) * sizeof(link);
+		off += key_digit(key, word, place) * sizeof(link);
 		slot = base + off;
 		link = wort_pm_load(slot);
 		if (unlikely(wort_pm_in_flight(in_flight, off)))
@@ -372,15 +357,65 @@ static __always_inline int wrt_descend(struct wort_op *op,
 	return err ?: link_verify(op, link);
 }
 
-static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
-		      const struct wort_key *key, struct wort_buf *buf)
+static noinline int lookup_carefully(struct wort_op *op, struct wort_tree *tree,
+				     const struct wort_key *key,
+				     struct wort_buf *buf)
 {
 	struct wrt_path path;
 	int err = wrt_descend(op, tree, key, WORT_KEY_DIGITS, false, &path);
 
 	if (err || !path.link)
 		return err ?: -ENOENT;
-	return wort_rec_lookup(op, leaf_off(path.link), key, buf);
+	return wort_rec_lookup_any(op, leaf_off(path.link), key, buf);
+}
+
+/*
+ * A processor runs ahead into the lookup after this one as far as it can hold what
+ * it has begun: instructions count, stores even more.  So this calls nothing but
+ * at its ends, for which no register needs to be saved, and leaves all that is
+ * not plainly good, or in flight, to lookup_carefully(), which begins again.
+ *
+ * @left, the digits beyond the place of the last node, strictly falls as the place
+ * grows.  @word has those before @end.
+ */
+static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
+		      const struct wort_key *key, struct wort_buf *buf)
+{
+	u64 beyond = wort_region_limit(op->region,
+				       sizeof(struct wort_media_wort_node));
+	u64 off = wort_pm_off(op, &tree->root[0]), link;
+	u32 left = WORT_KEY_DIGITS, nr_nodes = 0, place;
+	u32 end = WORT_KEY_WORD_DIGITS;
+	void __pmem *base = wort_region_at(op->region, 0);
+	const u32 *in_flight = op->in_flight;
+	u64 word = wort_key_word(key, 0);
+
+	if (unlikely(!beyond))
+		return lookup_carefully(op, tree, key, buf);
+	for (;;) {
+		link = wort_pm_load(base + off);
+		if (unlikely(wort_pm_in_flight(in_flight, off)))
+			return lookup_carefully(op, tree, key, buf);
+		if (!link_is_node(link))
+			break;
+		place = node_place(link);
+		off = node_off(link);
+		if (unlikely(off >= beyond ||
+			     WORT_KEY_DIGITS - 1 - place >= left))
+			return lookup_carefully(op, tree, key, buf);
+		if (unlikely(place >= end)) {
+			word = wort_key_word(key, place);
+			end = round_up(place + 1, WORT_KEY_WORD_DIGITS);
+		}
+		off += wort_word_digit(word, place) * sizeof(link);
+		left = WORT_KEY_DIGITS - 1 - place;
+		nr_nodes++;
+	}
+	if (unlikely(link && !link_is_leaf(link)))
+		return lookup_carefully(op, tree, key, buf);
+	wort_count(op, nodes, nr_nodes);
+	wort_count(op, loads, nr_nodes);
+	return link ? wort_rec_lookup(op, leaf_off(link), key, buf) : -ENOENT;
 }
 
 /*
@@ -670,7 +705,7 @@ static void skip_learn(struct wort_tree *tree, u64 link,
 		       const struct wort_key *key)
 {
 	wort_skips_learn(tree->skips, link,
-			 key_digits(key, key_head(key->data, key->len),
+			 key_digits(key, wort_key_word(key, 0),
 				    node_place(link)));
 }
 
@@ -965,7 +1000,7 @@ static int wrt_finish(struct wort_op *op, struct wort_tree *tree,
 /* The way to a key: a slot on it, whose line is being loaded, or NULL. */
 struct wrt_way {
 	const __le64 __pmem *slot;
-	u64 head;
+	u64 word;
 	u32 start;
 };
 
@@ -985,7 +1020,7 @@ static void way_step(struct wort_op *op, const struct wort_key *key,
 	    wort_region_verify(op->region, node_off(link),
 			       sizeof(*node.media)))
 		return;
-	way->slot = &node.media->slot[key_digit(key, way->head, node.place)];
+	way->slot = &node.media->slot[key_digit(key, way->word, node.place)];
 	way->start = node.place + 1;
 	wort_pm_prefetch(way->slot);
 }
@@ -1005,7 +1040,7 @@ static void wrt_warm(struct wort_op *op, struct wort_tree *tree,
 	for (i = 0; i < nr; i++)
 		way[i] = (struct wrt_way){
 			.slot = &tree->root[0],
-			.head = key_head(keys[i].data, keys[i].len),
+			.word = wort_key_word(&keys[i], 0),
 		};
 	while (going)
 		for (i = going = 0; i < nr; i++)

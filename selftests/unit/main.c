@@ -109,6 +109,7 @@ static const struct test {
 	TEST(bad_pages_table),
 	TEST(bad_pages_superblock),
 	TEST(bad_pages_later),
+	TEST(bad_pages_later_poison),
 	TEST(golden),
 	TEST(counts_insert),
 	TEST(counts_update),

@@ -317,3 +317,28 @@ void check_bad_pages_later(void)
 	}
 	image_free();
 }
+
+/* What has gone bad since the pool was attached, nobody knows. */
+static void read_poisoned(void)
+{
+	struct wort_scan scan = { .flags = WORT_SCAN_F_COUNT };
+	struct wort_index *index;
+
+	pmpool_attach(&image.pm);
+	pmpool_settle();
+	index = pmpool_index(&image.pm, "a");
+	make_bad(failing);
+	served(index);
+	may("scan", wort_index_scan(index, &scan));
+}
+
+void check_bad_pages_later_poison(void)
+{
+	poison = true;
+	image_make();
+	for (failing = WORT_MEDIA_SB_OFF; failing < IMAGE_SIZE;
+	     failing += 4096)
+		CHECK(hostile_survives(read_poisoned));
+	image_free();
+	poison = false;
+}
