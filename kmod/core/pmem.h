@@ -65,6 +65,20 @@ static inline u8 wort_pm_load_byte(const void __pmem *addr)
 }
 
 /**
+ * wort_pm_load_be64() - Read eight bytes of a line that was read before
+ * @addr: The first one, inside the region; a multiple of 8.
+ *
+ * Not counted.
+ *
+ * Context: Any context.
+ * Return: The bytes, the first one high.
+ */
+static inline u64 wort_pm_load_be64(const void __pmem *addr)
+{
+	return be64_to_cpu(READ_ONCE(*(__force const __be64 *)addr));
+}
+
+/**
  * wort_pm_prefetch() - Begin to load a line
  * @addr: In the line; wort_region_verify() accepted it.
  *
@@ -403,6 +417,34 @@ int wort_pm_read(struct wort_op *op, void *dst, const void __pmem *src,
 		 size_t len);
 u32 wort_pm_common(struct wort_op *op, const void __pmem *addr,
 		   const void *data, u32 len);
+
+/* No more than a line. */
+#define WORT_READ_WORDS	WORT_LINE
+
+/**
+ * wort_pm_read_words() - Copy bytes from media, by words if they are few
+ * @op: The operation.
+ * @dst: Memory of the caller: room for whole words.
+ * @src: As for wort_pm_read(); a multiple of 8.
+ * @len: How many, at least 1.
+ *
+ * Context: Any context.
+ * Return: As wort_pm_read().
+ */
+static __always_inline int wort_pm_read_words(struct wort_op *op, void *dst,
+					      const void __pmem *src, u32 len)
+{
+	const u64 *from = (__force const u64 *)src;
+	u64 *to = dst;
+	u32 i;
+
+	if (unlikely(len > WORT_READ_WORDS || op->region->mcsafe))
+		return wort_pm_read(op, dst, src, len);
+	wort_count(op, loads, 1 + wort_pm_lines_differ(src, src + len - 1));
+	for (i = 0; i * sizeof(u64) < len; i++)
+		to[i] = READ_ONCE(from[i]);
+	return 0;
+}
 
 /**
  * wort_pm_equal() - Do media and memory hold the same bytes?

@@ -111,7 +111,7 @@ struct wort_visitor {
  * @reverse: it moves from high keys to low
  * @key_len: length of the key that it stands at
  * @value_len: length of the value there
- * @key: the key that it stands at
+ * @key: the key that it stands at, perhaps with other bytes behind it
  * @engine: for the engine
  *
  * Valid as long as the section of its operation.  To go on later, seek the last
@@ -123,7 +123,7 @@ struct wort_cursor {
 	bool reverse;
 	u32 key_len;
 	u32 value_len;
-	u8 key[WORT_KEY_MAX];
+	u8 key[WORT_KEY_MAX] __aligned(8);
 	u64 engine[];
 };
 

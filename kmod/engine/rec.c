@@ -104,16 +104,15 @@ static int report_outside(struct wort_op *op, u64 off, const char *what,
 }
 
 /**
- * wort_rec_peek() - Read the head of a leaf whose key alone is wanted
+ * wort_rec_peek_any() - As wort_rec_peek(), whatever leaf it is
  * @op: The operation.
  * @off: Its offset, not trusted.
- * @rec: Filled in; its value must not be touched.
+ * @rec: Filled in.
  *
  * Context: Any context.
- * Return: 0; -EUCLEAN if it is not inside the region or its meta word makes no
- * sense; -EIO.
+ * Return: As wort_rec_peek().
  */
-int wort_rec_peek(struct wort_op *op, u64 off, struct wort_rec *rec)
+int wort_rec_peek_any(struct wort_op *op, u64 off, struct wort_rec *rec)
 {
 	u64 meta;
 	int err;
@@ -142,14 +141,14 @@ int wort_rec_peek(struct wort_op *op, u64 off, struct wort_rec *rec)
 }
 
 /**
- * wort_rec_verify() - May the value be touched, too?
+ * wort_rec_verify_any() - As wort_rec_verify(), wherever the value is
  * @op: The operation.
- * @rec: A record that wort_rec_peek() filled in.
+ * @rec: The record.
  *
  * Context: Any context.
- * Return: 0; -EUCLEAN if it is not inside the region; -EIO.
+ * Return: As wort_rec_verify().
  */
-int wort_rec_verify(struct wort_op *op, const struct wort_rec *rec)
+int wort_rec_verify_any(struct wort_op *op, const struct wort_rec *rec)
 {
 	int err = 0;
 
@@ -158,20 +157,6 @@ int wort_rec_verify(struct wort_op *op, const struct wort_rec *rec)
 	else if (rec->kind == WORT_MEDIA_VALUE_OBJECT)
 		err = wort_region_verify(op->region, rec->val, rec->value_len);
 	return err ? report_outside(op, rec->off, "value", err) : 0;
-}
-
-/**
- * wort_rec_open() - Read the head of a leaf
- * @op: The operation.
- * @off: Its offset, not trusted.
- * @rec: Filled in.
- *
- * Context: Any context.
- * Return: 0, or what wort_rec_peek() and wort_rec_verify() return.
- */
-int wort_rec_open(struct wort_op *op, u64 off, struct wort_rec *rec)
-{
-	return wort_rec_peek(op, off, rec) ?: wort_rec_verify(op, rec);
 }
 
 /**
@@ -283,28 +268,30 @@ bool wort_rec_renew(struct wort_rec *rec)
 }
 
 /**
- * wort_rec_common() - Digits that a record shares with a key
+ * wort_rec_common_any() - As wort_rec_common(), whatever lengths
  * @op: The operation.
  * @rec: The record.
  * @key: The key.
  *
  * Context: Any context.
- * Return: The number of leading digits in common; WORT_KEY_DIGITS if it is the
- * record of the key.
+ * Return: As wort_rec_common().
  */
-u32 wort_rec_common(struct wort_op *op, const struct wort_rec *rec,
-		    const struct wort_key *key)
+u32 wort_rec_common_any(struct wort_op *op, const struct wort_rec *rec,
+			const struct wort_key *key)
 {
 	u32 len = min_t(u32, rec->key_len, key->len), pos;
+	u32 same = wort_pm_common(op, key_at(rec, 0), key->data, len);
 
-	pos = 2 * wort_pm_common(op, key_at(rec, 0), key->data, len);
-	if (pos == 2 * len && rec->key_len == key->len)
+	if (same < len)
+		return 2 * same + ((key->data[same] ^
+				    wort_pm_load_byte(key_at(rec, same))) < 16);
+	if (rec->key_len == key->len)
 		return WORT_KEY_DIGITS;
 	/* Where one is the beginning of the other, what comes then decides. */
-	while (pos < WORT_KEY_DIGITS &&
-	       wort_rec_digit(rec, pos) ==
-	       wort_key_digit(key->data, key->len, pos))
-		pos++;
+	for (pos = 2 * len; pos < WORT_KEY_DIGITS; pos++)
+		if (wort_rec_digit(rec, pos) !=
+		    wort_key_digit(key->data, key->len, pos))
+			break;
 	return pos;
 }
 
@@ -340,23 +327,6 @@ bool wort_rec_is(struct wort_op *op, const struct wort_rec *rec,
 {
 	return rec->key_len == key->len &&
 	       wort_pm_equal(op, key_at(rec, 0), key->data, key->len);
-}
-
-/**
- * wort_rec_key() - Copy a part of the key
- * @op: The operation.
- * @rec: The record.
- * @buf: Where to.
- * @start: First byte.
- * @len: How many; @start + @len is at most the length of the key.
- *
- * Context: Any context.
- * Return: 0 or -EIO.
- */
-int wort_rec_key(struct wort_op *op, const struct wort_rec *rec, u8 *buf,
-		 u32 start, u32 len)
-{
-	return wort_pm_read(op, buf, key_at(rec, start), len);
 }
 
 /**

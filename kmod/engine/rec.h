@@ -25,9 +25,8 @@ struct wort_rec {
 	u8 kind;
 };
 
-int wort_rec_peek(struct wort_op *op, u64 off, struct wort_rec *rec);
-int wort_rec_verify(struct wort_op *op, const struct wort_rec *rec);
-int wort_rec_open(struct wort_op *op, u64 off, struct wort_rec *rec);
+int wort_rec_peek_any(struct wort_op *op, u64 off, struct wort_rec *rec);
+int wort_rec_verify_any(struct wort_op *op, const struct wort_rec *rec);
 int wort_rec_reserve(struct wort_op *op, const struct wort_key *key,
 		     const struct wort_value *value);
 u64 wort_rec_create(struct wort_op *op, const struct wort_key *key,
@@ -37,13 +36,11 @@ bool wort_rec_updatable(const struct wort_rec *rec,
 			const struct wort_value *value);
 bool wort_rec_renew(struct wort_rec *rec);
 u64 wort_value_word(const struct wort_value *value);
-u32 wort_rec_common(struct wort_op *op, const struct wort_rec *rec,
-		    const struct wort_key *key);
+u32 wort_rec_common_any(struct wort_op *op, const struct wort_rec *rec,
+			const struct wort_key *key);
 bool wort_rec_is(struct wort_op *op, const struct wort_rec *rec,
 		 const struct wort_key *key);
 u32 wort_rec_digit(const struct wort_rec *rec, u32 pos);
-int wort_rec_key(struct wort_op *op, const struct wort_rec *rec, u8 *buf,
-		 u32 start, u32 len);
 int wort_rec_value(struct wort_op *op, const struct wort_rec *rec,
 		   struct wort_buf *buf);
 int wort_rec_answer(struct wort_op *op, const void __pmem *rec_key,
@@ -54,6 +51,108 @@ int wort_rec_expect(struct wort_op *op, const struct wort_rec *rec,
 		    const struct wort_value *expect, struct wort_buf *old);
 int wort_rec_visit(struct wort_op *op, const struct wort_rec *rec,
 		   struct wort_visitor *visitor);
+
+/**
+ * wort_rec_peek() - Read the head of a leaf whose key alone is wanted
+ * @op: The operation.
+ * @off: Its offset, a multiple of 8, not trusted otherwise.
+ * @rec: Filled in; its value must not be touched.
+ *
+ * Context: Any context.
+ * Return: 0; -EUCLEAN if it is not inside the region or its meta word makes no
+ * sense; -EIO.
+ */
+static __always_inline int wort_rec_peek(struct wort_op *op, u64 off,
+					 struct wort_rec *rec)
+{
+	struct wort_media_leaf __pmem *leaf;
+	u64 meta, key_len, value_len;
+
+	if (off >= wort_region_limit(op->region, sizeof(*leaf) + WORT_KEY_MAX))
+		return wort_rec_peek_any(op, off, rec);
+	leaf = wort_region_at(op->region, off);
+	meta = wort_pm_load(&leaf->meta);
+	key_len = meta & WORT_MEDIA_LEAF_KEY_MASK;
+	value_len = meta >> WORT_MEDIA_LEAF_VALUE_SHIFT;
+	if (value_len > sizeof(leaf->val) || key_len - 1 >= WORT_KEY_MAX ||
+	    meta != (key_len | value_len << WORT_MEDIA_LEAF_VALUE_SHIFT))
+		return wort_rec_peek_any(op, off, rec);
+	*rec = (struct wort_rec){
+		.leaf = leaf, .off = off, .val = wort_pm_load(&leaf->val),
+		.value_len = value_len, .key_len = key_len,
+	};
+	wort_pm_settle(op, off, sizeof(leaf->val));
+	wort_count(op, leaves, 1);
+	wort_count(op, loads, 1);
+	return 0;
+}
+
+/**
+ * wort_rec_verify() - May the value be touched, too?
+ * @op: The operation.
+ * @rec: A record that wort_rec_peek() filled in.
+ *
+ * Context: Any context.
+ * Return: 0; -EUCLEAN if it is not inside the region; -EIO.
+ */
+static inline int wort_rec_verify(struct wort_op *op,
+				  const struct wort_rec *rec)
+{
+	return likely(rec->kind == WORT_MEDIA_VALUE_WORD) ?
+	       0 : wort_rec_verify_any(op, rec);
+}
+
+/**
+ * wort_rec_open() - Read the head of a leaf
+ * @op: The operation.
+ * @off: Its offset, as for wort_rec_peek().
+ * @rec: Filled in.
+ *
+ * Context: Any context.
+ * Return: 0, or what wort_rec_peek() and wort_rec_verify() return.
+ */
+static __always_inline int wort_rec_open(struct wort_op *op, u64 off,
+					 struct wort_rec *rec)
+{
+	return wort_rec_peek(op, off, rec) ?: wort_rec_verify(op, rec);
+}
+
+/**
+ * wort_rec_common() - Digits that a record shares with a key
+ * @op: The operation.
+ * @rec: The record.
+ * @key: The key.
+ *
+ * Context: Any context.
+ * Return: The number of leading digits in common; WORT_KEY_DIGITS if it is the
+ * record of the key.
+ */
+static __always_inline u32 wort_rec_common(struct wort_op *op,
+					   const struct wort_rec *rec,
+					   const struct wort_key *key)
+{
+	u64 differ;
+
+	if (rec->key_len != sizeof(u64) || key->len != sizeof(u64))
+		return wort_rec_common_any(op, rec, key);
+	differ = wort_pm_load_be64(rec->leaf->key) ^ wort_bytes_be64(key->data);
+	return differ ? (64 - fls64(differ)) / 4 : WORT_KEY_DIGITS;
+}
+
+/**
+ * wort_rec_key() - Copy the key
+ * @op: The operation.
+ * @rec: The record.
+ * @buf: Where to: room for whole words.
+ *
+ * Context: Any context.
+ * Return: 0 or -EIO.
+ */
+static __always_inline int wort_rec_key(struct wort_op *op,
+					const struct wort_rec *rec, void *buf)
+{
+	return wort_pm_read_words(op, buf, rec->leaf->key, rec->key_len);
+}
 
 /**
  * wort_rec_copy_word() - Copy a value that is in the word

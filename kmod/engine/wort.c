@@ -165,12 +165,15 @@ static int link_verify(struct wort_op *op, u64 link)
 	       0 : report_link(op, link);
 }
 
-/* Begin to load the first line of what a link refers to, which is not trusted. */
-static void link_prefetch(struct wort_op *op, u64 link)
+/*
+ * Begin to load the first line of what a link refers to, which is not trusted; of
+ * nothing where pages are bad or may be.
+ */
+static __always_inline void link_prefetch(struct wort_op *op, u64 link)
 {
-	u64 off = link_is_node(link) ? node_off(link) : leaf_off(link);
+	u64 off = node_off(link);
 
-	if (link && !wort_region_verify(op->region, off, sizeof(__le64)))
+	if (off && off < wort_region_limit(op->region, sizeof(__le64)))
 		wort_pm_prefetch(wort_region_at(op->region, off));
 }
 
@@ -228,20 +231,22 @@ static __always_inline u64 slot_load(struct wort_op *op,
  * The first entry from @slot on, or the last one down from it; WRT_SLOTS if
  * there is none.
  */
-static u32 slot_scan(struct wort_op *op, const struct wrt_node *node, int slot,
-		     bool reverse, u64 *link)
+static __always_inline u32 slot_scan(struct wort_op *op,
+				     const struct wrt_node *node, u32 slot,
+				     bool reverse, u64 *link)
 {
-	const __le64 __pmem *last = NULL, *word;
+	const __le64 __pmem *word = &node->media->slot[slot], *first = word;
 
 	*link = 0;
-	for (; slot >= 0 && slot < WRT_SLOTS; slot += reverse ? -1 : 1) {
+	if (slot >= WRT_SLOTS)
+		return WRT_SLOTS;
+	for (; slot < WRT_SLOTS; slot += reverse ? -1 : 1) {
 		word = &node->media->slot[slot];
 		*link = wort_pm_load(word);
-		wort_count(op, loads, !last || wort_pm_lines_differ(word, last));
-		last = word;
 		if (*link)
 			break;
 	}
+	wort_count(op, loads, 1 + wort_pm_lines_differ(word, first));
 	wort_pm_settle(op, node_off(node->link), sizeof(*node->media));
 	return *link ? slot : WRT_SLOTS;
 }
@@ -1155,6 +1160,8 @@ static int cursor_step(struct wort_cursor *cur)
 			continue;
 		level->slot = slot;
 		wc->fresh = wc->nr;
+		if (link_is_leaf(link))
+			return wort_rec_open(cur->op, leaf_off(link), &wc->rec);
 		return cursor_down(cur, link, node.place + 1, NULL);
 	}
 	return -ENOENT;
@@ -1170,7 +1177,7 @@ static int cursor_accept(struct wort_cursor *cur, u32 first)
 	u32 i;
 	int err;
 
-	err = wort_rec_key(cur->op, &wc->rec, cur->key, 0, wc->rec.key_len);
+	err = wort_rec_key(cur->op, &wc->rec, cur->key);
 	if (err)
 		return err;
 	for (i = first; i < wc->nr; i++)

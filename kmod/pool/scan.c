@@ -102,6 +102,18 @@ static int seek_start(struct wort_cursor *cur, const struct wort_scan *scan,
 	return err;
 }
 
+/* Whole words of a key, which has room for them; so has its record. */
+static void copy_key(u8 *to, const struct wort_cursor *cur)
+{
+	u32 i;
+
+	if (cur->key_len > WORT_LINE)
+		memcpy(to, cur->key, cur->key_len);
+	else
+		for (i = 0; i < cur->key_len; i += sizeof(u64))
+			memcpy(to + i, cur->key + i, sizeof(u64));
+}
+
 /* Append the record at the cursor; -ERANGE if there is no room. */
 static int pack(struct wort_cursor *cur, struct wort_scan *scan)
 {
@@ -121,13 +133,14 @@ static int pack(struct wort_cursor *cur, struct wort_scan *scan)
 	if (rec.rec_len > scan->buf_len - scan->len)
 		return -ERANGE;
 	memcpy(at, &rec, sizeof(rec));
-	memcpy(at + sizeof(rec), cur->key, cur->key_len);
+	copy_key(at + sizeof(rec), cur);
 	value.data = at + sizeof(rec) + cur->key_len;
 	if (value_len)
 		err = cur->tree->engine->value(cur, &value);
 	if (err)
 		return err;
-	memset(at + used, 0, rec.rec_len - used);
+	if (used % 8)
+		memset(at + used, 0, rec.rec_len - used);
 	scan->len += rec.rec_len;
 	return 0;
 }
