@@ -77,6 +77,7 @@ struct wort_peer {
 	struct pmpool pm;
 	struct wort_index *index;
 	struct wort_reader reader;
+	u32 calls;
 	u8 *buf;
 	u8 *results;
 };
@@ -235,9 +236,16 @@ static int wort_lookup_many(void *arg, const void *const *keys,
 
 /* ---- the same behind a system call, as programs are ---- */
 
+#define TOGETHER	16	/* operations that io_uring may run in one call */
+
 static void enter_kernel(void)
 {
 	syscall(SYS_getppid);
+}
+
+static bool enters(struct wort_peer *peer)
+{
+	return peer->calls++ % TOGETHER == 0;
 }
 
 static int called_insert(void *arg, const void *key, size_t len, u64 value)
@@ -252,7 +260,19 @@ static int called_lookup(void *arg, const void *key, size_t len, u64 *value)
 	return wort_lookup(arg, key, len, value);
 }
 
-/* As an ioctl hands it on. */
+static int called_16_insert(void *arg, const void *key, size_t len, u64 value)
+{
+	return enters(arg) ? called_insert(arg, key, len, value) :
+			     wort_insert(arg, key, len, value);
+}
+
+static int called_16_lookup(void *arg, const void *key, size_t len, u64 *value)
+{
+	return enters(arg) ? called_lookup(arg, key, len, value) :
+			     wort_lookup(arg, key, len, value);
+}
+
+/* As an ioctl or io_uring hands it on. */
 static int request_run(struct wort_peer *peer, u16 op, const void *key,
 		       size_t len, void *value, u32 *value_len)
 {
@@ -262,7 +282,6 @@ static int request_run(struct wort_peer *peer, u16 op, const void *key,
 	};
 	int err;
 
-	enter_kernel();
 	if (op == WORT_BATCH_LOOKUP) {
 		req.op.max_len = *value_len;
 		req.answer = (struct wort_buf){ .data = value,
@@ -277,7 +296,7 @@ static int request_run(struct wort_peer *peer, u16 op, const void *key,
 	return err;
 }
 
-static int request_insert(void *arg, const void *key, size_t len, u64 value)
+static int run_insert(void *arg, const void *key, size_t len, u64 value)
 {
 	u32 value_len = sizeof(value);
 
@@ -285,11 +304,35 @@ static int request_insert(void *arg, const void *key, size_t len, u64 value)
 			   &value_len);
 }
 
-static int request_lookup(void *arg, const void *key, size_t len, u64 *value)
+static int run_lookup(void *arg, const void *key, size_t len, u64 *value)
 {
 	u32 value_len = sizeof(*value);
 
 	return request_run(arg, WORT_BATCH_LOOKUP, key, len, value, &value_len);
+}
+
+static int request_insert(void *arg, const void *key, size_t len, u64 value)
+{
+	enter_kernel();
+	return run_insert(arg, key, len, value);
+}
+
+static int request_lookup(void *arg, const void *key, size_t len, u64 *value)
+{
+	enter_kernel();
+	return run_lookup(arg, key, len, value);
+}
+
+static int request_16_insert(void *arg, const void *key, size_t len, u64 value)
+{
+	return enters(arg) ? request_insert(arg, key, len, value) :
+			     run_insert(arg, key, len, value);
+}
+
+static int request_16_lookup(void *arg, const void *key, size_t len, u64 *value)
+{
+	return enters(arg) ? request_lookup(arg, key, len, value) :
+			     run_lookup(arg, key, len, value);
 }
 
 static size_t wort_bytes(void *arg)
@@ -316,6 +359,7 @@ static void wort_counts_of(void *arg, struct bench_counts *counts)
 		counts->ordering_points += stats[i].ordering_points;
 		counts->stores += stats[i].stores;
 		counts->loads += stats[i].loads;
+		counts->nodes += stats[i].nodes;
 	}
 }
 
@@ -345,9 +389,13 @@ static const struct bench_peer wort_peers[] = {
 		  called_insert, called_lookup),
 	WORT_PEER("wort-request", "; the same, run as by an ioctl", wort_open,
 		  request_insert, request_lookup),
+	WORT_PEER("wort-called-16", "; an empty system call for 16", wort_open,
+		  called_16_insert, called_16_lookup),
+	WORT_PEER("wort-request-16", "; the same, run as by io_uring",
+		  wort_open, request_16_insert, request_16_lookup),
 };
 
 const struct bench_peer *const builtin_peers[] = {
 	&floor_peer, &wort_peers[0], &wort_peers[1], &wort_peers[2],
-	&wort_peers[3], &wort_peers[4], NULL
+	&wort_peers[3], &wort_peers[4], &wort_peers[5], &wort_peers[6], NULL
 };

@@ -32,6 +32,7 @@ struct bench_counts {
 	uint64_t ordering_points;	/* fences that had a line to wait for */
 	uint64_t stores;		/* of 8 bytes to the memory, if known */
 	uint64_t loads;			/* lines of the memory read, if known */
+	uint64_t nodes;			/* entered on the way, if known */
 };
 
 /**

@@ -61,6 +61,8 @@ static void print_counts(const struct sample *sample)
 		printf(", %.2f stores", n->stores / ops);
 	if (n->loads)
 		printf("  %.2f loads", n->loads / ops);
+	if (n->nodes)
+		printf(", %.2f nodes", n->nodes / ops);
 	if (sample->misses >= 0)
 		printf("  %.2f misses", sample->misses / ops);
 }
@@ -81,7 +83,7 @@ static void print_row(const char *name, const struct sample *samples, size_t nr,
 		ratio[i] = sample->ns / find(samples, nr, measure, op, i)->ns;
 	}
 	mid = median_of(ratio, turns);
-	printf("  %-10s %-14s %8.0f ns  %5.2f [%.2f..%.2f]", bench_ops[op].name,
+	printf("  %-10s %-15s %8.0f ns  %5.2f [%.2f..%.2f]", bench_ops[op].name,
 	       name, median_of(ns, turns), mid, ratio[0], ratio[turns - 1]);
 	if (bench_ops[op].fills)
 		printf("  %.1f bytes/key", (double)sample->bytes / keys);
@@ -108,7 +110,7 @@ void report_table(const char *workload, uint64_t nr, unsigned int turns,
 
 void report_csv_head(FILE *csv)
 {
-	fputs("workload,keys,peer,durability,clock,op,turn,ops,ns,ordering_points,lines,fences,stores,loads,misses,bytes,p50,p99,p999,processor,memory,flush,added_ns,seed\n",
+	fputs("workload,keys,peer,durability,clock,op,turn,ops,ns,ordering_points,lines,fences,stores,loads,nodes,misses,bytes,p50,p99,p999,processor,memory,flush,added_ns,seed\n",
 	      csv);
 }
 
@@ -117,12 +119,13 @@ static void csv_sample(FILE *csv, const struct sample *sample)
 	const struct bench_counts *n = &sample->counts;
 	unsigned int i;
 
-	fprintf(csv, "%s,%u,%llu,%.2f,%llu,%llu,%llu,%llu,%llu,",
+	fprintf(csv, "%s,%u,%llu,%.2f,%llu,%llu,%llu,%llu,%llu,%llu,",
 		bench_ops[sample->op].name, sample->turn,
 		(unsigned long long)sample->nr, sample->ns,
 		(unsigned long long)n->ordering_points,
 		(unsigned long long)n->lines, (unsigned long long)n->fences,
-		(unsigned long long)n->stores, (unsigned long long)n->loads);
+		(unsigned long long)n->stores, (unsigned long long)n->loads,
+		(unsigned long long)n->nodes);
 	if (sample->misses >= 0)
 		fprintf(csv, "%.0f", sample->misses);
 	fprintf(csv, ",%zu", sample->bytes);

@@ -117,6 +117,7 @@ static void timed_end(struct run *run, unsigned int op, uint64_t nr, bool each)
 	n->ordering_points -= run->before.ordering_points;
 	n->stores -= run->before.stores;
 	n->loads -= run->before.loads;
+	n->nodes -= run->before.nodes;
 	sample.bytes = run->peer->bytes(run->handle);
 	if (each)
 		add_latencies(run, &sample);
