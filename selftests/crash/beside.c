@@ -19,7 +19,7 @@
 
 #define SEEN_BITS	18
 
-#define NR_OTHERS	5	/* that are no changes, beside each change */
+#define NR_OTHERS	6	/* that are no changes, beside each change */
 
 #define MAX_HAPPENED	(SCHED_THREADS * BATCH_STEPS)
 #define MAX_EXPLAINED	256
@@ -33,12 +33,13 @@ struct happened {
 	u32 begin, end;		/* by a clock of the steps */
 	u32 begin_event, end_event;
 	int err;
-	int value;		/* GET: its number, 0: none */
+	int value;		/* GET, SCAN: its number, 0: none */
 };
 
 static struct happened happened[MAX_HAPPENED];
 static u32 nr_happened, nr_threads, clock_now;
 static const struct step *steps_of_threads;
+static const struct world *world_before;
 static struct tracer *tracer;
 static struct runner runner;
 
@@ -68,7 +69,7 @@ static void put(struct happened *h)
 			  h->step.kind == STEP_CAS ? &expect : NULL);
 }
 
-/* What happens in a thread: one change, or those of a batch. */
+/* What happens in a thread: one change, those of a batch, answers of a scan. */
 static struct happened *of_thread(u32 nr)
 {
 	u32 i = 0;
@@ -132,6 +133,41 @@ static void in_batch(struct happened *h, u32 nr, const struct step *step)
 	clock_now++;
 }
 
+static bool happens_to(u32 key)
+{
+	u32 i;
+
+	for (i = 0; i < nr_happened; i++)
+		if (happened[i].step.key == key)
+			return true;
+	return false;
+}
+
+/*
+ * A scan answers for each key by itself, at some time while it lasts.  Those which
+ * nobody changes have to be there as they were.
+ */
+static void scan(struct happened *h, u32 nr, const struct step *step)
+{
+	int values[NR_KEYS];
+	const char *bad;
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		begun(&h[i]);
+	clock_now++;
+	bad = runner_scan(&runner, 0, step->value, values);
+	for (i = 0; i < NR_KEYS && !bad; i++)
+		if (!happens_to(i) && values[i] != world_before->index[0].value[i])
+			bad = "a key that nobody changes";
+	for (i = 0; i < nr; i++) {
+		h[i].err = bad ? -EIO : 0;
+		h[i].value = values[h[i].step.key];
+		ended(&h[i]);
+	}
+	clock_now++;
+}
+
 static void thread(u32 nr)
 {
 	const struct step *step = &steps_of_threads[nr];
@@ -139,6 +175,10 @@ static void thread(u32 nr)
 
 	if (step->kind == STEP_BATCH) {
 		in_batch(h, world_batches[step->key].nr, step);
+		return;
+	}
+	if (step->kind == STEP_SCAN) {
+		scan(h, &happened[nr_happened] - h, step);
 		return;
 	}
 	alone(h);
@@ -169,6 +209,7 @@ static int apply(struct world *w, const struct happened *h, int *value)
 		return was == h->expect ? 0 : was ? -ECANCELED : -ENOENT;
 	case STEP_GET:
 	case STEP_LOOK:
+	case STEP_SCAN:
 		*value = was;
 		return 0;
 	}
@@ -214,7 +255,7 @@ static bool too_early(const struct worlds *set, u32 nr, u32 left)
 			continue;
 		if (h->end < happened[nr].begin ||
 		    (h->thread == happened[nr].thread && i < nr &&
-		     answered(set, h)))
+		     h->step.kind != STEP_SCAN && answered(set, h)))
 			return true;
 	}
 	return false;
@@ -384,12 +425,27 @@ static void begin_move(const struct spot *spot, u32 key, u32 nr)
 	begin_step(spot, &put, nr);
 }
 
+/* The last one: it answers for what the others change. */
+static void begin_scan(const struct spot *spot, u32 nr)
+{
+	struct step step = { STEP_SCAN, 0, 0, 0 };
+	u32 others = nr_happened;
+
+	for (; step.key < NR_KEYS; step.key++)
+		if (happens_to(step.key))
+			begin_step(spot, &step, nr);
+	step.key = 0;
+	if (nr_happened == others)
+		begin_step(spot, &step, nr);
+}
+
 static void begin(const struct spot *spot)
 {
 	u32 i, j;
 
 	tracer = spot->t;
 	steps_of_threads = spot->steps;
+	world_before = &spot->start->world;
 	nr_threads = spot->nr_steps;
 	nr_happened = 0;
 	memset(happened, 0, sizeof(happened));
@@ -399,6 +455,8 @@ static void begin(const struct spot *spot)
 
 		if (step->kind == STEP_MOVE)
 			begin_move(spot, step->key, i);
+		else if (step->kind == STEP_SCAN)
+			begin_scan(spot, i);
 		else if (step->kind != STEP_BATCH)
 			begin_step(spot, step, i);
 		for (j = 0; step->kind == STEP_BATCH && j < b->nr; j++)
@@ -539,8 +597,8 @@ static void explore_three(const struct start *start, enum memory_model model,
 }
 
 /*
- * Each two changes; each change with lookups of its key and of one beside it;
- * each change beside the background.
+ * Each two changes; each change with lookups of its key and of one beside it, and
+ * with a scan; each change beside the background.
  */
 void explore_all_beside(const struct start *start, enum memory_model model,
 			u32 preemptions, u32 worker, u32 workers)
@@ -562,6 +620,7 @@ void explore_all_beside(const struct start *start, enum memory_model model,
 				{ STEP_LOOK, 0, key, 0 },
 				{ STEP_LOOK, 0, beside, 0 },
 				{ STEP_SETTLE, 0, 0, 0 },
+				{ STEP_SCAN, 0, 0, i & 1 },
 			};
 			u32 k = j - NR_OTHERS;
 

@@ -20,6 +20,7 @@ PAIRS = (("large values", "move a 0; look a 0", "1"),
          ("node of two", "move a 0; look a 1", "1"),
          ("node of two", "move a 0; get a 1", "1"),
          ("node of two", "move a 0; del a 1", "1"),
+         ("node of three", "del a 4; scan a 0", "1"),
          ("one leaf", "put a 0 3; look a 0", "2"))
 
 

@@ -377,39 +377,70 @@ static int key_number(const __u8 *key, __u32 len)
 	return -1;
 }
 
-static const char *compare_scan(struct runner *r, const struct world *w,
-				__u32 index, bool reverse)
+/* May a key come behind another one, or as the first? */
+static bool in_order(int before, int key, bool reverse)
+{
+	const struct world_bytes *a, *b;
+	int cmp;
+
+	if (before < 0)
+		return true;
+	a = &world_keys[before];
+	b = &world_keys[key];
+	cmp = memcmp(a->data, b->data, a->len < b->len ? a->len : b->len);
+	if (!cmp)
+		cmp = (int)a->len - (int)b->len;
+	return reverse ? cmp > 0 : cmp < 0;
+}
+
+const char *runner_scan(struct runner *r, __u32 index, bool reverse,
+			int values[NR_KEYS])
 {
 	static __u8 buf[64 << 10];
-	bool seen[NR_KEYS] = { false };
-	__u32 at, i, len;
-	int err = face_scan(r, index, reverse ? WORT_SCAN_F_REVERSE : 0, buf,
-			    sizeof(buf), &len);
+	int err, k, before = -1;
+	__u32 at, len;
 
+	memset(values, 0, NR_KEYS * sizeof(*values));
+	err = face_scan(r, index, reverse ? WORT_SCAN_F_REVERSE : 0, buf,
+			sizeof(buf), &len);
 	if (err)
 		return say("scan of %s: %d", face_name(index), err);
 	for (at = 0; at < len;) {
 		const struct wort_record *rec = (void *)(buf + at);
 		const __u8 *key = (const __u8 *)(rec + 1);
-		int k = key_number(key, rec->key_len);
-		__u8 want[WORLD_VALUE_MAX];
 
-		if (k < 0 || !w->index[index].value[k] || seen[k])
-			return say("scan of %s: key %d that should not be",
+		k = key_number(key, rec->key_len);
+		if (k < 0)
+			return say("scan of %s: a key that nobody put there",
+				   face_name(index));
+		if (!in_order(before, k, reverse))
+			return say("scan of %s: key %d out of order",
 				   face_name(index), k);
-		if (rec->value_len != world_value(k, w->index[index].value[k],
-						  want) ||
-		    memcmp(key + rec->key_len, want, rec->value_len))
-			return say("scan of %s: wrong value of key %d",
-				   face_name(index), k);
-		seen[k] = true;
+		values[k] = world_value_number(k, key + rec->key_len,
+					       rec->value_len);
+		before = k;
 		at += rec->rec_len;
 	}
-	for (i = 0; i < NR_KEYS; i++)
-		if (w->index[index].value[i] && !seen[i])
-			return say("scan of %s: key %u is lost",
-				   face_name(index), i);
 	return NULL;
+}
+
+static const char *compare_scan(struct runner *r, const struct world *w,
+				__u32 index, bool reverse)
+{
+	int values[NR_KEYS];
+	const char *bad = runner_scan(r, index, reverse, values);
+	__u32 i, want;
+
+	for (i = 0; i < NR_KEYS && !bad; i++) {
+		want = w->index[index].value[i];
+		if (values[i] == (int)want)
+			continue;
+		bad = say(!want ? "scan of %s: key %u that should not be" :
+			  !values[i] ? "scan of %s: key %u is lost" :
+				       "scan of %s: wrong value of key %u",
+			  face_name(index), i);
+	}
+	return bad;
 }
 
 static const char *compare_fill(struct runner *r, const struct world *w)
@@ -497,7 +528,7 @@ const char *runner_go_on(struct runner *r, struct world *w)
 
 static const char *const step_names[NR_STEP_KINDS] = {
 	"put", "del", "cas", "batch", "create", "destroy", "reattach", "settle",
-	"check", "damage", "format", "get", "look", "move",
+	"check", "damage", "format", "get", "look", "move", "scan",
 };
 
 const char *step_name(const struct step *s)

@@ -55,6 +55,7 @@ enum step_kind {
 	STEP_SETTLE, STEP_CHECK, STEP_DAMAGE, STEP_FORMAT, STEP_GET,
 	STEP_LOOK,		/* as STEP_GET, in a mapping */
 	STEP_MOVE,		/* delete; when that is given back, put another key */
+	STEP_SCAN,		/* of all; with a value: from the last key on */
 	NR_STEP_KINDS,
 };
 
@@ -105,6 +106,9 @@ const char *runner_step(struct runner *r, struct world *w,
 			const struct step *step);
 /* Carry out a batch; what each of its changes answers. */
 int runner_batch(struct runner *r, const struct step *step, int *errs);
+/* The number of each key's value, 0: none.  NULL, or what went wrong. */
+const char *runner_scan(struct runner *r, __u32 index, bool reverse,
+			int values[NR_KEYS]);
 /*
  * What may be there if the power goes within a step: all or nothing, or any of
  * the changes of a batch.  How many, at most MAX_WORLDS.
