@@ -167,14 +167,21 @@ static int link_verify(struct wort_op *op, u64 link)
 
 /*
  * Begin to load the first line of what a link refers to, which is not trusted; of
- * nothing where pages are bad or may be.
+ * nothing where pages are bad or may be.  An empty slot is not worth a branch:
+ * that is the first line of the pool.
  */
-static __always_inline void link_prefetch(struct wort_op *op, u64 link)
+static __always_inline void link_prefetch(void __pmem *base, u64 beyond,
+					  u64 link)
 {
-	u64 off = node_off(link);
+	if (likely(node_off(link) < beyond))
+		wort_pm_prefetch(base + node_off(link));
+}
 
-	if (off && off < wort_region_limit(op->region, sizeof(__le64)))
-		wort_pm_prefetch(wort_region_at(op->region, off));
+/* The same, of a single one. */
+static void object_prefetch(struct wort_op *op, u64 link)
+{
+	link_prefetch(wort_region_at(op->region, 0),
+		      wort_region_limit(op->region, sizeof(__le64)), link);
 }
 
 /* A node whose link was verified before: not counted again. */
@@ -577,7 +584,7 @@ static int prepare_in_slot(struct wort_op *op, struct wort_tree *tree,
 	if (err)
 		return err;
 	if (unsure)
-		link_prefetch(op, link);
+		object_prefetch(op, link);
 	change_to_leaf(op, c, value, WRT_LEAF);
 	if (unsure)
 		err = prepare_unsure(op, tree, c, link);
@@ -1017,7 +1024,7 @@ static void way_step(struct wort_op *op, const struct wort_key *key,
 
 	way->slot = NULL;
 	if (!link_is_node(link)) {
-		link_prefetch(op, link);
+		object_prefetch(op, link);
 		return;
 	}
 	node_at(op, link, &node);
@@ -1066,6 +1073,8 @@ static void wrt_warm(struct wort_op *op, struct wort_tree *tree,
 struct wrt_level {
 	u64 link;		/* to the node */
 	u8 slot;
+	bool surveyed;
+	u16 ahead;		/* if so: the slots behind it that had entries */
 };
 
 struct wrt_cursor {
@@ -1085,22 +1094,82 @@ static struct wort_key cursor_key(const struct wort_cursor *cur)
 	return (struct wort_key){ cur->key, cur->key_len };
 }
 
-static void level_push(struct wrt_cursor *wc, const struct wrt_node *node,
-		       u32 slot)
+static struct wrt_level *level_push(struct wrt_cursor *wc,
+				    const struct wrt_node *node)
 {
 	struct wrt_level *level = &wc->level[wc->nr++];
 
 	level->link = node->link;
-	level->slot = slot;
+	level->surveyed = false;
+	return level;
 }
 
-/* Begin to load what the entries behind a slot refer to: the cursor comes by. */
-static void entries_prefetch(struct wort_op *op, const struct wrt_node *node,
-			     int slot, bool reverse)
+/*
+ * Which slots have entries, and begin to load what they refer to: the cursor comes
+ * by.  What is put into the node later it may find or not.  A processor can guess
+ * neither how many slots are empty in between nor what comes behind them.
+ */
+static u32 node_survey(struct wort_op *op, const struct wrt_node *node)
 {
-	for (slot += reverse ? -1 : 1; slot >= 0 && slot < WRT_SLOTS;
-	     slot += reverse ? -1 : 1)
-		link_prefetch(op, wort_pm_load(&node->media->slot[slot]));
+	u64 beyond = wort_region_limit(op->region, sizeof(__le64)), link;
+	void __pmem *base = wort_region_at(op->region, 0);
+	u32 slot, used = 0;
+
+	for (slot = 0; slot < WRT_SLOTS; slot++) {
+		link = wort_pm_load(&node->media->slot[slot]);
+		used |= (u32)!!link << slot;
+		link_prefetch(base, beyond, link);
+	}
+	wort_count(op, loads, sizeof(*node->media) / WORT_LINE);
+	/* That a slot is empty is an answer, too. */
+	wort_pm_settle(op, node_off(node->link), sizeof(*node->media));
+	return used;
+}
+
+/* Begin to load what is below the entries that are nodes, too. */
+static void node_look_ahead(struct wort_op *op, const struct wrt_node *node,
+			    u32 used)
+{
+	u64 beyond = wort_region_limit(op->region, sizeof(*node->media)), link;
+	void __pmem *base = wort_region_at(op->region, 0);
+	const __le64 __pmem *slots;
+	u32 slot;
+
+	for (; used; used &= used - 1) {
+		link = wort_pm_load(&node->media->slot[__ffs(used)]);
+		if (!link_is_node(link) || node_off(link) >= beyond)
+			continue;
+		slots = base + node_off(link);
+		for (slot = 0; slot < WRT_SLOTS; slot++)
+			link_prefetch(base, beyond, wort_pm_load(&slots[slot]));
+	}
+}
+
+/* Move on to the next entry of a node; 0 if there is none. */
+static __always_inline u64 level_next(struct wort_cursor *cur,
+				      const struct wrt_node *node,
+				      struct wrt_level *level)
+{
+	u64 link = 0;
+
+	while (!link && level->ahead) {
+		level->slot = cur->reverse ? fls(level->ahead) - 1 :
+					     __ffs(level->ahead);
+		level->ahead &= ~BIT(level->slot);
+		link = slot_load(cur->op, node, level->slot);
+	}
+	return link;
+}
+
+/* Where a key led to, the cursor goes on if it does. */
+static void level_survey(struct wort_cursor *cur, const struct wrt_node *node,
+			 struct wrt_level *level)
+{
+	u32 behind = cur->reverse ? BIT(level->slot) - 1 :
+				    -BIT(level->slot + 1);
+
+	level->ahead = node_survey(cur->op, node) & behind;
+	level->surveyed = true;
 }
 
 /*
@@ -1111,30 +1180,31 @@ static int cursor_down(struct wort_cursor *cur, u64 link, u32 start,
 		       const struct wort_key *key)
 {
 	struct wrt_cursor *wc = wrt_cursor(cur);
-	int edge = cur->reverse ? WRT_SLOTS - 1 : 0;
+	struct wrt_level *level;
 	struct wrt_node node;
-	u32 slot;
 	int err;
 
 	while (link_is_node(link)) {
 		err = node_open(cur->op, link, start, &node);
 		if (err)
 			return err;
+		level = level_push(wc, &node);
 		link = 0;
 		if (key) {
-			slot = wort_key_digit(key->data, key->len, node.place);
-			link = slot_load(cur->op, &node, slot);
+			level->slot = wort_key_digit(key->data, key->len,
+						     node.place);
+			link = slot_load(cur->op, &node, level->slot);
 			wort_count(cur->op, loads, 1);
 		}
+		if (!link) {
+			level->ahead = node_survey(cur->op, &node);
+			level->surveyed = true;
+			node_look_ahead(cur->op, &node, level->ahead);
+			link = level_next(cur, &node, level);
+		}
 		if (!link)
-			slot = slot_scan(cur->op, &node, edge, cur->reverse,
-					 &link);
-		if (slot == WRT_SLOTS)
 			return wort_corrupt(cur->op, node_off(node.link),
 					    "node without entries");
-		level_push(wc, &node, slot);
-		if (!key)
-			entries_prefetch(cur->op, &node, slot, cur->reverse);
 		start = node.place + 1;
 	}
 	return link_verify(cur->op, link) ?:
@@ -1147,18 +1217,16 @@ static int cursor_step(struct wort_cursor *cur)
 	struct wrt_cursor *wc = wrt_cursor(cur);
 	struct wrt_level *level;
 	struct wrt_node node;
-	u32 slot;
 	u64 link;
 
 	for (; wc->nr; wc->nr--) {
 		level = &wc->level[wc->nr - 1];
 		node_at(cur->op, level->link, &node);
-		slot = slot_scan(cur->op, &node,
-				 level->slot + (cur->reverse ? -1 : 1),
-				 cur->reverse, &link);
-		if (slot == WRT_SLOTS)
+		if (!level->surveyed)
+			level_survey(cur, &node, level);
+		link = level_next(cur, &node, level);
+		if (!link)
 			continue;
-		level->slot = slot;
 		wc->fresh = wc->nr;
 		if (link_is_leaf(link))
 			return wort_rec_open(cur->op, leaf_off(link), &wc->rec);
@@ -1213,6 +1281,7 @@ static int cursor_approach(struct wort_cursor *cur, const struct wort_key *key,
 		level = &wc->level[wc->nr - 1];
 	if (level && node_place(level->link) == common) {
 		level->slot = digit;
+		level->surveyed = false;
 		return cursor_step(cur);
 	}
 	if (above == cur->reverse)
