@@ -1154,7 +1154,7 @@ static __always_inline u64 level_next(struct wort_cursor *cur,
 
 	while (!link && level->ahead) {
 		level->slot = cur->reverse ? fls(level->ahead) - 1 :
-					     __ffs(level->ahead);
+					     ffs(level->ahead) - 1;
 		level->ahead &= ~BIT(level->slot);
 		link = slot_load(cur->op, node, level->slot);
 	}
