@@ -76,20 +76,20 @@ struct wort_locks;
  * @in_flight: theirs; or nothing is, since an answer need not be durable
  * @n: its cost so far
  * @pending: lines flushed since the last fence
- * @suspicious: how often it met what makes no sense when it was not alone
- * @nr_reserved: objects reserved
- * @nr_taken: of these, handed out
- * @opening: one of them lies in an extent whose word was perhaps not durable
  * @gather: lines that it flushes are gathered here; NULL: they are flushed at once
  * @flush: value of wort_region.flush when it began
  * @alone: no writer is beside it, so what makes no sense is damage
+ * @suspicious: how often it met such a thing when it was not alone
+ * @nr_reserved: objects reserved
+ * @nr_taken: of these, handed out
+ * @opening: one of them lies in an extent whose word was perhaps not durable
+ * @reserved: offsets of the objects, in the order in which they were asked for
  * @section: of wort_locks.writers that it is
  * @time: of wort_locks_now(), before it looked at the tree
- * @released: wort_alloc.released when it found no space
- * @bad_off: place of the damage that it met, for messages
- * @reserved: offsets of the objects, in the order in which they were asked for
  * @held: locks held, in the order of addresses
  * @nr_held: how many
+ * @released: wort_alloc.released when it found no space
+ * @bad_off: place of the damage that it met, for messages
  *
  * Lives on the stack of the caller, belongs to one task.
  */
@@ -101,19 +101,19 @@ struct wort_op {
 	struct wort_counts n;
 	struct wort_lines *gather;
 	u32 pending;
+	bool flush;
+	bool alone;
 	u8 suspicious;
 	u8 nr_reserved;
 	u8 nr_taken;
 	bool opening;
-	bool flush;
-	bool alone;
+	u64 reserved[WORT_RESERVE_MAX];
 	int section;
 	u64 time;
-	u64 released;
-	u64 bad_off;
-	u64 reserved[WORT_RESERVE_MAX];
 	struct wort_lock *held[WORT_HELD_MAX];
 	u32 nr_held;
+	u64 released;
+	u64 bad_off;
 };
 
 void wort_op_settle(struct wort_op *op);
