@@ -418,9 +418,6 @@ int wort_pm_read(struct wort_op *op, void *dst, const void __pmem *src,
 u32 wort_pm_common(struct wort_op *op, const void __pmem *addr,
 		   const void *data, u32 len);
 
-/* No more than a line. */
-#define WORT_READ_WORDS	WORT_LINE
-
 /**
  * wort_pm_read_words() - Copy bytes from media, by words if they are few
  * @op: The operation.
@@ -438,7 +435,7 @@ static __always_inline int wort_pm_read_words(struct wort_op *op, void *dst,
 	u64 *to = dst;
 	u32 i;
 
-	if (unlikely(len > WORT_READ_WORDS || op->region->mcsafe))
+	if (unlikely(len > WORT_LINE || op->region->mcsafe))
 		return wort_pm_read(op, dst, src, len);
 	wort_count(op, loads, 1 + wort_pm_lines_differ(src, src + len - 1));
 	for (i = 0; i * sizeof(u64) < len; i++)

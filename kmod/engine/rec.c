@@ -282,6 +282,7 @@ u32 wort_rec_common_any(struct wort_op *op, const struct wort_rec *rec,
 	u32 len = min_t(u32, rec->key_len, key->len), pos;
 	u32 same = wort_pm_common(op, key_at(rec, 0), key->data, len);
 
+	/* The high digit of the byte that differs may be the same. */
 	if (same < len)
 		return 2 * same + ((key->data[same] ^
 				    wort_pm_load_byte(key_at(rec, same))) < 16);

@@ -238,15 +238,12 @@ static __always_inline u64 slot_load(struct wort_op *op,
  * The first entry from @slot on, or the last one down from it; WRT_SLOTS if
  * there is none.
  */
-static __always_inline u32 slot_scan(struct wort_op *op,
-				     const struct wrt_node *node, u32 slot,
-				     bool reverse, u64 *link)
+static u32 slot_scan(struct wort_op *op, const struct wrt_node *node, u32 slot,
+		     bool reverse, u64 *link)
 {
 	const __le64 __pmem *word = &node->media->slot[slot], *first = word;
 
 	*link = 0;
-	if (slot >= WRT_SLOTS)
-		return WRT_SLOTS;
 	for (; slot < WRT_SLOTS; slot += reverse ? -1 : 1) {
 		word = &node->media->slot[slot];
 		*link = wort_pm_load(word);
@@ -1199,7 +1196,8 @@ static int cursor_down(struct wort_cursor *cur, u64 link, u32 start,
 		if (!link) {
 			level->ahead = node_survey(cur->op, &node);
 			level->surveyed = true;
-			node_look_ahead(cur->op, &node, level->ahead);
+			if (!key)
+				node_look_ahead(cur->op, &node, level->ahead);
 			link = level_next(cur, &node, level);
 		}
 		if (!link)
