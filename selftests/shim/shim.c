@@ -158,18 +158,37 @@ void bitmap_clear(unsigned long *map, unsigned int start, unsigned int nr)
 		__clear_bit(start++, map);
 }
 
+/* table[n]: what a byte does that n bytes follow. */
+static u32 crc_table[8][256];
+
+static void __attribute__((constructor)) crc_init(void)
+{
+	u32 i, j, n, crc;
+
+	for (i = 0; i < 256; i++) {
+		for (crc = i, j = 0; j < 8; j++)
+			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
+		crc_table[0][i] = crc;
+	}
+	for (n = 1; n < 8; n++)
+		for (i = 0; i < 256; i++)
+			crc_table[n][i] = crc_table[n - 1][i] >> 8 ^
+				crc_table[0][crc_table[n - 1][i] & 0xff];
+}
+
 u32 crc32c(u32 crc, const void *data, size_t len)
 {
-	static u32 table[256];
 	const u8 *p = data;
-	u32 i, j;
+	u32 i, sum;
 
-	for (i = 0; !table[255] && i < 256; i++)
-		for (table[i] = i, j = 0; j < 8; j++)
-			table[i] = table[i] >> 1 ^
-				   (table[i] & 1 ? 0x82f63b78 : 0);
+	for (; len >= 8; p += 8, len -= 8) {
+		for (sum = 0, i = 0; i < 8; i++)
+			sum ^= crc_table[7 - i][p[i] ^
+						(i < 4 ? crc >> 8 * i & 0xff : 0)];
+		crc = sum;
+	}
 	while (len--)
-		crc = crc >> 8 ^ table[(crc ^ *p++) & 0xff];
+		crc = crc >> 8 ^ crc_table[0][(crc ^ *p++) & 0xff];
 	return crc;
 }
 

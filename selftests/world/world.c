@@ -58,10 +58,13 @@ int world_value_number(__u32 key, const __u8 *value, __u32 len)
 	__u8 want[WORLD_VALUE_MAX];
 	int i;
 
-	for (i = 1; i < NR_VALUES; i++)
-		if (world_value(key, i, want) == len &&
-		    !memcmp(value, want, len))
+	for (i = 1; i < NR_VALUES; i++) {
+		if (len != value_len[i])
+			continue;
+		world_value(key, i, want);
+		if (!memcmp(value, want, len))
 			return i;
+	}
 	return -1;
 }
 
