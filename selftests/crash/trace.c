@@ -5,6 +5,8 @@
 
 #include "trace.h"
 
+#define noinline __attribute__((noinline))
+
 /* Traced memories lie side by side, so that one comparison finds them. */
 static struct tracer *tracers[NR_TRACERS];
 static unsigned int nr_tracers;
@@ -13,7 +15,7 @@ static uintptr_t traced_base;
 /* A plain store is announced before it is made: its value is read later. */
 static struct {
 	struct tracer *t;
-	uint32_t first, last;
+	uint32_t first, last, thread;
 	void *site;
 } unresolved;
 
@@ -45,11 +47,15 @@ void tracer_init(struct tracer *t, uint8_t *mem)
 	tracers[nr_tracers++] = t;
 }
 
+static inline bool is_traced(const void *addr)
+{
+	return (uintptr_t)addr - traced_base < NR_TRACERS * IMAGE_SIZE;
+}
+
 static inline struct tracer *find(const void *addr)
 {
-	uintptr_t off = (uintptr_t)addr - traced_base;
-
-	return off < NR_TRACERS * IMAGE_SIZE ? tracers[off / IMAGE_SIZE] : NULL;
+	return is_traced(addr) ?
+	       tracers[((uintptr_t)addr - traced_base) / IMAGE_SIZE] : NULL;
 }
 
 static uint64_t word_at(const uint8_t *image, uint32_t word)
@@ -66,7 +72,7 @@ static void set_word(uint8_t *image, uint32_t word, uint64_t val)
 }
 
 static struct event *event_add(struct tracer *t, enum event_kind kind,
-			       uint32_t word, void *site)
+			       uint32_t word, uint32_t thread, void *site)
 {
 	struct event *e;
 
@@ -77,19 +83,19 @@ static struct event *event_add(struct tracer *t, enum event_kind kind,
 	e = &t->events[t->nr_events++];
 	*e = (struct event){
 		.kind = kind, .word = word, .site = site,
-		.thread = sched_thread(),
+		.thread = thread,
 	};
 	return e;
 }
 
-static __attribute__((noinline)) void resolve_slow(void)
+static noinline void resolve_slow(void)
 {
 	struct tracer *t = unresolved.t;
 
 	unresolved.t = NULL;
 	for (uint32_t w = unresolved.first; w <= unresolved.last; w++)
-		event_add(t, EVENT_STORE, w, unresolved.site)->val =
-			word_at(t->mem, w);
+		event_add(t, EVENT_STORE, w, unresolved.thread,
+			  unresolved.site)->val = word_at(t->mem, w);
 }
 
 static inline void resolve(void)
@@ -98,15 +104,27 @@ static inline void resolve(void)
 		resolve_slow();
 }
 
+/* As far as tracer_advance() may have gone; it is much less than all memory. */
+static void forget(struct tracer *t, const struct event *e)
+{
+	if (e->kind == EVENT_STORE) {
+		t->unit_pending[e->word] = 0;
+		t->unit_pending[e->word / 8] = 0;
+	}
+	for (uint32_t i = 0; e->kind == EVENT_FLUSH && i < e->nr_lines; i++)
+		t->flushed_at[e->thread][e->word / 8 + i] = 0;
+	if (e->kind == EVENT_FENCE && t->model == MODEL_EADR)
+		memset(t->flushed_at[e->thread], 0,
+		       IMAGE_LINES * sizeof(**t->flushed_at));
+}
+
 void tracer_reset(struct tracer *t, enum memory_model model)
 {
+	for (uint32_t i = 0; i < t->nr_events; i++)
+		forget(t, &t->events[i]);
 	t->model = model;
 	t->nr_events = 0;
 	t->nr_order = 0;
-	memset(t->unit_pending, 0, IMAGE_WORDS * sizeof(*t->unit_pending));
-	for (uint32_t i = 0; i <= SCHED_THREADS; i++)
-		memset(t->flushed_at[i], 0,
-		       IMAGE_LINES * sizeof(**t->flushed_at));
 	t->mode = TRACE_OFF;
 }
 
@@ -421,11 +439,12 @@ int tracer_persisted(struct tracer *t, uint32_t event)
 
 /* Hooks. */
 
-static void on_read(struct tracer *t, const void *addr, size_t size)
+static noinline void on_read(struct tracer *t, const void *addr, size_t size)
 {
 	uint32_t first = ((uintptr_t)addr - (uintptr_t)t->mem) / 8;
 	uint32_t last = ((uintptr_t)addr - (uintptr_t)t->mem + size - 1) / 8;
 
+	resolve();
 	if (t->mode != TRACE_RUN)
 		return;
 	for (uint32_t w = first; w <= last; w++) {
@@ -443,15 +462,18 @@ static void on_read(struct tracer *t, const void *addr, size_t size)
 	}
 }
 
-static void on_write(struct tracer *t, void *addr, size_t size, void *site)
+static noinline void on_write(struct tracer *t, void *addr, size_t size,
+			      void *site)
 {
 	uint32_t first = ((uintptr_t)addr - (uintptr_t)t->mem) / 8;
 	uint32_t last = ((uintptr_t)addr - (uintptr_t)t->mem + size - 1) / 8;
 
+	resolve();
 	if (t->mode == TRACE_RECORD) {
 		unresolved.t = t;
 		unresolved.first = first;
 		unresolved.last = last;
+		unresolved.thread = sched_thread();
 		unresolved.site = site;
 	} else if (t->mode == TRACE_RUN) {
 		for (uint32_t w = first; w <= last; w++) {
@@ -463,22 +485,17 @@ static void on_write(struct tracer *t, void *addr, size_t size, void *site)
 	}
 }
 
+/* Most of what is touched is DRAM: that has to be found out fast. */
 static inline void hook_read(const void *addr, size_t size)
 {
-	struct tracer *t = find(addr);
-
-	resolve();
-	if (t && size)
-		on_read(t, addr, size);
+	if (is_traced(addr) && size)
+		on_read(find(addr), addr, size);
 }
 
 static inline void hook_write(void *addr, size_t size, void *site)
 {
-	struct tracer *t = find(addr);
-
-	resolve();
-	if (t && size)
-		on_write(t, addr, size, site);
+	if (is_traced(addr) && size)
+		on_write(find(addr), addr, size, site);
 }
 
 #define SITE __builtin_return_address(0)
@@ -615,7 +632,8 @@ void arch_wb_cache_pmem(void *addr, size_t len)
 		return;
 	first = ((uintptr_t)addr - (uintptr_t)t->mem) / 64;
 	last = ((uintptr_t)addr - (uintptr_t)t->mem + len - 1) / 64;
-	event_add(t, EVENT_FLUSH, first * 8, SITE)->nr_lines = last - first + 1;
+	event_add(t, EVENT_FLUSH, first * 8, sched_thread(), SITE)->nr_lines =
+		last - first + 1;
 }
 
 void pmem_wmb(void)
@@ -624,5 +642,6 @@ void pmem_wmb(void)
 	sched_point();
 	for (unsigned int i = 0; i < nr_tracers; i++)
 		if (tracers[i]->mode == TRACE_RECORD)
-			event_add(tracers[i], EVENT_FENCE, 0, SITE);
+			event_add(tracers[i], EVENT_FENCE, 0, sched_thread(),
+				  SITE);
 }
