@@ -35,7 +35,7 @@ help:
 	@echo "  check-static      layers, checkpatch, kernel-doc, builds, sparse"
 	@echo "  check-unit        the portable layers, and the allocator's model"
 	@echo "  explore           every crash state of short sequences"
-	@echo "  explore-long      and with more crashes and turns, an hour or more"
+	@echo "  explore-long      and with more steps, crashes and turns, some hours"
 	@echo "  check-mutants     deliberate bugs that the explorer has to find"
 	@echo "  check-vm          the module on Debian's kernels"
 	@echo "  check-debug       the module on kernels with debugging, built once"
@@ -93,11 +93,12 @@ check-removal: check-%:
 explore:
 	$(CHECK) explore
 
-# An hour or more, and all kinds of second crashes.
+# Hours: longer sequences and all kinds of second crashes, then more preemptions.
 explore-long:
 	$(SCRIPTS)/deps.sh build
 	$(MAKE) -s -C selftests/crash O=$(BUILD)/crash
-	$(BUILD)/crash/explore --deep --preemptions 2
+	$(BUILD)/crash/explore --len 4 --deep
+	$(BUILD)/crash/explore --len 1 --preemptions 2
 
 check-breakages:
 	selftests/breakages/run.py

@@ -35,7 +35,9 @@
 #define SECONDS_SILENT	60
 #define SHORT_LEN	2
 #define MAX_SITES	256
-#define HASH_BITS	25
+#define SET_BITS	25	/* of entries; more for long sequences */
+#define LONG_SET_BITS	28
+#define MAX_PROBES	100000
 #define MAX_WORKERS	16
 
 static const char *const model_names[NR_MODELS] = { "x86", "arm64", "eadr" };
@@ -50,13 +52,15 @@ struct shared {
 	u64 reached[MAX_SITES][2];
 	u8 pair[MAX_SITES][MAX_SITES];	/* bit for old-old, old-new, ... */
 	u8 same_line[MAX_SITES][MAX_SITES];
-	u64 hashes[1 << HASH_BITS];	/* states */
-	u64 again[1 << HASH_BITS];	/* states recovered from, by model */
 };
 
 struct tally *tally;
 
 static struct shared *shared;
+/* Sets of hashes, which workers share. */
+static u64 *states_seen;
+static u64 *states_left;	/* by model; recovered from */
+static u32 set_bits = SET_BITS;
 struct tracer tracers_of_explorer[NR_TRACERS];
 static struct start *starts;
 static u32 nr_starts;
@@ -68,13 +72,14 @@ void tally_add(u64 *counter, u64 n)
 	__atomic_add_fetch(counter, n, __ATOMIC_RELAXED);
 }
 
-/* Put a hash into a set that workers share; false if it was there. */
+/* Put a hash into a set; false if it was there. */
 static bool set_add(u64 *set, u64 hash)
 {
-	u64 i, none;
+	u64 i, none, probes;
 
 	hash |= 1;
-	for (i = hash >> (64 - HASH_BITS);; i = (i + 1) % (1 << HASH_BITS)) {
+	i = hash >> (64 - set_bits);
+	for (probes = 0; probes < MAX_PROBES; probes++) {
 		none = 0;
 		if (__atomic_compare_exchange_n(&set[i], &none, hash, false,
 						__ATOMIC_RELAXED,
@@ -82,7 +87,10 @@ static bool set_add(u64 *set, u64 hash)
 			return true;
 		if (none == hash)
 			return false;
+		i = (i + 1) % (1ull << set_bits);
 	}
+	fprintf(stderr, "explore: more states than memory was set aside for\n");
+	abort();
 }
 
 /* Did steps run beside each other, perhaps before an earlier crash? */
@@ -353,6 +361,7 @@ static const char *judge(const struct spot *spot, struct runner *r,
 	const char *bad = "no world";
 	const struct world *found;
 	struct world now;
+	u64 hash;
 	int err;
 
 	err = runner_attach(r);
@@ -366,14 +375,17 @@ static const char *judge(const struct spot *spot, struct runner *r,
 	bad = runner_check(r, false);
 	if (bad)
 		return bad;
-	if (attach_again(spot, r))
-		return "a second attach stores to the media";
-	spot->t->hashing = false;
-	if (!spot->depth && set_add(shared->again, spot->t->hash ^ spot->t->model))
+	hash = spot->t->hash;
+	if (!spot->depth && set_add(states_left, hash ^ spot->t->model))
 		*again = found;
 	/* What goes on from a state goes on from all that look the same. */
-	if (!set_add(shared->hashes, spot->t->hash) && !sought)
+	if (!set_add(states_seen, hash) && !sought)
 		return NULL;
+	if (attach_again(spot, r))
+		return "a second attach stores to the media";
+	if (spot->t->hash != hash)
+		return "a second attach reads what nobody has read before";
+	spot->t->hashing = false;
 	tally_add(&tally->distinct, 1);
 	tally_add(&tally->beside_distinct, beside(spot));
 	now = *found;
@@ -877,7 +889,11 @@ int main(int argc, char **argv)
 		}
 	}
 	shim_log_quiet = !sought;
+	if (work.max_len > 3)
+		set_bits = LONG_SET_BITS;
 	shared = map(sizeof(*shared), MAP_SHARED | MAP_NORESERVE);
+	states_seen = map(8ull << set_bits, MAP_SHARED | MAP_NORESERVE);
+	states_left = map(8ull << set_bits, MAP_SHARED | MAP_NORESERVE);
 	tally = &shared->tally;
 	mem = map(NR_TRACERS * IMAGE_SIZE, MAP_PRIVATE);
 	for (i = 0; i < NR_TRACERS; i++)
