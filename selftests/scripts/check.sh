@@ -320,7 +320,6 @@ debug_guests()
 	step "detectors-$1" selftests/vm/test-detectors.sh "$1"
 	step "kselftest-$1" kselftests "$1" run_debug.sh
 	grep '^# all:' "$log/kselftest-$1" || true
-	step "stress-$1" stress "$1"
 }
 
 fail_nth()
@@ -329,10 +328,13 @@ fail_nth()
 	grep '^# all:' "$log/fail-nth" || true
 }
 
-kcsan_guests()
+# What takes as long as the first two steps on the kernel with KASAN.
+debug_guests_beside()
 {
 	fail_nth
 	debug_guests kcsan
+	step stress-kcsan stress kcsan
+	step stress-debug stress debug
 }
 
 # The two kernels are built if absent.
@@ -346,7 +348,7 @@ rung_debug()
 			selftests/scripts/kernel.sh image "$kernel"
 		step "vm-build-$kernel" build_guest "$kernel"
 	done
-	side_by_side "debug_guests debug" kcsan_guests
+	side_by_side "debug_guests debug" debug_guests_beside
 }
 
 # Nobody waits ten minutes for two kernels without having asked for them.
