@@ -532,24 +532,18 @@ static int find_space(struct wort_alloc *alloc, u64 size,
 	return likely(*extent) ? 0 : open_extent(alloc, class, 0, extent);
 }
 
-/* What lies on bad pages is not to be kept at hand. */
-static bool may_cache(const struct wort_alloc *alloc, u64 size)
-{
-	return size <= WORT_CACHED_MAX && !READ_ONCE(alloc->region->bad_pages);
-}
-
-static void reserved(struct wort_op *op, u64 off)
-{
-	op->reserved[op->nr_reserved++] = off;
-}
-
-/* No space is left only when nothing is at hand anywhere. */
-static noinline int reserve_slow(struct wort_op *op, u64 size)
+/*
+ * What wort_alloc_reserve() does when nothing is at hand.  No space is left only
+ * when nothing is at hand anywhere.
+ */
+int wort_alloc_reserve_slow(struct wort_op *op, u64 size)
 {
 	struct wort_alloc *alloc = op->alloc;
 	struct wort_extent *extent;
 	int err;
 
+	if (WARN_ON_ONCE(op->nr_reserved == WORT_RESERVE_MAX))
+		return -ENOMEM;
 	mutex_lock(&alloc->lock);
 	err = find_space(alloc, size, &extent);
 	if (err == -ENOSPC && wort_cache_drain(alloc))
@@ -557,38 +551,12 @@ static noinline int reserve_slow(struct wort_op *op, u64 size)
 	if (err)
 		op->released = alloc->released;
 	else
-		reserved(op, may_cache(alloc, size) ?
-			     wort_cache_fill(alloc, extent) :
-			     take_slot(alloc, extent));
+		op->reserved[op->nr_reserved++] =
+			wort_cache_allowed(alloc, size) ?
+			wort_cache_fill(alloc, extent) :
+			take_slot(alloc, extent);
 	mutex_unlock(&alloc->lock);
 	return err;
-}
-
-/**
- * wort_alloc_reserve() - Reserve an object for an operation
- * @op: The operation; at most WORT_RESERVE_MAX objects each.
- * @size: Bytes, 1 to WORT_VALUE_MAX plus a leaf.
- *
- * Nothing is stored to media, so an operation that reserves all it can need
- * before it publishes fails without a trace.  wort_op_end() gives back what
- * was not taken.
- *
- * Context: May sleep.  Takes wort_alloc.lock.
- * Return: 0; -ENOMEM; -ENOSPC, upon which the caller may wait for the walk or
- * for freed objects and try the whole operation again.
- */
-int wort_alloc_reserve(struct wort_op *op, u64 size)
-{
-	u64 off = 0;
-
-	if (WARN_ON_ONCE(op->nr_reserved == WORT_RESERVE_MAX))
-		return -ENOMEM;
-	if (likely(may_cache(op->alloc, size)))
-		off = wort_cache_get(op->alloc, wort_class_of(size));
-	if (unlikely(!off))
-		return reserve_slow(op, size);
-	reserved(op, off);
-	return 0;
 }
 
 /*

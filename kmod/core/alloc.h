@@ -217,7 +217,7 @@ int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,
 void wort_alloc_destroy(struct wort_alloc *alloc);
 u32 wort_alloc_check_table(struct wort_op *op, bool mend);
 
-int wort_alloc_reserve(struct wort_op *op, u64 size);
+int wort_alloc_reserve_slow(struct wort_op *op, u64 size);
 void wort_alloc_settle(struct wort_op *op);
 void wort_extent_opening(struct wort_op *op, struct wort_extent *extent);
 int wort_alloc_free(struct wort_op *op, u64 off, u64 size);
@@ -316,6 +316,38 @@ static inline u64 wort_cache_get(struct wort_alloc *alloc, u32 class)
 	off = wort_cached_get(&cache->class[class]);
 	spin_unlock(&cache->lock);
 	return off;
+}
+
+/* What lies on bad pages is not to be kept at hand. */
+static inline bool wort_cache_allowed(const struct wort_alloc *alloc, u64 size)
+{
+	return size <= WORT_CACHED_MAX && !READ_ONCE(alloc->region->bad_pages);
+}
+
+/**
+ * wort_alloc_reserve() - Reserve an object for an operation
+ * @op: The operation; at most WORT_RESERVE_MAX objects each.
+ * @size: Bytes, 1 to WORT_VALUE_MAX plus a leaf.
+ *
+ * Nothing is stored to media, so an operation that reserves all it can need
+ * before it publishes fails without a trace.  wort_op_end() gives back what
+ * was not taken.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock.
+ * Return: 0; -ENOMEM; -ENOSPC, upon which the caller may wait for the walk or
+ * for freed objects and try the whole operation again.
+ */
+static inline int wort_alloc_reserve(struct wort_op *op, u64 size)
+{
+	u64 off = 0;
+
+	if (likely(wort_cache_allowed(op->alloc, size) &&
+		   op->nr_reserved < WORT_RESERVE_MAX))
+		off = wort_cache_get(op->alloc, wort_class_of(size));
+	if (unlikely(!off))
+		return wort_alloc_reserve_slow(op, size);
+	op->reserved[op->nr_reserved++] = off;
+	return 0;
 }
 
 /* for the files of the allocator */

@@ -102,24 +102,19 @@ noinline void wort_pm_settle_slow(struct wort_op *op, u64 off, size_t len)
 }
 
 /**
- * wort_pm_write() - Store bytes that nobody can reach yet
+ * wort_pm_write_any() - As wort_pm_write(), however many bytes
  * @op: The operation.
  * @dst: Where to.
  * @src: Bytes of the caller.
  * @len: How many; may be 0.
  *
- * Not flushed, so that neighbours can share one flush.
- *
  * Context: Any context.
  */
-void wort_pm_write(struct wort_op *op, void __pmem *dst, const void *src,
-		   size_t len)
+void wort_pm_write_any(struct wort_op *op, void __pmem *dst, const void *src,
+		       size_t len)
 {
 	wort_count(op, stores, words(dst, len));
-	if (likely(len == sizeof(u64)))
-		memcpy((__force void *)dst, src, sizeof(u64));
-	else
-		memcpy((__force void *)dst, src, len);
+	memcpy((__force void *)dst, src, len);
 }
 
 /**

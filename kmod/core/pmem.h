@@ -125,6 +125,31 @@ static inline void wort_pm_store_release(struct wort_op *op,
 	smp_store_release((__force __le64 *)addr, cpu_to_le64(val));
 }
 
+void wort_pm_write_any(struct wort_op *op, void __pmem *dst, const void *src,
+		       size_t len);
+
+/**
+ * wort_pm_write() - Store bytes that nobody can reach yet
+ * @op: The operation.
+ * @dst: Where to, a multiple of 8.
+ * @src: Bytes of the caller.
+ * @len: How many; may be 0.
+ *
+ * Not flushed, so that neighbours can share one flush.
+ *
+ * Context: Any context.
+ */
+static inline void wort_pm_write(struct wort_op *op, void __pmem *dst,
+				 const void *src, size_t len)
+{
+	if (unlikely(len != sizeof(u64))) {
+		wort_pm_write_any(op, dst, src, len);
+		return;
+	}
+	wort_count(op, stores, 1);
+	memcpy((__force void *)dst, src, sizeof(u64));
+}
+
 void wort_pm_gather(struct wort_op *op, const void __pmem *addr, size_t len);
 void wort_pm_flush_gathered(struct wort_op *op);
 
@@ -410,8 +435,6 @@ static inline int wort_pm_probe(struct wort_op *op, const void __pmem *addr,
 	return wort_pm_probe_copy(op, addr, len);
 }
 
-void wort_pm_write(struct wort_op *op, void __pmem *dst, const void *src,
-		   size_t len);
 void wort_pm_zero(struct wort_op *op, void __pmem *dst, size_t len);
 int wort_pm_read(struct wort_op *op, void *dst, const void __pmem *src,
 		 size_t len);

@@ -44,20 +44,6 @@ static u32 kind_for(const struct wort_op *op, u32 key_len, u32 value_len)
 	return WORT_MEDIA_VALUE_OBJECT;
 }
 
-/**
- * wort_value_word() - A short value as the word that holds it
- * @value: The value, of 8 bytes at most.
- *
- * Context: Any context.
- * Return: The word in the byte order of the processor.
- */
-u64 wort_value_word(const struct wort_value *value)
-{
-	u64 word = wort_bytes_word(value->data, value->len);
-
-	return le64_to_cpu((__force __le64)word);
-}
-
 static u64 rec_size(const struct wort_rec *rec)
 {
 	return leaf_size(rec->key_len, rec->value_len, rec->kind);
@@ -160,16 +146,16 @@ int wort_rec_verify_any(struct wort_op *op, const struct wort_rec *rec)
 }
 
 /**
- * wort_rec_reserve() - Reserve what a new record needs
+ * wort_rec_reserve_any() - As wort_rec_reserve(), wherever the value will be
  * @op: The operation.
- * @key: Its key.
- * @value: Its value.
+ * @key: The key.
+ * @value: The value.
  *
- * Context: May sleep.
- * Return: 0, -ENOSPC or -ENOMEM.
+ * Context: As wort_rec_reserve().
+ * Return: As wort_rec_reserve().
  */
-int wort_rec_reserve(struct wort_op *op, const struct wort_key *key,
-		     const struct wort_value *value)
+int wort_rec_reserve_any(struct wort_op *op, const struct wort_key *key,
+			 const struct wort_value *value)
 {
 	u32 kind = kind_for(op, key->len, value->len);
 	int err = 0;
@@ -181,39 +167,36 @@ int wort_rec_reserve(struct wort_op *op, const struct wort_key *key,
 	return wort_alloc_reserve(op, leaf_size(key->len, value->len, kind));
 }
 
+static u64 object_create(struct wort_op *op, const struct wort_value *value)
+{
+	u64 off = wort_alloc_take(op);
+
+	wort_pm_write(op, wort_region_at(op->region, off), value->data,
+		      value->len);
+	wort_pm_flush(op, wort_region_at(op->region, off), value->len);
+	return off;
+}
+
 /**
- * wort_rec_create() - Write a record that nobody can reach yet
- * @op: The operation, which has called wort_rec_reserve().
- * @key: Its key.
- * @value: Its value.
+ * wort_rec_create_any() - As wort_rec_create(), wherever the value will be
+ * @op: The operation.
+ * @key: The key.
+ * @value: The value.
  *
- * Flushed, not fenced.
- *
- * Context: Any context.
- * Return: Its offset.
+ * Context: As wort_rec_create().
+ * Return: As wort_rec_create().
  */
-u64 wort_rec_create(struct wort_op *op, const struct wort_key *key,
-		    const struct wort_value *value)
+u64 wort_rec_create_any(struct wort_op *op, const struct wort_key *key,
+			const struct wort_value *value)
 {
 	u32 kind = kind_for(op, key->len, value->len);
 	struct wort_media_leaf __pmem *leaf;
 	u64 off, val = 0;
 
-	if (kind == WORT_MEDIA_VALUE_WORD) {
-		val = wort_value_word(value);
-	} else if (kind == WORT_MEDIA_VALUE_OBJECT) {
-		val = wort_alloc_take(op);
-		wort_pm_write(op, wort_region_at(op->region, val), value->data,
-			      value->len);
-		wort_pm_flush(op, wort_region_at(op->region, val), value->len);
-	}
-	off = wort_alloc_take(op);
+	if (kind == WORT_MEDIA_VALUE_OBJECT)
+		val = object_create(op, value);
+	off = wort_rec_write(op, key, value->len, kind, val);
 	leaf = wort_region_at(op->region, off);
-	wort_pm_store(op, &leaf->val, val);
-	wort_pm_store(op, &leaf->meta,
-		      key->len | (u64)value->len << WORT_MEDIA_LEAF_VALUE_SHIFT |
-		      (u64)kind << WORT_MEDIA_LEAF_KIND_SHIFT);
-	wort_pm_write(op, leaf->key, key->data, key->len);
 	if (kind == WORT_MEDIA_VALUE_INLINE)
 		wort_pm_write(op, (void __pmem *)leaf + value_start(key->len),
 			      value->data, value->len);

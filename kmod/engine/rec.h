@@ -5,6 +5,8 @@
 #ifndef _WORT_REC_H
 #define _WORT_REC_H
 
+#include "../core/alloc.h"
+#include "../core/pmem.h"
 #include "engine.h"
 
 /**
@@ -27,15 +29,14 @@ struct wort_rec {
 
 int wort_rec_peek_any(struct wort_op *op, u64 off, struct wort_rec *rec);
 int wort_rec_verify_any(struct wort_op *op, const struct wort_rec *rec);
-int wort_rec_reserve(struct wort_op *op, const struct wort_key *key,
-		     const struct wort_value *value);
-u64 wort_rec_create(struct wort_op *op, const struct wort_key *key,
-		    const struct wort_value *value);
+int wort_rec_reserve_any(struct wort_op *op, const struct wort_key *key,
+			 const struct wort_value *value);
+u64 wort_rec_create_any(struct wort_op *op, const struct wort_key *key,
+			const struct wort_value *value);
 int wort_rec_free(struct wort_op *op, const struct wort_rec *rec);
 bool wort_rec_updatable(const struct wort_rec *rec,
 			const struct wort_value *value);
 bool wort_rec_renew(struct wort_rec *rec);
-u64 wort_value_word(const struct wort_value *value);
 u32 wort_rec_common_any(struct wort_op *op, const struct wort_rec *rec,
 			const struct wort_key *key);
 bool wort_rec_is(struct wort_op *op, const struct wort_rec *rec,
@@ -51,6 +52,80 @@ int wort_rec_expect(struct wort_op *op, const struct wort_rec *rec,
 		    const struct wort_value *expect, struct wort_buf *old);
 int wort_rec_visit(struct wort_op *op, const struct wort_rec *rec,
 		   struct wort_visitor *visitor);
+
+/**
+ * wort_value_word() - A short value as the word that holds it
+ * @value: The value, of 8 bytes at most.
+ *
+ * Context: Any context.
+ * Return: The word in the byte order of the processor.
+ */
+static inline u64 wort_value_word(const struct wort_value *value)
+{
+	u64 word = wort_bytes_word(value->data, value->len);
+
+	return le64_to_cpu((__force __le64)word);
+}
+
+/**
+ * wort_rec_reserve() - Reserve what a new record needs
+ * @op: The operation.
+ * @key: Its key.
+ * @value: Its value.
+ *
+ * Context: May sleep.
+ * Return: 0, -ENOSPC or -ENOMEM.
+ */
+static __always_inline int wort_rec_reserve(struct wort_op *op,
+					    const struct wort_key *key,
+					    const struct wort_value *value)
+{
+	if (unlikely(value->len > sizeof(u64)))
+		return wort_rec_reserve_any(op, key, value);
+	return wort_alloc_reserve(op, sizeof(struct wort_media_leaf) + key->len);
+}
+
+/* A leaf with its key, to be flushed. */
+static __always_inline u64 wort_rec_write(struct wort_op *op,
+					  const struct wort_key *key,
+					  u64 value_len, u64 kind, u64 val)
+{
+	u64 off = wort_alloc_take(op);
+	struct wort_media_leaf __pmem *leaf = wort_region_at(op->region, off);
+
+	wort_pm_store(op, &leaf->val, val);
+	wort_pm_store(op, &leaf->meta,
+		      key->len | value_len << WORT_MEDIA_LEAF_VALUE_SHIFT |
+		      kind << WORT_MEDIA_LEAF_KIND_SHIFT);
+	wort_pm_write(op, leaf->key, key->data, key->len);
+	return off;
+}
+
+/**
+ * wort_rec_create() - Write a record that nobody can reach yet
+ * @op: The operation, which has called wort_rec_reserve().
+ * @key: Its key.
+ * @value: Its value.
+ *
+ * Flushed, not fenced.
+ *
+ * Context: Any context.
+ * Return: Its offset.
+ */
+static __always_inline u64 wort_rec_create(struct wort_op *op,
+					   const struct wort_key *key,
+					   const struct wort_value *value)
+{
+	u64 off;
+
+	if (unlikely(value->len > sizeof(u64)))
+		return wort_rec_create_any(op, key, value);
+	off = wort_rec_write(op, key, value->len, WORT_MEDIA_VALUE_WORD,
+			     wort_value_word(value));
+	wort_pm_flush(op, wort_region_at(op->region, off),
+		      sizeof(struct wort_media_leaf) + key->len);
+	return off;
+}
 
 /**
  * wort_rec_peek() - Read the head of a leaf whose key alone is wanted
