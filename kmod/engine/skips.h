@@ -9,10 +9,10 @@
  *
  * The digits before the branching place of a node are the same for as long as
  * the node lives, whatever changes above it.  An entry outlives the node:  so
- * each node that is made sets or clears the entry that it may find, before it
- * is published.  A writer that still knows the node which lay there before
- * cannot set it again: he has begun before it was given back, and memory is
- * used again only after a grace period.
+ * each node that is made sets the entry that it may find before it is published,
+ * or clears it, if it skips nothing, before its slot is unlocked.  A writer that
+ * still knows the node which lay there before cannot set it again: he has begun
+ * before it was given back, and memory is used again only after a grace period.
  */
 #ifndef _WORT_SKIPS_H
 #define _WORT_SKIPS_H

@@ -356,8 +356,9 @@ static __always_inline int wrt_descend(struct wort_op *op,
 	}
 	wort_count(op, nodes, nr_nodes);
 	wort_count(op, loads, nr_nodes);
-	path->link = link;
-	if (whole)
+	if (!whole)
+		path->link = link;
+	else
 		*path = (struct wrt_path){
 			.slot = slot, .link = link, .start = start,
 			.node_slot = above_slot, .node = above,
@@ -450,6 +451,17 @@ struct wrt_change {
 	struct wort_rec rec;	/* where the descent has ended, or beside that */
 	struct wort_key key;
 };
+
+/*
+ * One member after the other: what has just been stored in parts a processor does
+ * not forward to a load of the whole, and the fence before is not over yet.
+ */
+static __always_inline void key_keep(struct wrt_change *c,
+				     const struct wort_key *key)
+{
+	c->key.data = key->data;
+	c->key.len = key->len;
+}
 
 static void node_write(struct wort_op *op,
 		       struct wort_media_wort_node __pmem *node,
@@ -590,6 +602,11 @@ static int prepare_in_slot(struct wort_op *op, struct wort_tree *tree,
 	return err;
 }
 
+static bool put_must_find(const struct wort_put *put)
+{
+	return put->replace || put->expect;
+}
+
 static int prepare_replace(struct wort_op *op, struct wrt_change *c,
 			   struct wort_put *put)
 {
@@ -616,31 +633,26 @@ static int prepare_replace(struct wort_op *op, struct wrt_change *c,
 	return err;
 }
 
+/* The path is known. */
 static __always_inline int prepare_put(struct wort_op *op,
 				       struct wort_tree *tree,
 				       struct wort_put *put,
 				       struct wrt_change *c)
 {
-	bool must_exist = put->replace || put->expect;
 	u32 place;
 	int err;
 
-	put->replaced = false;
-	c->key = put->key;
-	err = wrt_descend(op, tree, &put->key, WORT_KEY_DIGITS, true,
-			  &c->path);
-	if (err)
-		return err;
+	key_keep(c, &put->key);
 	if (!c->path.link)
-		return must_exist ? -ENOENT :
-				    prepare_in_slot(op, tree, c, &put->value);
+		return put_must_find(put) ? -ENOENT :
+		       prepare_in_slot(op, tree, c, &put->value);
 	err = wort_rec_peek(op, leaf_off(c->path.link), &c->rec);
 	if (err)
 		return err;
 	place = wort_rec_common(op, &c->rec, &put->key);
 	if (place == WORT_KEY_DIGITS)
 		return prepare_replace(op, c, put);
-	if (must_exist)
+	if (put_must_find(put))
 		return -ENOENT;
 	return prepare_beside(op, tree, c, &put->value, place);
 }
@@ -653,7 +665,7 @@ static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
 	int err;
 
 	c->kind = WRT_REMOVE;
-	c->key = *key;
+	key_keep(c, key);
 	err = wrt_descend(op, tree, key, WORT_KEY_DIGITS, true, &c->path);
 	if (err || !c->path.link)
 		return err ?: -ENOENT;
@@ -666,26 +678,35 @@ static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
 }
 
 /*
- * Lock the slot where a descent has ended; with @rec a record below it, too, and
- * with @merge the word that refers to the node of the slot.
+ * Lock the slot where a descent has ended.
  *
- * The path holds then: the slot, and that word, are what the descent has seen;
- * their nodes and the record are in the tree, since none was removed since the
- * operation began.  A link that was replaced cannot be there again: what it
- * refers to is not used again while the operation lasts.
+ * The path holds then: the slot is what the descent has seen, and its node is in
+ * the tree, since none was removed since the operation began.  A link that was
+ * replaced cannot be there again: what it refers to is not used again while the
+ * operation lasts.
+ */
+static __always_inline int slot_lock(struct wort_op *op, __le64 __pmem *slot,
+				     u64 link)
+{
+	if (unlikely(!wort_unit_lock(op, wort_pm_off(op, slot))))
+		return -EAGAIN;
+	if (likely(wort_pm_load(slot) == link))
+		return 0;
+	wort_units_unlock(op);
+	return -EAGAIN;
+}
+
+/*
+ * The same, and a record below it; with @merge the word that refers to the node
+ * of the slot, too.
  */
 static int path_lock(struct wort_op *op, const struct wrt_path *path,
 		     const struct wort_rec *rec, bool merge)
 {
 	u64 slot = wort_pm_off(op, path->slot);
-	bool valid;
 
-	if (likely(!rec))
-		valid = wort_unit_lock(op, slot);
-	else
-		valid = wort_units_lock(op, slot, rec->off, !merge ? slot :
-					wort_pm_off(op, path->node_slot));
-	if (unlikely(!valid))
+	if (!wort_units_lock(op, slot, rec->off, !merge ? slot :
+			     wort_pm_off(op, path->node_slot)))
 		return -EAGAIN;
 	if (likely(wort_pm_load(path->slot) == path->link &&
 		   (!merge || wort_pm_load(path->node_slot) == path->node)))
@@ -727,7 +748,7 @@ static void change_store(struct wort_op *op, struct wrt_change *c,
 
 static int launch_leaf(struct wort_op *op, struct wrt_change *c)
 {
-	int err = path_lock(op, &c->path, NULL, false);
+	int err = slot_lock(op, c->path.slot, c->path.link);
 
 	if (!err)
 		change_store(op, c, c->path.slot, c->val);
@@ -746,13 +767,12 @@ static int launch_node(struct wort_op *op, struct wort_tree *tree,
 	 * read before the node was looked for.  So the record has to be there
 	 * still, and thus below the node.
 	 */
-	err = path_lock(op, &c->path, above_node ? &c->rec : NULL, false);
+	err = above_node ? path_lock(op, &c->path, &c->rec, false) :
+			   slot_lock(op, c->path.slot, c->path.link);
 	if (err)
 		return err;
 	if (place > c->path.start)
 		skip_learn(tree, c->val, &c->key);
-	else
-		wort_skips_forget(tree->skips, c->val);
 	change_store(op, c, c->path.slot, c->val);
 	trace_wort_split(op->region->dev, node_off(c->val), place, !above_node);
 	return 0;
@@ -885,6 +905,18 @@ static int change_launch(struct wort_op *op, struct wort_tree *tree,
 	}
 }
 
+/*
+ * It is stored and its slot still locked.  What is remembered of a node that lay
+ * where one that skips nothing has been put is asked for by nobody yet: not
+ * before the node above has gone, and who takes that away locks the slot.  So
+ * nobody waited for this.
+ */
+static void change_stored(struct wort_tree *tree, const struct wrt_change *c)
+{
+	if (c->kind == WRT_NODE && node_place(c->val) == c->path.start)
+		wort_skips_forget(tree->skips, c->val);
+}
+
 /* It is durable and nothing is locked. */
 static int change_done(struct wort_op *op, struct wort_tree *tree,
 		       struct wrt_change *c)
@@ -913,16 +945,52 @@ static __always_inline int change_run(struct wort_op *op,
 	if (err)
 		return err;
 	wort_pm_land(op, c->word);
+	change_stored(tree, c);
 	wort_units_unlock(op);
 	return change_done(op, tree, c);
+}
+
+static noinline int put_at(struct wort_op *op, struct wort_tree *tree,
+			   struct wort_put *put, struct wrt_change *c)
+{
+	return prepare_put(op, tree, put, c) ?: change_run(op, tree, c);
+}
+
+/* A leaf for an empty slot, of which nothing needs to be found out. */
+static __always_inline int put_in_slot(struct wort_op *op, struct wort_put *put,
+				       __le64 __pmem *slot)
+{
+	int err = wort_rec_reserve(op, &put->key, &put->value);
+	u64 leaf;
+
+	if (unlikely(err))
+		return err;
+	leaf = wort_rec_create(op, &put->key, &put->value);
+	wort_pm_fence_contents(op);
+	err = slot_lock(op, slot, 0);
+	if (unlikely(err))
+		return err;
+	wort_pm_launch(op, slot, leaf | WORT_MEDIA_LINK_LEAF);
+	wort_pm_land(op, slot);
+	wort_units_unlock(op);
+	return 0;
 }
 
 static int wrt_put(struct wort_op *op, struct wort_tree *tree,
 		   struct wort_put *put)
 {
 	struct wrt_change c;
+	struct wrt_path path;
+	int err = wrt_descend(op, tree, &put->key, WORT_KEY_DIGITS, true,
+			      &path);
 
-	return prepare_put(op, tree, put, &c) ?: change_run(op, tree, &c);
+	put->replaced = false;
+	if (unlikely(err))
+		return err;
+	if (likely(!path.link && !path.nr_skips && !put_must_find(put)))
+		return put_in_slot(op, put, path.slot);
+	c.path = path;
+	return put_at(op, tree, put, &c);
 }
 
 static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
@@ -960,8 +1028,13 @@ static void change_tell(struct wort_op *op, struct wort_change *change)
 static int wrt_prepare_put(struct wort_op *op, struct wort_tree *tree,
 			   struct wort_put *put, struct wort_change *change)
 {
-	int err = prepare_put(op, tree, put, wrt_change(change));
+	struct wrt_change *c = wrt_change(change);
+	int err = wrt_descend(op, tree, &put->key, WORT_KEY_DIGITS, true,
+			      &c->path);
 
+	put->replaced = false;
+	if (!err)
+		err = prepare_put(op, tree, put, c);
 	if (!err)
 		change_tell(op, change);
 	return err;
@@ -989,6 +1062,7 @@ static int wrt_commit(struct wort_op *op, struct wort_tree *tree,
 	if (err)
 		return err;
 	wort_pm_flush(op, c->word, sizeof(*c->word));
+	change_stored(tree, c);
 	wort_units_unlock(op);
 	return 0;
 }

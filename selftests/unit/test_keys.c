@@ -249,33 +249,67 @@ static void del_int(struct bed *bed, u64 n)
 	CHECK_EQ(pm_del(bed->index, key, sizeof(key)), 0);
 }
 
+static void del_all(struct bed *bed, const u64 *n, u32 nr)
+{
+	while (nr--)
+		del_int(bed, n[nr]);
+	wort_pool_kick(bed->pm.pool);
+	pmpool_settle();
+}
+
+/* A node that skips all digits but the last, and is learned; then it goes. */
+static void learn_zeroes(struct bed *bed)
+{
+	const u64 n[] = { 1, 2, 3 };
+
+	put_int(bed, n[0]);
+	put_int(bed, n[1]);
+	put_int(bed, n[2]);
+	del_all(bed, n, ARRAY_SIZE(n));
+}
+
+/* One that skips others. */
+static void skip_others(struct bed *bed)
+{
+	const u64 other = 1 << 20, n[] = { other + 1, other + 2, 3 };
+
+	put_int(bed, n[0]);
+	put_int(bed, n[1]);
+	put_int(bed, n[2]);
+	bed_check(bed);
+	del_all(bed, n, ARRAY_SIZE(n));
+}
+
+/* One that skips nothing, until the one above it goes. */
+static void skip_none(struct bed *bed)
+{
+	const u64 other = 1 << 20, n[] = { other + 0x11, other + 0x12, 3 };
+
+	put_int(bed, n[0]);
+	put_int(bed, other + 0x21);
+	put_int(bed, n[1]);
+	del_int(bed, other + 0x21);
+	put_int(bed, n[2]);
+	bed_check(bed);
+	del_all(bed, n, ARRAY_SIZE(n));
+}
+
 /*
- * A node that skips all digits but the last goes, and another one comes to lie
- * in its place that skips others.
+ * Nodes come to lie where others were that skipped other digits: often enough
+ * for all slots that the allocator has at hand.
  */
 void check_keys_skipped_digits(void)
 {
-	const u64 other = 1 << 20;
 	struct bed bed;
 	u32 again;
 
 	open_bed(&bed);
-	for (again = 0; again < 3; again++) {
-		put_int(&bed, 1);
-		put_int(&bed, 2);
-		put_int(&bed, 3);
-		del_int(&bed, 3);
-		del_int(&bed, 2);
-		wort_pool_kick(bed.pm.pool);
-		pmpool_settle();
-		del_int(&bed, 1);
-		put_int(&bed, other + 1);
-		put_int(&bed, other + 2);
-		put_int(&bed, 3);
-		bed_check(&bed);
-		del_int(&bed, 3);
-		del_int(&bed, other + 1);
-		del_int(&bed, other + 2);
+	for (again = 0; again < 200; again++)
+		learn_zeroes(&bed);
+	for (again = 0; again < 200; again++) {
+		skip_others(&bed);
+		learn_zeroes(&bed);
+		skip_none(&bed);
 	}
 	bed_close(&bed);
 }
