@@ -432,6 +432,10 @@ static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
  * Changes.  One is prepared: all that it needs is written and flushed.  After a
  * fence it is launched: what it needs is locked, the path is looked at again,
  * and one word is stored.  When that is durable what it took away is given back.
+ *
+ * While a processor waits for the fence of one it goes on with the next, as far as
+ * it can hold the stores of both.  Registers that functions save are many of
+ * them: so what inserts go through is inline, and what they seldom need is not.
  */
 enum wrt_kind {
 	WRT_LEAF,		/* slot := a new leaf; it was empty */
@@ -463,9 +467,9 @@ static __always_inline void key_keep(struct wrt_change *c,
 	c->key.len = key->len;
 }
 
-static void node_write(struct wort_op *op,
-		       struct wort_media_wort_node __pmem *node,
-		       u32 slot_a, u64 link_a, u32 slot_b, u64 link_b)
+static __always_inline void
+node_write(struct wort_op *op, struct wort_media_wort_node __pmem *node,
+	   u32 slot_a, u64 link_a, u32 slot_b, u64 link_b)
 {
 	wort_pm_zero(op, node->slot, sizeof(node->slot));
 	wort_pm_store(op, &node->slot[slot_a], link_a);
@@ -479,8 +483,10 @@ static int node_reserve(struct wort_op *op)
 }
 
 /* A new leaf on its way to the media. */
-static void change_to_leaf(struct wort_op *op, struct wrt_change *c,
-			   const struct wort_value *value, enum wrt_kind kind)
+static __always_inline void change_to_leaf(struct wort_op *op,
+					   struct wrt_change *c,
+					   const struct wort_value *value,
+					   enum wrt_kind kind)
 {
 	c->kind = kind;
 	c->val = wort_rec_create(op, &c->key, value) | WORT_MEDIA_LINK_LEAF;
@@ -490,8 +496,9 @@ static void change_to_leaf(struct wort_op *op, struct wrt_change *c,
  * A node between the slot and what it refers to, with the new leaf as the second
  * entry.  The key and the record, which is below, differ first at @place.
  */
-static void change_to_node(struct wort_op *op, struct wort_tree *tree,
-			   struct wrt_change *c, u32 place)
+static __always_inline void change_to_node(struct wort_op *op,
+					   struct wort_tree *tree,
+					   struct wrt_change *c, u32 place)
 {
 	u64 off = wort_alloc_take(op), leaf = c->val;
 
@@ -507,8 +514,8 @@ static void change_to_node(struct wort_op *op, struct wort_tree *tree,
  * Go back to where a node at @place belongs: the key parts there from all that
  * is below a node further up, within what that node skipped.
  */
-static int path_cut(struct wort_op *op, struct wort_tree *tree,
-		    struct wrt_change *c, u32 place)
+static noinline int path_cut(struct wort_op *op, struct wort_tree *tree,
+			     struct wrt_change *c, u32 place)
 {
 	struct wrt_path *path = &c->path;
 	int err = wrt_descend(op, tree, &c->key, place, true, path);
@@ -520,9 +527,11 @@ static int path_cut(struct wort_op *op, struct wort_tree *tree,
 }
 
 /* The descent has ended at a leaf, which is of another key. */
-static int prepare_beside(struct wort_op *op, struct wort_tree *tree,
-			  struct wrt_change *c, const struct wort_value *value,
-			  u32 place)
+static __always_inline int prepare_beside(struct wort_op *op,
+					  struct wort_tree *tree,
+					  struct wrt_change *c,
+					  const struct wort_value *value,
+					  u32 place)
 {
 	int err = 0;
 
@@ -555,8 +564,8 @@ static u64 neighbour(struct wort_op *op, const struct wrt_path *path)
 }
 
 /* The leaf is written; @link is to a neighbour of the slot that it is for. */
-static int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
-			  struct wrt_change *c, u64 link)
+static noinline int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
+				   struct wrt_change *c, u64 link)
 {
 	u32 place;
 	int err;
@@ -583,8 +592,10 @@ static int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
  * beside it has them.  One is looked at when the new record is on its way to the
  * media already: the two delays are one then.
  */
-static int prepare_in_slot(struct wort_op *op, struct wort_tree *tree,
-			   struct wrt_change *c, const struct wort_value *value)
+static __always_inline int prepare_in_slot(struct wort_op *op,
+					   struct wort_tree *tree,
+					   struct wrt_change *c,
+					   const struct wort_value *value)
 {
 	bool unsure = c->path.nr_skips;
 	u64 link = unsure ? neighbour(op, &c->path) : 0;
@@ -607,8 +618,8 @@ static bool put_must_find(const struct wort_put *put)
 	return put->replace || put->expect;
 }
 
-static int prepare_replace(struct wort_op *op, struct wrt_change *c,
-			   struct wort_put *put)
+static noinline int prepare_replace(struct wort_op *op, struct wrt_change *c,
+				    struct wort_put *put)
 {
 	int err = wort_rec_verify(op, &c->rec);
 
@@ -700,8 +711,8 @@ static __always_inline int slot_lock(struct wort_op *op, __le64 __pmem *slot,
  * The same, and a record below it; with @merge the word that refers to the node
  * of the slot, too.
  */
-static int path_lock(struct wort_op *op, const struct wrt_path *path,
-		     const struct wort_rec *rec, bool merge)
+static noinline int path_lock(struct wort_op *op, const struct wrt_path *path,
+			      const struct wort_rec *rec, bool merge)
 {
 	u64 slot = wort_pm_off(op, path->slot);
 
@@ -755,8 +766,9 @@ static int launch_leaf(struct wort_op *op, struct wrt_change *c)
 	return err;
 }
 
-static int launch_node(struct wort_op *op, struct wort_tree *tree,
-		       struct wrt_change *c)
+static __always_inline int launch_node(struct wort_op *op,
+				       struct wort_tree *tree,
+				       struct wrt_change *c)
 {
 	bool above_node = link_is_node(c->path.link);
 	u32 place = node_place(c->val);
@@ -778,7 +790,7 @@ static int launch_node(struct wort_op *op, struct wort_tree *tree,
 	return 0;
 }
 
-static int launch_replace(struct wort_op *op, struct wrt_change *c)
+static noinline int launch_replace(struct wort_op *op, struct wrt_change *c)
 {
 	int err = rec_lock(op, &c->path, &c->rec, false);
 
@@ -789,7 +801,7 @@ static int launch_replace(struct wort_op *op, struct wrt_change *c)
 	return 0;
 }
 
-static int launch_update(struct wort_op *op, struct wrt_change *c)
+static noinline int launch_update(struct wort_op *op, struct wrt_change *c)
 {
 	if (!wort_unit_lock(op, c->rec.off))
 		return -EAGAIN;
@@ -873,7 +885,7 @@ static int unlink_locked(struct wort_op *op, struct wrt_change *c)
 	return 0;
 }
 
-static int launch_remove(struct wort_op *op, struct wrt_change *c)
+static noinline int launch_remove(struct wort_op *op, struct wrt_change *c)
 {
 	int err;
 
@@ -888,8 +900,9 @@ static int launch_remove(struct wort_op *op, struct wrt_change *c)
 }
 
 /* Afterwards units are locked, unless it fails. */
-static int change_launch(struct wort_op *op, struct wort_tree *tree,
-			 struct wrt_change *c)
+static __always_inline int change_launch(struct wort_op *op,
+					 struct wort_tree *tree,
+					 struct wrt_change *c)
 {
 	switch (c->kind) {
 	case WRT_LEAF:
