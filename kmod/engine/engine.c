@@ -26,19 +26,17 @@ const struct wort_engine *wort_engine_by_id(u32 id)
 }
 
 /**
- * wort_engine_cursor() - Memory for a cursor
- * @engine: Its engine; NULL: any.
+ * wort_engine_cursor() - Memory for a cursor of any engine
  *
  * Context: May sleep.
  * Return: A cursor to be given to kvfree(), or NULL.
  */
-struct wort_cursor *wort_engine_cursor(const struct wort_engine *engine)
+struct wort_cursor *wort_engine_cursor(void)
 {
 	size_t size = 0;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(engines); i++)
-		if (!engine || engine == engines[i])
-			size = max(size, engines[i]->cursor_size);
+		size = max(size, engines[i]->cursor_size);
 	return kvmalloc(sizeof(struct wort_cursor) + size, GFP_KERNEL);
 }

@@ -218,7 +218,7 @@ struct wort_engine {
 };
 
 const struct wort_engine *wort_engine_by_id(u32 id);
-struct wort_cursor *wort_engine_cursor(const struct wort_engine *engine);
+struct wort_cursor *wort_engine_cursor(void);
 
 extern const struct wort_engine wort_engine_wort;
 

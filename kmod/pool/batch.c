@@ -20,7 +20,6 @@
 #include <linux/errno.h>
 #include <linux/hash.h>
 #include <linux/kernel.h>
-#include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/xxhash.h>
@@ -72,7 +71,7 @@ struct round {
 	struct few slots;	/* that they are about */
 	DECLARE_BITMAP(removing, WORT_NR_LOCKS);	/* locks of what goes */
 	struct wort_lines lines;	/* flushed before the next fence */
-	struct batched of[];
+	struct batched of[ROUND_MAX];
 };
 
 /* The operation at @at; -EINVAL if it is not wholly inside the buffer. */
@@ -427,11 +426,11 @@ static u32 round_run(struct round *round, u32 *at)
 static struct round *round_alloc(struct wort_index *index,
 				 struct wort_batch *batch, u32 *warm_end)
 {
-	u32 max = min_t(u32, batch->nr_ops, ROUND_MAX);
 	struct round *round = NULL;
 
-	if (max > 1)
-		round = kvmalloc(struct_size(round, of, max), GFP_NOIO);
+	if (batch->nr_ops > 1)
+		round = xchg(&index->pool->spare_round, NULL) ?:
+			kvmalloc(sizeof(*round), GFP_NOIO);
 	if (round) {
 		round->index = index;
 		round->batch = batch;
@@ -482,8 +481,9 @@ int wort_index_batch(struct wort_index *index, struct wort_batch *batch)
 		if (batch->failed && batch->flags & WORT_BATCH_F_STOP)
 			break;
 	}
-	if (round)
+	if (round) {
 		wort_index_kick(index);
-	kvfree(round);
+		kvfree(xchg(&index->pool->spare_round, round));
+	}
 	return err;
 }

@@ -78,6 +78,8 @@ static void pool_free(struct wort_pool *pool)
 	wort_alloc_destroy(&pool->alloc);
 	wort_locks_destroy(&pool->locks);
 	kvfree(pool->cursor);
+	kvfree(pool->spare_cursor);
+	kvfree(pool->spare_round);
 	mutex_destroy(&pool->work_lock);
 	mutex_destroy(&pool->lock);
 	kfree(pool);
@@ -127,7 +129,7 @@ int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
 	if (err)
 		goto out_free;
 	err = -ENOMEM;
-	pool->cursor = wort_engine_cursor(NULL);
+	pool->cursor = wort_engine_cursor();
 	pool->wq = alloc_ordered_workqueue("wort", WQ_MEM_RECLAIM);
 	if (!pool->cursor || !pool->wq)
 		goto out_free;

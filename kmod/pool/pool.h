@@ -112,6 +112,9 @@ struct wort_index {
  * @work: walk, freeing of destroyed indexes, reclaim
  * @work_lock: held while @work runs
  * @cursor: for @work
+ * @spare_cursor: NULL, or what the last scan has used, for the next one: memory
+ *	of that size takes longer to get, and to clear, than a short scan
+ * @spare_round: the same of batches
  * @work_done: woken at the end of a round of @work, and when @frozen ends
  * @rounds: rounds of @work completed
  * @work_err: how the last round ended
@@ -154,6 +157,8 @@ struct wort_pool {
 	struct work_struct work;
 	struct mutex work_lock;		/* taken first */
 	struct wort_cursor *cursor;
+	struct wort_cursor *spare_cursor;
+	void *spare_round;
 	wait_queue_head_t work_done;
 	u64 rounds;
 	int work_err;

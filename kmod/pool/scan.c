@@ -251,7 +251,8 @@ static int scan_once(struct wort_index *index, struct wort_cursor *cur,
  */
 int wort_index_scan(struct wort_index *index, struct wort_scan *scan)
 {
-	struct wort_cursor *cur = wort_engine_cursor(index->tree.engine);
+	struct wort_cursor **spare = &index->pool->spare_cursor;
+	struct wort_cursor *cur = xchg(spare, NULL) ?: wort_engine_cursor();
 	struct scan_from *from = kmalloc(sizeof(*from), GFP_KERNEL);
 	int err = -ENOMEM;
 
@@ -272,6 +273,6 @@ int wort_index_scan(struct wort_index *index, struct wort_scan *scan)
 		err = scan_once(index, cur, scan, from, WORT_READ_ALONE);
 out:
 	kfree(from);
-	kvfree(cur);
+	kvfree(xchg(spare, cur));
 	return err;
 }

@@ -583,6 +583,12 @@ uint64_t __tsan_atomic64_fetch_add(volatile uint64_t *p, uint64_t v, int order)
 	return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
 }
 
+uint64_t __tsan_atomic64_exchange(volatile uint64_t *p, uint64_t v, int order)
+{
+	(void)order;
+	return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);
+}
+
 int __tsan_atomic32_fetch_add(volatile int *p, int v, int order)
 {
 	(void)order;

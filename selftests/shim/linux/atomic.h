@@ -15,6 +15,8 @@ typedef struct {
 #define atomic64_inc_return(v)	\
 	__atomic_add_fetch(&(v)->counter, 1, __ATOMIC_SEQ_CST)
 
+#define xchg(ptr, new)	__atomic_exchange_n(ptr, new, __ATOMIC_SEQ_CST)
+
 #define cmpxchg(ptr, old, new) ({					\
 	__typeof__(*(ptr)) __old = (old);				\
 									\
