@@ -188,7 +188,7 @@ static u32 word_common(const u8 *media, const u8 *bytes)
 
 /**
  * wort_pm_common() - Length of the common beginning of media and memory
- * @op: The operation.
+ * @n: Counts of the operation.
  * @addr: Bytes on media.
  * @data: Bytes of the caller.
  * @len: How many of both to compare at most.
@@ -198,14 +198,15 @@ static u32 word_common(const u8 *media, const u8 *bytes)
  * Context: Any context.
  * Return: The number of bytes before the first difference, up to @len.
  */
-u32 wort_pm_common(struct wort_op *op, const void __pmem *addr,
+u32 wort_pm_common(struct wort_counts *n, const void __pmem *addr,
 		   const void *data, u32 len)
 {
 	const u8 *media = (__force const u8 *)addr;
 	const u8 *bytes = data;
 	u32 i, same;
 
-	wort_count(op, loads, lines(addr, len) - 1);
+	if (static_branch_likely(&wort_counting))
+		n->loads += lines(addr, len) - 1;
 	for (i = 0; i + 8 <= len; i += 8) {
 		same = word_common(media + i, bytes + i);
 		if (same < 8)

@@ -438,7 +438,7 @@ static inline int wort_pm_probe(struct wort_op *op, const void __pmem *addr,
 void wort_pm_zero(struct wort_op *op, void __pmem *dst, size_t len);
 int wort_pm_read(struct wort_op *op, void *dst, const void __pmem *src,
 		 size_t len);
-u32 wort_pm_common(struct wort_op *op, const void __pmem *addr,
+u32 wort_pm_common(struct wort_counts *n, const void __pmem *addr,
 		   const void *data, u32 len);
 
 /**
@@ -466,6 +466,16 @@ static __always_inline int wort_pm_read_words(struct wort_op *op, void *dst,
 	return 0;
 }
 
+/* The same of a word. */
+static __always_inline bool wort_pm_equal_word(const void __pmem *addr,
+					       const void *data)
+{
+	u64 word;
+
+	memcpy(&word, data, sizeof(word));
+	return READ_ONCE(*(__force const u64 *)addr) == word;
+}
+
 /**
  * wort_pm_equal() - Do media and memory hold the same bytes?
  * @op: The operation.
@@ -480,12 +490,9 @@ static __always_inline bool wort_pm_equal(struct wort_op *op,
 					  const void __pmem *addr,
 					  const void *data, u32 len)
 {
-	u64 word;
-
-	if (unlikely(len != sizeof(word)))
-		return wort_pm_common(op, addr, data, len) == len;
-	memcpy(&word, data, sizeof(word));
-	return READ_ONCE(*(__force const u64 *)addr) == word;
+	if (unlikely(len != sizeof(u64)))
+		return wort_pm_common(&op->n, addr, data, len) == len;
+	return wort_pm_equal_word(addr, data);
 }
 
 #endif /* _WORT_PMEM_H */

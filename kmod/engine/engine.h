@@ -144,6 +144,16 @@ struct wort_tree_check {
 };
 
 /**
+ * struct wort_view - All that a lookup needs if nothing unusual happens
+ * @region: the memory
+ * @in_flight: as that of an operation
+ */
+struct wort_view {
+	struct wort_region *region;
+	const u32 *in_flight;
+};
+
+/**
  * struct wort_engine - The operations of an engine
  * @name: for people and programs
  * @id: for catalogue entries
@@ -151,6 +161,9 @@ struct wort_tree_check {
  * @cursor_size: bytes of its part of a cursor
  * @create: make the root record of an empty index in zeroed memory, which the
  *	caller flushes and publishes
+ * @look: as @lookup, without an operation, as long as nothing unusual is met: no
+ *	damage, no memory that is or may be bad, nothing in flight.  -EAGAIN
+ *	otherwise.  Of the counts nodes, leaves and loads are told.
  * @lookup: read the value of a key.  -ENOENT; -ERANGE if it does not fit.
  * @put: store a record.  -ENOENT, -EEXIST, -ECANCELED if the value is not the
  *	one expected, -ERANGE if that does not fit @old, -ENOSPC, -ENOMEM:
@@ -188,6 +201,9 @@ struct wort_engine {
 	size_t cursor_size;
 
 	void (*create)(struct wort_op *op, struct wort_tree *tree);
+	int (*look)(const struct wort_view *view, struct wort_tree *tree,
+		    const struct wort_key *key, struct wort_buf *buf,
+		    struct wort_counts *n);
 	int (*lookup)(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_key *key, struct wort_buf *buf);
 	int (*put)(struct wort_op *op, struct wort_tree *tree,

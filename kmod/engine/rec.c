@@ -263,7 +263,7 @@ u32 wort_rec_common_any(struct wort_op *op, const struct wort_rec *rec,
 			const struct wort_key *key)
 {
 	u32 len = min_t(u32, rec->key_len, key->len), pos;
-	u32 same = wort_pm_common(op, key_at(rec, 0), key->data, len);
+	u32 same = wort_pm_common(&op->n, key_at(rec, 0), key->data, len);
 
 	/* The high digit of the byte that differs may be the same. */
 	if (same < len)
@@ -334,36 +334,18 @@ int wort_rec_value(struct wort_op *op, const struct wort_rec *rec,
 }
 
 /**
- * wort_rec_answer() - Answer a lookup that has come to a record
- * @op: The operation.
- * @rec_key: The key of the record, which has the length of @key.
- * @key: The key.
- * @val: The value of the record, which is one word.
- * @buf: Where to.
- *
- * Context: Any context.
- * Return: 0; -ENOENT if it is of another key; -ERANGE.
- */
-int wort_rec_answer(struct wort_op *op, const void __pmem *rec_key,
-		    const struct wort_key *key, u64 val, struct wort_buf *buf)
-{
-	if (wort_pm_common(op, rec_key, key->data, key->len) < key->len)
-		return -ENOENT;
-	return wort_rec_copy_word(buf, val, sizeof(val));
-}
-
-/**
- * wort_rec_lookup_any() - As wort_rec_lookup(), whatever record it is
+ * wort_rec_lookup() - Copy the value of a record if it is that of a key
  * @op: The operation.
  * @off: The offset of its leaf, not trusted.
  * @key: The key.
  * @buf: Where to.
  *
  * Context: Any context.
- * Return: As wort_rec_lookup().
+ * Return: 0; -ENOENT if it is of another key; what wort_rec_open() and
+ * wort_rec_value() return.
  */
-int wort_rec_lookup_any(struct wort_op *op, u64 off, const struct wort_key *key,
-			struct wort_buf *buf)
+int wort_rec_lookup(struct wort_op *op, u64 off, const struct wort_key *key,
+		    struct wort_buf *buf)
 {
 	struct wort_rec rec;
 	int err = wort_rec_open(op, off, &rec);
@@ -372,6 +354,53 @@ int wort_rec_lookup_any(struct wort_op *op, u64 off, const struct wort_key *key,
 		return err;
 	return wort_rec_is(op, &rec, key) ? wort_rec_value(op, &rec, buf) :
 					    -ENOENT;
+}
+
+/**
+ * wort_rec_look_key() - As wort_rec_look(), whatever key it is
+ * @leaf: The leaf, with a key as long as @key and a value in its word.
+ * @key: The key.
+ * @val: The word.
+ * @buf: Where to.
+ * @n: The cost, added to.
+ *
+ * Context: Any context.
+ * Return: 0; -ENOENT if it is of another key; -ERANGE.
+ */
+int wort_rec_look_key(const struct wort_media_leaf __pmem *leaf,
+		      const struct wort_key *key, u64 val, struct wort_buf *buf,
+		      struct wort_counts *n)
+{
+	if (wort_pm_common(n, leaf->key, key->data, key->len) < key->len)
+		return -ENOENT;
+	return wort_rec_copy_word(buf, val, sizeof(val));
+}
+
+/**
+ * wort_rec_look_any() - As wort_rec_look(), whatever record it is
+ * @view: Where to look.
+ * @off: The offset of its leaf, not trusted.
+ * @key: The key.
+ * @buf: Where to.
+ * @n: The cost, added to.
+ *
+ * Context: Any context.
+ * Return: As wort_rec_look().
+ */
+int wort_rec_look_any(const struct wort_view *view, u64 off,
+		      const struct wort_key *key, struct wort_buf *buf,
+		      struct wort_counts *n)
+{
+	struct wort_op op;
+	int err;
+
+	wort_op_begin(&op, view->region, NULL);
+	op.in_flight = view->in_flight;
+	op.alone = false;
+	err = wort_rec_lookup(&op, off, key, buf);
+	/* The first line is counted. */
+	n->loads += op.n.loads - 1;
+	return op.pending ? -EAGAIN : err;
 }
 
 /**
@@ -399,7 +428,7 @@ int wort_rec_expect(struct wort_op *op, const struct wort_rec *rec,
 	value = value_at(op, rec);
 	if (wort_pm_probe(op, value, expect->len))
 		return -EIO;
-	return wort_pm_common(op, value, expect->data, expect->len) ==
+	return wort_pm_common(&op->n, value, expect->data, expect->len) ==
 	       expect->len ? 0 : -ECANCELED;
 }
 

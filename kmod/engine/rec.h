@@ -44,10 +44,14 @@ bool wort_rec_is(struct wort_op *op, const struct wort_rec *rec,
 u32 wort_rec_digit(const struct wort_rec *rec, u32 pos);
 int wort_rec_value(struct wort_op *op, const struct wort_rec *rec,
 		   struct wort_buf *buf);
-int wort_rec_answer(struct wort_op *op, const void __pmem *rec_key,
-		    const struct wort_key *key, u64 val, struct wort_buf *buf);
-int wort_rec_lookup_any(struct wort_op *op, u64 off, const struct wort_key *key,
-			struct wort_buf *buf);
+int wort_rec_lookup(struct wort_op *op, u64 off, const struct wort_key *key,
+		    struct wort_buf *buf);
+int wort_rec_look_key(const struct wort_media_leaf __pmem *leaf,
+		      const struct wort_key *key, u64 val, struct wort_buf *buf,
+		      struct wort_counts *n);
+int wort_rec_look_any(const struct wort_view *view, u64 off,
+		      const struct wort_key *key, struct wort_buf *buf,
+		      struct wort_counts *n);
 int wort_rec_expect(struct wort_op *op, const struct wort_rec *rec,
 		    const struct wort_value *expect, struct wort_buf *old);
 int wort_rec_visit(struct wort_op *op, const struct wort_rec *rec,
@@ -254,40 +258,40 @@ static __always_inline int wort_rec_copy_word(struct wort_buf *buf, u64 val,
 }
 
 /**
- * wort_rec_lookup() - Copy the value of a record if it is that of a key
- * @op: The operation.
+ * wort_rec_look() - Copy the value of a record if it is that of a key
+ * @view: Where to look.
  * @off: The offset of its leaf, a multiple of 8, not trusted otherwise.
  * @key: The key.
  * @buf: Where to.
+ * @n: What it costs more than one line of the leaf is added.
  *
  * Most values are one word, and many keys.  Then the meta word can be but one,
  * and to compare it is to verify all of it.
  *
  * Context: Any context.
- * Return: 0; -ENOENT if it is of another key; what wort_rec_open() and
- * wort_rec_value() return.
+ * Return: 0; -ENOENT if it is of another key; -ERANGE; -EAGAIN if wort_rec_lookup()
+ * has to look.
  */
-static __always_inline int wort_rec_lookup(struct wort_op *op, u64 off,
-					   const struct wort_key *key,
-					   struct wort_buf *buf)
+static __always_inline int wort_rec_look(const struct wort_view *view, u64 off,
+					 const struct wort_key *key,
+					 struct wort_buf *buf,
+					 struct wort_counts *n)
 {
 	struct wort_media_leaf __pmem *leaf;
 	u64 val;
 
-	if (off >= wort_region_limit(op->region, sizeof(*leaf) + key->len))
-		return wort_rec_lookup_any(op, off, key, buf);
-	leaf = wort_region_at(op->region, off);
+	if (off >= wort_region_limit(view->region, sizeof(*leaf) + key->len))
+		return wort_rec_look_any(view, off, key, buf, n);
+	leaf = wort_region_at(view->region, off);
 	if (wort_pm_load(&leaf->meta) !=
 	    (key->len | sizeof(val) << WORT_MEDIA_LEAF_VALUE_SHIFT))
-		return wort_rec_lookup_any(op, off, key, buf);
+		return wort_rec_look_any(view, off, key, buf, n);
 	val = wort_pm_load(&leaf->val);
-	if (unlikely(wort_pm_in_flight(op->in_flight, off)))
-		return wort_rec_lookup_any(op, off, key, buf);
-	wort_count(op, leaves, 1);
-	wort_count(op, loads, 1);
+	if (unlikely(wort_pm_in_flight(view->in_flight, off)))
+		return -EAGAIN;
 	if (key->len != sizeof(u64))
-		return wort_rec_answer(op, leaf->key, key, val, buf);
-	if (!wort_pm_equal(op, leaf->key, key->data, sizeof(u64)))
+		return wort_rec_look_key(leaf, key, val, buf, n);
+	if (!wort_pm_equal_word(leaf->key, key->data))
 		return -ENOENT;
 	return wort_rec_copy_word(buf, val, sizeof(val));
 }

@@ -367,52 +367,50 @@ static __always_inline int wrt_descend(struct wort_op *op,
 	return err ?: link_verify(op, link);
 }
 
-static noinline int lookup_carefully(struct wort_op *op, struct wort_tree *tree,
-				     const struct wort_key *key,
-				     struct wort_buf *buf)
+static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
+		      const struct wort_key *key, struct wort_buf *buf)
 {
 	struct wrt_path path;
 	int err = wrt_descend(op, tree, key, WORT_KEY_DIGITS, false, &path);
 
 	if (err || !path.link)
 		return err ?: -ENOENT;
-	return wort_rec_lookup_any(op, leaf_off(path.link), key, buf);
+	return wort_rec_lookup(op, leaf_off(path.link), key, buf);
 }
 
 /*
  * A processor runs ahead into the lookup after this one as far as it can hold what
- * it has begun: instructions count, stores even more.  So this calls nothing but
- * at its ends, for which no register needs to be saved, and leaves all that is
- * not plainly good, or in flight, to lookup_carefully(), which begins again.
+ * it has begun: instructions count, stores even more.  So there is no operation,
+ * and nothing is called but at the ends, for which no register needs to be saved.
  *
  * @left, the digits beyond the place of the last node, strictly falls as the place
  * grows.  @word has those before @end.
  */
-static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
-		      const struct wort_key *key, struct wort_buf *buf)
+static int wrt_look(const struct wort_view *view, struct wort_tree *tree,
+		    const struct wort_key *key, struct wort_buf *buf,
+		    struct wort_counts *n)
 {
-	u64 beyond = wort_region_limit(op->region,
+	u64 beyond = wort_region_limit(view->region,
 				       sizeof(struct wort_media_wort_node));
-	u64 off = wort_pm_off(op, &tree->root[0]), link;
+	void __pmem *base = wort_region_at(view->region, 0);
+	u64 off = (void __pmem *)tree->root - base, link;
 	u32 left = WORT_KEY_DIGITS, nr_nodes = 0, place;
 	u32 end = WORT_KEY_WORD_DIGITS;
-	void __pmem *base = wort_region_at(op->region, 0);
-	const u32 *in_flight = op->in_flight;
 	u64 word = wort_key_word(key, 0);
 
 	if (unlikely(!beyond))
-		return lookup_carefully(op, tree, key, buf);
+		return -EAGAIN;
 	for (;;) {
 		link = wort_pm_load(base + off);
-		if (unlikely(wort_pm_in_flight(in_flight, off)))
-			return lookup_carefully(op, tree, key, buf);
+		if (unlikely(wort_pm_in_flight(view->in_flight, off)))
+			return -EAGAIN;
 		if (!link_is_node(link))
 			break;
 		place = node_place(link);
 		off = node_off(link);
 		if (unlikely(off >= beyond ||
 			     WORT_KEY_DIGITS - 1 - place >= left))
-			return lookup_carefully(op, tree, key, buf);
+			return -EAGAIN;
 		if (unlikely(place >= end)) {
 			word = wort_key_word(key, place);
 			end = round_up(place + 1, WORT_KEY_WORD_DIGITS);
@@ -421,11 +419,13 @@ static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
 		left = WORT_KEY_DIGITS - 1 - place;
 		nr_nodes++;
 	}
-	if (unlikely(link && !link_is_leaf(link)))
-		return lookup_carefully(op, tree, key, buf);
-	wort_count(op, nodes, nr_nodes);
-	wort_count(op, loads, nr_nodes);
-	return link ? wort_rec_lookup(op, leaf_off(link), key, buf) : -ENOENT;
+	n->nodes = nr_nodes;
+	n->leaves = !!link;
+	n->loads = nr_nodes + !!link;
+	if (!link)
+		return -ENOENT;
+	return likely(link_is_leaf(link)) ?
+	       wort_rec_look(view, leaf_off(link), key, buf, n) : -EAGAIN;
 }
 
 /*
@@ -1490,6 +1490,7 @@ const struct wort_engine wort_engine_wort = {
 	.traits = WORT_ENGINE_INSTANT_OPEN | WORT_ENGINE_MAPPABLE,
 	.cursor_size = sizeof(struct wrt_cursor),
 	.create = wrt_create,
+	.look = wrt_look,
 	.lookup = wrt_lookup,
 	.put = wrt_put,
 	.remove = wrt_remove,

@@ -133,14 +133,20 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 	return 0;
 }
 
+static __always_inline void account_read(struct wort_op_stats __percpu *stats,
+					 const struct wort_counts *n)
+{
+	this_cpu_inc(stats->ops);
+	this_cpu_add(stats->nodes, n->nodes);
+	this_cpu_add(stats->leaves, n->leaves);
+	this_cpu_add(stats->loads, n->loads);
+}
+
 /* What only reads has nothing of the second half, but for words in flight. */
 static void account(struct wort_index_stats __percpu *stats, u32 type,
 		    const struct wort_counts *n)
 {
-	this_cpu_inc(stats->of[type].ops);
-	this_cpu_add(stats->of[type].nodes, n->nodes);
-	this_cpu_add(stats->of[type].leaves, n->leaves);
-	this_cpu_add(stats->of[type].loads, n->loads);
+	account_read(&stats->of[type], n);
 	if (!(n->stores | n->lines | n->fences))
 		return;
 	this_cpu_add(stats->of[type].stores, n->stores);
@@ -401,6 +407,30 @@ static __always_inline int lookup_once(struct wort_index *index,
 	return err;
 }
 
+/* Without an operation, which takes longer to begin than to look. */
+static __always_inline int lookup_plainly(struct wort_index *index,
+					  const struct wort_key *key,
+					  struct wort_buf *buf)
+{
+	struct wort_pool *pool = index->pool;
+	struct wort_view view = {
+		.region = pool->region,
+		.in_flight = buf->relaxed || !READ_ONCE(pool->region->flush) ?
+			     wort_none_in_flight : pool->locks.in_flight,
+	};
+	struct wort_counts n;
+	int err = -EAGAIN;
+
+	reading_begin();
+	if (!READ_ONCE(index->dead))
+		err = index->tree.engine->look(&view, &index->tree, key, buf,
+					       &n);
+	reading_end();
+	if (static_branch_likely(&wort_counting) && err != -EAGAIN)
+		account_read(&index->stats->of[WORT_OP_LOOKUP], &n);
+	return err;
+}
+
 /**
  * wort_index_lookup() - Read the value of a key
  * @index: The index, held.
@@ -419,6 +449,8 @@ int wort_index_lookup(struct wort_index *index, const struct wort_key *key,
 	int err = key_verify(key);
 
 	if (!err)
+		err = lookup_plainly(index, key, buf);
+	if (unlikely(err == -EAGAIN))
 		err = lookup_once(index, key, buf, WORT_READ);
 	if (unlikely(err == -EAGAIN))
 		err = lookup_once(index, key, buf, WORT_READ_ALONE);
