@@ -468,7 +468,7 @@ static void one_schedule(struct spot *spot, u32 generation)
 {
 	const char *bad;
 
-	alarm(MAX_SECONDS);
+	limit_time();
 	begin(spot);
 	memcpy(tracer->mem, spot->start->image, IMAGE_SIZE);
 	tracer_reset(tracer, tracer->model);

@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -259,6 +260,14 @@ void fail(const struct spot *spot, const char *why)
 	exit(1);
 }
 
+/* Of the processor's: a machine may stand still, or do something else. */
+void limit_time(void)
+{
+	const struct itimerval limit = { .it_value.tv_sec = MAX_SECONDS };
+
+	setitimer(ITIMER_VIRTUAL, &limit, NULL);
+}
+
 static const struct spot *current;
 
 const struct spot *set_current(const struct spot *spot)
@@ -272,7 +281,7 @@ const struct spot *set_current(const struct spot *spot)
 static void on_signal(int sig)
 {
 	if (current)
-		fail(current, sig == SIGALRM ? "does not end" :
+		fail(current, sig == SIGVTALRM ? "does not end" :
 		     sig == SIGABRT ? "a warning of the code itself" :
 		     "touches memory outside the pool");
 	_exit(1);
@@ -569,7 +578,7 @@ static void extend(struct work *work, u32 start, enum memory_model model,
 		/* The first two steps choose the worker; one alone is the first's. */
 		if (len == 1 && work->number++ % work->workers != work->worker)
 			continue;
-		alarm(MAX_SECONDS);
+		limit_time();
 		if (len || !work->worker)
 			explore(NULL, 0, s, model, seq, len + 1);
 		if (len + 1 < work->max_len && seq[len].kind != STEP_BATCH &&
@@ -911,7 +920,7 @@ int main(int argc, char **argv)
 	signal(SIGBUS, on_signal);
 	signal(SIGABRT, on_signal);
 	signal(SIGFPE, on_signal);
-	signal(SIGALRM, on_signal);
+	signal(SIGVTALRM, on_signal);
 	if (name && steps)
 		return replay(name, steps, models, &work, schedule);
 	if (name && !only_start(name))

@@ -10,7 +10,7 @@
 
 #include "starts.h"
 
-#define MAX_SECONDS	60	/* for a sequence or a schedule with its power cuts */
+#define MAX_SECONDS	60
 
 /* A crash point being explored: for messages. */
 struct spot {
@@ -40,6 +40,8 @@ extern struct tally *tally;
 extern struct tracer tracers_of_explorer[NR_TRACERS];
 
 void tally_add(u64 *counter, u64 n);
+/* A sequence or a schedule begins, which has MAX_SECONDS. */
+void limit_time(void);
 /* Visit each state that a power cut at the spot can leave. */
 void crash_point(const struct spot *spot, const struct world *const *worlds,
 		 u32 nr);
