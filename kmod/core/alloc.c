@@ -532,9 +532,15 @@ static int find_space(struct wort_alloc *alloc, u64 size,
 	return likely(*extent) ? 0 : open_extent(alloc, class, 0, extent);
 }
 
-/*
- * What wort_alloc_reserve() does when nothing is at hand.  No space is left only
- * when nothing is at hand anywhere.
+/**
+ * wort_alloc_reserve_slow() - As wort_alloc_reserve(), with nothing at hand
+ * @op: The operation.
+ * @size: Bytes.
+ *
+ * No space is left only when nothing is at hand anywhere.
+ *
+ * Context: As wort_alloc_reserve().
+ * Return: As wort_alloc_reserve().
  */
 int wort_alloc_reserve_slow(struct wort_op *op, u64 size)
 {

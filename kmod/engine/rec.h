@@ -89,7 +89,7 @@ static __always_inline int wort_rec_reserve(struct wort_op *op,
 	return wort_alloc_reserve(op, sizeof(struct wort_media_leaf) + key->len);
 }
 
-/* A leaf with its key, to be flushed. */
+/* A leaf with its key, to be flushed.  Returns its offset. */
 static __always_inline u64 wort_rec_write(struct wort_op *op,
 					  const struct wort_key *key,
 					  u64 value_len, u64 kind, u64 val)
