@@ -18,7 +18,7 @@
 #define TRIES		3
 
 #define KEY_DIGITS	(2 * WORT_KEY_MAX + 4)
-#define HEAD_DIGITS	16	/* in the first eight bytes */
+#define WORD_DIGITS	16	/* in eight bytes */
 
 /* A leaf, as far as its words were bounded. */
 struct leaf {
@@ -57,56 +57,52 @@ static inline int load(const unsigned char *pool, const uint32_t *in_flight,
 	       -EAGAIN : 0;
 }
 
-/* The first eight bytes of a key, with zeroes behind it if it is shorter. */
-static uint64_t key_head(const unsigned char *key, uint32_t len)
+/* The sixteen digits of a key of which one is at a place. */
+static inline uint64_t key_word(const unsigned char *key, uint32_t len,
+				uint32_t place)
 {
-	uint64_t head = 0;
+	uint32_t at = place / WORD_DIGITS * sizeof(uint64_t);
+	uint64_t word = 0;
 
-	if (len >= sizeof(head))
-		memcpy(&head, key, sizeof(head));
-	else
-		memcpy(&head, key, len);
-	return be64toh(head);
+	if (place >= 2 * WORT_KEY_MAX)
+		return (uint64_t)len << 48;
+	if (at + sizeof(word) <= len)
+		memcpy(&word, key + at, sizeof(word));
+	else if (at < len)
+		memcpy(&word, key + at, len - at);
+	return be64toh(word);
 }
 
-/* What Documentation/format.rst says of digits. */
-static inline uint32_t digit(const unsigned char *key, uint32_t len,
-			     uint64_t head, uint32_t pos)
-{
-	if (pos < HEAD_DIGITS)
-		return head << 4 * pos >> 4 * (HEAD_DIGITS - 1);
-	if (pos / 2 < len)
-		return pos % 2 ? key[pos / 2] & 0xf : key[pos / 2] >> 4;
-	if (pos < 2 * WORT_KEY_MAX)
-		return 0;
-	return len >> 4 * (KEY_DIGITS - 1 - pos) & 0xf;
-}
-
-/* Follow a key to a leaf, or to an empty slot. */
-static int descend(const struct wort_reader *r, const unsigned char *key,
-		   uint32_t len, uint64_t *link)
+/*
+ * Follow a key to a leaf, or to an empty slot.  What Documentation/format.rst says
+ * of digits and places.  @left, the digits beyond the place of the last node,
+ * strictly falls as the place grows; @digits has those before @end.
+ */
+static inline int descend(const struct wort_reader *r,
+			  const uint32_t *in_flight, const unsigned char *key,
+			  uint32_t len, uint64_t *link)
 {
 	uint64_t last = r->size - sizeof(struct wort_media_wort_node);
-	const uint32_t *in_flight = marks(r);
+	uint64_t digits = key_word(key, len, 0), off = r->root_off, word;
+	uint32_t left = KEY_DIGITS, end = WORD_DIGITS, place;
 	const unsigned char *pool = r->pool;
-	uint64_t head = key_head(key, len);
-	uint32_t place, start = 0;
-	uint64_t word, off;
-	int err;
 
-	err = load(pool, in_flight, r->root_off, &word);
-	while (!err && (word & WORT_MEDIA_LINK_TAG_MASK) ==
-		       WORT_MEDIA_LINK_NODE) {
+	while (!load(pool, in_flight, off, &word)) {
+		*link = word;
+		if ((word & WORT_MEDIA_LINK_TAG_MASK) != WORT_MEDIA_LINK_NODE)
+			return 0;
 		place = word >> WORT_MEDIA_LINK_PLACE_SHIFT;
 		off = word & WORT_MEDIA_LINK_OFF_MASK;
-		if (place < start || place >= KEY_DIGITS || off > last)
+		if (off > last || KEY_DIGITS - 1 - place >= left)
 			return -EAGAIN;
-		err = load(pool, in_flight, off + 8 * digit(key, len, head, place),
-			   &word);
-		start = place + 1;
+		if (place >= end) {
+			digits = key_word(key, len, place);
+			end = place / WORD_DIGITS * WORD_DIGITS + WORD_DIGITS;
+		}
+		off += digits << 4 * place % 64 >> 60 << 3;
+		left = KEY_DIGITS - 1 - place;
 	}
-	*link = word;
-	return err;
+	return -EAGAIN;
 }
 
 static uint64_t inline_value_off(const struct leaf *leaf)
@@ -168,10 +164,7 @@ static int leaf_value(const struct wort_reader *r, const struct leaf *leaf,
 		from = r->pool + inline_value_off(leaf);
 	else if (leaf->kind == WORT_MEDIA_VALUE_OBJECT)
 		from = r->pool + leaf->val;
-	if (*len == sizeof(word))
-		memcpy(value, from, sizeof(word));
-	else
-		memcpy(value, from, *len);
+	memcpy(value, from, *len);
 	return 0;
 }
 
@@ -183,17 +176,14 @@ static bool same_key(const unsigned char *a, const unsigned char *b,
 					 !memcmp(a, b, len);
 }
 
-/* What is found may be nonsense until the generation was looked at again. */
-static int look(const struct wort_reader *r, const void *key, uint32_t key_len,
-		void *value, size_t size, size_t *len)
+/* Whatever leaf it is. */
+static int __attribute__((noinline))
+look_any(const struct wort_reader *r, uint64_t link, const void *key,
+	 uint32_t key_len, void *value, size_t size, size_t *len)
 {
 	struct leaf leaf;
-	uint64_t link;
-	int err = descend(r, key, key_len, &link);
+	int err = leaf_open(r, link, &leaf);
 
-	if (err || !link)
-		return err ? err : -ENOENT;
-	err = leaf_open(r, link, &leaf);
 	if (err)
 		return err;
 	if (leaf.key_len != key_len ||
@@ -201,6 +191,41 @@ static int look(const struct wort_reader *r, const void *key, uint32_t key_len,
 		      key_len))
 		return -ENOENT;
 	return leaf_value(r, &leaf, value, size, len);
+}
+
+/*
+ * What is found may be nonsense until the generation was looked at again.  Most
+ * values are one word: then the meta word can be but one, and to compare it is to
+ * verify all of it.
+ */
+static inline int look(const struct wort_reader *r, const void *key,
+		       uint32_t key_len, void *value, size_t size, size_t *len)
+{
+	const uint64_t plain = key_len | (uint64_t)sizeof(uint64_t) <<
+			       WORT_MEDIA_LEAF_VALUE_SHIFT;
+	const uint32_t *in_flight = marks(r);
+	const struct wort_media_leaf *leaf;
+	uint64_t link, off, val;
+	int err = descend(r, in_flight, key, key_len, &link);
+
+	if (err || !link)
+		return err ? err : -ENOENT;
+	off = link & ~WORT_MEDIA_LINK_TAG_MASK;
+	if ((link & WORT_MEDIA_LINK_TAG_MASK) != WORT_MEDIA_LINK_LEAF ||
+	    off > r->size - sizeof(struct wort_media_leaf) - WORT_KEY_MAX)
+		return look_any(r, link, key, key_len, value, size, len);
+	if (load(r->pool, in_flight, off, &val))
+		return -EAGAIN;
+	leaf = (const void *)(r->pool + off);
+	if (le64toh(__atomic_load_n(&leaf->meta, __ATOMIC_RELAXED)) != plain ||
+	    size < sizeof(val))
+		return look_any(r, link, key, key_len, value, size, len);
+	if (!same_key(leaf->key, key, key_len))
+		return -ENOENT;
+	val = htole64(val);
+	memcpy(value, &val, sizeof(val));
+	*len = sizeof(val);
+	return 0;
 }
 
 static uint64_t generation(const struct wort_reader *r)
