@@ -466,7 +466,7 @@ static __always_inline int wort_pm_read_words(struct wort_op *op, void *dst,
 	return 0;
 }
 
-/* The same of a word. */
+/* wort_pm_equal() of eight bytes, which counts nothing. */
 static __always_inline bool wort_pm_equal_word(const void __pmem *addr,
 					       const void *data)
 {
