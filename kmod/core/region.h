@@ -72,21 +72,35 @@ static inline int wort_region_verify(const struct wort_region *region, u64 off,
 }
 
 /**
- * wort_region_limit() - Where objects need a closer look
+ * wort_region_plain() - How much needs no closer look
  * @region: The region.
- * @len: Length of the objects in bytes.
  *
  * For many offsets in a row, which are multiples of 8.
  *
  * Context: Any context.
- * Return: The first offset for which wort_region_verify() and wort_pm_probe() have
- * something to look at; 0 if they are to be asked each time.
+ * Return: Bytes from its start in which wort_region_verify() and wort_pm_probe()
+ * would find all to be good: its size; 0 if they are to be asked each time.
  */
-static inline u64 wort_region_limit(const struct wort_region *region, u64 len)
+static inline u64 wort_region_plain(const struct wort_region *region)
 {
 	if (unlikely(READ_ONCE(region->bad_pages) || region->mcsafe))
 		return 0;
-	return region->size - len + 1;
+	return region->size;
+}
+
+/**
+ * wort_region_limit() - Where objects need a closer look
+ * @region: The region.
+ * @len: Length of the objects in bytes.
+ *
+ * Context: Any context.
+ * Return: The first offset at which one is not in what wort_region_plain() tells.
+ */
+static inline u64 wort_region_limit(const struct wort_region *region, u64 len)
+{
+	u64 plain = wort_region_plain(region);
+
+	return plain ? plain - len + 1 : 0;
 }
 
 /**

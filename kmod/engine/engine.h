@@ -27,12 +27,14 @@ struct wort_skips;
  * @engine: its engine
  * @region: memory of the pool
  * @root: its root record, WORT_MEDIA_ROOT_WORDS words in one line
+ * @in_flight: which words of the pool are perhaps not durable
  * @skips: what is known of its nodes, and of all others of the pool
  */
 struct wort_tree {
 	const struct wort_engine *engine;
 	struct wort_region *region;
 	__le64 __pmem *root;
+	const u32 *in_flight;
 	struct wort_skips *skips;
 };
 
@@ -144,13 +146,13 @@ struct wort_tree_check {
 };
 
 /**
- * struct wort_view - All that a lookup needs if nothing unusual happens
- * @region: the memory
- * @in_flight: as that of an operation
+ * struct wort_sight - What a look that has found a record did cost
+ * @nodes: inner nodes entered; -EAGAIN: it has found none
+ * @lines: cache lines of the record that were read beyond the first
  */
-struct wort_view {
-	struct wort_region *region;
-	const u32 *in_flight;
+struct wort_sight {
+	long nodes;
+	unsigned long lines;
 };
 
 /**
@@ -161,9 +163,9 @@ struct wort_view {
  * @cursor_size: bytes of its part of a cursor
  * @create: make the root record of an empty index in zeroed memory, which the
  *	caller flushes and publishes
- * @look: as @lookup, without an operation, as long as nothing unusual is met: no
- *	damage, no memory that is or may be bad, nothing in flight.  -EAGAIN
- *	otherwise.  Of the counts nodes, leaves and loads are told.
+ * @look: as @lookup, without an operation, of a key that is there, with a value of
+ *	a word that is not in flight, where no memory is or may be bad.  Of all
+ *	others it says nothing.
  * @lookup: read the value of a key.  -ENOENT; -ERANGE if it does not fit.
  * @put: store a record.  -ENOENT, -EEXIST, -ECANCELED if the value is not the
  *	one expected, -ERANGE if that does not fit @old, -ENOSPC, -ENOMEM:
@@ -201,9 +203,9 @@ struct wort_engine {
 	size_t cursor_size;
 
 	void (*create)(struct wort_op *op, struct wort_tree *tree);
-	int (*look)(const struct wort_view *view, struct wort_tree *tree,
-		    const struct wort_key *key, struct wort_buf *buf,
-		    struct wort_counts *n);
+	struct wort_sight (*look)(const struct wort_tree *tree,
+				  const struct wort_key *key,
+				  struct wort_buf *buf);
 	int (*lookup)(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_key *key, struct wort_buf *buf);
 	int (*put)(struct wort_op *op, struct wort_tree *tree,

@@ -362,45 +362,18 @@ int wort_rec_lookup(struct wort_op *op, u64 off, const struct wort_key *key,
  * @key: The key.
  * @val: The word.
  * @buf: Where to.
- * @n: The cost, added to.
- *
- * Context: Any context.
- * Return: 0; -ENOENT if it is of another key; -ERANGE.
- */
-int wort_rec_look_key(const struct wort_media_leaf __pmem *leaf,
-		      const struct wort_key *key, u64 val, struct wort_buf *buf,
-		      struct wort_counts *n)
-{
-	if (wort_pm_common(n, leaf->key, key->data, key->len) < key->len)
-		return -ENOENT;
-	return wort_rec_copy_word(buf, val, sizeof(val));
-}
-
-/**
- * wort_rec_look_any() - As wort_rec_look(), whatever record it is
- * @view: Where to look.
- * @off: The offset of its leaf, not trusted.
- * @key: The key.
- * @buf: Where to.
- * @n: The cost, added to.
  *
  * Context: Any context.
  * Return: As wort_rec_look().
  */
-int wort_rec_look_any(const struct wort_view *view, u64 off,
-		      const struct wort_key *key, struct wort_buf *buf,
-		      struct wort_counts *n)
+int wort_rec_look_key(const struct wort_media_leaf __pmem *leaf,
+		      const struct wort_key *key, u64 val, struct wort_buf *buf)
 {
-	struct wort_op op;
-	int err;
+	struct wort_counts n = { };
 
-	wort_op_begin(&op, view->region, NULL);
-	op.in_flight = view->in_flight;
-	op.alone = false;
-	err = wort_rec_lookup(&op, off, key, buf);
-	/* The first line is counted. */
-	n->loads += op.n.loads - 1;
-	return op.pending ? -EAGAIN : err;
+	if (wort_pm_common(&n, leaf->key, key->data, key->len) < key->len)
+		return -ENOENT;
+	return wort_rec_copy_word(buf, val, sizeof(val)) ?: n.loads;
 }
 
 /**

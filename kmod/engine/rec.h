@@ -47,11 +47,8 @@ int wort_rec_value(struct wort_op *op, const struct wort_rec *rec,
 int wort_rec_lookup(struct wort_op *op, u64 off, const struct wort_key *key,
 		    struct wort_buf *buf);
 int wort_rec_look_key(const struct wort_media_leaf __pmem *leaf,
-		      const struct wort_key *key, u64 val, struct wort_buf *buf,
-		      struct wort_counts *n);
-int wort_rec_look_any(const struct wort_view *view, u64 off,
-		      const struct wort_key *key, struct wort_buf *buf,
-		      struct wort_counts *n);
+		      const struct wort_key *key, u64 val,
+		      struct wort_buf *buf);
 int wort_rec_expect(struct wort_op *op, const struct wort_rec *rec,
 		    const struct wort_value *expect, struct wort_buf *old);
 int wort_rec_visit(struct wort_op *op, const struct wort_rec *rec,
@@ -258,39 +255,37 @@ static __always_inline int wort_rec_copy_word(struct wort_buf *buf, u64 val,
 }
 
 /**
- * wort_rec_look() - Copy the value of a record if it is that of a key
- * @view: Where to look.
+ * wort_rec_look() - Copy the value of a record if that is plain and of a key
+ * @region: The region.
+ * @plain: wort_region_plain().
  * @off: The offset of its leaf, a multiple of 8, not trusted otherwise.
  * @key: The key.
  * @buf: Where to.
- * @n: What it costs more than one line of the leaf is added.
  *
- * Most values are one word, and many keys.  Then the meta word can be but one,
+ * Most values are one word, and the key is known.  Then the meta word can be but one,
  * and to compare it is to verify all of it.
  *
  * Context: Any context.
- * Return: 0; -ENOENT if it is of another key; -ERANGE; -EAGAIN if wort_rec_lookup()
- * has to look.
+ * Return: The lines of the leaf that were read beyond the first; a negative errno:
+ * wort_rec_lookup() has to look.
  */
-static __always_inline int wort_rec_look(const struct wort_view *view, u64 off,
+static __always_inline int wort_rec_look(const struct wort_region *region,
+					 u64 plain, u64 off,
 					 const struct wort_key *key,
-					 struct wort_buf *buf,
-					 struct wort_counts *n)
+					 struct wort_buf *buf)
 {
-	struct wort_media_leaf __pmem *leaf;
+	const struct wort_media_leaf __pmem *leaf;
 	u64 val;
 
-	if (off >= wort_region_limit(view->region, sizeof(*leaf) + key->len))
-		return wort_rec_look_any(view, off, key, buf, n);
-	leaf = wort_region_at(view->region, off);
+	if (off > plain - sizeof(*leaf) - key->len)
+		return -EAGAIN;
+	leaf = wort_region_at(region, off);
 	if (wort_pm_load(&leaf->meta) !=
 	    (key->len | sizeof(val) << WORT_MEDIA_LEAF_VALUE_SHIFT))
-		return wort_rec_look_any(view, off, key, buf, n);
-	val = wort_pm_load(&leaf->val);
-	if (unlikely(wort_pm_in_flight(view->in_flight, off)))
 		return -EAGAIN;
+	val = wort_pm_load(&leaf->val);
 	if (key->len != sizeof(u64))
-		return wort_rec_look_key(leaf, key, val, buf, n);
+		return wort_rec_look_key(leaf, key, val, buf);
 	if (!wort_pm_equal_word(leaf->key, key->data))
 		return -ENOENT;
 	return wort_rec_copy_word(buf, val, sizeof(val));

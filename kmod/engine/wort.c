@@ -379,53 +379,98 @@ static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
 }
 
 /*
- * A processor runs ahead into the lookup after this one as far as it can hold what
- * it has begun: instructions count, stores even more.  So there is no operation,
- * and nothing is called but at the ends, for which no register needs to be saved.
+ * A processor runs ahead into the lookups after this one as far as it can hold what
+ * it has begun: one instruction too many, and it holds one lookup less.  So a look
+ * has no operation and calls nothing, and leaves to wrt_lookup() what needs more.
  *
- * @left, the digits beyond the place of the last node, strictly falls as the place
- * grows.  @word has those before @end.
+ * That a record is there rests on three words.  What made it reachable was stored to
+ * the slot that refers to it, or to the one before if that refers to a node that was
+ * new; and its value to its own word.  Whoever has changed something there since came
+ * by them, and made them durable first.  Changes further up leave reachable what was.
+ * (That a key is not there rests on all words of the path.)  Nor needs a place to be
+ * beyond the one before, where the key in the leaf says that the way was right.
  */
-static int wrt_look(const struct wort_view *view, struct wort_tree *tree,
-		    const struct wort_key *key, struct wort_buf *buf,
-		    struct wort_counts *n)
-{
-	u64 beyond = wort_region_limit(view->region,
-				       sizeof(struct wort_media_wort_node));
-	void __pmem *base = wort_region_at(view->region, 0);
-	u64 off = (void __pmem *)tree->root - base, link;
-	u32 left = WORT_KEY_DIGITS, nr_nodes = 0, place;
-	u32 end = WORT_KEY_WORD_DIGITS;
-	u64 word = wort_key_word(key, 0);
 
-	if (unlikely(!beyond))
-		return -EAGAIN;
-	for (;;) {
-		link = wort_pm_load(base + off);
-		if (unlikely(wort_pm_in_flight(view->in_flight, off)))
-			return -EAGAIN;
-		if (!link_is_node(link))
-			break;
-		place = node_place(link);
-		off = node_off(link);
-		if (unlikely(off >= beyond ||
-			     WORT_KEY_DIGITS - 1 - place >= left))
-			return -EAGAIN;
-		if (unlikely(place >= end)) {
-			word = wort_key_word(key, place);
-			end = round_up(place + 1, WORT_KEY_WORD_DIGITS);
+/* Where a look has come to. */
+struct wrt_end {
+	u64 link;			/* what is there */
+	u64 off;			/* offset of the slot that holds it */
+	u64 above;			/* of the slot before */
+	u32 nr_nodes;			/* on the way */
+};
+
+/* Greater than any link to a node with a place in the same word of the key. */
+static __always_inline u64 link_word_end(u64 link)
+{
+	return link | GENMASK_ULL(WORT_MEDIA_LINK_PLACE_SHIFT + 3, 0);
+}
+
+/*
+ * As wort_word_digit() of the place, if the bits below that are 0: in a pool of a PiB
+ * they may not be, and a look finds nothing.
+ */
+static __always_inline u64 link_digit(u64 link, u64 word)
+{
+	return word << (link >> (WORT_MEDIA_LINK_PLACE_SHIFT - 2) & 63) >> 60;
+}
+
+static noinline u64 key_word_far(const struct wort_key *key, u32 place)
+{
+	return wort_key_word(key, place);
+}
+
+/* Follow the digits of a key in what is @plain.  False: it leads out of that. */
+static __always_inline bool wrt_follow(const struct wort_tree *tree, u64 plain,
+				       const struct wort_key *key,
+				       struct wrt_end *end)
+{
+	void __pmem *base = wort_region_at(tree->region, 0);
+	u64 last = plain - sizeof(struct wort_media_wort_node);
+	u64 off = (void __pmem *)tree->root - base, above = off, node;
+	u64 link = wort_pm_load(base + off), word_end = link_word_end(0);
+	u64 word = likely(key->len >= sizeof(word)) ?
+		   wort_bytes_be64(key->data) : key_word_far(key, 0);
+	u32 left = WORT_KEY_DIGITS;
+
+	while (link & WORT_MEDIA_LINK_NODE) {
+		if (unlikely(link > word_end)) {
+			word = key_word_far(key, node_place(link));
+			word_end = link_word_end(link);
 		}
-		off += wort_word_digit(word, place) * sizeof(link);
-		left = WORT_KEY_DIGITS - 1 - place;
-		nr_nodes++;
+		node = node_off(link);
+		if (unlikely(node > last || !--left))
+			return false;
+		above = off;
+		off = node + link_digit(link, word) * sizeof(link);
+		link = wort_pm_load(base + off);
 	}
-	n->nodes = nr_nodes;
-	n->leaves = !!link;
-	n->loads = nr_nodes + !!link;
-	if (!link)
-		return -ENOENT;
-	return likely(link_is_leaf(link)) ?
-	       wort_rec_look(view, leaf_off(link), key, buf, n) : -EAGAIN;
+	*end = (struct wrt_end){ link, off, above, WORT_KEY_DIGITS - left };
+	return true;
+}
+
+static struct wort_sight wrt_look(const struct wort_tree *tree,
+				  const struct wort_key *key,
+				  struct wort_buf *buf)
+{
+	struct wort_sight sight = { .nodes = -EAGAIN };
+	u64 plain = wort_region_plain(tree->region), leaf;
+	struct wrt_end end;
+	int lines;
+
+	if (unlikely(!plain || !wrt_follow(tree, plain, key, &end) ||
+		     !link_is_leaf(end.link)))
+		return sight;
+	leaf = end.link - WORT_MEDIA_LINK_LEAF;
+	lines = wort_rec_look(tree->region, plain, leaf, key, buf);
+	if (unlikely(lines < 0))
+		return sight;
+	if (unlikely(wort_pm_in_flight(tree->in_flight, leaf) |
+		     wort_pm_in_flight(tree->in_flight, end.off) |
+		     wort_pm_in_flight(tree->in_flight, end.above)))
+		return sight;
+	sight.nodes = end.nr_nodes;
+	sight.lines = lines;
+	return sight;
 }
 
 /*

@@ -82,6 +82,7 @@ static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 	index->damaged = le64_to_cpu(entry->state) & WORT_MEDIA_STATE_DAMAGED;
 	index->tree.engine = wort_engine_by_id(le32_to_cpu(entry->engine));
 	index->tree.region = pool->region;
+	index->tree.in_flight = pool->locks.in_flight;
 	index->tree.skips = &pool->skips;
 	index->tree.root = entry_at(pool, entry_off)->root;
 	index->name_len = entry->name_len;

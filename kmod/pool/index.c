@@ -133,20 +133,23 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 	return 0;
 }
 
-static __always_inline void account_read(struct wort_op_stats __percpu *stats,
-					 const struct wort_counts *n)
+static __always_inline void account_look(struct wort_op_stats __percpu *stats,
+					 struct wort_sight sight)
 {
 	this_cpu_inc(stats->ops);
-	this_cpu_add(stats->nodes, n->nodes);
-	this_cpu_add(stats->leaves, n->leaves);
-	this_cpu_add(stats->loads, n->loads);
+	this_cpu_inc(stats->leaves);
+	this_cpu_add(stats->nodes, sight.nodes);
+	this_cpu_add(stats->loads, sight.nodes + 1 + sight.lines);
 }
 
 /* What only reads has nothing of the second half, but for words in flight. */
 static void account(struct wort_index_stats __percpu *stats, u32 type,
 		    const struct wort_counts *n)
 {
-	account_read(&stats->of[type], n);
+	this_cpu_inc(stats->of[type].ops);
+	this_cpu_add(stats->of[type].nodes, n->nodes);
+	this_cpu_add(stats->of[type].leaves, n->leaves);
+	this_cpu_add(stats->of[type].loads, n->loads);
 	if (!(n->stores | n->lines | n->fences))
 		return;
 	this_cpu_add(stats->of[type].stores, n->stores);
@@ -313,9 +316,9 @@ void wort_index_kick(struct wort_index *index)
 
 static int key_verify(const struct wort_key *key)
 {
-	if (!key->len)
-		return -EINVAL;
-	return key->len > WORT_KEY_MAX ? -EMSGSIZE : 0;
+	if (likely(key->len - 1 < WORT_KEY_MAX))
+		return 0;
+	return key->len ? -EMSGSIZE : -EINVAL;
 }
 
 /* An old value counts only where the operation came to its end. */
@@ -388,7 +391,7 @@ int wort_index_insert(struct wort_index *index, struct wort_put *put)
 	return err;
 }
 
-static __always_inline int lookup_once(struct wort_index *index,
+static int lookup_once(struct wort_index *index,
 				       const struct wort_key *key,
 				       struct wort_buf *buf,
 				       enum wort_entry entry)
@@ -407,28 +410,32 @@ static __always_inline int lookup_once(struct wort_index *index,
 	return err;
 }
 
+static noinline int lookup_carefully(struct wort_index *index,
+				     const struct wort_key *key,
+				     struct wort_buf *buf)
+{
+	int err = lookup_once(index, key, buf, WORT_READ);
+
+	return unlikely(err == -EAGAIN) ?
+	       lookup_once(index, key, buf, WORT_READ_ALONE) : err;
+}
+
 /* Without an operation, which takes longer to begin than to look. */
 static __always_inline int lookup_plainly(struct wort_index *index,
 					  const struct wort_key *key,
 					  struct wort_buf *buf)
 {
-	struct wort_pool *pool = index->pool;
-	struct wort_view view = {
-		.region = pool->region,
-		.in_flight = buf->relaxed || !READ_ONCE(pool->region->flush) ?
-			     wort_none_in_flight : pool->locks.in_flight,
-	};
-	struct wort_counts n;
-	int err = -EAGAIN;
+	struct wort_sight sight = { .nodes = -EAGAIN };
 
 	reading_begin();
 	if (!READ_ONCE(index->dead))
-		err = index->tree.engine->look(&view, &index->tree, key, buf,
-					       &n);
+		sight = index->tree.engine->look(&index->tree, key, buf);
 	reading_end();
-	if (static_branch_likely(&wort_counting) && err != -EAGAIN)
-		account_read(&index->stats->of[WORT_OP_LOOKUP], &n);
-	return err;
+	if (unlikely(sight.nodes < 0))
+		return sight.nodes;
+	if (static_branch_likely(&wort_counting))
+		account_look(&index->stats->of[WORT_OP_LOOKUP], sight);
+	return 0;
 }
 
 /**
@@ -448,13 +455,11 @@ int wort_index_lookup(struct wort_index *index, const struct wort_key *key,
 {
 	int err = key_verify(key);
 
-	if (!err)
-		err = lookup_plainly(index, key, buf);
-	if (unlikely(err == -EAGAIN))
-		err = lookup_once(index, key, buf, WORT_READ);
-	if (unlikely(err == -EAGAIN))
-		err = lookup_once(index, key, buf, WORT_READ_ALONE);
-	return err;
+	if (unlikely(err))
+		return err;
+	err = lookup_plainly(index, key, buf);
+	return unlikely(err == -EAGAIN) ?
+	       lookup_carefully(index, key, buf) : err;
 }
 
 static int delete_once(struct wort_index *index, const struct wort_key *key,
