@@ -15,7 +15,7 @@
 #define MANY		64	/* operations of a batch */
 
 enum {
-	OP_INSERT, OP_LOOKUP, OP_LOOKUP_MANY, OP_SCAN_10, OP_SCAN_100,
+	OP_INSERT, OP_LOOKUP, OP_MISS, OP_LOOKUP_MANY, OP_SCAN_10, OP_SCAN_100,
 	OP_SCAN_1000, OP_YCSB_A, OP_YCSB_B, OP_YCSB_C, OP_YCSB_D, OP_YCSB_E,
 	OP_YCSB_F, OP_UPDATE, OP_DELETE, OP_INSERT_MANY,
 };
@@ -23,6 +23,7 @@ enum {
 const struct bench_op bench_ops[BENCH_MAX_OPS] = {
 	[OP_INSERT] = { "insert", "keys into an empty index", true },
 	[OP_LOOKUP] = { "lookup", "all keys, in another order" },
+	[OP_MISS] = { "miss", "lookups of a tenth as many keys that are not there" },
 	[OP_LOOKUP_MANY] = { "lookup-64", "as lookup, 64 in a batch" },
 	[OP_SCAN_10] = { "scan-10", "10 keys from a random one on; per key" },
 	[OP_SCAN_100] = { "scan-100", "100 keys; per key" },
@@ -152,6 +153,16 @@ static void lookup_one(const struct run *run, const struct keys *keys,
 		fail(run, "a lookup gives another value");
 }
 
+static void miss_one(const struct run *run, const struct keys *keys,
+		     uint64_t i)
+{
+	struct key key = key_at(keys, i);
+	uint64_t value;
+
+	if (!run->peer->lookup(run->handle, key.bytes, key.len, &value))
+		fail(run, "a lookup finds what is not there");
+}
+
 static void remove_one(const struct run *run, const struct keys *keys,
 		       uint64_t i)
 {
@@ -191,6 +202,16 @@ static __always_inline void op_each(struct run *run, unsigned int op,
 	if (run->peer->settle)
 		run->peer->settle(run->handle);
 	timed_end(run, op, keys->nr, true);
+}
+
+static void op_miss(struct run *run)
+{
+	const struct keys *keys = run->plan->keys;
+	uint64_t i;
+
+	timed_begin(run);
+	for_each_timed(run, i, keys->more, miss_one(run, keys, keys->nr + i));
+	timed_end(run, OP_MISS, keys->more, true);
 }
 
 /* Up to MANY keys from @from on; returns how many. */
@@ -427,6 +448,8 @@ static void run_loaded(struct run *run)
 	op_each(run, OP_INSERT, run->plan->keys, store_one);
 	if (wanted(run, OP_LOOKUP, peer->lookup))
 		op_each(run, OP_LOOKUP, run->plan->again, lookup_one);
+	if (wanted(run, OP_MISS, peer->lookup) && run->plan->keys->more)
+		op_miss(run);
 	if (wanted(run, OP_LOOKUP_MANY, peer->lookup_many))
 		op_lookup_many(run);
 	if (wanted(run, OP_SCAN_10, peer->scan))

@@ -32,7 +32,7 @@ struct sample {
 	double latency[3];
 };
 
-#define BENCH_MAX_OPS	16
+#define BENCH_MAX_OPS	17
 
 /**
  * struct bench_op - What is measured
