@@ -146,13 +146,19 @@ struct wort_tree_check {
 };
 
 /**
- * struct wort_sight - What a look that has found a record did cost
- * @nodes: inner nodes entered; -EAGAIN: it has found none
- * @lines: cache lines of the record that were read beyond the first
+ * struct wort_sight - What a look has found, and its cost
+ * @err: 0; -ENOENT; -EAGAIN: nothing is said
+ * @lines: cache lines of the leaf that were read beyond the first
+ * @nodes: inner nodes on the way
+ * @leaves: leaves at its end, 1 or 0
+ *
+ * Returned in registers.
  */
 struct wort_sight {
-	long nodes;
-	unsigned long lines;
+	int err;
+	u32 lines;
+	u32 nodes;
+	u32 leaves;
 };
 
 /**
@@ -163,9 +169,8 @@ struct wort_sight {
  * @cursor_size: bytes of its part of a cursor
  * @create: make the root record of an empty index in zeroed memory, which the
  *	caller flushes and publishes
- * @look: as @lookup, without an operation, of a key that is there, with a value of
- *	a word that is not in flight, where no memory is or may be bad.  Of all
- *	others it says nothing.
+ * @look: as @lookup, without an operation, of values of one word, where nothing is in
+ *	flight or makes no sense and no memory is or may be bad.  -EAGAIN otherwise.
  * @lookup: read the value of a key.  -ENOENT; -ERANGE if it does not fit.
  * @put: store a record.  -ENOENT, -EEXIST, -ECANCELED if the value is not the
  *	one expected, -ERANGE if that does not fit @old, -ENOSPC, -ENOMEM:

@@ -372,8 +372,37 @@ int wort_rec_look_key(const struct wort_media_leaf __pmem *leaf,
 	struct wort_counts n = { };
 
 	if (wort_pm_common(&n, leaf->key, key->data, key->len) < key->len)
-		return -ENOENT;
+		return -EAGAIN;
 	return wort_rec_copy_word(buf, val, sizeof(val)) ?: n.loads;
+}
+
+/**
+ * wort_rec_look_other() - Is a record with a value in its word of another key?
+ * @region: The region.
+ * @off: The offset of its leaf, a multiple of 8, not trusted otherwise.
+ * @key: The key.
+ *
+ * Context: Any context.
+ * Return: The lines of the leaf that were read beyond the first; -EAGAIN:
+ * wort_rec_lookup() has to look.
+ */
+int wort_rec_look_other(const struct wort_region *region, u64 off,
+			const struct wort_key *key)
+{
+	const struct wort_media_leaf __pmem *leaf;
+	struct wort_counts n = { };
+	struct wort_rec rec;
+
+	if (off >= wort_region_limit(region, sizeof(*leaf) + WORT_KEY_MAX))
+		return -EAGAIN;
+	leaf = wort_region_at(region, off);
+	if (!parse_meta(&rec, wort_pm_load(&leaf->meta)) ||
+	    rec.kind != WORT_MEDIA_VALUE_WORD)
+		return -EAGAIN;
+	if (rec.key_len != key->len)
+		return 0;
+	return wort_pm_common(&n, leaf->key, key->data, key->len) < key->len ?
+	       n.loads : -EAGAIN;
 }
 
 /**

@@ -49,6 +49,8 @@ int wort_rec_lookup(struct wort_op *op, u64 off, const struct wort_key *key,
 int wort_rec_look_key(const struct wort_media_leaf __pmem *leaf,
 		      const struct wort_key *key, u64 val,
 		      struct wort_buf *buf);
+int wort_rec_look_other(const struct wort_region *region, u64 off,
+			const struct wort_key *key);
 int wort_rec_expect(struct wort_op *op, const struct wort_rec *rec,
 		    const struct wort_value *expect, struct wort_buf *old);
 int wort_rec_visit(struct wort_op *op, const struct wort_rec *rec,
@@ -255,19 +257,19 @@ static __always_inline int wort_rec_copy_word(struct wort_buf *buf, u64 val,
 }
 
 /**
- * wort_rec_look() - Copy the value of a record if that is plain and of a key
+ * wort_rec_look() - Copy the value of a record if that is a word, and of a key
  * @region: The region.
  * @plain: wort_region_plain().
  * @off: The offset of its leaf, a multiple of 8, not trusted otherwise.
  * @key: The key.
  * @buf: Where to.
  *
- * Most values are one word, and the key is known.  Then the meta word can be but one,
- * and to compare it is to verify all of it.
+ * The meta word of such a record can be but one: to compare it is to verify it.
  *
  * Context: Any context.
- * Return: The lines of the leaf that were read beyond the first; a negative errno:
- * wort_rec_lookup() has to look.
+ * Return: The lines of the leaf that were read beyond the first; -ENOENT if it is of
+ * another key; -EAGAIN: wort_rec_look_other() or wort_rec_lookup() has to look;
+ * -ERANGE if the value does not fit.
  */
 static __always_inline int wort_rec_look(const struct wort_region *region,
 					 u64 plain, u64 off,

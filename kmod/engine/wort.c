@@ -380,26 +380,33 @@ static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
 
 /*
  * A processor runs ahead into the lookups after this one as far as it can hold what
- * it has begun: one instruction too many, and it holds one lookup less.  So a look
- * has no operation and calls nothing, and leaves to wrt_lookup() what needs more.
+ * it has begun: a few instructions too many, and it holds one lookup less.  So a look
+ * has no operation, calls nothing where it finds a record, and leaves to wrt_lookup()
+ * what needs more.
  *
  * That a record is there rests on three words.  What made it reachable was stored to
  * the slot that refers to it, or to the one before if that refers to a node that was
  * new; and its value to its own word.  Whoever has changed something there since came
  * by them, and made them durable first.  Changes further up leave reachable what was.
- * (That a key is not there rests on all words of the path.)  Nor needs a place to be
- * beyond the one before, where the key in the leaf says that the way was right.
+ * Nor has a place to be beyond the one before, where the key in the leaf says that the
+ * way was right.  That a key is not there rests on all of the trail.
  */
+#define WRT_TRAIL_MAX	64
 
-/* Where a look has come to. */
-struct wrt_end {
-	u64 link;			/* what is there */
+/* Where a look came to. */
+struct wrt_trail {
+	u64 link;			/* what it ended at */
 	u64 off;			/* offset of the slot that holds it */
-	u64 above;			/* of the slot before */
-	u32 nr_nodes;			/* on the way */
+	u64 nr;				/* slots before, with links to nodes */
 };
 
-/* Greater than any link to a node with a place in the same word of the key. */
+/* The greatest link to a node with the same place. */
+static __always_inline u64 link_place_end(u64 link)
+{
+	return link | GENMASK_ULL(WORT_MEDIA_LINK_PLACE_SHIFT - 1, 0);
+}
+
+/* The greatest one with a place in the same word of a key. */
 static __always_inline u64 link_word_end(u64 link)
 {
 	return link | GENMASK_ULL(WORT_MEDIA_LINK_PLACE_SHIFT + 3, 0);
@@ -419,18 +426,21 @@ static noinline u64 key_word_far(const struct wort_key *key, u32 place)
 	return wort_key_word(key, place);
 }
 
-/* Follow the digits of a key in what is @plain.  False: it leads out of that. */
-static __always_inline bool wrt_follow(const struct wort_tree *tree, u64 plain,
-				       const struct wort_key *key,
-				       struct wrt_end *end)
+/*
+ * Follow the digits of a key in what is @plain.  @before: where the slots before the last
+ * are.  False: it leads out of what is plain, or far.
+ */
+static __always_inline bool trail_follow(const struct wort_tree *tree, u64 plain,
+					 const struct wort_key *key,
+					 u64 *before, struct wrt_trail *trail)
 {
 	void __pmem *base = wort_region_at(tree->region, 0);
 	u64 last = plain - sizeof(struct wort_media_wort_node);
-	u64 off = (void __pmem *)tree->root - base, above = off, node;
+	u64 off = (void __pmem *)tree->root - base, node;
 	u64 link = wort_pm_load(base + off), word_end = link_word_end(0);
 	u64 word = likely(key->len >= sizeof(word)) ?
 		   wort_bytes_be64(key->data) : key_word_far(key, 0);
-	u32 left = WORT_KEY_DIGITS;
+	u64 nr = 0;
 
 	while (link & WORT_MEDIA_LINK_NODE) {
 		if (unlikely(link > word_end)) {
@@ -438,39 +448,64 @@ static __always_inline bool wrt_follow(const struct wort_tree *tree, u64 plain,
 			word_end = link_word_end(link);
 		}
 		node = node_off(link);
-		if (unlikely(node > last || !--left))
+		if (unlikely(node > last || nr == WRT_TRAIL_MAX))
 			return false;
-		above = off;
+		before[nr++] = off;
 		off = node + link_digit(link, word) * sizeof(link);
 		link = wort_pm_load(base + off);
 	}
-	*end = (struct wrt_end){ link, off, above, WORT_KEY_DIGITS - left };
+	*trail = (struct wrt_trail){ link, off, nr };
 	return true;
+}
+
+/* Is nothing on a trail in flight, and does each place follow the one before? */
+static noinline bool trail_verify(const struct wort_tree *tree,
+				  const u64 *before, u64 nr, u64 off)
+{
+	void __pmem *base = wort_region_at(tree->region, 0);
+	u64 link, above = 0, i;
+
+	for (i = 0; i < nr; i++) {
+		link = wort_pm_load(base + before[i]);
+		if (link <= above ||
+		    wort_pm_in_flight(tree->in_flight, before[i]))
+			return false;
+		above = link_place_end(link);
+	}
+	return node_place(above) < WORT_KEY_DIGITS &&
+	       !wort_pm_in_flight(tree->in_flight, off);
 }
 
 static struct wort_sight wrt_look(const struct wort_tree *tree,
 				  const struct wort_key *key,
 				  struct wort_buf *buf)
 {
-	struct wort_sight sight = { .nodes = -EAGAIN };
+	const struct wort_sight unsaid = { .err = -EAGAIN };
 	u64 plain = wort_region_plain(tree->region), leaf;
-	struct wrt_end end;
-	int lines;
+	u64 before[WRT_TRAIL_MAX], above;
+	struct wrt_trail trail;
+	int lines = -ENOENT;
 
-	if (unlikely(!plain || !wrt_follow(tree, plain, key, &end) ||
-		     !link_is_leaf(end.link)))
-		return sight;
-	leaf = end.link - WORT_MEDIA_LINK_LEAF;
-	lines = wort_rec_look(tree->region, plain, leaf, key, buf);
-	if (unlikely(lines < 0))
-		return sight;
-	if (unlikely(wort_pm_in_flight(tree->in_flight, leaf) |
-		     wort_pm_in_flight(tree->in_flight, end.off) |
-		     wort_pm_in_flight(tree->in_flight, end.above)))
-		return sight;
-	sight.nodes = end.nr_nodes;
-	sight.lines = lines;
-	return sight;
+	if (unlikely(!plain || !trail_follow(tree, plain, key, before, &trail)))
+		return unsaid;
+	leaf = trail.link - WORT_MEDIA_LINK_LEAF;
+	if (link_is_leaf(trail.link))
+		lines = wort_rec_look(tree->region, plain, leaf, key, buf);
+	else if (trail.link)
+		return unsaid;
+	if (likely(lines >= 0)) {
+		above = trail.nr ? before[trail.nr - 1] : trail.off;
+		if (wort_pm_in_flight(tree->in_flight, leaf) ||
+		    wort_pm_in_flight(tree->in_flight, trail.off) ||
+		    wort_pm_in_flight(tree->in_flight, above))
+			return unsaid;
+		return (struct wort_sight){ 0, lines, trail.nr, 1 };
+	}
+	lines = lines == -ENOENT ? 0 :
+		wort_rec_look_other(tree->region, leaf, key);
+	if (lines < 0 || !trail_verify(tree, before, trail.nr, trail.off))
+		return unsaid;
+	return (struct wort_sight){ -ENOENT, lines, trail.nr, !!trail.link };
 }
 
 /*

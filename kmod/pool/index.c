@@ -137,9 +137,9 @@ static __always_inline void account_look(struct wort_op_stats __percpu *stats,
 					 struct wort_sight sight)
 {
 	this_cpu_inc(stats->ops);
-	this_cpu_inc(stats->leaves);
 	this_cpu_add(stats->nodes, sight.nodes);
-	this_cpu_add(stats->loads, sight.nodes + 1 + sight.lines);
+	this_cpu_add(stats->leaves, sight.leaves);
+	this_cpu_add(stats->loads, sight.nodes + sight.leaves + sight.lines);
 }
 
 /* What only reads has nothing of the second half, but for words in flight. */
@@ -391,10 +391,8 @@ int wort_index_insert(struct wort_index *index, struct wort_put *put)
 	return err;
 }
 
-static int lookup_once(struct wort_index *index,
-				       const struct wort_key *key,
-				       struct wort_buf *buf,
-				       enum wort_entry entry)
+static int lookup_once(struct wort_index *index, const struct wort_key *key,
+		       struct wort_buf *buf, enum wort_entry entry)
 {
 	struct wort_op op;
 	int err = enter(index, &op, entry);
@@ -425,17 +423,15 @@ static __always_inline int lookup_plainly(struct wort_index *index,
 					  const struct wort_key *key,
 					  struct wort_buf *buf)
 {
-	struct wort_sight sight = { .nodes = -EAGAIN };
+	struct wort_sight sight = { .err = -EAGAIN };
 
 	reading_begin();
 	if (!READ_ONCE(index->dead))
 		sight = index->tree.engine->look(&index->tree, key, buf);
 	reading_end();
-	if (unlikely(sight.nodes < 0))
-		return sight.nodes;
-	if (static_branch_likely(&wort_counting))
+	if (static_branch_likely(&wort_counting) && sight.err != -EAGAIN)
 		account_look(&index->stats->of[WORT_OP_LOOKUP], sight);
-	return 0;
+	return sight.err;
 }
 
 /**

@@ -41,7 +41,7 @@ def pair_beside(explore):
 
 
 def change_beside(explore):
-    for start in "one leaf", "long prefix":
+    for start in "one leaf", "long prefix", "odd place":
         yield failure(explore, "--len", "0", "--preemptions", "1", "--start",
                       start)
 
