@@ -101,6 +101,7 @@ rung_static()
 	done
 	step userlib make -s -C userlib O="$build/userlib" \
 		CFLAGS='-O2 -Wall -Wextra -Werror'
+	step docs make -s docs
 }
 
 build_model()
