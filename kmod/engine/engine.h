@@ -129,6 +129,18 @@ struct wort_cursor {
 	u64 engine[];
 };
 
+#define WORT_PAIRS_MAX		16U
+
+/**
+ * struct wort_pair - A record with a key of eight bytes at most, and a value of eight
+ * @key: the key, with zeroes behind
+ * @value: the value
+ */
+struct wort_pair {
+	__be64 key;
+	__le64 value;
+};
+
 /**
  * struct wort_tree_check - What a check of an index found
  * @visitor: told about each object once; NULL: nobody
@@ -190,6 +202,9 @@ struct wort_sight {
  *	the end.
  * @next: move one record further in the direction of the cursor.  -ENOENT at
  *	the end.
+ * @next_pairs: as @next, up to @max times, as long as it comes by pairs whose keys are
+ *	as long as the one before, and nothing is in flight or makes no sense: how
+ *	often.  Where it says 0, @next goes on.
  * @value: copy the value at the cursor; -ERANGE if it does not fit
  * @owned: tell about the objects that the cursor entered with its last move.
  *	Seeking from the start and moving to the end tells of every object.
@@ -234,6 +249,8 @@ struct wort_engine {
 
 	int (*seek)(struct wort_cursor *cur, const struct wort_key *key);
 	int (*next)(struct wort_cursor *cur);
+	u32 (*next_pairs)(struct wort_cursor *cur, struct wort_pair *pair,
+			  u32 max);
 	int (*value)(struct wort_cursor *cur, struct wort_buf *buf);
 	int (*owned)(struct wort_cursor *cur, struct wort_visitor *visitor);
 

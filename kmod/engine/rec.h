@@ -256,6 +256,12 @@ static __always_inline int wort_rec_copy_word(struct wort_buf *buf, u64 val,
 	return 0;
 }
 
+/* The meta word of a record with a value of eight bytes: but one, if it is valid. */
+static inline u64 wort_rec_word_meta(u32 key_len)
+{
+	return key_len | sizeof(u64) << WORT_MEDIA_LEAF_VALUE_SHIFT;
+}
+
 /**
  * wort_rec_look() - Copy the value of a record if that is a word, and of a key
  * @region: The region.
@@ -263,8 +269,6 @@ static __always_inline int wort_rec_copy_word(struct wort_buf *buf, u64 val,
  * @off: The offset of its leaf, a multiple of 8, not trusted otherwise.
  * @key: The key.
  * @buf: Where to.
- *
- * The meta word of such a record can be but one: to compare it is to verify it.
  *
  * Context: Any context.
  * Return: The lines of the leaf that were read beyond the first; -ENOENT if it is of
@@ -282,8 +286,7 @@ static __always_inline int wort_rec_look(const struct wort_region *region,
 	if (off > plain - sizeof(*leaf) - key->len)
 		return -EAGAIN;
 	leaf = wort_region_at(region, off);
-	if (wort_pm_load(&leaf->meta) !=
-	    (key->len | sizeof(val) << WORT_MEDIA_LEAF_VALUE_SHIFT))
+	if (wort_pm_load(&leaf->meta) != wort_rec_word_meta(key->len))
 		return -EAGAIN;
 	val = wort_pm_load(&leaf->val);
 	if (key->len != sizeof(u64))

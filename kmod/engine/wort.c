@@ -1511,6 +1511,77 @@ static int wrt_next(struct wort_cursor *cur)
 	return cursor_accept(cur, wc->fresh - 1);
 }
 
+/*
+ * Go on to a leaf that the last node refers to, if that is a pair with a key as long as
+ * the last one, whose first word is @last.
+ */
+static __always_inline bool pair_next(struct wort_cursor *cur,
+				      struct wrt_level *level, u64 plain,
+				      u64 *last, struct wort_pair *pair)
+{
+	struct wort_rec *rec = &wrt_cursor(cur)->rec;
+	u32 place = node_place(level->link);
+	u32 slot = cur->reverse ? fls(level->ahead) - 1 : ffs(level->ahead) - 1;
+	u64 at = node_off(level->link) + slot * sizeof(u64), val, word;
+	u64 link = wort_pm_load(wort_region_at(cur->op->region, at));
+	u64 off = link - WORT_MEDIA_LINK_LEAF;
+	struct wort_media_leaf __pmem *leaf;
+
+	if (!link_is_leaf(link) || off > plain - sizeof(*leaf) - sizeof(word))
+		return false;
+	leaf = wort_region_at(cur->op->region, off);
+	if (wort_pm_load(&leaf->meta) != wort_rec_word_meta(cur->key_len))
+		return false;
+	val = wort_pm_load(&leaf->val);
+	word = wort_pm_load_be64(leaf->key) & ~0ULL << (64 - 8 * cur->key_len);
+	/* As in wrt_next(): where two neighbours part, and how. */
+	if (wort_word_digit(word, place) != slot ||
+	    (word ^ *last) >> (60 - 4 * place) >> 4)
+		return false;
+	if (wort_pm_in_flight(cur->op->in_flight, at) ||
+	    wort_pm_in_flight(cur->op->in_flight, off))
+		return false;
+	level->slot = slot;
+	level->ahead &= ~BIT(slot);
+	*pair = (struct wort_pair){ cpu_to_be64(word), cpu_to_le64(val) };
+	*last = word;
+	rec->leaf = leaf;
+	rec->off = off;
+	rec->val = val;
+	return true;
+}
+
+static u32 wrt_next_pairs(struct wort_cursor *cur, struct wort_pair *pair,
+			  u32 max)
+{
+	struct wrt_cursor *wc = wrt_cursor(cur);
+	u64 last, plain = wort_region_plain(cur->op->region);
+	struct wort_key key = cursor_key(cur);
+	struct wrt_level *level;
+	u32 nr = 0;
+
+	if (!plain || !wc->nr || key.len > sizeof(last))
+		return 0;
+	level = &wc->level[wc->nr - 1];
+	if (!level->surveyed || node_place(level->link) >= WORT_KEY_WORD_DIGITS)
+		return 0;
+	last = wort_key_word(&key, 0);
+	while (nr < max && level->ahead &&
+	       pair_next(cur, level, plain, &last, &pair[nr]))
+		nr++;
+	if (!nr)
+		return 0;
+	wort_count(cur->op, leaves, nr);
+	wort_count(cur->op, loads, nr);
+	memcpy(cur->key, &pair[nr - 1].key, sizeof(last));
+	cur->value_len = sizeof(u64);
+	wc->rec.kind = WORT_MEDIA_VALUE_WORD;
+	wc->rec.key_len = key.len;
+	wc->rec.value_len = sizeof(u64);
+	wc->fresh = wc->nr;
+	return nr;
+}
+
 static int wrt_value(struct wort_cursor *cur, struct wort_buf *buf)
 {
 	return wort_rec_value(cur->op, &wrt_cursor(cur)->rec, buf);
@@ -1581,6 +1652,7 @@ const struct wort_engine wort_engine_wort = {
 	.warm = wrt_warm,
 	.seek = wrt_seek,
 	.next = wrt_next,
+	.next_pairs = wrt_next_pairs,
 	.value = wrt_value,
 	.owned = wrt_owned,
 	.check = wrt_check,

@@ -44,24 +44,21 @@ static int key_cmp(const u8 *a, u32 a_len, const struct wort_key *b)
 	return cmp ? cmp : (int)a_len - (int)b->len;
 }
 
-static bool has_prefix(const struct wort_cursor *cur,
-		       const struct wort_key *prefix)
+static bool has_prefix(const u8 *key, u32 len, const struct wort_key *prefix)
 {
-	return cur->key_len >= prefix->len &&
-	       !memcmp(cur->key, prefix->data, prefix->len);
+	return len >= prefix->len && !memcmp(key, prefix->data, prefix->len);
 }
 
-static bool past_bound(const struct wort_cursor *cur,
-		       const struct wort_scan *scan)
+static bool past_bound(const struct wort_scan *scan, const u8 *key, u32 len)
 {
 	int cmp;
 
 	if (!scan->bound)
 		return false;
 	if (scan->flags & WORT_SCAN_F_PREFIX)
-		return !has_prefix(cur, scan->bound);
-	cmp = key_cmp(cur->key, cur->key_len, scan->bound);
-	return cur->reverse ? cmp <= 0 : cmp >= 0;
+		return !has_prefix(key, len, scan->bound);
+	cmp = key_cmp(key, len, scan->bound);
+	return scan->flags & WORT_SCAN_F_REVERSE ? cmp <= 0 : cmp >= 0;
 }
 
 /*
@@ -114,34 +111,66 @@ static void copy_key(u8 *to, const struct wort_cursor *cur)
 			memcpy(to + i, cur->key + i, sizeof(u64));
 }
 
+/* Begin a record of @used bytes with its head; NULL if there is no room for it. */
+static __always_inline u8 *pack_head(struct wort_scan *scan, u32 key_len,
+				     u32 value_len, u32 used)
+{
+	struct wort_record rec = {
+		.rec_len = round_up(used, 8),
+		.key_len = key_len,
+		.value_len = value_len,
+	};
+	u8 *at = scan->buf + scan->len;
+
+	scan->need = rec.rec_len;
+	if (rec.rec_len > scan->buf_len - scan->len)
+		return NULL;
+	memcpy(at, &rec, sizeof(rec));
+	return at;
+}
+
 /* Append the record at the cursor; -ERANGE if there is no room. */
 static int pack(struct wort_cursor *cur, struct wort_scan *scan)
 {
 	bool with_value = !(scan->flags & WORT_SCAN_F_KEYS);
-	u32 value_len = with_value ? cur->value_len : 0;
-	u8 *at = scan->buf + scan->len;
-	struct wort_record rec = {
-		.key_len = cur->key_len,
-		.value_len = cur->value_len,
-	};
-	struct wort_buf value = { .size = value_len };
-	u32 used = sizeof(rec) + cur->key_len + value_len;
+	struct wort_buf value = { .size = with_value ? cur->value_len : 0 };
+	u32 used = sizeof(struct wort_record) + cur->key_len + value.size;
+	u8 *at = pack_head(scan, cur->key_len, cur->value_len, used);
 	int err = 0;
 
-	rec.rec_len = round_up(used, 8);
-	scan->need = rec.rec_len;
-	if (rec.rec_len > scan->buf_len - scan->len)
+	if (!at)
 		return -ERANGE;
-	memcpy(at, &rec, sizeof(rec));
-	copy_key(at + sizeof(rec), cur);
-	value.data = at + sizeof(rec) + cur->key_len;
-	if (value_len)
+	copy_key(at + sizeof(struct wort_record), cur);
+	value.data = at + sizeof(struct wort_record) + cur->key_len;
+	if (value.size)
 		err = cur->tree->engine->value(cur, &value);
 	if (err)
 		return err;
 	if (used % 8)
-		memset(at + used, 0, rec.rec_len - used);
-	scan->len += rec.rec_len;
+		memset(at + used, 0, scan->need - used);
+	scan->len += scan->need;
+	return 0;
+}
+
+/* The same of a pair with a key of @key_len bytes. */
+static __always_inline int pack_pair(struct wort_scan *scan,
+				     const struct wort_pair *pair, u32 key_len)
+{
+	bool with_value = !(scan->flags & WORT_SCAN_F_KEYS);
+	u32 used = sizeof(struct wort_record) + key_len +
+		   (with_value ? sizeof(pair->value) : 0);
+	u8 *at = pack_head(scan, key_len, sizeof(pair->value), used);
+
+	if (!at)
+		return -ERANGE;
+	memcpy(at + sizeof(struct wort_record), &pair->key, sizeof(pair->key));
+	if (with_value) {
+		memcpy(at + used - sizeof(pair->value), &pair->value,
+		       sizeof(pair->value));
+		if (used % 8)
+			memset(at + used, 0, scan->need - used);
+	}
+	scan->len += scan->need;
 	return 0;
 }
 
@@ -167,6 +196,29 @@ static int emit(struct wort_cursor *cur, struct wort_scan *scan)
 	return err;
 }
 
+/* Up to @max pairs that come next.  -ENOENT: they were all that is wanted. */
+static int emit_pairs(struct wort_cursor *cur, struct wort_scan *scan, u32 max,
+		      u32 *nr)
+{
+	struct wort_pair pair[WORT_PAIRS_MAX];
+	u32 got = cur->tree->engine->next_pairs(cur, pair,
+						min(max, WORT_PAIRS_MAX));
+	u32 i;
+
+	for (i = 0; i < got; i++) {
+		if (past_bound(scan, (const u8 *)&pair[i].key, cur->key_len))
+			return -ENOENT;
+		if (!(scan->flags & WORT_SCAN_F_COUNT) &&
+		    pack_pair(scan, &pair[i], cur->key_len)) {
+			scan->more = true;
+			return -ENOENT;
+		}
+		scan->count++;
+	}
+	*nr += got;
+	return 0;
+}
+
 /* Returns 1 if that was all, or 0 if @from says where to go on. */
 static int scan_section(struct wort_cursor *cur, struct wort_scan *scan,
 			struct scan_from *from)
@@ -179,7 +231,7 @@ static int scan_section(struct wort_cursor *cur, struct wort_scan *scan,
 	if (counting)
 		max = min_t(u64, max, COUNT_CHUNK);
 	err = seek_start(cur, scan, from);
-	while (!err && !past_bound(cur, scan)) {
+	while (!err && !past_bound(scan, cur->key, cur->key_len)) {
 		err = emit(cur, scan);
 		if (err == -ERANGE && scan->count) {
 			scan->more = true;
@@ -193,6 +245,11 @@ static int scan_section(struct wort_cursor *cur, struct wort_scan *scan,
 			from_set(from, cur->key, cur->key_len, true);
 			return 0;
 		}
+		/* What ends a section or a count is left to be done above. */
+		if (!err)
+			err = emit_pairs(cur, scan,
+					 min_t(u64, max - scan->count,
+					       SECTION - nr) - 1, &nr);
 		if (!err)
 			err = cur->tree->engine->next(cur);
 	}

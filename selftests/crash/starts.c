@@ -215,7 +215,10 @@ u32 starts_make(struct tracer *t, struct start **out)
 	make_full(t, list, &nr);
 	START("one leaf", PUT(0, 1));
 	START("node of two", PUT(0, 1), PUT(1, 1));
-	START("ends", PUT(3, 1), PUT(0, 1), PUT(1, 1), PUT(8, 1));
+	/* Keys 0 and 1 are neighbours, their leaves are not. */
+	START("ends", PUT(3, 1), PUT(0, 1), PUT(8, 1), PUT(4, 1), PUT(9, 1),
+	      PUT(10, 1), PUT(2, 1), PUT(1, 1), DEL(4), DEL(9), DEL(10),
+	      DEL(2));
 	START("long prefix", PUT(5, 1), PUT(6, 1));
 	START("long prefix, split", PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(4, 1));
 	START("nodes below a node", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(4, 1),

@@ -9,6 +9,7 @@
 #define le64_to_cpu(x)	le64toh((u64)(x))
 #define cpu_to_le32(x)	((__le32)htole32(x))
 #define le32_to_cpu(x)	le32toh((u32)(x))
+#define cpu_to_be64(x)	((__be64)htobe64(x))
 #define be64_to_cpu(x)	be64toh((u64)(x))
 
 #endif
