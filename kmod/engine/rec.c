@@ -373,7 +373,8 @@ int wort_rec_look_key(const struct wort_media_leaf __pmem *leaf,
 
 	if (wort_pm_common(&n, leaf->key, key->data, key->len) < key->len)
 		return -EAGAIN;
-	return wort_rec_copy_word(buf, val, sizeof(val)) ?: n.loads;
+	return wort_rec_copy_word(buf, val, sizeof(val)) ?:
+	       (int)n.loads;
 }
 
 /**
@@ -402,7 +403,7 @@ int wort_rec_look_other(const struct wort_region *region, u64 off,
 	if (rec.key_len != key->len)
 		return 0;
 	return wort_pm_common(&n, leaf->key, key->data, key->len) < key->len ?
-	       n.loads : -EAGAIN;
+	       (int)n.loads : -EAGAIN;
 }
 
 /**
