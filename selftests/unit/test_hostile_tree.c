@@ -392,7 +392,7 @@ static void key_order(void)
 	tree_case("keys out of order", SCANS | WALKS | FIND(SEEK));
 	image.mem[image_leaf(0, "mm-x1") + 16 + 4] = '3';
 	tree_case("digit of another slot", SCANS | WALKS);
-	image.mem[image_leaf(0, "mm-x2") + 16]++;
+	image.mem[image_leaf(0, "k25") + 16]++;
 	tree_case("digits before those of the slot", SCANS | WALKS);
 	image_set(image_leaf(0, "mm-x1") + 8, META(3, 8, 0));
 	tree_case("key short of its place", SCANS | WALKS);
