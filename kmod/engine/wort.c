@@ -412,15 +412,16 @@ static __always_inline u64 link_word_end(u64 link)
 	return link | GENMASK_ULL(WORT_MEDIA_LINK_PLACE_SHIFT + 3, 0);
 }
 
-/*
- * As wort_word_digit() of the place, if the bits below that are 0: in a pool of a PiB
- * they may not be, and a look finds nothing.
- */
+/* Offsets below it leave the two bits below the place 0. */
+#define WRT_LOOK_LIMIT	BIT_ULL(WORT_MEDIA_LINK_PLACE_SHIFT - 2)
+
+/* As wort_word_digit() of the place, in a pool that is not beyond the limit. */
 static __always_inline u64 link_digit(u64 link, u64 word)
 {
 	return word << (link >> (WORT_MEDIA_LINK_PLACE_SHIFT - 2) & 63) >> 60;
 }
 
+/* Not inline, for the registers that it takes. */
 static noinline u64 key_word_far(const struct wort_key *key, u32 place)
 {
 	return wort_key_word(key, place);
@@ -486,7 +487,9 @@ static struct wort_sight wrt_look(const struct wort_tree *tree,
 	struct wrt_trail trail;
 	int lines = -ENOENT;
 
-	if (unlikely(!plain || !trail_follow(tree, plain, key, before, &trail)))
+	/* Nothing is plain, or too much. */
+	if (unlikely(plain - 1 >= WRT_LOOK_LIMIT) ||
+	    unlikely(!trail_follow(tree, plain, key, before, &trail)))
 		return unsaid;
 	leaf = trail.link - WORT_MEDIA_LINK_LEAF;
 	if (link_is_leaf(trail.link))
