@@ -373,8 +373,7 @@ int wort_rec_look_key(const struct wort_media_leaf __pmem *leaf,
 
 	if (wort_pm_common(&n, leaf->key, key->data, key->len) < key->len)
 		return -EAGAIN;
-	return wort_rec_copy_word(buf, val, sizeof(val)) ?:
-	       (int)n.loads;
+	return wort_rec_copy_word(buf, val, sizeof(val)) ?: (int)n.loads;
 }
 
 /**
