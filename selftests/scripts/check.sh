@@ -58,7 +58,7 @@ report()
 	while IFS=$'\t' read -r status name took; do
 		[ "$status" -ne 0 ] || continue
 		printf '\n%s ends:\n' "build/log/$name"
-		tail -n 30 "$log/$name"
+		tail -n 50 "$log/$name"
 	done <"$results"
 	printf '%d passed, %d failed%s\n' "$((nr - nr_bad))" "$nr_bad" "${bad:+:$bad}"
 	[ "$nr_bad" -eq 0 ]

@@ -29,7 +29,7 @@ finish()
 	[ -z "$vm_ack" ] || stty raw -echo <"$vm_ack"
 	# The kernel might write into the middle of these lines.
 	dmesg -n 1
-	[ "$1" -eq 0 ] || dmesg | sed '1,/guest: begin/d' | tail -n 40
+	[ "$1" -eq 0 ] || dmesg | sed '1,/guest: begin/d' | tail -n 20
 	echo
 	echo "WORT_VM_TAINTED=$(cat /proc/sys/kernel/tainted)"
 	echo "WORT_VM_EXIT=$1"
