@@ -17,8 +17,6 @@
 
 #include "explore.h"
 
-#define SEEN_BITS	18
-
 #define NR_OTHERS	6	/* that are no changes, beside each change */
 
 #define MAX_HAPPENED	(SCHED_THREADS * BATCH_STEPS)
@@ -335,52 +333,13 @@ static const char *run(const struct spot *spot)
 	return bad;
 }
 
-/* Schedules that differ in nothing that matters to a power cut. */
-static u64 trace_hash(void)
-{
-	u64 hash = 14695981039346656037ull;
-	u32 i;
-
-#define MIX(x) (hash = (hash ^ (u64)(x)) * 0x9e3779b97f4a7c15ull, hash ^= hash >> 31)
-	for (i = 0; i < tracer->nr_events; i++) {
-		const struct event *e = &tracer->events[i];
-
-		MIX(e->kind | e->thread << 8 | (u64)e->word << 16);
-		MIX(e->kind == EVENT_STORE ? e->val : e->nr_lines);
-	}
-	for (i = 0; i < nr_happened; i++) {
-		MIX(happened[i].begin_event | (u64)happened[i].end_event << 32);
-		MIX(happened[i].err);
-		MIX(happened[i].value);
-	}
-#undef MIX
-	return hash | 1;
-}
-
-/* Of these steps; forgotten with the next ones. */
-static bool seen_before(u64 hash, u32 generation)
-{
-	static struct { u64 hash; u32 generation; } seen[1 << SEEN_BITS];
-	u64 i;
-
-	for (i = hash >> (64 - SEEN_BITS);; i = (i + 1) % (1 << SEEN_BITS)) {
-		if (seen[i].generation != generation)
-			break;
-		if (seen[i].hash == hash)
-			return true;
-	}
-	seen[i].hash = hash;
-	seen[i].generation = generation;
-	return false;
-}
-
 static void crash_points(struct spot *spot)
 {
 	const struct world *list[MAX_EXPLAINED];
 	static struct worlds set;
 	u32 i, j;
 
-	memcpy(tracer->mem, spot->start->image, IMAGE_SIZE);
+	tracer_load(tracer, spot->start->image, spot->start->hash);
 	for (i = 0; i <= tracer->nr_events; i++) {
 		spot->event = i;
 		if (i == tracer->nr_events ||
@@ -464,27 +423,25 @@ static void begin(const struct spot *spot)
 	}
 }
 
-static void one_schedule(struct spot *spot, u32 generation)
+static void one_schedule(struct spot *spot)
 {
 	const char *bad;
 
 	limit_time();
 	begin(spot);
-	memcpy(tracer->mem, spot->start->image, IMAGE_SIZE);
+	tracer_load(tracer, spot->start->image, spot->start->hash);
 	tracer_reset(tracer, tracer->model);
 	spot->event = 0;
 	bad = run(spot);
 	if (bad)
 		fail(spot, bad);
 	tally_add(&tally->schedules, 1);
-	if (!generation || !seen_before(trace_hash(), generation))
-		crash_points(spot);
+	crash_points(spot);
 }
 
 void explore_beside(const struct start *start, enum memory_model model,
 		    const struct step *steps, u32 nr, u32 preemptions)
 {
-	static u32 generation;
 	struct spot spot = {
 		.t = &tracers_of_explorer[0], .start = start, .steps = steps,
 		.nr_steps = nr, .beside = true,
@@ -494,9 +451,8 @@ void explore_beside(const struct start *start, enum memory_model model,
 	spot.t->model = model;
 	sched.preemptions = preemptions;
 	sched.nr_decisions = 0;
-	generation++;
 	do
-		one_schedule(&spot, generation);
+		one_schedule(&spot);
 	while (sched_next());
 	set_current(before);
 }
@@ -520,7 +476,7 @@ void explore_schedule(const struct start *start, enum memory_model model,
 	}
 	sched.nr_decisions = n;
 	set_current(&spot);
-	one_schedule(&spot, 0);
+	one_schedule(&spot);
 }
 
 void print_schedule(FILE *out)

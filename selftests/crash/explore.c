@@ -30,6 +30,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <linux/xxhash.h>
+
 #include "explore.h"
 #include "lint.h"
 
@@ -59,6 +61,7 @@ struct tally *tally;
 
 static struct shared *shared;
 /* Sets of hashes, which workers share. */
+static u64 *points_seen;
 static u64 *states_seen;
 static u64 *states_left;	/* by model; recovered from */
 static u32 set_bits = SET_BITS;
@@ -336,6 +339,7 @@ static void explore_again(const struct spot *spot, const struct world *w)
 	tracer_left(spot->t, image);
 	start.name = "as it was left";
 	start.image = image;
+	start.hash = tracer_hash(image);
 	start.world = *w;
 	start.unsettled = true;
 	for (i = 0; i < ARRAY_SIZE(steps) / (deep ? 1 : 2); i++)
@@ -446,6 +450,18 @@ static void take_choices(struct tracer *t, const char *text)
 	t->nr_choices = n;
 }
 
+/* Of what a power cut can leave, and of the worlds that may then be there. */
+static u64 point_hash(const struct spot *spot,
+		      const struct world *const *worlds, u32 nr)
+{
+	u64 sum = spot->depth;
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		sum += xxh64(worlds[i], sizeof(*worlds[i]), 0);
+	return tracer_point(spot->t) ^ sum * 0x9e3779b97f4a7c15ull;
+}
+
 void crash_point(const struct spot *spot, const struct world *const *worlds,
 		 u32 nr)
 {
@@ -457,6 +473,9 @@ void crash_point(const struct spot *spot, const struct world *const *worlds,
 		return;
 	}
 	tally_add(&tally->crash_points, 1);
+	if (!set_add(points_seen, point_hash(spot, worlds, nr)))
+		return;
+	tally_add(&tally->distinct_points, 1);
 	spot->t->nr_choices = 0;
 	do {
 		run_state(spot, worlds, nr);
@@ -525,7 +544,7 @@ static void explore(const struct spot *outer, u32 depth,
 	const struct world *worlds[MAX_WORLDS + 1];
 	u32 first, i, nr_worlds;
 
-	memcpy(t->mem, start->image, IMAGE_SIZE);
+	tracer_load(t, start->image, start->hash);
 	tracer_reset(t, model);
 	current = &spot;
 	first = trace_steps(&spot, &before, &after);
@@ -540,7 +559,7 @@ static void explore(const struct spot *outer, u32 depth,
 		worlds[i] = &within[i];
 	if (steps[nr - 1].kind == STEP_FORMAT)
 		worlds[nr_worlds++] = &none;
-	memcpy(t->mem, start->image, IMAGE_SIZE);
+	tracer_load(t, start->image, start->hash);
 	for (i = 0; i < t->nr_events; i++) {
 		spot.event = i;
 		if (i >= first && t->events[i].kind == EVENT_FENCE)
@@ -812,9 +831,10 @@ static int report(double begin, u32 failed)
 		printf("  %10llu states from \"%s\"\n",
 		       (unsigned long long)shared->by_start[i],
 		       starts[i].name);
-	printf("%llu sequences, %llu crash points, %llu runs (%llu of them within recovery), %.0f runs/s, %.0f s\n",
+	printf("%llu sequences, %llu crash points (%llu of them distinct), %llu runs (%llu of them within recovery), %.0f runs/s, %.0f s\n",
 	       (unsigned long long)tally->sequences,
 	       (unsigned long long)tally->crash_points,
+	       (unsigned long long)tally->distinct_points,
 	       (unsigned long long)(tally->states + tally->nested),
 	       (unsigned long long)tally->nested,
 	       (tally->states + tally->nested) / took, took);
@@ -903,11 +923,14 @@ int main(int argc, char **argv)
 	shared = map(sizeof(*shared), MAP_SHARED | MAP_NORESERVE);
 	states_seen = map(8ull << set_bits, MAP_SHARED | MAP_NORESERVE);
 	states_left = map(8ull << set_bits, MAP_SHARED | MAP_NORESERVE);
+	points_seen = map(8ull << set_bits, MAP_SHARED | MAP_NORESERVE);
 	tally = &shared->tally;
 	mem = map(NR_TRACERS * IMAGE_SIZE, MAP_PRIVATE);
 	for (i = 0; i < NR_TRACERS; i++)
 		tracer_init(&tracers_of_explorer[i], mem + i * IMAGE_SIZE);
 	nr_starts = starts_make(&tracers_of_explorer[0], &starts);
+	for (i = 0; i < nr_starts; i++)
+		starts[i].hash = tracer_hash(starts[i].image);
 	for (i = 0; i < nr_starts && list; i++)
 		printf("%s\n", starts[i].name);
 	if (file && starts_write(starts, nr_starts, file)) {

@@ -31,6 +31,7 @@ struct tally {
 	u64 nested;		/* runs of crashes within recovery */
 	u64 sequences;
 	u64 crash_points;
+	u64 distinct_points;
 	u64 failures;
 	u64 beside_distinct;	/* of @distinct, with steps beside each other */
 	u64 schedules;
@@ -42,7 +43,10 @@ extern struct tracer tracers_of_explorer[NR_TRACERS];
 void tally_add(u64 *counter, u64 n);
 /* A sequence or a schedule begins, which has MAX_SECONDS. */
 void limit_time(void);
-/* Visit each state that a power cut at the spot can leave. */
+/*
+ * Visit each state that a power cut at the spot can leave; none, if one that can
+ * leave the same in the same worlds was there before.
+ */
 void crash_point(const struct spot *spot, const struct world *const *worlds,
 		 u32 nr);
 void fail(const struct spot *spot, const char *why)

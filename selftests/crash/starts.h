@@ -12,6 +12,7 @@
 struct start {
 	const char *name;
 	u8 *image;
+	u64 hash;		/* of it */
 	struct world world;
 	bool unsettled;		/* the walk has not run when steps begin */
 	const struct step *steps;

@@ -71,6 +71,45 @@ static void set_word(uint8_t *image, uint32_t word, uint64_t val)
 	memcpy(image + 8ul * word, &val, 8);
 }
 
+static uint64_t mix(uint64_t val)
+{
+	val *= 0x9e3779b97f4a7c15ull;
+	return (val ^ val >> 29) * 0xbf58476d1ce4e5b9ull;
+}
+
+static uint64_t word_hash(uint32_t word, uint64_t val)
+{
+	return mix(val ^ mix(word + 1));
+}
+
+uint64_t tracer_hash(const uint8_t *image)
+{
+	uint64_t hash = 0;
+
+	for (uint32_t w = 0; w < IMAGE_WORDS; w++)
+		hash += word_hash(w, word_at(image, w));
+	return hash;
+}
+
+void tracer_load(struct tracer *t, const uint8_t *image, uint64_t hash)
+{
+	memcpy(t->mem, image, IMAGE_SIZE);
+	t->durable = hash;
+}
+
+uint64_t tracer_point(const struct tracer *t)
+{
+	uint64_t hash = mix(t->durable + t->model);
+
+	for (uint32_t i = 0; i < t->nr_order; i++) {
+		const struct event *e = &t->events[t->order[i]];
+
+		hash = mix(hash + word_hash(e->word, e->val));
+		hash = mix(hash + ((uintptr_t)e->site << 1 | e->release));
+	}
+	return hash;
+}
+
 static struct event *event_add(struct tracer *t, enum event_kind kind,
 			       uint32_t word, uint32_t thread, void *site)
 {
@@ -167,6 +206,8 @@ static void retire(struct tracer *t, uint32_t thread)
 		const struct event *e = &t->events[event];
 
 		if (event < t->flushed_at[thread][e->word / 8]) {
+			t->durable += word_hash(e->word, e->val) -
+				word_hash(e->word, word_at(t->mem, e->word));
 			set_word(t->mem, e->word, e->val);
 			count_pending(t, event, -1);
 		} else {

@@ -74,6 +74,7 @@ struct tracer {
 	uint32_t nr_order;
 	uint32_t *flushed_at[SCHED_THREADS + 1];	/* by it, per line: up to which event */
 	uint32_t *unit_pending;	/* per unit: stores in @order */
+	uint64_t durable;	/* hash of @mem */
 
 	/* one run after a crash */
 	struct choice choices[MAX_CHOICES];
@@ -94,6 +95,12 @@ struct tracer {
 
 /* The memory of a second tracer follows that of the first. */
 void tracer_init(struct tracer *t, uint8_t *mem);
+/* A sum over its words, so that one that changes can be exchanged in it. */
+uint64_t tracer_hash(const uint8_t *image);
+/* The memory is an image, with that hash. */
+void tracer_load(struct tracer *t, const uint8_t *image, uint64_t hash);
+/* Hash of what a power cut now can leave: what is durable, and what may be. */
+uint64_t tracer_point(const struct tracer *t);
 /* All of memory is durable; nothing is pending; no events. */
 void tracer_reset(struct tracer *t, enum memory_model model);
 void tracer_record(struct tracer *t);
