@@ -320,21 +320,21 @@ static void explore(const struct spot *outer, u32 depth,
 		    const struct start *start, enum memory_model model,
 		    const struct step *steps, u32 nr);
 
-/* Crash again: within the walk, or within the first steps beside it. */
+/*
+ * Crash again: within the walk, or within the first steps beside it; with --deep
+ * within each of those of its starting pool.
+ */
 static void explore_again(const struct spot *spot, const struct world *w)
 {
-	static const struct step steps[] = {
+	static const struct step first[] = {
 		{ STEP_SETTLE, 0, 0, 0 }, { STEP_CHECK, 0, 0, 0 },
 		{ STEP_PUT, 0, 2, 2 }, { STEP_PUT, 0, 7, 2 },
 		{ STEP_DEL, 0, 0, 0 }, { STEP_DEL, 0, 5, 0 },
-		/* with --deep: */
-		{ STEP_PUT, 0, 0, 2 }, { STEP_PUT, 0, 1, 2 },
-		{ STEP_PUT, 0, 4, 2 }, { STEP_PUT, 0, 8, 2 },
-		{ STEP_DEL, 0, 2, 0 }, { STEP_DEL, 0, 7, 0 },
 	};
+	const struct step *steps = deep ? spot->start->steps : first;
+	u32 i, nr = deep ? spot->start->nr_steps : ARRAY_SIZE(first);
 	struct start start = *spot->start;
 	static u8 image[IMAGE_SIZE];
-	u32 i;
 
 	tracer_left(spot->t, image);
 	start.name = "as it was left";
@@ -342,8 +342,9 @@ static void explore_again(const struct spot *spot, const struct world *w)
 	start.hash = tracer_hash(image);
 	start.world = *w;
 	start.unsettled = true;
-	for (i = 0; i < ARRAY_SIZE(steps) / (deep ? 1 : 2); i++)
-		explore(spot, 1, &start, spot->t->model, &steps[i], 1);
+	for (i = 0; i < nr; i++)
+		if (steps[i].kind != STEP_BATCH)
+			explore(spot, 1, &start, spot->t->model, &steps[i], 1);
 }
 
 /*
@@ -724,7 +725,7 @@ static void usage(void)
 	       "                   where arm64 is among the models, others stop at 2\n"
 	       "  --workers N      processes (default: one a processor)\n"
 	       "  --models LIST    of x86,arm64,eadr (default: all)\n"
-	       "  --deep           crash again within more steps\n"
+	       "  --deep           crash again within each step that is no batch\n"
 	       "  --preemptions N  steps beside each other, too, with so many\n"
 	       "                   preemptions (default: none; x86, or --models)\n"
 	       "  --list           starting pools\n"
