@@ -183,13 +183,11 @@ static void count_commits(const struct spot *spot)
 
 static void symbolize(FILE *out, void *site)
 {
-	char cmd[256], exe[128] = { 0 };
+	char cmd[128];
 
-	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
-		return;
 	snprintf(cmd, sizeof(cmd),
-		 "addr2line -s -i -f -p -e '%s' %p | sed 's/^/      /' >&%d",
-		 exe, (void *)((char *)site - 1), fileno(out));
+		 "addr2line -s -i -f -p -e /proc/%d/exe %p | sed 's/^/      /' >&%d",
+		 getpid(), (void *)((char *)site - 1), fileno(out));
 	fflush(out);
 	if (system(cmd))
 		fprintf(out, "      %p\n", site);

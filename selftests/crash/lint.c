@@ -136,15 +136,13 @@ void lint_step(struct lint *lint, const struct tracer *t, uint32_t first)
 /* The functions of a place in the source, inner ones first. */
 static void functions_at(void *site, char *text, size_t size)
 {
-	char cmd[256], exe[128] = { 0 };
+	char cmd[128];
 	size_t len = 0;
-	FILE *f = NULL;
+	FILE *f;
 
-	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0) {
-		snprintf(cmd, sizeof(cmd), "addr2line -s -i -f -p -e '%s' %p",
-			 exe, (void *)((char *)site - 1));
-		f = popen(cmd, "r");
-	}
+	snprintf(cmd, sizeof(cmd), "addr2line -s -i -f -p -e /proc/%d/exe %p",
+		 getpid(), (void *)((char *)site - 1));
+	f = popen(cmd, "r");
 	if (f) {
 		len = fread(text, 1, size - 1, f);
 		pclose(f);
