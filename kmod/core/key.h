@@ -60,15 +60,34 @@ static inline u64 wort_bytes_be64(const u8 *bytes)
 	return be64_to_cpu(word);
 }
 
-/* One to seven bytes, the first one high, with zeroes behind. */
+/* Four bytes, the first one high. */
+static inline u32 wort_bytes_be32(const u8 *bytes)
+{
+	__be32 half;
+
+	memcpy(&half, bytes, sizeof(half));
+	return be32_to_cpu(half);
+}
+
+/* The byte at @pos of less than eight, in its place. */
+static inline u64 wort_byte_high(const u8 *bytes, u32 pos)
+{
+	return (u64)bytes[pos] << (56 - 8 * pos);
+}
+
+/*
+ * One to seven bytes, the first one high, with zeroes behind.  What is loaded twice
+ * comes to the same place.
+ */
 static inline u64 wort_bytes_high(const u8 *bytes, u32 len)
 {
-	u64 word = 0;
-	u32 i;
+	u32 last = len - sizeof(u32);
 
-	for (i = 0; i < len; i++)
-		word |= (u64)bytes[i] << (56 - 8 * i);
-	return word;
+	if (len < sizeof(u32))
+		return wort_byte_high(bytes, 0) | wort_byte_high(bytes, len / 2) |
+		       wort_byte_high(bytes, len - 1);
+	return (u64)wort_bytes_be32(bytes) << 32 |
+	       (u64)wort_bytes_be32(bytes + last) << (32 - 8 * last);
 }
 
 /*

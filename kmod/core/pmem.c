@@ -16,14 +16,6 @@ static u64 words(const void __pmem *addr, size_t len)
 	return len ? (start + len - 1) / 8 - start / 8 + 1 : 0;
 }
 
-/* Lines that a range touches. */
-static u64 lines(const void __pmem *addr, size_t len)
-{
-	unsigned long start = (__force unsigned long)addr;
-
-	return (start + len - 1) / WORT_LINE - start / WORT_LINE + 1;
-}
-
 /**
  * wort_pm_trace() - Tell the tracepoint of a word that is about to change
  * @op: The operation.
@@ -148,7 +140,7 @@ int wort_pm_read(struct wort_op *op, void *dst, const void __pmem *src,
 {
 	if (!len)
 		return 0;
-	wort_count(op, loads, lines(src, len));
+	wort_count(op, loads, 1 + wort_pm_more_lines(src, len));
 	return copy_mc_to_kernel(dst, (__force const void *)src, len) ?
 	       -EIO : 0;
 }
@@ -206,7 +198,7 @@ u32 wort_pm_common(struct wort_counts *n, const void __pmem *addr,
 	u32 i, same;
 
 	if (static_branch_likely(&wort_counting))
-		n->loads += lines(addr, len) - 1;
+		n->loads += wort_pm_more_lines(addr, len);
 	for (i = 0; i + 8 <= len; i += 8) {
 		same = word_common(media + i, bytes + i);
 		if (same < 8)

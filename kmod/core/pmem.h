@@ -20,6 +20,7 @@
 #include <asm/barrier.h>
 #include <asm/byteorder.h>
 
+#include "key.h"
 #include "lock.h"
 #include "powercut.h"
 
@@ -476,12 +477,41 @@ static __always_inline bool wort_pm_equal_word(const void __pmem *addr,
 	return READ_ONCE(*(__force const u64 *)addr) == word;
 }
 
+/* The same of any number: by words, of which the last may begin in the one before. */
+static __always_inline bool wort_pm_equal_bytes(const void __pmem *addr,
+						const void *data, u32 len)
+{
+	const u8 *a = (__force const u8 *)addr, *b = data;
+	u32 i;
+
+	if (len < sizeof(u32))
+		return wort_bytes_high(a, len) == wort_bytes_high(b, len);
+	if (len < sizeof(u64)) {
+		i = len - sizeof(u32);
+		return wort_bytes_be32(a) == wort_bytes_be32(b) &&
+		       wort_bytes_be32(a + i) == wort_bytes_be32(b + i);
+	}
+	for (i = 0; i + sizeof(u64) < len; i += sizeof(u64))
+		if (wort_bytes_be64(a + i) != wort_bytes_be64(b + i))
+			return false;
+	i = len - sizeof(u64);
+	return wort_bytes_be64(a + i) == wort_bytes_be64(b + i);
+}
+
+/* The lines of a range but for the first, in which the caller has read before. */
+static __always_inline u32 wort_pm_more_lines(const void __pmem *addr, u32 len)
+{
+	unsigned long in_line = (__force unsigned long)addr % WORT_LINE;
+
+	return (in_line + len - 1) / WORT_LINE;
+}
+
 /**
  * wort_pm_equal() - Do media and memory hold the same bytes?
  * @op: The operation.
  * @addr: Bytes on media, as for wort_pm_common(); a multiple of 8.
  * @data: Bytes of the caller.
- * @len: How many.
+ * @len: How many, not 0.
  *
  * Context: Any context.
  * Return: True if they do.
@@ -490,9 +520,10 @@ static __always_inline bool wort_pm_equal(struct wort_op *op,
 					  const void __pmem *addr,
 					  const void *data, u32 len)
 {
-	if (unlikely(len != sizeof(u64)))
-		return wort_pm_common(&op->n, addr, data, len) == len;
-	return wort_pm_equal_word(addr, data);
+	if (likely(len == sizeof(u64)))
+		return wort_pm_equal_word(addr, data);
+	wort_count(op, loads, wort_pm_more_lines(addr, len));
+	return wort_pm_equal_bytes(addr, data, len);
 }
 
 #endif /* _WORT_PMEM_H */

@@ -357,26 +357,6 @@ int wort_rec_lookup(struct wort_op *op, u64 off, const struct wort_key *key,
 }
 
 /**
- * wort_rec_look_key() - As wort_rec_look(), whatever key it is
- * @leaf: The leaf, with a key as long as @key and a value in its word.
- * @key: The key.
- * @val: The word.
- * @buf: Where to.
- *
- * Context: Any context.
- * Return: As wort_rec_look().
- */
-int wort_rec_look_key(const struct wort_media_leaf __pmem *leaf,
-		      const struct wort_key *key, u64 val, struct wort_buf *buf)
-{
-	struct wort_counts n = { };
-
-	if (wort_pm_common(&n, leaf->key, key->data, key->len) < key->len)
-		return -EAGAIN;
-	return wort_rec_copy_word(buf, val, sizeof(val)) ?: (int)n.loads;
-}
-
-/**
  * wort_rec_look_other() - Is a record with a value in its word of another key?
  * @region: The region.
  * @off: The offset of its leaf, a multiple of 8, not trusted otherwise.

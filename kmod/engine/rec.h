@@ -46,9 +46,6 @@ int wort_rec_value(struct wort_op *op, const struct wort_rec *rec,
 		   struct wort_buf *buf);
 int wort_rec_lookup(struct wort_op *op, u64 off, const struct wort_key *key,
 		    struct wort_buf *buf);
-int wort_rec_look_key(const struct wort_media_leaf __pmem *leaf,
-		      const struct wort_key *key, u64 val,
-		      struct wort_buf *buf);
 int wort_rec_look_other(const struct wort_region *region, u64 off,
 			const struct wort_key *key);
 int wort_rec_expect(struct wort_op *op, const struct wort_rec *rec,
@@ -289,11 +286,13 @@ static __always_inline int wort_rec_look(const struct wort_region *region,
 	if (wort_pm_load(&leaf->meta) != wort_rec_word_meta(key->len))
 		return -EAGAIN;
 	val = wort_pm_load(&leaf->val);
-	if (key->len != sizeof(u64))
-		return wort_rec_look_key(leaf, key, val, buf);
-	if (!wort_pm_equal_word(leaf->key, key->data))
-		return -ENOENT;
-	return wort_rec_copy_word(buf, val, sizeof(val));
+	if (likely(key->len == sizeof(u64)))
+		return wort_pm_equal_word(leaf->key, key->data) ?
+		       wort_rec_copy_word(buf, val, sizeof(val)) : -ENOENT;
+	if (!wort_pm_equal_bytes(leaf->key, key->data, key->len))
+		return -EAGAIN;
+	return wort_rec_copy_word(buf, val, sizeof(val)) ?:
+	       (int)wort_pm_more_lines(leaf->key, key->len);
 }
 
 #endif /* _WORT_REC_H */

@@ -406,10 +406,13 @@ static __always_inline u64 link_place_end(u64 link)
 	return link | GENMASK_ULL(WORT_MEDIA_LINK_PLACE_SHIFT - 1, 0);
 }
 
-/* The greatest one with a place in the same word of a key. */
+/* Links whose places are in one word of a key are between multiples of it. */
+#define WRT_LINK_WORD	(WORT_KEY_WORD_DIGITS * BIT_ULL(WORT_MEDIA_LINK_PLACE_SHIFT))
+
+/* The greatest link with a place in the same word of a key. */
 static __always_inline u64 link_word_end(u64 link)
 {
-	return link | GENMASK_ULL(WORT_MEDIA_LINK_PLACE_SHIFT + 3, 0);
+	return link | (WRT_LINK_WORD - 1);
 }
 
 /* Offsets below it leave the two bits below the place 0. */
@@ -421,10 +424,20 @@ static __always_inline u64 link_digit(u64 link, u64 word)
 	return word << (link >> (WORT_MEDIA_LINK_PLACE_SHIFT - 2) & 63) >> 60;
 }
 
-/* Not inline, for the registers that it takes. */
-static noinline u64 key_word_far(const struct wort_key *key, u32 place)
+/* Of what ends in the word.  Not inline, for the registers that it takes. */
+static noinline u64 key_word_last(const struct wort_key *key, u32 place)
 {
 	return wort_key_word(key, place);
+}
+
+/* As wort_key_word() of the place. */
+static __always_inline u64 link_key_word(u64 link, const struct wort_key *key)
+{
+	u64 at = link / WRT_LINK_WORD * sizeof(u64);
+
+	return likely(at + sizeof(u64) <= key->len) ?
+	       wort_bytes_be64(key->data + at) :
+	       key_word_last(key, node_place(link));
 }
 
 /*
@@ -439,13 +452,12 @@ static __always_inline bool trail_follow(const struct wort_tree *tree, u64 plain
 	u64 last = plain - sizeof(struct wort_media_wort_node);
 	u64 off = (void __pmem *)tree->root - base, node;
 	u64 link = wort_pm_load(base + off), word_end = link_word_end(0);
-	u64 word = likely(key->len >= sizeof(word)) ?
-		   wort_bytes_be64(key->data) : key_word_far(key, 0);
+	u64 word = link_key_word(0, key);
 	u64 nr = 0;
 
 	while (link & WORT_MEDIA_LINK_NODE) {
 		if (unlikely(link > word_end)) {
-			word = key_word_far(key, node_place(link));
+			word = link_key_word(link, key);
 			word_end = link_word_end(link);
 		}
 		node = node_off(link);

@@ -11,5 +11,6 @@
 #define le32_to_cpu(x)	le32toh((u32)(x))
 #define cpu_to_be64(x)	((__be64)htobe64(x))
 #define be64_to_cpu(x)	be64toh((u64)(x))
+#define be32_to_cpu(x)	be32toh((u32)(x))
 
 #endif
