@@ -21,24 +21,31 @@ void die(const char *fmt, ...)
 	exit(1);
 }
 
+/* What nobody may touch, behind a pool that is not measured. */
+#define GUARD	4096
+
 void pmpool_map(struct pmpool *pm, u64 size, bool huge)
 {
-	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	u64 len = size + (huge ? 0 : GUARD);
+	void *mem = mmap(NULL, len, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (mem == MAP_FAILED)
 		die("cannot map %llu bytes", (unsigned long long)size);
 	if (huge)
 		madvise(mem, size, MADV_HUGEPAGE);
+	else
+		mprotect((u8 *)mem + size, GUARD, PROT_NONE);
 	pm->region = (struct wort_region){
 		.base = mem, .size = size, .flush = true,
 	};
 	pm->pool = NULL;
+	pm->mapped = len;
 }
 
 void pmpool_unmap(struct pmpool *pm)
 {
-	munmap((void *)pm->region.base, pm->region.size);
+	munmap((void *)pm->region.base, pm->mapped);
 }
 
 void pmpool_format(struct pmpool *pm, u32 extent_size)

@@ -11,6 +11,7 @@
 struct pmpool {
 	struct wort_region region;
 	struct wort_pool *pool;
+	u64 mapped;
 };
 
 /* Any failure of these ends the program. */
