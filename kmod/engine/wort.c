@@ -79,6 +79,7 @@
 #include "skips.h"
 
 #define WRT_SLOTS	WORT_MEDIA_WORT_SLOTS
+#define WRT_LINES	(WRT_SLOTS * sizeof(__le64) / WORT_LINE)
 
 /* A node, and the link to it, which has been verified. */
 struct wrt_node {
@@ -173,8 +174,13 @@ static int link_verify(struct wort_op *op, u64 link)
 static __always_inline void link_prefetch(void __pmem *base, u64 beyond,
 					  u64 link)
 {
-	if (likely(node_off(link) < beyond))
-		wort_pm_prefetch(base + node_off(link));
+	u64 off = node_off(link);
+
+	if (likely(off < beyond)) {
+		wort_pm_prefetch(base + off);
+		wort_pm_prefetch(base + off +
+				 (link & WORT_MEDIA_LINK_NODE) * WORT_LINE);
+	}
 }
 
 /* The same, of a single one. */
@@ -1284,22 +1290,25 @@ static struct wrt_level *level_push(struct wrt_cursor *wc,
 }
 
 /*
- * Which slots have entries, and begin to load what they refer to: the cursor comes
- * by.  What is put into the node later it may find or not.  A processor can guess
- * neither how many slots are empty in between nor what comes behind them.
+ * Which slots have entries, in @nodes those to nodes, and begin to load what they refer
+ * to: the cursor comes by.  What is put into the node later it may find or not.  A
+ * processor can guess neither how many slots are empty in between nor what comes behind
+ * them.
  */
-static u32 node_survey(struct wort_op *op, const struct wrt_node *node)
+static u32 node_survey(struct wort_op *op, const struct wrt_node *node,
+		       u32 *nodes)
 {
 	u64 beyond = wort_region_limit(op->region, sizeof(__le64)), link;
 	void __pmem *base = wort_region_at(op->region, 0);
 	u32 slot, used = 0;
 
+	*nodes = 0;
 	for (slot = 0; slot < WRT_SLOTS; slot++) {
 		link = wort_pm_load(&node->media->slot[slot]);
 		used |= (u32)!!link << slot;
+		*nodes |= (link & WORT_MEDIA_LINK_NODE) << slot;
 		link_prefetch(base, beyond, link);
 	}
-	wort_count(op, loads, sizeof(*node->media) / WORT_LINE);
 	/* That a slot is empty is an answer, too. */
 	wort_pm_settle(op, node_off(node->link), sizeof(*node->media));
 	return used;
@@ -1307,16 +1316,16 @@ static u32 node_survey(struct wort_op *op, const struct wrt_node *node)
 
 /* Begin to load what is below the entries that are nodes, too. */
 static void node_look_ahead(struct wort_op *op, const struct wrt_node *node,
-			    u32 used)
+			    u32 nodes)
 {
 	u64 beyond = wort_region_limit(op->region, sizeof(*node->media)), link;
 	void __pmem *base = wort_region_at(op->region, 0);
 	const __le64 __pmem *slots;
 	u32 slot;
 
-	for (; used; used &= used - 1) {
-		link = wort_pm_load(&node->media->slot[__ffs(used)]);
-		if (!link_is_node(link) || node_off(link) >= beyond)
+	for (; nodes; nodes &= nodes - 1) {
+		link = wort_pm_load(&node->media->slot[__ffs(nodes)]);
+		if (node_off(link) >= beyond)
 			continue;
 		slots = base + node_off(link);
 		for (slot = 0; slot < WRT_SLOTS; slot++)
@@ -1340,15 +1349,32 @@ static __always_inline u64 level_next(struct wort_cursor *cur,
 	return link;
 }
 
+/* The entries of a level that it was not known of; those which are nodes. */
+static u32 level_survey(struct wort_op *op, const struct wrt_node *node,
+			struct wrt_level *level)
+{
+	u32 nodes;
+
+	level->ahead = node_survey(op, node, &nodes);
+	level->surveyed = true;
+	return nodes;
+}
+
+/* All that is below a node is ahead. */
+static void level_enter(struct wort_op *op, const struct wrt_node *node,
+			struct wrt_level *level)
+{
+	node_look_ahead(op, node, level_survey(op, node, level));
+}
+
 /* Where a key led to, the cursor goes on if it does. */
-static void level_survey(struct wort_cursor *cur, const struct wrt_node *node,
+static void level_resume(struct wort_cursor *cur, const struct wrt_node *node,
 			 struct wrt_level *level)
 {
-	u32 behind = cur->reverse ? BIT(level->slot) - 1 :
-				    -BIT(level->slot + 1);
-
-	level->ahead = node_survey(cur->op, node) & behind;
-	level->surveyed = true;
+	level_survey(cur->op, node, level);
+	level->ahead &= cur->reverse ? BIT(level->slot) - 1 :
+				       -BIT(level->slot + 1);
+	wort_count(cur->op, loads, WRT_LINES);
 }
 
 /*
@@ -1376,10 +1402,11 @@ static int cursor_down(struct wort_cursor *cur, u64 link, u32 start,
 			wort_count(cur->op, loads, 1);
 		}
 		if (!link) {
-			level->ahead = node_survey(cur->op, &node);
-			level->surveyed = true;
-			if (!key)
-				node_look_ahead(cur->op, &node, level->ahead);
+			if (key)
+				level_survey(cur->op, &node, level);
+			else
+				level_enter(cur->op, &node, level);
+			wort_count(cur->op, loads, WRT_LINES);
 			link = level_next(cur, &node, level);
 		}
 		if (!link)
@@ -1403,7 +1430,7 @@ static int cursor_step(struct wort_cursor *cur)
 		level = &wc->level[wc->nr - 1];
 		node_at(cur->op, level->link, &node);
 		if (!level->surveyed)
-			level_survey(cur, &node, level);
+			level_resume(cur, &node, level);
 		link = level_next(cur, &node, level);
 		if (!link)
 			continue;
@@ -1527,73 +1554,223 @@ static int wrt_next(struct wort_cursor *cur)
 }
 
 /*
- * Go on to a leaf that the last node refers to, if that is a pair with a key as long as
- * the last one, whose first word is @last.
+ * Pairs: records with keys of one length, which fit into a word, and values of one word.
+ * The cursor comes by them without looking at each as a record.
  */
-static __always_inline bool pair_next(struct wort_cursor *cur,
-				      struct wrt_level *level, u64 plain,
-				      u64 *last, struct wort_pair *pair)
+struct wrt_pairs {
+	struct wort_cursor *cur;
+	void __pmem *base;
+	u64 plain;			/* wort_region_plain() */
+	u64 meta, mask;			/* of leaves; of their keys */
+	u64 last;			/* the key the cursor is at */
+	u64 off;			/* of its leaf */
+};
+
+static __always_inline bool pairs_begin(struct wrt_pairs *p,
+					struct wort_cursor *cur)
 {
-	struct wort_rec *rec = &wrt_cursor(cur)->rec;
-	u32 place = node_place(level->link);
-	u32 slot = cur->reverse ? fls(level->ahead) - 1 : ffs(level->ahead) - 1;
-	u64 at = node_off(level->link) + slot * sizeof(u64), val, word;
-	u64 link = wort_pm_load(wort_region_at(cur->op->region, at));
-	u64 off = link - WORT_MEDIA_LINK_LEAF;
+	struct wort_key key = cursor_key(cur);
+
+	if (!wrt_cursor(cur)->nr || key.len > sizeof(p->last))
+		return false;
+	p->cur = cur;
+	p->base = wort_region_at(cur->op->region, 0);
+	p->plain = wort_region_plain(cur->op->region);
+	p->meta = wort_rec_word_meta(key.len);
+	p->mask = ~0ULL << (64 - 8 * key.len);
+	p->last = wort_key_word(&key, 0);
+	return p->plain;
+}
+
+/* The slot that comes next, of those that are left. */
+static __always_inline u32 pairs_slot(const struct wrt_pairs *p, u32 ahead)
+{
+	return p->cur->reverse ? fls(ahead) - 1 : ffs(ahead) - 1;
+}
+
+/* The key of a leaf, if that is a pair, and nothing of it is in flight. */
+static __always_inline bool pair_read(const struct wrt_pairs *p, u64 at, u64 off,
+				      u64 *word, struct wort_pair *pair)
+{
+	const u32 *in_flight = p->cur->op->in_flight;
 	struct wort_media_leaf __pmem *leaf;
 
-	if (!link_is_leaf(link) || off > plain - sizeof(*leaf) - sizeof(word))
+	if (off > p->plain - sizeof(*leaf) - sizeof(*word))
 		return false;
-	leaf = wort_region_at(cur->op->region, off);
-	if (wort_pm_load(&leaf->meta) != wort_rec_word_meta(cur->key_len))
+	leaf = p->base + off;
+	if (wort_pm_load(&leaf->meta) != p->meta)
 		return false;
-	val = wort_pm_load(&leaf->val);
-	word = wort_pm_load_be64(leaf->key) & ~0ULL << (64 - 8 * cur->key_len);
-	/* As in wrt_next(): where two neighbours part, and how. */
-	if (wort_word_digit(word, place) != slot ||
-	    (word ^ *last) >> (60 - 4 * place) >> 4)
+	pair->value = cpu_to_le64(wort_pm_load(&leaf->val));
+	*word = wort_pm_load_be64(leaf->key) & p->mask;
+	pair->key = cpu_to_be64(*word);
+	return !wort_pm_in_flight(in_flight, at) &&
+	       !wort_pm_in_flight(in_flight, off);
+}
+
+/*
+ * Go on to leaves that the last node refers to, as long as they are pairs.  Their keys
+ * have the digits of the last one before the place of the node, and that of the slot
+ * there: with wrt_next() in mind, this is where two neighbours part, and how.
+ */
+static __always_inline u32 pairs_across(struct wrt_pairs *p,
+					struct wrt_level *level,
+					struct wort_pair *pair, u32 max)
+{
+	u32 shift = 60 - 4 * node_place(level->link), ahead = level->ahead;
+	u64 before = p->last >> shift & ~0xfULL, at, link, word;
+	u32 slot, nr = 0;
+
+	while (nr < max && ahead) {
+		slot = pairs_slot(p, ahead);
+		at = node_off(level->link) + slot * sizeof(link);
+		link = wort_pm_load(p->base + at);
+		if (!link_is_leaf(link) ||
+		    !pair_read(p, at, leaf_off(link), &word, &pair[nr]) ||
+		    word >> shift != (before | slot))
+			break;
+		p->last = word;
+		p->off = leaf_off(link);
+		level->slot = slot;
+		ahead &= ~BIT(slot);
+		nr++;
+	}
+	level->ahead = ahead;
+	return nr;
+}
+
+/* Take the next slot of a level; what it refers to, 0 if nothing. */
+static u64 pairs_step(const struct wrt_pairs *p, struct wrt_level *level, u64 *at)
+{
+	if (!level->ahead)
+		return 0;
+	level->slot = pairs_slot(p, level->ahead);
+	level->ahead &= ~BIT(level->slot);
+	*at = node_off(level->link) + level->slot * sizeof(u64);
+	return wort_pm_load(p->base + *at);
+}
+
+/* Enter a node, if it is plain. */
+static struct wrt_level *pairs_enter(const struct wrt_pairs *p,
+				     const struct wrt_level *above, u64 at,
+				     u64 link)
+{
+	struct wort_op *op = p->cur->op;
+	struct wrt_level *level;
+	struct wrt_node node;
+
+	if (node_place(link) <= node_place(above->link) ||
+	    node_off(link) > p->plain - sizeof(*node.media) ||
+	    wort_pm_in_flight(op->in_flight, at))
+		return NULL;
+	node_at(op, link, &node);
+	level = level_push(wrt_cursor(p->cur), &node);
+	level_enter(op, &node, level);
+	return level;
+}
+
+/* Has a key the digits of these levels, and parts from the last one at the first? */
+static bool pair_fits(const struct wrt_pairs *p, const struct wrt_level *first,
+		      const struct wrt_level *last, u64 word)
+{
+	if ((word ^ p->last) >> (60 - 4 * node_place(first->link)) >> 4)
 		return false;
-	if (wort_pm_in_flight(cur->op->in_flight, at) ||
-	    wort_pm_in_flight(cur->op->in_flight, off))
-		return false;
-	level->slot = slot;
-	level->ahead &= ~BIT(slot);
-	*pair = (struct wort_pair){ cpu_to_be64(word), cpu_to_le64(val) };
-	*last = word;
-	rec->leaf = leaf;
-	rec->off = off;
-	rec->val = val;
+	for (; first <= last; first++)
+		if (wort_word_digit(word, node_place(first->link)) !=
+		    first->slot)
+			return false;
 	return true;
+}
+
+/*
+ * Go on to the first pair below a node that the last one refers to.  If that is none the
+ * cursor stays where it was.
+ */
+static noinline u32 pairs_down(struct wrt_pairs *p, struct wrt_level *first,
+			       struct wort_pair *pair)
+{
+	struct wrt_cursor *wc = wrt_cursor(p->cur);
+	struct wrt_level before = *first, *level = first;
+	u64 at, word, link = pairs_step(p, level, &at);
+	u32 nr = wc->nr;
+
+	while (level && link_is_node(link)) {
+		level = pairs_enter(p, level, at, link);
+		link = level ? pairs_step(p, level, &at) : 0;
+	}
+	if (!link_is_leaf(link) ||
+	    !pair_read(p, at, leaf_off(link), &word, pair) ||
+	    !pair_fits(p, first, level, word)) {
+		*first = before;
+		wc->nr = nr;
+		return 0;
+	}
+	wort_count(p->cur->op, nodes, wc->nr - nr);
+	wort_count(p->cur->op, loads, (wc->nr - nr) * WRT_LINES);
+	p->last = word;
+	p->off = leaf_off(link);
+	return 1;
+}
+
+/* The level on which the cursor goes on; NULL: pairs are not known to be there. */
+static struct wrt_level *pairs_level(struct wrt_cursor *wc)
+{
+	struct wrt_level *level;
+
+	for (; wc->nr; wc->nr--) {
+		level = &wc->level[wc->nr - 1];
+		if (!level->surveyed ||
+		    node_place(level->link) >= WORT_KEY_WORD_DIGITS)
+			return NULL;
+		if (level->ahead)
+			return level;
+	}
+	return NULL;
+}
+
+/* The cursor is at the last pair. */
+static void pairs_end(const struct wrt_pairs *p, const struct wort_pair *pair,
+		      u32 nr)
+{
+	struct wort_cursor *cur = p->cur;
+	struct wrt_cursor *wc = wrt_cursor(cur);
+
+	wort_count(cur->op, leaves, nr);
+	wort_count(cur->op, loads, nr);
+	memcpy(cur->key, &pair[nr - 1].key, sizeof(p->last));
+	cur->value_len = sizeof(u64);
+	wc->rec = (struct wort_rec){
+		.leaf = p->base + p->off,
+		.off = p->off,
+		.val = le64_to_cpu(pair[nr - 1].value),
+		.kind = WORT_MEDIA_VALUE_WORD,
+		.key_len = cur->key_len,
+		.value_len = sizeof(u64),
+	};
+	wc->fresh = wc->nr;
 }
 
 static u32 wrt_next_pairs(struct wort_cursor *cur, struct wort_pair *pair,
 			  u32 max)
 {
-	struct wrt_cursor *wc = wrt_cursor(cur);
-	u64 last, plain = wort_region_plain(cur->op->region);
-	struct wort_key key = cursor_key(cur);
 	struct wrt_level *level;
-	u32 nr = 0;
+	struct wrt_pairs p;
+	u32 nr = 0, more;
 
-	if (!plain || !wc->nr || key.len > sizeof(last))
+	if (!pairs_begin(&p, cur))
 		return 0;
-	level = &wc->level[wc->nr - 1];
-	if (!level->surveyed || node_place(level->link) >= WORT_KEY_WORD_DIGITS)
-		return 0;
-	last = wort_key_word(&key, 0);
-	while (nr < max && level->ahead &&
-	       pair_next(cur, level, plain, &last, &pair[nr]))
-		nr++;
-	if (!nr)
-		return 0;
-	wort_count(cur->op, leaves, nr);
-	wort_count(cur->op, loads, nr);
-	memcpy(cur->key, &pair[nr - 1].key, sizeof(last));
-	cur->value_len = sizeof(u64);
-	wc->rec.kind = WORT_MEDIA_VALUE_WORD;
-	wc->rec.key_len = key.len;
-	wc->rec.value_len = sizeof(u64);
-	wc->fresh = wc->nr;
+	while (nr < max) {
+		level = pairs_level(wrt_cursor(cur));
+		if (!level)
+			break;
+		more = pairs_across(&p, level, &pair[nr], max - nr);
+		if (!more)
+			more = pairs_down(&p, level, &pair[nr]);
+		if (!more)
+			break;
+		nr += more;
+	}
+	if (nr)
+		pairs_end(&p, pair, nr);
 	return nr;
 }
 

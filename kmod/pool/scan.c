@@ -111,22 +111,15 @@ static void copy_key(u8 *to, const struct wort_cursor *cur)
 			memcpy(to + i, cur->key + i, sizeof(u64));
 }
 
-/* Begin a record of @used bytes with its head; NULL if there is no room for it. */
-static __always_inline u8 *pack_head(struct wort_scan *scan, u32 key_len,
-				     u32 value_len, u32 used)
+/* The head of a record of @used bytes. */
+static __always_inline struct wort_record record_head(u32 key_len, u32 value_len,
+						      u32 used)
 {
-	struct wort_record rec = {
+	return (struct wort_record){
 		.rec_len = round_up(used, 8),
 		.key_len = key_len,
 		.value_len = value_len,
 	};
-	u8 *at = scan->buf + scan->len;
-
-	scan->need = rec.rec_len;
-	if (rec.rec_len > scan->buf_len - scan->len)
-		return NULL;
-	memcpy(at, &rec, sizeof(rec));
-	return at;
 }
 
 /* Append the record at the cursor; -ERANGE if there is no room. */
@@ -135,43 +128,51 @@ static int pack(struct wort_cursor *cur, struct wort_scan *scan)
 	bool with_value = !(scan->flags & WORT_SCAN_F_KEYS);
 	struct wort_buf value = { .size = with_value ? cur->value_len : 0 };
 	u32 used = sizeof(struct wort_record) + cur->key_len + value.size;
-	u8 *at = pack_head(scan, cur->key_len, cur->value_len, used);
+	struct wort_record rec = record_head(cur->key_len, cur->value_len, used);
+	u8 *at = scan->buf + scan->len;
 	int err = 0;
 
-	if (!at)
+	scan->need = rec.rec_len;
+	if (rec.rec_len > scan->buf_len - scan->len)
 		return -ERANGE;
-	copy_key(at + sizeof(struct wort_record), cur);
-	value.data = at + sizeof(struct wort_record) + cur->key_len;
+	memcpy(at, &rec, sizeof(rec));
+	copy_key(at + sizeof(rec), cur);
+	value.data = at + sizeof(rec) + cur->key_len;
 	if (value.size)
 		err = cur->tree->engine->value(cur, &value);
 	if (err)
 		return err;
 	if (used % 8)
-		memset(at + used, 0, scan->need - used);
-	scan->len += scan->need;
+		memset(at + used, 0, rec.rec_len - used);
+	scan->len += rec.rec_len;
 	return 0;
 }
 
-/* The same of a pair with a key of @key_len bytes. */
-static __always_inline int pack_pair(struct wort_scan *scan,
-				     const struct wort_pair *pair, u32 key_len)
+/* The same of pairs with keys of @key_len bytes; how many there was room for. */
+static u32 pack_pairs(struct wort_scan *scan, const struct wort_pair *pair, u32 nr,
+		      u32 key_len)
 {
 	bool with_value = !(scan->flags & WORT_SCAN_F_KEYS);
 	u32 used = sizeof(struct wort_record) + key_len +
 		   (with_value ? sizeof(pair->value) : 0);
-	u8 *at = pack_head(scan, key_len, sizeof(pair->value), used);
+	struct wort_record rec = record_head(key_len, sizeof(pair->value), used);
+	u8 *at = scan->buf + scan->len, *end = scan->buf + scan->buf_len;
+	u32 i;
 
-	if (!at)
-		return -ERANGE;
-	memcpy(at + sizeof(struct wort_record), &pair->key, sizeof(pair->key));
-	if (with_value) {
-		memcpy(at + used - sizeof(pair->value), &pair->value,
-		       sizeof(pair->value));
-		if (used % 8)
-			memset(at + used, 0, scan->need - used);
+	for (i = 0; i < nr && end - at >= rec.rec_len; i++) {
+		memcpy(at, &rec, sizeof(rec));
+		memcpy(at + sizeof(rec), &pair[i].key, sizeof(pair[i].key));
+		if (with_value) {
+			memcpy(at + used - sizeof(pair[i].value), &pair[i].value,
+			       sizeof(pair[i].value));
+			if (used % 8)
+				memset(at + used, 0, rec.rec_len - used);
+		}
+		at += rec.rec_len;
 	}
-	scan->len += scan->need;
-	return 0;
+	scan->need = rec.rec_len;
+	scan->len = at - scan->buf;
+	return i;
 }
 
 /* A count tells where it stopped. */
@@ -196,26 +197,38 @@ static int emit(struct wort_cursor *cur, struct wort_scan *scan)
 	return err;
 }
 
+/* How many of the pairs are wanted: those before the bound. */
+static u32 wanted_pairs(const struct wort_scan *scan,
+			const struct wort_pair *pair, u32 nr, u32 key_len)
+{
+	u32 i = scan->bound ? 0 : nr;
+
+	while (i < nr && !past_bound(scan, (const u8 *)&pair[i].key, key_len))
+		i++;
+	return i;
+}
+
 /* Up to @max pairs that come next.  -ENOENT: they were all that is wanted. */
 static int emit_pairs(struct wort_cursor *cur, struct wort_scan *scan, u32 max,
 		      u32 *nr)
 {
 	struct wort_pair pair[WORT_PAIRS_MAX];
-	u32 got = cur->tree->engine->next_pairs(cur, pair,
-						min(max, WORT_PAIRS_MAX));
-	u32 i;
+	u32 want, got, good, packed;
 
-	for (i = 0; i < got; i++) {
-		if (past_bound(scan, (const u8 *)&pair[i].key, cur->key_len))
-			return -ENOENT;
-		if (!(scan->flags & WORT_SCAN_F_COUNT) &&
-		    pack_pair(scan, &pair[i], cur->key_len)) {
+	do {
+		want = min(max, WORT_PAIRS_MAX);
+		got = cur->tree->engine->next_pairs(cur, pair, want);
+		good = wanted_pairs(scan, pair, got, cur->key_len);
+		packed = scan->flags & WORT_SCAN_F_COUNT ? good :
+			 pack_pairs(scan, pair, good, cur->key_len);
+		scan->count += packed;
+		if (packed < good)
 			scan->more = true;
+		if (packed < got)
 			return -ENOENT;
-		}
-		scan->count++;
-	}
-	*nr += got;
+		*nr += got;
+		max -= got;
+	} while (max && got == want);
 	return 0;
 }
 

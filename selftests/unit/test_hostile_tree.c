@@ -239,6 +239,9 @@ static void check_cleared(void)
 	CHECK(!any_damaged());
 }
 
+#define META(key, value, kind) \
+	((key) | (u64)(value) << 12 | (u64)(kind) << 29)
+
 /* What was patched is found by the operations of @finders. */
 static void tree_case(const char *what, u32 finders)
 {
@@ -270,6 +273,13 @@ static void slot_case(const char *what, u64 link, u32 finders)
 	tree_case(what, finders);
 }
 
+/* The same, with pairs before it. */
+static void slot_of_pair(const char *what, u64 link, u32 finders)
+{
+	image_set(image_slot(0, "k25"), link);
+	tree_case(what, finders);
+}
+
 static u64 node_link(u64 off, u32 place)
 {
 	return (u64)place << WORT_MEDIA_LINK_PLACE_SHIFT | off |
@@ -298,6 +308,9 @@ static void links(void)
 	slot_case("leaf far", ~7ULL | WORT_MEDIA_LINK_LEAF, ops);
 	slot_case("leaf with a place", leaf | WORT_MEDIA_LINK_LEAF |
 		  1ULL << WORT_MEDIA_LINK_PLACE_SHIFT, ops);
+	image_set(IMAGE_SIZE - 8, META(3, 8, 0));
+	slot_of_pair("pair at the end", (IMAGE_SIZE - 16) | WORT_MEDIA_LINK_LEAF,
+		     ops);
 	image_set(image_slot(0, "k00"), node_link(1ULL << 40, 6));
 	tree_case("node outside", ops);
 	image_set(image_slot(0, "k00"), node_link(IMAGE_SIZE - 120, 6));
@@ -343,9 +356,6 @@ static void meta_case(const char *what, u64 meta)
 	image_set(image_leaf(0, "apple") + 8, meta);
 	tree_case(what, ALL_OPS | FIND(DELETE) | FIND(INSERT));
 }
-
-#define META(key, value, kind) \
-	((key) | (u64)(value) << 12 | (u64)(kind) << 29)
 
 static void leaves(void)
 {
