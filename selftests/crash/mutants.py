@@ -23,6 +23,7 @@ PAIRS = (("large values", "move a 0; look a 0", "1"),
          ("node of three", "del a 4; scan a 0", "1"),
          ("ends", "put a 1 2; scan a 0", "1"),
          ("every kind of value", "put a 1 1; scan a 0", "2"),
+         ("odd place", "put a 1 1; scan a 0 1", "2"),
          ("one leaf", "put a 0 3; look a 0", "2"))
 
 
