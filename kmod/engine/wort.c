@@ -1569,9 +1569,13 @@ struct wrt_pairs {
 static __always_inline bool pairs_begin(struct wrt_pairs *p,
 					struct wort_cursor *cur)
 {
+	const struct wrt_cursor *wc = wrt_cursor(cur);
 	struct wort_key key = cursor_key(cur);
 
-	if (!wrt_cursor(cur)->nr || key.len > sizeof(p->last))
+	/* Where the last one was a pair the next may be one. */
+	if (!wc->nr || key.len > sizeof(p->last) ||
+	    wc->rec.kind != WORT_MEDIA_VALUE_WORD ||
+	    wc->rec.value_len != sizeof(u64))
 		return false;
 	p->cur = cur;
 	p->base = wort_region_at(cur->op->region, 0);
@@ -1697,7 +1701,7 @@ static noinline u32 pairs_down(struct wrt_pairs *p, struct wrt_level *first,
 		level = pairs_enter(p, level, at, link);
 		link = level ? pairs_step(p, level, &at) : 0;
 	}
-	if (!link_is_leaf(link) ||
+	if (wc->nr == nr || !link_is_leaf(link) ||
 	    !pair_read(p, at, leaf_off(link), &word, pair) ||
 	    !pair_fits(p, first, level, word)) {
 		*first = before;
