@@ -167,8 +167,8 @@ static int link_verify(struct wort_op *op, u64 link)
 }
 
 /*
- * Begin to load the first line of what a link refers to, which is not trusted; of
- * nothing where pages are bad or may be.  An empty slot is not worth a branch:
+ * Begin to load the first line of what a link refers to, which is not trusted, and the
+ * other line of a node; of nothing where pages are bad or may be.  An empty slot is not worth a branch:
  * that is the first line of the pool.
  */
 static __always_inline void link_prefetch(void __pmem *base, u64 beyond,
@@ -1653,7 +1653,7 @@ static u64 pairs_step(const struct wrt_pairs *p, struct wrt_level *level, u64 *a
 	return wort_pm_load(p->base + *at);
 }
 
-/* Enter a node, if it is plain. */
+/* Enter a node, if it is plain and its place in the word of a key. */
 static struct wrt_level *pairs_enter(const struct wrt_pairs *p,
 				     const struct wrt_level *above, u64 at,
 				     u64 link)
@@ -1662,7 +1662,9 @@ static struct wrt_level *pairs_enter(const struct wrt_pairs *p,
 	struct wrt_level *level;
 	struct wrt_node node;
 
+	/* Places grow and have an end, so there are levels enough. */
 	if (node_place(link) <= node_place(above->link) ||
+	    node_place(link) >= WORT_KEY_WORD_DIGITS ||
 	    node_off(link) > p->plain - sizeof(*node.media) ||
 	    wort_pm_in_flight(op->in_flight, at))
 		return NULL;
