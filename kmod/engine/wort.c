@@ -168,8 +168,8 @@ static int link_verify(struct wort_op *op, u64 link)
 
 /*
  * Begin to load the first line of what a link refers to, which is not trusted, and the
- * other line of a node; of nothing where pages are bad or may be.  An empty slot is not worth a branch:
- * that is the first line of the pool.
+ * other line of a node; of nothing where pages are bad or may be.  An empty slot is not
+ * worth a branch: that is the first line of the pool.
  */
 static __always_inline void link_prefetch(void __pmem *base, u64 beyond,
 					  u64 link)

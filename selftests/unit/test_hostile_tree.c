@@ -351,6 +351,21 @@ static void nodes(void)
 	tree_case("place too early", SCANS | WALKS);
 }
 
+/*
+ * Nodes one word apart, each the first entry of the one before: more of them than a key
+ * has places.
+ */
+static void chain(void)
+{
+	u64 off = IMAGE_SIZE - 64 * 1024;
+	u32 place;
+
+	image_set(image_slot(0, "k25"), node_link(off, 6));
+	for (place = 7; place <= 0xfff; place++, off += 8)
+		image_set(off, node_link(off + 8, place));
+	tree_case("chain of nodes", SCANS | WALKS | FIND(LOOKUP));
+}
+
 static void meta_case(const char *what, u64 meta)
 {
 	image_set(image_leaf(0, "apple") + 8, meta);
@@ -413,6 +428,7 @@ void check_hostile_tree(void)
 	image_make();
 	links();
 	nodes();
+	chain();
 	leaves();
 	key_order();
 	image_free();
