@@ -1325,7 +1325,8 @@ static void node_look_ahead(struct wort_op *op, const struct wrt_node *node,
 
 	for (; nodes; nodes &= nodes - 1) {
 		link = wort_pm_load(&node->media->slot[__ffs(nodes)]);
-		if (node_off(link) >= beyond)
+		/* meanwhile a leaf may be there, with who knows what behind it */
+		if (!link_is_node(link) || node_off(link) >= beyond)
 			continue;
 		slots = base + node_off(link);
 		for (slot = 0; slot < WRT_SLOTS; slot++)
