@@ -1259,6 +1259,7 @@ struct wrt_level {
 	u64 link;		/* to the node */
 	u8 slot;
 	bool surveyed;
+	bool looked;		/* what is below its nodes is being loaded, too */
 	u16 ahead;		/* if so: the slots behind it that had entries */
 };
 
@@ -1286,6 +1287,7 @@ static struct wrt_level *level_push(struct wrt_cursor *wc,
 
 	level->link = node->link;
 	level->surveyed = false;
+	level->looked = false;
 	return level;
 }
 
@@ -1334,6 +1336,12 @@ static void node_look_ahead(struct wort_op *op, const struct wrt_node *node,
 	}
 }
 
+/* The slot that comes next of those ahead; there is one. */
+static __always_inline u32 slot_next(u32 ahead, bool reverse)
+{
+	return reverse ? fls(ahead) - 1 : __ffs(ahead);
+}
+
 /* Move on to the next entry of a node; 0 if there is none. */
 static __always_inline u64 level_next(struct wort_cursor *cur,
 				      const struct wrt_node *node,
@@ -1342,8 +1350,7 @@ static __always_inline u64 level_next(struct wort_cursor *cur,
 	u64 link = 0;
 
 	while (!link && level->ahead) {
-		level->slot = cur->reverse ? fls(level->ahead) - 1 :
-					     ffs(level->ahead) - 1;
+		level->slot = slot_next(level->ahead, cur->reverse);
 		level->ahead &= ~BIT(level->slot);
 		link = slot_load(cur->op, node, level->slot);
 	}
@@ -1366,16 +1373,52 @@ static void level_enter(struct wort_op *op, const struct wrt_node *node,
 			struct wrt_level *level)
 {
 	node_look_ahead(op, node, level_survey(op, node, level));
+	level->looked = true;
+}
+
+/* While the cursor is below a node, what is below the next one is being loaded. */
+static void level_look_beside(struct wort_cursor *cur,
+			      const struct wrt_level *level)
+{
+	u32 ahead = level->ahead;
+	struct wrt_node node;
+
+	if (level->looked || !ahead)
+		return;
+	node_at(cur->op, level->link, &node);
+	node_look_ahead(cur->op, &node,
+			BIT(slot_next(ahead, cur->reverse)));
 }
 
 /* Where a key led to, the cursor goes on if it does. */
 static void level_resume(struct wort_cursor *cur, const struct wrt_node *node,
 			 struct wrt_level *level)
 {
+	if (level->surveyed)
+		return;
 	level_survey(cur->op, node, level);
 	level->ahead &= cur->reverse ? BIT(level->slot) - 1 :
 				       -BIT(level->slot + 1);
 	wort_count(cur->op, loads, WRT_LINES);
+}
+
+/*
+ * A key has led to a leaf.  While that is being loaded, begin to load what comes behind
+ * it on the last few levels: most cursors go on, and few go up further.
+ */
+static void cursor_look_on(struct wort_cursor *cur)
+{
+	struct wrt_cursor *wc = wrt_cursor(cur);
+	u32 i, nr = min(wc->nr, 3U);
+	struct wrt_level *level;
+	struct wrt_node node;
+
+	for (i = 1; i <= nr; i++) {
+		level = &wc->level[wc->nr - i];
+		node_at(cur->op, level->link, &node);
+		level_resume(cur, &node, level);
+		level_look_beside(cur, level);
+	}
 }
 
 /*
@@ -1415,6 +1458,10 @@ static int cursor_down(struct wort_cursor *cur, u64 link, u32 start,
 					    "node without entries");
 		start = node.place + 1;
 	}
+	if (key) {
+		object_prefetch(cur->op, link);
+		cursor_look_on(cur);
+	}
 	return link_verify(cur->op, link) ?:
 	       wort_rec_open(cur->op, leaf_off(link), &wc->rec);
 }
@@ -1430,14 +1477,14 @@ static int cursor_step(struct wort_cursor *cur)
 	for (; wc->nr; wc->nr--) {
 		level = &wc->level[wc->nr - 1];
 		node_at(cur->op, level->link, &node);
-		if (!level->surveyed)
-			level_resume(cur, &node, level);
+		level_resume(cur, &node, level);
 		link = level_next(cur, &node, level);
 		if (!link)
 			continue;
 		wc->fresh = wc->nr;
 		if (link_is_leaf(link))
 			return wort_rec_open(cur->op, leaf_off(link), &wc->rec);
+		level_look_beside(cur, level);
 		return cursor_down(cur, link, node.place + 1, NULL);
 	}
 	return -ENOENT;
@@ -1560,6 +1607,8 @@ static int wrt_next(struct wort_cursor *cur)
  */
 struct wrt_pairs {
 	struct wort_cursor *cur;
+	bool reverse;
+	const u32 *in_flight;
 	void __pmem *base;
 	u64 plain;			/* wort_region_plain() */
 	u64 meta, mask;			/* of leaves; of their keys */
@@ -1579,6 +1628,8 @@ static __always_inline bool pairs_begin(struct wrt_pairs *p,
 	    wc->rec.value_len != sizeof(u64))
 		return false;
 	p->cur = cur;
+	p->reverse = cur->reverse;
+	p->in_flight = cur->op->in_flight;
 	p->base = wort_region_at(cur->op->region, 0);
 	p->plain = wort_region_plain(cur->op->region);
 	p->meta = wort_rec_word_meta(key.len);
@@ -1587,17 +1638,10 @@ static __always_inline bool pairs_begin(struct wrt_pairs *p,
 	return p->plain;
 }
 
-/* The slot that comes next, of those that are left. */
-static __always_inline u32 pairs_slot(const struct wrt_pairs *p, u32 ahead)
-{
-	return p->cur->reverse ? fls(ahead) - 1 : ffs(ahead) - 1;
-}
-
 /* The key of a leaf, if that is a pair, and nothing of it is in flight. */
-static __always_inline bool pair_read(const struct wrt_pairs *p, u64 at, u64 off,
+static __always_inline bool pair_read(const struct wrt_pairs *p, u64 off,
 				      u64 *word, struct wort_pair *pair)
 {
-	const u32 *in_flight = p->cur->op->in_flight;
 	struct wort_media_leaf __pmem *leaf;
 
 	if (off > p->plain - sizeof(*leaf) - sizeof(*word))
@@ -1608,8 +1652,7 @@ static __always_inline bool pair_read(const struct wrt_pairs *p, u64 at, u64 off
 	pair->value = cpu_to_le64(wort_pm_load(&leaf->val));
 	*word = wort_pm_load_be64(leaf->key) & p->mask;
 	pair->key = cpu_to_be64(*word);
-	return !wort_pm_in_flight(in_flight, at) &&
-	       !wort_pm_in_flight(in_flight, off);
+	return !wort_pm_in_flight(p->in_flight, off);
 }
 
 /*
@@ -1622,42 +1665,50 @@ static __always_inline u32 pairs_across(struct wrt_pairs *p,
 					struct wort_pair *pair, u32 max)
 {
 	u32 shift = 60 - 4 * node_place(level->link), ahead = level->ahead;
-	u64 before = p->last >> shift & ~0xfULL, at, link, word;
+	u64 before = p->last >> shift & ~0xfULL, off = node_off(level->link);
+	const __le64 __pmem *slots = p->base + off;
+	u64 link, word, last = 0, leaf = 0;
 	u32 slot, nr = 0;
 
 	while (nr < max && ahead) {
-		slot = pairs_slot(p, ahead);
-		at = node_off(level->link) + slot * sizeof(link);
-		link = wort_pm_load(p->base + at);
+		slot = slot_next(ahead, p->reverse);
+		link = wort_pm_load(&slots[slot]);
 		if (!link_is_leaf(link) ||
-		    !pair_read(p, at, leaf_off(link), &word, &pair[nr]) ||
+		    !pair_read(p, leaf_off(link), &word, &pair[nr]) ||
 		    word >> shift != (before | slot))
 			break;
-		p->last = word;
-		p->off = leaf_off(link);
-		level->slot = slot;
+		last = word;
+		leaf = leaf_off(link);
 		ahead &= ~BIT(slot);
 		nr++;
 	}
+	/* The slots of a node have one mark. */
+	if (!nr || wort_pm_in_flight(p->in_flight, off))
+		return 0;
+	p->last = last;
+	p->off = leaf;
+	level->slot = last >> shift & (WRT_SLOTS - 1);
 	level->ahead = ahead;
 	return nr;
 }
 
-/* Take the next slot of a level; what it refers to, 0 if nothing. */
-static u64 pairs_step(const struct wrt_pairs *p, struct wrt_level *level, u64 *at)
+/* Take the next slot of a level; what it refers to, 0: nothing, or not for sure. */
+static u64 pairs_step(const struct wrt_pairs *p, struct wrt_level *level)
 {
+	u64 at, link;
+
 	if (!level->ahead)
 		return 0;
-	level->slot = pairs_slot(p, level->ahead);
+	level->slot = slot_next(level->ahead, p->reverse);
 	level->ahead &= ~BIT(level->slot);
-	*at = node_off(level->link) + level->slot * sizeof(u64);
-	return wort_pm_load(p->base + *at);
+	at = node_off(level->link) + level->slot * sizeof(link);
+	link = wort_pm_load(p->base + at);
+	return wort_pm_in_flight(p->in_flight, at) ? 0 : link;
 }
 
 /* Enter a node, if it is plain and its place in the word of a key. */
 static struct wrt_level *pairs_enter(const struct wrt_pairs *p,
-				     const struct wrt_level *above, u64 at,
-				     u64 link)
+				     const struct wrt_level *above, u64 link)
 {
 	struct wort_op *op = p->cur->op;
 	struct wrt_level *level;
@@ -1666,8 +1717,7 @@ static struct wrt_level *pairs_enter(const struct wrt_pairs *p,
 	/* Places grow and have an end, so there are levels enough. */
 	if (node_place(link) <= node_place(above->link) ||
 	    node_place(link) >= WORT_KEY_WORD_DIGITS ||
-	    node_off(link) > p->plain - sizeof(*node.media) ||
-	    wort_pm_in_flight(op->in_flight, at))
+	    node_off(link) > p->plain - sizeof(*node.media))
 		return NULL;
 	node_at(op, link, &node);
 	level = level_push(wrt_cursor(p->cur), &node);
@@ -1697,15 +1747,16 @@ static noinline u32 pairs_down(struct wrt_pairs *p, struct wrt_level *first,
 {
 	struct wrt_cursor *wc = wrt_cursor(p->cur);
 	struct wrt_level before = *first, *level = first;
-	u64 at, word, link = pairs_step(p, level, &at);
+	u64 word, link = pairs_step(p, level);
 	u32 nr = wc->nr;
 
+	level_look_beside(p->cur, level);
 	while (level && link_is_node(link)) {
-		level = pairs_enter(p, level, at, link);
-		link = level ? pairs_step(p, level, &at) : 0;
+		level = pairs_enter(p, level, link);
+		link = level ? pairs_step(p, level) : 0;
 	}
 	if (wc->nr == nr || !link_is_leaf(link) ||
-	    !pair_read(p, at, leaf_off(link), &word, pair) ||
+	    !pair_read(p, leaf_off(link), &word, pair) ||
 	    !pair_fits(p, first, level, word)) {
 		*first = before;
 		wc->nr = nr;
