@@ -11,11 +11,13 @@
 #include <time.h>
 
 #include "pmpool.h"
+#include "setting.h"
 
 #define BATCH_OPS	64
 
 static u64 nr_keys = 10000000;
-static u64 seed = 88172645463325252ULL;
+static struct setting setting = { .seed = 88172645463325252ULL };
+static FILE *csv;
 
 static double now(void)
 {
@@ -28,7 +30,7 @@ static double now(void)
 /* Uniform keys, in any order. */
 static u64 key_of(u64 nr)
 {
-	u64 state = nr * 0x9e3779b97f4a7c15ULL + seed;
+	u64 state = nr * 0x9e3779b97f4a7c15ULL + setting.seed;
 
 	return test_random(&state);
 }
@@ -110,6 +112,12 @@ static void attach_cold(struct pmpool *pm, const char *what, u64 keys,
 	printf("%-34s attach %6.0f us, first lookup %6.0f us, first insert %6.0f us, walk %.2f s (%.1f million keys/s)\n",
 	       what, attach * 1e6, lookup * 1e6, insert * 1e6, walk,
 	       keys / walk / 1e6);
+	if (csv) {
+		fprintf(csv, "\"%s\",%llu,%.2f,%.2f,%.2f,%.6f", what,
+			(unsigned long long)keys, attach * 1e6, lookup * 1e6,
+			insert * 1e6, walk);
+		csv_end_line(csv, &setting);
+	}
 	if (pm_del(index, &new, sizeof(new)))
 		die("a delete fails");
 	wort_index_put(index);
@@ -165,26 +173,35 @@ static void aged_pool(u64 size, u64 keys)
 
 int main(int argc, char **argv)
 {
+	const char *csv_path = NULL;
 	char what[64];
 	u64 size;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "n:s:")) >= 0) {
+	while ((opt = getopt(argc, argv, "n:s:c:")) >= 0) {
 		if (opt == 'n')
 			nr_keys = strtoull(optarg, NULL, 0);
 		else if (opt == 's')
-			seed = strtoull(optarg, NULL, 0);
+			setting.seed = strtoull(optarg, NULL, 0);
+		else if (opt == 'c')
+			csv_path = optarg;
 	}
-	if (argc != optind || nr_keys < 1000 || !seed) {
-		fprintf(stderr, "usage: attach [-n KEYS] [-s SEED]\n");
+	if (argc != optind || nr_keys < 1000 || !setting.seed) {
+		fprintf(stderr, "usage: attach [-n KEYS] [-s SEED] [-c CSV FILE]\n");
 		return 2;
 	}
+	setting_detect(&setting);
+	if (csv_path)
+		csv = csv_create(csv_path, "pool,keys,attach_us,first_lookup_us,first_insert_us,walk_s");
 	size = round_up(nr_keys * 100, 2 << 20) + (64 << 20);
-	printf("pools of %llu MiB in plain DRAM, huge pages; caches cold; uniform keys of 8 bytes, 8-byte values\n",
-	       (unsigned long long)size >> 20);
+	printf("processor: %s\nmemory: %s; flush: %s, sfence\npools of %llu MiB; caches cold; uniform keys of 8 bytes, 8-byte values; seed %llu\n",
+	       setting.processor, setting.memory, setting.flush,
+	       (unsigned long long)size >> 20, (unsigned long long)setting.seed);
 	pool_of("1,000 keys", size, 1000);
 	snprintf(what, sizeof(what), "%llu keys", (unsigned long long)nr_keys);
 	pool_of(what, size, nr_keys);
 	aged_pool(size, nr_keys);
+	if (csv)
+		csv_close(csv, csv_path);
 	return 0;
 }

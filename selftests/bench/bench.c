@@ -19,11 +19,6 @@
 #define MAX_PEERS	32
 #define MAX_SAMPLES	(MAX_PEERS * MAX_TURNS * BENCH_MAX_OPS)
 
-static const char *const flush_names[] = {
-	[BENCH_CLWB] = "clwb", [BENCH_CLFLUSHOPT] = "clflushopt",
-	[BENCH_CLFLUSH] = "clflush", [BENCH_NO_FLUSH] = "none",
-};
-
 static const struct bench_peer *peers[MAX_PEERS + 1];
 static unsigned int nr_peers;
 
@@ -266,25 +261,6 @@ static void take_sample(const struct sample *sample)
 	samples[nr_samples++] = *sample;
 }
 
-static void find_processor(struct setting *setting)
-{
-	FILE *f = fopen("/proc/cpuinfo", "r");
-	char line[256], *colon;
-
-	snprintf(setting->processor, sizeof(setting->processor), "unknown");
-	while (f && fgets(line, sizeof(line), f)) {
-		colon = strstr(line, ": ");
-		if (strncmp(line, "model name", 10) || !colon)
-			continue;
-		colon[strcspn(colon, "\n")] = 0;
-		snprintf(setting->processor, sizeof(setting->processor), "%s",
-			 colon + 2);
-		break;
-	}
-	if (f)
-		fclose(f);
-}
-
 static double ticks_per_ns(void)
 {
 	uint64_t ticks = bench_ticks();
@@ -342,19 +318,6 @@ static void run_workload(const char *workload, FILE *csv)
 	keys_free(&again);
 }
 
-static FILE *open_csv(void)
-{
-	FILE *csv;
-
-	if (!options.csv)
-		return NULL;
-	csv = fopen(options.csv, "w");
-	if (!csv)
-		die("%s: %m", options.csv);
-	report_csv_head(csv);
-	return csv;
-}
-
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -363,7 +326,7 @@ int main(int argc, char **argv)
 		NULL, NULL, NULL
 	};
 	char *list, *workload;
-	FILE *csv;
+	FILE *csv = NULL;
 
 	options.flush = (enum bench_flush)shim_flush;
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
@@ -371,21 +334,21 @@ int main(int argc, char **argv)
 		each_word("floor,wort", add_builtin);
 	if (!options.ops)
 		each_word("lookup,delete,insert-64", add_op);
-	find_processor(&options.setting);
-	options.setting.memory = "plain DRAM in huge pages";
+	setting_detect(&options.setting);
 	options.setting.flush = flush_names[options.flush];
 	samples = calloc(MAX_SAMPLES, sizeof(*samples));
 	if (!samples)
 		die("no memory");
 	memory_begin();
-	csv = open_csv();
+	if (options.csv)
+		csv = report_csv_create(options.csv);
 	report_setting(&options.setting);
 	if (!misses_open())
 		puts("cache misses: the processor does not count them for us");
 	list = strdup(options.workloads);
 	while ((workload = strsep(&list, ",")))
 		run_workload(workload, csv);
-	if (csv && fclose(csv))
-		die("%s: %m", options.csv);
+	if (csv)
+		csv_close(csv, options.csv);
 	return 0;
 }

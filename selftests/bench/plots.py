@@ -45,21 +45,36 @@ class Bench:
         self.again = args.again
         os.makedirs(self.data, exist_ok=True)
 
-    def run(self, name, keys, peers, plugins=(), workloads=INTEGERS, ops=OPS,
-            turns=None):
+    def rows(self, name, program, *options):
         """The rows of a run; those of an earlier one if they are there."""
         path = os.path.join(self.data, name + ".csv")
-        command = [self.program, "-n", str(keys), "-P", ",".join(peers),
-                   "-w", ",".join(workloads), "-o", ",".join(ops),
-                   "-r", str(turns or self.turns), "-c", path + ".new"]
-        for plugin in plugins:
-            command += ["-p", plugin]
         if self.again or not os.path.exists(path):
             print("measuring:", name, flush=True)
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([program, *options, "-c", path + ".new"],
+                           check=True, stdout=subprocess.DEVNULL)
             os.replace(path + ".new", path)
         with open(path, newline="", encoding="utf-8") as file:
             return list(csv.DictReader(file))
+
+    def run(self, name, keys, peers, plugins=(), workloads=INTEGERS, ops=OPS,
+            turns=None):
+        """Peers beside each other."""
+        options = ["-n", str(keys), "-P", ",".join(peers),
+                   "-w", ",".join(workloads), "-o", ",".join(ops),
+                   "-r", str(turns or self.turns)]
+        for plugin in plugins:
+            options += ["-p", plugin]
+        return self.rows(name, self.program, *options)
+
+    def threads(self, keys):
+        """Threads beside each other."""
+        return self.rows("threads", os.path.join(self.build, "threads"),
+                         "-n", str(keys), "-r", str(self.turns))
+
+    def attach(self, keys):
+        """What is waited for after a power cut."""
+        return self.rows(f"attach-{keys}", os.path.join(self.build, "attach"),
+                         "-n", str(keys))
 
     def plugin(self, name):
         """A peer that is built beside the benchmark."""
@@ -125,9 +140,10 @@ def names(rows, column):
 def caption(rows):
     """What every figure has to say."""
     row = rows[0]
+    turns = len(names(rows, "turn")) if "turn" in row else 1
     return (f"{row['processor']}; {row['memory']}; {row['flush']}, sfence, "
             f"{row['added_ns']} ns added a line; seed {row['seed']}; "
-            f"medians of {len(names(rows, 'turn'))}")
+            f"medians of {turns}")
 
 
 def bars(axes, groups, series, label):
@@ -226,6 +242,48 @@ def draw_growth(bench, out, sizes, simulated):
     save(figure, out, "growth", rows)
 
 
+def draw_threads(rows, out):
+    """Operations a second by the number of threads."""
+    figure, axes = plt.subplots(figsize=(9, 4))
+    counts = names(rows, "threads")
+    for op in names(rows, "op"):
+        found = [(int(count), median(rows, "ns", op=op, threads=count))
+                 for count in counts]
+        found = [(count, 1000 / ns) for count, ns in found if ns]
+        axes.plot(*zip(*found), marker="o", label=op)
+    axes.set_xlabel("threads")
+    axes.set_xticks([int(count) for count in counts])
+    axes.set_ylabel("million operations a second")
+    axes.set_ylim(bottom=0)
+    axes.legend(fontsize=6)
+    axes.set_title(f"One index, {int(rows[0]['keys']):,} uniform keys")
+    save(figure, out, "threads", rows)
+
+
+def draw_attach(bench, out, sizes):
+    """What is waited for after a power cut, by the number of keys."""
+    runs = [[row for row in bench.attach(n) if row["keys"] == str(n)][-1]
+            for n in sizes]
+    figure, (waits, walk) = plt.subplots(1, 2, figsize=(9, 4))
+    for column, label in (("attach_us", "attach"),
+                          ("first_lookup_us", "first lookup"),
+                          ("first_insert_us", "first insert")):
+        waits.plot(sizes, [float(row[column]) for row in runs], marker="o",
+                   label=label)
+    walk.plot(sizes, [float(row["walk_s"]) for row in runs], marker="o",
+              label="walk in the background")
+    waits.set_ylabel("microseconds")
+    walk.set_ylabel("seconds")
+    walk.set_yscale("log")
+    for axes in (waits, walk):
+        axes.set_xscale("log")
+        axes.set_xlabel("keys")
+        axes.legend(fontsize=6)
+    waits.set_ylim(bottom=0)
+    figure.suptitle("After a power cut, caches cold")
+    save(figure, out, "attach", runs)
+
+
 def parse():
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -280,6 +338,8 @@ def main():
     rows = bench.run("ycsb", args.keys, ["wort"], args.plugin + loose[:1],
                      ["sparse"], ycsb, turns=3)
     draw_peers(rows, args.out, "ycsb", "YCSB", ycsb)
+    draw_threads(bench.threads(args.keys), args.out)
+    draw_attach(bench, args.out, powers(min(10000, args.keys), args.largest))
     draw_growth(bench, args.out, powers(min(10000, args.keys), args.largest),
                 powers(min(10000, args.keys), min(1000000, args.largest)))
 

@@ -108,10 +108,9 @@ void report_table(const char *workload, uint64_t nr, unsigned int turns,
 	fflush(stdout);
 }
 
-void report_csv_head(FILE *csv)
+FILE *report_csv_create(const char *path)
 {
-	fputs("workload,keys,peer,durability,clock,op,turn,ops,ns,ordering_points,lines,fences,stores,loads,nodes,misses,bytes,p50,p99,p999,processor,memory,flush,added_ns,seed\n",
-	      csv);
+	return csv_create(path, "workload,keys,peer,durability,clock,op,turn,ops,ns,ordering_points,lines,fences,stores,loads,nodes,misses,bytes,p50,p99,p999");
 }
 
 static void csv_sample(FILE *csv, const struct sample *sample)
@@ -150,9 +149,7 @@ void report_csv(FILE *csv, const struct setting *setting, const char *workload,
 			(unsigned long long)nr, peer->name, peer->durability,
 			peer->by_wall_clock ? "wall" : "thread");
 		csv_sample(csv, &samples[i]);
-		fprintf(csv, ",\"%s\",\"%s\",%s,%u,%llu\n", setting->processor,
-			setting->memory, setting->flush, setting->added_ns,
-			(unsigned long long)setting->seed);
+		csv_end_line(csv, setting);
 	}
 	fflush(csv);
 }

@@ -5,18 +5,9 @@
 #include <stdio.h>
 
 #include "run.h"
+#include "setting.h"
 
 #define MAX_TURNS	100
-
-/* What all figures of a run have in common. */
-struct setting {
-	char processor[128];
-	const char *memory;
-	const char *flush;
-	unsigned int added_ns;
-	uint64_t seed;
-	unsigned int turns;
-};
 
 void report_setting(const struct setting *setting);
 /* All samples of a workload, for people: medians, the first peer as measure. */
@@ -24,7 +15,7 @@ void report_table(const char *workload, uint64_t nr, unsigned int turns,
 		  const struct bench_peer *const *peers, unsigned int nr_peers,
 		  const struct sample *samples, size_t nr_samples);
 /* For programs: a line for each sample. */
-void report_csv_head(FILE *csv);
+FILE *report_csv_create(const char *path);
 void report_csv(FILE *csv, const struct setting *setting, const char *workload,
 		uint64_t nr, const struct bench_peer *const *peers,
 		const struct sample *samples, size_t nr_samples);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How operations on one index run beside each other: the portable layers with
- * threads, by the clock on the wall, each figure against that of one thread in
- * the same turn.
+ * How operations on one index run beside each other: the portable layers with one
+ * thread, two, and so on, by the clock on the wall, each figure against that of one
+ * thread in the same turn.
  */
 #include <getopt.h>
 #include <pthread.h>
@@ -10,19 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <linux/percpu.h>
 #include <linux/srcu.h>
 
 #include "median.h"
 #include "pmpool.h"
+#include "setting.h"
 
-#define MAX_REPS	25
+#define MAX_TURNS	25
 #define MAX_THREADS	14
 
 static u64 nr_keys = 1000000;
-static u32 reps = 5, nr_threads = 2;
-static u64 seed = 88172645463325252ULL;
+static u32 nr_threads;
+static struct setting setting = { .seed = 88172645463325252ULL, .turns = 5 };
+static FILE *csv;
 
 static struct pmpool pm;
 static struct wort_index *bench_index;
@@ -58,7 +61,7 @@ static void insert(struct job *job)
 /* In another order than that of the inserts. */
 static void look_up(struct job *job)
 {
-	u64 i, at, value, random = seed + job->nr;
+	u64 i, at, value, random = setting.seed + job->nr;
 	u32 len;
 
 	for (i = job->begin; i < job->end; i++) {
@@ -73,7 +76,7 @@ static void look_up(struct job *job)
 /* Further keys, until told to stop. */
 static void insert_on(struct job *job)
 {
-	u64 random = ~seed, key;
+	u64 random = ~setting.seed, key;
 
 	while (!READ_ONCE(stop)) {
 		key = test_random(&random);
@@ -150,71 +153,128 @@ static void pool_end(void)
 	pmpool_detach(&pm);
 }
 
-static double median(double *values)
+/* Seconds of all keys, by turn and the number of threads. */
+struct figures {
+	const char *what;
+	double seconds[MAX_TURNS][MAX_THREADS + 1];
+};
+
+static struct figures inserts = { .what = "insert" };
+static struct figures lookups = { .what = "lookup" };
+static struct figures beside = { .what = "lookup beside a writer" };
+
+static void measure(struct figures *figures, u32 turn, u32 threads,
+		    double seconds)
 {
-	return median_of(values, reps);
+	figures->seconds[turn][threads] = seconds;
+	if (!csv)
+		return;
+	fprintf(csv, "%s,%u,%llu,%u,%.2f", figures->what, threads,
+		(unsigned long long)nr_keys, turn, seconds / nr_keys * 1e9);
+	csv_end_line(csv, &setting);
 }
 
-static void report(const char *what, double *ns, double *ratio)
+static void run_turn(u32 turn)
 {
-	printf("%-28s %6.0f ns an operation of one  %.2f x\n", what,
-	       median(ns), median(ratio));
+	u32 threads;
+
+	for (threads = 1; threads <= nr_threads; threads++) {
+		pool_begin();
+		measure(&inserts, turn, threads, share_out(insert, threads));
+		if (threads < nr_threads)
+			pool_end();
+	}
+	for (threads = 1; threads <= nr_threads; threads++)
+		measure(&lookups, turn, threads, share_out(look_up, threads));
+	measure(&beside, turn, 1, beside_writer());
+	pool_end();
 }
 
-static void run(void)
+/* How much faster than one thread with @figures by which all is measured. */
+static void report(const struct figures *figures, const struct figures *by,
+		   u32 threads)
 {
-	double insert_ns[MAX_REPS], insert_x[MAX_REPS];
-	double look_ns[MAX_REPS], look_x[MAX_REPS], beside_x[MAX_REPS];
-	double one;
+	double ns[MAX_TURNS], ratio[MAX_TURNS];
 	u32 i;
 
-	for (i = 0; i < reps; i++) {
-		pool_begin();
-		one = share_out(insert, 1);
-		pool_end();
-		pool_begin();
-		insert_ns[i] = one / nr_keys * 1e9;
-		insert_x[i] = one / share_out(insert, nr_threads);
-		one = share_out(look_up, 1);
-		look_ns[i] = one / nr_keys * 1e9;
-		look_x[i] = one / share_out(look_up, nr_threads);
-		beside_x[i] = one / beside_writer();
-		pool_end();
+	for (i = 0; i < setting.turns; i++) {
+		ns[i] = figures->seconds[i][threads] / nr_keys * 1e9;
+		ratio[i] = by->seconds[i][1] / figures->seconds[i][threads];
 	}
-	report("inserts", insert_ns, insert_x);
-	report("lookups", look_ns, look_x);
-	report("lookups beside a writer", look_ns, beside_x);
+	printf("%-24s %2u thread%s %6.0f ns  %.2f x\n", figures->what, threads,
+	       threads == 1 ? " " : "s", median_of(ns, setting.turns),
+	       median_of(ratio, setting.turns));
+}
+
+static void report_all(void)
+{
+	u32 threads;
+
+	for (threads = 1; threads <= nr_threads; threads++)
+		report(&inserts, &inserts, threads);
+	for (threads = 1; threads <= nr_threads; threads++)
+		report(&lookups, &lookups, threads);
+	report(&beside, &lookups, 1);
+}
+
+static const char *parse(int argc, char **argv)
+{
+	const char *csv_path = NULL;
+	int opt;
+
+	nr_threads = clamp_t(long, sysconf(_SC_NPROCESSORS_ONLN), 1, MAX_THREADS);
+	while ((opt = getopt(argc, argv, "n:r:s:t:c:")) >= 0) {
+		if (opt == 'n')
+			nr_keys = strtoull(optarg, NULL, 0);
+		else if (opt == 'r')
+			setting.turns = strtoul(optarg, NULL, 0);
+		else if (opt == 's')
+			setting.seed = strtoull(optarg, NULL, 0);
+		else if (opt == 't')
+			nr_threads = strtoul(optarg, NULL, 0);
+		else if (opt == 'c')
+			csv_path = optarg;
+	}
+	if (argc != optind || nr_keys < 64 || !setting.turns ||
+	    setting.turns > MAX_TURNS || !setting.seed || !nr_threads ||
+	    nr_threads > MAX_THREADS) {
+		fprintf(stderr, "usage: threads [-n KEYS] [-r TURNS] [-s SEED] [-t THREADS] [-c CSV FILE]\n");
+		exit(2);
+	}
+	return csv_path;
+}
+
+static void make_keys(void)
+{
+	u64 random = setting.seed, i;
+
+	keys = malloc(nr_keys * sizeof(*keys));
+	if (!keys)
+		die("no memory");
+	for (i = 0; i < nr_keys; i++)
+		keys[i] = test_random(&random);
 }
 
 int main(int argc, char **argv)
 {
-	u64 random, i;
-	int opt;
+	const char *csv_path = parse(argc, argv);
+	u32 i;
 
-	while ((opt = getopt(argc, argv, "n:r:s:t:")) >= 0) {
-		if (opt == 'n')
-			nr_keys = strtoull(optarg, NULL, 0);
-		else if (opt == 'r')
-			reps = strtoul(optarg, NULL, 0);
-		else if (opt == 's')
-			seed = strtoull(optarg, NULL, 0);
-		else if (opt == 't')
-			nr_threads = strtoul(optarg, NULL, 0);
-	}
-	if (argc != optind || nr_keys < 64 || !reps || reps > MAX_REPS ||
-	    !seed || !nr_threads || nr_threads > MAX_THREADS) {
-		fprintf(stderr, "usage: threads [-n KEYS] [-r TURNS] [-s SEED] [-t THREADS]\n");
-		return 2;
-	}
-	printf("%llu random keys, %u threads against one, wall clock, plain DRAM, medians of %u turns\n",
-	       (unsigned long long)nr_keys, nr_threads, reps);
+	setting_detect(&setting);
+	if (csv_path)
+		csv = csv_create(csv_path, "op,threads,keys,turn,ns");
+	printf("processor: %s\nmemory: %s; flush: %s, sfence\n%llu uniform keys, up to %u threads, ns by the clock on the wall for an operation of any\nseed %llu, medians of %u turns\n",
+	       setting.processor, setting.memory, setting.flush,
+	       (unsigned long long)nr_keys, nr_threads,
+	       (unsigned long long)setting.seed, setting.turns);
 	shim_thread_begin(SHIM_CPUS - 2);
-	random = seed;
-	keys = malloc(nr_keys * sizeof(*keys));
-	for (i = 0; i < nr_keys; i++)
-		keys[i] = test_random(&random);
+	make_keys();
 	pmpool_map(&pm, round_up(nr_keys * 400, 2 << 20) + (64 << 20), true);
 	memset(pm.region.base, 0, pm.region.size);
-	run();
+	for (i = 0; i < setting.turns; i++)
+		run_turn(i);
+	report_all();
+	if (csv)
+		csv_close(csv, csv_path);
 	return 0;
 }

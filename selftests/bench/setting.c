@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "peer.h"
+#include "pmpool.h"
+#include "setting.h"
+
+const char *const flush_names[] = {
+	[BENCH_CLWB] = "clwb", [BENCH_CLFLUSHOPT] = "clflushopt",
+	[BENCH_CLFLUSH] = "clflush", [BENCH_NO_FLUSH] = "none",
+};
+
+static void find_processor(struct setting *setting)
+{
+	FILE *f = fopen("/proc/cpuinfo", "r");
+	char line[256], *colon;
+
+	snprintf(setting->processor, sizeof(setting->processor), "unknown");
+	while (f && fgets(line, sizeof(line), f)) {
+		colon = strstr(line, ": ");
+		if (strncmp(line, "model name", 10) || !colon)
+			continue;
+		colon[strcspn(colon, "\n")] = 0;
+		snprintf(setting->processor, sizeof(setting->processor), "%s",
+			 colon + 2);
+		break;
+	}
+	if (f)
+		fclose(f);
+}
+
+void setting_detect(struct setting *setting)
+{
+	find_processor(setting);
+	setting->memory = "plain DRAM in huge pages";
+	setting->flush = flush_names[shim_flush];
+}
+
+FILE *csv_create(const char *path, const char *columns)
+{
+	FILE *csv = fopen(path, "w");
+
+	if (!csv)
+		die("%s: %m", path);
+	fprintf(csv, "%s,processor,memory,flush,added_ns,seed\n", columns);
+	return csv;
+}
+
+void csv_end_line(FILE *csv, const struct setting *setting)
+{
+	fprintf(csv, ",\"%s\",\"%s\",%s,%u,%llu\n", setting->processor,
+		setting->memory, setting->flush, setting->added_ns,
+		(unsigned long long)setting->seed);
+}
+
+void csv_close(FILE *csv, const char *path)
+{
+	if (fclose(csv))
+		die("%s: %m", path);
+}

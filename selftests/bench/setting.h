@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What all figures of a run have in common, and every one of them has to say. */
+#ifndef _WORT_BENCH_SETTING_H
+#define _WORT_BENCH_SETTING_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct setting {
+	char processor[128];
+	const char *memory;
+	const char *flush;
+	unsigned int added_ns;
+	uint64_t seed;
+	unsigned int turns;
+};
+
+/* By enum bench_flush, and by enum shim_flush, which is the beginning of it. */
+extern const char *const flush_names[4];
+
+/* Plain DRAM in huge pages, the best flush of this processor, nothing added. */
+void setting_detect(struct setting *setting);
+
+/* For programs: the columns of a setting are the last ones of each line. */
+FILE *csv_create(const char *path, const char *columns);
+void csv_end_line(FILE *csv, const struct setting *setting);
+void csv_close(FILE *csv, const char *path);
+
+#endif
