@@ -197,6 +197,8 @@ struct wort_sight {
  * @finish: a fence has passed since it was committed
  * @warm: begin to load what operations on these keys will need.  WORT_WARM_MAX
  *	at most.
+ * @look_ahead: begin to load what a change of this key will need, before its
+ *	operation is set up.  Reads nothing where memory is or may be bad.
  * @seek: move to the record at a key or, if there is none, to the next one in
  *	the direction of the cursor; without a key to the first.  -ENOENT at
  *	the end.
@@ -246,6 +248,8 @@ struct wort_engine {
 		      struct wort_change *change);
 	void (*warm)(struct wort_op *op, struct wort_tree *tree,
 		     const struct wort_key *keys, u32 nr);
+	void (*look_ahead)(const struct wort_tree *tree,
+			   const struct wort_key *key);
 
 	int (*seek)(struct wort_cursor *cur, const struct wort_key *key);
 	int (*next)(struct wort_cursor *cur);

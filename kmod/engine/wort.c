@@ -477,6 +477,33 @@ static __always_inline bool trail_follow(const struct wort_tree *tree, u64 plain
 	return true;
 }
 
+/*
+ * Begin to load what is on the way to a key, which is believed by nobody.  A processor
+ * runs ahead of a fence, but not far: while it waits for the last one of the operation
+ * before it gets to this, not to the descent.
+ */
+static void wrt_look_ahead(const struct wort_tree *tree,
+			   const struct wort_key *key)
+{
+	u64 limit = wort_region_limit(tree->region,
+				      sizeof(struct wort_media_wort_node));
+	void __pmem *base = wort_region_at(tree->region, 0);
+	u64 word = wort_key_word(key, 0), link, off;
+	u32 steps = WORT_KEY_WORD_DIGITS;
+
+	if (unlikely(!limit))
+		return;
+	link = wort_pm_load(&tree->root[0]);
+	while (link & WORT_MEDIA_LINK_NODE && steps--) {
+		off = node_off(link);
+		if (unlikely(off >= limit))
+			return;
+		link = wort_pm_load(base + off +
+				    link_digit(link, word) * sizeof(link));
+	}
+	link_prefetch(base, limit, link);
+}
+
 /* Is nothing on a trail in flight, and does each place follow the one before? */
 static noinline bool trail_verify(const struct wort_tree *tree,
 				  const u64 *before, u64 nr, u64 off)
@@ -1900,6 +1927,7 @@ const struct wort_engine wort_engine_wort = {
 	.commit = wrt_commit,
 	.finish = wrt_finish,
 	.warm = wrt_warm,
+	.look_ahead = wrt_look_ahead,
 	.seek = wrt_seek,
 	.next = wrt_next,
 	.next_pairs = wrt_next_pairs,

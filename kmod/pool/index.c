@@ -100,9 +100,13 @@ static __always_inline bool may_write(enum wort_entry entry)
 	return entry == WORT_WRITE || entry == WORT_WRITE_ALONE;
 }
 
-/* As wort_index_enter(), for single operations, which are short. */
+/*
+ * As wort_index_enter(), for single operations, which are short.  @key: what is going to
+ * be changed, or NULL.
+ */
 static __always_inline int enter(struct wort_index *index, struct wort_op *op,
-				 enum wort_entry entry)
+				 enum wort_entry entry,
+				 const struct wort_key *key)
 {
 	struct wort_pool *pool = index->pool;
 	bool writable;
@@ -123,6 +127,8 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 		entry_end(pool, op, entry);
 		return err;
 	}
+	if (key)
+		index->tree.engine->look_ahead(&index->tree, key);
 	time = wort_locks_now(&pool->locks);
 	wort_op_begin(op, pool->region, &pool->alloc);
 	op->locks = &pool->locks;
@@ -195,7 +201,7 @@ static __always_inline void leave(struct wort_index *index, struct wort_op *op,
 int wort_index_enter(struct wort_index *index, struct wort_op *op,
 		     enum wort_entry entry)
 {
-	return enter(index, op, entry);
+	return enter(index, op, entry, NULL);
 }
 
 /**
@@ -334,7 +340,7 @@ static __always_inline int put_once(struct wort_index *index,
 {
 	int err;
 
-	err = enter(index, op, entry);
+	err = enter(index, op, entry, &put->key);
 	if (err)
 		return err;
 	do {
@@ -395,7 +401,7 @@ static int lookup_once(struct wort_index *index, const struct wort_key *key,
 		       struct wort_buf *buf, enum wort_entry entry)
 {
 	struct wort_op op;
-	int err = enter(index, &op, entry);
+	int err = enter(index, &op, entry, NULL);
 
 	if (err)
 		return err;
@@ -463,7 +469,7 @@ static int delete_once(struct wort_index *index, const struct wort_key *key,
 		       enum wort_entry entry)
 {
 	struct wort_op op;
-	int err = enter(index, &op, entry);
+	int err = enter(index, &op, entry, key);
 
 	if (err)
 		return err;
