@@ -1366,7 +1366,7 @@ static void node_look_ahead(struct wort_op *op, const struct wrt_node *node,
 /* The slot that comes next of those ahead; there is one. */
 static __always_inline u32 slot_next(u32 ahead, bool reverse)
 {
-	return reverse ? fls(ahead) - 1 : __ffs(ahead);
+	return reverse ? fls(ahead) - 1 : ffs(ahead) - 1;
 }
 
 /* Move on to the next entry of a node; 0 if there is none. */
