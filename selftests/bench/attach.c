@@ -171,11 +171,15 @@ static void aged_pool(u64 size, u64 keys)
 	pmpool_unmap(&pm);
 }
 
-int main(int argc, char **argv)
+static void usage(void)
+{
+	fprintf(stderr, "usage: attach [-n KEYS] [-s SEED] [-c CSV FILE]; 1000 keys at least\n");
+	exit(2);
+}
+
+static const char *parse(int argc, char **argv)
 {
 	const char *csv_path = NULL;
-	char what[64];
-	u64 size;
 	int opt;
 
 	while ((opt = getopt(argc, argv, "n:s:c:")) >= 0) {
@@ -185,18 +189,27 @@ int main(int argc, char **argv)
 			setting.seed = strtoull(optarg, NULL, 0);
 		else if (opt == 'c')
 			csv_path = optarg;
+		else
+			usage();
 	}
-	if (argc != optind || nr_keys < 1000 || !setting.seed) {
-		fprintf(stderr, "usage: attach [-n KEYS] [-s SEED] [-c CSV FILE]\n");
-		return 2;
-	}
+	if (argc != optind || nr_keys < 1000 || !setting.seed)
+		usage();
+	return csv_path;
+}
+
+int main(int argc, char **argv)
+{
+	const char *csv_path = parse(argc, argv);
+	char what[64];
+	u64 size;
+
 	setting_detect(&setting);
 	if (csv_path)
 		csv = csv_create(csv_path, "pool,keys,attach_us,first_lookup_us,first_insert_us,walk_s");
 	size = round_up(nr_keys * 100, 2 << 20) + (64 << 20);
-	printf("processor: %s\nmemory: %s; flush: %s, sfence\npools of %llu MiB; caches cold; uniform keys of 8 bytes, 8-byte values; seed %llu\n",
-	       setting.processor, setting.memory, setting.flush,
-	       (unsigned long long)size >> 20, (unsigned long long)setting.seed);
+	setting_print(&setting);
+	printf("pools of %llu MiB; caches cold; uniform keys of 8 bytes, 8-byte values\n",
+	       (unsigned long long)size >> 20);
 	pool_of("1,000 keys", size, 1000);
 	snprintf(what, sizeof(what), "%llu keys", (unsigned long long)nr_keys);
 	pool_of(what, size, nr_keys);

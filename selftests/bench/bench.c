@@ -342,7 +342,9 @@ int main(int argc, char **argv)
 	memory_begin();
 	if (options.csv)
 		csv = report_csv_create(options.csv);
-	report_setting(&options.setting);
+	setting_print(&options.setting);
+	printf("one thread, no locks; medians of %u turns\n",
+	       options.setting.turns);
 	if (!misses_open())
 		puts("cache misses: the processor does not count them for us");
 	list = strdup(options.workloads);

@@ -339,7 +339,8 @@ def main():
                      ["sparse"], ycsb, turns=3)
     draw_peers(rows, args.out, "ycsb", "YCSB", ycsb)
     draw_threads(bench.threads(args.keys), args.out)
-    draw_attach(bench, args.out, powers(min(10000, args.keys), args.largest))
+    draw_attach(bench, args.out,
+                powers(max(min(10000, args.keys), 1000), args.largest))
     draw_growth(bench, args.out, powers(min(10000, args.keys), args.largest),
                 powers(min(10000, args.keys), min(1000000, args.largest)))
 

@@ -8,15 +8,6 @@
 #include "pmpool.h"
 #include "report.h"
 
-void report_setting(const struct setting *setting)
-{
-	printf("processor: %s\nmemory: %s, %u ns added for each flushed line\n"
-	       "flush: %s, sfence; one thread, no locks\nseed %llu, medians of %u turns\n",
-	       setting->processor, setting->memory, setting->added_ns,
-	       setting->flush, (unsigned long long)setting->seed,
-	       setting->turns);
-}
-
 static const struct sample *find(const struct sample *samples, size_t nr,
 				 unsigned int peer, unsigned int op,
 				 unsigned int turn)

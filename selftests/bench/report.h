@@ -9,7 +9,6 @@
 
 #define MAX_TURNS	100
 
-void report_setting(const struct setting *setting);
 /* All samples of a workload, for people: medians, the first peer as measure. */
 void report_table(const char *workload, uint64_t nr, unsigned int turns,
 		  const struct bench_peer *const *peers, unsigned int nr_peers,

@@ -36,6 +36,13 @@ void setting_detect(struct setting *setting)
 	setting->flush = flush_names[shim_flush];
 }
 
+void setting_print(const struct setting *setting)
+{
+	printf("processor: %s\nmemory: %s, %u ns added for each flushed line\nflush: %s, sfence; seed %llu\n",
+	       setting->processor, setting->memory, setting->added_ns,
+	       setting->flush, (unsigned long long)setting->seed);
+}
+
 FILE *csv_create(const char *path, const char *columns)
 {
 	FILE *csv = fopen(path, "w");

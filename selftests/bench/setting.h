@@ -20,6 +20,7 @@ extern const char *const flush_names[4];
 
 /* Plain DRAM in huge pages, the best flush of this processor, nothing added. */
 void setting_detect(struct setting *setting);
+void setting_print(const struct setting *setting);
 
 /* For programs: the columns of a setting are the last ones of each line. */
 FILE *csv_create(const char *path, const char *columns);

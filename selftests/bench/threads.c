@@ -217,6 +217,13 @@ static void report_all(void)
 	report(&beside, &lookups, 1);
 }
 
+static void usage(void)
+{
+	fprintf(stderr, "usage: threads [-n KEYS] [-r TURNS] [-s SEED] [-t THREADS] [-c CSV FILE]; 64 keys at least, up to %u turns and %u threads\n",
+		MAX_TURNS, MAX_THREADS);
+	exit(2);
+}
+
 static const char *parse(int argc, char **argv)
 {
 	const char *csv_path = NULL;
@@ -234,13 +241,13 @@ static const char *parse(int argc, char **argv)
 			nr_threads = strtoul(optarg, NULL, 0);
 		else if (opt == 'c')
 			csv_path = optarg;
+		else
+			usage();
 	}
 	if (argc != optind || nr_keys < 64 || !setting.turns ||
 	    setting.turns > MAX_TURNS || !setting.seed || !nr_threads ||
-	    nr_threads > MAX_THREADS) {
-		fprintf(stderr, "usage: threads [-n KEYS] [-r TURNS] [-s SEED] [-t THREADS] [-c CSV FILE]\n");
-		exit(2);
-	}
+	    nr_threads > MAX_THREADS)
+		usage();
 	return csv_path;
 }
 
@@ -263,10 +270,9 @@ int main(int argc, char **argv)
 	setting_detect(&setting);
 	if (csv_path)
 		csv = csv_create(csv_path, "op,threads,keys,turn,ns");
-	printf("processor: %s\nmemory: %s; flush: %s, sfence\n%llu uniform keys, up to %u threads, ns by the clock on the wall for an operation of any\nseed %llu, medians of %u turns\n",
-	       setting.processor, setting.memory, setting.flush,
-	       (unsigned long long)nr_keys, nr_threads,
-	       (unsigned long long)setting.seed, setting.turns);
+	setting_print(&setting);
+	printf("%llu uniform keys, up to %u threads, ns by the clock on the wall for an operation of any; medians of %u turns\n",
+	       (unsigned long long)nr_keys, nr_threads, setting.turns);
 	shim_thread_begin(SHIM_CPUS - 2);
 	make_keys();
 	pmpool_map(&pm, round_up(nr_keys * 400, 2 << 20) + (64 << 20), true);
