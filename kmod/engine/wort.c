@@ -1777,7 +1777,8 @@ static noinline u32 pairs_down(struct wrt_pairs *p, struct wrt_level *first,
 	u64 word, link = pairs_step(p, level);
 	u32 nr = wc->nr;
 
-	level_look_beside(p->cur, level);
+	if (link_is_node(link))
+		level_look_beside(p->cur, level);
 	while (level && link_is_node(link)) {
 		level = pairs_enter(p, level, link);
 		link = level ? pairs_step(p, level) : 0;
