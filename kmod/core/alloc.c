@@ -203,7 +203,7 @@ static int read_table(struct wort_op *op, struct wort_alloc *alloc)
 			err = -EIO;
 		else
 			word = wort_pm_load(table_word(alloc, nr));
-		wort_count(op, loads, nr % (WORT_LINE / 8) == 0);
+		wort_count(op, more_loads, nr % (WORT_LINE / 8) == 0);
 		if (word && !parse_word(alloc, extent, nr, word)) {
 			if (!err)
 				err = wort_corrupt(op, table_off(alloc, nr),

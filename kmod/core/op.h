@@ -15,22 +15,24 @@ DECLARE_STATIC_KEY_TRUE(wort_counting);
  * struct wort_counts - What operations cost
  * @stores: words stored to media
  * @lines: cache lines flushed
- * @fences: fences
- * @ordering_points: fences that had a flush to wait for
+ * @idle_fences: fences that had no flush to wait for
+ * @ordering_points: fences that had one
  * @nodes: inner nodes entered
  * @leaves: leaves visited
- * @loads: cache lines of media that were read: one a node on the way, those of a
- *	leaf, its key and its value
+ * @more_loads: cache lines of media that were read, but for the first of each node
+ *	and leaf
  * @alloc_lines: of @lines, those of the extent table
+ *
+ * What is seldom something else than 0 takes no store.
  */
 struct wort_counts {
 	u64 stores;
 	u64 lines;
-	u64 fences;
+	u64 idle_fences;
 	u64 ordering_points;
 	u64 nodes;
 	u64 leaves;
-	u64 loads;
+	u64 more_loads;
 	u64 alloc_lines;
 };
 

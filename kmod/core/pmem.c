@@ -140,7 +140,7 @@ int wort_pm_read(struct wort_op *op, void *dst, const void __pmem *src,
 {
 	if (!len)
 		return 0;
-	wort_count(op, loads, 1 + wort_pm_more_lines(src, len));
+	wort_count(op, more_loads, 1 + wort_pm_more_lines(src, len));
 	return copy_mc_to_kernel(dst, (__force const void *)src, len) ?
 	       -EIO : 0;
 }
@@ -198,7 +198,7 @@ u32 wort_pm_common(struct wort_counts *n, const void __pmem *addr,
 	u32 i, same;
 
 	if (static_branch_likely(&wort_counting))
-		n->loads += wort_pm_more_lines(addr, len);
+		n->more_loads += wort_pm_more_lines(addr, len);
 	for (i = 0; i + 8 <= len; i += 8) {
 		same = word_common(media + i, bytes + i);
 		if (same < 8)

@@ -195,8 +195,10 @@ static inline void wort_pm_fence(struct wort_op *op)
 {
 	if (unlikely(op->gather))
 		wort_pm_flush_gathered(op);
-	wort_count(op, fences, 1);
-	wort_count(op, ordering_points, op->pending != 0);
+	if (likely(op->pending))
+		wort_count(op, ordering_points, 1);
+	else
+		wort_count(op, idle_fences, 1);
 	op->pending = 0;
 	wort_powercut_fence(op);
 	pmem_wmb();
@@ -461,7 +463,8 @@ static __always_inline int wort_pm_read_words(struct wort_op *op, void *dst,
 
 	if (unlikely(len > WORT_LINE || op->region->mcsafe))
 		return wort_pm_read(op, dst, src, len);
-	wort_count(op, loads, 1 + wort_pm_lines_differ(src, src + len - 1));
+	wort_count(op, more_loads,
+		   1 + wort_pm_lines_differ(src, src + len - 1));
 	for (i = 0; i * sizeof(u64) < len; i++)
 		to[i] = READ_ONCE(from[i]);
 	return 0;
@@ -522,7 +525,7 @@ static __always_inline bool wort_pm_equal(struct wort_op *op,
 {
 	if (likely(len == sizeof(u64)))
 		return wort_pm_equal_word(addr, data);
-	wort_count(op, loads, wort_pm_more_lines(addr, len));
+	wort_count(op, more_loads, wort_pm_more_lines(addr, len));
 	return wort_pm_equal_bytes(addr, data, len);
 }
 

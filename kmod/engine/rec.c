@@ -115,7 +115,6 @@ int wort_rec_peek_any(struct wort_op *op, u64 off, struct wort_rec *rec)
 	rec->val = wort_pm_load(&rec->leaf->val);
 	wort_pm_settle(op, off, sizeof(rec->leaf->val));
 	wort_count(op, leaves, 1);
-	wort_count(op, loads, 1);
 	if (!parse_meta(rec, meta))
 		return wort_corrupt(op, off, "leaf with meta word %#llx",
 				    (unsigned long long)meta);
@@ -382,7 +381,7 @@ int wort_rec_look_other(const struct wort_region *region, u64 off,
 	if (rec.key_len != key->len)
 		return 0;
 	return wort_pm_common(&n, leaf->key, key->data, key->len) < key->len ?
-	       (int)n.loads : -EAGAIN;
+	       (int)n.more_loads : -EAGAIN;
 }
 
 /**

@@ -158,7 +158,6 @@ static __always_inline int wort_rec_peek(struct wort_op *op, u64 off,
 	};
 	wort_pm_settle(op, off, sizeof(leaf->val));
 	wort_count(op, leaves, 1);
-	wort_count(op, loads, 1);
 	return 0;
 }
 

@@ -256,7 +256,7 @@ static u32 slot_scan(struct wort_op *op, const struct wrt_node *node, u32 slot,
 		if (*link)
 			break;
 	}
-	wort_count(op, loads, 1 + wort_pm_lines_differ(word, first));
+	wort_count(op, more_loads, wort_pm_lines_differ(word, first));
 	wort_pm_settle(op, node_off(node->link), sizeof(*node->media));
 	return *link ? slot : WRT_SLOTS;
 }
@@ -361,7 +361,6 @@ static __always_inline int wrt_descend(struct wort_op *op,
 		nr_nodes++;
 	}
 	wort_count(op, nodes, nr_nodes);
-	wort_count(op, loads, nr_nodes);
 	if (!whole)
 		path->link = link;
 	else
@@ -1426,7 +1425,7 @@ static void level_resume(struct wort_cursor *cur, const struct wrt_node *node,
 	level_survey(cur->op, node, level);
 	level->ahead &= cur->reverse ? BIT(level->slot) - 1 :
 				       -BIT(level->slot + 1);
-	wort_count(cur->op, loads, WRT_LINES);
+	wort_count(cur->op, more_loads, WRT_LINES - 1);
 }
 
 /*
@@ -1470,14 +1469,13 @@ static int cursor_down(struct wort_cursor *cur, u64 link, u32 start,
 			level->slot = wort_key_digit(key->data, key->len,
 						     node.place);
 			link = slot_load(cur->op, &node, level->slot);
-			wort_count(cur->op, loads, 1);
 		}
 		if (!link) {
 			if (key)
 				level_survey(cur->op, &node, level);
 			else
 				level_enter(cur->op, &node, level);
-			wort_count(cur->op, loads, WRT_LINES);
+			wort_count(cur->op, more_loads, WRT_LINES - 1);
 			link = level_next(cur, &node, level);
 		}
 		if (!link)
@@ -1791,7 +1789,7 @@ static noinline u32 pairs_down(struct wrt_pairs *p, struct wrt_level *first,
 		return 0;
 	}
 	wort_count(p->cur->op, nodes, wc->nr - nr);
-	wort_count(p->cur->op, loads, (wc->nr - nr) * WRT_LINES);
+	wort_count(p->cur->op, more_loads, (wc->nr - nr) * (WRT_LINES - 1));
 	p->last = word;
 	p->off = leaf_off(link);
 	return 1;
@@ -1821,7 +1819,6 @@ static void pairs_end(const struct wrt_pairs *p, const struct wort_pair *pair,
 	struct wrt_cursor *wc = wrt_cursor(cur);
 
 	wort_count(cur->op, leaves, nr);
-	wort_count(cur->op, loads, nr);
 	memcpy(cur->key, &pair[nr - 1].key, sizeof(p->last));
 	cur->value_len = sizeof(u64);
 	wc->rec = (struct wort_rec){

@@ -375,7 +375,7 @@ static void round_account(struct round *round)
 	while (round->of[i].state != BATCHED_COMMITTED)
 		i++;
 	n = &round->of[i].op.n;
-	n->fences += round->op.n.fences;
+	n->idle_fences += round->op.n.idle_fences;
 	n->ordering_points += round->op.n.ordering_points;
 }
 

@@ -687,6 +687,25 @@ void wort_index_info(struct wort_index *index, struct wort_index_info_arg *arg)
 				    offsetof(struct wort_media_entry, root);
 }
 
+/* What is most often the same is not counted: struct wort_counts. */
+static void stats_add(struct wort_op_stats *sum,
+		      const struct wort_op_costs *costs)
+{
+	const struct wort_counts *n = &costs->n;
+	u64 nodes = READ_ONCE(n->nodes), leaves = READ_ONCE(n->leaves);
+	u64 ordering_points = READ_ONCE(n->ordering_points);
+
+	sum->ops += READ_ONCE(costs->ops);
+	sum->stores += READ_ONCE(n->stores);
+	sum->lines += READ_ONCE(n->lines);
+	sum->fences += ordering_points + READ_ONCE(n->idle_fences);
+	sum->ordering_points += ordering_points;
+	sum->nodes += nodes;
+	sum->leaves += leaves;
+	sum->loads += nodes + leaves + READ_ONCE(n->more_loads);
+	sum->alloc_lines += READ_ONCE(n->alloc_lines);
+}
+
 /**
  * wort_index_stats() - What operations on an index cost
  * @index: The index.
@@ -699,17 +718,12 @@ void wort_index_info(struct wort_index *index, struct wort_index_info_arg *arg)
 void wort_index_stats(struct wort_index *index,
 		      struct wort_op_stats stats[WORT_OP_NR])
 {
-	u64 *sums = (u64 *)stats;
-	const u64 *figures;
 	int cpu;
 	u32 i;
 
-	BUILD_BUG_ON(sizeof(struct wort_index_stats) !=
-		     WORT_OP_NR * sizeof(*stats));
-	memset(stats, 0, sizeof(struct wort_index_stats));
-	for_each_possible_cpu(cpu) {
-		figures = (u64 *)per_cpu_ptr(index->stats, cpu);
-		for (i = 0; i < sizeof(struct wort_index_stats) / 8; i++)
-			sums[i] += READ_ONCE(figures[i]);
-	}
+	memset(stats, 0, WORT_OP_NR * sizeof(*stats));
+	for_each_possible_cpu(cpu)
+		for (i = 0; i < WORT_OP_NR; i++)
+			stats_add(&stats[i],
+				  &per_cpu_ptr(index->stats, cpu)->of[i]);
 }

@@ -139,30 +139,38 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 	return 0;
 }
 
-static __always_inline void account_look(struct wort_op_stats __percpu *stats,
+static __always_inline void account_look(struct wort_op_costs __percpu *costs,
 					 struct wort_sight sight)
 {
-	this_cpu_inc(stats->ops);
-	this_cpu_add(stats->nodes, sight.nodes);
-	this_cpu_add(stats->leaves, sight.leaves);
-	this_cpu_add(stats->loads, sight.nodes + sight.leaves + sight.lines);
+	this_cpu_inc(costs->ops);
+	this_cpu_add(costs->n.nodes, sight.nodes);
+	this_cpu_add(costs->n.leaves, sight.leaves);
+	if (sight.lines)
+		this_cpu_add(costs->n.more_loads, sight.lines);
 }
 
-/* What only reads has nothing of the second half, but for words in flight. */
-static void account(struct wort_index_stats __percpu *stats, u32 type,
-		    const struct wort_counts *n)
+static noinline void account_seldom(struct wort_op_costs __percpu *costs,
+				    const struct wort_counts *n)
 {
-	this_cpu_inc(stats->of[type].ops);
-	this_cpu_add(stats->of[type].nodes, n->nodes);
-	this_cpu_add(stats->of[type].leaves, n->leaves);
-	this_cpu_add(stats->of[type].loads, n->loads);
-	if (!(n->stores | n->lines | n->fences))
+	this_cpu_add(costs->n.more_loads, n->more_loads);
+	this_cpu_add(costs->n.idle_fences, n->idle_fences);
+	this_cpu_add(costs->n.alloc_lines, n->alloc_lines);
+}
+
+/* What only reads has nothing of the end, but for words in flight. */
+static __always_inline void account(struct wort_op_costs __percpu *costs,
+				    const struct wort_counts *n)
+{
+	this_cpu_inc(costs->ops);
+	this_cpu_add(costs->n.nodes, n->nodes);
+	this_cpu_add(costs->n.leaves, n->leaves);
+	if (n->more_loads | n->idle_fences | n->alloc_lines)
+		account_seldom(costs, n);
+	if (!(n->stores | n->lines))
 		return;
-	this_cpu_add(stats->of[type].stores, n->stores);
-	this_cpu_add(stats->of[type].lines, n->lines);
-	this_cpu_add(stats->of[type].fences, n->fences);
-	this_cpu_add(stats->of[type].ordering_points, n->ordering_points);
-	this_cpu_add(stats->of[type].alloc_lines, n->alloc_lines);
+	this_cpu_add(costs->n.stores, n->stores);
+	this_cpu_add(costs->n.lines, n->lines);
+	this_cpu_add(costs->n.ordering_points, n->ordering_points);
 }
 
 static noinline void damage_met(struct wort_index *index)
@@ -184,7 +192,7 @@ static __always_inline void leave(struct wort_index *index, struct wort_op *op,
 	if (unlikely(err == -EUCLEAN))
 		damage_met(index);
 	if (static_branch_likely(&wort_counting) && err != -EAGAIN)
-		account(index->stats, type, &op->n);
+		account(&index->stats->of[type], &op->n);
 }
 
 /**
@@ -257,7 +265,7 @@ void wort_index_leave(struct wort_index *index, struct wort_op *op, u32 type,
 	if (unlikely(err == -EUCLEAN))
 		damage_met(index);
 	if (static_branch_likely(&wort_counting) && err != -EAGAIN)
-		account(index->stats, type, &op->n);
+		account(&index->stats->of[type], &op->n);
 }
 
 /**

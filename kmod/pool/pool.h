@@ -35,11 +35,21 @@
 struct wort_pool;
 
 /**
+ * struct wort_op_costs - What operations of one type cost
+ * @ops: how many they were
+ * @n: of all of them
+ */
+struct wort_op_costs {
+	u64 ops;
+	struct wort_counts n;
+};
+
+/**
  * struct wort_index_stats - What operations on an index did on one processor
  * @of: by WORT_OP_*
  */
 struct wort_index_stats {
-	struct wort_op_stats of[WORT_OP_NR];
+	struct wort_op_costs of[WORT_OP_NR];
 };
 
 /**
