@@ -124,6 +124,7 @@ int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
 	err = load(&op, pool);
 	if (err)
 		goto out_free;
+	/* These are all lines, since no node or leaf was visited. */
 	pool->attach_lines = op.n.more_loads;
 	err = wort_skips_init(&pool->skips, region->size);
 	if (err)
