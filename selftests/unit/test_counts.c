@@ -183,7 +183,7 @@ void check_counts_read(void)
 		CHECK_EQ(one.ops, 1);
 		CHECK_LE(one.nodes, 16);
 		CHECK_LE(one.leaves, 1);
-		CHECK_LE(one.loads, one.nodes + 2);
+		CHECK_EQ(one.loads, one.nodes + one.leaves);
 		CHECK_EQ(one.stores + one.fences + one.lines, 0);
 	}
 	CHECK_EQ(wort_index_scan(bed.index, &scan), 0);
