@@ -12,6 +12,8 @@
 #include <linux/wort.h>
 #include <linux/wort_format.h>
 
+#include <asm/barrier.h>
+
 #include "../core/key.h"
 #include "../core/op.h"
 
@@ -21,6 +23,8 @@
 
 struct wort_engine;
 struct wort_skips;
+struct wort_top;
+struct wort_top_shape;
 
 /**
  * struct wort_tree - An index as its engine sees it
@@ -29,6 +33,11 @@ struct wort_skips;
  * @root: its root record, WORT_MEDIA_ROOT_WORDS words in one line
  * @in_flight: which words of the pool are perhaps not durable
  * @skips: what is known of its nodes, and of all others of the pool
+ * @top: leads past its first nodes; is freed when nobody looks at it any more
+ * @made: nodes made since that was looked at last, roughly
+ * @made_due: when so many were made it shall be looked at again
+ * @outgrown: called then, perhaps more than once, with locks held: it neither sleeps
+ *	nor calls back
  */
 struct wort_tree {
 	const struct wort_engine *engine;
@@ -36,7 +45,25 @@ struct wort_tree {
 	__le64 __pmem *root;
 	const u32 *in_flight;
 	struct wort_skips *skips;
+	struct wort_top *top;
+	u64 made;
+	u64 made_due;
+	void (*outgrown)(struct wort_tree *tree);
 };
+
+/**
+ * wort_tree_top() - The table of the top of a tree
+ * @tree: The tree.
+ *
+ * Context: A section, to the end of which it stays.
+ * Return: The table, perhaps &wort_top_none.
+ */
+static __always_inline struct wort_top *
+wort_tree_top(const struct wort_tree *tree)
+{
+	/* pairs with the release of who made it */
+	return smp_load_acquire(&tree->top);
+}
 
 /**
  * struct wort_buf - Where a value goes
@@ -93,6 +120,7 @@ struct wort_change {
 };
 
 #define WORT_WARM_MAX		64	/* keys at a time */
+#define WORT_TOP_PARTS		16
 
 /**
  * struct wort_visitor - Told about objects that an index owns
@@ -199,6 +227,10 @@ struct wort_sight {
  *	at most.
  * @look_ahead: begin to load what a change of this key will need, before its
  *	operation is set up.  Reads nothing where memory is or may be bad.
+ * @top_shape: which table would lead past many nodes, and be no larger than so many
+ *	bytes.  Of no digits where the tree is small.
+ * @top_fill: fill in one of WORT_TOP_PARTS parts of the table of a tree, beside others
+ *	who change it
  * @seek: move to the record at a key or, if there is none, to the next one in
  *	the direction of the cursor; without a key to the first.  -ENOENT at
  *	the end.
@@ -250,6 +282,10 @@ struct wort_engine {
 		     const struct wort_key *keys, u32 nr);
 	void (*look_ahead)(const struct wort_tree *tree,
 			   const struct wort_key *key);
+
+	int (*top_shape)(struct wort_op *op, struct wort_tree *tree,
+			 size_t max_size, struct wort_top_shape *shape);
+	int (*top_fill)(struct wort_op *op, struct wort_tree *tree, u32 part);
 
 	int (*seek)(struct wort_cursor *cur, const struct wort_key *key);
 	int (*next)(struct wort_cursor *cur);

@@ -229,6 +229,21 @@ static __always_inline int wort_rec_key(struct wort_op *op,
 }
 
 /**
+ * wort_rec_digits() - The first sixteen digits of the key
+ * @rec: The record.
+ *
+ * Context: Any context.
+ * Return: As wort_key_word() of the first.
+ */
+static inline u64 wort_rec_digits(const struct wort_rec *rec)
+{
+	u64 word = wort_pm_load_be64(rec->leaf->key);
+
+	return rec->key_len < sizeof(word) ?
+	       word & ~0ULL << (64 - 8 * rec->key_len) : word;
+}
+
+/**
  * wort_rec_copy_word() - Copy a value that is in the word
  * @buf: Where to.
  * @val: The word.

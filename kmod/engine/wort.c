@@ -77,9 +77,11 @@
 #include "engine.h"
 #include "rec.h"
 #include "skips.h"
+#include "top.h"
 
 #define WRT_SLOTS	WORT_MEDIA_WORT_SLOTS
 #define WRT_LINES	(WRT_SLOTS * sizeof(__le64) / WORT_LINE)
+#define WRT_MADE_STEP	4096
 
 /* A node, and the link to it, which has been verified. */
 struct wrt_node {
@@ -93,7 +95,7 @@ struct wrt_path {
 	__le64 __pmem *slot;		/* where it ended */
 	u64 link;			/* what is there */
 	u32 start;			/* digits consumed on the path to it */
-	__le64 __pmem *node_slot;	/* refers to the node that holds it */
+	__le64 __pmem *node_slot;	/* refers to the node that holds it, if wanted */
 	u64 node;			/* link to that node, 0: the root record */
 	u64 skip;			/* to the last whose skipped digits may differ */
 	u32 nr_skips;			/* how many there are */
@@ -313,28 +315,43 @@ static __always_inline u64 key_digits(const struct wort_key *key, u64 word,
 	return key_digits_far(key, place);
 }
 
+/* What is wanted of a descent. */
+enum wrt_descent {
+	WRT_TO_LINK,		/* what it ends at */
+	WRT_TO_SLOT,		/* the slot, too, but perhaps not what refers to its node */
+	WRT_TO_PATH,		/* both */
+};
+
 /*
  * Follow the digits of a key at the places.  Ends at an empty slot, at a leaf,
- * or at the first node with a place from @limit on.  @whole, a constant: all of
- * the path is wanted, not only what is at its end.  What is not plainly good
- * node_look() looks at, and what the acquires would load anew is kept.
+ * or at the first node with a place from @limit on.  @how, a constant, says which
+ * path is wanted.  What is not plainly good node_look() looks at, and what the
+ * acquires would load anew is kept.
  */
 static __always_inline int wrt_descend(struct wort_op *op,
 				       struct wort_tree *tree,
 				       const struct wort_key *key, u32 limit,
-				       bool whole, struct wrt_path *path)
+				       enum wrt_descent how,
+				       struct wrt_path *path)
 {
+	const struct wort_top *top;
 	u64 beyond = wort_region_limit(op->region,
 				       sizeof(struct wort_media_wort_node));
-	u64 word = wort_key_word(key, 0), link, above = 0, skip = 0;
+	u64 word = wort_key_word(key, 0), link = 0, above = 0, skip = 0;
 	__le64 __pmem *slot = &tree->root[0], *above_slot = NULL;
 	u32 start = 0, nr_nodes = 0, nr_skips = 0, place;
 	void __pmem *base = wort_region_at(op->region, 0);
 	const u32 *in_flight = op->in_flight;
 	u64 off;
-	int err;
+	int err = 0;
 
-	err = root_load(op, tree, &link);
+	if (how == WRT_TO_SLOT) {
+		top = wort_tree_top(tree);
+		link = wort_top_find(top, word);
+		start = link ? top->shape.place : 0;
+	}
+	if (!link)
+		err = root_load(op, tree, &link);
 	while (!err && link_is_node(link)) {
 		place = node_place(link);
 		off = node_off(link);
@@ -343,7 +360,7 @@ static __always_inline int wrt_descend(struct wort_op *op,
 			err = node_look(op, link, start);
 		if (err || place >= limit)
 			break;
-		if (whole && place > start &&
+		if (how != WRT_TO_LINK && place > start &&
 		    !wort_skips_match(tree->skips, link,
 				      key_digits(key, word, place),
 				      place - start)) {
@@ -361,7 +378,7 @@ static __always_inline int wrt_descend(struct wort_op *op,
 		nr_nodes++;
 	}
 	wort_count(op, nodes, nr_nodes);
-	if (!whole)
+	if (how == WRT_TO_LINK)
 		path->link = link;
 	else
 		*path = (struct wrt_path){
@@ -376,7 +393,8 @@ static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_key *key, struct wort_buf *buf)
 {
 	struct wrt_path path;
-	int err = wrt_descend(op, tree, key, WORT_KEY_DIGITS, false, &path);
+	int err = wrt_descend(op, tree, key, WORT_KEY_DIGITS, WRT_TO_LINK,
+			      &path);
 
 	if (err || !path.link)
 		return err ?: -ENOENT;
@@ -447,7 +465,8 @@ static __always_inline u64 link_key_word(u64 link, const struct wort_key *key)
 
 /*
  * Follow the digits of a key in what is @plain.  @before: where the slots before the last
- * are.  False: it leads out of what is plain, or far.
+ * are, the root's for one that the table of the top spares.  False: it leads out of what
+ * is plain, or far.
  */
 static __always_inline bool trail_follow(const struct wort_tree *tree, u64 plain,
 					 const struct wort_key *key,
@@ -456,9 +475,12 @@ static __always_inline bool trail_follow(const struct wort_tree *tree, u64 plain
 	void __pmem *base = wort_region_at(tree->region, 0);
 	u64 last = plain - sizeof(struct wort_media_wort_node);
 	u64 off = (void __pmem *)tree->root - base, node;
-	u64 link = wort_pm_load(base + off), word_end = link_word_end(0);
-	u64 word = link_key_word(0, key);
+	u64 word = link_key_word(0, key), word_end = link_word_end(0);
+	u64 link = wort_top_find(wort_tree_top(tree), word);
 	u64 nr = 0;
+
+	if (!link)
+		link = wort_pm_load(base + off);
 
 	while (link & WORT_MEDIA_LINK_NODE) {
 		if (unlikely(link > word_end)) {
@@ -492,7 +514,9 @@ static void wrt_look_ahead(const struct wort_tree *tree,
 
 	if (unlikely(!limit))
 		return;
-	link = wort_pm_load(&tree->root[0]);
+	link = wort_top_find(wort_tree_top(tree), word);
+	if (!link)
+		link = wort_pm_load(&tree->root[0]);
 	while (link & WORT_MEDIA_LINK_NODE && steps--) {
 		off = node_off(link);
 		if (unlikely(off >= limit))
@@ -576,6 +600,7 @@ struct wrt_change {
 	enum wrt_kind kind;
 	bool exact;		/* an update that rests on the value before it */
 	bool merged;		/* the node of the slot has gone, too */
+	bool top;		/* the table of the top leads to what the slot refers to */
 	u64 val;		/* what the word becomes */
 	__le64 __pmem *word;	/* the word, once it is stored */
 	struct wrt_path path;	/* to the slot */
@@ -645,7 +670,7 @@ static noinline int path_cut(struct wort_op *op, struct wort_tree *tree,
 			     struct wrt_change *c, u32 place)
 {
 	struct wrt_path *path = &c->path;
-	int err = wrt_descend(op, tree, &c->key, place, true, path);
+	int err = wrt_descend(op, tree, &c->key, place, WRT_TO_PATH, path);
 
 	if (!err && (!link_is_node(path->link) ||
 		     node_place(path->link) == place))
@@ -804,7 +829,8 @@ static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
 
 	c->kind = WRT_REMOVE;
 	key_keep(c, key);
-	err = wrt_descend(op, tree, key, WORT_KEY_DIGITS, true, &c->path);
+	err = wrt_descend(op, tree, key, WORT_KEY_DIGITS, WRT_TO_PATH,
+			  &c->path);
 	if (err || !c->path.link)
 		return err ?: -ENOENT;
 	err = wort_rec_open(op, leaf_off(c->path.link), &c->rec);
@@ -881,7 +907,55 @@ static void change_store(struct wort_op *op, struct wrt_change *c,
 			 __le64 __pmem *word, u64 val)
 {
 	c->word = word;
+	c->val = val;
 	wort_pm_launch(op, word, val);
+}
+
+static u64 change_digits(const struct wrt_change *c)
+{
+	return wort_key_word(&c->key, 0);
+}
+
+/* Does a slot with so many digits consumed hold what the table of the top leads to? */
+static bool top_between(struct wort_tree *tree, u32 start, u32 place)
+{
+	u32 end = wort_tree_top(tree)->shape.place;
+
+	return start <= end && end <= place;
+}
+
+/*
+ * What the table of the top leads to is about to be another node: nobody may find the
+ * old one once others can find the new one.
+ */
+static void top_leave(struct wort_tree *tree, const struct wrt_change *c)
+{
+	wort_top_set(wort_tree_top(tree), change_digits(c), 0);
+}
+
+/* The word is durable, and its slot still locked. */
+static __always_inline void top_enter(struct wort_tree *tree,
+				      const struct wrt_change *c)
+{
+	bool node = c->kind == WRT_NODE ||
+		    (c->kind == WRT_REMOVE && c->merged);
+
+	if (node && c->top && link_is_node(c->val))
+		wort_top_set(wort_tree_top(tree), change_digits(c),
+			     c->val);
+}
+
+/* Of the nodes that are made those count which begin a page: one counter for all. */
+static void tree_grows(struct wort_tree *tree, u64 off)
+{
+	u64 made;
+
+	if (off % WRT_MADE_STEP)
+		return;
+	made = READ_ONCE(tree->made) + 1;
+	WRITE_ONCE(tree->made, made);
+	if (made >= READ_ONCE(tree->made_due))
+		tree->outgrown(tree);
 }
 
 static int launch_leaf(struct wort_op *op, struct wrt_change *c)
@@ -912,6 +986,10 @@ static __always_inline int launch_node(struct wort_op *op,
 		return err;
 	if (place > c->path.start)
 		skip_learn(tree, c->val, &c->key);
+	c->top = top_between(tree, c->path.start, place);
+	if (c->top)
+		top_leave(tree, c);
+	tree_grows(tree, node_off(c->val));
 	change_store(op, c, c->path.slot, c->val);
 	trace_wort_split(op->region->dev, node_off(c->val), place, !above_node);
 	return 0;
@@ -974,14 +1052,19 @@ static int only_entry(struct wort_op *op, const struct wrt_path *path, u64 link)
 }
 
 /* With the units locked: two entries are in the node, the other one moves up. */
-static int merge(struct wort_op *op, struct wrt_change *c, u64 link)
+static int merge(struct wort_op *op, struct wort_tree *tree,
+		 struct wrt_change *c, u64 link)
 {
+	const struct wort_top *top = wort_tree_top(tree);
 	const struct wrt_path *path = &c->path;
 	int err = only_entry(op, path, link);
 
 	if (err)
 		return err;
 	c->merged = true;
+	c->top = wort_top_find(top, change_digits(c)) == path->node;
+	if (c->top)
+		top_leave(tree, c);
 	change_store(op, c, path->node_slot, link);
 	wort_units_removed(op, c->rec.off, node_off(path->node));
 	trace_wort_merge(op->region->dev, node_off(path->node),
@@ -990,7 +1073,8 @@ static int merge(struct wort_op *op, struct wrt_change *c, u64 link)
 }
 
 /* With the units locked. */
-static int unlink_locked(struct wort_op *op, struct wrt_change *c)
+static int unlink_locked(struct wort_op *op, struct wort_tree *tree,
+			 struct wrt_change *c)
 {
 	struct wrt_node node;
 	u64 link = 0;
@@ -1006,13 +1090,14 @@ static int unlink_locked(struct wort_op *op, struct wrt_change *c)
 	/* What was read on the way, or what the node is left with, could be lost. */
 	wort_pm_fence_settled(op);
 	if (nr == 1)
-		return merge(op, c, link);
+		return merge(op, tree, c, link);
 	change_store(op, c, c->path.slot, 0);
 	wort_units_removed(op, c->rec.off, 0);
 	return 0;
 }
 
-static noinline int launch_remove(struct wort_op *op, struct wrt_change *c)
+static noinline int launch_remove(struct wort_op *op, struct wort_tree *tree,
+				  struct wrt_change *c)
 {
 	int err;
 
@@ -1020,7 +1105,7 @@ static noinline int launch_remove(struct wort_op *op, struct wrt_change *c)
 	err = rec_lock(op, &c->path, &c->rec, c->path.node);
 	if (err)
 		return err;
-	err = unlink_locked(op, c);
+	err = unlink_locked(op, tree, c);
 	if (err)
 		wort_units_unlock(op);
 	return err;
@@ -1041,7 +1126,7 @@ static __always_inline int change_launch(struct wort_op *op,
 	case WRT_UPDATE:
 		return launch_update(op, c);
 	default:
-		return launch_remove(op, c);
+		return launch_remove(op, tree, c);
 	}
 }
 
@@ -1086,6 +1171,7 @@ static __always_inline int change_run(struct wort_op *op,
 		return err;
 	wort_pm_land(op, c->word);
 	change_stored(tree, c);
+	top_enter(tree, c);
 	wort_units_unlock(op);
 	return change_done(op, tree, c);
 }
@@ -1121,8 +1207,8 @@ static int wrt_put(struct wort_op *op, struct wort_tree *tree,
 {
 	struct wrt_change c;
 	struct wrt_path path;
-	int err = wrt_descend(op, tree, &put->key, WORT_KEY_DIGITS, true,
-			      &path);
+	int err = wrt_descend(op, tree, &put->key, WORT_KEY_DIGITS,
+			      WRT_TO_SLOT, &path);
 
 	put->replaced = false;
 	if (unlikely(err))
@@ -1141,6 +1227,165 @@ static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
 
 	return prepare_remove(op, tree, key, expect, old, &c) ?:
 	       change_run(op, tree, &c);
+}
+
+/*
+ * The table of the top.  It begins at the digit by which the root selects.  For the
+ * survey each link from a node before a place to one from there on is an entry of the
+ * table that ends there: of all digits at once, since a place is between them.
+ */
+struct wrt_survey {
+	struct wort_op *op;
+	u32 place;				/* of the root */
+	u32 nr[WORT_TOP_DIGITS + 1];		/* entries of a table of so many digits */
+};
+
+static void survey_link(struct wrt_survey *survey, u32 above, u64 link)
+{
+	u32 digits, end;
+
+	for (digits = 1; digits <= WORT_TOP_DIGITS; digits++) {
+		end = survey->place + digits;
+		survey->nr[digits] += above < end && end <= node_place(link);
+	}
+}
+
+/* Places grow, so it calls itself WORT_TOP_DIGITS times at most. */
+static int survey_below(struct wrt_survey *survey, u64 link, u32 start)
+{
+	struct wrt_node node;
+	u32 slot;
+	int err;
+
+	err = node_open(survey->op, link, start, &node);
+	for (slot = 0; slot < WRT_SLOTS && !err; slot++) {
+		link = wort_pm_load(&node.media->slot[slot]);
+		if (!link_is_node(link))
+			continue;
+		survey_link(survey, node.place, link);
+		if (node_place(link) < survey->place + WORT_TOP_DIGITS)
+			err = survey_below(survey, link, node.place + 1);
+	}
+	return err;
+}
+
+/* The digits before a place, with zeroes from there on. */
+static u64 digits_before(u64 word, u32 place)
+{
+	return place ? word & ~0ULL << 4 * (WORT_KEY_WORD_DIGITS - place) : 0;
+}
+
+/* Is a sixteenth of a table used?  Then it takes no more than the nodes it leads to. */
+static bool survey_fits(const struct wrt_survey *survey, size_t max_size,
+			const struct wort_top_shape *shape)
+{
+	return survey->nr[shape->digits] >= BIT(4 * (shape->digits - 1)) &&
+	       shape->place <= WORT_KEY_WORD_DIGITS &&
+	       wort_top_size(shape) <= max_size;
+}
+
+static int wrt_top_shape(struct wort_op *op, struct wort_tree *tree,
+			 size_t max_size, struct wort_top_shape *shape)
+{
+	struct wrt_survey survey = { .op = op };
+	struct wort_rec rec;
+	u64 link;
+	int err;
+
+	*shape = wort_top_none.shape;
+	err = root_load(op, tree, &link);
+	survey.place = node_place(link);
+	if (err || !link_is_node(link) || survey.place >= WORT_KEY_WORD_DIGITS)
+		return err;
+	err = survey_below(&survey, link, 0) ?: any_key(op, link, 0, &rec);
+	if (err)
+		return err;
+	shape->first = digits_before(wort_rec_digits(&rec), survey.place);
+	for (shape->digits = WORT_TOP_DIGITS; shape->digits; shape->digits--) {
+		shape->place = survey.place + shape->digits;
+		if (survey_fits(&survey, max_size, shape))
+			return 0;
+	}
+	*shape = wort_top_none.shape;
+	return 0;
+}
+
+/* As wort_index_again() for who fills the table: with gaps it is good, too. */
+static void fill_entry(struct wort_op *op, struct wort_tree *tree,
+		       const __le64 __pmem *slot, u64 link, u64 word)
+{
+	u64 off = wort_pm_off(op, slot);
+
+	if (!wort_unit_lock(op, off))
+		return;
+	if (wort_pm_load(slot) == link &&
+	    !wort_pm_in_flight(tree->in_flight, off))
+		wort_top_set(tree->top, word, link);
+	wort_units_unlock(op);
+}
+
+static int fill_below(struct wort_op *op, struct wort_tree *tree, u64 link,
+		      u32 start, u64 word);
+
+/* @word: the digits before the place of the node. */
+static int fill_slot(struct wort_op *op, struct wort_tree *tree,
+		     const struct wrt_node *node, u32 slot, u64 word)
+{
+	const __le64 __pmem *at = &node->media->slot[slot];
+	u32 end = tree->top->shape.place, start = node->place + 1;
+	u64 link = wort_pm_load(at);
+	struct wort_rec rec;
+	int err = 0;
+
+	if (!link_is_node(link))
+		return 0;
+	word = digits_before(word, node->place) |
+	       (u64)slot << 4 * (WORT_KEY_WORD_DIGITS - start);
+	if (node_place(link) < end)
+		return fill_below(op, tree, link, start, word);
+	/* The node may skip some of the digits that the table has. */
+	if (start < end) {
+		err = any_key(op, link, start, &rec);
+		word = err ? 0 : wort_rec_digits(&rec);
+	}
+	if (!err)
+		fill_entry(op, tree, at, link, word);
+	return err;
+}
+
+/* @word: the digits before @start.  Calls itself as survey_below() does. */
+static int fill_below(struct wort_op *op, struct wort_tree *tree, u64 link,
+		      u32 start, u64 word)
+{
+	struct wrt_node node;
+	struct wort_rec rec;
+	u32 slot;
+	int err;
+
+	err = node_open(op, link, start, &node);
+	if (!err && node.place > start) {
+		err = any_key(op, link, start, &rec);
+		word = err ? 0 : wort_rec_digits(&rec);
+	}
+	for (slot = 0; slot < WRT_SLOTS && !err; slot++)
+		err = fill_slot(op, tree, &node, slot, word);
+	return err;
+}
+
+/* What is below one slot of the root, if that is before the end of the table. */
+static int wrt_top_fill(struct wort_op *op, struct wort_tree *tree, u32 part)
+{
+	struct wrt_node node;
+	struct wort_rec rec;
+	u64 link;
+	int err;
+
+	err = root_load(op, tree, &link);
+	if (err || !link_is_node(link) ||
+	    node_place(link) >= tree->top->shape.place)
+		return err;
+	err = node_open(op, link, 0, &node) ?: any_key(op, link, 0, &rec);
+	return err ?: fill_slot(op, tree, &node, part, wort_rec_digits(&rec));
 }
 
 /* Batches. */
@@ -1169,8 +1414,8 @@ static int wrt_prepare_put(struct wort_op *op, struct wort_tree *tree,
 			   struct wort_put *put, struct wort_change *change)
 {
 	struct wrt_change *c = wrt_change(change);
-	int err = wrt_descend(op, tree, &put->key, WORT_KEY_DIGITS, true,
-			      &c->path);
+	int err = wrt_descend(op, tree, &put->key, WORT_KEY_DIGITS,
+			      WRT_TO_SLOT, &c->path);
 
 	put->replaced = false;
 	if (!err)
@@ -1212,10 +1457,16 @@ static int wrt_finish(struct wort_op *op, struct wort_tree *tree,
 {
 	struct wrt_change *c = wrt_change(change);
 
-	/* Whatever has been removed since. */
-	op->time = U64_MAX;
-	wort_unit_lock(op, wort_pm_off(op, c->word));
+	bool there = wort_unit_lock(op, wort_pm_off(op, c->word));
+
+	if (!there) {
+		/* Something in the unit was removed since, perhaps the node. */
+		op->time = U64_MAX;
+		wort_unit_lock(op, wort_pm_off(op, c->word));
+	}
 	wort_pm_landed(op, c->word);
+	if (there && wort_pm_load(c->word) == c->val)
+		top_enter(tree, c);
 	wort_units_unlock(op);
 	return change_done(op, tree, c);
 }
@@ -1926,6 +2177,8 @@ const struct wort_engine wort_engine_wort = {
 	.finish = wrt_finish,
 	.warm = wrt_warm,
 	.look_ahead = wrt_look_ahead,
+	.top_shape = wrt_top_shape,
+	.top_fill = wrt_top_fill,
 	.seek = wrt_seek,
 	.next = wrt_next,
 	.next_pairs = wrt_next_pairs,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What runs in the background of a pool, in this order: the walk that finds
- * again what is owned, once after attach; the freeing of destroyed indexes;
- * reclaim.
+ * What runs in the background of a pool, in this order: the tables of the tops of
+ * trees (tops.c); the walk that finds again what is owned, once after attach; the
+ * freeing of destroyed indexes; reclaim.
  *
  * An index that is destroyed before the walk has come by is walked all the
  * same and freed afterwards, like any other: so each object is either found
@@ -305,6 +305,7 @@ static void free_dying(struct wort_pool *pool)
 		if (index->walk_failed || index->damaged ||
 		    free_tree(pool, index))
 			pool->leaky = true;
+		wort_top_disown(index);
 		mutex_lock(&pool->lock);
 		list_del_init(&index->list);
 		pool->nr_dying--;
@@ -317,7 +318,7 @@ static void free_dying(struct wort_pool *pool)
  * wort_pool_round() - Do what there is to do in the background
  * @pool: The pool.
  *
- * In a read-only pool there is nothing: free space is of no use there.
+ * In a read-only pool there is nothing but the tables: free space is of no use there.
  *
  * Context: May sleep.  Holds wort_pool.work_lock and nothing else.
  * Return: 0; -ENOMEM or -EINTR if the walk has not ended for that reason.
@@ -328,6 +329,7 @@ int wort_pool_round(struct wort_pool *pool)
 	int err = 0;
 
 	lockdep_assert_held(&pool->work_lock);
+	wort_tops_renew(pool);
 	if (pool->readonly)
 		return 0;
 	if (pool->alloc.walking)

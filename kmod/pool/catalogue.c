@@ -84,6 +84,8 @@ static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 	index->tree.region = pool->region;
 	index->tree.in_flight = pool->locks.in_flight;
 	index->tree.skips = &pool->skips;
+	index->tree.top = &wort_top_none;
+	index->tree.outgrown = wort_top_outgrown;
 	index->tree.root = entry_at(pool, entry_off)->root;
 	index->name_len = entry->name_len;
 	memcpy(index->name, entry->name, entry->name_len);
@@ -114,6 +116,7 @@ static void index_release(struct kref *ref)
 	struct wort_index *index = container_of(ref, struct wort_index, ref);
 
 	mutex_destroy(&index->lock);
+	wort_top_free(index->tree.top);
 	free_percpu(index->stats);
 	kfree(index);
 }
@@ -529,8 +532,10 @@ int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 		mutex_lock(&pool->lock);
 		err = open_locked(&op, pool, name, name_len, flags, engine,
 				  attr, out);
-		if (!err && !(*out)->stats)
+		if (!err && !(*out)->stats) {
 			swap((*out)->stats, stats);
+			wort_top_due(*out);
+		}
 		mutex_unlock(&pool->lock);
 	} while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &op)));
 	free_percpu(stats);

@@ -29,6 +29,7 @@
 #include "../core/alloc.h"
 #include "../engine/engine.h"
 #include "../engine/skips.h"
+#include "../engine/top.h"
 
 #define WORT_NAMES_BITS		10
 
@@ -67,6 +68,8 @@ struct wort_index_stats {
  * @dead: destroyed; set with @lock held
  * @walked: the walk has come by; under wort_pool.lock
  * @walk_failed: it could not mark all that the index owns
+ * @top_due: the table of its top shall be looked at
+ * @top_looks: how often that has happened; for the background work
  * @stats: what operations did since it was first opened; NULL before
  * @list: in wort_pool.indexes, in the order of ids, or wort_pool.dying
  * @hash: in wort_pool.names
@@ -87,6 +90,8 @@ struct wort_index {
 	bool dead;
 	bool walked;
 	bool walk_failed;
+	bool top_due;
+	u32 top_looks;
 	struct wort_index_stats __percpu *stats;
 	struct list_head list;
 	struct hlist_node hash;
@@ -119,7 +124,7 @@ struct wort_index {
  * @catalogue_nr_free: empty catalogue slots
  * @catalogue_blocks: catalogue blocks
  * @wq: runs @work
- * @work: walk, freeing of destroyed indexes, reclaim
+ * @work: tables of tops, walk, freeing of destroyed indexes, reclaim
  * @work_lock: held while @work runs
  * @cursor: for @work
  * @spare_cursor: NULL, or what the last scan has used, for the next one: memory
@@ -130,6 +135,7 @@ struct wort_index {
  * @work_err: how the last round ended
  * @stopping: @work shall end soon
  * @rewalk: the walk has to start again; under @work_lock or @lock
+ * @top_bytes: what the tables of the tops of all trees take
  * @leaky: space of a damaged index could not be given back before the next
  *	attach
  * @walk_indexes: indexes that the walk has finished
@@ -175,6 +181,7 @@ struct wort_pool {
 	bool stopping;
 	bool rewalk;
 	bool leaky;
+	size_t top_bytes;
 	u64 walk_indexes;
 	u64 walk_records;
 	u64 attach_lines;
@@ -238,6 +245,12 @@ static inline void wort_pool_changed(struct wort_pool *pool)
 /* background.c */
 void wort_pool_work(struct work_struct *work);
 int wort_pool_round(struct wort_pool *pool);
+
+/* tops.c */
+void wort_tops_renew(struct wort_pool *pool);
+void wort_top_due(struct wort_index *index);
+void wort_top_outgrown(struct wort_tree *tree);
+void wort_top_disown(struct wort_index *index);
 
 /* catalogue.c */
 int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool);

@@ -129,8 +129,10 @@ static void wort_close(void *arg)
 static int wort_insert(void *arg, const void *key, size_t len, u64 value)
 {
 	struct wort_peer *peer = arg;
+	int err = pm_put(peer->index, key, len, &value, sizeof(value));
 
-	return pm_put(peer->index, key, len, &value, sizeof(value));
+	pmpool_settle();
+	return err;
 }
 
 static int wort_lookup(void *arg, const void *key, size_t len, u64 *value)

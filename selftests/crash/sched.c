@@ -78,7 +78,7 @@ void sched_point(void)
 {
 	uint32_t list[SCHED_THREADS], nr, taken;
 
-	if (running < 0 || shim_locks_held || preempted == sched.preemptions)
+	if (running < 0 || shim_locks_quiet || preempted == sched.preemptions)
 		return;
 	nr = others(list);
 	taken = decide(nr + 1);

@@ -21,7 +21,7 @@ bool shim_fatal_signal;
 long shim_alloc_fail_nth = -1;
 const char *shim_poison;
 long shim_alloc_live;
-int shim_locks_held;
+int shim_locks_held, shim_locks_quiet;
 void (*shim_in_grace_period)(void);
 int shim_rcu_sections;
 

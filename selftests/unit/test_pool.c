@@ -596,6 +596,9 @@ void check_pool_check_beside_destroy(void)
 	wort_index_put(index);
 	CHECK_EQ(pm_put(bed.index, "k", 1, "v", 1), 0);
 	CHECK_EQ(pm_del(bed.index, "k", 1), 0);
+	pmpool_settle();
+	CHECK_EQ(pm_put(bed.index, "k", 1, "v", 1), 0);
+	CHECK_EQ(pm_del(bed.index, "k", 1), 0);
 	doomed = bed.pm.pool;
 	shim_in_grace_period = destroy_doomed;
 	bed_check_arg(&bed, 0, &arg);

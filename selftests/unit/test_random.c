@@ -11,6 +11,7 @@
  * @rnd: state of the generator
  * @kind: of keys
  * @small: the pool may be full, and values are short
+ * @entries: seen in tables of the tree's top
  * @key: of the operation
  * @buf: for values, operations of a batch and records
  */
@@ -20,6 +21,7 @@ struct run {
 	u64 rnd;
 	enum keygen kind;
 	bool small;
+	u32 entries;
 	u8 key[WORT_KEY_MAX];
 	u8 buf[2 * WORT_VALUE_MAX];
 	u8 out[4 * WORT_VALUE_MAX] __attribute__((aligned(8)));
@@ -384,6 +386,7 @@ static void step(void)
 static void look(void)
 {
 	model_compare(&run.model, run.bed.index);
+	run.entries += top_verify(run.bed.index);
 	bed_check(&run.bed);
 }
 
@@ -430,6 +433,7 @@ void check_random_ops(void)
 	random_ops(65536, unit_seed, 5000);
 	random_ops(4096, unit_seed + 1, 3000);
 	random_ops(1048576, unit_seed + 2, 2000);
+	CHECK_GE(run.entries, 1000);
 }
 
 /* The smallest pool there is: full again and again. */

@@ -24,6 +24,12 @@ void check_keys_chain(void);
 void check_keys_long_prefix(void);
 void check_keys_skipped_digits(void);
 
+/* test_top.c */
+void check_top_shapes(void);
+void check_top_growth(void);
+void check_top_window(void);
+void check_top_skips(void);
+
 /* test_values.c */
 void check_values_sizes(void);
 void check_values_change(void);

@@ -91,4 +91,7 @@ int reader_get(struct wort_index *index, const void *key, u32 key_len,
 	       void *value, u32 *value_len);
 u64 unit_pool_bytes(struct bed *bed);
 
+/* Does each entry of the table of a tree's top hold what it may?  How many there are. */
+u32 top_verify(struct wort_index *index);
+
 #endif /* _WORT_TEST_UNIT_H */

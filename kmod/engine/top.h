@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The top of a tree, kept in DRAM.
+ *
+ * Most of the nodes on the way to a key are those near the root, which have hardly
+ * more to tell than the first digits of the key do.  This table has, for all values
+ * of some digits from the branching place of the root on, the link to the first node
+ * beyond them.  It is made in the background and may have gaps, where the way begins
+ * at the root.
+ *
+ * An entry holds a link to a node C only while
+ *
+ *	the link to C is durable,
+ *	C is in the tree, and its place is beyond the digits of the table,
+ *	all keys with the digits of the entry are below C.
+ *
+ * What could end that is a change of the one slot that refers to C, whose node is
+ * before that place.  Who makes one has locked the slot.  He clears the entry before
+ * he stores to the slot, since from then on others may put keys where the old entry
+ * does not lead; and sets it when the slot is durable and still locked.  Changes of
+ * other slots, further up or down, leave the entry true.  Who holds no lock sets
+ * nothing.
+ *
+ * A reader who has found C goes on as if he had come by the slots above it when he
+ * loaded the entry.
+ */
+#ifndef _WORT_TOP_H
+#define _WORT_TOP_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+#include <asm/barrier.h>
+
+#include "../core/key.h"
+
+#define WORT_TOP_DIGITS		4U	/* at most: 512 KiB */
+
+/**
+ * struct wort_top_shape - What a table leads past
+ * @first: the first sixteen digits of the first key of the first entry
+ * @place: the first digit that the table has not
+ * @digits: how many it has before that, 1 to WORT_TOP_DIGITS; 0: it is empty
+ */
+struct wort_top_shape {
+	u64 first;
+	u32 place;
+	u32 digits;
+};
+
+/**
+ * struct wort_top - A table of links
+ * @shape: what it leads past
+ * @shift: of the distance of a key from the first one, to the number of its entry
+ * @mask: the number of the last entry, all ones
+ * @link: links to nodes, or 0
+ */
+struct wort_top {
+	struct wort_top_shape shape;
+	u32 shift;
+	u32 mask;
+	u64 link[];
+};
+
+extern struct wort_top wort_top_none;
+
+struct wort_top *wort_top_alloc(const struct wort_top_shape *shape);
+void wort_top_free(struct wort_top *top);
+
+/**
+ * wort_top_size() - What does a table take?
+ * @shape: Its shape.
+ *
+ * Context: Any context.
+ * Return: Bytes of its entries, 0 if it is empty.
+ */
+static inline size_t wort_top_size(const struct wort_top_shape *shape)
+{
+	return shape->digits ? sizeof(u64) << 4 * shape->digits : 0;
+}
+
+/**
+ * wort_top_entry() - The entry of a key
+ * @top: The table.
+ * @word: The first sixteen digits of the key.
+ *
+ * Whatever the key is, and whatever a processor guesses, nothing beyond the table is
+ * loaded.
+ *
+ * Context: Any context, in a section in which the table was loaded.
+ * Return: The entry, or NULL if there is none.
+ */
+static __always_inline u64 *wort_top_entry(struct wort_top *top, u64 word)
+{
+	u64 nr = (word - top->shape.first) >> top->shift;
+	u64 *entry = &top->link[nr & top->mask];
+
+	return nr <= top->mask ? entry : NULL;
+}
+
+/**
+ * wort_top_find() - Where does the way to a key begin?
+ * @top: The table.
+ * @word: The first sixteen digits of the key.
+ *
+ * Context: As wort_top_entry(), and in a section that keeps nodes from being used
+ * again.
+ * Return: The link to a node, or 0: at the root.
+ */
+static __always_inline u64 wort_top_find(const struct wort_top *top, u64 word)
+{
+	u64 nr = (word - top->shape.first) >> top->shift;
+	u64 link = READ_ONCE(top->link[nr & top->mask]);
+
+	return likely(nr <= top->mask) ? link : 0;
+}
+
+/**
+ * wort_top_set() - Set or clear the entry of a key
+ * @top: The table.
+ * @word: The first sixteen digits of the key.
+ * @link: What was found, or 0.
+ *
+ * A release: who finds the link finds what was stored before.
+ *
+ * Context: Any context.  The slot that holds the link, or held it, is locked.
+ */
+static inline void wort_top_set(struct wort_top *top, u64 word, u64 link)
+{
+	u64 *entry = wort_top_entry(top, word);
+
+	if (entry)
+		smp_store_release(entry, link);
+}
+
+#endif /* _WORT_TOP_H */

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The tables of the tops of trees, which the background work makes.
+ *
+ * One is looked at when its index is first opened, and whenever the tree has made twice
+ * as many nodes as before the last look: so seldom that it costs an insert next to
+ * nothing, and often enough that it fits a tree of any size.
+ */
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#include "pool.h"
+
+/* All tables of a pool take no more than a part of its size. */
+#define TOP_BYTES_SHIFT		6
+
+/* Beyond that a look more or less makes no difference. */
+#define MAX_LOOKS		40U
+
+/* In a section of writers, in which no memory is used again. */
+static void op_begin(struct wort_pool *pool, struct wort_op *op)
+{
+	wort_op_begin(op, pool->region, &pool->alloc);
+	op->locks = &pool->locks;
+	op->time = wort_locks_now(&pool->locks);
+}
+
+/* What a table may take that replaces the one that is there. */
+static size_t room(const struct wort_index *index)
+{
+	const struct wort_pool *pool = index->pool;
+
+	return (pool->region->size >> TOP_BYTES_SHIFT) - pool->top_bytes +
+	       wort_top_size(&index->tree.top->shape);
+}
+
+static int find_shape(struct wort_index *index, struct wort_top_shape *shape)
+{
+	struct wort_pool *pool = index->pool;
+	struct wort_tree *tree = &index->tree;
+	struct wort_op op;
+	int section, err;
+
+	section = srcu_read_lock(&pool->locks.writers);
+	op_begin(pool, &op);
+	err = wort_index_verify(index) ?:
+	      tree->engine->top_shape(&op, tree, room(index), shape);
+	wort_op_end(&op);
+	srcu_read_unlock(&pool->locks.writers, section);
+	return err;
+}
+
+/* What cannot be read now is left out. */
+static void fill(struct wort_index *index)
+{
+	struct wort_tree *tree = &index->tree;
+	struct wort_pool *pool = index->pool;
+	struct wort_op op;
+	int section;
+	u32 part;
+
+	for (part = 0; part < WORT_TOP_PARTS; part++) {
+		section = srcu_read_lock(&pool->locks.writers);
+		op_begin(pool, &op);
+		if (!wort_index_verify(index))
+			tree->engine->top_fill(&op, tree, part);
+		wort_op_end(&op);
+		srcu_read_unlock(&pool->locks.writers, section);
+		cond_resched();
+	}
+}
+
+/*
+ * Whoever changes a slot from now on does so in the new table, too, so that what is
+ * filled in stays true.  The old one is looked at by those who have begun before.
+ */
+static void replace(struct wort_index *index, struct wort_top *top)
+{
+	struct wort_top *old = index->tree.top;
+	struct wort_pool *pool = index->pool;
+
+	pool->top_bytes += wort_top_size(&top->shape);
+	/* pairs with wort_tree_top() */
+	smp_store_release(&index->tree.top, top);
+	fill(index);
+	wort_locks_synchronize(&pool->locks);
+	pool->top_bytes -= wort_top_size(&old->shape);
+	wort_top_free(old);
+}
+
+static void look(struct wort_index *index)
+{
+	struct wort_tree *tree = &index->tree;
+	struct wort_top *top = &wort_top_none;
+	struct wort_top_shape shape;
+	int err = find_shape(index, &shape);
+
+	WRITE_ONCE(tree->made, 0);
+	WRITE_ONCE(tree->made_due, BIT_ULL(index->top_looks));
+	index->top_looks = min(index->top_looks + 1, MAX_LOOKS);
+	if (err || !memcmp(&shape, &tree->top->shape, sizeof(shape)))
+		return;
+	if (shape.digits)
+		top = wort_top_alloc(&shape);
+	if (top)
+		replace(index, top);
+}
+
+static struct wort_index *next_due(struct wort_pool *pool)
+{
+	struct wort_index *index, *due = NULL;
+
+	mutex_lock(&pool->lock);
+	list_for_each_entry(index, &pool->indexes, list)
+		if (READ_ONCE(index->top_due)) {
+			WRITE_ONCE(index->top_due, false);
+			due = index;
+			break;
+		}
+	mutex_unlock(&pool->lock);
+	return due;
+}
+
+/**
+ * wort_top_due() - The table of an index shall be looked at
+ * @index: The index.
+ *
+ * Context: Any context.
+ */
+void wort_top_due(struct wort_index *index)
+{
+	WRITE_ONCE(index->top_due, true);
+	wort_pool_kick(index->pool);
+}
+
+/**
+ * wort_top_outgrown() - wort_tree.outgrown of the trees of indexes
+ * @tree: The tree.
+ *
+ * Context: Any context.
+ */
+void wort_top_outgrown(struct wort_tree *tree)
+{
+	/* Until it was looked at, nobody calls this again. */
+	WRITE_ONCE(tree->made_due, U64_MAX);
+	wort_top_due(container_of(tree, struct wort_index, tree));
+}
+
+/**
+ * wort_top_disown() - The table of an index takes nothing of its pool's any more
+ * @index: The index, which nobody looks into from now on.  The table goes with it.
+ *
+ * Context: Any context.  Holds wort_pool.work_lock.
+ */
+void wort_top_disown(struct wort_index *index)
+{
+	lockdep_assert_held(&index->pool->work_lock);
+	index->pool->top_bytes -= wort_top_size(&index->tree.top->shape);
+}
+
+/**
+ * wort_tops_renew() - Look at the tables that are due
+ * @pool: The pool.
+ *
+ * Context: May sleep.  Holds wort_pool.work_lock: only this work takes indexes off the
+ * list, so none goes away meanwhile.
+ */
+void wort_tops_renew(struct wort_pool *pool)
+{
+	struct wort_index *index;
+
+	lockdep_assert_held(&pool->work_lock);
+	while (!READ_ONCE(pool->stopping) && (index = next_due(pool)))
+		look(index);
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The table of a tree's top: how large it is, where it leads, what it spares.
+ */
+#include <linux/wort_format.h>
+
+#include "unit.h"
+
+static bool is_node(u64 link)
+{
+	return link & WORT_MEDIA_LINK_NODE;
+}
+
+static u32 place_of(u64 link)
+{
+	return link >> WORT_MEDIA_LINK_PLACE_SHIFT;
+}
+
+static u64 slot_of(struct wort_index *index, u64 link, u32 slot)
+{
+	const __le64 *node = wort_region_at(index->tree.region,
+					    link & WORT_MEDIA_LINK_OFF_MASK);
+
+	return le64_to_cpu(node[slot]);
+}
+
+/* What the first digits of a key lead to from the root on. */
+static u64 from_root(struct wort_index *index, u64 word)
+{
+	u64 link = le64_to_cpu(index->tree.root[0]);
+
+	while (is_node(link) && place_of(link) < index->tree.top->shape.place)
+		link = slot_of(index, link,
+			       wort_word_digit(word, place_of(link)));
+	return link;
+}
+
+/* The first digits of some key below a link. */
+static u64 some_word(struct wort_index *index, u64 link)
+{
+	const struct wort_media_leaf *leaf;
+	struct wort_key key;
+	u64 below;
+	u32 slot;
+
+	while (is_node(link)) {
+		for (slot = 0; !(below = slot_of(index, link, slot)); slot++)
+			;
+		link = below;
+	}
+	leaf = wort_region_at(index->tree.region,
+			      link & ~WORT_MEDIA_LINK_TAG_MASK);
+	key.data = leaf->key;
+	key.len = le64_to_cpu(leaf->meta) & WORT_MEDIA_LEAF_KEY_MASK;
+	return wort_key_word(&key, 0);
+}
+
+u32 top_verify(struct wort_index *index)
+{
+	const struct wort_top *top = index->tree.top;
+	u64 i, link, nr = 0, word;
+
+	for (i = 0; i <= top->mask; i++) {
+		link = top->link[i];
+		if (!link)
+			continue;
+		word = top->shape.first + (i << top->shift);
+		CHECK_GE(place_of(link), top->shape.place);
+		CHECK_EQ(from_root(index, word), link);
+		CHECK_EQ((some_word(index, link) ^ word) >> top->shift, 0);
+		nr++;
+	}
+	return nr;
+}
+
+/* An index that is opened for the first time is looked at. */
+static void look_again(struct bed *bed)
+{
+	bed_detach(bed);
+	bed_attach(bed);
+	pmpool_settle();
+}
+
+static void put_word(struct bed *bed, u64 n)
+{
+	u8 key[8];
+
+	key_u64(key, n);
+	CHECK_EQ(pm_put(bed->index, key, sizeof(key), &n, sizeof(n)), 0);
+}
+
+static void get_word(struct bed *bed, u64 n, int want)
+{
+	u32 len = sizeof(u64);
+	u64 value = 0;
+	u8 key[8];
+
+	key_u64(key, n);
+	CHECK_EQ(pm_get(bed->index, key, sizeof(key), &value, &len), want);
+	CHECK(want || value == n);
+}
+
+static u64 nodes_of_lookups(struct bed *bed)
+{
+	struct wort_op_stats stats[WORT_OP_NR];
+
+	wort_index_stats(bed->index, stats);
+	return stats[WORT_OP_LOOKUP].nodes;
+}
+
+/* Keys from 0 on; the table leads past all of their nodes but the last ones. */
+void check_top_shapes(void)
+{
+	static const struct {
+		u64 nr, pool;
+		u32 digits, place;
+		u32 entries, nodes;
+	} list[] = {
+		{ 1, 4 * MIB, 0, WORT_KEY_DIGITS, 0, 0 },
+		{ 16, 4 * MIB, 0, WORT_KEY_DIGITS, 0, 1 },
+		{ 256, 4 * MIB, 1, 15, 16, 1 },
+		{ 4096, 4 * MIB, 2, 15, 256, 1 },
+		{ 65536, 32 * MIB, 3, 15, 4096, 1 },
+		{ 131072, 32 * MIB, 4, 15, 8192, 1 },
+		/* where the pool has no room for the larger one */
+		{ 16384, MIB, 2, 14, 64, 2 },
+	};
+	struct wort_top *top;
+	struct bed bed;
+	u64 n, before;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(list); i++) {
+		bed_open(&bed, list[i].pool, 4096);
+		for (n = 0; n < list[i].nr; n++)
+			put_word(&bed, n);
+		look_again(&bed);
+		top = bed.index->tree.top;
+		CHECK_EQ(top->shape.digits, list[i].digits);
+		CHECK_EQ(top->shape.place, list[i].place);
+		CHECK_EQ(top_verify(bed.index), list[i].entries);
+		CHECK_EQ(bed.pm.pool->top_bytes, wort_top_size(&top->shape));
+		before = nodes_of_lookups(&bed);
+		for (n = 0; n < list[i].nr; n++)
+			get_word(&bed, n, 0);
+		CHECK_EQ(nodes_of_lookups(&bed) - before,
+			 list[i].nr * list[i].nodes);
+		bed_close(&bed);
+	}
+}
+
+/* It grows with the tree, and goes with it. */
+void check_top_growth(void)
+{
+	u32 i, digits = 0;
+	struct bed bed;
+
+	bed_open(&bed, 32 * MIB, 4096);
+	for (i = 0; i < 140000; i++) {
+		put_word(&bed, i);
+		pmpool_settle();
+		CHECK_GE(bed.index->tree.top->shape.digits, digits);
+		digits = bed.index->tree.top->shape.digits;
+		if (i % 10000 == 0)
+			top_verify(bed.index);
+	}
+	CHECK_EQ(digits, WORT_TOP_DIGITS);
+	top_verify(bed.index);
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (const u8 *)"t", 1), 0);
+	pmpool_settle();
+	CHECK_EQ(bed.pm.pool->top_bytes, 0);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/* Keys before, in and behind what the table has, with the digits that it has. */
+void check_top_window(void)
+{
+	static const u64 high[] = { 0, 1, 0x10, 0x1f, 0x80, 0xffff };
+	struct bed bed;
+	u64 n;
+	u32 i;
+
+	bed_open(&bed, 4 * MIB, 4096);
+	for (n = 0; n < 300; n++)
+		put_word(&bed, 0x10ULL << 48 | n);
+	look_again(&bed);
+	CHECK(top_verify(bed.index));
+	for (i = 0; i < ARRAY_SIZE(high); i++)
+		for (n = 0; n < 300; n++)
+			get_word(&bed, high[i] << 48 | n,
+				 high[i] == 0x10 ? 0 : -ENOENT);
+	for (i = 0; i < ARRAY_SIZE(high); i++)
+		for (n = 0; n < 300; n++)
+			put_word(&bed, high[i] << 48 | n);
+	CHECK(top_verify(bed.index));
+	for (i = 0; i < ARRAY_SIZE(high); i++)
+		for (n = 0; n < 300; n++)
+			get_word(&bed, high[i] << 48 | n, 0);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/*
+ * The first bytes of keys are 00, 11, to ff, so the second digit is skipped: by the nodes
+ * that the table leads to or, with sixteen third digits, by those above them.  Then
+ * others come that have the second digit otherwise.
+ */
+static void skip_second(u32 thirds)
+{
+	struct bed bed;
+	u64 i, n;
+
+	bed_open(&bed, 4 * MIB, 4096);
+	for (i = 0; i < 16 * thirds; i++)
+		for (n = 0; n < 2; n++)
+			put_word(&bed, i / thirds * 0x11 << 56 |
+				       i % thirds << 52 | n);
+	look_again(&bed);
+	CHECK_EQ(bed.index->tree.top->shape.place, thirds > 1 ? 3 : 2);
+	CHECK_EQ(top_verify(bed.index), 16 * thirds);
+	for (n = 1; n < 3; n++)
+		for (i = 0; i < 256; i++) {
+			put_word(&bed, i << 56 | n << 40);
+			get_word(&bed, i << 56 | 3ULL << 40, -ENOENT);
+		}
+	/* Who made a node there has set the entry. */
+	CHECK_EQ(top_verify(bed.index), 240 + 16 * thirds);
+	for (i = 0; i < 256; i++)
+		get_word(&bed, i << 56 | 1ULL << 40, 0);
+	bed_check(&bed);
+	look_again(&bed);
+	for (i = 0; i < 256; i++) {
+		n = i << 56 | 1ULL << 40;
+		CHECK_EQ(pm_del(bed.index, &(__be64){ cpu_to_be64(n) }, 8), 0);
+		get_word(&bed, n, -ENOENT);
+		top_verify(bed.index);
+	}
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+void check_top_skips(void)
+{
+	skip_second(1);
+	skip_second(16);
+}
