@@ -128,8 +128,10 @@ static inline void wort_top_set(struct wort_top *top, u64 word, u64 link)
 {
 	u64 *entry = wort_top_entry(top, word);
 
-	if (entry)
-		smp_store_release(entry, link);
+	if (!entry)
+		return;
+	/* pairs with the dependency from the link to what it refers to */
+	smp_store_release(entry, link);
 }
 
 #endif /* _WORT_TOP_H */

@@ -1456,11 +1456,10 @@ static int wrt_finish(struct wort_op *op, struct wort_tree *tree,
 		      struct wort_change *change)
 {
 	struct wrt_change *c = wrt_change(change);
-
 	bool there = wort_unit_lock(op, wort_pm_off(op, c->word));
 
 	if (!there) {
-		/* Something in the unit was removed since, perhaps the node. */
+		/* Something in its unit was removed since, perhaps its node. */
 		op->time = U64_MAX;
 		wort_unit_lock(op, wort_pm_off(op, c->word));
 	}

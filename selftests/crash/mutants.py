@@ -25,7 +25,8 @@ PAIRS = (("large values", "move a 0; look a 0", "1"),
          ("every kind of value", "put a 1 1; scan a 0", "2"),
          ("odd place", "put a 1 1; scan a 0 1", "2"),
          ("one leaf", "put a 0 3; look a 0", "2"),
-         ("all keys, not walked", "settle; del a 8", "1"))
+         ("all keys, not walked", "settle; del a 8", "1"),
+         ("two trees", "batch a 7; put a 7 1; get a 7", "1"))
 
 
 def failure(explore, *options):
