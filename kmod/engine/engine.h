@@ -35,7 +35,9 @@ struct wort_top_shape;
  * @skips: what is known of its nodes, and of all others of the pool
  * @top: leads past its first nodes; is freed when nobody looks at it any more
  * @made: nodes made since that was looked at last, roughly
+ * @missed: of these, nodes for keys beyond it
  * @made_due: when so many were made it shall be looked at again
+ * @missed_due: or when so many were beyond it
  * @outgrown: called then, perhaps more than once, with locks held: it neither sleeps
  *	nor calls back
  */
@@ -47,7 +49,9 @@ struct wort_tree {
 	struct wort_skips *skips;
 	struct wort_top *top;
 	u64 made;
+	u64 missed;
 	u64 made_due;
+	u64 missed_due;
 	void (*outgrown)(struct wort_tree *tree);
 };
 

@@ -600,7 +600,7 @@ struct wrt_change {
 	enum wrt_kind kind;
 	bool exact;		/* an update that rests on the value before it */
 	bool merged;		/* the node of the slot has gone, too */
-	bool top;		/* the table of the top leads to what the slot refers to */
+	struct wort_top *top;	/* leads to what the word refers to; or NULL */
 	u64 val;		/* what the word becomes */
 	__le64 __pmem *word;	/* the word, once it is stored */
 	struct wrt_path path;	/* to the slot */
@@ -916,45 +916,45 @@ static u64 change_digits(const struct wrt_change *c)
 	return wort_key_word(&c->key, 0);
 }
 
-/* Does a slot with so many digits consumed hold what the table of the top leads to? */
-static bool top_between(struct wort_tree *tree, u32 start, u32 place)
-{
-	u32 end = wort_tree_top(tree)->shape.place;
-
-	return start <= end && end <= place;
-}
-
 /*
  * What the table of the top leads to is about to be another node: nobody may find the
  * old one once others can find the new one.
  */
-static void top_leave(struct wort_tree *tree, const struct wrt_change *c)
+static void top_leave(struct wrt_change *c, struct wort_top *top, bool leads)
 {
-	wort_top_set(wort_tree_top(tree), change_digits(c), 0);
+	c->top = leads ? top : NULL;
+	if (leads)
+		wort_top_set(top, change_digits(c), 0);
 }
 
-/* The word is durable, and its slot still locked. */
-static __always_inline void top_enter(struct wort_tree *tree,
-				      const struct wrt_change *c)
+/*
+ * The word is durable, and its slot still locked.  If there is another table now, this
+ * one is looked at by those who had begun before.
+ */
+static __always_inline void top_enter(const struct wrt_change *c)
 {
 	bool node = c->kind == WRT_NODE ||
 		    (c->kind == WRT_REMOVE && c->merged);
 
 	if (node && c->top && link_is_node(c->val))
-		wort_top_set(wort_tree_top(tree), change_digits(c),
-			     c->val);
+		wort_top_set(c->top, change_digits(c), c->val);
 }
 
 /* Of the nodes that are made those count which begin a page: one counter for all. */
-static void tree_grows(struct wort_tree *tree, u64 off)
+static void tree_grows(struct wort_tree *tree, const struct wrt_change *c,
+		       struct wort_top *top)
 {
-	u64 made;
+	u64 made, missed;
 
-	if (off % WRT_MADE_STEP)
+	if (node_off(c->val) % WRT_MADE_STEP)
 		return;
 	made = READ_ONCE(tree->made) + 1;
+	missed = READ_ONCE(tree->missed) +
+		 !wort_top_entry(top, change_digits(c));
 	WRITE_ONCE(tree->made, made);
-	if (made >= READ_ONCE(tree->made_due))
+	WRITE_ONCE(tree->missed, missed);
+	if (made >= READ_ONCE(tree->made_due) ||
+	    missed >= READ_ONCE(tree->missed_due))
 		tree->outgrown(tree);
 }
 
@@ -971,7 +971,9 @@ static __always_inline int launch_node(struct wort_op *op,
 				       struct wort_tree *tree,
 				       struct wrt_change *c)
 {
+	struct wort_top *top = wort_tree_top(tree);
 	bool above_node = link_is_node(c->path.link);
+	u32 start = c->path.start, end = top->shape.place;
 	u32 place = node_place(c->val);
 	int err;
 
@@ -984,12 +986,10 @@ static __always_inline int launch_node(struct wort_op *op,
 			   slot_lock(op, c->path.slot, c->path.link);
 	if (err)
 		return err;
-	if (place > c->path.start)
+	if (place > start)
 		skip_learn(tree, c->val, &c->key);
-	c->top = top_between(tree, c->path.start, place);
-	if (c->top)
-		top_leave(tree, c);
-	tree_grows(tree, node_off(c->val));
+	tree_grows(tree, c, top);
+	top_leave(c, top, start <= end && end <= place);
 	change_store(op, c, c->path.slot, c->val);
 	trace_wort_split(op->region->dev, node_off(c->val), place, !above_node);
 	return 0;
@@ -1055,16 +1055,14 @@ static int only_entry(struct wort_op *op, const struct wrt_path *path, u64 link)
 static int merge(struct wort_op *op, struct wort_tree *tree,
 		 struct wrt_change *c, u64 link)
 {
-	const struct wort_top *top = wort_tree_top(tree);
+	struct wort_top *top = wort_tree_top(tree);
 	const struct wrt_path *path = &c->path;
 	int err = only_entry(op, path, link);
 
 	if (err)
 		return err;
 	c->merged = true;
-	c->top = wort_top_find(top, change_digits(c)) == path->node;
-	if (c->top)
-		top_leave(tree, c);
+	top_leave(c, top, wort_top_find(top, change_digits(c)) == path->node);
 	change_store(op, c, path->node_slot, link);
 	wort_units_removed(op, c->rec.off, node_off(path->node));
 	trace_wort_merge(op->region->dev, node_off(path->node),
@@ -1171,7 +1169,7 @@ static __always_inline int change_run(struct wort_op *op,
 		return err;
 	wort_pm_land(op, c->word);
 	change_stored(tree, c);
-	top_enter(tree, c);
+	top_enter(c);
 	wort_units_unlock(op);
 	return change_done(op, tree, c);
 }
@@ -1465,7 +1463,7 @@ static int wrt_finish(struct wort_op *op, struct wort_tree *tree,
 	}
 	wort_pm_landed(op, c->word);
 	if (there && wort_pm_load(c->word) == c->val)
-		top_enter(tree, c);
+		top_enter(c);
 	wort_units_unlock(op);
 	return change_done(op, tree, c);
 }

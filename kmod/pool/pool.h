@@ -70,6 +70,7 @@ struct wort_index_stats {
  * @walk_failed: it could not mark all that the index owns
  * @top_due: the table of its top shall be looked at
  * @top_looks: how often that has happened; for the background work
+ * @top_idle: how often, last, for nothing
  * @stats: what operations did since it was first opened; NULL before
  * @list: in wort_pool.indexes, in the order of ids, or wort_pool.dying
  * @hash: in wort_pool.names
@@ -92,6 +93,7 @@ struct wort_index {
 	bool walk_failed;
 	bool top_due;
 	u32 top_looks;
+	u32 top_idle;
 	struct wort_index_stats __percpu *stats;
 	struct list_head list;
 	struct hlist_node hash;

@@ -4,7 +4,8 @@
  *
  * One is looked at when its index is first opened, and whenever the tree has made twice
  * as many nodes as before the last look: so seldom that it costs an insert next to
- * nothing, and often enough that it fits a tree of any size.
+ * nothing, and often enough that it fits a tree of any size.  Where keys come and go so
+ * that the tree moves away from its table, nodes that are made beyond it count, too.
  */
 #include <linux/sched.h>
 #include <linux/string.h>
@@ -16,6 +17,12 @@
 
 /* Beyond that a look more or less makes no difference. */
 #define MAX_LOOKS		40U
+
+/*
+ * To fill a table takes some 30 ns an entry.  For so many entries the tree counts a node
+ * beyond it: some 32 nodes, and inserts of several microseconds.
+ */
+#define ENTRIES_PER_MISS	128
 
 /* In a section of writers, in which no memory is used again. */
 static void op_begin(struct wort_pool *pool, struct wort_op *op)
@@ -88,22 +95,33 @@ static void replace(struct wort_index *index, struct wort_top *top)
 	wort_top_free(old);
 }
 
+/* When to look again; later each time, if this one was for nothing. */
+static void set_due(struct wort_index *index, bool for_nothing)
+{
+	struct wort_tree *tree = &index->tree;
+
+	index->top_looks = min(index->top_looks + 1, MAX_LOOKS);
+	index->top_idle = for_nothing ?
+			  min(index->top_idle + 1, MAX_LOOKS) : 0;
+	WRITE_ONCE(tree->made, 0);
+	WRITE_ONCE(tree->missed, 0);
+	WRITE_ONCE(tree->missed_due,
+		   (1 + tree->top->mask / ENTRIES_PER_MISS) * BIT_ULL(index->top_idle));
+	WRITE_ONCE(tree->made_due, BIT_ULL(index->top_looks - 1));
+}
+
 static void look(struct wort_index *index)
 {
 	struct wort_tree *tree = &index->tree;
-	struct wort_top *top = &wort_top_none;
+	struct wort_top *top = NULL;
 	struct wort_top_shape shape;
-	int err = find_shape(index, &shape);
 
-	WRITE_ONCE(tree->made, 0);
-	WRITE_ONCE(tree->made_due, BIT_ULL(index->top_looks));
-	index->top_looks = min(index->top_looks + 1, MAX_LOOKS);
-	if (err || !memcmp(&shape, &tree->top->shape, sizeof(shape)))
-		return;
-	if (shape.digits)
-		top = wort_top_alloc(&shape);
+	if (!find_shape(index, &shape) &&
+	    memcmp(&shape, &tree->top->shape, sizeof(shape)))
+		top = shape.digits ? wort_top_alloc(&shape) : &wort_top_none;
 	if (top)
 		replace(index, top);
+	set_due(index, !top);
 }
 
 static struct wort_index *next_due(struct wort_pool *pool)
@@ -143,6 +161,7 @@ void wort_top_outgrown(struct wort_tree *tree)
 {
 	/* Until it was looked at, nobody calls this again. */
 	WRITE_ONCE(tree->made_due, U64_MAX);
+	WRITE_ONCE(tree->missed_due, U64_MAX);
 	wort_top_due(container_of(tree, struct wort_index, tree));
 }
 

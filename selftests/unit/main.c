@@ -40,6 +40,7 @@ static const struct test {
 	TEST(keys_skipped_digits),
 	TEST(top_shapes),
 	TEST(top_growth),
+	TEST(top_moves),
 	TEST(top_window),
 	TEST(top_skips),
 	TEST(values_sizes),

@@ -27,6 +27,7 @@ void check_keys_skipped_digits(void);
 /* test_top.c */
 void check_top_shapes(void);
 void check_top_growth(void);
+void check_top_moves(void);
 void check_top_window(void);
 void check_top_skips(void);
 
