@@ -918,13 +918,32 @@ static u64 change_digits(const struct wrt_change *c)
 
 /*
  * What the table of the top leads to is about to be another node: nobody may find the
- * old one once others can find the new one.
+ * old one once others can find the new one.  The slot has been locked before the table
+ * was looked for: another one is not filled in from it until it is unlocked.
  */
 static void top_leave(struct wrt_change *c, struct wort_top *top, bool leads)
 {
 	c->top = leads ? top : NULL;
 	if (leads)
 		wort_top_set(top, change_digits(c), 0);
+}
+
+/* A node at @place comes to a slot with @start digits consumed. */
+static void top_split(struct wort_tree *tree, struct wrt_change *c, u32 start,
+		      u32 place)
+{
+	struct wort_top *top = wort_tree_top(tree);
+	u32 end = top->shape.place;
+
+	top_leave(c, top, start <= end && end <= place);
+}
+
+/* A node goes. */
+static void top_merge(struct wort_tree *tree, struct wrt_change *c, u64 node)
+{
+	struct wort_top *top = wort_tree_top(tree);
+
+	top_leave(c, top, wort_top_find(top, change_digits(c)) == node);
 }
 
 /*
@@ -941,8 +960,7 @@ static __always_inline void top_enter(const struct wrt_change *c)
 }
 
 /* Of the nodes that are made those count which begin a page: one counter for all. */
-static void tree_grows(struct wort_tree *tree, const struct wrt_change *c,
-		       struct wort_top *top)
+static void tree_grows(struct wort_tree *tree, const struct wrt_change *c)
 {
 	u64 made, missed;
 
@@ -950,7 +968,7 @@ static void tree_grows(struct wort_tree *tree, const struct wrt_change *c,
 		return;
 	made = READ_ONCE(tree->made) + 1;
 	missed = READ_ONCE(tree->missed) +
-		 !wort_top_entry(top, change_digits(c));
+		 !wort_top_entry(wort_tree_top(tree), change_digits(c));
 	WRITE_ONCE(tree->made, made);
 	WRITE_ONCE(tree->missed, missed);
 	if (made >= READ_ONCE(tree->made_due) ||
@@ -971,9 +989,7 @@ static __always_inline int launch_node(struct wort_op *op,
 				       struct wort_tree *tree,
 				       struct wrt_change *c)
 {
-	struct wort_top *top = wort_tree_top(tree);
 	bool above_node = link_is_node(c->path.link);
-	u32 start = c->path.start, end = top->shape.place;
 	u32 place = node_place(c->val);
 	int err;
 
@@ -986,10 +1002,10 @@ static __always_inline int launch_node(struct wort_op *op,
 			   slot_lock(op, c->path.slot, c->path.link);
 	if (err)
 		return err;
-	if (place > start)
+	if (place > c->path.start)
 		skip_learn(tree, c->val, &c->key);
-	tree_grows(tree, c, top);
-	top_leave(c, top, start <= end && end <= place);
+	top_split(tree, c, c->path.start, place);
+	tree_grows(tree, c);
 	change_store(op, c, c->path.slot, c->val);
 	trace_wort_split(op->region->dev, node_off(c->val), place, !above_node);
 	return 0;
@@ -1055,14 +1071,13 @@ static int only_entry(struct wort_op *op, const struct wrt_path *path, u64 link)
 static int merge(struct wort_op *op, struct wort_tree *tree,
 		 struct wrt_change *c, u64 link)
 {
-	struct wort_top *top = wort_tree_top(tree);
 	const struct wrt_path *path = &c->path;
 	int err = only_entry(op, path, link);
 
 	if (err)
 		return err;
 	c->merged = true;
-	top_leave(c, top, wort_top_find(top, change_digits(c)) == path->node);
+	top_merge(tree, c, path->node);
 	change_store(op, c, path->node_slot, link);
 	wort_units_removed(op, c->rec.off, node_off(path->node));
 	trace_wort_merge(op->region->dev, node_off(path->node),

@@ -26,6 +26,7 @@ PAIRS = (("large values", "move a 0; look a 0", "1"),
          ("odd place", "put a 1 1; scan a 0 1", "2"),
          ("one leaf", "put a 0 3; look a 0", "2"),
          ("all keys, not walked", "settle; del a 8", "1"),
+         ("not walked", "settle; put a 8 1", "1"),
          ("two trees", "batch a 7; put a 7 1; get a 7", "1"))
 
 
