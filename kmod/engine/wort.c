@@ -481,7 +481,6 @@ static __always_inline bool trail_follow(const struct wort_tree *tree, u64 plain
 
 	if (!link)
 		link = wort_pm_load(base + off);
-
 	while (link & WORT_MEDIA_LINK_NODE) {
 		if (unlikely(link > word_end)) {
 			word = link_key_word(link, key);
@@ -1323,7 +1322,7 @@ static int wrt_top_shape(struct wort_op *op, struct wort_tree *tree,
 	return 0;
 }
 
-/* As wort_index_again() for who fills the table: with gaps it is good, too. */
+/* A slot that is being changed, or was changed meanwhile, is left out. */
 static void fill_entry(struct wort_op *op, struct wort_tree *tree,
 		       const __le64 __pmem *slot, u64 link, u64 word)
 {

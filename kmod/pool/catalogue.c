@@ -136,7 +136,7 @@ void wort_index_get(struct wort_index *index)
  * wort_index_put() - Let go of an index
  * @index: The index; may outlive its pool.
  *
- * Context: Any context.
+ * Context: May sleep.
  */
 void wort_index_put(struct wort_index *index)
 {
