@@ -233,8 +233,8 @@ struct wort_sight {
  *	operation is set up.  Reads nothing where memory is or may be bad.
  * @top_shape: which table would lead past many nodes, and be no larger than so many
  *	bytes.  Of no digits where the tree is small.
- * @top_fill: fill in one of WORT_TOP_PARTS parts of the table of a tree, beside others
- *	who change it
+ * @top_fill: fill in one of WORT_TOP_PARTS parts of the table of a tree, which has
+ *	digits, beside others who change it
  * @seek: move to the record at a key or, if there is none, to the next one in
  *	the direction of the cursor; without a key to the first.  -ENOENT at
  *	the end.

@@ -89,7 +89,8 @@ static void replace(struct wort_index *index, struct wort_top *top)
 	pool->top_bytes += wort_top_size(&top->shape);
 	/* pairs with wort_tree_top() */
 	smp_store_release(&index->tree.top, top);
-	fill(index);
+	if (top->shape.digits)
+		fill(index);
 	wort_locks_synchronize(&pool->locks);
 	pool->top_bytes -= wort_top_size(&old->shape);
 	wort_top_free(old);

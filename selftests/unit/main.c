@@ -41,6 +41,7 @@ static const struct test {
 	TEST(top_shapes),
 	TEST(top_growth),
 	TEST(top_moves),
+	TEST(top_none),
 	TEST(top_window),
 	TEST(top_skips),
 	TEST(values_sizes),

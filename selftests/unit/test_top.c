@@ -201,6 +201,32 @@ void check_top_moves(void)
 	bed_close(&bed);
 }
 
+/* Where keys part beyond their first sixteen digits there is none, and none stays. */
+void check_top_none(void)
+{
+	struct bed bed;
+	u8 key[200];
+	u64 n;
+
+	memset(key, 1, sizeof(key));
+	bed_open(&bed, 4 * MIB, 4096);
+	for (n = 0; n < 256; n++)
+		put_word(&bed, n);
+	look_again(&bed);
+	CHECK_EQ(top_verify(bed.index), 16);
+	for (n = 0; n < 256; n++)
+		del_word(&bed, n);
+	for (n = 9; n < sizeof(key); n++)
+		CHECK_EQ(pm_put(bed.index, key, n, &n, sizeof(n)), 0);
+	CHECK_EQ(bed.index->tree.top->shape.digits, 1);
+	wort_top_due(bed.index);
+	pmpool_settle();
+	CHECK_EQ(bed.index->tree.top->shape.digits, 0);
+	CHECK_EQ(bed.pm.pool->top_bytes, 0);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
 /* Keys before, in and behind what the table has, with the digits that it has. */
 void check_top_window(void)
 {

@@ -28,6 +28,7 @@ void check_keys_skipped_digits(void);
 void check_top_shapes(void);
 void check_top_growth(void);
 void check_top_moves(void);
+void check_top_none(void);
 void check_top_window(void);
 void check_top_skips(void);
 
