@@ -700,6 +700,68 @@ TEST_F(index, stats)
 	EXPECT_EQ(0, stats[WORT_OP_LOOKUP].stores);
 }
 
+#define NR_TOP	4096
+
+static void top_key(unsigned char key[4], __u32 n)
+{
+	key[0] = n >> 24;
+	key[1] = n >> 16;
+	key[2] = n >> 8;
+	key[3] = n;
+}
+
+/* Nodes that lookups of all keys come by; 0 if one fails. */
+static __u64 nodes_of_lookups(int index)
+{
+	struct wort_op_stats before[WORT_OP_NR], after[WORT_OP_NR];
+	struct wort_stats_arg arg = {
+		.size = sizeof(arg), .buf_ptr = PTR(before),
+		.buf_len = sizeof(before),
+	};
+	unsigned char key[4];
+	__u64 value;
+	__u32 i;
+
+	if (call(index, WORT_IOC_STATS, &arg))
+		return 0;
+	for (i = 0; i < NR_TOP; i++) {
+		top_key(key, i);
+		if (lookup_raw(index, key, sizeof(key), &value, sizeof(value),
+			       NULL) != sizeof(value) || value != i)
+			return 0;
+	}
+	arg.buf_ptr = PTR(after);
+	if (call(index, WORT_IOC_STATS, &arg))
+		return 0;
+	return after[WORT_OP_LOOKUP].nodes - before[WORT_OP_LOOKUP].nodes;
+}
+
+/* From the root they are three; the background makes a table that spares two. */
+TEST_F(index, lookups_begin_below_the_top)
+{
+	__u64 nodes = 0, value;
+	unsigned char key[4];
+	__u32 i;
+
+	for (i = 0; i < NR_TOP; i++) {
+		value = i;
+		top_key(key, i);
+		ASSERT_EQ(0, insert_raw(self->fd, key, sizeof(key), &value,
+					sizeof(value), 0));
+	}
+	close(self->fd);
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	ASSERT_EQ(0, reattach(&self->pool));
+	self->fd = open_index(self->pool.fd, "index", 0);
+	ASSERT_LE(0, self->fd);
+	for (i = 0; i < 100 && nodes != NR_TOP; i++) {
+		nodes = nodes_of_lookups(self->fd);
+		ASSERT_NE(0, nodes);
+		EXPECT_GE(3 * NR_TOP, nodes);
+	}
+	EXPECT_EQ(NR_TOP, nodes);
+}
+
 TEST_F(index, stats_as_many_as_fit)
 {
 	struct wort_op_stats stats[2] = { };
