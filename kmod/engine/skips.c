@@ -9,7 +9,7 @@
 
 /* An entry for so many bytes of the pool, and not more than 16 MiB of DRAM. */
 #define BYTES_PER_SKIP_SHIFT	11
-#define SKIPS_MIN_BITS		6
+#define SKIPS_MIN_BITS		8
 #define SKIPS_MAX_BITS		20
 
 /**
@@ -54,7 +54,7 @@ void wort_skips_destroy(struct wort_skips *skips)
  */
 void wort_skips_learn(struct wort_skips *skips, u64 link, u64 digits)
 {
-	struct wort_skip *entry = &skips->entry[hash_64(link, skips->bits)];
+	struct wort_skip *entry = wort_skip_of(skips, link);
 	u64 old = READ_ONCE(entry->link);
 
 	if (old == WORT_SKIP_BUSY ||
@@ -75,7 +75,7 @@ void wort_skips_learn(struct wort_skips *skips, u64 link, u64 digits)
  */
 void wort_skips_forget(struct wort_skips *skips, u64 link)
 {
-	struct wort_skip *entry = &skips->entry[hash_64(link, skips->bits)];
+	struct wort_skip *entry = wort_skip_of(skips, link);
 
 	if (READ_ONCE(entry->link) == link)
 		cmpxchg(&entry->link, link, 0);

@@ -18,8 +18,9 @@
 #define _WORT_SKIPS_H
 
 #include <linux/hash.h>
-#include <linux/prefetch.h>
+#include <linux/log2.h>
 #include <linux/types.h>
+#include <linux/wort_format.h>
 #include <asm/barrier.h>
 
 #include "../core/key.h"
@@ -41,29 +42,34 @@ struct wort_skip {
 /**
  * struct wort_skips - What is known of the nodes of a pool
  * @bits: log2 of the number of entries
- * @entry: the entries, by a hash of the link
+ * @entry: the entries, WORT_SKIPS_RUN of neighbours beside each other
  */
 struct wort_skips {
 	u32 bits;
 	struct wort_skip *entry;
 };
 
+#define WORT_SKIPS_NODE		128	/* bytes, of the smallest there are */
+#define WORT_SKIPS_RUN		64U
+
+/*
+ * Nodes that are made one after the other lie side by side, so their entries do, and are
+ * in the cache; runs of them are spread by a hash.
+ */
+static __always_inline struct wort_skip *
+wort_skip_of(const struct wort_skips *skips, u64 link)
+{
+	u64 node = (link & WORT_MEDIA_LINK_OFF_MASK) / WORT_SKIPS_NODE;
+	u64 run = hash_64(node / WORT_SKIPS_RUN,
+			  skips->bits - ilog2(WORT_SKIPS_RUN));
+
+	return &skips->entry[run * WORT_SKIPS_RUN + node % WORT_SKIPS_RUN];
+}
+
 int wort_skips_init(struct wort_skips *skips, u64 pool_size);
 void wort_skips_destroy(struct wort_skips *skips);
 void wort_skips_learn(struct wort_skips *skips, u64 link, u64 digits);
 void wort_skips_forget(struct wort_skips *skips, u64 link);
-
-/**
- * wort_skips_prefetch() - A node is about to be made
- * @skips: The table.
- * @link: The link to it.
- *
- * Context: Any context.
- */
-static inline void wort_skips_prefetch(const struct wort_skips *skips, u64 link)
-{
-	prefetchw(&skips->entry[hash_64(link, skips->bits)]);
-}
 
 /**
  * wort_skips_match() - Are these the digits that a node skips?
@@ -78,8 +84,7 @@ static inline void wort_skips_prefetch(const struct wort_skips *skips, u64 link)
 static inline bool wort_skips_match(const struct wort_skips *skips, u64 link,
 				    u64 digits, u32 nr)
 {
-	const struct wort_skip *entry =
-		&skips->entry[hash_64(link, skips->bits)];
+	const struct wort_skip *entry = wort_skip_of(skips, link);
 	u64 known;
 
 	/* pairs with the second release in wort_skips_learn() */

@@ -648,14 +648,12 @@ static __always_inline void change_to_leaf(struct wort_op *op,
  * entry.  The key and the record, which is below, differ first at @place.
  */
 static __always_inline void change_to_node(struct wort_op *op,
-					   struct wort_tree *tree,
 					   struct wrt_change *c, u32 place)
 {
 	u64 off = wort_alloc_take(op), leaf = c->val;
 
 	c->kind = WRT_NODE;
 	c->val = link_to_node(off, place);
-	wort_skips_prefetch(tree->skips, c->val);
 	node_write(op, wort_region_at(op->region, off),
 		   wort_rec_digit(&c->rec, place), c->path.link,
 		   wort_key_digit(c->key.data, c->key.len, place), leaf);
@@ -695,7 +693,7 @@ static __always_inline int prepare_beside(struct wort_op *op,
 	if (err)
 		return err;
 	change_to_leaf(op, c, value, WRT_LEAF);
-	change_to_node(op, tree, c, place);
+	change_to_node(op, c, place);
 	return 0;
 }
 
@@ -734,7 +732,7 @@ static noinline int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
 		return wort_corrupt(op, c->rec.off, "leaf in a wrong place");
 	err = path_cut(op, tree, c, place) ?: node_reserve(op);
 	if (!err)
-		change_to_node(op, tree, c, place);
+		change_to_node(op, c, place);
 	return err;
 }
 
