@@ -319,7 +319,7 @@ static __always_inline u64 key_digits(const struct wort_key *key, u64 word,
 enum wrt_descent {
 	WRT_TO_LINK,		/* what it ends at */
 	WRT_TO_SLOT,		/* the slot, too, but perhaps not what refers to its node */
-	WRT_TO_PATH,		/* both */
+	WRT_TO_PATH,		/* both: from the root */
 };
 
 /*
@@ -345,7 +345,7 @@ static __always_inline int wrt_descend(struct wort_op *op,
 	u64 off;
 	int err = 0;
 
-	if (how == WRT_TO_SLOT) {
+	if (how != WRT_TO_PATH) {
 		top = wort_tree_top(tree);
 		link = wort_top_find(top, word);
 		start = link ? top->shape.place : 0;

@@ -39,6 +39,8 @@ static const struct test {
 	TEST(keys_long_prefix),
 	TEST(keys_skipped_digits),
 	TEST(top_shapes),
+	TEST(top_lookups),
+	TEST(top_in_flight),
 	TEST(top_growth),
 	TEST(top_moves),
 	TEST(top_none),

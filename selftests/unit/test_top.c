@@ -149,6 +149,87 @@ void check_top_shapes(void)
 	}
 }
 
+#define BATCH		64
+#define BATCH_REC	40	/* bytes of each of its lookups */
+
+static void batch_lookups(struct bed *bed, u64 first, u32 len)
+{
+	static u8 ops[BATCH_REC * BATCH], results[BATCH_REC * BATCH];
+	struct wort_batch_op head = {
+		.rec_len = BATCH_REC, .op = WORT_BATCH_LOOKUP,
+		.key_len = sizeof(u64), .max_len = len,
+	};
+	struct wort_batch batch = {
+		.ops = ops, .nr_ops = BATCH, .ops_len = sizeof(ops),
+		.results = results, .results_size = sizeof(results),
+	};
+	u64 i;
+
+	for (i = 0; i < BATCH; i++) {
+		memcpy(ops + BATCH_REC * i, &head, sizeof(head));
+		key_u64(ops + BATCH_REC * i + sizeof(head), first + i);
+	}
+	CHECK_EQ(wort_index_batch(bed->index, &batch), 0);
+	CHECK_EQ(batch.done, BATCH);
+	CHECK_EQ(batch.failed, 0);
+}
+
+/* Also values that are not of eight bytes are looked up from there, and in batches. */
+void check_top_lookups(void)
+{
+	u8 key[8], value[12], got[12];
+	u64 n, before, nr = 4096;
+	struct bed bed;
+	u32 len;
+
+	bed_open(&bed, 4 * MIB, 4096);
+	for (n = 0; n < nr; n++) {
+		key_u64(key, n);
+		value_fill(value, n, sizeof(value));
+		CHECK_EQ(pm_put(bed.index, key, sizeof(key), value,
+				sizeof(value)), 0);
+	}
+	look_again(&bed);
+	CHECK_EQ(top_verify(bed.index), 256);
+	before = nodes_of_lookups(&bed);
+	for (n = 0; n < nr; n++) {
+		key_u64(key, n);
+		value_fill(value, n, sizeof(value));
+		len = sizeof(got);
+		CHECK_EQ(pm_get(bed.index, key, sizeof(key), got, &len), 0);
+		CHECK(!memcmp(got, value, sizeof(got)));
+	}
+	CHECK_EQ(nodes_of_lookups(&bed) - before, nr);
+	for (n = 0; n < nr; n += BATCH)
+		batch_lookups(&bed, n, sizeof(value));
+	CHECK_EQ(nodes_of_lookups(&bed) - before, 2 * nr);
+	bed_close(&bed);
+}
+
+/* What is in flight, in a batch that nobody has finished, is left out. */
+void check_top_in_flight(void)
+{
+	struct bed bed;
+	u32 *marks;
+	u64 n;
+
+	bed_open(&bed, 4 * MIB, 4096);
+	pmpool_settle();
+	for (n = 0; n < 4096; n++)
+		put_word(&bed, n);
+	marks = bed.pm.pool->locks.in_flight;
+	memset(marks, 1, WORT_NR_LOCKS * sizeof(*marks));
+	wort_top_due(bed.index);
+	pmpool_settle();
+	CHECK_EQ(bed.index->tree.top->shape.digits, 2);
+	CHECK_EQ(top_verify(bed.index), 0);
+	memset(marks, 0, WORT_NR_LOCKS * sizeof(*marks));
+	bed_check(&bed);
+	look_again(&bed);
+	CHECK_EQ(top_verify(bed.index), 256);
+	bed_close(&bed);
+}
+
 /* It grows with the tree, and goes with it. */
 void check_top_growth(void)
 {

@@ -26,6 +26,8 @@ void check_keys_skipped_digits(void);
 
 /* test_top.c */
 void check_top_shapes(void);
+void check_top_lookups(void);
+void check_top_in_flight(void);
 void check_top_growth(void);
 void check_top_moves(void);
 void check_top_none(void);
