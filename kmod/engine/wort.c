@@ -904,7 +904,6 @@ static void change_store(struct wort_op *op, struct wrt_change *c,
 			 __le64 __pmem *word, u64 val)
 {
 	c->word = word;
-	c->val = val;
 	wort_pm_launch(op, word, val);
 }
 
@@ -1074,6 +1073,7 @@ static int merge(struct wort_op *op, struct wort_tree *tree,
 	if (err)
 		return err;
 	c->merged = true;
+	c->val = link;
 	top_merge(tree, c, path->node);
 	change_store(op, c, path->node_slot, link);
 	wort_units_removed(op, c->rec.off, node_off(path->node));
@@ -1390,6 +1390,7 @@ static int wrt_top_fill(struct wort_op *op, struct wort_tree *tree, u32 part)
 	u64 link;
 	int err;
 
+	BUILD_BUG_ON(WORT_TOP_PARTS != WRT_SLOTS);
 	err = root_load(op, tree, &link);
 	if (err || !link_is_node(link) ||
 	    node_place(link) >= tree->top->shape.place)
