@@ -126,12 +126,22 @@ static void wort_close(void *arg)
 	free(peer);
 }
 
+/* The background has a thread of its own in the kernel; here it takes its turn. */
+static void background(void)
+{
+	if (unlikely(!list_empty(shim_works)))
+		pmpool_settle();
+}
+
 static int wort_insert(void *arg, const void *key, size_t len, u64 value)
 {
 	struct wort_peer *peer = arg;
-	int err = pm_put(peer->index, key, len, &value, sizeof(value));
+	struct wort_put put = {
+		.key = { key, len }, .value = { &value, sizeof(value) },
+	};
+	int err = wort_index_insert(peer->index, &put);
 
-	pmpool_settle();
+	background();
 	return err;
 }
 
@@ -159,7 +169,7 @@ static int wort_remove(void *arg, const void *key, size_t len)
 	struct wort_peer *peer = arg;
 	int err = pm_del(peer->index, key, len);
 
-	pmpool_settle();
+	background();
 	return err;
 }
 

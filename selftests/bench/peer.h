@@ -44,8 +44,9 @@ struct bench_counts {
  * @dir: an empty folder for files, on a real file system
  * @flush: the instruction to flush by
  * @line_ticks: time stamp ticks added for each flushed line
- * @waiting: lines flushed since the last fence
- * @counts: by bench_flush() and bench_fence()
+ * @fenced: of counts.lines those before the last fence
+ * @counts: by bench_flush() and bench_fence(); who stores past the cache adds to
+ *	counts.lines himself
  */
 struct bench_env {
 	char *memory;
@@ -54,7 +55,7 @@ struct bench_env {
 	const char *dir;
 	enum bench_flush flush;
 	uint64_t line_ticks;
-	uint64_t waiting;
+	uint64_t fenced;
 	struct bench_counts counts;
 };
 
@@ -159,37 +160,40 @@ static inline void bench_store_fence(void)
 }
 #endif
 
+/*
+ * A processor that waits for a fence goes on as far as it can hold what it stores
+ * meanwhile.  So counting is few stores, and none of them is behind the fence.
+ */
 static inline void bench_flush(struct bench_env *env, const void *at,
 			       size_t len)
 {
 	char *line = (char *)((uintptr_t)at & ~(uintptr_t)63);
 	char *end = (char *)at + len;
+	uint64_t lines = 0;
 
 	if (env->flush == BENCH_NO_FLUSH)
 		return;
-	for (; line < end; line += 64) {
+	for (; line < end; line += 64, lines++)
 		bench_flush_line(env->flush, line);
-		env->waiting++;
-	}
+	env->counts.lines += lines;
 }
 
 static inline void bench_fence(struct bench_env *env)
 {
-	uint64_t until;
+	uint64_t lines = env->counts.lines - env->fenced, until;
 
+	env->counts.fences++;
+	if (lines) {
+		env->counts.ordering_points++;
+		env->fenced = env->counts.lines;
+	}
 	if (env->flush != BENCH_NO_FLUSH)
 		bench_store_fence();
-	env->counts.fences++;
-	if (!env->waiting)
+	if (!env->line_ticks)
 		return;
-	env->counts.lines += env->waiting;
-	env->counts.ordering_points++;
-	if (env->line_ticks) {
-		until = bench_ticks() + env->waiting * env->line_ticks;
-		while (bench_ticks() < until)
-			;
-	}
-	env->waiting = 0;
+	until = bench_ticks() + lines * env->line_ticks;
+	while (bench_ticks() < until)
+		;
 }
 
 #ifdef __cplusplus

@@ -430,7 +430,7 @@ static void peer_open(struct run *run)
 
 	memset(env->memory, 0, env->used);
 	env->used = 0;
-	env->waiting = 0;
+	env->fenced = 0;
 	env->counts = (struct bench_counts){ };
 	run->nr_used = 0;
 	run->handle = run->peer->open(env);
