@@ -18,7 +18,7 @@
 #define NR_VALUES	8	/* 0: no record */
 #define WORLD_VALUE_MAX	5120
 #define NR_INDEXES	2	/* "a" and "b" */
-#define MAX_STEPS	4
+#define MAX_STEPS	5
 #define NR_BATCHES	9
 #define BATCH_STEPS	4
 #define MAX_WORLDS	(2 + (1 << BATCH_STEPS))
