@@ -109,7 +109,8 @@ static __always_inline u64 *wort_top_entry(struct wort_top *top, u64 word)
 static __always_inline u64 wort_top_find(const struct wort_top *top, u64 word)
 {
 	u64 nr = (word - top->shape.first) >> top->shift;
-	u64 link = READ_ONCE(top->link[nr & top->mask]);
+	/* pairs with the release in wort_top_set() */
+	u64 link = smp_load_acquire(&top->link[nr & top->mask]);
 
 	return likely(nr <= top->mask) ? link : 0;
 }
@@ -130,7 +131,7 @@ static inline void wort_top_set(struct wort_top *top, u64 word, u64 link)
 
 	if (!entry)
 		return;
-	/* pairs with the dependency from the link to what it refers to */
+	/* pairs with the acquire in wort_top_find() */
 	smp_store_release(entry, link);
 }
 
