@@ -200,10 +200,14 @@ static size_t wort_scan(void *arg, const void *key, size_t len, size_t nr,
 
 static int batch_run(struct wort_peer *peer, struct wort_batch *batch)
 {
+	int err;
+
 	batch->ops = peer->buf;
 	batch->results = peer->results;
 	batch->results_size = BATCH_MAX;
-	return wort_index_batch(peer->index, batch) ?: batch->failed;
+	err = wort_index_batch(peer->index, batch);
+	background();
+	return err ?: batch->failed;
 }
 
 static int wort_insert_many(void *arg, const void *const *keys,
