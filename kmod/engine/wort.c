@@ -1488,10 +1488,9 @@ struct wrt_way {
 	u32 start;
 };
 
-static void way_step(struct wort_op *op, const struct wort_key *key,
-		     struct wrt_way *way)
+static void way_follow(struct wort_op *op, const struct wort_key *key,
+		       u64 link, struct wrt_way *way)
 {
-	u64 link = wort_pm_load(way->slot);
 	struct wrt_node node;
 
 	way->slot = NULL;
@@ -1509,6 +1508,18 @@ static void way_step(struct wort_op *op, const struct wort_key *key,
 	wort_pm_prefetch(way->slot);
 }
 
+static void way_begin(struct wort_op *op, struct wort_tree *tree,
+		      const struct wort_top *top, const struct wort_key *key,
+		      struct wrt_way *way)
+{
+	u64 word = wort_key_word(key, 0);
+	u64 link = wort_top_find(top, word);
+
+	*way = (struct wrt_way){ &tree->root[0], word, 0 };
+	if (link)
+		way_follow(op, key, link, way);
+}
+
 /*
  * A step of each way at a time, so that many lines are being loaded at once.
  * What it comes by is believed by nobody.
@@ -1516,20 +1527,19 @@ static void way_step(struct wort_op *op, const struct wort_key *key,
 static void wrt_warm(struct wort_op *op, struct wort_tree *tree,
 		     const struct wort_key *keys, u32 nr)
 {
+	struct wort_top *top = wort_tree_top(tree);
 	struct wrt_way way[WORT_WARM_MAX];
 	u32 i, going = nr;
 
 	if (op->region->mcsafe || READ_ONCE(op->region->bad_pages))
 		return;
 	for (i = 0; i < nr; i++)
-		way[i] = (struct wrt_way){
-			.slot = &tree->root[0],
-			.word = wort_key_word(&keys[i], 0),
-		};
+		way_begin(op, tree, top, &keys[i], &way[i]);
 	while (going)
 		for (i = going = 0; i < nr; i++)
 			if (way[i].slot) {
-				way_step(op, &keys[i], &way[i]);
+				way_follow(op, &keys[i],
+					   wort_pm_load(way[i].slot), &way[i]);
 				going++;
 			}
 }
