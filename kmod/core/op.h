@@ -42,11 +42,12 @@ struct wort_counts {
 } while (0)
 
 #define WORT_LINES_MAX		256
+#define WORT_LINES_NEAR		4	/* neighbours share lines: those of a node or two */
 
 /**
  * struct wort_lines - Lines to be flushed before the next fence
  * @nr: how many
- * @line: in each of them
+ * @line: NULL, so that each line has WORT_LINES_NEAR before it, then the lines
  *
  * To store to a line that is being written back takes as long as a fence.  So
  * where many small objects are written one behind the other, their lines are
@@ -54,7 +55,7 @@ struct wort_counts {
  */
 struct wort_lines {
 	u32 nr;
-	const void __pmem *line[WORT_LINES_MAX];
+	const void __pmem *line[WORT_LINES_NEAR + WORT_LINES_MAX];
 };
 
 /* Worst case of any engine: a value, a leaf and a node. */

@@ -39,26 +39,24 @@ void wort_pm_trace(struct wort_op *op, const __le64 __pmem *addr, u64 val)
 void wort_pm_flush_gathered(struct wort_op *op)
 {
 	struct wort_lines *lines = op->gather;
+	const void __pmem *line;
 	u32 i;
 
 	for (i = 0; i < lines->nr; i++) {
-		wort_powercut_flush(op, lines->line[i], WORT_LINE);
-		arch_wb_cache_pmem((__force void *)lines->line[i], WORT_LINE);
+		line = lines->line[WORT_LINES_NEAR + i];
+		wort_powercut_flush(op, line, WORT_LINE);
+		arch_wb_cache_pmem((__force void *)line, WORT_LINE);
 	}
 	lines->nr = 0;
 }
 
-/* Neighbours share lines; but for a node or two, one comes after the other. */
-#define GATHERED_NEAR	4
-
 static bool gathered(const struct wort_lines *lines, const void __pmem *line)
 {
-	u32 i;
+	const void __pmem *const *near = &lines->line[lines->nr];
 
-	for (i = 1; i <= lines->nr && i <= GATHERED_NEAR; i++)
-		if (lines->line[lines->nr - i] == line)
-			return true;
-	return false;
+	BUILD_BUG_ON(WORT_LINES_NEAR != 4);
+	return near[3] == line || near[2] == line || near[1] == line ||
+	       near[0] == line;
 }
 
 /**
@@ -82,7 +80,7 @@ void wort_pm_gather(struct wort_op *op, const void __pmem *addr, size_t len)
 			continue;
 		if (lines->nr == WORT_LINES_MAX)
 			wort_pm_flush_gathered(op);
-		lines->line[lines->nr++] = line;
+		lines->line[WORT_LINES_NEAR + lines->nr++] = line;
 		wort_count(op, lines, 1);
 	}
 }

@@ -137,7 +137,8 @@ static void answer_end(struct wort_batch *batch,
 
 	if (result.value_len != WORT_NO_VALUE && err != -ERANGE)
 		used += result.value_len;
-	memset(at + used, 0, len - used);
+	if (len > used)
+		memset(at + used, 0, len - used);
 	memcpy(at, &result, sizeof(result));
 	batch->results_len += len;
 	batch->done++;
@@ -249,10 +250,17 @@ static int commit(struct round *round, struct batched *b)
 	return 0;
 }
 
+/* Equal keys have the same one; others seldom do. */
+static u64 key_word(const struct wort_key *key)
+{
+	return key->len == sizeof(u64) ? wort_key_word(key, 0) :
+	       xxh64(key->data, key->len, 0);
+}
+
 /* False: it is not for this round. */
 static bool prepare(struct round *round, struct batched *b)
 {
-	u64 key = xxh64(b->req.key.data, b->req.key.len, 0);
+	u64 key = key_word(&b->req.key);
 
 	if (set_has(&round->keys, key))
 		return false;
@@ -430,7 +438,7 @@ static struct round *round_alloc(struct wort_index *index,
 
 	if (batch->nr_ops > 1)
 		round = xchg(&index->pool->spare_round, NULL) ?:
-			kvmalloc(sizeof(*round), GFP_NOIO);
+			kvzalloc(sizeof(*round), GFP_NOIO);
 	if (round) {
 		round->index = index;
 		round->batch = batch;
