@@ -148,9 +148,10 @@ static int wort_insert(void *arg, const void *key, size_t len, u64 value)
 static int wort_lookup(void *arg, const void *key, size_t len, u64 *value)
 {
 	struct wort_peer *peer = arg;
-	u32 value_len = sizeof(*value);
+	struct wort_buf buf = { .data = value, .size = sizeof(*value) };
 
-	return pm_get(peer->index, key, len, value, &value_len);
+	return wort_index_lookup(peer->index, &(struct wort_key){ key, len },
+				 &buf);
 }
 
 static int wort_look(void *arg, const void *key, size_t len, u64 *value)
