@@ -2,7 +2,8 @@
 /*
  * How operations on one index run beside each other: the portable layers with one
  * thread, two, and so on, by the clock on the wall, each figure against that of one
- * thread in the same turn.
+ * thread in the same turn.  What the machine makes of threads that share nothing is
+ * seen by those that have a tree each.
  */
 #include <getopt.h>
 #include <pthread.h>
@@ -28,7 +29,7 @@ static struct setting setting = { .seed = 88172645463325252ULL, .turns = 5 };
 static FILE *csv;
 
 static struct pmpool pm;
-static struct wort_index *bench_index;
+static struct wort_index *trees[MAX_THREADS];	/* the first is the one all share */
 static u64 *keys;
 static pthread_barrier_t barrier;
 static bool stop;
@@ -36,6 +37,7 @@ static bool stop;
 /* What a thread does, with keys from @begin to @end. */
 struct job {
 	void (*work)(struct job *job);
+	struct wort_index *tree;
 	u32 nr;
 	u64 begin, end;
 	double seconds;
@@ -54,7 +56,7 @@ static void insert(struct job *job)
 	u64 i;
 
 	for (i = job->begin; i < job->end; i++)
-		if (pm_put(bench_index, &keys[i], 8, &keys[i], 8))
+		if (pm_put(job->tree, &keys[i], 8, &keys[i], 8))
 			die("insert");
 }
 
@@ -67,7 +69,7 @@ static void look_up(struct job *job)
 	for (i = job->begin; i < job->end; i++) {
 		at = test_random(&random) % nr_keys;
 		len = sizeof(value);
-		if (pm_get(bench_index, &keys[at], 8, &value, &len) ||
+		if (pm_get(job->tree, &keys[at], 8, &value, &len) ||
 		    value != keys[at])
 			die("lookup");
 	}
@@ -80,7 +82,7 @@ static void insert_on(struct job *job)
 
 	while (!READ_ONCE(stop)) {
 		key = test_random(&random);
-		if (pm_put(bench_index, &key, 8, &key, 8))
+		if (pm_put(job->tree, &key, 8, &key, 8))
 			die("insert");
 	}
 }
@@ -98,8 +100,8 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-/* Seconds until the last of the threads is done with its share of the keys. */
-static double share_out(void (*work)(struct job *job), u32 threads)
+/* Seconds until the last of the threads is done with its share of the operations. */
+static double share_out(void (*work)(struct job *job), u32 threads, bool apart)
 {
 	struct job jobs[MAX_THREADS] = { };
 	pthread_t ids[MAX_THREADS];
@@ -109,6 +111,7 @@ static double share_out(void (*work)(struct job *job), u32 threads)
 	pthread_barrier_init(&barrier, NULL, threads);
 	for (i = 0; i < threads; i++) {
 		jobs[i].work = work;
+		jobs[i].tree = trees[apart ? i : 0];
 		jobs[i].nr = i;
 		jobs[i].begin = nr_keys * i / threads;
 		jobs[i].end = nr_keys * (i + 1) / threads;
@@ -124,8 +127,10 @@ static double share_out(void (*work)(struct job *job), u32 threads)
 
 static double beside_writer(void)
 {
-	struct job reader = { .work = look_up, .end = nr_keys / 2 };
-	struct job writer = { .work = insert_on, .nr = 1 };
+	struct job reader = {
+		.work = look_up, .tree = trees[0], .end = nr_keys / 2,
+	};
+	struct job writer = { .work = insert_on, .tree = trees[0], .nr = 1 };
 	pthread_t ids[2];
 
 	WRITE_ONCE(stop, false);
@@ -144,12 +149,33 @@ static void pool_begin(void)
 	pmpool_format(&pm, 0);
 	pmpool_attach(&pm);
 	pmpool_settle();
-	bench_index = pmpool_index(&pm, "bench");
+	trees[0] = pmpool_index(&pm, "bench");
+}
+
+/* A tree for each further thread, with the same keys. */
+static void trees_grow(void)
+{
+	struct job job = { .end = nr_keys };
+	char name[16];
+	u32 i;
+
+	for (i = 1; i < nr_threads; i++) {
+		snprintf(name, sizeof(name), "bench%u", i);
+		trees[i] = pmpool_index(&pm, name);
+		job.tree = trees[i];
+		insert(&job);
+	}
+	pmpool_settle();
 }
 
 static void pool_end(void)
 {
-	wort_index_put(bench_index);
+	u32 i;
+
+	for (i = 0; i < nr_threads; i++)
+		if (trees[i])
+			wort_index_put(trees[i]);
+	memset(trees, 0, sizeof(trees));
 	pmpool_detach(&pm);
 }
 
@@ -161,6 +187,7 @@ struct figures {
 
 static struct figures inserts = { .what = "insert" };
 static struct figures lookups = { .what = "lookup" };
+static struct figures apart = { .what = "lookup, a tree for each" };
 static struct figures beside = { .what = "lookup beside a writer" };
 
 static void measure(struct figures *figures, u32 turn, u32 threads,
@@ -180,12 +207,19 @@ static void run_turn(u32 turn)
 
 	for (threads = 1; threads <= nr_threads; threads++) {
 		pool_begin();
-		measure(&inserts, turn, threads, share_out(insert, threads));
+		measure(&inserts, turn, threads,
+			share_out(insert, threads, false));
 		if (threads < nr_threads)
 			pool_end();
 	}
-	for (threads = 1; threads <= nr_threads; threads++)
-		measure(&lookups, turn, threads, share_out(look_up, threads));
+	trees_grow();
+	for (threads = 1; threads <= nr_threads; threads++) {
+		measure(&lookups, turn, threads,
+			share_out(look_up, threads, false));
+		if (threads > 1)
+			measure(&apart, turn, threads,
+				share_out(look_up, threads, true));
+	}
 	measure(&beside, turn, 1, beside_writer());
 	pool_end();
 }
@@ -214,6 +248,8 @@ static void report_all(void)
 		report(&inserts, &inserts, threads);
 	for (threads = 1; threads <= nr_threads; threads++)
 		report(&lookups, &lookups, threads);
+	for (threads = 2; threads <= nr_threads; threads++)
+		report(&apart, &lookups, threads);
 	report(&beside, &lookups, 1);
 }
 
@@ -275,7 +311,8 @@ int main(int argc, char **argv)
 	       (unsigned long long)nr_keys, nr_threads, setting.turns);
 	shim_thread_begin(SHIM_CPUS - 2);
 	make_keys();
-	pmpool_map(&pm, round_up(nr_keys * 400, 2 << 20) + (64 << 20), true);
+	pmpool_map(&pm, round_up(nr_keys * (200 + 200 * nr_threads), 2 << 20) +
+		   (64 << 20), true);
 	memset(pm.region.base, 0, pm.region.size);
 	for (i = 0; i < setting.turns; i++)
 		run_turn(i);
