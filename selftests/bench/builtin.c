@@ -309,6 +309,7 @@ static int request_run(struct wort_peer *peer, u16 op, const void *key,
 	}
 	err = wort_request_verify(&req.op, true) ?:
 	      wort_request_run(peer->index, &req);
+	background();
 	*value_len = req.answer.len;
 	return err;
 }
