@@ -575,16 +575,37 @@ int wort_request_verify(const struct wort_batch_op *op, bool write)
 	return lengths_verify(op, rule);
 }
 
-static struct wort_put put_of(struct wort_request *req)
+static const struct wort_value *expect_of(const struct wort_request *req)
+{
+	return expects(&req->op) ? &req->expect : NULL;
+}
+
+static struct wort_buf *old_of(struct wort_request *req)
+{
+	return wort_request_answers(&req->op) ? &req->answer : NULL;
+}
+
+/*
+ * One member after the other: what has just been stored in parts a processor does not
+ * forward to a load of the whole, and waits until all before it is done.
+ */
+static __always_inline struct wort_put put_of(struct wort_request *req)
 {
 	return (struct wort_put){
-		.key = req->key,
-		.value = req->value,
-		.expect = expects(&req->op) ? &req->expect : NULL,
-		.old = wort_request_answers(&req->op) ? &req->answer : NULL,
+		.key = { req->key.data, req->key.len },
+		.value = { req->value.data, req->value.len },
+		.expect = expect_of(req),
+		.old = old_of(req),
 		.create = req->op.flags & WORT_INSERT_F_CREATE,
 		.replace = req->op.flags & WORT_INSERT_F_REPLACE,
 	};
+}
+
+static int request_put(struct wort_index *index, struct wort_request *req)
+{
+	struct wort_put put = put_of(req);
+
+	return wort_index_insert(index, &put);
 }
 
 /**
@@ -598,16 +619,28 @@ static struct wort_put put_of(struct wort_request *req)
  */
 int wort_request_run(struct wort_index *index, struct wort_request *req)
 {
-	struct wort_put put = put_of(req);
 	int err;
 
 	req->answer.len = WORT_NO_VALUE;
 	if (req->op.op == WORT_BATCH_DELETE)
-		return wort_index_delete(index, &put.key, put.expect, put.old);
+		return wort_index_delete(index, &req->key, expect_of(req),
+					 old_of(req));
 	if (req->op.op != WORT_BATCH_LOOKUP)
-		return wort_index_insert(index, &put);
-	err = wort_index_lookup(index, &put.key, &req->answer);
+		return request_put(index, req);
+	err = wort_index_lookup(index, &req->key, &req->answer);
 	settle_old(&req->answer, err);
+	return err;
+}
+
+static int prepare_put(struct wort_index *index, struct wort_op *op,
+		       struct wort_request *req, struct wort_change *change,
+		       u32 *type)
+{
+	struct wort_put put = put_of(req);
+	int err = index->tree.engine->prepare_put(op, &index->tree, &put,
+						  change);
+
+	*type = put.replaced ? WORT_OP_UPDATE : WORT_OP_INSERT;
 	return err;
 }
 
@@ -629,7 +662,6 @@ int wort_request_prepare(struct wort_index *index, struct wort_op *op,
 			 u32 *type)
 {
 	const struct wort_engine *engine = index->tree.engine;
-	struct wort_put put = put_of(req);
 	int err;
 
 	req->answer.len = WORT_NO_VALUE;
@@ -641,10 +673,10 @@ int wort_request_prepare(struct wort_index *index, struct wort_op *op,
 	} else if (req->op.op == WORT_BATCH_DELETE) {
 		*type = WORT_OP_DELETE;
 		err = engine->prepare_remove(op, &index->tree, &req->key,
-					     put.expect, put.old, change);
+					     expect_of(req), old_of(req),
+					     change);
 	} else {
-		err = engine->prepare_put(op, &index->tree, &put, change);
-		*type = put.replaced ? WORT_OP_UPDATE : WORT_OP_INSERT;
+		err = prepare_put(index, op, req, change, type);
 	}
 	settle_old(&req->answer, err);
 	return err;
