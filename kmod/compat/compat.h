@@ -32,6 +32,11 @@
 # define compat_assign_str(dst, src)	__assign_str(dst, src)
 #endif
 
+/* Since 6.6, and in some that came before. */
+#ifndef __uninitialized
+# define __uninitialized
+#endif
+
 /* What a class is asked about for an event is constant since 6.2. */
 #if KERNEL_VERSION(6, 2, 0) <= LINUX_VERSION_CODE
 # define compat_uevent_device	const struct device

@@ -58,6 +58,22 @@ struct wort_lines {
 	const void __pmem *line[WORT_LINES_NEAR + WORT_LINES_MAX];
 };
 
+/*
+ * Member by member: of a whole structure kernels, which have no vectors, make a string
+ * instruction, and a processor does not run ahead of that.
+ */
+static __always_inline void wort_counts_clear(struct wort_counts *n)
+{
+	n->stores = 0;
+	n->lines = 0;
+	n->idle_fences = 0;
+	n->ordering_points = 0;
+	n->nodes = 0;
+	n->leaves = 0;
+	n->more_loads = 0;
+	n->alloc_lines = 0;
+}
+
 /* Worst case of any engine: a value, a leaf and a node. */
 #define WORT_RESERVE_MAX	4
 
@@ -94,7 +110,9 @@ struct wort_locks;
  * @released: wort_alloc.released when it found no space
  * @bad_off: place of the damage that it met, for messages
  *
- * Lives on the stack of the caller, belongs to one task.
+ * Lives on the stack of the caller, belongs to one task.  Where operations are short it
+ * is __uninitialized there: a kernel that clears variables does that by a string
+ * instruction, too.
  */
 struct wort_op {
 	struct wort_region *region;
@@ -148,7 +166,7 @@ static inline void wort_op_begin(struct wort_op *op,
 	op->alloc = alloc;
 	op->locks = NULL;
 	op->in_flight = wort_none_in_flight;
-	op->n = (struct wort_counts){ };
+	wort_counts_clear(&op->n);
 	op->gather = NULL;
 	op->pending = 0;
 	op->flush = READ_ONCE(region->flush);

@@ -254,18 +254,16 @@ int wort_kernel_insert(struct wort_kernel_index *index,
 		       const struct wort_kernel_bytes *value,
 		       const struct wort_kernel_bytes *expect, u32 flags)
 {
+	struct wort_key k = { key->data, key->len };
+	struct wort_value v = { value->data, value->len };
+	struct wort_put put __uninitialized;
 	struct wort_value old;
-	struct wort_put put = {
-		.key = { key->data, key->len },
-		.value = { value->data, value->len },
-		.create = flags & WORT_INSERT_F_CREATE,
-		.replace = flags & WORT_INSERT_F_REPLACE,
-	};
 	unsigned int noio;
 	int err;
 
 	if (flags & ~(WORT_INSERT_F_CREATE | WORT_INSERT_F_REPLACE))
 		return -EOPNOTSUPP;
+	wort_put_init(&put, &k, &v, flags);
 	if (put.create && (put.replace || expect))
 		return -EINVAL;
 	if (expect) {

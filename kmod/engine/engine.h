@@ -103,6 +103,34 @@ struct wort_put {
 	bool replaced;
 };
 
+/**
+ * wort_put_init() - Ask for an insert
+ * @put: Uninitialised memory of the caller, __uninitialized as struct wort_op is.
+ * @key: The key.
+ * @value: The value.
+ * @flags: WORT_INSERT_F_*.
+ *
+ * One member after the other: what has just been stored in parts a processor does not
+ * forward to a load of the whole, and waits until all before it is done.
+ *
+ * Context: Any context.
+ */
+static __always_inline void wort_put_init(struct wort_put *put,
+					  const struct wort_key *key,
+					  const struct wort_value *value,
+					  u32 flags)
+{
+	put->key.data = key->data;
+	put->key.len = key->len;
+	put->value.data = value->data;
+	put->value.len = value->len;
+	put->expect = NULL;
+	put->old = NULL;
+	put->create = flags & WORT_INSERT_F_CREATE;
+	put->replace = flags & WORT_INSERT_F_REPLACE;
+	put->replaced = false;
+}
+
 #define WORT_CHANGE_UNITS	3
 #define WORT_CHANGE_WORDS	20
 

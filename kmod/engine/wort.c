@@ -392,7 +392,7 @@ static __always_inline int wrt_descend(struct wort_op *op,
 static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_key *key, struct wort_buf *buf)
 {
-	struct wrt_path path;
+	struct wrt_path path __uninitialized;
 	int err = wrt_descend(op, tree, key, WORT_KEY_DIGITS, WRT_TO_LINK,
 			      &path);
 
@@ -550,8 +550,8 @@ static struct wort_sight wrt_look(const struct wort_tree *tree,
 {
 	const struct wort_sight unsaid = { .err = -EAGAIN };
 	u64 plain = wort_region_plain(tree->region), leaf;
-	u64 before[WRT_TRAIL_MAX], above;
-	struct wrt_trail trail;
+	u64 before[WRT_TRAIL_MAX] __uninitialized, above;
+	struct wrt_trail trail __uninitialized;
 	int lines = -ENOENT;
 
 	/* Nothing is plain, or too much. */
@@ -1215,8 +1215,8 @@ static __always_inline int put_in_slot(struct wort_op *op, struct wort_put *put,
 static int wrt_put(struct wort_op *op, struct wort_tree *tree,
 		   struct wort_put *put)
 {
-	struct wrt_change c;
-	struct wrt_path path;
+	struct wrt_change c __uninitialized;
+	struct wrt_path path __uninitialized;
 	int err = wrt_descend(op, tree, &put->key, WORT_KEY_DIGITS,
 			      WRT_TO_SLOT, &path);
 
@@ -1233,7 +1233,7 @@ static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_key *key,
 		      const struct wort_value *expect, struct wort_buf *old)
 {
-	struct wrt_change c;
+	struct wrt_change c __uninitialized;
 
 	return prepare_remove(op, tree, key, expect, old, &c) ?:
 	       change_run(op, tree, &c);
@@ -1528,7 +1528,7 @@ static void wrt_warm(struct wort_op *op, struct wort_tree *tree,
 		     const struct wort_key *keys, u32 nr)
 {
 	struct wort_top *top = wort_tree_top(tree);
-	struct wrt_way way[WORT_WARM_MAX];
+	struct wrt_way way[WORT_WARM_MAX] __uninitialized;
 	u32 i, going = nr;
 
 	if (op->region->mcsafe || READ_ONCE(op->region->bad_pages))

@@ -313,8 +313,8 @@ static void warm(struct wort_index *index, struct wort_op *op,
 		 const struct wort_batch *batch, u32 at, u32 *warm_end)
 {
 	u32 max = min_t(u32, batch->nr_ops - batch->done, WORT_WARM_MAX), nr;
-	struct wort_key keys[WORT_WARM_MAX];
-	struct wort_request req;
+	struct wort_key keys[WORT_WARM_MAX] __uninitialized;
+	struct wort_request req __uninitialized;
 
 	for (nr = 0; nr < max; nr++) {
 		if (parse(batch, at, &req) || !req.key.len)

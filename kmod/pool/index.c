@@ -364,7 +364,7 @@ static __always_inline int put_once(struct wort_index *index,
 /* If the pool seems full, try again when space was given back. */
 static int put_waiting(struct wort_index *index, struct wort_put *put)
 {
-	struct wort_op op;
+	struct wort_op op __uninitialized;
 	int err;
 
 	do {
@@ -408,7 +408,7 @@ int wort_index_insert(struct wort_index *index, struct wort_put *put)
 static int lookup_once(struct wort_index *index, const struct wort_key *key,
 		       struct wort_buf *buf, enum wort_entry entry)
 {
-	struct wort_op op;
+	struct wort_op op __uninitialized;
 	int err = enter(index, &op, entry, NULL);
 
 	if (err)
@@ -476,7 +476,7 @@ static int delete_once(struct wort_index *index, const struct wort_key *key,
 		       const struct wort_value *expect, struct wort_buf *old,
 		       enum wort_entry entry)
 {
-	struct wort_op op;
+	struct wort_op op __uninitialized;
 	int err = enter(index, &op, entry, key);
 
 	if (err)
@@ -585,26 +585,19 @@ static struct wort_buf *old_of(struct wort_request *req)
 	return wort_request_answers(&req->op) ? &req->answer : NULL;
 }
 
-/*
- * One member after the other: what has just been stored in parts a processor does not
- * forward to a load of the whole, and waits until all before it is done.
- */
-static __always_inline struct wort_put put_of(struct wort_request *req)
+static __always_inline void put_of(struct wort_request *req,
+				   struct wort_put *put)
 {
-	return (struct wort_put){
-		.key = { req->key.data, req->key.len },
-		.value = { req->value.data, req->value.len },
-		.expect = expect_of(req),
-		.old = old_of(req),
-		.create = req->op.flags & WORT_INSERT_F_CREATE,
-		.replace = req->op.flags & WORT_INSERT_F_REPLACE,
-	};
+	wort_put_init(put, &req->key, &req->value, req->op.flags);
+	put->expect = expect_of(req);
+	put->old = old_of(req);
 }
 
 static int request_put(struct wort_index *index, struct wort_request *req)
 {
-	struct wort_put put = put_of(req);
+	struct wort_put put __uninitialized;
 
+	put_of(req, &put);
 	return wort_index_insert(index, &put);
 }
 
@@ -636,10 +629,11 @@ static int prepare_put(struct wort_index *index, struct wort_op *op,
 		       struct wort_request *req, struct wort_change *change,
 		       u32 *type)
 {
-	struct wort_put put = put_of(req);
-	int err = index->tree.engine->prepare_put(op, &index->tree, &put,
-						  change);
+	struct wort_put put __uninitialized;
+	int err;
 
+	put_of(req, &put);
+	err = index->tree.engine->prepare_put(op, &index->tree, &put, change);
 	*type = put.replaced ? WORT_OP_UPDATE : WORT_OP_INSERT;
 	return err;
 }

@@ -14,6 +14,7 @@
 #define __release(x)	(void)0
 #define __must_check	__attribute__((warn_unused_result))
 #define __maybe_unused	__attribute__((unused))
+#define __uninitialized	__attribute__((__uninitialized__))
 #define __aligned(x)	__attribute__((aligned(x)))
 #define __printf(a, b)	__attribute__((format(printf, a, b)))
 #ifndef __always_inline
