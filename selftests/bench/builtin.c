@@ -289,16 +289,21 @@ static int called_16_lookup(void *arg, const void *key, size_t len, u64 *value)
 			     wort_lookup(arg, key, len, value);
 }
 
-/* As an ioctl or io_uring hands it on. */
+/*
+ * As an ioctl or io_uring hands it on.  Member by member: of the whole the compiler
+ * makes a string instruction, which a processor does not run ahead of.
+ */
 static int request_run(struct wort_peer *peer, u16 op, const void *key,
 		       size_t len, void *value, u32 *value_len)
 {
-	struct wort_request req = {
-		.op = { .op = op, .key_len = len },
-		.key = { key, len },
-	};
+	struct wort_request req;
 	int err;
 
+	req.op = (struct wort_batch_op){ .op = op, .key_len = len };
+	req.key = (struct wort_key){ key, len };
+	req.expect = (struct wort_value){ };
+	req.value = (struct wort_value){ };
+	req.answer = (struct wort_buf){ };
 	if (op == WORT_BATCH_LOOKUP) {
 		req.op.max_len = *value_len;
 		req.answer = (struct wort_buf){ .data = value,
