@@ -187,7 +187,7 @@ struct figures {
 
 static struct figures inserts = { .what = "insert" };
 static struct figures lookups = { .what = "lookup" };
-static struct figures apart = { .what = "lookup, a tree for each" };
+static struct figures apart = { .what = "lookup in a tree each" };
 static struct figures beside = { .what = "lookup beside a writer" };
 
 static void measure(struct figures *figures, u32 turn, u32 threads,
