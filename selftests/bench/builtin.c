@@ -148,8 +148,11 @@ static int wort_insert(void *arg, const void *key, size_t len, u64 value)
 static int wort_lookup(void *arg, const void *key, size_t len, u64 *value)
 {
 	struct wort_peer *peer = arg;
-	struct wort_buf buf = { .data = value, .size = sizeof(*value) };
+	struct wort_buf buf;
 
+	buf.data = value;
+	buf.size = sizeof(*value);
+	buf.relaxed = false;
 	return wort_index_lookup(peer->index, &(struct wort_key){ key, len },
 				 &buf);
 }
