@@ -36,6 +36,16 @@ struct wort_counts {
 	u64 alloc_lines;
 };
 
+/**
+ * struct wort_op_costs - What operations of one type cost
+ * @ops: how many they were
+ * @n: of all of them
+ */
+struct wort_op_costs {
+	u64 ops;
+	struct wort_counts n;
+};
+
 #define wort_count(op, field, add) do {				\
 	if (static_branch_likely(&wort_counting))		\
 		(op)->n.field += (add);				\

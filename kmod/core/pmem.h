@@ -269,7 +269,8 @@ void wort_pm_settle_slow(struct wort_op *op, u64 off, size_t len);
  */
 static inline bool wort_pm_in_flight(const u32 *in_flight, u64 off)
 {
-	return READ_ONCE(in_flight[wort_lock_nr(off)]);
+	/* no order is asked for: a compiler adds the index within the load */
+	return smp_load_acquire(&in_flight[wort_lock_nr(off)]);
 }
 
 /**

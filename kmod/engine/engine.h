@@ -9,6 +9,7 @@
 #ifndef _WORT_ENGINE_H
 #define _WORT_ENGINE_H
 
+#include <linux/percpu.h>
 #include <linux/wort.h>
 #include <linux/wort_format.h>
 
@@ -218,20 +219,25 @@ struct wort_tree_check {
 };
 
 /**
- * struct wort_sight - What a look has found, and its cost
- * @err: 0; -ENOENT; -EAGAIN: nothing is said
- * @lines: cache lines of the leaf that were read beyond the first
- * @nodes: inner nodes on the way
- * @leaves: leaves at its end, 1 or 0
+ * wort_look_costs() - Count a look
+ * @costs: Where to.
+ * @nodes: Inner nodes on the way.
+ * @leaves: Leaves at its end, 1 or 0.
+ * @lines: Cache lines of the leaf that were read beyond the first.
  *
- * Returned in registers.
+ * Context: Any context.
  */
-struct wort_sight {
-	int err;
-	u32 lines;
-	u32 nodes;
-	u32 leaves;
-};
+static __always_inline void wort_look_costs(struct wort_op_costs __percpu *costs,
+					    u64 nodes, u64 leaves, u64 lines)
+{
+	if (!static_branch_likely(&wort_counting))
+		return;
+	this_cpu_inc(costs->ops);
+	this_cpu_add(costs->n.nodes, nodes);
+	this_cpu_add(costs->n.leaves, leaves);
+	if (lines)
+		this_cpu_add(costs->n.more_loads, lines);
+}
 
 /**
  * struct wort_engine - The operations of an engine
@@ -289,9 +295,8 @@ struct wort_engine {
 	size_t cursor_size;
 
 	void (*create)(struct wort_op *op, struct wort_tree *tree);
-	struct wort_sight (*look)(const struct wort_tree *tree,
-				  const struct wort_key *key,
-				  struct wort_buf *buf);
+	int (*look)(const struct wort_tree *tree, const struct wort_key *key,
+		    struct wort_buf *buf, struct wort_op_costs __percpu *costs);
 	int (*lookup)(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_key *key, struct wort_buf *buf);
 	int (*put)(struct wort_op *op, struct wort_tree *tree,

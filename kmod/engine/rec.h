@@ -275,10 +275,11 @@ static inline u64 wort_rec_word_meta(u32 key_len)
 
 /**
  * wort_rec_look() - Copy the value of a record if that is a word, and of a key
- * @region: The region.
- * @plain: wort_region_plain().
- * @off: The offset of its leaf, a multiple of 8, not trusted otherwise.
+ * @leaf: Its leaf, of which nothing is trusted.
+ * @room: Bytes that are plain from there on: those of a key of eight bytes at least.
  * @key: The key.
+ * @len: Its length, for a compiler that may know it.
+ * @word: wort_key_word() of its first digit.
  * @buf: Where to.
  *
  * Context: Any context.
@@ -286,27 +287,22 @@ static inline u64 wort_rec_word_meta(u32 key_len)
  * another key; -EAGAIN: wort_rec_look_other() or wort_rec_lookup() has to look;
  * -ERANGE if the value does not fit.
  */
-static __always_inline int wort_rec_look(const struct wort_region *region,
-					 u64 plain, u64 off,
-					 const struct wort_key *key,
-					 struct wort_buf *buf)
+static __always_inline int wort_rec_look(const struct wort_media_leaf __pmem *leaf,
+					 u64 room, const struct wort_key *key, u32 len,
+					 u64 word, struct wort_buf *buf)
 {
-	const struct wort_media_leaf __pmem *leaf;
-	u64 val;
-
-	if (off > plain - sizeof(*leaf) - key->len)
+	if (room < sizeof(*leaf) + len && len != sizeof(word))
 		return -EAGAIN;
-	leaf = wort_region_at(region, off);
-	if (wort_pm_load(&leaf->meta) != wort_rec_word_meta(key->len))
+	if (wort_pm_load(&leaf->meta) != wort_rec_word_meta(len))
 		return -EAGAIN;
-	val = wort_pm_load(&leaf->val);
-	if (likely(key->len == sizeof(u64)))
-		return wort_pm_equal_word(leaf->key, key->data) ?
-		       wort_rec_copy_word(buf, val, sizeof(val)) : -ENOENT;
-	if (!wort_pm_equal_bytes(leaf->key, key->data, key->len))
+	if (likely(len == sizeof(word)))
+		return wort_pm_load_be64(leaf->key) == word ?
+		       wort_rec_copy_word(buf, wort_pm_load(&leaf->val), sizeof(u64)) :
+		       -ENOENT;
+	if (!wort_pm_equal_bytes(leaf->key, key->data, len))
 		return -EAGAIN;
-	return wort_rec_copy_word(buf, val, sizeof(val)) ?:
-	       (int)wort_pm_more_lines(leaf->key, key->len);
+	return wort_rec_copy_word(buf, wort_pm_load(&leaf->val), sizeof(u64)) ?:
+	       (int)wort_pm_more_lines(leaf->key, len);
 }
 
 #endif /* _WORT_REC_H */

@@ -108,11 +108,11 @@ static __always_inline u64 *wort_top_entry(struct wort_top *top, u64 word)
  */
 static __always_inline u64 wort_top_find(const struct wort_top *top, u64 word)
 {
-	u64 nr = (word - top->shape.first) >> top->shift;
+	u64 nr = (word - top->shape.first) >> top->shift, mask = top->mask;
 	/* pairs with the release in wort_top_set() */
-	u64 link = smp_load_acquire(&top->link[nr & top->mask]);
+	u64 link = smp_load_acquire(&top->link[nr & mask]);
 
-	return likely(nr <= top->mask) ? link : 0;
+	return likely(nr <= mask) ? link : 0;
 }
 
 /**

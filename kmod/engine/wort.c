@@ -454,36 +454,43 @@ static noinline u64 key_word_last(const struct wort_key *key, u32 place)
 }
 
 /* As wort_key_word() of the place. */
-static __always_inline u64 link_key_word(u64 link, const struct wort_key *key)
+static __always_inline u64 link_key_word(u64 link, const struct wort_key *key,
+					 u32 len)
 {
 	u64 at = link / WRT_LINK_WORD * sizeof(u64);
 
-	return likely(at + sizeof(u64) <= key->len) ?
+	return likely(at + sizeof(u64) <= len) ?
 	       wort_bytes_be64(key->data + at) :
 	       key_word_last(key, node_place(link));
 }
 
+static __always_inline u64 root_off(const struct wort_tree *tree)
+{
+	return (void __pmem *)tree->root - wort_region_at(tree->region, 0);
+}
+
 /*
- * Follow the digits of a key in what is @plain.  @before: where the slots before the last
- * are, the root's for one that the table of the top spares.  False: it leads out of what
- * is plain, or far.
+ * Follow the digits of a key, of which @word is the first, in nodes up to the offset
+ * @last.  @before: where the slots before the last are, 0 for those that the table of
+ * the top spares.  False: it leads out of what is plain, or far.
  */
-static __always_inline bool trail_follow(const struct wort_tree *tree, u64 plain,
-					 const struct wort_key *key,
+static __always_inline bool trail_follow(const struct wort_tree *tree,
+					 const void __pmem *base, u64 last,
+					 const struct wort_key *key, u32 len, u64 word,
 					 u64 *before, struct wrt_trail *trail)
 {
-	void __pmem *base = wort_region_at(tree->region, 0);
-	u64 last = plain - sizeof(struct wort_media_wort_node);
-	u64 off = (void __pmem *)tree->root - base, node;
-	u64 word = link_key_word(0, key), word_end = link_word_end(0);
 	u64 link = wort_top_find(wort_tree_top(tree), word);
-	u64 nr = 0;
+	u64 word_end = link_word_end(0), off = 0, nr = 0, node;
 
-	if (!link)
+	if (!link) {
+		off = root_off(tree);
 		link = wort_pm_load(base + off);
-	while (link & WORT_MEDIA_LINK_NODE) {
+		if (unlikely(!(link & WORT_MEDIA_LINK_NODE)))
+			goto out;
+	}
+	do {
 		if (unlikely(link > word_end)) {
-			word = link_key_word(link, key);
+			word = link_key_word(link, key, len);
 			word_end = link_word_end(link);
 		}
 		node = node_off(link);
@@ -492,7 +499,8 @@ static __always_inline bool trail_follow(const struct wort_tree *tree, u64 plain
 		before[nr++] = off;
 		off = node + link_digit(link, word) * sizeof(link);
 		link = wort_pm_load(base + off);
-	}
+	} while (link & WORT_MEDIA_LINK_NODE);
+out:
 	*trail = (struct wrt_trail){ link, off, nr };
 	return true;
 }
@@ -531,12 +539,13 @@ static noinline bool trail_verify(const struct wort_tree *tree,
 				  const u64 *before, u64 nr, u64 off)
 {
 	void __pmem *base = wort_region_at(tree->region, 0);
-	u64 link, above = 0, i;
+	u64 link, slot, above = 0, i;
 
 	for (i = 0; i < nr; i++) {
-		link = wort_pm_load(base + before[i]);
+		slot = before[i] ?: root_off(tree);
+		link = wort_pm_load(base + slot);
 		if (link <= above ||
-		    wort_pm_in_flight(tree->in_flight, before[i]))
+		    wort_pm_in_flight(tree->in_flight, slot))
 			return false;
 		above = link_place_end(link);
 	}
@@ -544,38 +553,68 @@ static noinline bool trail_verify(const struct wort_tree *tree,
 	       !wort_pm_in_flight(tree->in_flight, off);
 }
 
-static struct wort_sight wrt_look(const struct wort_tree *tree,
-				  const struct wort_key *key,
-				  struct wort_buf *buf)
+/* Are the three words durable that the leaf at the end of a trail rests on? */
+static __always_inline bool trail_durable(const u32 *in_flight, const u64 *before,
+					  const struct wrt_trail *trail, u64 leaf)
 {
-	const struct wort_sight unsaid = { .err = -EAGAIN };
-	u64 plain = wort_region_plain(tree->region), leaf;
-	u64 before[WRT_TRAIL_MAX] __uninitialized, above;
+	u64 above = trail->nr ? before[trail->nr - 1] : trail->off;
+
+	return !wort_pm_in_flight(in_flight, leaf) &&
+	       !wort_pm_in_flight(in_flight, trail->off) &&
+	       !wort_pm_in_flight(in_flight, above);
+}
+
+/*
+ * What is read once is kept in variables: a compiler loads it again behind each load from
+ * media.  @len: of the key, for a compiler that may know it.
+ */
+static __always_inline int look(const struct wort_tree *tree,
+				const struct wort_key *key, const u32 len,
+				struct wort_buf *buf,
+				struct wort_op_costs __percpu *costs)
+{
+	const u64 node_size = sizeof(struct wort_media_wort_node);
+	u64 last = wort_region_plain(tree->region) - node_size, leaf, word;
+	const void __pmem *base = wort_region_at(tree->region, 0);
 	struct wrt_trail trail __uninitialized;
-	int lines = -ENOENT;
+	u64 before[WRT_TRAIL_MAX] __uninitialized;
+	const u32 *in_flight = tree->in_flight;
+	int lines;
 
 	/* Nothing is plain, or too much. */
-	if (unlikely(plain - 1 >= WRT_LOOK_LIMIT) ||
-	    unlikely(!trail_follow(tree, plain, key, before, &trail)))
-		return unsaid;
+	if (unlikely(last >= WRT_LOOK_LIMIT))
+		return -EAGAIN;
+	word = link_key_word(0, key, len);
+	if (unlikely(!trail_follow(tree, base, last, key, len, word, before, &trail)))
+		return -EAGAIN;
 	leaf = trail.link - WORT_MEDIA_LINK_LEAF;
-	if (link_is_leaf(trail.link))
-		lines = wort_rec_look(tree->region, plain, leaf, key, buf);
-	else if (trail.link)
-		return unsaid;
-	if (likely(lines >= 0)) {
-		above = trail.nr ? before[trail.nr - 1] : trail.off;
-		if (wort_pm_in_flight(tree->in_flight, leaf) ||
-		    wort_pm_in_flight(tree->in_flight, trail.off) ||
-		    wort_pm_in_flight(tree->in_flight, above))
-			return unsaid;
-		return (struct wort_sight){ 0, lines, trail.nr, 1 };
+	/* one that begins behind the last node is left to an operation */
+	if (unlikely(leaf % sizeof(u64) || leaf > last)) {
+		lines = trail.link ? -EAGAIN : 0;
+	} else {
+		lines = wort_rec_look(base + leaf, last + node_size - leaf, key, len,
+				      word, buf);
+		if (likely(lines >= 0)) {
+			if (!trail_durable(in_flight, before, &trail, leaf))
+				return -EAGAIN;
+			wort_look_costs(costs, trail.nr, 1, lines);
+			return 0;
+		}
+		lines = lines == -ENOENT ? 0 :
+			wort_rec_look_other(tree->region, leaf, key);
 	}
-	lines = lines == -ENOENT ? 0 :
-		wort_rec_look_other(tree->region, leaf, key);
 	if (lines < 0 || !trail_verify(tree, before, trail.nr, trail.off))
-		return unsaid;
-	return (struct wort_sight){ -ENOENT, lines, trail.nr, !!trail.link };
+		return -EAGAIN;
+	wort_look_costs(costs, trail.nr, !!trail.link, lines);
+	return -ENOENT;
+}
+
+static int wrt_look(const struct wort_tree *tree, const struct wort_key *key,
+		    struct wort_buf *buf, struct wort_op_costs __percpu *costs)
+{
+	return likely(key->len == sizeof(u64)) ?
+	       look(tree, key, sizeof(u64), buf, costs) :
+	       look(tree, key, key->len, buf, costs);
 }
 
 /*

@@ -139,16 +139,6 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 	return 0;
 }
 
-static __always_inline void account_look(struct wort_op_costs __percpu *costs,
-					 struct wort_sight sight)
-{
-	this_cpu_inc(costs->ops);
-	this_cpu_add(costs->n.nodes, sight.nodes);
-	this_cpu_add(costs->n.leaves, sight.leaves);
-	if (sight.lines)
-		this_cpu_add(costs->n.more_loads, sight.lines);
-}
-
 static noinline void account_seldom(struct wort_op_costs __percpu *costs,
 				    const struct wort_counts *n)
 {
@@ -437,15 +427,14 @@ static __always_inline int lookup_plainly(struct wort_index *index,
 					  const struct wort_key *key,
 					  struct wort_buf *buf)
 {
-	struct wort_sight sight = { .err = -EAGAIN };
+	int err = -EAGAIN;
 
 	reading_begin();
 	if (!READ_ONCE(index->dead))
-		sight = index->tree.engine->look(&index->tree, key, buf);
+		err = index->tree.engine->look(&index->tree, key, buf,
+					       &index->stats->of[WORT_OP_LOOKUP]);
 	reading_end();
-	if (static_branch_likely(&wort_counting) && sight.err != -EAGAIN)
-		account_look(&index->stats->of[WORT_OP_LOOKUP], sight);
-	return sight.err;
+	return err;
 }
 
 /**

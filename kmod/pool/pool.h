@@ -36,16 +36,6 @@
 struct wort_pool;
 
 /**
- * struct wort_op_costs - What operations of one type cost
- * @ops: how many they were
- * @n: of all of them
- */
-struct wort_op_costs {
-	u64 ops;
-	struct wort_counts n;
-};
-
-/**
  * struct wort_index_stats - What operations on an index did on one processor
  * @of: by WORT_OP_*
  */
@@ -78,10 +68,10 @@ struct wort_index_stats {
  * @name: its bytes and a zero
  */
 struct wort_index {
+	struct wort_tree tree;
 	struct kref ref;
 	struct wort_pool *pool;
 	struct mutex lock;		/* states */
-	struct wort_tree tree;
 	u64 id;
 	u64 attr;
 	u64 create_time;
