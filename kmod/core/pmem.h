@@ -269,7 +269,11 @@ void wort_pm_settle_slow(struct wort_op *op, u64 off, size_t len);
  */
 static inline bool wort_pm_in_flight(const u32 *in_flight, u64 off)
 {
-	/* no order is asked for: a compiler adds the index within the load */
+	/*
+	 * No later load has to wait for it.  But a volatile one takes an addition for the
+	 * index, where a compiler has acquire loads of its own, and lookups have no
+	 * register to spare.
+	 */
 	return smp_load_acquire(&in_flight[wort_lock_nr(off)]);
 }
 

@@ -248,7 +248,8 @@ static __always_inline void wort_look_costs(struct wort_op_costs __percpu *costs
  * @create: make the root record of an empty index in zeroed memory, which the
  *	caller flushes and publishes
  * @look: as @lookup, without an operation, of values of one word, where nothing is in
- *	flight or makes no sense and no memory is or may be bad.  -EAGAIN otherwise.
+ *	flight or makes no sense and no memory is or may be bad.  Counts itself in its
+ *	last argument.  -EAGAIN otherwise, and not counted.
  * @lookup: read the value of a key.  -ENOENT; -ERANGE if it does not fit.
  * @put: store a record.  -ENOENT, -EEXIST, -ECANCELED if the value is not the
  *	one expected, -ERANGE if that does not fit @old, -ENOSPC, -ENOMEM:

@@ -402,8 +402,8 @@ static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
 }
 
 /*
- * A processor runs ahead into the lookups after this one as far as it can hold what
- * it has begun: a few instructions too many, and it holds one lookup less.  So a look
+ * A processor runs ahead into the lookups after this one as far as it has registers for
+ * what they compute and load: a few too many, and it holds one lookup less.  So a look
  * has no operation, calls nothing where it finds a record, and leaves to wrt_lookup()
  * what needs more.
  *
@@ -553,7 +553,11 @@ static noinline bool trail_verify(const struct wort_tree *tree,
 	       !wort_pm_in_flight(tree->in_flight, off);
 }
 
-/* Are the three words durable that the leaf at the end of a trail rests on? */
+/*
+ * Are the three words durable that the leaf at the end of a trail rests on?  For a slot
+ * that the table of the top spares, at 0, the mark of the superblock is looked at, which
+ * is cheaper than to ask, and at worst an operation looks again.
+ */
 static __always_inline bool trail_durable(const u32 *in_flight, const u64 *before,
 					  const struct wrt_trail *trail, u64 leaf)
 {
@@ -588,7 +592,7 @@ static __always_inline int look(const struct wort_tree *tree,
 	if (unlikely(!trail_follow(tree, base, last, key, len, word, before, &trail)))
 		return -EAGAIN;
 	leaf = trail.link - WORT_MEDIA_LINK_LEAF;
-	/* one that begins behind the last node is left to an operation */
+	/* What begins beyond the last node, leaf or not, is left to an operation. */
 	if (unlikely(leaf % sizeof(u64) || leaf > last)) {
 		lines = trail.link ? -EAGAIN : 0;
 	} else {

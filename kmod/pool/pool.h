@@ -45,10 +45,10 @@ struct wort_index_stats {
 
 /**
  * struct wort_index - An index of an attached pool
+ * @tree: for the engine; first, so that a lookup need not compute its address
  * @ref: the pool holds one reference until the index is destroyed
  * @pool: its pool
  * @lock: protects @damaged and @dead
- * @tree: for the engine
  * @id: unique in the pool
  * @attr: engine attributes
  * @create_time: seconds since 1970

@@ -148,7 +148,7 @@ static int wort_insert(void *arg, const void *key, size_t len, u64 value)
 static int wort_lookup(void *arg, const void *key, size_t len, u64 *value)
 {
 	struct wort_peer *peer = arg;
-	struct wort_buf buf;
+	struct wort_buf buf;	/* the whole would be cleared by constants first */
 
 	buf.data = value;
 	buf.size = sizeof(*value);
