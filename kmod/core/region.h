@@ -18,11 +18,17 @@
 
 #define WORT_LINE	64
 #define WORT_PAGE_SHIFT	12	/* granularity of known bad memory */
+#define WORT_PLAIN_SIZE	BIT(WORT_PAGE_SHIFT)
+#define WORT_PLAIN_MAX	BIT_ULL(50)
 
 /**
  * struct wort_region - Mapped memory of a pool
  * @base: offset 0 of the pool
  * @size: bytes mapped
+ * @plain: what begins below it and has at most WORT_PLAIN_SIZE bytes needs no closer
+ *	look: wort_region_verify() and wort_pm_probe() would find it good, if its
+ *	offset is a multiple of 8.  0 if they are to be asked each time; at most
+ *	WORT_PLAIN_MAX.  wort_region_update() keeps it.
  * @bad_pages: a bit for each page known to be bad, or NULL if none is
  * @name: of the device, for messages; or NULL
  * @dev: number of the block device, for tracepoints; 0 if there is none
@@ -33,11 +39,12 @@
  *	    loaded is copied first in the way that survives a machine check
  * @readonly: nothing may be stored to it
  *
- * Filled in by whoever mapped the memory.
+ * Filled in by whoever mapped the memory, but for @plain.
  */
 struct wort_region {
 	void __pmem *base;
 	u64 size;
+	u64 plain;
 	const unsigned long *bad_pages;
 	const char *name;
 	u32 dev;
@@ -47,6 +54,7 @@ struct wort_region {
 };
 
 bool wort_region_bad(const struct wort_region *region, u64 off, u64 len);
+void wort_region_update(struct wort_region *region);
 
 /**
  * wort_region_verify() - May a range named by media be touched?
@@ -72,35 +80,15 @@ static inline int wort_region_verify(const struct wort_region *region, u64 off,
 }
 
 /**
- * wort_region_plain() - How much needs no closer look
+ * wort_region_plain() - Where objects need a closer look
  * @region: The region.
  *
- * For many offsets in a row, which are multiples of 8.
- *
  * Context: Any context.
- * Return: Bytes from its start in which wort_region_verify() and wort_pm_probe()
- * would find all to be good: its size; 0 if they are to be asked each time.
+ * Return: The first offset at which they do: @plain of the region.
  */
 static inline u64 wort_region_plain(const struct wort_region *region)
 {
-	if (unlikely(READ_ONCE(region->bad_pages) || region->mcsafe))
-		return 0;
-	return region->size;
-}
-
-/**
- * wort_region_limit() - Where objects need a closer look
- * @region: The region.
- * @len: Length of the objects in bytes.
- *
- * Context: Any context.
- * Return: The first offset at which one is not in what wort_region_plain() tells.
- */
-static inline u64 wort_region_limit(const struct wort_region *region, u64 len)
-{
-	u64 plain = wort_region_plain(region);
-
-	return plain ? plain - len + 1 : 0;
+	return READ_ONCE(region->plain);
 }
 
 /**

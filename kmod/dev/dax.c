@@ -131,6 +131,7 @@ static void mark_bad(struct wort_dax *dax, u64 off, u64 len)
 		set_bit(page, dax->bad);
 	/* Pairs with the load of whoever looks at the bits. */
 	smp_store_release(&dax->region.bad_pages, dax->bad);
+	wort_region_update(&dax->region);
 }
 
 /*

@@ -372,7 +372,7 @@ int wort_rec_look_other(const struct wort_region *region, u64 off,
 	struct wort_counts n = { };
 	struct wort_rec rec;
 
-	if (off >= wort_region_limit(region, sizeof(*leaf) + WORT_KEY_MAX))
+	if (off >= wort_region_plain(region))
 		return -EAGAIN;
 	leaf = wort_region_at(region, off);
 	if (!parse_meta(&rec, wort_pm_load(&leaf->meta)) ||

@@ -143,7 +143,7 @@ static __always_inline int wort_rec_peek(struct wort_op *op, u64 off,
 	struct wort_media_leaf __pmem *leaf;
 	u64 meta, key_len, value_len;
 
-	if (off >= wort_region_limit(op->region, sizeof(*leaf) + WORT_KEY_MAX))
+	if (off >= wort_region_plain(op->region))
 		return wort_rec_peek_any(op, off, rec);
 	leaf = wort_region_at(op->region, off);
 	meta = wort_pm_load(&leaf->meta);
@@ -275,8 +275,7 @@ static inline u64 wort_rec_word_meta(u32 key_len)
 
 /**
  * wort_rec_look() - Copy the value of a record if that is a word, and of a key
- * @leaf: Its leaf, of which nothing is trusted.
- * @room: Bytes that are plain from there on: those of a key of eight bytes at least.
+ * @leaf: Its leaf, which is plain, but of which nothing else is trusted.
  * @key: The key.
  * @len: Its length, for a compiler that may know it.
  * @word: wort_key_word() of its first digit.
@@ -288,11 +287,9 @@ static inline u64 wort_rec_word_meta(u32 key_len)
  * -ERANGE if the value does not fit.
  */
 static __always_inline int wort_rec_look(const struct wort_media_leaf __pmem *leaf,
-					 u64 room, const struct wort_key *key, u32 len,
-					 u64 word, struct wort_buf *buf)
+					 const struct wort_key *key, u32 len, u64 word,
+					 struct wort_buf *buf)
 {
-	if (room < sizeof(*leaf) + len && len != sizeof(word))
-		return -EAGAIN;
 	if (wort_pm_load(&leaf->meta) != wort_rec_word_meta(len))
 		return -EAGAIN;
 	if (likely(len == sizeof(word)))

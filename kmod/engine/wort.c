@@ -173,12 +173,12 @@ static int link_verify(struct wort_op *op, u64 link)
  * other line of a node; of nothing where pages are bad or may be.  An empty slot is not
  * worth a branch: that is the first line of the pool.
  */
-static __always_inline void link_prefetch(void __pmem *base, u64 beyond,
+static __always_inline void link_prefetch(void __pmem *base, u64 plain,
 					  u64 link)
 {
 	u64 off = node_off(link);
 
-	if (likely(off < beyond)) {
+	if (likely(off < plain)) {
 		wort_pm_prefetch(base + off);
 		wort_pm_prefetch(base + off +
 				 (link & WORT_MEDIA_LINK_NODE) * WORT_LINE);
@@ -189,7 +189,7 @@ static __always_inline void link_prefetch(void __pmem *base, u64 beyond,
 static void object_prefetch(struct wort_op *op, u64 link)
 {
 	link_prefetch(wort_region_at(op->region, 0),
-		      wort_region_limit(op->region, sizeof(__le64)), link);
+		      wort_region_plain(op->region), link);
 }
 
 /* A node whose link was verified before: not counted again. */
@@ -335,14 +335,12 @@ static __always_inline int wrt_descend(struct wort_op *op,
 				       struct wrt_path *path)
 {
 	const struct wort_top *top;
-	u64 beyond = wort_region_limit(op->region,
-				       sizeof(struct wort_media_wort_node));
 	u64 word = wort_key_word(key, 0), link = 0, above = 0, skip = 0;
 	__le64 __pmem *slot = &tree->root[0], *above_slot = NULL;
 	u32 start = 0, nr_nodes = 0, nr_skips = 0, place;
 	void __pmem *base = wort_region_at(op->region, 0);
+	u64 plain = wort_region_plain(op->region), off;
 	const u32 *in_flight = op->in_flight;
-	u64 off;
 	int err = 0;
 
 	if (how != WRT_TO_PATH) {
@@ -355,7 +353,7 @@ static __always_inline int wrt_descend(struct wort_op *op,
 	while (!err && link_is_node(link)) {
 		place = node_place(link);
 		off = node_off(link);
-		if (unlikely(off >= beyond || place < start ||
+		if (unlikely(off >= plain || place < start ||
 			     place >= WORT_KEY_DIGITS))
 			err = node_look(op, link, start);
 		if (err || place >= limit)
@@ -438,12 +436,11 @@ static __always_inline u64 link_word_end(u64 link)
 	return link | (WRT_LINK_WORD - 1);
 }
 
-/* Offsets below it leave the two bits below the place 0. */
-#define WRT_LOOK_LIMIT	BIT_ULL(WORT_MEDIA_LINK_PLACE_SHIFT - 2)
-
-/* As wort_word_digit() of the place, in a pool that is not beyond the limit. */
+/* As wort_word_digit() of the place: what is plain leaves the two bits below it 0. */
 static __always_inline u64 link_digit(u64 link, u64 word)
 {
+	BUILD_BUG_ON((WORT_PLAIN_MAX - 1) >> (WORT_MEDIA_LINK_PLACE_SHIFT - 2));
+
 	return word << (link >> (WORT_MEDIA_LINK_PLACE_SHIFT - 2) & 63) >> 60;
 }
 
@@ -470,12 +467,12 @@ static __always_inline u64 root_off(const struct wort_tree *tree)
 }
 
 /*
- * Follow the digits of a key, of which @word is the first, in nodes up to the offset
- * @last.  @before: where the slots before the last are, 0 for those that the table of
+ * Follow the digits of a key, of which @word is the first, in nodes below the offset
+ * @plain.  @before: where the slots before the last are, 0 for those that the table of
  * the top spares.  False: it leads out of what is plain, or far.
  */
 static __always_inline bool trail_follow(const struct wort_tree *tree,
-					 const void __pmem *base, u64 last,
+					 const void __pmem *base, u64 plain,
 					 const struct wort_key *key, u32 len, u64 word,
 					 u64 *before, struct wrt_trail *trail)
 {
@@ -484,6 +481,8 @@ static __always_inline bool trail_follow(const struct wort_tree *tree,
 
 	if (!link) {
 		off = root_off(tree);
+		if (unlikely(off >= plain))
+			return false;
 		link = wort_pm_load(base + off);
 		if (unlikely(!(link & WORT_MEDIA_LINK_NODE)))
 			goto out;
@@ -494,7 +493,7 @@ static __always_inline bool trail_follow(const struct wort_tree *tree,
 			word_end = link_word_end(link);
 		}
 		node = node_off(link);
-		if (unlikely(node > last || nr == WRT_TRAIL_MAX))
+		if (unlikely(node >= plain || nr == WRT_TRAIL_MAX))
 			return false;
 		before[nr++] = off;
 		off = node + link_digit(link, word) * sizeof(link);
@@ -513,25 +512,24 @@ out:
 static void wrt_look_ahead(const struct wort_tree *tree,
 			   const struct wort_key *key)
 {
-	u64 limit = wort_region_limit(tree->region,
-				      sizeof(struct wort_media_wort_node));
+	u64 plain = wort_region_plain(tree->region);
 	void __pmem *base = wort_region_at(tree->region, 0);
 	u64 word = wort_key_word(key, 0), link, off;
 	u32 steps = WORT_KEY_WORD_DIGITS;
 
-	if (unlikely(!limit))
+	if (unlikely(!plain))
 		return;
 	link = wort_top_find(wort_tree_top(tree), word);
 	if (!link)
 		link = wort_pm_load(&tree->root[0]);
 	while (link & WORT_MEDIA_LINK_NODE && steps--) {
 		off = node_off(link);
-		if (unlikely(off >= limit))
+		if (unlikely(off >= plain))
 			return;
 		link = wort_pm_load(base + off +
 				    link_digit(link, word) * sizeof(link));
 	}
-	link_prefetch(base, limit, link);
+	link_prefetch(base, plain, link);
 }
 
 /* Is nothing on a trail in flight, and does each place follow the one before? */
@@ -577,27 +575,22 @@ static __always_inline int look(const struct wort_tree *tree,
 				struct wort_buf *buf,
 				struct wort_op_costs __percpu *costs)
 {
-	const u64 node_size = sizeof(struct wort_media_wort_node);
-	u64 last = wort_region_plain(tree->region) - node_size, leaf, word;
+	u64 plain = wort_region_plain(tree->region), leaf, word;
 	const void __pmem *base = wort_region_at(tree->region, 0);
 	struct wrt_trail trail __uninitialized;
 	u64 before[WRT_TRAIL_MAX] __uninitialized;
 	const u32 *in_flight = tree->in_flight;
 	int lines;
 
-	/* Nothing is plain, or too much. */
-	if (unlikely(last >= WRT_LOOK_LIMIT))
-		return -EAGAIN;
 	word = link_key_word(0, key, len);
-	if (unlikely(!trail_follow(tree, base, last, key, len, word, before, &trail)))
+	if (unlikely(!trail_follow(tree, base, plain, key, len, word, before,
+				   &trail)))
 		return -EAGAIN;
 	leaf = trail.link - WORT_MEDIA_LINK_LEAF;
-	/* What begins beyond the last node, leaf or not, is left to an operation. */
-	if (unlikely(leaf % sizeof(u64) || leaf > last)) {
+	if (unlikely(leaf % sizeof(u64) || leaf >= plain)) {
 		lines = trail.link ? -EAGAIN : 0;
 	} else {
-		lines = wort_rec_look(base + leaf, last + node_size - leaf, key, len,
-				      word, buf);
+		lines = wort_rec_look(base + leaf, key, len, word, buf);
 		if (likely(lines >= 0)) {
 			if (!trail_durable(in_flight, before, &trail, leaf))
 				return -EAGAIN;
@@ -1574,7 +1567,7 @@ static void wrt_warm(struct wort_op *op, struct wort_tree *tree,
 	struct wrt_way way[WORT_WARM_MAX] __uninitialized;
 	u32 i, going = nr;
 
-	if (op->region->mcsafe || READ_ONCE(op->region->bad_pages))
+	if (!wort_region_plain(op->region))
 		return;
 	for (i = 0; i < nr; i++)
 		way_begin(op, tree, top, &keys[i], &way[i]);
@@ -1640,7 +1633,7 @@ static struct wrt_level *level_push(struct wrt_cursor *wc,
 static u32 node_survey(struct wort_op *op, const struct wrt_node *node,
 		       u32 *nodes)
 {
-	u64 beyond = wort_region_limit(op->region, sizeof(__le64)), link;
+	u64 plain = wort_region_plain(op->region), link;
 	void __pmem *base = wort_region_at(op->region, 0);
 	u32 slot, used = 0;
 
@@ -1649,7 +1642,7 @@ static u32 node_survey(struct wort_op *op, const struct wrt_node *node,
 		link = wort_pm_load(&node->media->slot[slot]);
 		used |= (u32)!!link << slot;
 		*nodes |= (link & WORT_MEDIA_LINK_NODE) << slot;
-		link_prefetch(base, beyond, link);
+		link_prefetch(base, plain, link);
 	}
 	/* That a slot is empty is an answer, too. */
 	wort_pm_settle(op, node_off(node->link), sizeof(*node->media));
@@ -1660,7 +1653,7 @@ static u32 node_survey(struct wort_op *op, const struct wrt_node *node,
 static void node_look_ahead(struct wort_op *op, const struct wrt_node *node,
 			    u32 nodes)
 {
-	u64 beyond = wort_region_limit(op->region, sizeof(*node->media)), link;
+	u64 plain = wort_region_plain(op->region), link;
 	void __pmem *base = wort_region_at(op->region, 0);
 	const __le64 __pmem *slots;
 	u32 slot;
@@ -1668,11 +1661,11 @@ static void node_look_ahead(struct wort_op *op, const struct wrt_node *node,
 	for (; nodes; nodes &= nodes - 1) {
 		link = wort_pm_load(&node->media->slot[__ffs(nodes)]);
 		/* meanwhile a leaf may be there, with who knows what behind it */
-		if (!link_is_node(link) || node_off(link) >= beyond)
+		if (!link_is_node(link) || node_off(link) >= plain)
 			continue;
 		slots = base + node_off(link);
 		for (slot = 0; slot < WRT_SLOTS; slot++)
-			link_prefetch(base, beyond, wort_pm_load(&slots[slot]));
+			link_prefetch(base, plain, wort_pm_load(&slots[slot]));
 	}
 }
 
@@ -1983,7 +1976,7 @@ static __always_inline bool pair_read(const struct wrt_pairs *p, u64 off,
 {
 	struct wort_media_leaf __pmem *leaf;
 
-	if (off > p->plain - sizeof(*leaf) - sizeof(*word))
+	if (off >= p->plain)
 		return false;
 	leaf = p->base + off;
 	if (wort_pm_load(&leaf->meta) != p->meta)
@@ -2056,7 +2049,7 @@ static struct wrt_level *pairs_enter(const struct wrt_pairs *p,
 	/* Places grow and have an end, so there are levels enough. */
 	if (node_place(link) <= node_place(above->link) ||
 	    node_place(link) >= WORT_KEY_WORD_DIGITS ||
-	    node_off(link) > p->plain - sizeof(*node.media))
+	    node_off(link) >= p->plain)
 		return NULL;
 	node_at(op, link, &node);
 	level = level_push(wrt_cursor(p->cur), &node);

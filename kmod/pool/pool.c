@@ -107,6 +107,7 @@ int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
 	u32 copy;
 	int err;
 
+	wort_region_update(region);
 	wort_op_begin(&op, region, NULL);
 	err = wort_sb_load(&op, &sb, &copy);
 	if (err)

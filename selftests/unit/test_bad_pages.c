@@ -22,6 +22,7 @@ static void make_bad(u64 off)
 		__set_bit(off >> WORT_PAGE_SHIFT, bad_pages);
 		image.pm.region.bad_pages = bad_pages;
 	}
+	wort_region_update(&image.pm.region);
 	mprotect(image.mem + round_down(off, 4096ULL), 4096, PROT_NONE);
 }
 
