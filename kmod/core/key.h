@@ -39,6 +39,12 @@ struct wort_value {
 	u32 len;
 };
 
+/* Has it a length that keys have? */
+static __always_inline bool wort_key_valid(const struct wort_key *key)
+{
+	return key->len - 1 < WORT_KEY_MAX;
+}
+
 /* The digit at @pos, less than WORT_KEY_DIGITS, of a key of @len bytes. */
 static inline u32 wort_key_digit(const u8 *key, u32 len, u32 pos)
 {

@@ -239,6 +239,10 @@ static __always_inline void wort_look_costs(struct wort_op_costs __percpu *costs
 		this_cpu_add(costs->n.more_loads, lines);
 }
 
+/* As @look of an engine. */
+typedef int wort_look_fn(const struct wort_tree *tree, const struct wort_key *key,
+			 struct wort_buf *buf, struct wort_op_costs __percpu *costs);
+
 /**
  * struct wort_engine - The operations of an engine
  * @name: for people and programs
@@ -249,7 +253,7 @@ static __always_inline void wort_look_costs(struct wort_op_costs __percpu *costs
  *	caller flushes and publishes
  * @look: as @lookup, without an operation, of values of one word, where nothing is in
  *	flight or makes no sense and no memory is or may be bad.  Counts itself in its
- *	last argument.  -EAGAIN otherwise, and not counted.
+ *	last argument.  -EAGAIN otherwise, and not counted; also where the key is none.
  * @lookup: read the value of a key.  -ENOENT; -ERANGE if it does not fit.
  * @put: store a record.  -ENOENT, -EEXIST, -ECANCELED if the value is not the
  *	one expected, -ERANGE if that does not fit @old, -ENOSPC, -ENOMEM:
@@ -296,8 +300,7 @@ struct wort_engine {
 	size_t cursor_size;
 
 	void (*create)(struct wort_op *op, struct wort_tree *tree);
-	int (*look)(const struct wort_tree *tree, const struct wort_key *key,
-		    struct wort_buf *buf, struct wort_op_costs __percpu *costs);
+	wort_look_fn *look;
 	int (*lookup)(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_key *key, struct wort_buf *buf);
 	int (*put)(struct wort_op *op, struct wort_tree *tree,

@@ -609,9 +609,9 @@ static __always_inline int look(const struct wort_tree *tree,
 static int wrt_look(const struct wort_tree *tree, const struct wort_key *key,
 		    struct wort_buf *buf, struct wort_op_costs __percpu *costs)
 {
-	return likely(key->len == sizeof(u64)) ?
-	       look(tree, key, sizeof(u64), buf, costs) :
-	       look(tree, key, key->len, buf, costs);
+	if (likely(key->len == sizeof(u64)))
+		return look(tree, key, sizeof(u64), buf, costs);
+	return wort_key_valid(key) ? look(tree, key, key->len, buf, costs) : -EAGAIN;
 }
 
 /*

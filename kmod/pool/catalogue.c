@@ -81,6 +81,7 @@ static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 	index->create_time = le64_to_cpu(entry->create_time);
 	index->damaged = le64_to_cpu(entry->state) & WORT_MEDIA_STATE_DAMAGED;
 	index->tree.engine = wort_engine_by_id(le32_to_cpu(entry->engine));
+	index->look = index->tree.engine->look;
 	index->tree.region = pool->region;
 	index->tree.in_flight = pool->locks.in_flight;
 	index->tree.skips = &pool->skips;
@@ -544,6 +545,12 @@ int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 	return err;
 }
 
+static int look_at_nothing(const struct wort_tree *tree, const struct wort_key *key,
+			   struct wort_buf *buf, struct wort_op_costs __percpu *costs)
+{
+	return -EAGAIN;
+}
+
 /* Take an index out of the catalogue. */
 static void unpublish(struct wort_pool *pool, struct wort_index *index)
 {
@@ -553,6 +560,7 @@ static void unpublish(struct wort_pool *pool, struct wort_index *index)
 	mutex_lock(&index->lock);
 	wort_pm_publish(&op, wort_region_at(pool->region, index->slot_off), 0);
 	WRITE_ONCE(index->dead, true);
+	WRITE_ONCE(index->look, look_at_nothing);
 	mutex_unlock(&index->lock);
 	wort_op_end(&op);
 }

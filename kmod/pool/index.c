@@ -320,7 +320,7 @@ void wort_index_kick(struct wort_index *index)
 
 static int key_verify(const struct wort_key *key)
 {
-	if (likely(key->len - 1 < WORT_KEY_MAX))
+	if (likely(wort_key_valid(key)))
 		return 0;
 	return key->len ? -EMSGSIZE : -EINVAL;
 }
@@ -416,8 +416,11 @@ static noinline int lookup_carefully(struct wort_index *index,
 				     const struct wort_key *key,
 				     struct wort_buf *buf)
 {
-	int err = lookup_once(index, key, buf, WORT_READ);
+	int err = key_verify(key);
 
+	if (err)
+		return err;
+	err = lookup_once(index, key, buf, WORT_READ);
 	return unlikely(err == -EAGAIN) ?
 	       lookup_once(index, key, buf, WORT_READ_ALONE) : err;
 }
@@ -427,12 +430,12 @@ static __always_inline int lookup_plainly(struct wort_index *index,
 					  const struct wort_key *key,
 					  struct wort_buf *buf)
 {
-	int err = -EAGAIN;
+	wort_look_fn *look;
+	int err;
 
 	reading_begin();
-	if (!READ_ONCE(index->dead))
-		err = index->tree.engine->look(&index->tree, key, buf,
-					       &index->stats->of[WORT_OP_LOOKUP]);
+	look = READ_ONCE(index->look);
+	err = look(&index->tree, key, buf, &index->stats->of[WORT_OP_LOOKUP]);
 	reading_end();
 	return err;
 }
@@ -452,11 +455,8 @@ static __always_inline int lookup_plainly(struct wort_index *index,
 int wort_index_lookup(struct wort_index *index, const struct wort_key *key,
 		      struct wort_buf *buf)
 {
-	int err = key_verify(key);
+	int err = lookup_plainly(index, key, buf);
 
-	if (unlikely(err))
-		return err;
-	err = lookup_plainly(index, key, buf);
 	return unlikely(err == -EAGAIN) ?
 	       lookup_carefully(index, key, buf) : err;
 }

@@ -46,6 +46,9 @@ struct wort_index_stats {
 /**
  * struct wort_index - An index of an attached pool
  * @tree: for the engine; first, so that a lookup need not compute its address
+ * @look: that of its engine; of a destroyed index one that never knows.  Lookups look
+ *	at nothing else to find out.
+ * @stats: what operations did since it was first opened; NULL before
  * @ref: the pool holds one reference until the index is destroyed
  * @pool: its pool
  * @lock: protects @damaged and @dead
@@ -61,7 +64,6 @@ struct wort_index_stats {
  * @top_due: the table of its top shall be looked at
  * @top_looks: how often that has happened; for the background work
  * @top_idle: how often, last, for nothing
- * @stats: what operations did since it was first opened; NULL before
  * @list: in wort_pool.indexes, in the order of ids, or wort_pool.dying
  * @hash: in wort_pool.names
  * @name_len: length of the name
@@ -69,6 +71,8 @@ struct wort_index_stats {
  */
 struct wort_index {
 	struct wort_tree tree;
+	wort_look_fn *look;
+	struct wort_index_stats __percpu *stats;
 	struct kref ref;
 	struct wort_pool *pool;
 	struct mutex lock;		/* states */
@@ -84,7 +88,6 @@ struct wort_index {
 	bool top_due;
 	u32 top_looks;
 	u32 top_idle;
-	struct wort_index_stats __percpu *stats;
 	struct list_head list;
 	struct hlist_node hash;
 	u32 name_len;
