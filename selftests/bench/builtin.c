@@ -77,6 +77,7 @@ struct wort_peer {
 	struct pmpool pm;
 	struct wort_index *index;
 	struct wort_reader reader;
+	struct wort_buf value;
 	u32 calls;
 	u8 *buf;
 	u8 *results;
@@ -92,6 +93,7 @@ static void *open_pool(struct bench_env *env, bool mcsafe)
 	peer->results = malloc(BATCH_MAX);
 	if (!peer->buf || !peer->results)
 		die("no memory");
+	peer->value.size = sizeof(u64);
 	peer->pm.region = (struct wort_region){
 		.base = (void *)env->memory, .size = env->size, .mcsafe = mcsafe,
 		.flush = env->flush != BENCH_NO_FLUSH,
@@ -148,13 +150,10 @@ static int wort_insert(void *arg, const void *key, size_t len, u64 value)
 static int wort_lookup(void *arg, const void *key, size_t len, u64 *value)
 {
 	struct wort_peer *peer = arg;
-	struct wort_buf buf;	/* the whole would be cleared by constants first */
 
-	buf.data = value;
-	buf.size = sizeof(*value);
-	buf.relaxed = false;
+	peer->value.data = value;
 	return wort_index_lookup(peer->index, &(struct wort_key){ key, len },
-				 &buf);
+				 &peer->value);
 }
 
 static int wort_look(void *arg, const void *key, size_t len, u64 *value)
