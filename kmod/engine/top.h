@@ -109,8 +109,10 @@ static __always_inline u64 *wort_top_entry(struct wort_top *top, u64 word)
 static __always_inline u64 wort_top_find(const struct wort_top *top, u64 word)
 {
 	u64 nr = (word - top->shape.first) >> top->shift, mask = top->mask;
+	const u64 *links = top->link;	/* else a compiler adds the header to the index */
+	const u64 *entry = links + (nr & mask);
 	/* pairs with the release in wort_top_set() */
-	u64 link = smp_load_acquire(&top->link[nr & mask]);
+	u64 link = smp_load_acquire(entry);
 
 	return likely(nr <= mask) ? link : 0;
 }
