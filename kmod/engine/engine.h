@@ -153,6 +153,7 @@ struct wort_change {
 };
 
 #define WORT_WARM_MAX		64	/* keys at a time */
+#define WORT_LOOK_NODES		64	/* on the way of a look: fewer */
 #define WORT_TOP_PARTS		16
 
 /**
@@ -219,17 +220,48 @@ struct wort_tree_check {
 };
 
 /**
- * wort_look_costs() - Count a look
- * @costs: Where to.
+ * struct wort_index_stats - What operations on an index did on one processor
+ * @of: by WORT_OP_*; of lookups those alone that are not in @found
+ * @found: looks that found a record, by the inner nodes on the way.  One addition
+ *	tells of operations, nodes and leaves.
+ */
+struct wort_index_stats {
+	struct wort_op_costs of[WORT_OP_NR];
+	u64 found[WORT_LOOK_NODES];
+};
+
+/**
+ * wort_look_found() - Count a look that found a record
+ * @stats: Where to.
+ * @nodes: Inner nodes on the way, less than WORT_LOOK_NODES.
+ * @lines: Cache lines of the leaf that were read beyond the first.
+ *
+ * Context: Any context.
+ */
+static __always_inline void wort_look_found(struct wort_index_stats __percpu *stats,
+					    u64 nodes, u64 lines)
+{
+	if (!static_branch_likely(&wort_counting))
+		return;
+	this_cpu_inc(stats->found[nodes]);
+	if (lines)
+		this_cpu_add(stats->of[WORT_OP_LOOKUP].n.more_loads, lines);
+}
+
+/**
+ * wort_look_missed() - Count a look for what is not there
+ * @stats: Where to.
  * @nodes: Inner nodes on the way.
  * @leaves: Leaves at its end, 1 or 0.
  * @lines: Cache lines of the leaf that were read beyond the first.
  *
  * Context: Any context.
  */
-static __always_inline void wort_look_costs(struct wort_op_costs __percpu *costs,
-					    u64 nodes, u64 leaves, u64 lines)
+static __always_inline void wort_look_missed(struct wort_index_stats __percpu *stats,
+					     u64 nodes, u64 leaves, u64 lines)
 {
+	struct wort_op_costs __percpu *costs = &stats->of[WORT_OP_LOOKUP];
+
 	if (!static_branch_likely(&wort_counting))
 		return;
 	this_cpu_inc(costs->ops);
@@ -241,7 +273,8 @@ static __always_inline void wort_look_costs(struct wort_op_costs __percpu *costs
 
 /* As @look of an engine. */
 typedef int wort_look_fn(const struct wort_tree *tree, const struct wort_key *key,
-			 struct wort_buf *buf, struct wort_op_costs __percpu *costs);
+			 struct wort_buf *buf,
+			 struct wort_index_stats __percpu *stats);
 
 /**
  * struct wort_engine - The operations of an engine

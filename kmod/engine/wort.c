@@ -412,8 +412,6 @@ static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
  * Nor has a place to be beyond the one before, where the key in the leaf says that the
  * way was right.  That a key is not there rests on all of the trail.
  */
-#define WRT_TRAIL_MAX	64
-
 /* Where a look came to. */
 struct wrt_trail {
 	u64 link;			/* what it ended at */
@@ -493,7 +491,7 @@ static __always_inline bool trail_follow(const struct wort_tree *tree,
 			word_end = link_word_end(link);
 		}
 		node = node_off(link);
-		if (unlikely(node >= plain || nr == WRT_TRAIL_MAX))
+		if (unlikely(node >= plain || nr == WORT_LOOK_NODES - 1))
 			return false;
 		before[nr++] = off;
 		off = node + link_digit(link, word) * sizeof(link);
@@ -573,12 +571,12 @@ static __always_inline bool trail_durable(const u32 *in_flight, const u64 *befor
 static __always_inline int look(const struct wort_tree *tree,
 				const struct wort_key *key, const u32 len,
 				struct wort_buf *buf,
-				struct wort_op_costs __percpu *costs)
+				struct wort_index_stats __percpu *stats)
 {
 	u64 plain = wort_region_plain(tree->region), leaf, word;
 	const void __pmem *base = wort_region_at(tree->region, 0);
 	struct wrt_trail trail __uninitialized;
-	u64 before[WRT_TRAIL_MAX] __uninitialized;
+	u64 before[WORT_LOOK_NODES] __uninitialized;
 	const u32 *in_flight = tree->in_flight;
 	int lines;
 
@@ -594,7 +592,7 @@ static __always_inline int look(const struct wort_tree *tree,
 		if (likely(lines >= 0)) {
 			if (!trail_durable(in_flight, before, &trail, leaf))
 				return -EAGAIN;
-			wort_look_costs(costs, trail.nr, 1, lines);
+			wort_look_found(stats, trail.nr, lines);
 			return 0;
 		}
 		lines = lines == -ENOENT ? 0 :
@@ -602,16 +600,16 @@ static __always_inline int look(const struct wort_tree *tree,
 	}
 	if (lines < 0 || !trail_verify(tree, before, trail.nr, trail.off))
 		return -EAGAIN;
-	wort_look_costs(costs, trail.nr, !!trail.link, lines);
+	wort_look_missed(stats, trail.nr, !!trail.link, lines);
 	return -ENOENT;
 }
 
 static int wrt_look(const struct wort_tree *tree, const struct wort_key *key,
-		    struct wort_buf *buf, struct wort_op_costs __percpu *costs)
+		    struct wort_buf *buf, struct wort_index_stats __percpu *stats)
 {
 	if (likely(key->len == sizeof(u64)))
-		return look(tree, key, sizeof(u64), buf, costs);
-	return wort_key_valid(key) ? look(tree, key, key->len, buf, costs) : -EAGAIN;
+		return look(tree, key, sizeof(u64), buf, stats);
+	return wort_key_valid(key) ? look(tree, key, key->len, buf, stats) : -EAGAIN;
 }
 
 /*

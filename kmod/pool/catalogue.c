@@ -546,7 +546,8 @@ int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 }
 
 static int look_at_nothing(const struct wort_tree *tree, const struct wort_key *key,
-			   struct wort_buf *buf, struct wort_op_costs __percpu *costs)
+			   struct wort_buf *buf,
+			   struct wort_index_stats __percpu *stats)
 {
 	return -EAGAIN;
 }
@@ -719,6 +720,20 @@ static void stats_add(struct wort_op_stats *sum,
 	sum->alloc_lines += READ_ONCE(n->alloc_lines);
 }
 
+static void stats_add_found(struct wort_op_stats *sum, const u64 *found)
+{
+	u64 looks;
+	u32 nodes;
+
+	for (nodes = 0; nodes < WORT_LOOK_NODES; nodes++) {
+		looks = READ_ONCE(found[nodes]);
+		sum->ops += looks;
+		sum->nodes += looks * nodes;
+		sum->leaves += looks;
+		sum->loads += looks * (nodes + 1);
+	}
+}
+
 /**
  * wort_index_stats() - What operations on an index cost
  * @index: The index.
@@ -731,12 +746,15 @@ static void stats_add(struct wort_op_stats *sum,
 void wort_index_stats(struct wort_index *index,
 		      struct wort_op_stats stats[WORT_OP_NR])
 {
+	const struct wort_index_stats *local;
 	int cpu;
 	u32 i;
 
 	memset(stats, 0, WORT_OP_NR * sizeof(*stats));
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
+		local = per_cpu_ptr(index->stats, cpu);
 		for (i = 0; i < WORT_OP_NR; i++)
-			stats_add(&stats[i],
-				  &per_cpu_ptr(index->stats, cpu)->of[i]);
+			stats_add(&stats[i], &local->of[i]);
+		stats_add_found(&stats[WORT_OP_LOOKUP], local->found);
+	}
 }

@@ -435,7 +435,7 @@ static __always_inline int lookup_plainly(struct wort_index *index,
 
 	reading_begin();
 	look = READ_ONCE(index->look);
-	err = look(&index->tree, key, buf, &index->stats->of[WORT_OP_LOOKUP]);
+	err = look(&index->tree, key, buf, index->stats);
 	reading_end();
 	return err;
 }

@@ -36,14 +36,6 @@
 struct wort_pool;
 
 /**
- * struct wort_index_stats - What operations on an index did on one processor
- * @of: by WORT_OP_*
- */
-struct wort_index_stats {
-	struct wort_op_costs of[WORT_OP_NR];
-};
-
-/**
  * struct wort_index - An index of an attached pool
  * @tree: for the engine; first, so that a lookup need not compute its address
  * @look: that of its engine; of a destroyed index one that never knows.  Lookups look
