@@ -14,9 +14,10 @@
 #include "builtin.h"
 #include "misses.h"
 #include "pmpool.h"
+#include "relay.h"
 #include "report.h"
 
-#define MAX_PEERS	32
+#define MAX_PEERS	RELAY_MAX
 #define MAX_SAMPLES	(MAX_PEERS * MAX_TURNS * BENCH_MAX_OPS)
 
 static const struct bench_peer *peers[MAX_PEERS + 1];
@@ -32,6 +33,7 @@ static struct options {
 	enum choice choice;
 	enum bench_flush flush;
 	bool latencies;
+	uint64_t beside;
 	const char *csv;
 	const char *dir;
 	size_t mib;
@@ -211,6 +213,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'z':
 		options.choice = name_index(arg, choices, 4, state);
 		break;
+	case 'b':
+		options.beside = number(arg, 1, 1ULL << 32, state);
+		break;
 	case 't':
 		options.latencies = true;
 		break;
@@ -246,6 +251,7 @@ static const struct argp_option option_table[] = {
 	{ "added", 'a', "NS", 0, "Wait this long for each flushed line (0)", 0 },
 	{ "flush", 'f', "HOW", 0, "clwb, clflushopt, clflush, none (the best there is)", 0 },
 	{ "choice", 'z', "HOW", 0, "How YCSB picks keys: zipfian, uniform, latest or usual", 0 },
+	{ "beside", 'b', "NUMBER", 0, "All peers at once, another after so many operations", 0 },
 	{ "times", 't', NULL, 0, "Take the time of each operation, for percentiles", 0 },
 	{ "csv", 'c', "FILE", 0, "Write every figure of every turn there", 0 },
 	{ "dir", 'd', "FOLDER", 0, "For peers that keep files (/var/tmp)", 0 },
@@ -269,7 +275,7 @@ static double ticks_per_ns(void)
 	return (bench_ticks() - ticks) / 20e6;
 }
 
-static void memory_begin(void)
+static struct bench_env memory_begin(void)
 {
 	size_t size = options.mib << 20;
 	void *memory;
@@ -281,7 +287,7 @@ static void memory_begin(void)
 	if (memory == MAP_FAILED)
 		die("cannot map %zu MiB: -m asks for less", size >> 20);
 	madvise(memory, size, MADV_HUGEPAGE);
-	bench_env = (struct bench_env){
+	return (struct bench_env){
 		.memory = memory, .size = size, .used = size,
 		.dir = options.dir, .flush = options.flush,
 		.line_ticks = options.setting.added_ns ?
@@ -292,28 +298,30 @@ static void memory_begin(void)
 static void run_workload(const char *workload, FILE *csv)
 {
 	struct seen seen[BENCH_MAX_OPS] = { };
+	static struct bench_env envs[MAX_PEERS];
 	struct keys keys, again;
 	struct plan plan = {
 		.keys = &keys, .again = &again, .ops = options.ops,
 		.choice = options.choice, .latencies = options.latencies,
 		.seed = options.setting.seed, .seen = seen, .done = take_sample,
+		.peers = peers, .nr_peers = nr_peers, .beside = options.beside,
 	};
 	unsigned int i;
+
+	for (i = 0; i < (options.beside ? nr_peers : 1); i++)
+		if (!envs[i].memory)
+			envs[i] = memory_begin();
 
 	keys_make(&keys, workload, options.nr_keys, options.setting.seed);
 	keys_shuffled(&again, &keys, options.setting.seed);
 	nr_samples = 0;
 	for (plan.turn = 0; plan.turn < options.setting.turns; plan.turn++)
-		for (i = 0; i < nr_peers; i++) {
-			plan.peer = i;
-			if (!peers[i]->fixed_keys || keys.fixed)
-				run_turn(&plan, peers[i], &bench_env);
-		}
+		run_turn(&plan, &bench_env, envs);
 	report_table(workload, keys.nr, options.setting.turns, peers, nr_peers,
 		     samples, nr_samples);
 	if (csv)
-		report_csv(csv, &options.setting, workload, keys.nr, peers,
-			   samples, nr_samples);
+		report_csv(csv, &options.setting, workload, &plan, samples,
+			   nr_samples);
 	keys_free(&keys);
 	keys_free(&again);
 }
@@ -339,12 +347,12 @@ int main(int argc, char **argv)
 	samples = calloc(MAX_SAMPLES, sizeof(*samples));
 	if (!samples)
 		die("no memory");
-	memory_begin();
 	if (options.csv)
 		csv = report_csv_create(options.csv);
 	setting_print(&options.setting);
-	printf("one thread, no locks; medians of %u turns\n",
-	       options.setting.turns);
+	printf("one thread, no locks; medians of %u turns%s\n",
+	       options.setting.turns,
+	       options.beside ? ", peers beside each other" : "");
 	if (!misses_open())
 		puts("cache misses: the processor does not count them for us");
 	list = strdup(options.workloads);

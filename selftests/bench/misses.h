@@ -10,7 +10,9 @@
 /* Can they be counted here? */
 int misses_open(void);
 void misses_begin(void);
-/* Since misses_begin(); negative: not known.  @op names callgrind's profile. */
-double misses_end(const char *op);
+/* Counts no more; how many since misses_begin(), negative: not known. */
+double misses_end(void);
+/* Gives the profile of callgrind its name, with peers beside each other of all of them. */
+void misses_profile(const char *op);
 
 #endif

@@ -101,7 +101,7 @@ void report_table(const char *workload, uint64_t nr, unsigned int turns,
 
 FILE *report_csv_create(const char *path)
 {
-	return csv_create(path, "workload,keys,peer,durability,clock,op,turn,ops,ns,ordering_points,lines,fences,stores,loads,nodes,misses,bytes,p50,p99,p999");
+	return csv_create(path, "workload,keys,peer,durability,clock,beside,op,turn,ops,ns,ordering_points,lines,fences,stores,loads,nodes,misses,bytes,p50,p99,p999");
 }
 
 static void csv_sample(FILE *csv, const struct sample *sample)
@@ -128,17 +128,18 @@ static void csv_sample(FILE *csv, const struct sample *sample)
 }
 
 void report_csv(FILE *csv, const struct setting *setting, const char *workload,
-		uint64_t nr, const struct bench_peer *const *peers,
-		const struct sample *samples, size_t nr_samples)
+		const struct plan *plan, const struct sample *samples,
+		size_t nr_samples)
 {
 	size_t i;
 
 	for (i = 0; i < nr_samples; i++) {
-		const struct bench_peer *peer = peers[samples[i].peer];
+		const struct bench_peer *peer = plan->peers[samples[i].peer];
 
-		fprintf(csv, "%s,%llu,%s,\"%s\",%s,", workload,
-			(unsigned long long)nr, peer->name, peer->durability,
-			peer->by_wall_clock ? "wall" : "thread");
+		fprintf(csv, "%s,%llu,%s,\"%s\",%s,%llu,", workload,
+			(unsigned long long)plan->keys->nr, peer->name,
+			peer->durability, peer->by_wall_clock ? "wall" : "thread",
+			(unsigned long long)plan->beside);
 		csv_sample(csv, &samples[i]);
 		csv_end_line(csv, setting);
 	}

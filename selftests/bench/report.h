@@ -16,7 +16,7 @@ void report_table(const char *workload, uint64_t nr, unsigned int turns,
 /* For programs: a line for each sample. */
 FILE *report_csv_create(const char *path);
 void report_csv(FILE *csv, const struct setting *setting, const char *workload,
-		uint64_t nr, const struct bench_peer *const *peers,
-		const struct sample *samples, size_t nr_samples);
+		const struct plan *plan, const struct sample *samples,
+		size_t nr_samples);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "misses.h"
 #include "pmpool.h"
+#include "relay.h"
 #include "run.h"
 #include "zipf.h"
 
@@ -44,13 +45,16 @@ const struct bench_op bench_ops[BENCH_MAX_OPS] = {
 struct run {
 	const struct plan *plan;
 	const struct bench_peer *peer;
+	unsigned int peer_nr;
 	void *handle;
 	struct bench_env *env;
+	struct bench_env own;	/* what is in @env while others run */
 	uint64_t nr_used;	/* of the keys behind those to load */
 	uint32_t *ticks;	/* of each operation, or NULL */
 	double ns_per_tick;
 
-	double begin;
+	double begin;		/* of what is timed since others ran last */
+	double ns, misses;	/* before that */
 	struct bench_counts before;
 };
 
@@ -75,11 +79,33 @@ static void count(const struct run *run, struct bench_counts *counts)
 		run->peer->count(run->handle, counts);
 }
 
+static void timed_resume(struct run *run)
+{
+	misses_begin();
+	run->begin = clock_of(run);
+}
+
+static void timed_pause(struct run *run)
+{
+	run->ns += clock_of(run) - run->begin;
+	run->misses += misses_end();
+}
+
+/* Let others run.  Peers keep the address of the env, so it is what is in it that changes. */
+static void let_others(struct run *run, void (*how)(void))
+{
+	if (!run->plan->beside)
+		return;
+	run->own = *run->env;
+	how();
+	*run->env = run->own;
+}
+
 static void timed_begin(struct run *run)
 {
 	count(run, &run->before);
-	misses_begin();
-	run->begin = clock_of(run);
+	run->ns = run->misses = 0;
+	timed_resume(run);
 }
 
 static int by_ticks(const void *a, const void *b)
@@ -106,12 +132,14 @@ static void add_latencies(const struct run *run, struct sample *sample)
 static void timed_end(struct run *run, unsigned int op, uint64_t nr, bool each)
 {
 	struct sample sample = {
-		.peer = run->plan->peer, .op = op, .turn = run->plan->turn,
-		.nr = nr, .ns = (clock_of(run) - run->begin) / nr,
-		.misses = misses_end(bench_ops[op].name),
+		.peer = run->peer_nr, .op = op, .turn = run->plan->turn, .nr = nr,
 	};
 	struct bench_counts *n = &sample.counts;
 
+	timed_pause(run);
+	misses_profile(bench_ops[op].name);
+	sample.ns = run->ns / nr;
+	sample.misses = run->misses;
 	count(run, n);
 	n->lines -= run->before.lines;
 	n->fences -= run->before.fences;
@@ -172,21 +200,36 @@ static void remove_one(const struct run *run, const struct keys *keys,
 		fail(run, "a delete fails");
 }
 
+/*
+ * Up to which of @nr operations this peer goes on, having done @done; others have run
+ * before.  @keys: that one takes.
+ */
+static uint64_t next_stop(struct run *run, uint64_t done, uint64_t nr, size_t keys)
+{
+	uint64_t step = run->plan->beside ? run->plan->beside / keys : nr;
+
+	if (done) {
+		timed_pause(run);
+		let_others(run, relay_pass);
+		timed_resume(run);
+	}
+	return min_t(uint64_t, nr, done + max_t(uint64_t, step, 1));
+}
+
 /* Call @_call for each i below @_nr, taking the time of each if asked for. */
 #define for_each_timed(_run, _i, _nr, _call)				\
-	do {								\
-		if (!(_run)->ticks) {					\
-			for (_i = 0; _i < (_nr); _i++)			\
-				_call;					\
-			break;						\
-		}							\
-		for (_i = 0; _i < (_nr); _i++) {			\
-			uint64_t _begin = bench_ticks();		\
+	for (_i = 0; _i < (_nr);) {					\
+		uint64_t _stop = next_stop(_run, _i, _nr, 1), _begin;	\
 									\
+		if (!(_run)->ticks)					\
+			for (; _i < _stop; _i++)			\
+				_call;					\
+		for (; _i < _stop; _i++) {				\
+			_begin = bench_ticks();				\
 			_call;						\
 			(_run)->ticks[_i] = bench_ticks() - _begin;	\
 		}							\
-	} while (0)
+	}
 
 /* Inline, so that @one is called directly. */
 static __always_inline void op_each(struct run *run, unsigned int op,
@@ -234,14 +277,17 @@ static void op_insert_many(struct run *run)
 	const struct keys *keys = run->plan->keys;
 	const void *at[MANY];
 	size_t lens[MANY], nr;
-	uint64_t i;
+	uint64_t i, stop;
 
 	timed_begin(run);
-	for (i = 0; i < keys->nr; i += nr) {
-		nr = gather(keys, i, at, lens);
-		if (run->peer->insert_many(run->handle, at, lens,
-					   keys->values + i, nr))
-			fail(run, "a batch of inserts fails");
+	for (i = 0; i < keys->nr;) {
+		stop = next_stop(run, i, keys->nr, 1);
+		for (; i < stop; i += nr) {
+			nr = gather(keys, i, at, lens);
+			if (run->peer->insert_many(run->handle, at, lens,
+						   keys->values + i, nr))
+				fail(run, "a batch of inserts fails");
+		}
 	}
 	timed_end(run, OP_INSERT_MANY, keys->nr, false);
 }
@@ -249,16 +295,20 @@ static void op_insert_many(struct run *run)
 static void op_lookup_many(struct run *run)
 {
 	const struct keys *keys = run->plan->again;
-	uint64_t i, values[MANY];
+	uint64_t i, stop, values[MANY];
 	const void *at[MANY];
 	size_t lens[MANY], nr;
 
 	timed_begin(run);
-	for (i = 0; i < keys->nr; i += nr) {
-		nr = gather(keys, i, at, lens);
-		if (run->peer->lookup_many(run->handle, at, lens, values, nr) ||
-		    memcmp(values, keys->values + i, nr * sizeof(*values)))
-			fail(run, "a batch of lookups gives another value");
+	for (i = 0; i < keys->nr;) {
+		stop = next_stop(run, i, keys->nr, 1);
+		for (; i < stop; i += nr) {
+			nr = gather(keys, i, at, lens);
+			if (run->peer->lookup_many(run->handle, at, lens, values,
+						   nr) ||
+			    memcmp(values, keys->values + i, nr * sizeof(*values)))
+				fail(run, "a batch of lookups gives another value");
+		}
 	}
 	timed_end(run, OP_LOOKUP_MANY, keys->nr, false);
 }
@@ -279,14 +329,17 @@ static void op_scan(struct run *run, unsigned int op, size_t len)
 {
 	const struct keys *keys = run->plan->again;
 	uint64_t scans = max_t(uint64_t, keys->nr / len, 1);
-	uint64_t i, sum = 0, visited = 0;
+	uint64_t i, stop, sum = 0, visited = 0;
 
 	timed_begin(run);
-	for (i = 0; i < scans; i++) {
-		struct key key = key_at(keys, i);
+	for (i = 0; i < scans;) {
+		stop = next_stop(run, i, scans, len);
+		for (; i < stop; i++) {
+			struct key key = key_at(keys, i);
 
-		visited += run->peer->scan(run->handle, key.bytes, key.len, len,
-					   &sum);
+			visited += run->peer->scan(run->handle, key.bytes, key.len,
+						   len, &sum);
+		}
 	}
 	timed_end(run, op, visited ?: 1, false);
 	compare(run, op, sum, visited);
@@ -419,9 +472,13 @@ static void op_ycsb(struct run *run, unsigned int op)
 
 /* ---- a turn ---- */
 
-static bool wanted(const struct run *run, unsigned int op, const void *can)
+/* Peers beside each other begin an operation together. */
+static bool wanted(struct run *run, unsigned int op, const void *can)
 {
-	return can && run->plan->ops & 1U << op;
+	if (!(run->plan->ops & 1U << op))
+		return false;
+	let_others(run, relay_meet);
+	return can;
 }
 
 static void peer_open(struct run *run)
@@ -445,6 +502,7 @@ static void run_loaded(struct run *run)
 	unsigned int op;
 
 	peer_open(run);
+	let_others(run, relay_meet);
 	op_each(run, OP_INSERT, run->plan->keys, store_one);
 	if (wanted(run, OP_LOOKUP, peer->lookup))
 		op_each(run, OP_LOOKUP, run->plan->again, lookup_one);
@@ -481,22 +539,85 @@ static double measure_tick(void)
 	return ticks ? (end - begin) / ticks : 0;
 }
 
-void run_turn(const struct plan *plan, const struct bench_peer *peer,
-	      struct bench_env *env)
+static void run_peer(void *arg)
 {
-	struct run run = { .plan = plan, .peer = peer, .env = env };
+	struct run *run = arg;
 
-	if (plan->latencies) {
-		run.ticks = malloc(plan->keys->nr * sizeof(*run.ticks));
-		run.ns_per_tick = measure_tick();
-		if (!run.ticks)
-			die("no memory");
+	*run->env = run->own;
+	run_loaded(run);
+	if (wanted(run, OP_INSERT_MANY, run->peer->insert_many)) {
+		peer_open(run);
+		op_insert_many(run);
+		run->peer->close(run->handle);
 	}
-	run_loaded(&run);
-	if (wanted(&run, OP_INSERT_MANY, peer->insert_many)) {
-		peer_open(&run);
-		op_insert_many(&run);
-		peer->close(run.handle);
+	run->own = *run->env;
+}
+
+static void run_init(struct run *run, const struct plan *plan, unsigned int peer,
+		     struct bench_env *env, const struct bench_env *own)
+{
+	*run = (struct run){
+		.plan = plan, .peer = plan->peers[peer], .peer_nr = peer,
+		.env = env, .own = *own,
+	};
+	if (!plan->latencies)
+		return;
+	run->ticks = malloc(plan->keys->nr * sizeof(*run->ticks));
+	run->ns_per_tick = measure_tick();
+	if (!run->ticks)
+		die("no memory");
+}
+
+static bool takes_keys(const struct bench_peer *peer, const struct keys *keys)
+{
+	return !peer->fixed_keys || keys->fixed;
+}
+
+static void run_end(struct run *run, struct bench_env *own)
+{
+	*own = run->own;
+	free(run->ticks);
+}
+
+/* Each has memory of its own, in the next turn that of another. */
+static struct bench_env *env_beside(const struct plan *plan, unsigned int peer,
+				    struct bench_env *envs)
+{
+	return &envs[(peer + plan->turn) % plan->nr_peers];
+}
+
+static void run_beside(const struct plan *plan, struct bench_env *env,
+		       struct bench_env *envs)
+{
+	void *args[RELAY_MAX] = { };
+	struct run runs[RELAY_MAX];
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < plan->nr_peers; i++)
+		if (takes_keys(plan->peers[i], plan->keys)) {
+			run_init(&runs[nr], plan, i, env,
+				 env_beside(plan, i, envs));
+			args[nr] = &runs[nr];
+			nr++;
+		}
+	relay_run(nr, run_peer, args);
+	while (nr--)
+		run_end(&runs[nr], env_beside(plan, runs[nr].peer_nr, envs));
+}
+
+void run_turn(const struct plan *plan, struct bench_env *env, struct bench_env *envs)
+{
+	struct run run;
+	unsigned int i;
+
+	if (plan->beside) {
+		run_beside(plan, env, envs);
+		return;
 	}
-	free(run.ticks);
+	for (i = 0; i < plan->nr_peers; i++)
+		if (takes_keys(plan->peers[i], plan->keys)) {
+			run_init(&run, plan, i, env, &envs[0]);
+			run_peer(&run);
+			run_end(&run, &envs[0]);
+		}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One turn of one peer with one workload.
+ * One turn of all peers with one workload.
  */
 #ifndef _WORT_BENCH_RUN_H
 #define _WORT_BENCH_RUN_H
@@ -66,7 +66,10 @@ enum choice { CHOICE_USUAL, CHOICE_ZIPFIAN, CHOICE_UNIFORM, CHOICE_LATEST };
  * @latencies: take the time of each operation, too
  * @seed: of what is random
  * @turn: from 0
- * @peer: index of the peer
+ * @peers: all of them
+ * @nr_peers: how many
+ * @beside: they are all open at once, and others run after so many operations of one,
+ *	or keys of scans; 0: one after the other
  * @seen: for each of bench_ops
  * @done: takes a sample
  */
@@ -78,13 +81,17 @@ struct plan {
 	bool latencies;
 	uint64_t seed;
 	unsigned int turn;
-	unsigned int peer;
+	const struct bench_peer *const *peers;
+	unsigned int nr_peers;
+	uint64_t beside;
 	struct seen *seen;
 	void (*done)(const struct sample *sample);
 };
 
-/* Ends the program with a message if the peer fails or gives a wrong answer. */
-void run_turn(const struct plan *plan, const struct bench_peer *peer,
-	      struct bench_env *env);
+/*
+ * Ends the program with a message if a peer fails or gives a wrong answer.  @envs: what
+ * is in @env for all, or for each while it runs if they are beside each other.
+ */
+void run_turn(const struct plan *plan, struct bench_env *env, struct bench_env *envs);
 
 #endif

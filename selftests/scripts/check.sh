@@ -132,7 +132,7 @@ bench_answers()
 	local peer plugins=()
 
 	"$build/bench/bench" -r 1 -n 20000 -P wort,wort-mapped,wort-mcsafe,wort-request \
-		-w dense,sparse,clustered,sequential,random,paths -o all
+		-w dense,sparse,clustered,sequential,random,paths -o all -b 1000
 	for peer in "$build"/bench/*.so; do
 		plugins+=(-p "$peer")
 	done
