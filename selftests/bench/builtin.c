@@ -78,6 +78,7 @@ struct wort_peer {
 	struct wort_index *index;
 	struct wort_reader reader;
 	struct wort_buf value;
+	struct wort_put put;
 	u32 calls;
 	u8 *buf;
 	u8 *results;
@@ -94,6 +95,7 @@ static void *open_pool(struct bench_env *env, bool mcsafe)
 	if (!peer->buf || !peer->results)
 		die("no memory");
 	peer->value.size = sizeof(u64);
+	peer->put.value.len = sizeof(u64);
 	peer->pm.region = (struct wort_region){
 		.base = (void *)env->memory, .size = env->size, .mcsafe = mcsafe,
 		.flush = env->flush != BENCH_NO_FLUSH,
@@ -138,10 +140,12 @@ static void background(void)
 static int wort_insert(void *arg, const void *key, size_t len, u64 value)
 {
 	struct wort_peer *peer = arg;
-	struct wort_put put = {
-		.key = { key, len }, .value = { &value, sizeof(value) },
-	};
-	int err = wort_index_insert(peer->index, &put);
+	int err;
+
+	peer->put.key.data = key;
+	peer->put.key.len = len;
+	peer->put.value.data = &value;
+	err = wort_index_insert(peer->index, &peer->put);
 
 	background();
 	return err;
