@@ -18,16 +18,17 @@ static u64 words(const void __pmem *addr, size_t len)
 
 /**
  * wort_pm_trace() - Tell the tracepoint of a word that is about to change
- * @op: The operation.
+ * @region: The region.
  * @addr: The word.
  * @val: Its new value in the byte order of the processor.
  *
  * Context: Any context.
  */
-void wort_pm_trace(struct wort_op *op, const __le64 __pmem *addr, u64 val)
+void wort_pm_trace(const struct wort_region *region, const __le64 __pmem *addr,
+		   u64 val)
 {
-	trace_wort_publish(op->region->dev,
-			   (const void __pmem *)addr - op->region->base, val);
+	trace_wort_publish(region->dev, (const void __pmem *)addr - region->base,
+			   val);
 }
 
 /**

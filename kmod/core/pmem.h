@@ -91,6 +91,17 @@ static inline void wort_pm_prefetch(const void __pmem *addr)
 }
 
 /**
+ * wort_pm_prefetch_store() - Begin to load a line that will be written
+ * @addr: In the line, inside the region.
+ *
+ * Context: Any context.
+ */
+static inline void wort_pm_prefetch_store(const void __pmem *addr)
+{
+	prefetchw((__force const void *)addr);
+}
+
+/**
  * wort_pm_store() - Store a word that nobody can reach yet
  * @op: The operation.
  * @addr: The word.
@@ -126,6 +137,25 @@ static inline void wort_pm_store_release(struct wort_op *op,
 	smp_store_release((__force __le64 *)addr, cpu_to_le64(val));
 }
 
+/**
+ * wort_pm_clear() - Store zeroes to a few words that nobody can reach yet
+ * @op: The operation.
+ * @words: The first one.
+ * @nr: How many.
+ *
+ * Calls nothing, and a compiler makes no call of it.  Not flushed.
+ *
+ * Context: Any context.
+ */
+static __always_inline void wort_pm_clear(struct wort_op *op, __le64 __pmem *words,
+					  u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		wort_pm_store(op, &words[i], 0);
+}
+
 void wort_pm_write_any(struct wort_op *op, void __pmem *dst, const void *src,
 		       size_t len);
 
@@ -155,6 +185,29 @@ void wort_pm_gather(struct wort_op *op, const void __pmem *addr, size_t len);
 void wort_pm_flush_gathered(struct wort_op *op);
 
 /**
+ * wort_pm_flush_now() - As wort_pm_flush(), where nothing is gathered
+ * @op: The operation, whose address goes nowhere: one that is a variable of its only
+ *	function is kept in registers.
+ * @addr: First byte of the range.
+ * @len: Length in bytes.
+ *
+ * Context: Any context.
+ */
+static __always_inline void wort_pm_flush_now(struct wort_op *op,
+					      const void __pmem *addr, size_t len)
+{
+	unsigned long start = (__force unsigned long)addr;
+	u32 lines = (start + len - 1) / WORT_LINE - start / WORT_LINE + 1;
+
+	if (!op->flush)
+		return;
+	wort_powercut_flush(op, addr, len);
+	arch_wb_cache_pmem((__force void *)addr, len);
+	op->pending += lines;
+	wort_count(op, lines, lines);
+}
+
+/**
  * wort_pm_flush() - Start writing a range back towards the media
  * @op: The operation.
  * @addr: First byte of the range.
@@ -170,19 +223,27 @@ void wort_pm_flush_gathered(struct wort_op *op);
 static inline void wort_pm_flush(struct wort_op *op, const void __pmem *addr,
 				 size_t len)
 {
-	unsigned long start = (__force unsigned long)addr;
-	u32 lines = (start + len - 1) / WORT_LINE - start / WORT_LINE + 1;
-
-	if (!op->flush)
-		return;
-	if (unlikely(op->gather)) {
+	if (unlikely(op->gather) && op->flush)
 		wort_pm_gather(op, addr, len);
-		return;
-	}
-	wort_powercut_flush(op, addr, len);
-	arch_wb_cache_pmem((__force void *)addr, len);
-	op->pending += lines;
-	wort_count(op, lines, lines);
+	else
+		wort_pm_flush_now(op, addr, len);
+}
+
+/**
+ * wort_pm_fence_now() - As wort_pm_fence(), where nothing is gathered
+ * @op: The operation, as for wort_pm_flush_now().
+ *
+ * Context: Any context.
+ */
+static __always_inline void wort_pm_fence_now(struct wort_op *op)
+{
+	if (likely(op->pending))
+		wort_count(op, ordering_points, 1);
+	else
+		wort_count(op, idle_fences, 1);
+	op->pending = 0;
+	wort_powercut_fence(op);
+	pmem_wmb();
 }
 
 /**
@@ -195,13 +256,7 @@ static inline void wort_pm_fence(struct wort_op *op)
 {
 	if (unlikely(op->gather))
 		wort_pm_flush_gathered(op);
-	if (likely(op->pending))
-		wort_count(op, ordering_points, 1);
-	else
-		wort_count(op, idle_fences, 1);
-	op->pending = 0;
-	wort_powercut_fence(op);
-	pmem_wmb();
+	wort_pm_fence_now(op);
 }
 
 /**
@@ -219,14 +274,15 @@ static inline void wort_pm_fence_contents(struct wort_op *op)
 		wort_pm_fence(op);
 }
 
-void wort_pm_trace(struct wort_op *op, const __le64 __pmem *addr, u64 val);
+void wort_pm_trace(const struct wort_region *region, const __le64 __pmem *addr,
+		   u64 val);
 
 /* A tracepoint's own inline would put its code beside every publish. */
 static inline void wort_pm_publishing(struct wort_op *op,
 				      const __le64 __pmem *addr, u64 val)
 {
 	if (tracepoint_enabled(wort_publish))
-		wort_pm_trace(op, addr, val);
+		wort_pm_trace(op->region, addr, val);
 }
 
 /**
