@@ -949,61 +949,66 @@ static u64 change_digits(const struct wrt_change *c)
 /*
  * What the table of the top leads to is about to be another node: nobody may find the
  * old one once others can find the new one.  The slot has been locked before the table
- * was looked for: another one is not filled in from it until it is unlocked.
+ * was looked for: another one is not filled in from it until it is unlocked.  Returns
+ * the table, for top_enter(), or NULL.
  */
-static void top_leave(struct wrt_change *c, struct wort_top *top, bool leads)
+static struct wort_top *top_leave(struct wort_top *top, bool leads, u64 digits)
 {
-	c->top = leads ? top : NULL;
-	if (leads)
-		wort_top_set(top, change_digits(c), 0);
+	if (!leads)
+		return NULL;
+	wort_top_set(top, digits, 0);
+	return top;
 }
 
 /* A node at @place comes to a slot with @start digits consumed. */
-static void top_split(struct wort_tree *tree, struct wrt_change *c, u32 start,
-		      u32 place)
+static __always_inline struct wort_top *top_split(struct wort_tree *tree, u32 start,
+						  u32 place, u64 digits)
 {
 	struct wort_top *top = wort_tree_top(tree);
 	u32 end = top->shape.place;
 
-	top_leave(c, top, start <= end && end <= place);
+	return top_leave(top, start <= end && end <= place, digits);
 }
 
 /* A node goes. */
-static void top_merge(struct wort_tree *tree, struct wrt_change *c, u64 node)
+static struct wort_top *top_merge(struct wort_tree *tree, u64 node, u64 digits)
 {
 	struct wort_top *top = wort_tree_top(tree);
 
-	top_leave(c, top, wort_top_find(top, change_digits(c)) == node);
+	return top_leave(top, wort_top_find(top, digits) == node, digits);
 }
 
 /*
  * The word is durable, and its slot still locked.  If there is another table now, this
  * one is looked at by those who had begun before.
  */
-static __always_inline void top_enter(const struct wrt_change *c)
+static __always_inline void top_enter(struct wort_top *top, u64 link, u64 digits)
 {
-	bool node = c->kind == WRT_NODE ||
-		    (c->kind == WRT_REMOVE && c->merged);
-
-	if (node && c->top && link_is_node(c->val))
-		wort_top_set(c->top, change_digits(c), c->val);
+	if (top && link_is_node(link))
+		wort_top_set(top, digits, link);
 }
 
 /* Of the nodes that are made those count which begin a page: one counter for all. */
-static void tree_grows(struct wort_tree *tree, const struct wrt_change *c)
+static __always_inline void tree_grows(struct wort_tree *tree, u64 node, u64 digits)
 {
 	u64 made, missed;
 
-	if (node_off(c->val) % WRT_MADE_STEP)
+	if (likely(node % WRT_MADE_STEP))
 		return;
 	made = READ_ONCE(tree->made) + 1;
 	missed = READ_ONCE(tree->missed) +
-		 !wort_top_entry(wort_tree_top(tree), change_digits(c));
+		 !wort_top_entry(wort_tree_top(tree), digits);
 	WRITE_ONCE(tree->made, made);
 	WRITE_ONCE(tree->missed, missed);
 	if (made >= READ_ONCE(tree->made_due) ||
 	    missed >= READ_ONCE(tree->missed_due))
 		tree->outgrown(tree);
+}
+
+static __always_inline void change_enter(const struct wrt_change *c)
+{
+	if (c->kind == WRT_NODE || (c->kind == WRT_REMOVE && c->merged))
+		top_enter(c->top, c->val, change_digits(c));
 }
 
 static int launch_leaf(struct wort_op *op, struct wrt_change *c)
@@ -1034,8 +1039,8 @@ static __always_inline int launch_node(struct wort_op *op,
 		return err;
 	if (place > c->path.start)
 		skip_learn(tree, c->val, &c->key);
-	top_split(tree, c, c->path.start, place);
-	tree_grows(tree, c);
+	c->top = top_split(tree, c->path.start, place, change_digits(c));
+	tree_grows(tree, node_off(c->val), change_digits(c));
 	change_store(op, c, c->path.slot, c->val);
 	trace_wort_split(op->region->dev, node_off(c->val), place, !above_node);
 	return 0;
@@ -1108,7 +1113,7 @@ static int merge(struct wort_op *op, struct wort_tree *tree,
 		return err;
 	c->merged = true;
 	c->val = link;
-	top_merge(tree, c, path->node);
+	c->top = top_merge(tree, path->node, change_digits(c));
 	change_store(op, c, path->node_slot, link);
 	wort_units_removed(op, c->rec.off, node_off(path->node));
 	trace_wort_merge(op->region->dev, node_off(path->node),
@@ -1215,7 +1220,7 @@ static __always_inline int change_run(struct wort_op *op,
 		return err;
 	wort_pm_land(op, c->word);
 	change_stored(tree, c);
-	top_enter(c);
+	change_enter(c);
 	wort_units_unlock(op);
 	return change_done(op, tree, c);
 }
@@ -1510,7 +1515,7 @@ static int wrt_finish(struct wort_op *op, struct wort_tree *tree,
 	}
 	wort_pm_landed(op, c->word);
 	if (there && wort_pm_load(c->word) == c->val)
-		top_enter(c);
+		change_enter(c);
 	wort_units_unlock(op);
 	return change_done(op, tree, c);
 }
