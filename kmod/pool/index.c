@@ -550,16 +550,18 @@ static int lengths_verify(const struct wort_batch_op *op,
 int wort_request_verify(const struct wort_batch_op *op, bool write)
 {
 	const u16 either = WORT_INSERT_F_CREATE | WORT_INSERT_F_REPLACE;
+	/* Of both at once a compiler makes one load, and they may just have been stored. */
+	const u16 nr = op->op, flags = op->flags;
 	const struct rule *rule;
 
-	if (op->op >= ARRAY_SIZE(rules) || !op->op)
+	if (nr >= ARRAY_SIZE(rules) || !nr)
 		return -EOPNOTSUPP;
-	rule = &rules[array_index_nospec(op->op, ARRAY_SIZE(rules))];
+	rule = &rules[array_index_nospec(nr, ARRAY_SIZE(rules))];
 	if (rule->change && !write)
 		return -EBADF;
-	if (op->flags & ~rule->flags)
+	if (flags & ~rule->flags)
 		return -EOPNOTSUPP;
-	if (op->op == WORT_BATCH_INSERT && (op->flags & either) == either)
+	if (nr == WORT_BATCH_INSERT && (flags & either) == either)
 		return -EINVAL;
 	return lengths_verify(op, rule);
 }
