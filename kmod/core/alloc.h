@@ -17,7 +17,7 @@
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
 
-#include "lock.h"
+#include "pmem.h"
 
 /* 16, 32, 64, then eight to a doubling up to a quarter of 1 MiB */
 #define WORT_NR_CLASSES		99
@@ -299,6 +299,24 @@ static inline u64 wort_cached_get(struct wort_cached *cached)
 	return cached->off + __ffs(free) * (u64)cached->slot_size;
 }
 
+/*
+ * Begin to load what will be taken after the next: when it is written its lines have come,
+ * and no fence waits for them.  Where memory is bad nothing is at hand.
+ */
+static __always_inline void wort_cached_prefetch(const struct wort_alloc *alloc,
+						 const struct wort_cached *cached)
+{
+	unsigned long free = cached->free & (cached->free - 1);
+	const void __pmem *slot;
+
+	if (unlikely(!free))
+		return;
+	slot = wort_region_at(alloc->region, cached->off) +
+	       __ffs(free) * (u64)cached->slot_size;
+	wort_pm_prefetch_store(slot);
+	wort_pm_prefetch_store(slot + cached->slot_size - 1);
+}
+
 /**
  * wort_cache_get() - Take a slot that is at hand
  * @alloc: The allocator.
@@ -310,10 +328,12 @@ static inline u64 wort_cached_get(struct wort_cached *cached)
 static inline u64 wort_cache_get(struct wort_alloc *alloc, u32 class)
 {
 	struct wort_cache *cache = raw_cpu_ptr(alloc->caches);
+	struct wort_cached *cached = &cache->class[class];
 	u64 off;
 
 	spin_lock(&cache->lock);
-	off = wort_cached_get(&cache->class[class]);
+	off = wort_cached_get(cached);
+	wort_cached_prefetch(alloc, cached);
 	spin_unlock(&cache->lock);
 	return off;
 }
@@ -348,6 +368,28 @@ static inline int wort_alloc_reserve(struct wort_op *op, u64 size)
 		return wort_alloc_reserve_slow(op, size);
 	op->reserved[op->nr_reserved++] = off;
 	return 0;
+}
+
+/**
+ * wort_alloc_reserve_ready() - Reserve an object that may be taken as it is
+ * @op: The operation, as for wort_pm_flush_now(), which takes it from @reserved.
+ * @size: Bytes, 1 to WORT_CACHED_MAX.
+ *
+ * Context: Any context but interrupts.
+ * Return: True if one was at hand and the word of its extent is durable.  If not, and it
+ * was reserved nevertheless, wort_op_end() is due.
+ */
+static __always_inline bool wort_alloc_reserve_ready(struct wort_op *op, u64 size)
+{
+	u64 off = 0;
+
+	if (likely(wort_cache_allowed(op->alloc, size)))
+		off = wort_cache_get(op->alloc, wort_class_of(size));
+	if (unlikely(!off))
+		return false;
+	op->reserved[op->nr_reserved++] = off;
+	return READ_ONCE(wort_extent_of(op->alloc, off)->state) !=
+	       WORT_EXTENT_OPENING;
 }
 
 /* for the files of the allocator */

@@ -163,6 +163,40 @@ static inline bool wort_unit_lock(struct wort_op *op, u64 off)
 	return false;
 }
 
+/**
+ * wort_unit_hold() - As wort_unit_lock(), for a single unit
+ * @op: The operation, which does not remember the lock.
+ * @off: Offset in the unit.
+ *
+ * Context: As wort_unit_lock().
+ * Return: The lock, for wort_unit_release(); NULL where wort_unit_lock() says false.
+ */
+static __always_inline struct wort_lock *wort_unit_hold(const struct wort_op *op,
+							u64 off)
+{
+	struct wort_lock *lock = wort_lock_of(op, off);
+
+	spin_lock(&lock->lock);
+	__release(&lock->lock);
+	if (likely(lock->removed <= op->time))
+		return lock;
+	__acquire(&lock->lock);
+	spin_unlock(&lock->lock);
+	return NULL;
+}
+
+/**
+ * wort_unit_release() - Unlock a single unit
+ * @lock: What wort_unit_hold() has returned, not NULL.
+ *
+ * Context: Any context but interrupts.
+ */
+static __always_inline void wort_unit_release(struct wort_lock *lock)
+{
+	__acquire(&lock->lock);
+	spin_unlock(&lock->lock);
+}
+
 bool wort_units_lock(struct wort_op *op, u64 a, u64 b, u64 c);
 void wort_units_removed(struct wort_op *op, u64 a, u64 b);
 

@@ -22,7 +22,9 @@
 #define WORT_ENGINE_INSTANT_OPEN	BIT(0)	/* opens in O(1) */
 #define WORT_ENGINE_MAPPABLE		BIT(1)	/* user readers can follow */
 
+struct wort_alloc;
 struct wort_engine;
+struct wort_locks;
 struct wort_skips;
 struct wort_top;
 struct wort_top_shape;
@@ -31,8 +33,10 @@ struct wort_top_shape;
  * struct wort_tree - An index as its engine sees it
  * @engine: its engine
  * @region: memory of the pool
+ * @alloc: allocator of the pool
+ * @locks: locks of the pool
  * @root: its root record, WORT_MEDIA_ROOT_WORDS words in one line
- * @in_flight: which words of the pool are perhaps not durable
+ * @in_flight: of @locks
  * @skips: what is known of its nodes, and of all others of the pool
  * @top: leads past its first nodes; is freed when nobody looks at it any more
  * @made: nodes made since that was looked at last, roughly
@@ -45,6 +49,8 @@ struct wort_top_shape;
 struct wort_tree {
 	const struct wort_engine *engine;
 	struct wort_region *region;
+	struct wort_alloc *alloc;
+	struct wort_locks *locks;
 	__le64 __pmem *root;
 	const u32 *in_flight;
 	struct wort_skips *skips;
@@ -154,6 +160,7 @@ struct wort_change {
 
 #define WORT_WARM_MAX		64	/* keys at a time */
 #define WORT_LOOK_NODES		64	/* on the way of a look: fewer */
+#define WORT_SET_NODES		17	/* on that of a set */
 #define WORT_TOP_PARTS		16
 
 /**
@@ -220,14 +227,45 @@ struct wort_tree_check {
 };
 
 /**
+ * enum wort_set_kind - What a set of an engine has done
+ * @WORT_SET_NEW: a record for a new key where nothing was in the way
+ * @WORT_SET_BESIDE: one where another record was
+ * @WORT_SET_VALUE: another value of a record
+ */
+enum wort_set_kind {
+	WORT_SET_NEW,
+	WORT_SET_BESIDE,
+	WORT_SET_VALUE,
+	WORT_SET_NR,
+};
+
+/**
+ * struct wort_set_costs - What a set of one kind costs, besides inner nodes on the way
+ * @type: WORT_OP_* that it is
+ * @stores: words stored
+ * @lines: flushed, where stores need that
+ * @fences: ordering points, where they do
+ * @leaves: visited
+ */
+struct wort_set_costs {
+	u8 type;
+	u8 stores;
+	u8 lines;
+	u8 fences;
+	u8 leaves;
+};
+
+/**
  * struct wort_index_stats - What operations on an index did on one processor
- * @of: by WORT_OP_*; of lookups those alone that are not in @found
+ * @of: by WORT_OP_*, but for those in @found and @set
  * @found: looks that found a record, by the inner nodes on the way.  One addition
  *	tells of operations, nodes and leaves.
+ * @set: sets of each kind, the same; first those that needed no flush
  */
 struct wort_index_stats {
 	struct wort_op_costs of[WORT_OP_NR];
 	u64 found[WORT_LOOK_NODES];
+	u64 set[2][WORT_SET_NR][WORT_SET_NODES];
 };
 
 /**
@@ -271,10 +309,31 @@ static __always_inline void wort_look_missed(struct wort_index_stats __percpu *s
 		this_cpu_add(costs->n.more_loads, lines);
 }
 
+/**
+ * wort_set_done() - Count a set
+ * @stats: Where to.
+ * @kind: What it does.
+ * @flush: Stores need a flush.
+ * @nodes: Inner nodes on the way, less than WORT_SET_NODES.
+ *
+ * Context: Any context.
+ */
+static __always_inline void wort_set_done(struct wort_index_stats __percpu *stats,
+					  enum wort_set_kind kind, bool flush,
+					  u64 nodes)
+{
+	if (static_branch_likely(&wort_counting))
+		this_cpu_inc(stats->set[flush][kind][nodes]);
+}
+
 /* As @look of an engine. */
 typedef int wort_look_fn(const struct wort_tree *tree, const struct wort_key *key,
 			 struct wort_buf *buf,
 			 struct wort_index_stats __percpu *stats);
+
+/* As @set of an engine. */
+typedef int wort_set_fn(struct wort_tree *tree, struct wort_put *put,
+			struct wort_index_stats __percpu *stats);
 
 /**
  * struct wort_engine - The operations of an engine
@@ -291,6 +350,11 @@ typedef int wort_look_fn(const struct wort_tree *tree, const struct wort_key *ke
  * @put: store a record.  -ENOENT, -EEXIST, -ECANCELED if the value is not the
  *	one expected, -ERANGE if that does not fit @old, -ENOSPC, -ENOMEM:
  *	nothing changed.
+ * @set: as @put of a key and a value of one word each, without an operation, under the
+ *	same conditions as @look, where all it needs is at hand.  Counts itself.
+ *	-EAGAIN otherwise, and not counted; also of any other record, and where
+ *	more is asked for than to create it.
+ * @set_costs: what sets cost
  * @remove: remove a record.  -ENOENT; -ECANCELED if its value is not @expect;
  *	-ERANGE if it does not fit @old.  Both may be NULL.
  * @prepare_put: as @put, as far as nobody sees it.  0: a change is due; it may
@@ -338,6 +402,8 @@ struct wort_engine {
 		      const struct wort_key *key, struct wort_buf *buf);
 	int (*put)(struct wort_op *op, struct wort_tree *tree,
 		   struct wort_put *put);
+	wort_set_fn *set;
+	struct wort_set_costs set_costs[WORT_SET_NR];
 	int (*remove)(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_key *key,
 		      const struct wort_value *expect, struct wort_buf *old);

@@ -82,6 +82,7 @@
 #define WRT_SLOTS	WORT_MEDIA_WORT_SLOTS
 #define WRT_LINES	(WRT_SLOTS * sizeof(__le64) / WORT_LINE)
 #define WRT_MADE_STEP	4096
+#define WRT_WORD_LEAF	(sizeof(struct wort_media_leaf) + sizeof(u64))
 
 /* A node, and the link to it, which has been verified. */
 struct wrt_node {
@@ -297,6 +298,11 @@ static __always_inline int root_load(struct wort_op *op, struct wort_tree *tree,
 	return err;
 }
 
+static __always_inline u64 root_off(const struct wort_tree *tree)
+{
+	return (void __pmem *)tree->root - wort_region_at(tree->region, 0);
+}
+
 static noinline u64 key_digits_far(const struct wort_key *key, u32 place)
 {
 	u32 nr = place % WORT_KEY_WORD_DIGITS;
@@ -306,12 +312,18 @@ static noinline u64 key_digits_far(const struct wort_key *key, u32 place)
 		    wort_key_word(key, place) >> (64 - 4 * nr) : digits;
 }
 
+/* The digits before a place, at least one, of the first word of a key. */
+static __always_inline u64 word_digits(u64 word, u32 place)
+{
+	return word >> 4 * (WORT_KEY_WORD_DIGITS - place);
+}
+
 /* The sixteen digits before a place, at least one, or all with zeroes before. */
 static __always_inline u64 key_digits(const struct wort_key *key, u64 word,
 				      u32 place)
 {
 	if (likely(place <= WORT_KEY_WORD_DIGITS))
-		return word >> 4 * (WORT_KEY_WORD_DIGITS - place);
+		return word_digits(word, place);
 	return key_digits_far(key, place);
 }
 
@@ -457,11 +469,6 @@ static __always_inline u64 link_key_word(u64 link, const struct wort_key *key,
 	return likely(at + sizeof(u64) <= len) ?
 	       wort_bytes_be64(key->data + at) :
 	       key_word_last(key, node_place(link));
-}
-
-static __always_inline u64 root_off(const struct wort_tree *tree)
-{
-	return (void __pmem *)tree->root - wort_region_at(tree->region, 0);
 }
 
 /*
@@ -1266,6 +1273,267 @@ static int wrt_put(struct wort_op *op, struct wort_tree *tree,
 		return put_in_slot(op, put, path.slot);
 	c.path = path;
 	return put_at(op, tree, put, &c);
+}
+
+/*
+ * Most changes are of keys and values of one word: a record for an empty slot, one beside
+ * another record, another value.  As a look, a set has no operation that anybody else
+ * hears of: it is a variable whose address goes nowhere, so it is kept in registers.  A
+ * processor that waits for the last fence of one then runs ahead as far as the record of
+ * the next.  Where something is in flight, or makes no sense, or lies where memory may
+ * be bad, and where more is needed than is at hand, nothing is done, and wrt_put() has to.
+ */
+struct wrt_set {
+	struct wort_op op;
+	struct wort_tree *tree;
+	struct wort_put *put;
+	struct wort_index_stats __percpu *stats;
+	u64 word;			/* the key */
+	__le64 __pmem *slot;		/* where the way to it ends */
+	u64 link;			/* what is there */
+	u32 start;			/* digits consumed on the way */
+	u32 nr_nodes;			/* on the way, below the top */
+	bool unsure;			/* digits were skipped that may differ */
+};
+
+static __always_inline void set_begin(struct wrt_set *set, struct wort_tree *tree,
+				      struct wort_put *put,
+				      struct wort_index_stats __percpu *stats)
+{
+	wort_op_begin(&set->op, tree->region, tree->alloc);
+	set->op.locks = tree->locks;
+	set->op.in_flight = tree->in_flight;
+	set->op.alone = false;
+	set->op.time = wort_locks_now(tree->locks);
+	set->op.reserved[0] = 0;
+	set->op.reserved[1] = 0;
+	set->tree = tree;
+	set->put = put;
+	set->stats = stats;
+	set->word = wort_bytes_be64(put->key.data);
+}
+
+/* Where the way ends, if it is plain and stays in the first word of keys. */
+static __always_inline bool set_find(struct wrt_set *set)
+{
+	const struct wort_tree *tree = set->tree;
+	const struct wort_top *top = wort_tree_top(tree);
+	u64 plain = wort_region_plain(tree->region), word = set->word;
+	void __pmem *base = wort_region_at(tree->region, 0);
+	u64 link = wort_top_find(top, word), off = 0, node;
+	u32 start = top->shape.place, nr_nodes = 0, place;
+	bool unsure = false;
+
+	if (!link) {
+		start = 0;
+		off = root_off(tree);
+		if (off >= plain)
+			return false;
+		link = wort_pm_load(base + off);
+		if (unlikely(wort_pm_in_flight(tree->in_flight, off)))
+			return false;
+	}
+	for (; link_is_node(link); start = place + 1, nr_nodes++) {
+		place = node_place(link);
+		node = node_off(link);
+		if (unlikely(node >= plain ||
+			     place - start >= WORT_KEY_WORD_DIGITS - start))
+			return false;
+		if (place > start)
+			unsure |= !wort_skips_match(tree->skips, link,
+						    word_digits(word, place),
+						    place - start);
+		off = node + wort_word_digit(word, place) * sizeof(link);
+		link = wort_pm_load(base + off);
+		if (unlikely(wort_pm_in_flight(tree->in_flight, off)))
+			return false;
+	}
+	set->slot = base + off;
+	set->link = link;
+	set->start = start;
+	set->nr_nodes = nr_nodes;
+	set->unsure = unsure;
+	return true;
+}
+
+/* Give back what was reserved: nothing has been stored that anybody could reach. */
+static noinline int reserved_give_up(struct wort_tree *tree, u32 nr, u64 a, u64 b)
+{
+	struct wort_op op;
+
+	wort_op_begin(&op, tree->region, tree->alloc);
+	op.nr_reserved = nr;
+	op.reserved[0] = a;
+	op.reserved[1] = b;
+	wort_op_end(&op);
+	return -EAGAIN;
+}
+
+static __always_inline int set_give_up(const struct wrt_set *set)
+{
+	return reserved_give_up(set->tree, set->op.nr_reserved,
+				set->op.reserved[0], set->op.reserved[1]);
+}
+
+/* A record on its way to the media.  Returns the link to it. */
+static __always_inline u64 set_leaf(struct wrt_set *set, u64 off)
+{
+	struct wort_media_leaf __pmem *leaf = wort_region_at(set->op.region, off);
+	const struct wort_put *put = set->put;
+
+	wort_pm_store(&set->op, &leaf->val, wort_value_word(&put->value));
+	wort_pm_store(&set->op, &leaf->meta, wort_rec_word_meta(sizeof(u64)));
+	wort_pm_write(&set->op, leaf->key, put->key.data, sizeof(u64));
+	wort_pm_flush_now(&set->op, leaf, WRT_WORD_LEAF);
+	return off | WORT_MEDIA_LINK_LEAF;
+}
+
+/* The same, of a node with the new leaf and what is in the slot, a leaf of another key. */
+static __always_inline u64 set_node(struct wrt_set *set, u64 off, u32 place, u64 leaf,
+				    u64 other)
+{
+	struct wort_media_wort_node __pmem *node = wort_region_at(set->op.region, off);
+
+	wort_pm_clear(&set->op, node->slot, WRT_SLOTS);
+	wort_pm_store(&set->op, &node->slot[wort_word_digit(other, place)], set->link);
+	wort_pm_store(&set->op, &node->slot[wort_word_digit(set->word, place)], leaf);
+	wort_pm_flush_now(&set->op, node, sizeof(*node));
+	return link_to_node(off, place);
+}
+
+/* As slot_lock(). */
+static __always_inline struct wort_lock *set_lock(const struct wrt_set *set)
+{
+	struct wort_lock *lock = wort_unit_hold(&set->op,
+						wort_pm_off(&set->op, set->slot));
+
+	if (likely(lock && wort_pm_load(set->slot) == set->link))
+		return lock;
+	if (lock)
+		wort_unit_release(lock);
+	return NULL;
+}
+
+/*
+ * Store the word whose unit is locked, and make it durable.  What all of it has cost is
+ * counted while the processor has to wait.
+ */
+static __always_inline void set_word(struct wrt_set *set, __le64 __pmem *word, u64 val,
+				     enum wort_set_kind kind)
+{
+	wort_pm_launch(&set->op, word, val);
+	wort_pm_flush_now(&set->op, word, sizeof(*word));
+	wort_set_done(set->stats, kind, set->op.flush, set->nr_nodes);
+	wort_pm_fence_now(&set->op);
+	wort_pm_landed(&set->op, word);
+}
+
+static __always_inline int set_new(struct wrt_set *set)
+{
+	struct wort_lock *lock;
+	u64 leaf;
+
+	if (unlikely(set->unsure))
+		return -EAGAIN;
+	if (unlikely(!wort_alloc_reserve_ready(&set->op, WRT_WORD_LEAF)))
+		return set_give_up(set);
+	leaf = set_leaf(set, set->op.reserved[0]);
+	wort_pm_fence_now(&set->op);
+	lock = set_lock(set);
+	if (unlikely(!lock))
+		return set_give_up(set);
+	set_word(set, set->slot, leaf, WORT_SET_NEW);
+	wort_unit_release(lock);
+	return 0;
+}
+
+/* As launch_node() and what comes after it. */
+static __always_inline void set_launch_node(struct wrt_set *set, u64 link)
+{
+	struct wort_tree *tree = set->tree;
+	u32 place = node_place(link);
+	struct wort_top *top;
+
+	if (place > set->start)
+		wort_skips_learn(tree->skips, link, word_digits(set->word, place));
+	top = top_split(tree, set->start, place, set->word);
+	tree_grows(tree, node_off(link), set->word);
+	trace_wort_split(set->op.region->dev, node_off(link), place, true);
+	set_word(set, set->slot, link, WORT_SET_BESIDE);
+	if (place == set->start)
+		wort_skips_forget(tree->skips, link);
+	top_enter(top, link, set->word);
+}
+
+/* @other: the key of the leaf that the way has ended at. */
+static __always_inline int set_beside(struct wrt_set *set, u64 other)
+{
+	u32 place = (64 - fls64(set->word ^ other)) / 4;
+	struct wort_lock *lock;
+	u64 link;
+
+	if (unlikely(place < set->start))
+		return -EAGAIN;
+	if (unlikely(!wort_alloc_reserve_ready(&set->op, WRT_WORD_LEAF) ||
+		     !wort_alloc_reserve_ready(&set->op,
+					       sizeof(struct wort_media_wort_node))))
+		return set_give_up(set);
+	link = set_leaf(set, set->op.reserved[0]);
+	link = set_node(set, set->op.reserved[1], place, link, other);
+	wort_pm_fence_now(&set->op);
+	lock = set_lock(set);
+	if (unlikely(!lock))
+		return set_give_up(set);
+	set_launch_node(set, link);
+	wort_unit_release(lock);
+	return 0;
+}
+
+static __always_inline int set_value(struct wrt_set *set,
+				     struct wort_media_leaf __pmem *leaf)
+{
+	u64 off = wort_pm_off(&set->op, leaf);
+	struct wort_lock *lock;
+
+	if (unlikely(set->put->create || wort_pm_in_flight(set->op.in_flight, off)))
+		return -EAGAIN;
+	lock = wort_unit_hold(&set->op, off);
+	if (unlikely(!lock))
+		return -EAGAIN;
+	set_word(set, &leaf->val, wort_value_word(&set->put->value), WORT_SET_VALUE);
+	wort_unit_release(lock);
+	set->put->replaced = true;
+	return 0;
+}
+
+static __always_inline int set_at_leaf(struct wrt_set *set)
+{
+	u64 off = leaf_off(set->link), other;
+	struct wort_media_leaf __pmem *leaf;
+
+	if (unlikely(!link_is_leaf(set->link) ||
+		     off >= wort_region_plain(set->op.region)))
+		return -EAGAIN;
+	leaf = wort_region_at(set->op.region, off);
+	if (unlikely(wort_pm_load(&leaf->meta) != wort_rec_word_meta(sizeof(u64))))
+		return -EAGAIN;
+	other = wort_pm_load_be64(leaf->key);
+	return other == set->word ? set_value(set, leaf) : set_beside(set, other);
+}
+
+static int wrt_set(struct wort_tree *tree, struct wort_put *put,
+		   struct wort_index_stats __percpu *stats)
+{
+	struct wrt_set set __uninitialized;
+
+	if (put->key.len != sizeof(u64) || put->value.len != sizeof(u64) ||
+	    put->replace || put->expect || put->old)
+		return -EAGAIN;
+	set_begin(&set, tree, put, stats);
+	if (!set_find(&set))
+		return -EAGAIN;
+	put->replaced = false;
+	return set.link ? set_at_leaf(&set) : set_new(&set);
 }
 
 static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
@@ -2229,6 +2497,14 @@ const struct wort_engine wort_engine_wort = {
 	.look = wrt_look,
 	.lookup = wrt_lookup,
 	.put = wrt_put,
+	.set = wrt_set,
+	.set_costs = {
+		[WORT_SET_NEW] = { WORT_OP_INSERT, .stores = 4, .lines = 2, .fences = 2 },
+		[WORT_SET_BESIDE] = { WORT_OP_INSERT, .stores = 4 + WRT_SLOTS + 2,
+				      .lines = 2 + WRT_LINES, .fences = 2, .leaves = 1 },
+		[WORT_SET_VALUE] = { WORT_OP_UPDATE, .stores = 1, .lines = 1, .fences = 1,
+				     .leaves = 1 },
+	},
 	.remove = wrt_remove,
 	.prepare_put = wrt_prepare_put,
 	.prepare_remove = wrt_prepare_remove,

@@ -65,6 +65,29 @@ static struct wort_index *find(struct wort_pool *pool, const u8 *name, u32 len)
 	return NULL;
 }
 
+static int look_at_nothing(const struct wort_tree *tree, const struct wort_key *key,
+			   struct wort_buf *buf,
+			   struct wort_index_stats __percpu *stats)
+{
+	return -EAGAIN;
+}
+
+static int set_nothing(struct wort_tree *tree, struct wort_put *put,
+		       struct wort_index_stats __percpu *stats)
+{
+	return -EAGAIN;
+}
+
+/* @damaged or @dead is another one. */
+static void index_update(struct wort_index *index)
+{
+	const struct wort_engine *engine = index->tree.engine;
+
+	WRITE_ONCE(index->look, index->dead ? look_at_nothing : engine->look);
+	WRITE_ONCE(index->set, index->dead || index->damaged ? set_nothing :
+							       engine->set);
+}
+
 static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 				      const struct wort_media_entry *entry)
 {
@@ -81,8 +104,10 @@ static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 	index->create_time = le64_to_cpu(entry->create_time);
 	index->damaged = le64_to_cpu(entry->state) & WORT_MEDIA_STATE_DAMAGED;
 	index->tree.engine = wort_engine_by_id(le32_to_cpu(entry->engine));
-	index->look = index->tree.engine->look;
+	index_update(index);
 	index->tree.region = pool->region;
+	index->tree.alloc = &pool->alloc;
+	index->tree.locks = &pool->locks;
 	index->tree.in_flight = pool->locks.in_flight;
 	index->tree.skips = &pool->skips;
 	index->tree.top = &wort_top_none;
@@ -545,13 +570,6 @@ int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 	return err;
 }
 
-static int look_at_nothing(const struct wort_tree *tree, const struct wort_key *key,
-			   struct wort_buf *buf,
-			   struct wort_index_stats __percpu *stats)
-{
-	return -EAGAIN;
-}
-
 /* Take an index out of the catalogue. */
 static void unpublish(struct wort_pool *pool, struct wort_index *index)
 {
@@ -561,7 +579,7 @@ static void unpublish(struct wort_pool *pool, struct wort_index *index)
 	mutex_lock(&index->lock);
 	wort_pm_publish(&op, wort_region_at(pool->region, index->slot_off), 0);
 	WRITE_ONCE(index->dead, true);
-	WRITE_ONCE(index->look, look_at_nothing);
+	index_update(index);
 	mutex_unlock(&index->lock);
 	wort_op_end(&op);
 }
@@ -630,6 +648,7 @@ void wort_index_set_damaged(struct wort_index *index, bool damaged)
 	if (index->damaged == damaged)
 		return;
 	WRITE_ONCE(index->damaged, damaged);
+	index_update(index);
 	if (index->dead || !wort_pool_writable(pool) ||
 	    wort_index_verify(index))
 		return;
@@ -734,6 +753,27 @@ static void stats_add_found(struct wort_op_stats *sum, const u64 *found)
 	}
 }
 
+static void stats_add_sets(struct wort_op_stats stats[WORT_OP_NR],
+			   const struct wort_set_costs *costs, const u64 *set,
+			   bool flush)
+{
+	struct wort_op_stats *sum = &stats[costs->type];
+	u64 sets;
+	u32 nodes;
+
+	for (nodes = 0; nodes < WORT_SET_NODES; nodes++) {
+		sets = READ_ONCE(set[nodes]);
+		sum->ops += sets;
+		sum->stores += sets * costs->stores;
+		sum->lines += flush ? sets * costs->lines : 0;
+		sum->fences += sets * costs->fences;
+		sum->ordering_points += flush ? sets * costs->fences : 0;
+		sum->nodes += sets * nodes;
+		sum->leaves += sets * costs->leaves;
+		sum->loads += sets * (nodes + costs->leaves);
+	}
+}
+
 /**
  * wort_index_stats() - What operations on an index cost
  * @index: The index.
@@ -746,6 +786,7 @@ static void stats_add_found(struct wort_op_stats *sum, const u64 *found)
 void wort_index_stats(struct wort_index *index,
 		      struct wort_op_stats stats[WORT_OP_NR])
 {
+	const struct wort_engine *engine = index->tree.engine;
 	const struct wort_index_stats *local;
 	int cpu;
 	u32 i;
@@ -756,5 +797,9 @@ void wort_index_stats(struct wort_index *index,
 		for (i = 0; i < WORT_OP_NR; i++)
 			stats_add(&stats[i], &local->of[i]);
 		stats_add_found(&stats[WORT_OP_LOOKUP], local->found);
+		for (i = 0; i < WORT_SET_NR; i++) {
+			stats_add_sets(stats, &engine->set_costs[i], local->set[0][i], false);
+			stats_add_sets(stats, &engine->set_costs[i], local->set[1][i], true);
+		}
 	}
 }

@@ -365,6 +365,35 @@ static int put_waiting(struct wort_index *index, struct wort_put *put)
 	return err;
 }
 
+/* Without an operation, as lookup_plainly(). */
+static __always_inline int put_plainly(struct wort_index *index,
+				       struct wort_put *put)
+{
+	struct wort_pool *pool = index->pool;
+	int section = writing_begin(pool), err = -EAGAIN;
+	wort_set_fn *set = READ_ONCE(index->set);
+
+	if (likely(!READ_ONCE(pool->frozen) && wort_pool_writable(pool)))
+		err = set(&index->tree, put, index->stats);
+	writing_end(pool, section);
+	return err;
+}
+
+static noinline int put_carefully(struct wort_index *index,
+				  struct wort_put *put)
+{
+	int err = key_verify(&put->key);
+
+	if (!err && put->value.len > WORT_VALUE_MAX)
+		err = -EMSGSIZE;
+	if (!err)
+		err = put_waiting(index, put);
+	settle_old(put->old, err);
+	if (put->replaced)
+		wort_index_kick(index);
+	return err;
+}
+
 /**
  * wort_index_insert() - Store a record
  * @index: The index, held.
@@ -383,16 +412,9 @@ static int put_waiting(struct wort_index *index, struct wort_put *put)
  */
 int wort_index_insert(struct wort_index *index, struct wort_put *put)
 {
-	int err = key_verify(&put->key);
+	int err = put_plainly(index, put);
 
-	if (!err && put->value.len > WORT_VALUE_MAX)
-		err = -EMSGSIZE;
-	if (!err)
-		err = put_waiting(index, put);
-	settle_old(put->old, err);
-	if (put->replaced)
-		wort_index_kick(index);
-	return err;
+	return unlikely(err == -EAGAIN) ? put_carefully(index, put) : err;
 }
 
 static int lookup_once(struct wort_index *index, const struct wort_key *key,

@@ -40,6 +40,7 @@ struct wort_pool;
  * @tree: for the engine; first, so that a lookup need not compute its address
  * @look: that of its engine; of a destroyed index one that never knows.  Lookups look
  *	at nothing else to find out.
+ * @set: the same, of a damaged one, too
  * @stats: what operations did since it was first opened; NULL before
  * @ref: the pool holds one reference until the index is destroyed
  * @pool: its pool
@@ -64,6 +65,7 @@ struct wort_pool;
 struct wort_index {
 	struct wort_tree tree;
 	wort_look_fn *look;
+	wort_set_fn *set;
 	struct wort_index_stats __percpu *stats;
 	struct kref ref;
 	struct wort_pool *pool;

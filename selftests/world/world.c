@@ -13,11 +13,13 @@
 #define K(s) { (s), sizeof(s) - 1 }
 
 /*
- * Keys that part at the first digit, at an even and an odd one, at the last;
- * one that is the beginning of others; beginnings in common that nodes skip.
+ * Keys of eight bytes, which operations have a way of their own for, and others.  They
+ * part at the first digit, at an even and an odd one, at the last; one is the beginning
+ * of others; some have beginnings in common that nodes skip.
  */
 const struct world_bytes world_keys[NR_KEYS] = {
-	K("\x12\x34"), K("\x12\x35"), K("\x12\x94"), K("\x12"), K("\x92\x34"),
+	K("\x12\x34zyxwvu"), K("\x12\x35zyxwvu"), K("\x12\x94zyxwvu"), K("\x12"),
+	K("\x92\x34zyxwvu"),
 	K("abcdefghijk1"), K("abcdefghijk2"), K("abcdefghX"), K("ab"),
 	K("\x00"), K("n"),
 };
