@@ -136,13 +136,20 @@ static inline void wort_units_unlock(struct wort_op *op)
 	}
 }
 
+/* Was nothing removed in its units since the operation began? */
+static inline bool wort_lock_fresh(const struct wort_op *op,
+				   const struct wort_lock *lock)
+{
+	return lock->removed <= op->time;
+}
+
 /* One more lock, of a higher address.  False if it has seen a removal. */
 static inline bool wort_lock_hold(struct wort_op *op, struct wort_lock *lock)
 {
 	spin_lock_nested(&lock->lock, op->nr_held);
 	__release(&lock->lock);
 	op->held[op->nr_held++] = lock;
-	return lock->removed <= op->time;
+	return wort_lock_fresh(op, lock);
 }
 
 /**
@@ -178,7 +185,7 @@ static __always_inline struct wort_lock *wort_unit_hold(const struct wort_op *op
 
 	spin_lock(&lock->lock);
 	__release(&lock->lock);
-	if (likely(lock->removed <= op->time))
+	if (likely(wort_lock_fresh(op, lock)))
 		return lock;
 	__acquire(&lock->lock);
 	spin_unlock(&lock->lock);

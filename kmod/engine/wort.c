@@ -1489,15 +1489,15 @@ static __always_inline int set_beside(struct wrt_set *set, u64 other)
 	return 0;
 }
 
+/* What is there may be in flight: nothing rests on it, and it will not last. */
 static __always_inline int set_value(struct wrt_set *set,
 				     struct wort_media_leaf __pmem *leaf)
 {
-	u64 off = wort_pm_off(&set->op, leaf);
 	struct wort_lock *lock;
 
-	if (unlikely(set->put->create || wort_pm_in_flight(set->op.in_flight, off)))
+	if (unlikely(set->put->create))
 		return -EAGAIN;
-	lock = wort_unit_hold(&set->op, off);
+	lock = wort_unit_hold(&set->op, wort_pm_off(&set->op, leaf));
 	if (unlikely(!lock))
 		return -EAGAIN;
 	set_word(set, &leaf->val, wort_value_word(&set->put->value), WORT_SET_VALUE);

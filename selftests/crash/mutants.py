@@ -27,7 +27,8 @@ PAIRS = (("large values", "move a 0; look a 0", "1"),
          ("one leaf", "put a 0 3; look a 0", "2"),
          ("all keys, not walked", "settle; del a 8", "1"),
          ("not walked", "settle; put a 8 1", "1"),
-         ("two trees", "batch a 7; put a 7 1; get a 7", "1"))
+         ("two trees", "batch a 7; put a 7 1; get a 7", "1"),
+         ("root of many", "put a 1 1; get a 1", "1"))
 
 
 def failure(explore, *options):

@@ -235,7 +235,7 @@ u32 starts_make(struct tracer *t, struct start **out)
 	START("ends below ends", PUT(3, 1), PUT(8, 6), PUT(7, 1), PUT(5, 1),
 	      PUT(1, 1));
 	START("odd place", PUT(0, 1), PUT(2, 1), PUT(6, 1));
-	START("root of many", PUT(0, 1), PUT(4, 1), PUT(5, 1), PUT(9, 1));
+	START("root of many", PUT(0, 1), PUT(4, 1), PUT(5, 1), PUT(6, 1), PUT(9, 1));
 	START("node of three", PUT(0, 1), PUT(1, 6), PUT(4, 3), PUT(10, 1));
 	START("beginnings in common", PUT(5, 1), PUT(6, 3), PUT(7, 1), PUT(8, 2),
 	      PUT(3, 1), PUT(2, 5));
