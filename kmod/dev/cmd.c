@@ -98,11 +98,12 @@ static int single_read(struct single *one, struct wort_ubuf *buf)
 				     req->op.value_len);
 	if (!err)
 		err = wort_ubuf_alloc(&buf[ANSWER], size);
-	req->key = (struct wort_key){ buf[KEY].data, req->op.key_len };
+	req->put.key.data = buf[KEY].data;
+	req->put.key.len = req->op.key_len;
 	req->expect.data = buf[EXPECT].data;
 	req->expect.len = req->op.expect_len;
-	req->value.data = buf[VALUE].data;
-	req->value.len = req->op.value_len;
+	req->put.value.data = buf[VALUE].data;
+	req->put.value.len = req->op.value_len;
 	req->answer.data = buf[ANSWER].data;
 	req->answer.size = size;
 	return err;

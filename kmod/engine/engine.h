@@ -110,6 +110,14 @@ struct wort_put {
 	bool replaced;
 };
 
+/* What flags say, WORT_INSERT_F_*. */
+static __always_inline void wort_put_flags(struct wort_put *put, u32 flags)
+{
+	put->create = flags & WORT_INSERT_F_CREATE;
+	put->replace = flags & WORT_INSERT_F_REPLACE;
+	put->replaced = false;
+}
+
 /**
  * wort_put_init() - Ask for an insert
  * @put: Uninitialised memory of the caller, __uninitialized as struct wort_op is.
@@ -133,9 +141,7 @@ static __always_inline void wort_put_init(struct wort_put *put,
 	put->value.len = value->len;
 	put->expect = NULL;
 	put->old = NULL;
-	put->create = flags & WORT_INSERT_F_CREATE;
-	put->replace = flags & WORT_INSERT_F_REPLACE;
-	put->replaced = false;
+	wort_put_flags(put, flags);
 }
 
 #define WORT_CHANGE_UNITS	3

@@ -89,11 +89,11 @@ static int parse(const struct wort_batch *batch, u32 at,
 	used = (u64)sizeof(*op) + op->key_len + op->expect_len + op->value_len;
 	if (op->rec_len % 8 || op->rec_len > left || used > op->rec_len)
 		return -EINVAL;
-	req->key = (struct wort_key){ data, op->key_len };
+	req->put.key = (struct wort_key){ data, op->key_len };
 	data += op->key_len;
 	req->expect = (struct wort_value){ data, op->expect_len };
 	data += op->expect_len;
-	req->value = (struct wort_value){ data, op->value_len };
+	req->put.value = (struct wort_value){ data, op->value_len };
 	return 0;
 }
 
@@ -260,7 +260,7 @@ static u64 key_word(const struct wort_key *key)
 /* False: it is not for this round. */
 static bool prepare(struct round *round, struct batched *b)
 {
-	u64 key = key_word(&b->req.key);
+	u64 key = key_word(&b->req.put.key);
 
 	if (set_has(&round->keys, key))
 		return false;
@@ -317,9 +317,9 @@ static void warm(struct wort_index *index, struct wort_op *op,
 	struct wort_request req __uninitialized;
 
 	for (nr = 0; nr < max; nr++) {
-		if (parse(batch, at, &req) || !req.key.len)
+		if (parse(batch, at, &req) || !req.put.key.len)
 			break;
-		keys[nr] = req.key;
+		keys[nr] = req.put.key;
 		at += req.op.rec_len;
 	}
 	*warm_end = at;

@@ -528,16 +528,22 @@ int wort_index_delete(struct wort_index *index, const struct wort_key *key,
 	return err;
 }
 
-/* What an operation may have, besides a key. */
+/*
+ * What an operation may have, besides a key.  The lengths are the greatest it may have
+ * without flags.
+ */
 static const struct rule {
 	u16 flags;
 	bool change;
 	bool value;
+	u32 value_len;
+	u32 expect_len;
+	u32 max_len;
 } rules[] = {
-	[WORT_BATCH_INSERT] = { WORT_INSERT_F_ALL, true, true },
-	[WORT_BATCH_DELETE] = { WORT_DELETE_F_ALL, true, false },
-	[WORT_BATCH_LOOKUP] = { 0, false, false },
-	[WORT_BATCH_CAS] = { WORT_CAS_F_ALL, true, true },
+	[WORT_BATCH_INSERT] = { WORT_INSERT_F_ALL, true, true, WORT_VALUE_MAX },
+	[WORT_BATCH_DELETE] = { WORT_DELETE_F_ALL, true },
+	[WORT_BATCH_LOOKUP] = { .max_len = U32_MAX },
+	[WORT_BATCH_CAS] = { WORT_CAS_F_ALL, true, true, WORT_VALUE_MAX, WORT_VALUE_MAX },
 };
 
 static bool expects(const struct wort_batch_op *op)
@@ -559,6 +565,23 @@ static int lengths_verify(const struct wort_batch_op *op,
 	       op->value_len > WORT_VALUE_MAX ? -EMSGSIZE : 0;
 }
 
+/* What is it that is wrong, if anything is? */
+static noinline int request_look(const struct wort_batch_op *op,
+				 const struct rule *rule, bool write)
+{
+	const u16 either = WORT_INSERT_F_CREATE | WORT_INSERT_F_REPLACE;
+	/* Of both at once a compiler makes one load, and they may just have been stored. */
+	const u16 nr = op->op, flags = op->flags;
+
+	if (rule->change && !write)
+		return -EBADF;
+	if (flags & ~rule->flags)
+		return -EOPNOTSUPP;
+	if (nr == WORT_BATCH_INSERT && (flags & either) == either)
+		return -EINVAL;
+	return lengths_verify(op, rule);
+}
+
 /**
  * wort_request_verify() - May an operation be asked for like this?
  * @op: The operation; its rec_len does not count.
@@ -571,21 +594,18 @@ static int lengths_verify(const struct wort_batch_op *op,
  */
 int wort_request_verify(const struct wort_batch_op *op, bool write)
 {
-	const u16 either = WORT_INSERT_F_CREATE | WORT_INSERT_F_REPLACE;
-	/* Of both at once a compiler makes one load, and they may just have been stored. */
-	const u16 nr = op->op, flags = op->flags;
 	const struct rule *rule;
+	const u16 nr = op->op;
 
 	if (nr >= ARRAY_SIZE(rules) || !nr)
 		return -EOPNOTSUPP;
 	rule = &rules[array_index_nospec(nr, ARRAY_SIZE(rules))];
-	if (rule->change && !write)
-		return -EBADF;
-	if (flags & ~rule->flags)
-		return -EOPNOTSUPP;
-	if (nr == WORT_BATCH_INSERT && (flags & either) == either)
-		return -EINVAL;
-	return lengths_verify(op, rule);
+	if (likely(!op->flags && op->key_len - 1 < WORT_KEY_MAX &&
+		   op->value_len <= rule->value_len &&
+		   op->expect_len <= rule->expect_len &&
+		   op->max_len <= rule->max_len && (write || !rule->change)))
+		return 0;
+	return request_look(op, rule, write);
 }
 
 static const struct wort_value *expect_of(const struct wort_request *req)
@@ -598,20 +618,33 @@ static struct wort_buf *old_of(struct wort_request *req)
 	return wort_request_answers(&req->op) ? &req->answer : NULL;
 }
 
-static __always_inline void put_of(struct wort_request *req,
-				   struct wort_put *put)
+/* The put that it is. */
+static __always_inline struct wort_put *put_of(struct wort_request *req)
 {
-	wort_put_init(put, &req->key, &req->value, req->op.flags);
+	struct wort_put *put = &req->put;
+
 	put->expect = expect_of(req);
 	put->old = old_of(req);
+	wort_put_flags(put, req->op.flags);
+	return put;
 }
 
-static int request_put(struct wort_index *index, struct wort_request *req)
+/* It found nothing, or could not look plainly. */
+static noinline int request_lookup_end(struct wort_index *index,
+				       struct wort_request *req, int err)
 {
-	struct wort_put put __uninitialized;
+	if (err == -EAGAIN)
+		err = lookup_carefully(index, &req->put.key, &req->answer);
+	settle_old(&req->answer, err);
+	return err;
+}
 
-	put_of(req, &put);
-	return wort_index_insert(index, &put);
+static __always_inline int request_lookup(struct wort_index *index,
+					  struct wort_request *req)
+{
+	int err = lookup_plainly(index, &req->put.key, &req->answer);
+
+	return unlikely(err) ? request_lookup_end(index, req, err) : 0;
 }
 
 /**
@@ -625,30 +658,12 @@ static int request_put(struct wort_index *index, struct wort_request *req)
  */
 int wort_request_run(struct wort_index *index, struct wort_request *req)
 {
-	int err;
-
 	req->answer.len = WORT_NO_VALUE;
-	if (req->op.op == WORT_BATCH_DELETE)
-		return wort_index_delete(index, &req->key, expect_of(req),
-					 old_of(req));
-	if (req->op.op != WORT_BATCH_LOOKUP)
-		return request_put(index, req);
-	err = wort_index_lookup(index, &req->key, &req->answer);
-	settle_old(&req->answer, err);
-	return err;
-}
-
-static int prepare_put(struct wort_index *index, struct wort_op *op,
-		       struct wort_request *req, struct wort_change *change,
-		       u32 *type)
-{
-	struct wort_put put __uninitialized;
-	int err;
-
-	put_of(req, &put);
-	err = index->tree.engine->prepare_put(op, &index->tree, &put, change);
-	*type = put.replaced ? WORT_OP_UPDATE : WORT_OP_INSERT;
-	return err;
+	if (req->op.op == WORT_BATCH_LOOKUP)
+		return request_lookup(index, req);
+	if (req->op.op != WORT_BATCH_DELETE)
+		return wort_index_insert(index, put_of(req));
+	return wort_index_delete(index, &req->put.key, expect_of(req), old_of(req));
 }
 
 /**
@@ -676,14 +691,16 @@ int wort_request_prepare(struct wort_index *index, struct wort_op *op,
 		*type = WORT_OP_LOOKUP;
 		if (req->answer.relaxed)
 			wort_op_relax(op);
-		err = engine->lookup(op, &index->tree, &req->key, &req->answer);
+		err = engine->lookup(op, &index->tree, &req->put.key,
+				     &req->answer);
 	} else if (req->op.op == WORT_BATCH_DELETE) {
 		*type = WORT_OP_DELETE;
-		err = engine->prepare_remove(op, &index->tree, &req->key,
+		err = engine->prepare_remove(op, &index->tree, &req->put.key,
 					     expect_of(req), old_of(req),
 					     change);
 	} else {
-		err = prepare_put(index, op, req, change, type);
+		err = engine->prepare_put(op, &index->tree, put_of(req), change);
+		*type = req->put.replaced ? WORT_OP_UPDATE : WORT_OP_INSERT;
 	}
 	settle_old(&req->answer, err);
 	return err;

@@ -291,17 +291,15 @@ struct wort_scan {
 /**
  * struct wort_request - An operation as a program asks for it
  * @op: which one, flags and lengths
- * @key: its key
+ * @put: its key, and its value, if there is one; the rest is for who carries it out
  * @expect: the value expected, if there is one
- * @value: the value, if there is one
  * @answer: where a value goes that is asked for; its length is told, or
  *	WORT_NO_VALUE
  */
 struct wort_request {
 	struct wort_batch_op op;
-	struct wort_key key;
+	struct wort_put put;
 	struct wort_value expect;
-	struct wort_value value;
 	struct wort_buf answer;
 };
 

@@ -271,13 +271,13 @@ static bool enters(struct wort_peer *peer)
 	return peer->calls++ % TOGETHER == 0;
 }
 
-static int called_insert(void *arg, const void *key, size_t len, u64 value)
+static noinline int called_insert(void *arg, const void *key, size_t len, u64 value)
 {
 	enter_kernel();
 	return wort_insert(arg, key, len, value);
 }
 
-static int called_lookup(void *arg, const void *key, size_t len, u64 *value)
+static noinline int called_lookup(void *arg, const void *key, size_t len, u64 *value)
 {
 	enter_kernel();
 	return wort_lookup(arg, key, len, value);
@@ -299,24 +299,29 @@ static int called_16_lookup(void *arg, const void *key, size_t len, u64 *value)
  * As an ioctl or io_uring hands it on.  Member by member: of the whole the compiler
  * makes a string instruction, which a processor does not run ahead of.
  */
-static int request_run(struct wort_peer *peer, u16 op, const void *key,
+static __always_inline int request_run(struct wort_peer *peer, u16 op, const void *key,
 		       size_t len, void *value, u32 *value_len)
 {
 	struct wort_request req;
 	int err;
 
-	req.op = (struct wort_batch_op){ .op = op, .key_len = len };
-	req.key = (struct wort_key){ key, len };
-	req.expect = (struct wort_value){ };
-	req.value = (struct wort_value){ };
-	req.answer = (struct wort_buf){ };
+	req.op.op = op;
+	req.op.flags = 0;
+	req.op.key_len = len;
+	req.op.value_len = 0;
+	req.op.expect_len = 0;
+	req.op.max_len = 0;
+	req.put.key.data = key;
+	req.put.key.len = len;
 	if (op == WORT_BATCH_LOOKUP) {
 		req.op.max_len = *value_len;
-		req.answer = (struct wort_buf){ .data = value,
-						.size = *value_len };
+		req.answer.data = value;
+		req.answer.size = *value_len;
+		req.answer.relaxed = false;
 	} else {
 		req.op.value_len = *value_len;
-		req.value = (struct wort_value){ value, *value_len };
+		req.put.value.data = value;
+		req.put.value.len = *value_len;
 	}
 	err = wort_request_verify(&req.op, true) ?:
 	      wort_request_run(peer->index, &req);
@@ -340,13 +345,13 @@ static int run_lookup(void *arg, const void *key, size_t len, u64 *value)
 	return request_run(arg, WORT_BATCH_LOOKUP, key, len, value, &value_len);
 }
 
-static int request_insert(void *arg, const void *key, size_t len, u64 value)
+static noinline int request_insert(void *arg, const void *key, size_t len, u64 value)
 {
 	enter_kernel();
 	return run_insert(arg, key, len, value);
 }
 
-static int request_lookup(void *arg, const void *key, size_t len, u64 *value)
+static noinline int request_lookup(void *arg, const void *key, size_t len, u64 *value)
 {
 	enter_kernel();
 	return run_lookup(arg, key, len, value);
