@@ -1863,8 +1863,8 @@ struct wrt_level {
 	u64 link;		/* to the node */
 	u8 slot;
 	bool surveyed;
-	bool looked;		/* what is below its nodes is being loaded, too */
 	u16 ahead;		/* if so: the slots behind it that had entries */
+	u16 unseen;		/* nodes, below which nothing is being loaded yet */
 };
 
 struct wrt_cursor {
@@ -1891,53 +1891,44 @@ static struct wrt_level *level_push(struct wrt_cursor *wc,
 
 	level->link = node->link;
 	level->surveyed = false;
-	level->looked = false;
 	return level;
 }
 
+/* Begin to load what the entries of a node refer to.  Returns how many there are. */
+static u32 entries_prefetch(void __pmem *base, u64 plain,
+			    const __le64 __pmem *slots)
+{
+	u32 slot, nr = 0;
+	u64 link;
+
+	for (slot = 0; slot < WRT_SLOTS; slot++) {
+		link = wort_pm_load(&slots[slot]);
+		nr += !!link;
+		link_prefetch(base, plain, link);
+	}
+	return nr;
+}
+
 /*
- * Which slots have entries, in @nodes those to nodes, and begin to load what they refer
- * to: the cursor comes by.  What is put into the node later it may find or not.  A
- * processor can guess neither how many slots are empty in between nor what comes behind
- * them.
+ * Which slots have entries, in @nodes those to nodes.  What is put into the node later a
+ * cursor may find or not.  A processor cannot guess how many slots are empty in between.
  */
 static u32 node_survey(struct wort_op *op, const struct wrt_node *node,
 		       u32 *nodes)
 {
-	u64 plain = wort_region_plain(op->region), link;
-	void __pmem *base = wort_region_at(op->region, 0);
-	u32 slot, used = 0;
+	const __le64 __pmem *slots = node->media->slot;
+	u32 slot = WRT_SLOTS, used = 0, below = 0;
+	u64 link;
 
-	*nodes = 0;
-	for (slot = 0; slot < WRT_SLOTS; slot++) {
-		link = wort_pm_load(&node->media->slot[slot]);
-		used |= (u32)!!link << slot;
-		*nodes |= (link & WORT_MEDIA_LINK_NODE) << slot;
-		link_prefetch(base, plain, link);
+	while (slot--) {
+		link = wort_pm_load(&slots[slot]);
+		used += used + !!link;
+		below += below + (link & WORT_MEDIA_LINK_NODE);
 	}
+	*nodes = below;
 	/* That a slot is empty is an answer, too. */
 	wort_pm_settle(op, node_off(node->link), sizeof(*node->media));
 	return used;
-}
-
-/* Begin to load what is below the entries that are nodes, too. */
-static void node_look_ahead(struct wort_op *op, const struct wrt_node *node,
-			    u32 nodes)
-{
-	u64 plain = wort_region_plain(op->region), link;
-	void __pmem *base = wort_region_at(op->region, 0);
-	const __le64 __pmem *slots;
-	u32 slot;
-
-	for (; nodes; nodes &= nodes - 1) {
-		link = wort_pm_load(&node->media->slot[__ffs(nodes)]);
-		/* meanwhile a leaf may be there, with who knows what behind it */
-		if (!link_is_node(link) || node_off(link) >= plain)
-			continue;
-		slots = base + node_off(link);
-		for (slot = 0; slot < WRT_SLOTS; slot++)
-			link_prefetch(base, plain, wort_pm_load(&slots[slot]));
-	}
 }
 
 /* The slot that comes next of those ahead; there is one. */
@@ -1961,37 +1952,53 @@ static __always_inline u64 level_next(struct wort_cursor *cur,
 	return link;
 }
 
-/* The entries of a level that it was not known of; those which are nodes. */
-static u32 level_survey(struct wort_op *op, const struct wrt_node *node,
-			struct wrt_level *level)
+static void level_survey(struct wort_op *op, const struct wrt_node *node,
+			 struct wrt_level *level)
 {
 	u32 nodes;
 
 	level->ahead = node_survey(op, node, &nodes);
+	level->unseen = nodes;
 	level->surveyed = true;
-	return nodes;
 }
 
-/* All that is below a node is ahead. */
-static void level_enter(struct wort_op *op, const struct wrt_node *node,
+/* A key has led to the node, so what its entries refer to was not expected. */
+static void level_arrive(struct wort_op *op, const struct wrt_node *node,
+			 struct wrt_level *level)
+{
+	entries_prefetch(wort_region_at(op->region, 0),
+			 wort_region_plain(op->region), node->media->slot);
+	level_survey(op, node, level);
+}
+
+/*
+ * Begin to load what is below the next nodes of a level, until that is some records:
+ * those of a full node, or of several of which each has a few.
+ */
+static void level_look_on(struct wort_cursor *cur, struct wrt_level *level)
+{
+	u64 plain = wort_region_plain(cur->op->region), link;
+	void __pmem *base = wort_region_at(cur->op->region, 0);
+	const __le64 __pmem *slots = base + node_off(level->link);
+	u32 unseen = level->unseen & level->ahead, nr = 0, slot;
+
+	while (unseen && nr < WRT_SLOTS) {
+		slot = slot_next(unseen, cur->reverse);
+		unseen &= ~BIT(slot);
+		link = wort_pm_load(&slots[slot]);
+		/* meanwhile a leaf may be there, with who knows what behind it */
+		if (link_is_node(link) && node_off(link) < plain)
+			nr += entries_prefetch(base, plain, base + node_off(link));
+	}
+	level->unseen = unseen;
+}
+
+/* The entries of the node are being loaded since the one before was entered. */
+static void level_enter(struct wort_cursor *cur, const struct wrt_node *node,
 			struct wrt_level *level)
 {
-	node_look_ahead(op, node, level_survey(op, node, level));
-	level->looked = true;
-}
-
-/* While the cursor is below a node, what is below the next one is being loaded. */
-static void level_look_beside(struct wort_cursor *cur,
-			      const struct wrt_level *level)
-{
-	u32 ahead = level->ahead;
-	struct wrt_node node;
-
-	if (level->looked || !ahead)
-		return;
-	node_at(cur->op, level->link, &node);
-	node_look_ahead(cur->op, &node,
-			BIT(slot_next(ahead, cur->reverse)));
+	level_survey(cur->op, node, level);
+	level_look_on(cur, level);
 }
 
 /* Where a key led to, the cursor goes on if it does. */
@@ -2000,7 +2007,7 @@ static void level_resume(struct wort_cursor *cur, const struct wrt_node *node,
 {
 	if (level->surveyed)
 		return;
-	level_survey(cur->op, node, level);
+	level_arrive(cur->op, node, level);
 	level->ahead &= cur->reverse ? BIT(level->slot) - 1 :
 				       -BIT(level->slot + 1);
 	wort_count(cur->op, more_loads, WRT_LINES - 1);
@@ -2021,7 +2028,7 @@ static void cursor_look_on(struct wort_cursor *cur)
 		level = &wc->level[wc->nr - i];
 		node_at(cur->op, level->link, &node);
 		level_resume(cur, &node, level);
-		level_look_beside(cur, level);
+		level_look_on(cur, level);
 	}
 }
 
@@ -2050,9 +2057,9 @@ static int cursor_down(struct wort_cursor *cur, u64 link, u32 start,
 		}
 		if (!link) {
 			if (key)
-				level_survey(cur->op, &node, level);
+				level_arrive(cur->op, &node, level);
 			else
-				level_enter(cur->op, &node, level);
+				level_enter(cur, &node, level);
 			wort_count(cur->op, more_loads, WRT_LINES - 1);
 			link = level_next(cur, &node, level);
 		}
@@ -2087,7 +2094,7 @@ static int cursor_step(struct wort_cursor *cur)
 		wc->fresh = wc->nr;
 		if (link_is_leaf(link))
 			return wort_rec_open(cur->op, leaf_off(link), &wc->rec);
-		level_look_beside(cur, level);
+		level_look_on(cur, level);
 		return cursor_down(cur, link, node.place + 1, NULL);
 	}
 	return -ENOENT;
@@ -2313,7 +2320,6 @@ static u64 pairs_step(const struct wrt_pairs *p, struct wrt_level *level)
 static struct wrt_level *pairs_enter(const struct wrt_pairs *p,
 				     const struct wrt_level *above, u64 link)
 {
-	struct wort_op *op = p->cur->op;
 	struct wrt_level *level;
 	struct wrt_node node;
 
@@ -2322,9 +2328,9 @@ static struct wrt_level *pairs_enter(const struct wrt_pairs *p,
 	    node_place(link) >= WORT_KEY_WORD_DIGITS ||
 	    node_off(link) >= p->plain)
 		return NULL;
-	node_at(op, link, &node);
+	node_at(p->cur->op, link, &node);
 	level = level_push(wrt_cursor(p->cur), &node);
-	level_enter(op, &node, level);
+	level_enter(p->cur, &node, level);
 	return level;
 }
 
@@ -2354,7 +2360,7 @@ static noinline u32 pairs_down(struct wrt_pairs *p, struct wrt_level *first,
 	u32 nr = wc->nr;
 
 	if (link_is_node(link))
-		level_look_beside(p->cur, level);
+		level_look_on(p->cur, level);
 	while (level && link_is_node(link)) {
 		level = pairs_enter(p, level, link);
 		link = level ? pairs_step(p, level) : 0;
