@@ -170,8 +170,8 @@ void wort_pm_write_any(struct wort_op *op, void __pmem *dst, const void *src,
  *
  * Context: Any context.
  */
-static inline void wort_pm_write(struct wort_op *op, void __pmem *dst,
-				 const void *src, size_t len)
+static __always_inline void wort_pm_write(struct wort_op *op, void __pmem *dst,
+					  const void *src, size_t len)
 {
 	if (unlikely(len != sizeof(u64))) {
 		wort_pm_write_any(op, dst, src, len);

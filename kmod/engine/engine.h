@@ -242,8 +242,9 @@ enum wort_set_kind {
 	WORT_SET_NEW,
 	WORT_SET_BESIDE,
 	WORT_SET_VALUE,
-	WORT_SET_NR,
 };
+
+#define WORT_SET_NR	(WORT_SET_VALUE + 1)
 
 /**
  * struct wort_set_costs - What a set of one kind costs, besides inner nodes on the way

@@ -60,7 +60,7 @@ int wort_rec_visit(struct wort_op *op, const struct wort_rec *rec,
  * Context: Any context.
  * Return: The word in the byte order of the processor.
  */
-static inline u64 wort_value_word(const struct wort_value *value)
+static __always_inline u64 wort_value_word(const struct wort_value *value)
 {
 	u64 word = wort_bytes_word(value->data, value->len);
 

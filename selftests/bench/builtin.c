@@ -299,8 +299,9 @@ static int called_16_lookup(void *arg, const void *key, size_t len, u64 *value)
  * As an ioctl or io_uring hands it on.  Member by member: of the whole the compiler
  * makes a string instruction, which a processor does not run ahead of.
  */
-static __always_inline int request_run(struct wort_peer *peer, u16 op, const void *key,
-		       size_t len, void *value, u32 *value_len)
+static __always_inline int request_run(struct wort_peer *peer, u16 op,
+				       const void *key, size_t len,
+				       void *value, u32 *value_len)
 {
 	struct wort_request req;
 	int err;
