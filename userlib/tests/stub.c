@@ -280,9 +280,9 @@ static int single(const struct handle *h, struct wort_request *req, u32 flags,
 	      wort_request_verify(&req->op, h->write);
 	if (err)
 		return err;
-	req->key.len = req->op.key_len;
+	req->put.key.len = req->op.key_len;
 	req->expect.len = req->op.expect_len;
-	req->value.len = req->op.value_len;
+	req->put.value.len = req->op.value_len;
 	req->answer.size = min_t(u32, req->op.max_len, WORT_VALUE_MAX);
 	req->answer.len = WORT_NO_VALUE;
 	err = wort_request_run(h->index, req);
@@ -297,8 +297,8 @@ static int do_insert(const struct handle *h, struct wort_insert_arg *arg)
 			.op = WORT_BATCH_INSERT, .key_len = arg->key_len,
 			.value_len = arg->value_len, .max_len = arg->old_len,
 		},
-		.key.data = ptr(arg->key_ptr),
-		.value.data = ptr(arg->value_ptr),
+		.put.key.data = ptr(arg->key_ptr),
+		.put.value.data = ptr(arg->value_ptr),
 		.answer.data = ptr(arg->old_ptr),
 	};
 
@@ -313,9 +313,9 @@ static int do_cas(const struct handle *h, struct wort_cas_arg *arg)
 			.expect_len = arg->expect_len,
 			.value_len = arg->value_len, .max_len = arg->old_len,
 		},
-		.key.data = ptr(arg->key_ptr),
+		.put.key.data = ptr(arg->key_ptr),
 		.expect.data = ptr(arg->expect_ptr),
-		.value.data = ptr(arg->value_ptr),
+		.put.value.data = ptr(arg->value_ptr),
 		.answer.data = ptr(arg->old_ptr),
 	};
 
@@ -329,7 +329,7 @@ static int do_delete(const struct handle *h, struct wort_delete_arg *arg)
 			.op = WORT_BATCH_DELETE, .key_len = arg->key_len,
 			.expect_len = arg->expect_len, .max_len = arg->old_len,
 		},
-		.key.data = ptr(arg->key_ptr),
+		.put.key.data = ptr(arg->key_ptr),
 		.expect.data = ptr(arg->expect_ptr),
 		.answer.data = ptr(arg->old_ptr),
 	};
@@ -344,7 +344,7 @@ static int do_lookup(const struct handle *h, struct wort_lookup_arg *arg)
 			.op = WORT_BATCH_LOOKUP, .key_len = arg->key_len,
 			.max_len = arg->value_len,
 		},
-		.key.data = ptr(arg->key_ptr),
+		.put.key.data = ptr(arg->key_ptr),
 		.answer.data = ptr(arg->value_ptr),
 	};
 
