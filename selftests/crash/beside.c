@@ -299,9 +299,20 @@ static void explain(struct worlds *set, const struct world *before, u32 event)
 }
 
 /*
- * Have slots at hand, as a pool has that was used for a while.  In those that are not
- * settled extents are opened beside each other.
+ * Are slots at hand, as in a pool that was used for a while?  Not where what is given back
+ * has to be used again at once; and in pools that are not settled extents are opened
+ * beside each other.
  */
+static bool is_warm(const struct spot *spot)
+{
+	u32 i;
+
+	for (i = 0; i < spot->nr_steps; i++)
+		if (spot->steps[i].kind == STEP_MOVE)
+			return false;
+	return !spot->start->unsettled;
+}
+
 static void warm(void)
 {
 	struct wort_pool *pool = runner.pool;
@@ -334,7 +345,7 @@ static const char *run(const struct spot *spot)
 		fail(spot, "the starting pool does not attach");
 	while (!spot->start->unsettled && shim_run_work())
 		;
-	if (!spot->start->unsettled)
+	if (is_warm(spot))
 		warm();
 	clock_now = 0;
 	tracer_record(tracer);
