@@ -33,10 +33,14 @@ const struct wort_engine *wort_engine_by_id(u32 id)
  */
 struct wort_cursor *wort_engine_cursor(void)
 {
+	struct wort_cursor *cur;
 	size_t size = 0;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(engines); i++)
 		size = max(size, engines[i]->cursor_size);
-	return kvmalloc(sizeof(struct wort_cursor) + size, GFP_KERNEL);
+	cur = kvmalloc(sizeof(*cur) + size, GFP_KERNEL);
+	if (cur)
+		cur->wanted = U32_MAX;
+	return cur;
 }

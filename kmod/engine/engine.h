@@ -186,6 +186,8 @@ struct wort_visitor {
  * @op: operation that moves it
  * @tree: the index
  * @reverse: it moves from high keys to low
+ * @wanted: how many records its mover goes for at most, this one among them; counted
+ *	down by the engine, which loads no more than those ahead
  * @key_len: length of the key that it stands at
  * @value_len: length of the value there
  * @key: the key that it stands at, perhaps with other bytes behind it
@@ -198,22 +200,27 @@ struct wort_cursor {
 	struct wort_op *op;
 	struct wort_tree *tree;
 	bool reverse;
+	u32 wanted;
 	u32 key_len;
 	u32 value_len;
 	u8 key[WORT_KEY_MAX] __aligned(8);
 	u64 engine[];
 };
 
-#define WORT_PAIRS_MAX		16U
+#define WORT_PAIR_BYTES		(sizeof(struct wort_record) + 2 * sizeof(u64))
 
 /**
- * struct wort_pair - A record with a key of eight bytes at most, and a value of eight
- * @key: the key, with zeroes behind
- * @value: the value
+ * struct wort_pairs - Where pairs go: records with keys of eight bytes at most, and values
+ *	of eight
+ * @head: what each begins with, among it how far it is to the next
+ * @value_at: how far it is from its begin to its value, which lies over zeroes behind the
+ *	key, or behind the record, where it is lost
+ * @at: where the next one goes, with WORT_PAIR_BYTES of room
  */
-struct wort_pair {
-	__be64 key;
-	__le64 value;
+struct wort_pairs {
+	struct wort_record head;
+	u32 value_at;
+	u8 *at;
 };
 
 /**
@@ -385,7 +392,8 @@ typedef int wort_set_fn(struct wort_tree *tree, struct wort_put *put,
  *	the end.
  * @next_pairs: as @next, up to @max times, as long as it comes by pairs whose keys are
  *	as long as the one before, and nothing is in flight or makes no sense: how
- *	often.  Where it says 0, @next goes on.
+ *	often.  They are packed; behind them other bytes may be.  Where it says 0,
+ *	@next goes on.
  * @value: copy the value at the cursor; -ERANGE if it does not fit
  * @owned: tell about the objects that the cursor entered with its last move.
  *	Seeking from the start and moving to the end tells of every object.
@@ -436,7 +444,7 @@ struct wort_engine {
 
 	int (*seek)(struct wort_cursor *cur, const struct wort_key *key);
 	int (*next)(struct wort_cursor *cur);
-	u32 (*next_pairs)(struct wort_cursor *cur, struct wort_pair *pair,
+	u32 (*next_pairs)(struct wort_cursor *cur, struct wort_pairs *pairs,
 			  u32 max);
 	int (*value)(struct wort_cursor *cur, struct wort_buf *buf);
 	int (*owned)(struct wort_cursor *cur, struct wort_visitor *visitor);

@@ -80,6 +80,7 @@
 #include "top.h"
 
 #define WRT_SLOTS	WORT_MEDIA_WORT_SLOTS
+#define WRT_LOOK_ON	24	/* entries ahead of a cursor: more than are loaded at once */
 #define WRT_LINES	(WRT_SLOTS * sizeof(__le64) / WORT_LINE)
 #define WRT_MADE_STEP	4096
 #define WRT_WORD_LEAF	(sizeof(struct wort_media_leaf) + sizeof(u64))
@@ -1865,12 +1866,23 @@ struct wrt_level {
 	bool surveyed;
 	u16 ahead;		/* if so: the slots behind it that had entries */
 	u16 unseen;		/* nodes, below which nothing is being loaded yet */
+	u16 loading;		/* entries of those that were seen, but not entered */
 };
+
+/* Which slots of a node have entries, and which of them refer to nodes. */
+struct wrt_view {
+	u16 used;
+	u16 nodes;
+};
+
+#define WRT_SEEN	32
 
 struct wrt_cursor {
 	struct wort_rec rec;
 	u32 nr;			/* levels on the path */
 	u32 fresh;		/* the first that the last move entered */
+	u64 seen[WRT_SEEN];	/* links to nodes looked at since the cursor was sought */
+	struct wrt_view view[WRT_SEEN];
 	struct wrt_level level[WORT_KEY_DIGITS];
 };
 
@@ -1894,49 +1906,79 @@ static struct wrt_level *level_push(struct wrt_cursor *wc,
 	return level;
 }
 
-/* Begin to load what the entries of a node refer to.  Returns how many there are. */
-static u32 entries_prefetch(void __pmem *base, u64 plain,
-			    const __le64 __pmem *slots)
-{
-	u32 slot, nr = 0;
-	u64 link;
-
-#pragma GCC unroll 8	/* a third of it was the loop */
-	for (slot = 0; slot < WRT_SLOTS; slot++) {
-		link = wort_pm_load(&slots[slot]);
-		nr += !!link;
-		link_prefetch(base, plain, link);
-	}
-	return nr;
-}
-
 /*
- * Which slots have entries, in @nodes those to nodes.  What is put into the node later a
+ * What there is in a node, and, if wanted, begin to load it.  What is put there later a
  * cursor may find or not.  A processor cannot guess how many slots are empty in between.
  */
-static u32 node_survey(struct wort_op *op, const struct wrt_node *node,
-		       u32 *nodes)
+static __always_inline struct wrt_view node_view(struct wort_op *op,
+						 const struct wrt_node *node,
+						 bool prefetch)
 {
+	u64 plain = wort_region_plain(op->region), link;
+	void __pmem *base = wort_region_at(op->region, 0);
 	const __le64 __pmem *slots = node->media->slot;
-	u32 slot = WRT_SLOTS, used = 0, below = 0;
-	u64 link;
+	u32 slot = WRT_SLOTS, used = 0, nodes = 0, more;
 
-#pragma GCC unroll 8
+#pragma GCC unroll 16	/* a third of it was the loop */
 	while (slot--) {
 		link = wort_pm_load(&slots[slot]);
 		used += used + !!link;
-		below += below + (link & WORT_MEDIA_LINK_NODE);
+		nodes += nodes + (link & WORT_MEDIA_LINK_NODE);
+		if (prefetch && likely(node_off(link) < plain))
+			wort_pm_prefetch(base + node_off(link));
 	}
-	*nodes = below;
+	/* The other line of nodes: for each slot that would be a third more. */
+	for (more = prefetch ? nodes : 0; more; more &= more - 1)
+		link_prefetch(base, plain, wort_pm_load(&slots[__ffs(more)]));
 	/* That a slot is empty is an answer, too. */
 	wort_pm_settle(op, node_off(node->link), sizeof(*node->media));
-	return used;
+	return (struct wrt_view){ used, nodes };
+}
+
+static __always_inline u32 seen_nr(u64 link)
+{
+	return node_off(link) / sizeof(struct wort_media_wort_node) % WRT_SEEN;
+}
+
+/* Look at a node ahead of the cursor. */
+static struct wrt_view node_see(struct wort_cursor *cur,
+				const struct wrt_node *node)
+{
+	struct wrt_cursor *wc = wrt_cursor(cur);
+	u32 nr = seen_nr(node->link);
+
+	wc->view[nr] = node_view(cur->op, node, true);
+	wc->seen[nr] = node->link;
+	return wc->view[nr];
+}
+
+/* What was seen in a node before, or is now. */
+static __always_inline struct wrt_view node_seen(struct wort_cursor *cur,
+						 const struct wrt_node *node)
+{
+	struct wrt_cursor *wc = wrt_cursor(cur);
+	u32 nr = seen_nr(node->link);
+
+	return wc->seen[nr] == node->link ? wc->view[nr] :
+					    node_see(cur, node);
 }
 
 /* The slot that comes next of those ahead; there is one. */
 static __always_inline u32 slot_next(u32 ahead, bool reverse)
 {
 	return reverse ? fls(ahead) - 1 : ffs(ahead) - 1;
+}
+
+/* The rest of those ahead when that one was taken. */
+static __always_inline u32 slots_after(u32 ahead, u32 slot, bool reverse)
+{
+	return reverse ? ahead & ~BIT(slot) : ahead & (ahead - 1);
+}
+
+/* Those behind one. */
+static __always_inline u32 slots_behind(u32 slot, bool reverse)
+{
+	return reverse ? BIT(slot) - 1 : -BIT(slot + 1);
 }
 
 /* Move on to the next entry of a node; 0 if there is none. */
@@ -1954,52 +1996,78 @@ static __always_inline u64 level_next(struct wort_cursor *cur,
 	return link;
 }
 
-static void level_survey(struct wort_op *op, const struct wrt_node *node,
-			 struct wrt_level *level)
+static void level_begin(struct wrt_level *level, struct wrt_view view)
 {
-	u32 nodes;
-
-	level->ahead = node_survey(op, node, &nodes);
-	level->unseen = nodes;
+	level->ahead = view.used;
+	level->unseen = view.nodes;
+	level->loading = 0;
 	level->surveyed = true;
 }
 
-/* A key has led to the node, so what its entries refer to was not expected. */
-static void level_arrive(struct wort_op *op, const struct wrt_node *node,
-			 struct wrt_level *level)
+/* How many entries are being loaded ahead of a cursor. */
+static u32 look_on_max(const struct wort_cursor *cur)
 {
-	entries_prefetch(wort_region_at(op->region, 0),
-			 wort_region_plain(op->region), node->media->slot);
-	level_survey(op, node, level);
+	return min_t(u32, cur->wanted, WRT_LOOK_ON);
 }
 
-/*
- * Begin to load what is below the next nodes of a level, until that is some records:
- * those of a full node, or of several of which each has a few.
- */
-static void level_look_on(struct wort_cursor *cur, struct wrt_level *level)
+/* Begin to load what is ahead in a node to which a key has led: nobody has seen it. */
+static void level_prefetch(struct wort_cursor *cur, const struct wrt_node *node,
+			   const struct wrt_level *level)
+{
+	u64 plain = wort_region_plain(cur->op->region);
+	void __pmem *base = wort_region_at(cur->op->region, 0);
+	u32 ahead = level->ahead, slot;
+
+	for (; ahead; ahead &= ~BIT(slot)) {
+		slot = slot_next(ahead, cur->reverse);
+		link_prefetch(base, plain, wort_pm_load(&node->media->slot[slot]));
+	}
+}
+
+/* Begin to load what is below the next nodes of a level. */
+static noinline void nodes_look_on(struct wort_cursor *cur,
+				   struct wrt_level *level)
 {
 	u64 plain = wort_region_plain(cur->op->region), link;
 	void __pmem *base = wort_region_at(cur->op->region, 0);
 	const __le64 __pmem *slots = base + node_off(level->link);
-	u32 unseen = level->unseen & level->ahead, nr = 0, slot;
+	u32 unseen = level->unseen & level->ahead, slot;
+	u32 nr = level->loading, max = look_on_max(cur);
+	struct wrt_node node;
 
-	while (unseen && nr < WRT_SLOTS) {
+	while (unseen && nr < max) {
 		slot = slot_next(unseen, cur->reverse);
 		unseen &= ~BIT(slot);
 		link = wort_pm_load(&slots[slot]);
 		/* meanwhile a leaf may be there, with who knows what behind it */
-		if (link_is_node(link) && node_off(link) < plain)
-			nr += entries_prefetch(base, plain, base + node_off(link));
+		if (!link_is_node(link) || node_off(link) >= plain)
+			continue;
+		node_at(cur->op, link, &node);
+		nr += hweight_long(node_see(cur, &node).used);
 	}
 	level->unseen = unseen;
+	level->loading = nr;
 }
 
-/* The entries of the node are being loaded since the one before was entered. */
+static __always_inline void level_look_on(struct wort_cursor *cur,
+					  struct wrt_level *level)
+{
+	if (level->unseen & level->ahead)
+		nodes_look_on(cur, level);
+}
+
+/* The entries of the node are being loaded since it was seen from the level above. */
 static void level_enter(struct wort_cursor *cur, const struct wrt_node *node,
 			struct wrt_level *level)
 {
-	level_survey(cur->op, node, level);
+	struct wrt_level *above = level - 1;
+
+	level_begin(level, node_seen(cur, node));
+	if (level != wrt_cursor(cur)->level) {
+		above->loading -= min_t(u32, above->loading,
+					hweight_long(level->ahead));
+		level_look_on(cur, above);
+	}
 	level_look_on(cur, level);
 }
 
@@ -2009,28 +2077,29 @@ static void level_resume(struct wort_cursor *cur, const struct wrt_node *node,
 {
 	if (level->surveyed)
 		return;
-	level_arrive(cur->op, node, level);
-	level->ahead &= cur->reverse ? BIT(level->slot) - 1 :
-				       -BIT(level->slot + 1);
+	level_begin(level, node_view(cur->op, node, false));
+	level->ahead &= slots_behind(level->slot, cur->reverse);
+	level_prefetch(cur, node, level);
 	wort_count(cur->op, more_loads, WRT_LINES - 1);
 }
 
 /*
  * A key has led to a leaf.  While that is being loaded, begin to load what comes behind
- * it on the last few levels: most cursors go on, and few go up further.
+ * it, on the last level and on as many above as that takes: most cursors go on.
  */
 static void cursor_look_on(struct wort_cursor *cur)
 {
 	struct wrt_cursor *wc = wrt_cursor(cur);
-	u32 i, nr = min(wc->nr, 3U);
+	u32 i, nr = min(wc->nr, 3U), loading = 0;
 	struct wrt_level *level;
 	struct wrt_node node;
 
-	for (i = 1; i <= nr; i++) {
+	for (i = 1; i <= nr && loading < look_on_max(cur); i++) {
 		level = &wc->level[wc->nr - i];
 		node_at(cur->op, level->link, &node);
 		level_resume(cur, &node, level);
 		level_look_on(cur, level);
+		loading += hweight_long(level->ahead) + level->loading;
 	}
 }
 
@@ -2059,7 +2128,7 @@ static int cursor_down(struct wort_cursor *cur, u64 link, u32 start,
 		}
 		if (!link) {
 			if (key)
-				level_arrive(cur->op, &node, level);
+				level_begin(level, node_view(cur->op, &node, false));
 			else
 				level_enter(cur, &node, level);
 			wort_count(cur->op, more_loads, WRT_LINES - 1);
@@ -2096,7 +2165,6 @@ static int cursor_step(struct wort_cursor *cur)
 		wc->fresh = wc->nr;
 		if (link_is_leaf(link))
 			return wort_rec_open(cur->op, leaf_off(link), &wc->rec);
-		level_look_on(cur, level);
 		return cursor_down(cur, link, node.place + 1, NULL);
 	}
 	return -ENOENT;
@@ -2177,6 +2245,7 @@ static int wrt_seek(struct wort_cursor *cur, const struct wort_key *key)
 	int err = root_load(cur->op, cur->tree, &link);
 
 	wc->nr = 0;
+	memset(wc->seen, 0, sizeof(wc->seen));
 	if (!link)
 		return err ?: -ENOENT;
 	err = cursor_down(cur, link, 0, key);
@@ -2210,6 +2279,7 @@ static int wrt_next(struct wort_cursor *cur)
 	common = wort_rec_common(cur->op, &wc->rec, &last);
 	if (common != node_place(wc->level[wc->fresh - 1].link))
 		return wort_corrupt(cur->op, wc->rec.off, "keys out of order");
+	cur->wanted--;
 	return cursor_accept(cur, wc->fresh - 1);
 }
 
@@ -2219,7 +2289,7 @@ static int wrt_next(struct wort_cursor *cur)
  */
 struct wrt_pairs {
 	struct wort_cursor *cur;
-	bool reverse;
+	struct wort_pairs *to;
 	const u32 *in_flight;
 	void __pmem *base;
 	u64 plain;			/* wort_region_plain() */
@@ -2229,8 +2299,14 @@ struct wrt_pairs {
 	u64 off;			/* of its leaf */
 };
 
+struct wrt_pair {
+	__be64 key;			/* with zeroes behind */
+	u64 value;
+};
+
 static __always_inline bool pairs_begin(struct wrt_pairs *p,
-					struct wort_cursor *cur)
+					struct wort_cursor *cur,
+					struct wort_pairs *to)
 {
 	const struct wrt_cursor *wc = wrt_cursor(cur);
 	struct wort_key key = cursor_key(cur);
@@ -2241,7 +2317,7 @@ static __always_inline bool pairs_begin(struct wrt_pairs *p,
 	    wc->rec.value_len != sizeof(u64))
 		return false;
 	p->cur = cur;
-	p->reverse = cur->reverse;
+	p->to = to;
 	p->in_flight = cur->op->in_flight;
 	p->base = wort_region_at(cur->op->region, 0);
 	p->plain = wort_region_plain(cur->op->region);
@@ -2251,71 +2327,59 @@ static __always_inline bool pairs_begin(struct wrt_pairs *p,
 	return p->plain;
 }
 
-/* The key of a leaf, if that is a pair, and nothing of it is in flight. */
-static __always_inline bool pair_read(const struct wrt_pairs *p, u64 off,
-				      u64 *word, struct wort_pair *pair)
+/* What is the key of a leaf, if that is a pair. */
+static __always_inline __be64 pair_key(const struct wrt_pairs *p, u64 off)
 {
-	struct wort_media_leaf __pmem *leaf;
+	struct wort_media_leaf __pmem *leaf = p->base + off;
 
-	if (off >= p->plain)
-		return false;
-	leaf = p->base + off;
+	return cpu_to_be64(wort_pm_load_be64(leaf->key)) & p->mask;
+}
+
+/* Read a leaf, if that is a pair, and nothing of it is in flight. */
+static __always_inline bool pair_read(const struct wrt_pairs *p, u64 off,
+				      struct wrt_pair *pair)
+{
+	struct wort_media_leaf __pmem *leaf = p->base + off;
+
 	if (wort_pm_load(&leaf->meta) != p->meta)
 		return false;
-	pair->value = cpu_to_le64(wort_pm_load(&leaf->val));
-	pair->key = cpu_to_be64(wort_pm_load_be64(leaf->key)) & p->mask;
-	*word = be64_to_cpu(pair->key);
+	pair->value = wort_pm_load(&leaf->val);
+	pair->key = pair_key(p, off);
 	return !wort_pm_in_flight(p->in_flight, off);
 }
 
-/*
- * Go on to leaves that the last node refers to, as long as they are pairs.  Their keys
- * have the digits of the last one before the place of the node, and that of the slot
- * there: with wrt_next() in mind, this is where two neighbours part, and how.
- */
-static __always_inline u32 pairs_across(struct wrt_pairs *p,
-					struct wrt_level *level,
-					struct wort_pair *pair, u32 max)
+static __always_inline void pair_pack(const struct wort_pairs *to, u8 *at,
+				      const struct wrt_pair *pair)
 {
-	u32 shift = 60 - 4 * node_place(level->link), ahead = level->ahead;
-	u64 before = p->last >> shift & ~0xfULL, off = node_off(level->link);
-	const __le64 __pmem *slots = p->base + off;
-	u64 link, word, last = 0, leaf = 0;
-	u32 slot, nr = 0;
+	__be64 key[2] = { pair->key };
+	__le64 value = cpu_to_le64(pair->value);
 
-	while (nr < max && ahead) {
-		slot = slot_next(ahead, p->reverse);
-		link = wort_pm_load(&slots[slot]);
-		if (!link_is_leaf(link) ||
-		    !pair_read(p, leaf_off(link), &word, &pair[nr]) ||
-		    word >> shift != (before | slot))
-			break;
-		last = word;
-		leaf = leaf_off(link);
-		ahead &= ~BIT(slot);
-		nr++;
-	}
-	/* The slots of a node have one mark. */
-	if (!nr || wort_pm_in_flight(p->in_flight, off))
-		return 0;
-	p->last = last;
-	p->off = leaf;
-	level->slot = last >> shift & (WRT_SLOTS - 1);
-	level->ahead = ahead;
-	return nr;
+	memcpy(at, &to->head, sizeof(to->head));
+	memcpy(at + sizeof(to->head), key, sizeof(key));
+	memcpy(at + to->value_at, &value, sizeof(value));
 }
 
-/* Take the next slot of a level; what it refers to, 0: nothing, or not for sure. */
-static u64 pairs_step(const struct wrt_pairs *p, struct wrt_level *level)
+/* The last pair that was packed. */
+static void pair_unpack(const struct wrt_pairs *p, struct wrt_pair *pair)
 {
-	u64 at, link;
+	const struct wort_pairs *to = p->to;
+	const u8 *at = to->at - to->head.rec_len;
+	__le64 value;
 
-	if (!level->ahead)
-		return 0;
-	level->slot = slot_next(level->ahead, p->reverse);
-	level->ahead &= ~BIT(level->slot);
-	at = node_off(level->link) + level->slot * sizeof(link);
-	link = wort_pm_load(p->base + at);
+	memcpy(&pair->key, at + sizeof(to->head), sizeof(pair->key));
+	memcpy(&value, at + to->value_at, sizeof(value));
+	pair->key &= p->mask;
+	pair->value = le64_to_cpu(value);
+}
+
+/* What comes next on a level, of which there is more; 0: nothing, or not for sure. */
+static __always_inline u64 pairs_peek(const struct wrt_pairs *p,
+				      const struct wrt_level *level)
+{
+	u32 slot = slot_next(level->ahead, p->cur->reverse);
+	u64 at = node_off(level->link) + slot * sizeof(__le64);
+	u64 link = wort_pm_load(p->base + at);
+
 	return wort_pm_in_flight(p->in_flight, at) ? 0 : link;
 }
 
@@ -2337,49 +2401,153 @@ static struct wrt_level *pairs_enter(const struct wrt_pairs *p,
 	return level;
 }
 
-/* Has a key the digits of these levels, and parts from the last one at the first? */
-static bool pair_fits(const struct wrt_pairs *p, const struct wrt_level *first,
-		      const struct wrt_level *last, u64 word)
+/*
+ * Enter nodes as long as one comes next.  The level where that is no longer so; NULL if
+ * what comes is not for pairs.
+ */
+static __always_inline struct wrt_level *pairs_down(const struct wrt_pairs *p,
+						    struct wrt_level *level)
 {
-	if ((word ^ p->last) >> (60 - 4 * node_place(first->link)) >> 4)
+	u64 link;
+
+	while (level && level->ahead) {
+		link = pairs_peek(p, level);
+		if (!link_is_node(link))
+			return level;
+		level->slot = slot_next(level->ahead, p->cur->reverse);
+		level->ahead &= ~BIT(level->slot);
+		level = pairs_enter(p, level, link);
+	}
+	return NULL;
+}
+
+/* A leaf that a node refers to. */
+struct wrt_leaf {
+	u64 off;
+	u64 slot;
+};
+
+/* Those ahead of a level, up to the first entry that is none. */
+static __always_inline u32 leaves_ahead(const struct wrt_pairs *p,
+					const struct wrt_level *level,
+					bool reverse, struct wrt_leaf *leaf)
+{
+	const __le64 __pmem *slots = p->base + node_off(level->link);
+	u32 ahead = level->ahead, slot;
+	struct wrt_leaf *end = leaf;
+	u64 link;
+
+	for (; ahead; ahead = slots_after(ahead, slot, reverse)) {
+		slot = slot_next(ahead, reverse);
+		link = wort_pm_load(&slots[slot]);
+		if (!link_is_leaf(link) || leaf_off(link) >= p->plain)
+			break;
+		end->off = leaf_off(link);
+		end->slot = slot;
+		end++;
+	}
+	return end - leaf;
+}
+
+static noinline u32 leaves_list(const struct wrt_pairs *p,
+				const struct wrt_level *level,
+				struct wrt_leaf *leaf)
+{
+	return p->cur->reverse ? leaves_ahead(p, level, true, leaf) :
+				 leaves_ahead(p, level, false, leaf);
+}
+
+/* Pack them, as long as they are pairs with these digits and that of the slot.  How many. */
+static noinline u32 pairs_pack(struct wrt_pairs *p, const struct wrt_leaf *leaf,
+			       u32 nr, u32 shift, u64 before)
+{
+	const struct wort_pairs to = *p->to;
+	struct wrt_pair pair;
+	u8 *at = to.at;
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		if (!pair_read(p, leaf[i].off, &pair) ||
+		    (be64_to_cpu(pair.key) >> shift ^ before) != leaf[i].slot)
+			break;
+		pair_pack(&to, at, &pair);
+		at += to.head.rec_len;
+	}
+	p->to->at = at;
+	return i;
+}
+
+/*
+ * Has a key the digits of the levels from the first to the one before the last, and parts
+ * from the last key at the first?
+ */
+static bool pair_fits(const struct wrt_pairs *p, const struct wrt_level *first,
+		      const struct wrt_level *last, u64 key)
+{
+	if ((key ^ p->last) >> (60 - 4 * node_place(first->link)) >> 4)
 		return false;
-	for (; first <= last; first++)
-		if (wort_word_digit(word, node_place(first->link)) !=
+	for (; first < last; first++)
+		if (wort_word_digit(key, node_place(first->link)) !=
 		    first->slot)
 			return false;
 	return true;
 }
 
 /*
- * Go on to the first pair below a node that the last one refers to.  If that is none the
- * cursor stays where it was.
+ * Go on to leaves that a node refers to, as long as they are pairs.  Their keys have the
+ * same digits before the place of the node, and that of the slot there, since with
+ * wrt_next() in mind, this is where two neighbours part, and how.  The first of them parts
+ * from the last key where the cursor went from there into nodes.
  */
-static noinline u32 pairs_down(struct wrt_pairs *p, struct wrt_level *first,
-			       struct wort_pair *pair)
+static __always_inline u32 pairs_across(struct wrt_pairs *p,
+					const struct wrt_level *first,
+					struct wrt_level *level, u32 max)
 {
-	struct wrt_cursor *wc = wrt_cursor(p->cur);
-	struct wrt_level before = *first, *level = first;
-	u64 word, link = pairs_step(p, level);
-	u32 nr = wc->nr;
+	u64 off = node_off(level->link), before = p->last;
+	u32 shift = 60 - 4 * node_place(level->link), nr;
+	struct wrt_leaf leaf[WRT_SLOTS];
+	u8 *at = p->to->at;
+	struct wrt_pair pair;
 
-	if (link_is_node(link))
-		level_look_on(p->cur, level);
-	while (level && link_is_node(link)) {
-		level = pairs_enter(p, level, link);
-		link = level ? pairs_step(p, level) : 0;
+	nr = min(leaves_list(p, level, leaf), max);
+	if (nr && level != first) {
+		before = be64_to_cpu(pair_key(p, leaf[0].off));
+		if (!pair_fits(p, first, level, before))
+			return 0;
 	}
-	if (wc->nr == nr || !link_is_leaf(link) ||
-	    !pair_read(p, leaf_off(link), &word, pair) ||
-	    !pair_fits(p, first, level, word)) {
-		*first = before;
-		wc->nr = nr;
+	nr = pairs_pack(p, leaf, nr, shift, before >> shift & ~0xfULL);
+	/* The slots of a node have one mark. */
+	if (!nr || wort_pm_in_flight(p->in_flight, off)) {
+		p->to->at = at;
 		return 0;
 	}
-	wort_count(p->cur->op, nodes, wc->nr - nr);
-	wort_count(p->cur->op, more_loads, (wc->nr - nr) * (WRT_LINES - 1));
-	p->last = word;
-	p->off = leaf_off(link);
-	return 1;
+	pair_unpack(p, &pair);
+	p->last = be64_to_cpu(pair.key);
+	p->off = leaf[nr - 1].off;
+	level->slot = leaf[nr - 1].slot;
+	level->ahead &= slots_behind(level->slot, p->cur->reverse);
+	return nr;
+}
+
+/* Go on to pairs from a level on.  If they are none the cursor stays where it was. */
+static __always_inline u32 pairs_from(struct wrt_pairs *p,
+				      struct wrt_level *first, u32 max)
+{
+	struct wrt_cursor *wc = wrt_cursor(p->cur);
+	struct wrt_level before = *first, *level = pairs_down(p, first);
+	u32 entered, more = 0;
+
+	if (level)
+		more = pairs_across(p, first, level, max);
+	entered = wc->nr - (first + 1 - wc->level);
+	if (more) {
+		wort_count(p->cur->op, nodes, entered);
+		wort_count(p->cur->op, more_loads, entered * (WRT_LINES - 1));
+	} else {
+		*first = before;
+		wc->nr -= entered;
+	}
+	return more;
 }
 
 /* The level on which the cursor goes on; NULL: pairs are not known to be there. */
@@ -2399,19 +2567,21 @@ static struct wrt_level *pairs_level(struct wrt_cursor *wc)
 }
 
 /* The cursor is at the last pair. */
-static void pairs_end(const struct wrt_pairs *p, const struct wort_pair *pair,
-		      u32 nr)
+static void pairs_end(const struct wrt_pairs *p, u32 nr)
 {
 	struct wort_cursor *cur = p->cur;
 	struct wrt_cursor *wc = wrt_cursor(cur);
+	__be64 key = cpu_to_be64(p->last);
+	struct wrt_pair pair;
 
+	pair_unpack(p, &pair);
 	wort_count(cur->op, leaves, nr);
-	memcpy(cur->key, &pair[nr - 1].key, sizeof(p->last));
+	memcpy(cur->key, &key, sizeof(key));
 	cur->value_len = sizeof(u64);
 	wc->rec = (struct wort_rec){
 		.leaf = p->base + p->off,
 		.off = p->off,
-		.val = le64_to_cpu(pair[nr - 1].value),
+		.val = pair.value,
 		.kind = WORT_MEDIA_VALUE_WORD,
 		.key_len = cur->key_len,
 		.value_len = sizeof(u64),
@@ -2419,28 +2589,27 @@ static void pairs_end(const struct wrt_pairs *p, const struct wort_pair *pair,
 	wc->fresh = wc->nr;
 }
 
-static u32 wrt_next_pairs(struct wort_cursor *cur, struct wort_pair *pair,
+static u32 wrt_next_pairs(struct wort_cursor *cur, struct wort_pairs *pairs,
 			  u32 max)
 {
 	struct wrt_level *level;
 	struct wrt_pairs p;
 	u32 nr = 0, more;
 
-	if (!pairs_begin(&p, cur))
+	if (!pairs_begin(&p, cur, pairs))
 		return 0;
 	while (nr < max) {
 		level = pairs_level(wrt_cursor(cur));
 		if (!level)
 			break;
-		more = pairs_across(&p, level, &pair[nr], max - nr);
-		if (!more)
-			more = pairs_down(&p, level, &pair[nr]);
+		more = pairs_from(&p, level, max - nr);
 		if (!more)
 			break;
+		cur->wanted -= more;
 		nr += more;
 	}
 	if (nr)
-		pairs_end(&p, pair, nr);
+		pairs_end(&p, nr);
 	return nr;
 }
 

@@ -13,6 +13,9 @@
 /* A count comes back to its caller after so many records. */
 #define COUNT_CHUNK	65536
 
+/* Pairs that are counted at a time. */
+#define COUNT_PAIRS	16
+
 /* A scan holds memory back from being used again for so many records at most. */
 #define SECTION		1024
 
@@ -111,24 +114,31 @@ static void copy_key(u8 *to, const struct wort_cursor *cur)
 			memcpy(to + i, cur->key + i, sizeof(u64));
 }
 
-/* The head of a record of @used bytes. */
-static __always_inline struct wort_record record_head(u32 key_len, u32 value_len,
-						      u32 used)
+static bool with_values(const struct wort_scan *scan)
 {
+	return !(scan->flags & WORT_SCAN_F_KEYS);
+}
+
+/* What the record at the cursor begins with. */
+static __always_inline struct wort_record record_head(const struct wort_cursor *cur,
+						      const struct wort_scan *scan)
+{
+	u32 value_len = with_values(scan) ? cur->value_len : 0;
+
 	return (struct wort_record){
-		.rec_len = round_up(used, 8),
-		.key_len = key_len,
-		.value_len = value_len,
+		.rec_len = round_up(sizeof(struct wort_record) + cur->key_len +
+				    value_len, 8),
+		.key_len = cur->key_len,
+		.value_len = cur->value_len,
 	};
 }
 
 /* Append the record at the cursor; -ERANGE if there is no room. */
 static int pack(struct wort_cursor *cur, struct wort_scan *scan)
 {
-	bool with_value = !(scan->flags & WORT_SCAN_F_KEYS);
-	struct wort_buf value = { .size = with_value ? cur->value_len : 0 };
-	u32 used = sizeof(struct wort_record) + cur->key_len + value.size;
-	struct wort_record rec = record_head(cur->key_len, cur->value_len, used);
+	struct wort_buf value = { .size = with_values(scan) ? cur->value_len : 0 };
+	struct wort_record rec = record_head(cur, scan);
+	u32 used = sizeof(rec) + cur->key_len + value.size;
 	u8 *at = scan->buf + scan->len;
 	int err = 0;
 
@@ -146,33 +156,6 @@ static int pack(struct wort_cursor *cur, struct wort_scan *scan)
 		memset(at + used, 0, rec.rec_len - used);
 	scan->len += rec.rec_len;
 	return 0;
-}
-
-/* The same of pairs with keys of @key_len bytes; how many there was room for. */
-static u32 pack_pairs(struct wort_scan *scan, const struct wort_pair *pair, u32 nr,
-		      u32 key_len)
-{
-	bool with_value = !(scan->flags & WORT_SCAN_F_KEYS);
-	u32 used = sizeof(struct wort_record) + key_len +
-		   (with_value ? sizeof(pair->value) : 0);
-	struct wort_record rec = record_head(key_len, sizeof(pair->value), used);
-	u8 *at = scan->buf + scan->len, *end = scan->buf + scan->buf_len;
-	u32 i;
-
-	for (i = 0; i < nr && end - at >= rec.rec_len; i++) {
-		memcpy(at, &rec, sizeof(rec));
-		memcpy(at + sizeof(rec), &pair[i].key, sizeof(pair[i].key));
-		if (with_value) {
-			memcpy(at + used - sizeof(pair[i].value), &pair[i].value,
-			       sizeof(pair[i].value));
-			if (used % 8)
-				memset(at + used, 0, rec.rec_len - used);
-		}
-		at += rec.rec_len;
-	}
-	scan->need = rec.rec_len;
-	scan->len = at - scan->buf;
-	return i;
 }
 
 /* A count tells where it stopped. */
@@ -197,38 +180,49 @@ static int emit(struct wort_cursor *cur, struct wort_scan *scan)
 	return err;
 }
 
-/* How many of the pairs are wanted: those before the bound. */
-static u32 wanted_pairs(const struct wort_scan *scan,
-			const struct wort_pair *pair, u32 nr, u32 key_len)
+/* How many records of pairs are wanted: those before the bound. */
+static u32 wanted_pairs(const struct wort_scan *scan, const u8 *at, u32 nr,
+			const struct wort_record *head)
 {
 	u32 i = scan->bound ? 0 : nr;
 
-	while (i < nr && !past_bound(scan, (const u8 *)&pair[i].key, key_len))
-		i++;
+	for (; i < nr; i++, at += head->rec_len)
+		if (past_bound(scan, at + sizeof(*head), head->key_len))
+			break;
 	return i;
 }
 
-/* Up to @max pairs that come next.  -ENOENT: they were all that is wanted. */
+/*
+ * Up to @max pairs that come next, as far as there is room.  -ENOENT: they were all that
+ * is wanted.
+ */
 static int emit_pairs(struct wort_cursor *cur, struct wort_scan *scan, u32 max,
 		      u32 *nr)
 {
-	struct wort_pair pair[WORT_PAIRS_MAX];
-	u32 want, got, good, packed;
+	u64 counted[COUNT_PAIRS][WORT_PAIR_BYTES / sizeof(u64)];
+	bool counting = scan->flags & WORT_SCAN_F_COUNT;
+	struct wort_pairs pairs = { .head = record_head(cur, scan) };
+	u32 want, got, good;
+	u8 *at;
 
+	pairs.value_at = with_values(scan) ? sizeof(pairs.head) + cur->key_len :
+					     pairs.head.rec_len;
 	do {
-		want = min(max, WORT_PAIRS_MAX);
-		got = cur->tree->engine->next_pairs(cur, pair, want);
-		good = wanted_pairs(scan, pair, got, cur->key_len);
-		packed = scan->flags & WORT_SCAN_F_COUNT ? good :
-			 pack_pairs(scan, pair, good, cur->key_len);
-		scan->count += packed;
-		if (packed < good)
-			scan->more = true;
-		if (packed < got)
+		at = counting ? (u8 *)counted : scan->buf + scan->len;
+		want = counting ? COUNT_PAIRS :
+		       (scan->buf_len - scan->len) / WORT_PAIR_BYTES;
+		want = min(want, max);
+		pairs.at = at;
+		got = cur->tree->engine->next_pairs(cur, &pairs, want);
+		good = wanted_pairs(scan, at, got, &pairs.head);
+		scan->count += good;
+		if (!counting)
+			scan->len += good * pairs.head.rec_len;
+		if (good < got)
 			return -ENOENT;
 		*nr += got;
 		max -= got;
-	} while (max && got == want);
+	} while (max && got && got == want);
 	return 0;
 }
 
@@ -243,6 +237,7 @@ static int scan_section(struct wort_cursor *cur, struct wort_scan *scan,
 
 	if (counting)
 		max = min_t(u64, max, COUNT_CHUNK);
+	cur->wanted = min_t(u64, max - scan->count, U32_MAX);
 	err = seek_start(cur, scan, from);
 	while (!err && !past_bound(scan, cur->key, cur->key_len)) {
 		err = emit(cur, scan);

@@ -210,6 +210,7 @@ static void check_read_only(void)
 				continue;
 			CHECK(indexes[i]->damaged);
 			CHECK_EQ(pm_put(indexes[i], "new", 3, "v", 1), -EROFS);
+			CHECK_EQ(pm_put(indexes[i], "new-word", 8, "a-value!", 8), -EROFS);
 			CHECK_EQ(pm_del(indexes[i], "new", 3), -EROFS);
 		}
 		detach();
@@ -408,11 +409,16 @@ static void leaves(void)
 static void key_order(void)
 {
 	u64 a = image_slot(0, "apple"), b = image_slot(0, "band"), link;
+	u64 k1 = image_node_slot(0, "k15", 1), k2 = image_node_slot(0, "k25", 1);
 
 	link = image_get(a);
 	image_set(a, image_get(b));
 	image_set(b, link);
 	tree_case("leaves swapped", SCANS | WALKS | FIND(INSERT));
+	link = image_get(k1);
+	image_set(k1, image_get(k2));
+	image_set(k2, link);
+	tree_case("nodes of pairs swapped", SCANS | WALKS);
 	image.mem[image_leaf(0, "long-prefix-in-common-2") + 16 + 4]++;
 	tree_case("keys out of order", SCANS | WALKS | FIND(SEEK));
 	image.mem[image_leaf(0, "mm-x1") + 16 + 4] = '3';

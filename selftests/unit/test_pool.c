@@ -318,9 +318,11 @@ void check_pool_fatal_signal(void)
 
 	bed_open(&bed, MIB, 4096);
 	CHECK_EQ(pm_put(bed.index, "k", 1, "old", 3), 0);
+	CHECK_EQ(pm_put(bed.index, "key-word", 8, "old-word", 8), 0);
 	shim_fatal_signal = true;
 	bed.pm.pool->frozen = true;
 	CHECK_EQ(pm_put(bed.index, "k", 1, "new", 3), -EINTR);
+	CHECK_EQ(pm_put(bed.index, "key-word", 8, "new-word", 8), -EINTR);
 	CHECK_EQ(pm_get(bed.index, "k", 1, &i, &len), 0);
 	CHECK_EQ(pm_del(bed.index, "k", 1), -EINTR);
 	bed.pm.pool->frozen = false;

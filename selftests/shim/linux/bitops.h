@@ -28,7 +28,15 @@ static inline unsigned long __ffs(unsigned long x)
 
 static inline unsigned int hweight_long(unsigned long x)
 {
+#ifdef __x86_64__
+	unsigned long nr;
+
+	/* What the kernel patches in. */
+	__asm__("popcnt %1, %0" : "=r"(nr) : "rm"(x) : "cc");
+	return nr;
+#else
 	return __builtin_popcountl(x);
+#endif
 }
 
 static inline bool test_bit(unsigned long nr, const unsigned long *map)
