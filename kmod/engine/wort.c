@@ -2063,7 +2063,7 @@ static void level_enter(struct wort_cursor *cur, const struct wrt_node *node,
 	struct wrt_level *above = level - 1;
 
 	level_begin(level, node_seen(cur, node));
-	if (level != wrt_cursor(cur)->level) {
+	if (level != wrt_cursor(cur)->level && above->surveyed) {
 		above->loading -= min_t(u32, above->loading,
 					hweight_long(level->ahead));
 		level_look_on(cur, above);
