@@ -146,6 +146,13 @@ def caption(rows):
             f"medians of {turns}")
 
 
+def figures(value):
+    """Three figures at least, and never an exponent."""
+    if not value:
+        return ""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def bars(axes, groups, series, label):
     """Groups of bars; a series without a value in a group has none there."""
     width = 0.8 / max(len(series), 1)
@@ -154,11 +161,11 @@ def bars(axes, groups, series, label):
               for j in range(len(groups))]
         drawn = axes.bar(at, [value or 0 for value in values], width,
                          label=name)
-        axes.bar_label(drawn, [f"{value:.3g}" if value else "" for value in
-                               values], fontsize=6, rotation=90, padding=2)
+        axes.bar_label(drawn, [figures(value) for value in values],
+                       fontsize=6, rotation=90, padding=2)
     axes.set_xticks(range(len(groups)), groups)
     axes.set_ylabel(label)
-    axes.margins(y=0.2)
+    axes.margins(y=0.4)  # labels, and the names of the series above them
 
 
 def save(figure, out, name, rows):
