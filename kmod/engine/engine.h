@@ -213,7 +213,7 @@ struct wort_cursor {
  * struct wort_pairs - Where pairs go: records with keys of eight bytes at most, and values
  *	of eight
  * @head: what each begins with, among it how far it is to the next
- * @value_at: how far it is from its begin to its value, which lies over zeroes behind the
+ * @value_at: how far its value is from its beginning, which lies over zeroes behind the
  *	key, or behind the record, where it is lost
  * @at: where the next one goes, with WORT_PAIR_BYTES of room
  */

@@ -2004,10 +2004,10 @@ static void level_begin(struct wrt_level *level, struct wrt_view view)
 	level->surveyed = true;
 }
 
-/* How many entries are being loaded ahead of a cursor. */
+/* How many entries are to be loaded behind the one where a cursor is. */
 static u32 look_on_max(const struct wort_cursor *cur)
 {
-	return min_t(u32, cur->wanted, WRT_LOOK_ON);
+	return min_t(u32, cur->wanted - 1, WRT_LOOK_ON);
 }
 
 /* Begin to load what is ahead in a node to which a key has led: nobody has seen it. */
@@ -2016,9 +2016,9 @@ static void level_prefetch(struct wort_cursor *cur, const struct wrt_node *node,
 {
 	u64 plain = wort_region_plain(cur->op->region);
 	void __pmem *base = wort_region_at(cur->op->region, 0);
-	u32 ahead = level->ahead, slot;
+	u32 ahead = level->ahead, max = look_on_max(cur), slot;
 
-	for (; ahead; ahead &= ~BIT(slot)) {
+	for (; ahead && max; ahead &= ~BIT(slot), max--) {
 		slot = slot_next(ahead, cur->reverse);
 		link_prefetch(base, plain, wort_pm_load(&node->media->slot[slot]));
 	}
@@ -2287,6 +2287,11 @@ static int wrt_next(struct wort_cursor *cur)
  * Pairs: records with keys of one length, which fit into a word, and values of one word.
  * The cursor comes by them without looking at each as a record.
  */
+struct wrt_pair {
+	__be64 key;			/* with zeroes behind */
+	u64 value;
+};
+
 struct wrt_pairs {
 	struct wort_cursor *cur;
 	struct wort_pairs *to;
@@ -2295,13 +2300,8 @@ struct wrt_pairs {
 	u64 plain;			/* wort_region_plain() */
 	u64 meta;			/* of leaves */
 	__be64 mask;			/* of their keys */
-	u64 last;			/* the key the cursor is at */
+	struct wrt_pair last;		/* the cursor is at it */
 	u64 off;			/* of its leaf */
-};
-
-struct wrt_pair {
-	__be64 key;			/* with zeroes behind */
-	u64 value;
 };
 
 static __always_inline bool pairs_begin(struct wrt_pairs *p,
@@ -2312,7 +2312,7 @@ static __always_inline bool pairs_begin(struct wrt_pairs *p,
 	struct wort_key key = cursor_key(cur);
 
 	/* Where the last one was a pair the next may be one. */
-	if (!wc->nr || key.len > sizeof(p->last) ||
+	if (!wc->nr || key.len > sizeof(p->last.key) ||
 	    wc->rec.kind != WORT_MEDIA_VALUE_WORD ||
 	    wc->rec.value_len != sizeof(u64))
 		return false;
@@ -2323,7 +2323,7 @@ static __always_inline bool pairs_begin(struct wrt_pairs *p,
 	p->plain = wort_region_plain(cur->op->region);
 	p->meta = wort_rec_word_meta(key.len);
 	p->mask = cpu_to_be64(~0ULL << (64 - 8 * key.len));
-	p->last = wort_key_word(&key, 0);
+	p->last.key = cpu_to_be64(wort_key_word(&key, 0));
 	return p->plain;
 }
 
@@ -2359,7 +2359,7 @@ static __always_inline void pair_pack(const struct wort_pairs *to, u8 *at,
 	memcpy(at + to->value_at, &value, sizeof(value));
 }
 
-/* The last pair that was packed. */
+/* Of the last pair that was packed, before anything is packed behind it. */
 static void pair_unpack(const struct wrt_pairs *p, struct wrt_pair *pair)
 {
 	const struct wort_pairs *to = p->to;
@@ -2370,17 +2370,6 @@ static void pair_unpack(const struct wrt_pairs *p, struct wrt_pair *pair)
 	memcpy(&value, at + to->value_at, sizeof(value));
 	pair->key &= p->mask;
 	pair->value = le64_to_cpu(value);
-}
-
-/* What comes next on a level, of which there is more; 0: nothing, or not for sure. */
-static __always_inline u64 pairs_peek(const struct wrt_pairs *p,
-				      const struct wrt_level *level)
-{
-	u32 slot = slot_next(level->ahead, p->cur->reverse);
-	u64 at = node_off(level->link) + slot * sizeof(__le64);
-	u64 link = wort_pm_load(p->base + at);
-
-	return wort_pm_in_flight(p->in_flight, at) ? 0 : link;
 }
 
 /* Enter a node, if it is plain and its place in the word of a key. */
@@ -2408,13 +2397,16 @@ static struct wrt_level *pairs_enter(const struct wrt_pairs *p,
 static __always_inline struct wrt_level *pairs_down(const struct wrt_pairs *p,
 						    struct wrt_level *level)
 {
-	u64 link;
+	u64 at, link;
 
 	while (level && level->ahead) {
-		link = pairs_peek(p, level);
+		level->slot = slot_next(level->ahead, p->cur->reverse);
+		at = node_off(level->link) + level->slot * sizeof(link);
+		link = wort_pm_load(p->base + at);
 		if (!link_is_node(link))
 			return level;
-		level->slot = slot_next(level->ahead, p->cur->reverse);
+		if (wort_pm_in_flight(p->in_flight, at))
+			return NULL;
 		level->ahead &= ~BIT(level->slot);
 		level = pairs_enter(p, level, link);
 	}
@@ -2484,7 +2476,7 @@ static noinline u32 pairs_pack(struct wrt_pairs *p, const struct wrt_leaf *leaf,
 static bool pair_fits(const struct wrt_pairs *p, const struct wrt_level *first,
 		      const struct wrt_level *last, u64 key)
 {
-	if ((key ^ p->last) >> (60 - 4 * node_place(first->link)) >> 4)
+	if ((key ^ be64_to_cpu(p->last.key)) >> (60 - 4 * node_place(first->link)) >> 4)
 		return false;
 	for (; first < last; first++)
 		if (wort_word_digit(key, node_place(first->link)) !=
@@ -2503,11 +2495,10 @@ static __always_inline u32 pairs_across(struct wrt_pairs *p,
 					const struct wrt_level *first,
 					struct wrt_level *level, u32 max)
 {
-	u64 off = node_off(level->link), before = p->last;
+	u64 off = node_off(level->link), before = be64_to_cpu(p->last.key);
 	u32 shift = 60 - 4 * node_place(level->link), nr;
 	struct wrt_leaf leaf[WRT_SLOTS];
 	u8 *at = p->to->at;
-	struct wrt_pair pair;
 
 	nr = min(leaves_list(p, level, leaf), max);
 	if (nr && level != first) {
@@ -2521,8 +2512,7 @@ static __always_inline u32 pairs_across(struct wrt_pairs *p,
 		p->to->at = at;
 		return 0;
 	}
-	pair_unpack(p, &pair);
-	p->last = be64_to_cpu(pair.key);
+	pair_unpack(p, &p->last);
 	p->off = leaf[nr - 1].off;
 	level->slot = leaf[nr - 1].slot;
 	level->ahead &= slots_behind(level->slot, p->cur->reverse);
@@ -2571,17 +2561,14 @@ static void pairs_end(const struct wrt_pairs *p, u32 nr)
 {
 	struct wort_cursor *cur = p->cur;
 	struct wrt_cursor *wc = wrt_cursor(cur);
-	__be64 key = cpu_to_be64(p->last);
-	struct wrt_pair pair;
 
-	pair_unpack(p, &pair);
 	wort_count(cur->op, leaves, nr);
-	memcpy(cur->key, &key, sizeof(key));
+	memcpy(cur->key, &p->last.key, sizeof(p->last.key));
 	cur->value_len = sizeof(u64);
 	wc->rec = (struct wort_rec){
 		.leaf = p->base + p->off,
 		.off = p->off,
-		.val = pair.value,
+		.val = p->last.value,
 		.kind = WORT_MEDIA_VALUE_WORD,
 		.key_len = cur->key_len,
 		.value_len = sizeof(u64),

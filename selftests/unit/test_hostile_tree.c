@@ -406,18 +406,19 @@ static void leaves(void)
 	}
 }
 
-static void key_order(void)
+static void swap_slots(u64 a, u64 b)
 {
-	u64 a = image_slot(0, "apple"), b = image_slot(0, "band"), link;
-	u64 k1 = image_node_slot(0, "k15", 1), k2 = image_node_slot(0, "k25", 1);
+	u64 link = image_get(a);
 
-	link = image_get(a);
 	image_set(a, image_get(b));
 	image_set(b, link);
+}
+
+static void key_order(void)
+{
+	swap_slots(image_slot(0, "apple"), image_slot(0, "band"));
 	tree_case("leaves swapped", SCANS | WALKS | FIND(INSERT));
-	link = image_get(k1);
-	image_set(k1, image_get(k2));
-	image_set(k2, link);
+	swap_slots(image_node_slot(0, "k15", 1), image_node_slot(0, "k25", 1));
 	tree_case("nodes of pairs swapped", SCANS | WALKS);
 	image.mem[image_leaf(0, "long-prefix-in-common-2") + 16 + 4]++;
 	tree_case("keys out of order", SCANS | WALKS | FIND(SEEK));
