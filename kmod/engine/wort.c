@@ -2137,12 +2137,13 @@ static int cursor_down(struct wort_cursor *cur, u64 link, u32 start,
 		if (!link)
 			return wort_corrupt(cur->op, node_off(node.link),
 					    "node without entries");
+		/* both lines: cursor_look_on() needs the other one */
+		if (key)
+			object_prefetch(cur->op, link);
 		start = node.place + 1;
 	}
-	if (key) {
-		object_prefetch(cur->op, link);
+	if (key)
 		cursor_look_on(cur);
-	}
 	return link_verify(cur->op, link) ?:
 	       wort_rec_open(cur->op, leaf_off(link), &wc->rec);
 }
@@ -2237,15 +2238,30 @@ static bool beyond(struct wort_cursor *cur, const struct wort_key *key)
 	return cur->reverse ? cmp <= 0 : cmp >= 0;
 }
 
+/*
+ * A cursor needs all nodes on the way to a key, and the last of them are those that miss:
+ * begin to load the first of these while it comes by the others.
+ */
+static __always_inline void seek_prefetch(struct wort_cursor *cur,
+					  const struct wort_key *key)
+{
+	const struct wort_top *top = wort_tree_top(cur->tree);
+
+	object_prefetch(cur->op, wort_top_find(top, wort_key_word(key, 0)));
+}
+
 static int wrt_seek(struct wort_cursor *cur, const struct wort_key *key)
 {
 	struct wrt_cursor *wc = wrt_cursor(cur);
 	u32 common = WORT_KEY_DIGITS;
 	u64 link;
-	int err = root_load(cur->op, cur->tree, &link);
+	int err;
 
+	if (key)
+		seek_prefetch(cur, key);
 	wc->nr = 0;
 	memset(wc->seen, 0, sizeof(wc->seen));
+	err = root_load(cur->op, cur->tree, &link);
 	if (!link)
 		return err ?: -ENOENT;
 	err = cursor_down(cur, link, 0, key);
@@ -2449,17 +2465,21 @@ static noinline u32 leaves_list(const struct wrt_pairs *p,
 				 leaves_ahead(p, level, false, leaf);
 }
 
-/* Pack them, as long as they are pairs with these digits and that of the slot.  How many. */
+/*
+ * Pack them, as long as they are pairs with these digits and that of the slot.  How many.
+ * What is packed might overlap @p, for all a compiler knows: it would load that each time.
+ */
 static noinline u32 pairs_pack(struct wrt_pairs *p, const struct wrt_leaf *leaf,
 			       u32 nr, u32 shift, u64 before)
 {
 	const struct wort_pairs to = *p->to;
+	const struct wrt_pairs from = *p;
 	struct wrt_pair pair;
 	u8 *at = to.at;
 	u32 i;
 
 	for (i = 0; i < nr; i++) {
-		if (!pair_read(p, leaf[i].off, &pair) ||
+		if (!pair_read(&from, leaf[i].off, &pair) ||
 		    (be64_to_cpu(pair.key) >> shift ^ before) != leaf[i].slot)
 			break;
 		pair_pack(&to, at, &pair);
