@@ -528,22 +528,16 @@ int wort_index_delete(struct wort_index *index, const struct wort_key *key,
 	return err;
 }
 
-/*
- * What an operation may have, besides a key.  The lengths are the greatest it may have
- * without flags.
- */
+/* What an operation may have, besides a key. */
 static const struct rule {
 	u16 flags;
 	bool change;
 	bool value;
-	u32 value_len;
-	u32 expect_len;
-	u32 max_len;
 } rules[] = {
-	[WORT_BATCH_INSERT] = { WORT_INSERT_F_ALL, true, true, WORT_VALUE_MAX },
-	[WORT_BATCH_DELETE] = { WORT_DELETE_F_ALL, true },
-	[WORT_BATCH_LOOKUP] = { .max_len = U32_MAX },
-	[WORT_BATCH_CAS] = { WORT_CAS_F_ALL, true, true, WORT_VALUE_MAX, WORT_VALUE_MAX },
+	[WORT_BATCH_INSERT] = { WORT_INSERT_F_ALL, true, true },
+	[WORT_BATCH_DELETE] = { WORT_DELETE_F_ALL, true, false },
+	[WORT_BATCH_LOOKUP] = { },
+	[WORT_BATCH_CAS] = { WORT_CAS_F_ALL, true, true },
 };
 
 static bool expects(const struct wort_batch_op *op)
@@ -565,14 +559,17 @@ static int lengths_verify(const struct wort_batch_op *op,
 	       op->value_len > WORT_VALUE_MAX ? -EMSGSIZE : 0;
 }
 
-/* What is it that is wrong, if anything is? */
-static noinline int request_look(const struct wort_batch_op *op,
-				 const struct rule *rule, bool write)
+/* By all rules. */
+static noinline int request_look(const struct wort_batch_op *op, bool write)
 {
 	const u16 either = WORT_INSERT_F_CREATE | WORT_INSERT_F_REPLACE;
 	/* Of both at once a compiler makes one load, and they may just have been stored. */
 	const u16 nr = op->op, flags = op->flags;
+	const struct rule *rule;
 
+	if (nr >= ARRAY_SIZE(rules) || !nr)
+		return -EOPNOTSUPP;
+	rule = &rules[array_index_nospec(nr, ARRAY_SIZE(rules))];
 	if (rule->change && !write)
 		return -EBADF;
 	if (flags & ~rule->flags)
@@ -594,18 +591,21 @@ static noinline int request_look(const struct wort_batch_op *op,
  */
 int wort_request_verify(const struct wort_batch_op *op, bool write)
 {
-	const struct rule *rule;
 	const u16 nr = op->op;
 
-	if (nr >= ARRAY_SIZE(rules) || !nr)
-		return -EOPNOTSUPP;
-	rule = &rules[array_index_nospec(nr, ARRAY_SIZE(rules))];
-	if (likely(!op->flags && op->key_len - 1 < WORT_KEY_MAX &&
-		   op->value_len <= rule->value_len &&
-		   op->expect_len <= rule->expect_len &&
-		   op->max_len <= rule->max_len && (write || !rule->change)))
-		return 0;
-	return request_look(op, rule, write);
+	/*
+	 * A processor runs ahead as far as it has registers: of lookups and inserts, which
+	 * most are, no more is looked at than there is.
+	 */
+	if (likely(!op->flags && !op->expect_len &&
+		   op->key_len - 1 < WORT_KEY_MAX)) {
+		if (nr == WORT_BATCH_LOOKUP && !op->value_len)
+			return 0;
+		if (nr == WORT_BATCH_INSERT && !op->max_len &&
+		    op->value_len <= WORT_VALUE_MAX && write)
+			return 0;
+	}
+	return request_look(op, write);
 }
 
 static const struct wort_value *expect_of(const struct wort_request *req)
@@ -633,9 +633,10 @@ static __always_inline struct wort_put *put_of(struct wort_request *req)
 static noinline int request_lookup_end(struct wort_index *index,
 				       struct wort_request *req, int err)
 {
-	if (err == -EAGAIN)
+	if (unlikely(err == -EAGAIN))
 		err = lookup_carefully(index, &req->put.key, &req->answer);
-	settle_old(&req->answer, err);
+	if (err && err != -ERANGE)
+		req->answer.len = WORT_NO_VALUE;
 	return err;
 }
 
@@ -645,6 +646,26 @@ static __always_inline int request_lookup(struct wort_index *index,
 	int err = lookup_plainly(index, &req->put.key, &req->answer);
 
 	return unlikely(err) ? request_lookup_end(index, req, err) : 0;
+}
+
+/* An insert without flags has no more than a key and a value. */
+static __always_inline int request_insert(struct wort_index *index,
+					  struct wort_request *req)
+{
+	struct wort_put *put = &req->put;
+
+	put->expect = NULL;
+	put->old = NULL;
+	wort_put_flags(put, 0);
+	return wort_index_insert(index, put);
+}
+
+static noinline int request_change(struct wort_index *index,
+				   struct wort_request *req)
+{
+	if (req->op.op != WORT_BATCH_DELETE)
+		return wort_index_insert(index, put_of(req));
+	return wort_index_delete(index, &req->put.key, expect_of(req), old_of(req));
 }
 
 /**
@@ -658,12 +679,14 @@ static __always_inline int request_lookup(struct wort_index *index,
  */
 int wort_request_run(struct wort_index *index, struct wort_request *req)
 {
+	const u16 nr = req->op.op;
+
 	req->answer.len = WORT_NO_VALUE;
-	if (req->op.op == WORT_BATCH_LOOKUP)
+	if (nr == WORT_BATCH_LOOKUP)
 		return request_lookup(index, req);
-	if (req->op.op != WORT_BATCH_DELETE)
-		return wort_index_insert(index, put_of(req));
-	return wort_index_delete(index, &req->put.key, expect_of(req), old_of(req));
+	if (nr == WORT_BATCH_INSERT && !req->op.flags)
+		return request_insert(index, req);
+	return request_change(index, req);
 }
 
 /**

@@ -326,7 +326,8 @@ static __always_inline int request_run(struct wort_peer *peer, u16 op,
 	}
 	err = wort_request_verify(&req.op, true) ?:
 	      wort_request_run(peer->index, &req);
-	background();
+	if (op != WORT_BATCH_LOOKUP)
+		background();
 	*value_len = req.answer.len;
 	return err;
 }
