@@ -110,9 +110,11 @@ struct wort_put {
 	bool replaced;
 };
 
-/* What flags say, WORT_INSERT_F_*. */
+/* What flags say, WORT_INSERT_F_*; on no other condition, and no old value is wanted. */
 static __always_inline void wort_put_flags(struct wort_put *put, u32 flags)
 {
+	put->expect = NULL;
+	put->old = NULL;
 	put->create = flags & WORT_INSERT_F_CREATE;
 	put->replace = flags & WORT_INSERT_F_REPLACE;
 	put->replaced = false;
@@ -139,8 +141,6 @@ static __always_inline void wort_put_init(struct wort_put *put,
 	put->key.len = key->len;
 	put->value.data = value->data;
 	put->value.len = value->len;
-	put->expect = NULL;
-	put->old = NULL;
 	wort_put_flags(put, flags);
 }
 
@@ -359,7 +359,8 @@ typedef int wort_set_fn(struct wort_tree *tree, struct wort_put *put,
  *	caller flushes and publishes
  * @look: as @lookup, without an operation, of values of one word, where nothing is in
  *	flight or makes no sense and no memory is or may be bad.  Counts itself in its
- *	last argument.  -EAGAIN otherwise, and not counted; also where the key is none.
+ *	last argument.  With -ENOENT the buffer is as it was.  -EAGAIN otherwise, and not
+ *	counted; also where the key is none.
  * @lookup: read the value of a key.  -ENOENT; -ERANGE if it does not fit.
  * @put: store a record.  -ENOENT, -EEXIST, -ECANCELED if the value is not the
  *	one expected, -ERANGE if that does not fit @old, -ENOSPC, -ENOMEM:

@@ -594,8 +594,8 @@ int wort_request_verify(const struct wort_batch_op *op, bool write)
 	const u16 nr = op->op;
 
 	/*
-	 * A processor runs ahead as far as it has registers: of lookups and inserts, which
-	 * most are, no more is looked at than there is.
+	 * A processor runs ahead as far as it has registers, so lookups and inserts without
+	 * flags, which most are, are verified by what they may have, and not by the rules.
 	 */
 	if (likely(!op->flags && !op->expect_len &&
 		   op->key_len - 1 < WORT_KEY_MAX)) {
@@ -623,20 +623,19 @@ static __always_inline struct wort_put *put_of(struct wort_request *req)
 {
 	struct wort_put *put = &req->put;
 
+	wort_put_flags(put, req->op.flags);
 	put->expect = expect_of(req);
 	put->old = old_of(req);
-	wort_put_flags(put, req->op.flags);
 	return put;
 }
 
-/* It found nothing, or could not look plainly. */
-static noinline int request_lookup_end(struct wort_index *index,
-				       struct wort_request *req, int err)
+/* It could not look plainly. */
+static noinline int request_lookup_carefully(struct wort_index *index,
+					     struct wort_request *req)
 {
-	if (unlikely(err == -EAGAIN))
-		err = lookup_carefully(index, &req->put.key, &req->answer);
-	if (err && err != -ERANGE)
-		req->answer.len = WORT_NO_VALUE;
+	int err = lookup_carefully(index, &req->put.key, &req->answer);
+
+	settle_old(&req->answer, err);
 	return err;
 }
 
@@ -645,19 +644,15 @@ static __always_inline int request_lookup(struct wort_index *index,
 {
 	int err = lookup_plainly(index, &req->put.key, &req->answer);
 
-	return unlikely(err) ? request_lookup_end(index, req, err) : 0;
+	return unlikely(err == -EAGAIN) ? request_lookup_carefully(index, req) : err;
 }
 
 /* An insert without flags has no more than a key and a value. */
 static __always_inline int request_insert(struct wort_index *index,
 					  struct wort_request *req)
 {
-	struct wort_put *put = &req->put;
-
-	put->expect = NULL;
-	put->old = NULL;
-	wort_put_flags(put, 0);
-	return wort_index_insert(index, put);
+	wort_put_flags(&req->put, 0);
+	return wort_index_insert(index, &req->put);
 }
 
 static noinline int request_change(struct wort_index *index,

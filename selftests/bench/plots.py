@@ -219,7 +219,7 @@ def draw_lines(rows, out):
 
 
 def draw_growth(bench, out, sizes, simulated):
-    """Time and misses by the number of keys; a turn of the largest is a minute."""
+    """Time and misses by the number of keys; of the largest one turn: minutes."""
     figure, panels = plt.subplots(2, len(INTEGERS), figsize=(11, 6),
                                   sharex=True)
     rows = []
