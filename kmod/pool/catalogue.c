@@ -481,7 +481,8 @@ static int create(struct wort_op *op, struct wort_pool *pool, const u8 *name,
 	struct wort_media_entry entry;
 	int err;
 
-	if (!wort_pool_writable(pool))
+	/* The name may be in what is lost, and the last block is not known. */
+	if (!wort_pool_writable(pool) || pool->left_out)
 		return -EROFS;
 	if (engine == WORT_ENGINE_DEFAULT)
 		engine = WORT_ENGINE_WORT;

@@ -39,6 +39,18 @@ static u32 sb_csum(const struct wort_media_sb *sb)
 	return crc32c(~0U, &tmp, sizeof(tmp));
 }
 
+/* The first block of the catalogue is where an object of its size can be. */
+static bool catalogue_valid(const struct wort_media_sb *sb)
+{
+	const u64 size = sizeof(struct wort_media_catalogue);
+	u64 data = le64_to_cpu(sb->data_off);
+	u64 off = le64_to_cpu(sb->catalogue_off);
+	u64 bytes = le64_to_cpu(sb->nr_extents) << le32_to_cpu(sb->extent_shift);
+
+	/* Its class has slots of just this size, which divides extents. */
+	return off >= data && (off - data) % size == 0 && off - data < bytes;
+}
+
 /* Every number bounded by the region: a checksum makes none trustworthy. */
 static bool geometry_valid(const struct wort_region *region,
 			   const struct wort_media_sb *sb)
@@ -58,7 +70,8 @@ static bool geometry_valid(const struct wort_region *region,
 	if (table < WORT_MEDIA_TABLE_OFF || table % 8 || data > size ||
 	    data % (1ULL << shift) || data < WORT_MEDIA_TABLE_OFF)
 		return false;
-	if (!nr || nr > (size - data) >> shift || nr > U32_MAX / 2)
+	if (!nr || nr > (size - data) >> shift || nr > U32_MAX / 2 ||
+	    !catalogue_valid(sb))
 		return false;
 	if (table < data)
 		return nr * 8 <= data - table;

@@ -139,6 +139,17 @@ void check_hostile_geometry(void)
 	SB_CASE(pool_size, WORT_MEDIA_POOL_MIN / 2, -EUCLEAN);
 	SB_SET(nr_extents, nr - 1);
 	SB_CASE(data_off, data + 512, -EUCLEAN);
+	SB_CASE(catalogue_off, 0, -EUCLEAN);
+	SB_CASE(catalogue_off, 8, -EUCLEAN);
+	SB_CASE(catalogue_off, WORT_MEDIA_SB_OFF, -EUCLEAN);
+	SB_CASE(catalogue_off, WORT_MEDIA_TABLE_OFF, -EUCLEAN);
+	SB_CASE(catalogue_off, data - 512, -EUCLEAN);
+	SB_CASE(catalogue_off, data + 4, -EUCLEAN);
+	SB_CASE(catalogue_off, data + 8, -EUCLEAN);
+	SB_CASE(catalogue_off, data + 256, -EUCLEAN);
+	SB_CASE(catalogue_off, data + (nr << shift) - 8, -EUCLEAN);
+	SB_CASE(catalogue_off, data + (nr << shift), -EUCLEAN);
+	SB_CASE(catalogue_off, ~7ULL, -EUCLEAN);
 	/* a table beyond the extents, but within the pool */
 	SB_SET(nr_extents, nr - 2);
 	SB_CASE(table_off, data + ((nr - 1) << shift), -EUCLEAN);
@@ -367,12 +378,10 @@ static void move_entry(u64 to)
 	catalogue_case(true);
 }
 
+/* Where an object may be, but no block is. */
 static void catalogue_off_case(u64 off)
 {
-	u32 i;
-
-	for (i = 0; i < WORT_MEDIA_SB_COPIES; i++)
-		image_sb(i)->catalogue_off = cpu_to_le64(off);
+	SB_SET(catalogue_off, off);
 	image_seal_sb();
 	image_keep();
 	check_pool_damaged(false);
@@ -386,13 +395,7 @@ void check_hostile_catalogue(void)
 
 	image_make();
 	block = image_catalogue();
-	catalogue_off_case(IMAGE_SIZE);
-	catalogue_off_case(IMAGE_SIZE - 8);
-	catalogue_off_case(block + 4);
-	catalogue_off_case(block + 8);
 	catalogue_off_case(image_entry(0));
-	catalogue_off_case(WORT_MEDIA_SB_OFF);
-	catalogue_off_case(~7ULL);
 	image_set(block, 1ULL << 40);
 	catalogue_case(true);
 	image_set(block, IMAGE_SIZE - 256);
