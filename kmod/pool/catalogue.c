@@ -20,18 +20,14 @@
 #include <linux/crc32c.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/list_sort.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
-#include <linux/xxhash.h>
 
 #include "../core/pmem.h"
 #include "pool.h"
-
-static u32 name_hash(const u8 *name, u32 len)
-{
-	return xxh64(name, len, 0);
-}
 
 /* Checksum of what never changes in an entry. */
 static u32 entry_csum(const struct wort_media_entry *entry)
@@ -53,16 +49,6 @@ static struct wort_media_catalogue __pmem *block_at(struct wort_pool *pool,
 static struct wort_media_entry __pmem *entry_at(struct wort_pool *pool, u64 off)
 {
 	return wort_region_at(pool->region, off);
-}
-
-static struct wort_index *find(struct wort_pool *pool, const u8 *name, u32 len)
-{
-	struct wort_index *index;
-
-	hash_for_each_possible(pool->names, index, hash, name_hash(name, len))
-		if (index->name_len == len && !memcmp(index->name, name, len))
-			return index;
-	return NULL;
 }
 
 static int look_at_nothing(const struct wort_tree *tree, const struct wort_key *key,
@@ -118,23 +104,20 @@ static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 	return index;
 }
 
-/* In the order of ids; a new one is the last.  False if there is that id. */
-static bool index_link(struct wort_pool *pool, struct wort_index *index)
+/* The list is in the order of ids; what attach finds is sorted in the end. */
+static void index_link(struct wort_pool *pool, struct wort_index *index)
 {
-	struct list_head *at = pool->indexes.prev;
-
-	while (at != &pool->indexes &&
-	       list_entry(at, struct wort_index, list)->id > index->id)
-		at = at->prev;
-	if (at != &pool->indexes &&
-	    list_entry(at, struct wort_index, list)->id == index->id)
-		return false;
-	list_add(&index->list, at);
-	hash_add(pool->names, &index->hash,
-		 name_hash(index->name, index->name_len));
+	list_add_tail(&index->list, &pool->indexes);
+	wort_names_add(&pool->names, index);
 	pool->nr_indexes++;
 	pool->next_id = max(pool->next_id, index->id + 1);
-	return true;
+}
+
+static void index_unlink(struct wort_pool *pool, struct wort_index *index)
+{
+	list_del_init(&index->list);
+	wort_names_remove(&pool->names, index);
+	pool->nr_indexes--;
 }
 
 static void index_release(struct kref *ref)
@@ -195,7 +178,7 @@ static int read_entry(struct wort_op *op, struct wort_pool *pool, u64 off,
 }
 
 static int load_entry(struct wort_op *op, struct wort_pool *pool, u64 slot_off,
-		      u64 off)
+		      u64 off, bool *sorted)
 {
 	struct wort_media_entry entry;
 	struct wort_index *index;
@@ -209,11 +192,43 @@ static int load_entry(struct wort_op *op, struct wort_pool *pool, u64 slot_off,
 	if (!index)
 		return -ENOMEM;
 	index->slot_off = slot_off;
-	if (!find(pool, index->name, index->name_len) &&
-	    index_link(pool, index))
-		return 0;
-	wort_index_put(index);
-	return wort_corrupt(op, off, "id or name not unique");
+	if (wort_names_find(&pool->names, index->name, index->name_len)) {
+		wort_index_put(index);
+		return wort_corrupt(op, off, "name not unique");
+	}
+	*sorted &= index->id >= pool->next_id;
+	index_link(pool, index);
+	return 0;
+}
+
+/* There may be very many, so each comparison is a place to pause. */
+static int compare_ids(void *priv, const struct list_head *a,
+		       const struct list_head *b)
+{
+	cond_resched();
+	return list_entry(a, struct wort_index, list)->id >
+	       list_entry(b, struct wort_index, list)->id;
+}
+
+/* Of several indexes with one id the first that was found stays. */
+static int sort_indexes(struct wort_op *op, struct wort_pool *pool)
+{
+	struct wort_index *index, *next;
+	u64 last = 0;
+	int err = 0;
+
+	list_sort(NULL, &pool->indexes, compare_ids);
+	list_for_each_entry_safe(index, next, &pool->indexes, list) {
+		cond_resched();
+		if (index->id != last) {
+			last = index->id;
+			continue;
+		}
+		err = wort_corrupt(op, index->entry_off, "id not unique");
+		index_unlink(pool, index);
+		wort_index_put(index);
+	}
+	return err;
 }
 
 /* Read a block into memory and verify that it may be one. */
@@ -247,6 +262,59 @@ static u64 table_bytes(const struct wort_pool *pool)
 	       geo->extent_shift;
 }
 
+/* Is it only that something was left out? */
+static bool is_damage(int err)
+{
+	return err == -EUCLEAN || err == -EIO;
+}
+
+static int load_slots(struct wort_op *op, struct wort_pool *pool, u64 off,
+		      const struct wort_media_catalogue *block, bool *sorted)
+{
+	int err, bad = 0;
+	u32 i;
+
+	for (i = 0; i < WORT_MEDIA_CATALOGUE_SLOTS; i++) {
+		if (!block->slot[i]) {
+			pool->catalogue_nr_free++;
+			continue;
+		}
+		err = load_entry(op, pool, slot_off(off, i),
+				 le64_to_cpu(block->slot[i]), sorted);
+		if (err && !is_damage(err))
+			return err;
+		if (err)
+			bad = err;
+	}
+	return bad;
+}
+
+static int load_blocks(struct wort_op *op, struct wort_pool *pool, bool *sorted)
+{
+	u64 off = le64_to_cpu(pool->sb.catalogue_off);
+	struct wort_media_catalogue block;
+	int err, bad = 0;
+
+	for (; off; off = le64_to_cpu(block.next)) {
+		cond_resched();
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		err = read_block(op, pool, off, &block);
+		if (!err)
+			err = wort_alloc_mark(op, off, sizeof(block), true);
+		if (err)
+			return err;
+		pool->catalogue_last = off;
+		pool->catalogue_blocks++;
+		err = load_slots(op, pool, off, &block, sorted);
+		if (err && !is_damage(err))
+			return err;
+		if (err)
+			bad = err;
+	}
+	return bad;
+}
+
 /**
  * wort_catalogue_load() - Read the catalogue
  * @op: The operation.
@@ -257,44 +325,23 @@ static u64 table_bytes(const struct wort_pool *pool)
  * left out.
  *
  * Context: May sleep.
- * Return: 0; -ENOMEM; -EUCLEAN or -EIO if anything was left out.
+ * Return: 0; -ENOMEM; -EINTR if a fatal signal came; -EUCLEAN or -EIO if
+ * anything was left out.
  */
 int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool)
 {
-	u64 off = le64_to_cpu(pool->sb.catalogue_off);
-	struct wort_media_catalogue block;
-	int err = 0, bad = 0;
-	u32 i;
+	bool sorted = true;
+	int err = 0, err2 = 0;
 
-	pool->catalogue_hint = off;
+	pool->catalogue_hint = le64_to_cpu(pool->sb.catalogue_off);
 	if (table_bytes(pool))
 		err = wort_alloc_mark(op, pool->alloc.geo.table_off,
 				      table_bytes(pool), true);
-	if (err)
-		return err;
-	while (off) {
-		err = read_block(op, pool, off, &block);
-		if (!err)
-			err = wort_alloc_mark(op, off, sizeof(block), true);
-		if (err)
-			return err;
-		pool->catalogue_last = off;
-		pool->catalogue_blocks++;
-		for (i = 0; i < WORT_MEDIA_CATALOGUE_SLOTS; i++) {
-			if (!block.slot[i]) {
-				pool->catalogue_nr_free++;
-				continue;
-			}
-			err = load_entry(op, pool, slot_off(off, i),
-					 le64_to_cpu(block.slot[i]));
-			if (err == -ENOMEM)
-				return err;
-			if (err)
-				bad = err;
-		}
-		off = le64_to_cpu(block.next);
-	}
-	return bad;
+	if (!err)
+		err = load_blocks(op, pool, &sorted);
+	if (!sorted && (!err || is_damage(err)))
+		err2 = sort_indexes(op, pool);
+	return err ? err : err2;
 }
 
 /* An entry, if it is sound and of an index that is served. */
@@ -307,7 +354,7 @@ static int visit_entry(struct wort_op *op, struct wort_pool *pool, u64 off,
 
 	if (err)
 		return err;
-	index = find(pool, entry.name, entry.name_len);
+	index = wort_names_find(&pool->names, entry.name, entry.name_len);
 	if (!index || index->entry_off != off)
 		return wort_corrupt(op, off, "index was left out by attach");
 	return visitor->visit(visitor, op, off, sizeof(entry), true);
@@ -377,6 +424,9 @@ static int find_slot(struct wort_op *op, struct wort_pool *pool, u64 *slot)
 	int err;
 
 	for (n = 0; n <= pool->catalogue_blocks; n++) {
+		cond_resched();
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		err = read_block(op, pool, off, &block);
 		if (err)
 			return err;
@@ -507,7 +557,8 @@ static int open_locked(struct wort_op *op, struct wort_pool *pool,
 		       const u8 *name, u32 name_len, u32 flags, u32 engine,
 		       u64 attr, struct wort_index **out)
 {
-	struct wort_index *index = find(pool, name, name_len);
+	struct wort_index *index = wort_names_find(&pool->names, name,
+						   name_len);
 	int err = 0;
 
 	if (!index && !(flags & WORT_INDEX_OPEN_F_CREATE))
@@ -605,7 +656,7 @@ int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 	int err = 0;
 
 	mutex_lock(&pool->lock);
-	index = find(pool, name, name_len);
+	index = wort_names_find(&pool->names, name, name_len);
 	if (!index)
 		err = not_found(pool);
 	else if (!wort_pool_writable(pool))
@@ -619,9 +670,8 @@ int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 	if (index->walk_failed)
 		WRITE_ONCE(pool->rewalk, true);
 	pool->catalogue_nr_free++;
-	hash_del(&index->hash);
-	list_move_tail(&index->list, &pool->dying);
-	pool->nr_indexes--;
+	index_unlink(pool, index);
+	list_add_tail(&index->list, &pool->dying);
 	pool->nr_dying++;
 	WRITE_ONCE(control->destroyed, control->destroyed + 1);
 out:
@@ -679,9 +729,10 @@ u32 wort_index_list(struct wort_pool *pool, u64 after,
 	*more = false;
 	mutex_lock(&pool->lock);
 	list_for_each_entry(index, &pool->indexes, list) {
+		cond_resched();
 		if (index->id <= after)
 			continue;
-		if (n == max) {
+		if (n == max || fatal_signal_pending(current)) {
 			*more = true;
 			break;
 		}

@@ -4,6 +4,7 @@
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -29,7 +30,9 @@ static int load(struct wort_op *op, struct wort_pool *pool)
 	int err, err2;
 
 	geometry_of(&pool->sb, &geo);
-	err = wort_locks_init(&pool->locks);
+	err = wort_names_init(&pool->names);
+	if (!err)
+		err = wort_locks_init(&pool->locks);
 	if (err)
 		return err;
 	err = wort_alloc_init(op, &pool->alloc, pool->region, &geo,
@@ -53,7 +56,6 @@ static void init_empty(struct wort_pool *pool, struct wort_region *region)
 	mutex_init(&pool->work_lock);
 	INIT_LIST_HEAD(&pool->indexes);
 	INIT_LIST_HEAD(&pool->dying);
-	hash_init(pool->names);
 	INIT_WORK(&pool->work, wort_pool_work);
 	init_waitqueue_head(&pool->work_done);
 }
@@ -65,6 +67,7 @@ static void drop_indexes(struct list_head *list)
 	list_for_each_entry_safe(index, tmp, list, list) {
 		list_del_init(&index->list);
 		wort_index_put(index);
+		cond_resched();
 	}
 }
 
@@ -74,6 +77,7 @@ static void pool_free(struct wort_pool *pool)
 		destroy_workqueue(pool->wq);
 	drop_indexes(&pool->indexes);
 	drop_indexes(&pool->dying);
+	wort_names_destroy(&pool->names);
 	wort_skips_destroy(&pool->skips);
 	wort_alloc_destroy(&pool->alloc);
 	wort_locks_destroy(&pool->locks);
@@ -97,7 +101,7 @@ static void pool_free(struct wort_pool *pool)
  *
  * Context: May sleep.
  * Return: 0; -ENODATA, -EPROTONOSUPPORT, -EUCLEAN or -EIO as wort_sb_load()
- * has them; -ENOMEM.
+ * has them; -ENOMEM; -EINTR if a fatal signal came.
  */
 int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
 {

@@ -31,9 +31,21 @@
 #include "../engine/skips.h"
 #include "../engine/top.h"
 
-#define WORT_NAMES_BITS		10
-
 struct wort_pool;
+
+/**
+ * struct wort_names - Indexes by name
+ * @heads: a chain for each value of so many bits of a hash
+ * @bits: how many
+ * @nr: indexes
+ * @seed: of the hash
+ */
+struct wort_names {
+	struct hlist_head *heads;
+	u32 bits;
+	u32 nr;
+	u64 seed;
+};
 
 /**
  * struct wort_index - An index of an attached pool
@@ -150,7 +162,7 @@ struct wort_pool {
 	bool frozen;
 	struct list_head indexes;
 	struct list_head dying;
-	DECLARE_HASHTABLE(names, WORT_NAMES_BITS);
+	struct wort_names names;
 	u32 nr_indexes;
 	u32 nr_dying;
 	u64 next_id;
@@ -240,6 +252,14 @@ void wort_tops_renew(struct wort_pool *pool);
 void wort_top_due(struct wort_index *index);
 void wort_top_outgrown(struct wort_tree *tree);
 void wort_top_disown(struct wort_index *index);
+
+/* names.c */
+int wort_names_init(struct wort_names *names);
+void wort_names_destroy(struct wort_names *names);
+struct wort_index *wort_names_find(const struct wort_names *names,
+				   const u8 *name, u32 len);
+void wort_names_add(struct wort_names *names, struct wort_index *index);
+void wort_names_remove(struct wort_names *names, struct wort_index *index);
 
 /* catalogue.c */
 int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool);

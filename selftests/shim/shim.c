@@ -11,6 +11,7 @@
 #include <linux/bug.h>
 #include <linux/crc32c.h>
 #include <linux/libnvdimm.h>
+#include <linux/list_sort.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -71,6 +72,48 @@ void shim_free(const void *ptr)
 	if (ptr)
 		__atomic_sub_fetch(&shim_alloc_live, 1, __ATOMIC_RELAXED);
 	free((void *)ptr);
+}
+
+/* Take the first @nr elements off a list of one direction, sorted. */
+static struct list_head *sort_some(void *priv, struct list_head **list,
+				   size_t nr, list_cmp_func_t *cmp)
+{
+	struct list_head *a, *b, *first, **end = &first;
+
+	if (nr == 1) {
+		first = *list;
+		*list = first->next;
+		first->next = NULL;
+		return first;
+	}
+	a = sort_some(priv, list, nr / 2, cmp);
+	b = sort_some(priv, list, nr - nr / 2, cmp);
+	while (a && b) {
+		struct list_head **least = cmp(priv, a, b) > 0 ? &b : &a;
+
+		*end = *least;
+		end = &(*end)->next;
+		*least = *end;
+	}
+	*end = a ? a : b;
+	return first;
+}
+
+void list_sort(void *priv, struct list_head *head, list_cmp_func_t *cmp)
+{
+	struct list_head *list = head->next, *next;
+	size_t nr = 0;
+
+	for (next = list; next != head; next = next->next)
+		nr++;
+	if (nr < 2)
+		return;
+	list = sort_some(priv, &list, nr, cmp);
+	INIT_LIST_HEAD(head);
+	for (; list; list = next) {
+		next = list->next;
+		list_add_tail(list, head);
+	}
 }
 
 unsigned long find_next_bit(const unsigned long *map, unsigned long size,

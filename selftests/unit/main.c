@@ -75,6 +75,7 @@ static const struct test {
 	TEST(pool_info),
 	TEST(pool_names),
 	TEST(pool_many_indexes),
+	TEST(pool_id_order),
 	TEST(pool_stale),
 	TEST(pool_fatal_signal),
 	TEST(pool_slots),

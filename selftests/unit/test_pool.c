@@ -2,8 +2,10 @@
 /*
  * Format, attach, the catalogue.
  */
+#include <linux/crc32c.h>
 #include <linux/rcupdate.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "unit.h"
 
@@ -277,6 +279,97 @@ void check_pool_many_indexes(void)
 	bed_close(&bed);
 }
 
+/* Give each entry of the catalogue another id. */
+static void renumber(struct bed *bed, u64 (*id)(u64 nr))
+{
+	struct wort_media_entry *entry, tmp;
+	struct wort_media_catalogue *block;
+	u8 *mem = (u8 *)bed->pm.region.base;
+	struct wort_media_sb sb;
+	u64 off, nr = 0;
+	u32 i;
+
+	CHECK_EQ(wort_pool_probe(&bed->pm.region, &sb), 0);
+	for (off = le64_to_cpu(sb.catalogue_off); off;
+	     off = le64_to_cpu(block->next)) {
+		block = (void *)(mem + off);
+		for (i = 0; i < WORT_MEDIA_CATALOGUE_SLOTS; i++) {
+			if (!block->slot[i])
+				continue;
+			entry = (void *)(mem + le64_to_cpu(block->slot[i]));
+			entry->id = cpu_to_le64(id(nr++));
+			tmp = *entry;
+			tmp.csum = 0;
+			tmp.state = 0;
+			memset(tmp.root, 0, sizeof(tmp.root));
+			entry->csum = cpu_to_le32(crc32c(~0U, &tmp,
+							 sizeof(tmp)));
+		}
+	}
+}
+
+static u64 descending(u64 nr)
+{
+	return 1000000 - nr;
+}
+
+static u64 scattered(u64 nr)
+{
+	return (nr * 7919) % 1000003 + 1;
+}
+
+static u64 pairs(u64 nr)
+{
+	return 1000000 - nr / 2;
+}
+
+static clock_t attach_clock(struct bed *bed)
+{
+	clock_t begin = clock();
+
+	bed_attach(bed);
+	return clock() - begin;
+}
+
+#define VERY_MANY	20000
+
+/*
+ * Indexes whose ids are in any order on media: attach takes as long, the list is
+ * in the order of ids.  Two with one id are damage, and one of them is served.
+ */
+void check_pool_id_order(void)
+{
+	static u64 (*const orders[])(u64) = { descending, scattered };
+	clock_t first, took;
+	struct bed bed;
+	u64 sum;
+	u32 i;
+
+	bed_open(&bed, 32 * MIB, 4096);
+	for (i = 0; i < VERY_MANY; i++)
+		many_open(&bed, i, 0);
+	bed_detach(&bed);
+	first = attach_clock(&bed);
+	for (i = 0; i < ARRAY_SIZE(orders); i++) {
+		bed_detach(&bed);
+		renumber(&bed, orders[i]);
+		took = attach_clock(&bed);
+		CHECK_LE(took, 6 * first);
+		CHECK(!bed.pm.pool->damaged);
+		CHECK_EQ(list_all(&bed, 100, &sum), VERY_MANY + 1);
+		many_verify(&bed, 0, 0);
+		many_verify(&bed, VERY_MANY - 1, 0);
+	}
+	bed_detach(&bed);
+	renumber(&bed, pairs);
+	bed.live = shim_alloc_live;
+	pmpool_attach(&bed.pm);
+	bed.index = NULL;
+	CHECK(bed.pm.pool->damaged);
+	CHECK_EQ(list_all(&bed, 100, &sum), VERY_MANY / 2 + 1);
+	bed_close(&bed);
+}
+
 /* Handles of a destroyed index, and of the one with its name since. */
 void check_pool_stale(void)
 {
@@ -306,7 +399,8 @@ void check_pool_stale(void)
 }
 
 /*
- * A fatal signal while somebody waits: for a check, for the walk, for space.
+ * A fatal signal while somebody waits: for a check, for the walk, for space, for
+ * a catalogue to be read.
  *
  * errno-table: ioctl EINTR
  */
@@ -332,7 +426,11 @@ void check_pool_fatal_signal(void)
 	CHECK_EQ(pm_del(bed.index, "k", 1), 0);
 	CHECK_EQ(pm_put(bed.index, &i, 4, &i, 4), -EINTR);
 	bed_detach(&bed);
+	CHECK_EQ(wort_pool_attach(&bed.pm.region, &bed.pm.pool), -EINTR);
+	CHECK_EQ(shim_alloc_live, bed.live);
+	shim_fatal_signal = false;
 	bed_attach(&bed);
+	shim_fatal_signal = true;
 	CHECK_EQ(wort_pool_check(bed.pm.pool, &arg), -EINTR);
 	shim_fatal_signal = false;
 	CHECK_EQ(pm_put(bed.index, &i, 4, &i, 4), 0);

@@ -67,6 +67,7 @@ void check_pool_attach_reads(void);
 void check_pool_info(void);
 void check_pool_names(void);
 void check_pool_many_indexes(void);
+void check_pool_id_order(void);
 void check_pool_stale(void);
 void check_pool_fatal_signal(void);
 void check_pool_slots(void);

@@ -12,20 +12,6 @@ struct hlist_head {
 	struct hlist_node *first;
 };
 
-#define DECLARE_HASHTABLE(name, bits)	struct hlist_head name[1 << (bits)]
-
-#define hash_init(table) memset(table, 0, sizeof(table))
-
-#define __hash_bucket(table, key) (&(table)[(key) % ARRAY_SIZE(table)])
-
-#define hash_add(table, node, key) \
-	hlist_add_head(node, __hash_bucket(table, key))
-
-#define hash_for_each_possible(table, obj, member, key)			\
-	for (struct hlist_node *__n = __hash_bucket(table, key)->first;	\
-	     __n && (obj = container_of(__n, __typeof__(*obj), member), 1); \
-	     __n = __n->next)
-
 static inline void hlist_add_head(struct hlist_node *node,
 				  struct hlist_head *head)
 {
@@ -36,14 +22,29 @@ static inline void hlist_add_head(struct hlist_node *node,
 	node->pprev = &head->first;
 }
 
-static inline void hash_del(struct hlist_node *node)
+static inline void hlist_del_init(struct hlist_node *node)
 {
 	if (!node->pprev)
 		return;
 	*node->pprev = node->next;
 	if (node->next)
 		node->next->pprev = node->pprev;
+	node->next = NULL;
 	node->pprev = NULL;
 }
+
+#define hlist_entry_safe(node, type, member) \
+	((node) ? container_of(node, type, member) : NULL)
+
+#define hlist_for_each_entry(pos, head, member)				\
+	for (pos = hlist_entry_safe((head)->first, __typeof__(*pos), member); \
+	     pos;							\
+	     pos = hlist_entry_safe(pos->member.next, __typeof__(*pos),	\
+				    member))
+
+#define hlist_for_each_entry_safe(pos, n, head, member)			\
+	for (pos = hlist_entry_safe((head)->first, __typeof__(*pos), member); \
+	     pos && ({ (n) = pos->member.next; 1; });			\
+	     pos = hlist_entry_safe(n, __typeof__(*pos), member))
 
 #endif

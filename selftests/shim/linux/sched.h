@@ -2,6 +2,13 @@
 #ifndef _SHIM_SCHED_H
 #define _SHIM_SCHED_H
 
+#include <linux/types.h>
+
 #define cond_resched()	do { } while (0)
+
+extern bool shim_fatal_signal;	/* whoever looks was killed */
+
+#define current			NULL
+#define fatal_signal_pending(task)	((void)(task), shim_fatal_signal)
 
 #endif
