@@ -310,7 +310,7 @@ static void free_dying(struct wort_pool *pool)
 		list_del_init(&index->list);
 		pool->nr_dying--;
 		mutex_unlock(&pool->lock);
-		wort_index_put(index);
+		wort_index_drop(index);
 	}
 }
 

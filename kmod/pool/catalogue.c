@@ -126,30 +126,58 @@ static void index_release(struct kref *ref)
 
 	mutex_destroy(&index->lock);
 	wort_top_free(index->tree.top);
-	free_percpu(index->stats);
 	kfree(index);
 }
 
 /**
- * wort_index_get() - Hold an index
- * @index: The index.
- *
- * Context: Any context.
- */
-void wort_index_get(struct wort_index *index)
-{
-	kref_get(&index->ref);
-}
-
-/**
- * wort_index_put() - Let go of an index
+ * wort_index_drop() - Let go of an index that the pool held
  * @index: The index; may outlive its pool.
  *
  * Context: May sleep.
  */
-void wort_index_put(struct wort_index *index)
+void wort_index_drop(struct wort_index *index)
 {
 	kref_put(&index->ref, index_release);
+}
+
+/* Returns what is to be freed of the counters that the caller has made for it. */
+static struct wort_index_stats __percpu *
+index_opened(struct wort_index *index, struct wort_index_stats __percpu *stats)
+{
+	kref_get(&index->ref);
+	mutex_lock(&index->lock);
+	if (!index->nr_open++)
+		swap(index->stats, stats);
+	mutex_unlock(&index->lock);
+	if (!index->was_open)
+		wort_top_due(index);
+	index->was_open = true;
+	return stats;
+}
+
+/**
+ * wort_index_put() - Close an index
+ * @index: The index; may outlive its pool.
+ *
+ * With the last one the counters of each processor are freed: of indexes that
+ * nobody has open there may be many.
+ *
+ * Context: May sleep.  Takes wort_index.lock.
+ */
+void wort_index_put(struct wort_index *index)
+{
+	struct wort_op_stats sums[WORT_OP_NR];
+	struct wort_index_stats __percpu *stats = NULL;
+
+	mutex_lock(&index->lock);
+	if (!--index->nr_open) {
+		wort_index_stats(index, sums);
+		memcpy(index->past, sums, sizeof(sums));
+		swap(index->stats, stats);
+	}
+	mutex_unlock(&index->lock);
+	free_percpu(stats);
+	wort_index_drop(index);
 }
 
 static int read_entry(struct wort_op *op, struct wort_pool *pool, u64 off,
@@ -193,7 +221,7 @@ static int load_entry(struct wort_op *op, struct wort_pool *pool, u64 slot_off,
 		return -ENOMEM;
 	index->slot_off = slot_off;
 	if (wort_names_find(&pool->names, index->name, index->name_len)) {
-		wort_index_put(index);
+		wort_index_drop(index);
 		return wort_corrupt(op, off, "name not unique");
 	}
 	*sorted &= index->id >= pool->next_id;
@@ -226,7 +254,7 @@ static int sort_indexes(struct wort_op *op, struct wort_pool *pool)
 		}
 		err = wort_corrupt(op, index->entry_off, "id not unique");
 		index_unlink(pool, index);
-		wort_index_put(index);
+		wort_index_drop(index);
 	}
 	return err;
 }
@@ -570,11 +598,9 @@ static int open_locked(struct wort_op *op, struct wort_pool *pool,
 		return -EINVAL;
 	if (!index)
 		err = create(op, pool, name, name_len, engine, attr, &index);
-	if (err)
-		return err;
-	wort_index_get(index);
-	*out = index;
-	return 0;
+	if (!err)
+		*out = index;
+	return err;
 }
 
 /**
@@ -610,10 +636,8 @@ int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 		mutex_lock(&pool->lock);
 		err = open_locked(&op, pool, name, name_len, flags, engine,
 				  attr, out);
-		if (!err && !(*out)->stats) {
-			swap((*out)->stats, stats);
-			wort_top_due(*out);
-		}
+		if (!err)
+			stats = index_opened(*out, stats);
 		mutex_unlock(&pool->lock);
 	} while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &op)));
 	free_percpu(stats);
@@ -828,7 +852,7 @@ static void stats_add_sets(struct wort_op_stats stats[WORT_OP_NR],
 
 /**
  * wort_index_stats() - What operations on an index cost
- * @index: The index.
+ * @index: The index, open.
  * @stats: Filled in, by WORT_OP_*, since the index was first opened.
  *
  * Of operations under way some figures may be in and others not yet.
@@ -843,7 +867,7 @@ void wort_index_stats(struct wort_index *index,
 	int cpu;
 	u32 i;
 
-	memset(stats, 0, WORT_OP_NR * sizeof(*stats));
+	memcpy(stats, index->past, sizeof(index->past));
 	for_each_possible_cpu(cpu) {
 		local = per_cpu_ptr(index->stats, cpu);
 		for (i = 0; i < WORT_OP_NR; i++)

@@ -66,7 +66,7 @@ static void drop_indexes(struct list_head *list)
 
 	list_for_each_entry_safe(index, tmp, list, list) {
 		list_del_init(&index->list);
-		wort_index_put(index);
+		wort_index_drop(index);
 		cond_resched();
 	}
 }

@@ -53,10 +53,12 @@ struct wort_names {
  * @look: that of its engine; of a destroyed index one that never knows.  Lookups look
  *	at nothing else to find out.
  * @set: the same, of a damaged one, too
- * @stats: what operations did since it was first opened; NULL before
- * @ref: the pool holds one reference until the index is destroyed
+ * @stats: what operations did since it was opened while nobody had; NULL while
+ *	nobody has
+ * @ref: the pool holds one reference until the index is destroyed, each opening
+ *	another one
  * @pool: its pool
- * @lock: protects @damaged and @dead
+ * @lock: protects @damaged, @dead and @nr_open
  * @id: unique in the pool
  * @attr: engine attributes
  * @create_time: seconds since 1970
@@ -66,11 +68,14 @@ struct wort_names {
  * @dead: destroyed; set with @lock held
  * @walked: the walk has come by; under wort_pool.lock
  * @walk_failed: it could not mark all that the index owns
+ * @was_open: somebody has opened it since attach
+ * @nr_open: so often it is open
  * @top_due: the table of its top shall be looked at
  * @top_looks: how often that has happened; for the background work
  * @top_idle: how often, last, for nothing
  * @list: in wort_pool.indexes, in the order of ids, or wort_pool.dying
  * @hash: in wort_pool.names
+ * @past: what operations did before nobody had it open the last time
  * @name_len: length of the name
  * @name: its bytes and a zero
  */
@@ -91,11 +96,14 @@ struct wort_index {
 	bool dead;
 	bool walked;
 	bool walk_failed;
+	bool was_open;
 	bool top_due;
+	u32 nr_open;
 	u32 top_looks;
 	u32 top_idle;
 	struct list_head list;
 	struct hlist_node hash;
+	struct wort_op_stats past[WORT_OP_NR];
 	u32 name_len;
 	u8 name[WORT_NAME_MAX + 1];
 };
@@ -268,8 +276,8 @@ int wort_catalogue_visit(struct wort_op *op, struct wort_pool *pool,
 int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 		    u32 flags, u32 engine, u64 attr, struct wort_index **out);
 int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len);
-void wort_index_get(struct wort_index *index);
 void wort_index_put(struct wort_index *index);
+void wort_index_drop(struct wort_index *index);
 void wort_index_set_damaged(struct wort_index *index, bool damaged);
 int wort_index_verify(const struct wort_index *index);
 u32 wort_index_list(struct wort_pool *pool, u64 after,

@@ -128,6 +128,7 @@ static const struct test {
 	TEST(counts_off),
 	TEST(counts_in_flight),
 	TEST(counts_batch),
+	TEST(counts_closed),
 	SLOW(counts_insert_million),
 };
 

@@ -489,3 +489,58 @@ void check_counts_batch(void)
 	bed_check(&bed);
 	bed_close(&bed);
 }
+
+static u64 ops_of(struct wort_index *index, struct wort_op_stats *stats)
+{
+	u64 sum = 0;
+	u32 i;
+
+	wort_index_stats(index, stats);
+	for (i = 0; i < WORT_OP_NR; i++)
+		sum += stats[i].ops;
+	return sum;
+}
+
+static void use_once(struct wort_index *index, u64 nr)
+{
+	u32 len = 8;
+	u64 val;
+
+	CHECK_EQ(pm_put(index, &nr, 8, &nr, 8), 0);
+	CHECK_EQ(pm_put(index, &nr, 8, "longer than a word", 18), 0);
+	CHECK_EQ(pm_get(index, &nr, 8, &val, &len), -ERANGE);
+	CHECK_EQ(pm_put(index, &nr, 8, &nr, 8), 0);
+	CHECK_EQ(pm_get(index, "none", 4, &val, &len), -ENOENT);
+	len = 8;
+	CHECK_EQ(pm_get(index, &nr, 8, &val, &len), 0);
+	CHECK_EQ(pm_del(index, &nr, 8), 0);
+}
+
+/* Of an index that nobody has open only sums are kept, and all of them. */
+void check_counts_closed(void)
+{
+	struct wort_op_stats before[WORT_OP_NR], after[WORT_OP_NR];
+	struct wort_index *index, *again;
+	struct bed bed;
+	u64 nr;
+
+	bed_open(&bed, MIB, 4096);
+	index = pmpool_index(&bed.pm, "u");
+	for (nr = 0; nr < 10; nr++) {
+		use_once(index, nr);
+		again = pmpool_index(&bed.pm, "u");
+		CHECK(again == index);
+		CHECK_EQ(ops_of(index, before), 7 * (nr + 1));
+		wort_index_put(again);
+		CHECK(index->stats);
+		wort_index_put(index);
+		CHECK(!index->stats);
+		again = pmpool_index(&bed.pm, "u");
+		CHECK(again == index);
+		CHECK_EQ(ops_of(index, after), 7 * (nr + 1));
+		CHECK(!memcmp(before, after, sizeof(before)));
+	}
+	wort_index_put(index);
+	bed_check(&bed);
+	bed_close(&bed);
+}

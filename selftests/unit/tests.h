@@ -140,6 +140,7 @@ void check_counts_seek(void);
 void check_counts_off(void);
 void check_counts_in_flight(void);
 void check_counts_batch(void);
+void check_counts_closed(void);
 void check_counts_insert_million(void);
 
 #endif /* _WORT_TEST_TESTS_H */
