@@ -48,14 +48,15 @@ static void verify_abi(void)
 	       M(after) + M(out_more) + M(__reserved));
 	LAYOUT(wort_index_destroy_arg, 24,
 	       M(size) + M(flags) + M(name_ptr) + M(name_len) + M(__reserved));
-	LAYOUT(wort_pool_info_arg, 208,
+	LAYOUT(wort_pool_info_arg, 216,
 	       M(size) + M(flags) + M(out_pool_size) + M(out_extent_size) +
 	       M(out_nr_extents) + M(out_free_extents) +
 	       M(out_reserve_extents) + M(out_used_bytes) +
 	       M(out_freeing_bytes) + M(out_nr_indexes) + M(out_nr_dying) +
 	       M(out_walk_indexes) + M(out_walk_records) +
 	       M(out_attach_lines) + M(out_incompat) + M(out_format_time) +
-	       M(out_state) + M(out_flush) + M(out_uuid) + M(out_label));
+	       M(out_state) + M(out_flush) + M(out_uuid) + M(out_label) +
+	       M(out_nr_damaged));
 	LAYOUT(wort_check_arg, 88,
 	       M(size) + M(flags) + M(out_nr_indexes) + M(out_nr_nodes) +
 	       M(out_nr_leaves) + M(out_owned_bytes) + M(out_free_bytes) +

@@ -34,6 +34,19 @@ static void wort_dev_free(struct device *dev)
 	kfree(wdev);
 }
 
+static u32 state_of(struct wort_dev *wdev, u32 *nr_damaged)
+{
+	u32 state;
+
+	*nr_damaged = 0;
+	if (!wort_dax_enter(wdev->dax))
+		return WORT_STATE_DEAD;
+	state = wort_pool_state(wdev->dax->pool);
+	*nr_damaged = atomic_read(&wdev->dax->pool->nr_damaged);
+	wort_dax_exit(wdev->dax);
+	return state;
+}
+
 /*
  * A detach that has begun makes the pool look dead, and is told by the end of
  * the device; before the device is there, its pool may not be, either.
@@ -42,14 +55,15 @@ static void wort_dev_free(struct device *dev)
 static void tell_state(struct work_struct *work)
 {
 	struct wort_dev *wdev = container_of(work, struct wort_dev, changed);
-	u32 state;
+	u32 state, nr_damaged;
 
 	mutex_lock(&wort_devs_lock);
 	if (!wdev->added || wdev->detaching)
 		goto out;
-	state = wort_dev_state(wdev);
-	if (state != wdev->told) {
+	state = state_of(wdev, &nr_damaged);
+	if (state != wdev->told || nr_damaged != wdev->told_damaged) {
 		wdev->told = state;
+		wdev->told_damaged = nr_damaged;
 		wort_dev_announce(wdev);
 	}
 out:
@@ -122,7 +136,7 @@ static int add_node(struct wort_dev *wdev, u32 *minor)
 		goto out;
 	wdev->dev.devt = MKDEV(MAJOR(first_devt), wdev->minor);
 	/* What changes from here on is told after the device is there. */
-	wdev->told = wort_dev_state(wdev);
+	wdev->told = state_of(wdev, &wdev->told_damaged);
 	err = dev_set_name(&wdev->dev, "wort%u", wdev->minor);
 	if (!err)
 		err = cdev_device_add(&wdev->cdev, &wdev->dev);
@@ -284,13 +298,9 @@ struct wort_dev *wort_dev_find(const char *name)
  */
 u32 wort_dev_state(struct wort_dev *wdev)
 {
-	u32 state;
+	u32 nr_damaged;
 
-	if (!wort_dax_enter(wdev->dax))
-		return WORT_STATE_DEAD;
-	state = wort_pool_state(wdev->dax->pool);
-	wort_dax_exit(wdev->dax);
-	return state;
+	return state_of(wdev, &nr_damaged);
 }
 
 static void describe(struct wort_dev *wdev, struct wort_pool_record *record)

@@ -23,6 +23,7 @@ static const struct {
 	{ WORT_STATE_DAMAGED,	WORT_STATE_DAMAGED,	"damaged" },
 	{ WORT_STATE_READONLY,	WORT_STATE_READONLY,	"readonly" },
 	{ WORT_STATE_DEAD,	WORT_STATE_DEAD,	"dead" },
+	{ WORT_STATE_INDEX_DAMAGED, WORT_STATE_INDEX_DAMAGED, "index-damaged" },
 	{ WORT_STATE_WALKING,	WORT_STATE_WALKING,	"walking" },
 };
 
@@ -118,6 +119,7 @@ FIGURE(flush, out_flush);
 FIGURE(used_bytes, out_used_bytes);
 FIGURE(nr_indexes, out_nr_indexes);
 FIGURE(nr_dying, out_nr_dying);
+FIGURE(nr_damaged, out_nr_damaged);
 FIGURE(walk_indexes, out_walk_indexes);
 FIGURE(walk_records, out_walk_records);
 FIGURE(attach_lines, out_attach_lines);
@@ -158,6 +160,7 @@ static struct attribute *wort_dev_attrs[] = {
 	&dev_attr_free_bytes.attr,
 	&dev_attr_nr_indexes.attr,
 	&dev_attr_nr_dying.attr,
+	&dev_attr_nr_damaged.attr,
 	&dev_attr_walk_indexes.attr,
 	&dev_attr_walk_records.attr,
 	&dev_attr_attach_lines.attr,

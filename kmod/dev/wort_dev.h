@@ -86,6 +86,7 @@ struct wort_dax {
  * @added: its node is there; under wort_devs_lock
  * @detaching: somebody detaches it; under wort_devs_lock
  * @told: the state that was told last, WORT_STATE_*; under wort_devs_lock
+ * @told_damaged: the same of the number of damaged indexes
  * @changed: tells of the state if it is another
  * @pool_size: bytes of the device in use
  * @uuid: identity of the pool
@@ -99,6 +100,7 @@ struct wort_dev {
 	bool added;
 	bool detaching;
 	u32 told;
+	u32 told_damaged;
 	struct work_struct changed;
 	u64 pool_size;
 	u8 uuid[WORT_UUID_LEN];

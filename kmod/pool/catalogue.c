@@ -110,6 +110,7 @@ static void index_link(struct wort_pool *pool, struct wort_index *index)
 	list_add_tail(&index->list, &pool->indexes);
 	wort_names_add(&pool->names, index);
 	pool->nr_indexes++;
+	atomic_add(index->damaged, &pool->nr_damaged);
 	pool->next_id = max(pool->next_id, index->id + 1);
 }
 
@@ -646,17 +647,28 @@ int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 	return err;
 }
 
+/* Whoever watches the pool is told. */
+static void count_damaged(struct wort_pool *pool, int more)
+{
+	atomic_add(more, &pool->nr_damaged);
+	wort_pool_changed(pool);
+}
+
 /* Take an index out of the catalogue. */
 static void unpublish(struct wort_pool *pool, struct wort_index *index)
 {
 	struct wort_op op;
+	bool damaged;
 
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	mutex_lock(&index->lock);
 	wort_pm_publish(&op, wort_region_at(pool->region, index->slot_off), 0);
 	WRITE_ONCE(index->dead, true);
 	index_update(index);
+	damaged = index->damaged;
 	mutex_unlock(&index->lock);
+	if (damaged)
+		count_damaged(pool, -1);
 	wort_op_end(&op);
 }
 
@@ -724,8 +736,10 @@ void wort_index_set_damaged(struct wort_index *index, bool damaged)
 		return;
 	WRITE_ONCE(index->damaged, damaged);
 	index_update(index);
-	if (index->dead || !wort_pool_writable(pool) ||
-	    wort_index_verify(index))
+	if (index->dead)
+		return;
+	count_damaged(pool, damaged ? 1 : -1);
+	if (!wort_pool_writable(pool) || wort_index_verify(index))
 		return;
 	wort_op_begin(&op, pool->region, NULL);
 	wort_pm_publish(&op, &entry_at(pool, index->entry_off)->state,

@@ -350,6 +350,8 @@ u32 wort_pool_state(const struct wort_pool *pool)
 {
 	u32 state = READ_ONCE(pool->damaged) ? WORT_STATE_DAMAGED : 0;
 
+	if (atomic_read(&pool->nr_damaged))
+		state |= WORT_STATE_INDEX_DAMAGED;
 	if (pool->readonly)
 		return state | WORT_STATE_READONLY;
 	return state | (READ_ONCE(pool->alloc.walking) ? WORT_STATE_WALKING : 0);
@@ -377,6 +379,7 @@ void wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg)
 	arg->out_freeing_bytes = info.known ? info.freeing_bytes : WORT_UNKNOWN;
 	arg->out_nr_indexes = pool->nr_indexes;
 	arg->out_nr_dying = pool->nr_dying;
+	arg->out_nr_damaged = atomic_read(&pool->nr_damaged);
 	arg->out_walk_indexes = pool->walk_indexes;
 	arg->out_walk_records = READ_ONCE(pool->walk_records);
 	arg->out_attach_lines = pool->attach_lines;

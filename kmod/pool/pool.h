@@ -18,6 +18,7 @@
 #ifndef _WORT_POOL_H
 #define _WORT_POOL_H
 
+#include <linux/atomic.h>
 #include <linux/hashtable.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -127,6 +128,7 @@ struct wort_index {
  * @names: indexes by name
  * @nr_indexes: entries of @indexes
  * @nr_dying: entries of @dying
+ * @nr_damaged: entries of @indexes that are damaged
  * @next_id: id of the next index
  * @catalogue_last: offset of the last catalogue block
  * @catalogue_hint: offset of a block from which to look for an empty slot
@@ -150,8 +152,8 @@ struct wort_index {
  * @walk_indexes: indexes that the walk has finished
  * @walk_records: records that it has come by
  * @attach_lines: cache lines of media loaded by attach
- * @notify: NULL, or called when @damaged changed or the walk ended, by whoever
- *	did that, perhaps with locks of the pool held: it neither sleeps nor
+ * @notify: NULL, or called when @damaged or @nr_damaged changed or the walk ended,
+ *	by whoever did that, perhaps with locks of the pool held: it neither sleeps nor
  *	calls back.  Not after wort_pool_stop() and the last operation.  Set by
  *	the owner before operations begin; of what attach itself finds, and of
  *	a walk that ends before, nobody is told.
@@ -173,6 +175,7 @@ struct wort_pool {
 	struct wort_names names;
 	u32 nr_indexes;
 	u32 nr_dying;
+	atomic_t nr_damaged;
 	u64 next_id;
 	u64 catalogue_last;
 	u64 catalogue_hint;

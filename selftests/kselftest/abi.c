@@ -42,7 +42,7 @@ static const struct command commands[] = {
 	COMMAND(INDEX_DESTROY, wort_index_destroy_arg, 0xbc12, 24, ON_POOL,
 		RESERVED(wort_index_destroy_arg), .write = true,
 		.valid = -ENOENT),
-	COMMAND(POOL_INFO, wort_pool_info_arg, 0xbc13, 208, ON_POOL,
+	COMMAND(POOL_INFO, wort_pool_info_arg, 0xbc13, 216, ON_POOL,
 		.has_out = true),
 	COMMAND(CHECK, wort_check_arg, 0xbc14, 88, ON_POOL, .flags = 1,
 		.has_out = true),

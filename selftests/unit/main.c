@@ -83,6 +83,7 @@ static const struct test {
 	TEST(pool_detach_quiet),
 	TEST(pool_superblock_turns),
 	TEST(pool_notify),
+	TEST(pool_notify_index),
 	TEST(pool_read_only),
 	TEST(pool_check_beside_destroy),
 	TEST(full_small),

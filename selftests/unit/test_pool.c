@@ -600,6 +600,56 @@ void check_pool_notify(void)
 	CHECK_EQ(nr_notified, 3);
 }
 
+static void set_damaged(struct wort_index *index, bool damaged)
+{
+	mutex_lock(&index->lock);
+	wort_index_set_damaged(index, damaged);
+	mutex_unlock(&index->lock);
+}
+
+static void expect_damaged(struct bed *bed, u32 nr)
+{
+	struct wort_pool_info_arg info = { .size = sizeof(info) };
+
+	wort_pool_info(bed->pm.pool, &info);
+	CHECK_EQ(info.out_nr_damaged, nr);
+	CHECK_EQ(info.out_state, nr ? WORT_STATE_INDEX_DAMAGED : 0);
+}
+
+/* The owner is told of each damaged index, and that there is none any more. */
+void check_pool_notify_index(void)
+{
+	struct wort_check_arg arg;
+	struct wort_index *other;
+	struct bed bed;
+
+	bed_open(&bed, MIB, 4096);
+	other = pmpool_index(&bed.pm, "other");
+	nr_notified = 0;
+	bed.pm.pool->notify = count_notified;
+	expect_damaged(&bed, 0);
+	set_damaged(bed.index, true);
+	set_damaged(bed.index, true);
+	CHECK_EQ(nr_notified, 1);
+	expect_damaged(&bed, 1);
+	set_damaged(other, true);
+	CHECK_EQ(nr_notified, 2);
+	expect_damaged(&bed, 2);
+	wort_index_put(other);
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)"other", 5), 0);
+	CHECK_EQ(nr_notified, 3);
+	expect_damaged(&bed, 1);
+	bed_detach(&bed);
+	bed_attach(&bed);
+	pmpool_settle();
+	expect_damaged(&bed, 1);
+	bed.pm.pool->notify = count_notified;
+	bed_check_arg(&bed, WORT_CHECK_F_CLEAR, &arg);
+	CHECK_EQ(nr_notified, 4);
+	expect_damaged(&bed, 0);
+	bed_close(&bed);
+}
+
 /* The memory of a read-only pool cannot be stored to: a store is a crash. */
 static void attach_protected(struct bed *bed, bool protected)
 {

@@ -75,6 +75,7 @@ void check_pool_destroy_walk(void);
 void check_pool_detach_quiet(void);
 void check_pool_superblock_turns(void);
 void check_pool_notify(void);
+void check_pool_notify_index(void);
 void check_pool_read_only(void);
 void check_pool_check_beside_destroy(void);
 

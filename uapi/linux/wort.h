@@ -185,6 +185,7 @@ struct wort_detach_arg {
 #define WORT_STATE_WALKING	(1U << 1)	/* free space not fully known yet */
 #define WORT_STATE_DEAD		(1U << 2)	/* device removed */
 #define WORT_STATE_READONLY	(1U << 3)	/* attached so, or for a feature */
+#define WORT_STATE_INDEX_DAMAGED (1U << 4)	/* of a pool: an index is read-only */
 
 /**
  * struct wort_pool_record - One pool in the answer to WORT_IOC_LIST
@@ -351,6 +352,7 @@ struct wort_index_destroy_arg {
  * @out_flush: 1 if stores must be flushed, 0 if caches are persistent
  * @out_uuid: identity of the pool
  * @out_label: name for people
+ * @out_nr_damaged: of the indexes, those in which damage was found
  */
 struct wort_pool_info_arg {
 	__u32 size;
@@ -373,6 +375,7 @@ struct wort_pool_info_arg {
 	__u32 out_flush;
 	__u8 out_uuid[WORT_UUID_LEN];
 	__u8 out_label[WORT_LABEL_LEN];
+	__aligned_u64 out_nr_damaged;
 };
 
 #define WORT_CHECK_F_CLEAR	(1U << 0)	/* nothing wrong: writable again */

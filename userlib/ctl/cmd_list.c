@@ -23,6 +23,8 @@ static const char *state_text(uint32_t state)
 		return "damaged";
 	if (state & WORT_STATE_READONLY)
 		return "read-only";
+	if (state & WORT_STATE_INDEX_DAMAGED)
+		return "index-damaged";
 	return state & WORT_STATE_WALKING ? "walking" : "ok";
 }
 

@@ -56,6 +56,7 @@ static const struct {
 	COUNT("used bytes", used_bytes),
 	COUNT("being freed", freeing_bytes),
 	COUNT("indexes", nr_indexes),
+	COUNT("damaged indexes", nr_damaged),
 	COUNT("dying indexes", nr_dying),
 	COUNT("walked indexes", walk_indexes),
 	COUNT("walked objects", walk_records),
@@ -82,7 +83,8 @@ static void pool_text(const struct wort_pool_info_arg *info, const char *uuid)
 		    strnlen((const char *)info->out_label, WORT_LABEL_LEN));
 	putchar('\n');
 	say("state", info->out_state & WORT_STATE_DAMAGED ?
-	    "damaged: read-only" : read_only ? "read-only" : "ok");
+	    "damaged: read-only" : read_only ? "read-only" :
+	    info->out_nr_damaged ? "an index is damaged" : "ok");
 	say("walk", read_only ? "none" :
 	    info->out_state & WORT_STATE_WALKING ? "under way" : "ended");
 	say("stores", info->out_flush ? "flushed" :
@@ -128,7 +130,8 @@ static int stat_pool(struct source *src, const char *name)
 		json_print(pool_object(&info, uuid));
 	else
 		pool_text(&info, uuid);
-	return info.out_state & WORT_STATE_DAMAGED ? ST_DAMAGE : ST_OK;
+	return info.out_state & WORT_STATE_DAMAGED || info.out_nr_damaged ?
+	       ST_DAMAGE : ST_OK;
 }
 
 static const char *const op_names[] = {

@@ -117,6 +117,7 @@ static uint32_t state_bits(char *text)
 		{ "damaged", WORT_STATE_DAMAGED },
 		{ "readonly", WORT_STATE_READONLY },
 		{ "dead", WORT_STATE_DEAD },
+		{ "index-damaged", WORT_STATE_INDEX_DAMAGED },
 		{ "walking", WORT_STATE_WALKING },
 	};
 	uint32_t bits = 0;

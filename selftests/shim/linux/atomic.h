@@ -15,6 +15,14 @@ typedef struct {
 #define atomic64_inc_return(v)	\
 	__atomic_add_fetch(&(v)->counter, 1, __ATOMIC_SEQ_CST)
 
+typedef struct {
+	int counter;
+} atomic_t;
+
+#define atomic_read(v)		__atomic_load_n(&(v)->counter, __ATOMIC_RELAXED)
+#define atomic_add(n, v) \
+	((void)__atomic_add_fetch(&(v)->counter, n, __ATOMIC_RELAXED))
+
 #define xchg(ptr, new)	__atomic_exchange_n(ptr, new, __ATOMIC_SEQ_CST)
 
 #define cmpxchg(ptr, old, new) ({					\
