@@ -57,6 +57,24 @@ bool wort_region_bad(const struct wort_region *region, u64 off, u64 len);
 void wort_region_update(struct wort_region *region);
 
 /**
+ * wort_region_inside() - Does a range named by media lie in the region?
+ * @region: The region.
+ * @off: First byte of the range, as found on media.
+ * @len: Length in bytes, at least 1, at most %S64_MAX.
+ *
+ * For what is given back or referred to elsewhere, whose bytes nobody reads:
+ * they may lie on a bad page.
+ *
+ * Context: Any context.
+ * Return: True if it does and @off is a multiple of 8.
+ */
+static inline bool wort_region_inside(const struct wort_region *region, u64 off,
+				      u64 len)
+{
+	return off % 8 == 0 && off < region->size && len <= region->size - off;
+}
+
+/**
  * wort_region_verify() - May a range named by media be touched?
  * @region: The region.
  * @off: First byte of the range, as found on media.
@@ -71,7 +89,7 @@ void wort_region_update(struct wort_region *region);
 static inline int wort_region_verify(const struct wort_region *region, u64 off,
 				     u64 len)
 {
-	if (off % 8 || off >= region->size || len > region->size - off)
+	if (!wort_region_inside(region, off, len))
 		return -EUCLEAN;
 	if (unlikely(READ_ONCE(region->bad_pages)) &&
 	    wort_region_bad(region, off, len))

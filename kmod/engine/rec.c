@@ -55,12 +55,24 @@ static const void __pmem *key_at(const struct wort_rec *rec, u32 start)
 }
 
 /* Where a value lies that is not in the word. */
-static const void __pmem *value_at(struct wort_op *op,
-				   const struct wort_rec *rec)
+static u64 value_off(const struct wort_rec *rec)
 {
-	if (rec->kind == WORT_MEDIA_VALUE_OBJECT)
-		return wort_region_at(op->region, rec->val);
-	return (const void __pmem *)rec->leaf + value_start(rec->key_len);
+	return rec->kind == WORT_MEDIA_VALUE_OBJECT ?
+	       rec->val : rec->off + value_start(rec->key_len);
+}
+
+/*
+ * Find the bytes of such a value before they are read.  The record was verified,
+ * which does not ask for bad pages: a value that nobody can read any more can
+ * still be replaced and removed.
+ */
+static int value_find(struct wort_op *op, const struct wort_rec *rec,
+		      const void __pmem **value)
+{
+	u64 off = value_off(rec);
+
+	*value = wort_region_at(op->region, off);
+	return wort_region_verify(op->region, off, rec->value_len);
 }
 
 /* Lengths and kind in range, and nothing else set. */
@@ -135,13 +147,9 @@ int wort_rec_peek_any(struct wort_op *op, u64 off, struct wort_rec *rec)
  */
 int wort_rec_verify_any(struct wort_op *op, const struct wort_rec *rec)
 {
-	int err = 0;
-
-	if (rec->kind == WORT_MEDIA_VALUE_INLINE)
-		err = wort_region_verify(op->region, rec->off, rec_size(rec));
-	else if (rec->kind == WORT_MEDIA_VALUE_OBJECT)
-		err = wort_region_verify(op->region, rec->val, rec->value_len);
-	return err ? report_outside(op, rec->off, "value", err) : 0;
+	if (wort_region_inside(op->region, value_off(rec), rec->value_len))
+		return 0;
+	return wort_corrupt(op, rec->off, "value outside the pool");
 }
 
 /**
@@ -324,12 +332,15 @@ bool wort_rec_is(struct wort_op *op, const struct wort_rec *rec,
 int wort_rec_value(struct wort_op *op, const struct wort_rec *rec,
 		   struct wort_buf *buf)
 {
+	const void __pmem *value;
+
 	if (rec->kind == WORT_MEDIA_VALUE_WORD)
 		return wort_rec_copy_word(buf, rec->val, rec->value_len);
 	buf->len = rec->value_len;
 	if (rec->value_len > buf->size)
 		return -ERANGE;
-	return wort_pm_read(op, buf->data, value_at(op, rec), rec->value_len);
+	return value_find(op, rec, &value) ?:
+	       wort_pm_read(op, buf->data, value, rec->value_len);
 }
 
 /**
@@ -406,8 +417,8 @@ int wort_rec_expect(struct wort_op *op, const struct wort_rec *rec,
 		return -ECANCELED;
 	if (rec->kind == WORT_MEDIA_VALUE_WORD)
 		return rec->val == wort_value_word(expect) ? 0 : -ECANCELED;
-	value = value_at(op, rec);
-	if (wort_pm_probe(op, value, expect->len))
+	if (value_find(op, rec, &value) ||
+	    wort_pm_probe(op, value, expect->len))
 		return -EIO;
 	return wort_pm_common(&op->n, value, expect->data, expect->len) ==
 	       expect->len ? 0 : -ECANCELED;

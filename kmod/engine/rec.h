@@ -162,12 +162,15 @@ static __always_inline int wort_rec_peek(struct wort_op *op, u64 off,
 }
 
 /**
- * wort_rec_verify() - May the value be touched, too?
+ * wort_rec_verify() - Is the value inside the region, too?
  * @op: The operation.
  * @rec: A record that wort_rec_peek() filled in.
  *
+ * It may lie on a bad page: wort_rec_value() and wort_rec_expect(), which read it,
+ * find that out.
+ *
  * Context: Any context.
- * Return: 0; -EUCLEAN if it is not inside the region; -EIO.
+ * Return: 0; -EUCLEAN if it is not.
  */
 static inline int wort_rec_verify(struct wort_op *op,
 				  const struct wort_rec *rec)

@@ -202,7 +202,13 @@ static void node_at(struct wort_op *op, u64 link, struct wrt_node *node)
 	node->media = wort_region_at(op->region, node_off(link));
 }
 
-/* Verify a link to a node.  Its place must be beyond the digits consumed. */
+/* The place of a node must be beyond the digits consumed. */
+static bool node_place_valid(u64 link, u32 start)
+{
+	return node_place(link) >= start && node_place(link) < WORT_KEY_DIGITS;
+}
+
+/* Verify a link to a node. */
 static int node_verify(struct wort_op *op, u64 link, u32 start,
 		       struct wrt_node *node)
 {
@@ -211,8 +217,7 @@ static int node_verify(struct wort_op *op, u64 link, u32 start,
 	node_at(op, link, node);
 	err = wort_region_verify(op->region, node_off(link),
 				 sizeof(*node->media));
-	if (unlikely(err || node->place < start ||
-		     node->place >= WORT_KEY_DIGITS))
+	if (unlikely(err || !node_place_valid(link, start)))
 		return report_node(op, link, start, err);
 	return wort_pm_probe(op, node->media, sizeof(*node->media));
 }
@@ -1100,14 +1105,21 @@ static u32 other_entries(struct wort_op *op, const struct wrt_node *node,
 	return nr;
 }
 
-/* What is to take the place of a node that has only this one entry left. */
+/*
+ * Verify what is to take the place of a node that has only this one entry left.  The link
+ * moves and what it refers to is not read: it may lie on a bad page.
+ */
 static int only_entry(struct wort_op *op, const struct wrt_path *path, u64 link)
 {
-	struct wrt_node child;
 	int err = link_verify(op, link);
 
-	return !err && link_is_node(link) ?
-	       node_open(op, link, path->start, &child) : err;
+	if (err || !link_is_node(link))
+		return err;
+	if (!wort_region_inside(op->region, node_off(link),
+				sizeof(struct wort_media_wort_node)))
+		return report_node(op, link, path->start, -EUCLEAN);
+	return node_place_valid(link, path->start) ?
+	       0 : report_node(op, link, path->start, 0);
 }
 
 /* With the units locked: two entries are in the node, the other one moves up. */

@@ -114,6 +114,7 @@ static const struct test {
 	TEST(hostile_owners),
 	TEST(hostile_flips),
 	TEST(bad_pages_read),
+	TEST(bad_pages_value),
 	TEST(bad_pages_poison),
 	TEST(bad_pages_write),
 	TEST(bad_pages_table),
