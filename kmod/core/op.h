@@ -112,6 +112,7 @@ struct wort_locks;
  * @nr_reserved: objects reserved
  * @nr_taken: of these, handed out
  * @opening: one of them lies in an extent whose word was perhaps not durable
+ * @damaged: it met damage after it had committed, where it cannot fail any more
  * @reserved: offsets of the objects, in the order in which they were asked for
  * @section: of wort_locks.writers that it is
  * @time: of wort_locks_now(), before it looked at the tree
@@ -138,6 +139,7 @@ struct wort_op {
 	u8 nr_reserved;
 	u8 nr_taken;
 	bool opening;
+	bool damaged;
 	u64 reserved[WORT_RESERVE_MAX];
 	int section;
 	u64 time;
@@ -185,6 +187,7 @@ static inline void wort_op_begin(struct wort_op *op,
 	op->nr_reserved = 0;
 	op->nr_taken = 0;
 	op->opening = false;
+	op->damaged = false;
 	op->time = 0;
 	op->nr_held = 0;
 	op->released = 0;

@@ -402,7 +402,8 @@ typedef int wort_set_fn(struct wort_tree *tree, struct wort_put *put,
  *	if it is damaged.
  *
  * All of them return -EUCLEAN where media is damaged and -EIO where it is
- * known to be bad.  They run beside each other, in sections that keep what they
+ * known to be bad.  What has committed does not fail any more: damage that it meets
+ * afterwards, where it gives back what it took away, is told by wort_op.damaged.  They run beside each other, in sections that keep what they
  * see from being used again; -EAGAIN: begin again, nothing was changed.  What an
  * operation needs it reserves before its first store to media.
  */
@@ -432,8 +433,8 @@ struct wort_engine {
 			      struct wort_buf *old, struct wort_change *change);
 	int (*commit)(struct wort_op *op, struct wort_tree *tree,
 		      struct wort_change *change);
-	int (*finish)(struct wort_op *op, struct wort_tree *tree,
-		      struct wort_change *change);
+	void (*finish)(struct wort_op *op, struct wort_tree *tree,
+		       struct wort_change *change);
 	void (*warm)(struct wort_op *op, struct wort_tree *tree,
 		     const struct wort_key *keys, u32 nr);
 	void (*look_ahead)(const struct wort_tree *tree,

@@ -1211,20 +1211,24 @@ static void change_stored(struct wort_tree *tree, const struct wrt_change *c)
 		wort_skips_forget(tree->skips, c->val);
 }
 
-/* It is durable and nothing is locked. */
-static int change_done(struct wort_op *op, struct wort_tree *tree,
-		       struct wrt_change *c)
+static void node_free(struct wort_op *op, u64 link)
 {
-	int err = 0;
+	if (wort_alloc_free(op, node_off(link),
+			    sizeof(struct wort_media_wort_node)))
+		op->damaged = true;
+}
 
+/* It is durable and nothing is locked. */
+static void change_done(struct wort_op *op, struct wort_tree *tree,
+			struct wrt_change *c)
+{
 	if (c->kind == WRT_LEAF && c->path.nr_skips)
 		skip_learn(tree, c->path.skip, &c->key);
 	if (c->kind == WRT_REMOVE && c->merged)
-		err = wort_alloc_free(op, node_off(c->path.node),
-				      sizeof(struct wort_media_wort_node));
-	if (c->kind == WRT_REPLACE || c->kind == WRT_REMOVE)
-		err = err ?: wort_rec_free(op, &c->rec);
-	return err;
+		node_free(op, c->path.node);
+	if ((c->kind == WRT_REPLACE || c->kind == WRT_REMOVE) &&
+	    wort_rec_free(op, &c->rec))
+		op->damaged = true;
 }
 
 static __always_inline int change_run(struct wort_op *op,
@@ -1242,7 +1246,8 @@ static __always_inline int change_run(struct wort_op *op,
 	change_stored(tree, c);
 	change_enter(c);
 	wort_units_unlock(op);
-	return change_done(op, tree, c);
+	change_done(op, tree, c);
+	return 0;
 }
 
 static noinline int put_at(struct wort_op *op, struct wort_tree *tree,
@@ -1783,8 +1788,8 @@ static int wrt_commit(struct wort_op *op, struct wort_tree *tree,
 	return 0;
 }
 
-static int wrt_finish(struct wort_op *op, struct wort_tree *tree,
-		      struct wort_change *change)
+static void wrt_finish(struct wort_op *op, struct wort_tree *tree,
+		       struct wort_change *change)
 {
 	struct wrt_change *c = wrt_change(change);
 	bool there = wort_unit_lock(op, wort_pm_off(op, c->word));
@@ -1798,7 +1803,7 @@ static int wrt_finish(struct wort_op *op, struct wort_tree *tree,
 	if (there && wort_pm_load(c->word) == c->val)
 		change_enter(c);
 	wort_units_unlock(op);
-	return change_done(op, tree, c);
+	change_done(op, tree, c);
 }
 
 /* The way to a key: a slot on it, whose line is being loaded, or NULL. */

@@ -362,11 +362,8 @@ static void finish(struct round *round, struct batched *b)
 {
 	struct wort_tree *tree = &round->index->tree;
 
-	if (b->state == BATCHED_COMMITTED) {
-		b->err = tree->engine->finish(&b->op, tree, &b->change);
-		if (b->err)
-			b->req.answer.len = WORT_NO_VALUE;
-	}
+	if (b->state == BATCHED_COMMITTED)
+		tree->engine->finish(&b->op, tree, &b->change);
 	answer_end(round->batch, &b->req, b->err, b->answer_len);
 	if (!b->refused)
 		wort_index_leave(round->index, &b->op, b->type, b->err);

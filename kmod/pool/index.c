@@ -179,7 +179,7 @@ static __always_inline void leave(struct wort_index *index, struct wort_op *op,
 	entry_end(index->pool, op, entry);
 	if (!may_write(entry))
 		wort_op_end_read(op);
-	if (unlikely(err == -EUCLEAN))
+	if (unlikely(err == -EUCLEAN || op->damaged))
 		damage_met(index);
 	if (static_branch_likely(&wort_counting) && err != -EAGAIN)
 		account(&index->stats->of[type], &op->n);
@@ -208,7 +208,8 @@ int wort_index_enter(struct wort_index *index, struct wort_op *op,
  * @op: The operation.
  * @entry: As it was begun.
  * @type: WORT_OP_*.
- * @err: How it ended.  -EUCLEAN turns the index read-only.
+ * @err: How it ended.  -EUCLEAN turns the index read-only, and so does
+ *	wort_op.damaged.
  *
  * Context: May sleep.
  * Return: @err.
@@ -252,7 +253,7 @@ void wort_index_leave(struct wort_index *index, struct wort_op *op, u32 type,
 		      int err)
 {
 	wort_op_end(op);
-	if (unlikely(err == -EUCLEAN))
+	if (unlikely(err == -EUCLEAN || op->damaged))
 		damage_met(index);
 	if (static_branch_likely(&wort_counting) && err != -EAGAIN)
 		account(&index->stats->of[type], &op->n);

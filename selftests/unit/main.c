@@ -112,6 +112,7 @@ static const struct test {
 	TEST(hostile_catalogue_next),
 	TEST(hostile_tree),
 	TEST(hostile_owners),
+	TEST(hostile_commit),
 	TEST(hostile_flips),
 	TEST(bad_pages_read),
 	TEST(bad_pages_value),

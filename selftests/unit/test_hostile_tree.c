@@ -544,6 +544,88 @@ void check_hostile_owners(void)
 	image_free();
 }
 
+/* Give back what is still in use: the operation that does so in turn meets damage. */
+static void free_early(u64 off, u64 size)
+{
+	struct wort_op op;
+
+	wort_op_begin(&op, &image.pm.region, &image.pm.pool->alloc);
+	CHECK_EQ(wort_alloc_free(&op, off, size), 0);
+	wort_op_end(&op);
+}
+
+/* Three operations that stop at the first that fails; the first meets the damage. */
+static void batch_meets_damage(void)
+{
+	struct wort_batch batch = {
+		.flags = WORT_BATCH_F_STOP, .ops = buf, .nr_ops = 3,
+		.results = buf + 4096, .results_size = 4096, .write = true,
+	};
+	struct wort_batch_result *result;
+	u32 i, at, len = 0;
+	bool failed = false;
+
+	len += pm_pack(buf, WORT_BATCH_DELETE, "others", 6, NULL, 0);
+	len += pm_pack(buf + len, WORT_BATCH_INSERT, "y0", 2, "value", 5);
+	len += pm_pack(buf + len, WORT_BATCH_INSERT, "y1", 2, "value", 5);
+	batch.ops_len = len;
+	CHECK_EQ(wort_index_batch(indexes[1], &batch), 0);
+	for (i = at = 0; i < batch.done; i++, at += result->rec_len) {
+		result = (void *)(buf + 4096 + at);
+		CHECK(!failed);
+		failed = result->error;
+		CHECK(i ? !failed || result->error == -EROFS : !failed);
+	}
+	CHECK_EQ(batch.failed, failed);
+	for (i = 1; i < 3; i++) {
+		len = sizeof(buf);
+		CHECK_EQ(pm_get(indexes[1], i == 1 ? "y0" : "y1", 2, buf, &len),
+			 i < batch.done - batch.failed ? 0 : -ENOENT);
+	}
+}
+
+static void delete_meets_damage(void)
+{
+	CHECK_EQ(pm_del(indexes[1], "others", 6), 0);
+}
+
+static void replace_meets_damage(void)
+{
+	CHECK_EQ(pm_put(indexes[1], "others", 6, "value", 5), 0);
+}
+
+static void commit_case(u64 off, u64 size, void (*run)(void), int found)
+{
+	u32 len = sizeof(buf);
+
+	image_restore(image.clean);
+	attach();
+	pmpool_settle();
+	free_early(off, size);
+	run();
+	CHECK(indexes[1]->damaged);
+	CHECK_EQ(pm_get(indexes[1], "others", 6, buf, &len), found);
+	CHECK_EQ(pm_del(indexes[1], "other", 5), -EROFS);
+	detach();
+}
+
+/* What has been done is not answered with an error, whatever is found then. */
+void check_hostile_commit(void)
+{
+	u64 node, leaf;
+
+	image_make();
+	node = image_node(1, "others", 1);
+	leaf = image_leaf(1, "others");
+	commit_case(node, sizeof(struct wort_media_wort_node),
+		    delete_meets_damage, -ENOENT);
+	commit_case(node, sizeof(struct wort_media_wort_node),
+		    batch_meets_damage, -ENOENT);
+	commit_case(leaf, sizeof(struct wort_media_leaf) + 6,
+		    replace_meets_damage, 0);
+	image_free();
+}
+
 #define FLIPS	3000
 
 /* A word of what is in use, most of the time. */

@@ -112,6 +112,7 @@ void check_hostile_catalogue_next(void);
 /* test_hostile_tree.c */
 void check_hostile_tree(void);
 void check_hostile_owners(void);
+void check_hostile_commit(void);
 void check_hostile_flips(void);
 
 /* test_bad_pages.c */
