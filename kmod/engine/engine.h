@@ -398,6 +398,11 @@ typedef int wort_set_fn(struct wort_tree *tree, struct wort_put *put,
  * @value: copy the value at the cursor; -ERANGE if it does not fit
  * @owned: tell about the objects that the cursor entered with its last move.
  *	Seeking from the start and moving to the end tells of every object.
+ * @drop: the last move, of a cursor that is not reversed, failed with -EIO: clear the
+ *	one word that leads to what could not be read, whatever that is, which
+ *	wort_op.bad_off tells.  To go on, seek.  No writer is at work, and the tree has
+ *	no table of its top, which might lead past the word.  -EIO if the root cannot
+ *	be read, either; -EAGAIN if it can be read now.
  * @check: examine the whole index.  0, or the error that ended it; -EUCLEAN
  *	if it is damaged.
  *
@@ -450,6 +455,7 @@ struct wort_engine {
 			  u32 max);
 	int (*value)(struct wort_cursor *cur, struct wort_buf *buf);
 	int (*owned)(struct wort_cursor *cur, struct wort_visitor *visitor);
+	int (*drop)(struct wort_cursor *cur);
 
 	int (*check)(struct wort_cursor *cur, struct wort_tree_check *check);
 };

@@ -2637,6 +2637,72 @@ static u32 wrt_next_pairs(struct wort_cursor *cur, struct wort_pairs *pairs,
 	return nr;
 }
 
+/*
+ * The way to the slot that a cursor took last: what its last move could not read, if
+ * it failed with -EIO, is what that slot refers to.
+ */
+static int cursor_path(struct wort_cursor *cur, struct wrt_path *path)
+{
+	struct wrt_cursor *wc = wrt_cursor(cur);
+	struct wrt_node node;
+	u32 i;
+	int err;
+
+	*path = (struct wrt_path){ .slot = &cur->tree->root[0] };
+	err = root_load(cur->op, cur->tree, &path->link);
+	for (i = 0; i < wc->nr; i++) {
+		node_at(cur->op, wc->level[i].link, &node);
+		path->node_slot = path->slot;
+		path->node = node.link;
+		path->start = node.place + 1;
+		path->slot = &node.media->slot[wc->level[i].slot];
+		path->link = wort_pm_load(path->slot);
+	}
+	return err;
+}
+
+/* Can what a link refers to not be read? */
+static bool link_is_lost(struct wort_op *op, u64 link, u32 start)
+{
+	struct wrt_node node;
+	struct wort_rec rec;
+
+	return link && (link_is_node(link) ?
+			node_verify(op, link, start, &node) :
+			wort_rec_peek(op, leaf_off(link), &rec)) == -EIO;
+}
+
+/*
+ * As a removal, of a record or of all that is below a node: nothing of it is read.  Its
+ * node may go, too, and the other entry, which moves up, be lost as well: that is for
+ * the next time.
+ */
+static int wrt_drop(struct wort_cursor *cur)
+{
+	struct wrt_change c = { .kind = WRT_REMOVE };
+	struct wort_op *op = cur->op;
+	int err = cursor_path(cur, &c.path);
+
+	if (err)
+		return err;
+	if (!link_is_lost(op, c.path.link, c.path.start))
+		return -EAGAIN;
+	c.rec.off = node_off(c.path.link);
+	err = path_lock(op, &c.path, &c.rec, c.path.node);
+	if (err)
+		return err;
+	err = unlink_locked(op, cur->tree, &c);
+	if (!err)
+		wort_pm_land(op, c.word);
+	wort_units_unlock(op);
+	if (err)
+		return err;
+	if (c.merged)
+		node_free(op, c.path.node);
+	op->bad_off = c.rec.off;
+	return 0;
+}
+
 static int wrt_value(struct wort_cursor *cur, struct wort_buf *buf)
 {
 	return wort_rec_value(cur->op, &wrt_cursor(cur)->rec, buf);
@@ -2721,5 +2787,6 @@ const struct wort_engine wort_engine_wort = {
 	.next_pairs = wrt_next_pairs,
 	.value = wrt_value,
 	.owned = wrt_owned,
+	.drop = wrt_drop,
 	.check = wrt_check,
 };

@@ -222,14 +222,25 @@ static int check_all(struct checker *ck)
 	return err;
 }
 
+/* The walk did not end while these were there, and now it can. */
+static int drop_lost(struct checker *ck)
+{
+	u64 nr = 0;
+	int err = wort_pool_drop_lost(ck->pool, &nr);
+
+	ck->arg->out_nr_dropped = nr;
+	return err || !nr ? err : wort_pool_round(ck->pool);
+}
+
 /**
  * wort_pool_check() - Examine a whole pool
  * @pool: The pool.
  * @arg: Flags; its out_ fields are filled in.
  *
  * Waits for the walk first.  Damage found turns its index read-only.  With
- * WORT_CHECK_F_CLEAR legal states that a power cut left are mended and, if
- * nothing is wrong, what was read-only becomes writable.  In a read-only pool,
+ * WORT_CHECK_F_CLEAR legal states that a power cut left are mended, references to
+ * what cannot be read are dropped and, if nothing is wrong, what was read-only
+ * becomes writable.  In a read-only pool,
  * which has no walk, space is not compared with what is owned.
  *
  * Context: May sleep for long.  Takes all mutexes.  Operations that may change
@@ -257,6 +268,8 @@ int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 	arg->flags = flags;
 	mutex_lock(&pool->work_lock);
 	err = wort_pool_round(pool);
+	if (!err && ck.clear)
+		err = drop_lost(&ck);
 	mutex_lock(&pool->lock);
 	wort_pool_freeze(pool);
 	if (!err)

@@ -261,6 +261,7 @@ int wort_pool_round(struct wort_pool *pool);
 /* tops.c */
 void wort_tops_renew(struct wort_pool *pool);
 void wort_top_due(struct wort_index *index);
+void wort_top_forget(struct wort_index *index);
 void wort_top_outgrown(struct wort_tree *tree);
 void wort_top_disown(struct wort_index *index);
 
@@ -409,6 +410,9 @@ static inline bool wort_request_answers(const struct wort_batch_op *op)
 /* scan.c, batch.c */
 int wort_index_scan(struct wort_index *index, struct wort_scan *scan);
 int wort_index_batch(struct wort_index *index, struct wort_batch *batch);
+
+/* lost.c */
+int wort_pool_drop_lost(struct wort_pool *pool, u64 *nr);
 
 /* check.c */
 int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg);

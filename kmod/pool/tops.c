@@ -96,6 +96,21 @@ static void replace(struct wort_index *index, struct wort_top *top)
 	wort_top_free(old);
 }
 
+/**
+ * wort_top_forget() - Take the table of an index away
+ * @index: The index.
+ *
+ * wort_top_due() is due afterwards.
+ *
+ * Context: May sleep.  Holds wort_pool.work_lock, to the end of which there is none.
+ */
+void wort_top_forget(struct wort_index *index)
+{
+	lockdep_assert_held(&index->pool->work_lock);
+	if (index->tree.top->shape.digits)
+		replace(index, &wort_top_none);
+}
+
 /* When to look again; later each time, if this one was for nothing. */
 static void set_due(struct wort_index *index, bool for_nothing)
 {

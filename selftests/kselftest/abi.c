@@ -14,6 +14,7 @@ struct command {
 	unsigned long cmd;
 	unsigned int number;	/* as it was published */
 	size_t size;		/* of the first version */
+	size_t size_now;	/* of the one that this is built with */
 	enum kind kind;
 	__u32 flags;
 	size_t reserved;	/* where, or NOTHING */
@@ -24,7 +25,8 @@ struct command {
 
 #define COMMAND(NAME, type, nr, bytes, on, ...) {			\
 	.name = #NAME, .cmd = WORT_IOC_##NAME, .number = nr,		\
-	.size = bytes, .kind = on, ##__VA_ARGS__ }
+	.size = bytes, .size_now = sizeof(struct type), .kind = on,	\
+	##__VA_ARGS__ }
 #define RESERVED(type) .reserved = offsetof(struct type, __reserved)
 
 static const struct command commands[] = {
@@ -232,7 +234,7 @@ TEST_F(abi, sizes)
 	EXPECT_EQ(sizeof(struct wort_index_list_arg), commands[5].size);
 	EXPECT_EQ(sizeof(struct wort_index_destroy_arg), commands[6].size);
 	EXPECT_EQ(sizeof(struct wort_pool_info_arg), commands[7].size);
-	EXPECT_EQ(sizeof(struct wort_check_arg), commands[8].size);
+	EXPECT_EQ(96, sizeof(struct wort_check_arg));
 	EXPECT_EQ(sizeof(struct wort_insert_arg), commands[9].size);
 	EXPECT_EQ(sizeof(struct wort_lookup_arg), commands[10].size);
 	EXPECT_EQ(sizeof(struct wort_delete_arg), commands[11].size);
@@ -308,8 +310,8 @@ TEST_F(abi, larger_with_other_tail)
 		EXPECT_OF(command, -E2BIG,
 			  call_with(command, self->fd, &arg));
 		fill(command, &arg);
-		arg.size = command->size + 4;
-		arg.bytes[command->size] = 1;
+		arg.size = command->size_now + 4;
+		arg.bytes[command->size_now] = 1;
 		EXPECT_OF(command, -E2BIG,
 			  call_with(command, self->fd, &arg));
 		arg.size = ~0U;

@@ -116,6 +116,8 @@ static const struct test {
 	TEST(hostile_flips),
 	TEST(bad_pages_read),
 	TEST(bad_pages_value),
+	TEST(bad_pages_drop),
+	TEST(bad_pages_drop_top),
 	TEST(bad_pages_poison),
 	TEST(bad_pages_write),
 	TEST(bad_pages_table),

@@ -447,3 +447,225 @@ void check_bad_pages_later_poison(void)
 	image_free();
 	poison = false;
 }
+
+/* Of the keys of "a": those that are there, the others are gone or have lost a value. */
+static u32 count_kept(struct wort_index *index, u32 *lost_values)
+{
+	static u8 buf[8192];
+	u32 i, len, nr = 0;
+	int err;
+
+	*lost_values = 0;
+	for (i = 0; i < image_nr_keys; i++) {
+		len = sizeof(buf);
+		err = pm_get(index, image_keys[i], strlen(image_keys[i]), buf,
+			     &len);
+		CHECK(!err || err == -ENOENT || err == -EIO);
+		nr += !err;
+		*lost_values += err == -EIO;
+	}
+	return nr;
+}
+
+static void check_clear(struct wort_check_arg *arg)
+{
+	*arg = (struct wort_check_arg){
+		.size = sizeof(*arg), .flags = WORT_CHECK_F_CLEAR,
+	};
+	CHECK_EQ(wort_pool_check(image.pm.pool, arg), 0);
+}
+
+/* The pool is as good as one without bad pages, and gives back what is freed. */
+static void use_dropped(struct wort_index *index)
+{
+	u64 n, round;
+
+	/* Where nobody knows of the page, it is used again. */
+	for (round = 0; round < 2 && !poison; round++) {
+		for (n = 0; !pm_put(index, &n, 8, image.clean, 900); n++)
+			;
+		CHECK_LE(500, n);
+		while (n--)
+			CHECK_EQ(pm_del(index, &n, 8), 0);
+		pmpool_settle();
+	}
+	if (!poison)
+		CHECK_EQ(pm_put(index, "apple", 5, "again", 5), 0);
+}
+
+/* A page fails, before attach or later, and what leads there is dropped. */
+static void drop_page(u64 off, bool later, u32 *nr_dropped)
+{
+	struct wort_check_arg arg;
+	struct wort_index *index;
+	u32 kept, values;
+
+	image_restore(image.clean);
+	if (!later)
+		make_bad(off);
+	pmpool_attach(&image.pm);
+	if (later) {
+		pmpool_settle();
+		make_bad(off);
+	}
+	index = pmpool_index(&image.pm, "a");
+	pmpool_settle();
+	check_clear(&arg);
+	*nr_dropped = arg.out_nr_dropped;
+	CHECK_EQ(arg.out_nr_damaged, 0);
+	pmpool_settle();
+	CHECK(!image.pm.pool->alloc.walking);
+	CHECK_EQ(image.pm.pool->leaky, later && arg.out_nr_dropped);
+	check_clear(&arg);
+	CHECK_EQ(arg.out_nr_dropped, 0);
+	CHECK_EQ(arg.out_nr_damaged, 0);
+	kept = count_kept(index, &values);
+	CHECK_EQ(kept + values == image_nr_keys, !*nr_dropped);
+	use_dropped(index);
+	wort_index_put(index);
+	pmpool_detach(&image.pm);
+	/* The next attach gives back what the drop could not. */
+	pmpool_attach(&image.pm);
+	index = pmpool_index(&image.pm, "a");
+	pmpool_settle();
+	check_clear(&arg);
+	CHECK_EQ(arg.out_nr_damaged + arg.out_nr_dropped, 0);
+	use_dropped(index);
+	wort_index_put(index);
+	pmpool_detach(&image.pm);
+	make_good();
+}
+
+static bool is_catalogue(u64 page)
+{
+	u32 i;
+
+	if (page == round_down(image_catalogue(), 4096ULL))
+		return true;
+	for (i = 0; i < 3; i++)
+		if (page == round_down(image_entry(i), 4096ULL))
+			return true;
+	return false;
+}
+
+/* Each page of the records and nodes of the pool; the superblock is not one. */
+static u32 drop_pages(void)
+{
+	u64 off = le64_to_cpu(image_sb(0)->data_off);
+	u32 later, nr, pages = 0;
+
+	for (; off < IMAGE_SIZE; off += 4096) {
+		if (is_catalogue(off) || !image_get(image_table(off)))
+			continue;
+		for (later = 0; later < 2; later++) {
+			drop_page(off, later, &nr);
+			pages += !!nr;
+		}
+	}
+	return pages;
+}
+
+void check_bad_pages_drop(void)
+{
+	image_make();
+	CHECK_LE(8, drop_pages());
+	poison = true;
+	CHECK_LE(8, drop_pages());
+	poison = false;
+	image_free();
+}
+
+#define DROP_KEYS	3000
+
+/* A node that the root refers to, by its slot; 0: there is none. */
+static u64 node_below_root(const u8 *mem, u64 root, u32 slot)
+{
+	__le64 link;
+
+	memcpy(&link, mem + (root & WORT_MEDIA_LINK_OFF_MASK) + 8 * slot,
+	       sizeof(link));
+	return (le64_to_cpu(link) & WORT_MEDIA_LINK_TAG_MASK) ==
+	       WORT_MEDIA_LINK_NODE ?
+	       le64_to_cpu(link) & WORT_MEDIA_LINK_OFF_MASK : 0;
+}
+
+/* Lookups, which the table of the top leads, and scans find the same. */
+static u32 count_alike(struct bed *bed, const u64 *keys)
+{
+	struct wort_scan scan = { .flags = WORT_SCAN_F_COUNT };
+	u64 i, value;
+	u32 len, nr = 0;
+	int err;
+
+	for (i = 0; i < DROP_KEYS; i++) {
+		len = sizeof(value);
+		err = pm_get(bed->index, &keys[i], 8, &value, &len);
+		CHECK(!err || err == -ENOENT);
+		nr += !err;
+	}
+	CHECK_EQ(wort_index_scan(bed->index, &scan), 0);
+	CHECK_EQ(scan.count, nr);
+	return nr;
+}
+
+static void drop_below_top(struct bed *bed, const u64 *keys, u64 off)
+{
+	struct wort_check_arg arg;
+	u64 i;
+
+	__set_bit(off >> WORT_PAGE_SHIFT, bad_pages);
+	bed->pm.region.bad_pages = bad_pages;
+	wort_region_update(&bed->pm.region);
+	CHECK(bed->index->tree.top->shape.digits);
+	bed_check_arg(bed, WORT_CHECK_F_CLEAR, &arg);
+	CHECK_NE(arg.out_nr_dropped, 0);
+	CHECK_LE(count_alike(bed, keys), DROP_KEYS - 1);
+	pmpool_settle();
+	count_alike(bed, keys);
+	for (i = 0; i < DROP_KEYS; i++)
+		CHECK_EQ(pm_put(bed->index, &keys[i], 8, &i, 8), 0);
+	CHECK_EQ(count_alike(bed, keys), DROP_KEYS);
+	bed_check_arg(bed, 0, &arg);
+	CHECK_EQ(arg.out_nr_damaged, 0);
+	bed->pm.region.bad_pages = NULL;
+	memset(bad_pages, 0, sizeof(bad_pages));
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(u64));
+}
+
+/*
+ * The table of the top does not lead to what was dropped.  In the order of keys nodes
+ * below the root are made one after the other, on other pages than the root.
+ */
+void check_bad_pages_drop_top(void)
+{
+	u64 *keys = workload_keys(WORKLOAD_SPARSE, DROP_KEYS, unit_seed), i;
+	u8 *clean = malloc(IMAGE_SIZE), *mem;
+	struct bed bed;
+	u64 root, off;
+
+	bed_open(&bed, IMAGE_SIZE, VALUE_EXTENT);
+	mem = (u8 *)bed.pm.region.base;
+	qsort(keys, DROP_KEYS, sizeof(*keys), compare_keys);
+	for (i = 0; i < DROP_KEYS; i++)
+		CHECK_EQ(pm_put(bed.index, &keys[i], 8, &i, 8), 0);
+	root = wort_pm_load(&bed.index->tree.root[0]);
+	bed_detach(&bed);
+	memcpy(clean, mem, IMAGE_SIZE);
+	for (i = 0; i < WORT_MEDIA_WORT_SLOTS; i++) {
+		memcpy(mem, clean, IMAGE_SIZE);
+		off = node_below_root(mem, root, i);
+		if (!off)
+			continue;
+		bed_attach(&bed);
+		pmpool_settle();
+		drop_below_top(&bed, keys, off);
+		bed_detach(&bed);
+	}
+	pmpool_unmap(&bed.pm);
+	free(clean);
+	free(keys);
+}

@@ -378,7 +378,8 @@ struct wort_pool_info_arg {
 	__aligned_u64 out_nr_damaged;
 };
 
-#define WORT_CHECK_F_CLEAR	(1U << 0)	/* nothing wrong: writable again */
+/* drop what cannot be read; nothing wrong: writable again */
+#define WORT_CHECK_F_CLEAR	(1U << 0)
 #define WORT_CHECK_F_ALL	WORT_CHECK_F_CLEAR
 
 /**
@@ -395,6 +396,8 @@ struct wort_pool_info_arg {
  * @out_nr_damaged: places that are wrong
  * @out_damaged_off: offset of the first of them
  * @out_damaged_index: id of its index, 0 if it belongs to none
+ * @out_nr_dropped: references dropped by CLEAR, since what they led to cannot
+ *	be read; the kernel's log has the offset of each
  *
  * The call succeeds whatever is found.  Changes wait while it runs.  CLEAR of
  * a pool with WORT_STATE_READONLY answers EROFS.
@@ -412,6 +415,7 @@ struct wort_check_arg {
 	__aligned_u64 out_nr_damaged;
 	__aligned_u64 out_damaged_off;
 	__aligned_u64 out_damaged_index;
+	__aligned_u64 out_nr_dropped;
 };
 
 /*

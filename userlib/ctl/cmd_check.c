@@ -8,7 +8,7 @@ static bool clear;
 
 static const struct argp_option check_options[] = {
 	{ "clear", 'c', NULL, 0,
-	  "mend what a power cut left; if all is well, end read-only states",
+	  "mend what a power cut left; drop what cannot be read; if all is well, end read-only states",
 	  0 },
 	{ }
 };
@@ -46,6 +46,7 @@ static void check_json(const struct wort_check_arg *check)
 	json_add_u64(obj, "free_bytes", check->out_free_bytes);
 	json_add_u64(obj, "freeing_bytes", check->out_freeing_bytes);
 	json_add_u64(obj, "transient", check->out_nr_transient);
+	json_add_u64(obj, "dropped", check->out_nr_dropped);
 	json_add_u64(obj, "damaged", check->out_nr_damaged);
 	if (check->out_nr_damaged) {
 		json_add_u64(obj, "damaged_offset", check->out_damaged_off);
@@ -75,6 +76,9 @@ static void check_text(const struct wort_check_arg *check)
 	if (check->out_nr_transient)
 		printf("%llu places in a legal state that a power cut left%s\n",
 		       ull(check->out_nr_transient), clear ? ", mended" : "");
+	if (check->out_nr_dropped)
+		printf("%llu references dropped to what cannot be read; the kernel's log has the offsets\n",
+		       ull(check->out_nr_dropped));
 	if (check->out_nr_damaged)
 		damage_text(check);
 	else

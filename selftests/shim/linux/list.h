@@ -80,6 +80,10 @@ static inline void list_splice_init(struct list_head *from,
 	(list_empty(head) ? NULL : list_first_entry(head, type, member))
 #define list_last_entry(head, type, member) \
 	list_entry((head)->prev, type, member)
+#define list_next_entry(pos, member) \
+	list_entry((pos)->member.next, typeof(*(pos)), member)
+#define list_for_each_entry_from(pos, head, member)			\
+	for (; &(pos)->member != (head); pos = list_next_entry(pos, member))
 #define list_for_each_entry(pos, head, member)				\
 	for (pos = list_entry((head)->next, __typeof__(*pos), member);	\
 	     &pos->member != (head);					\
