@@ -8,6 +8,7 @@
 #include <linux/bitops.h>
 #include <linux/uaccess.h>
 
+#include "../../kmod/core/powercut.h"
 #include "hostile.h"
 
 static unsigned long bad_pages[BITS_TO_LONGS(IMAGE_SIZE / 4096)];
@@ -668,4 +669,78 @@ void check_bad_pages_drop_top(void)
 	pmpool_unmap(&bed.pm);
 	free(clean);
 	free(keys);
+}
+
+static void know_bad(u64 off)
+{
+	__set_bit(off >> WORT_PAGE_SHIFT, bad_pages);
+	image.pm.region.bad_pages = bad_pages;
+}
+
+/* The pool without what lies on a page; how many keys it has, or all but one. */
+static u32 without_page(u32 flags, bool cleared)
+{
+	struct wort_check_arg arg = { .size = sizeof(arg), .flags = flags };
+	struct wort_index *index;
+	u32 kept, values;
+
+	pmpool_attach(&image.pm);
+	pmpool_settle();
+	index = pmpool_index(&image.pm, "a");
+	CHECK_EQ(wort_pool_check(image.pm.pool, &arg), 0);
+	CHECK(!cleared || (!arg.out_nr_damaged && !arg.out_nr_dropped));
+	kept = count_kept(index, &values);
+	if (flags)
+		CHECK_EQ(values, 0);
+	wort_index_put(index);
+	pmpool_detach(&image.pm);
+	return kept;
+}
+
+/* A power cut at @event of attach and drop; false: there was none so late. */
+static bool cut_drop(u64 off, u64 event, u64 seed, u32 kept)
+{
+	struct wort_powercut_status status;
+
+	image_restore(image.clean);
+	know_bad(off);
+	CHECK_EQ(wort_powercut_arm(event), 0);
+	wort_powercut_begin(&image.pm.region);
+	without_page(WORT_CHECK_F_CLEAR, false);
+	wort_powercut_end(&image.pm.region);
+	wort_powercut_status(&status);
+	if (status.state != WORT_POWERCUT_CUT)
+		return false;
+	CHECK_EQ(wort_powercut_image(seed, image.mem, IMAGE_SIZE, 0),
+		 IMAGE_SIZE);
+	CHECK_EQ(without_page(0, false), kept);
+	CHECK_EQ(without_page(WORT_CHECK_F_CLEAR, false), kept);
+	CHECK_EQ(without_page(0, true), kept);
+	return true;
+}
+
+/* Whenever power goes, references are dropped or not, and all else is there. */
+void check_bad_pages_drop_cut(void)
+{
+	u64 off[3], event, seed;
+	u32 i, kept;
+
+	image_make();
+	off[0] = image_node(0, "apple", 1);
+	off[1] = image_leaf(0, "apple");
+	off[2] = image_leaf(0, "zz");
+	for (i = 0; i < ARRAY_SIZE(off); i++) {
+		image_restore(image.clean);
+		know_bad(off[i]);
+		kept = without_page(0, false);
+		for (event = 1, seed = 4; seed; event++)
+			for (seed = 0; seed < 4; seed++)
+				if (!cut_drop(off[i], event, seed, kept))
+					break;
+		CHECK_LE(4, event);
+		wort_powercut_disarm();
+		memset(bad_pages, 0, sizeof(bad_pages));
+		image.pm.region.bad_pages = NULL;
+	}
+	image_free();
 }
