@@ -108,9 +108,10 @@ static bool link_is_leaf(u64 link)
 	return (link & WORT_MEDIA_LINK_TAG_MASK) == WORT_MEDIA_LINK_LEAF;
 }
 
+/* Of a difference a processor has all bits of the tag tested at once. */
 static bool link_is_node(u64 link)
 {
-	return (link & WORT_MEDIA_LINK_TAG_MASK) == WORT_MEDIA_LINK_NODE;
+	return !((link - WORT_MEDIA_LINK_NODE) & WORT_MEDIA_LINK_TAG_MASK);
 }
 
 /* A leaf has no place, so the bits of one put it outside the pool. */
@@ -495,7 +496,7 @@ static __always_inline bool trail_follow(const struct wort_tree *tree,
 		if (unlikely(off >= plain))
 			return false;
 		link = wort_pm_load(base + off);
-		if (unlikely(!(link & WORT_MEDIA_LINK_NODE)))
+		if (unlikely(!link_is_node(link)))
 			goto out;
 	}
 	do {
@@ -509,7 +510,7 @@ static __always_inline bool trail_follow(const struct wort_tree *tree,
 		before[nr++] = off;
 		off = node + link_digit(link, word) * sizeof(link);
 		link = wort_pm_load(base + off);
-	} while (link & WORT_MEDIA_LINK_NODE);
+	} while (link_is_node(link));
 out:
 	*trail = (struct wrt_trail){ link, off, nr };
 	return true;

@@ -287,6 +287,11 @@ static u64 node_link(u64 off, u32 place)
 	       WORT_MEDIA_LINK_NODE;
 }
 
+static u64 root_of(u32 nr)
+{
+	return image_entry(nr) + offsetof(struct wort_media_entry, root);
+}
+
 static void links(void)
 {
 	u64 leaf = image_leaf(0, "apple");
@@ -302,6 +307,14 @@ static void links(void)
 			continue;
 		image_set(image_node_slot(0, "apple", 1), node | tag);
 		tree_case("tag of a node", ops);
+	}
+	/* All is right but the tag: a look must not find what is below. */
+	for (tag = 3; tag < 8; tag += 2) {
+		image_set(image_node_slot(0, "apple", 1),
+			  image_get(image_node_slot(0, "apple", 1)) | tag);
+		tree_case("tag of a node with its place", ops);
+		image_set(root_of(0), image_get(root_of(0)) | tag);
+		tree_case("tag of the root", ops);
 	}
 	slot_case("leaf outside", 1ULL << 40 | WORT_MEDIA_LINK_LEAF, ops);
 	slot_case("leaf at the end", (IMAGE_SIZE - 8) | WORT_MEDIA_LINK_LEAF,
@@ -453,11 +466,6 @@ static void move_key(const char *what, const char *key, u64 to)
 static void move_leaf(const char *what, u64 to)
 {
 	move_key(what, "apple", to);
-}
-
-static u64 root_of(u32 nr)
-{
-	return image_entry(nr) + offsetof(struct wort_media_entry, root);
 }
 
 /* Attach, walk: the pool is read-only since a run overlaps what others own. */
