@@ -23,13 +23,20 @@
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/overflow.h>
 #include <linux/slab.h>
 
-#include <linux/wort_format.h>
 #include <trace/events/wort.h>
 
-#include "alloc.h"
+#include "extent.h"
 #include "pmem.h"
+
+/*
+ * Groups that an operation reads at most in search of space: it waits for the
+ * background to read the rest, killably and without the lock.
+ */
+#define READ_MAX	256
 
 /**
  * wort_class_size() - Bytes of a slot
@@ -53,7 +60,7 @@ static const u64 reciprocals[] = {
 };
 
 /* The slot that a byte of an extent is in, or how many slots are before its end. */
-static u32 slot_at(u32 class, u32 in_extent)
+u32 wort_slot_at(u32 class, u32 in_extent)
 {
 	if (class < 3)
 		return in_extent >> (4 + class);
@@ -61,19 +68,13 @@ static u32 slot_at(u32 class, u32 in_extent)
 	return ((in_extent >> (class / 8 + 3)) * reciprocals[class % 8]) >> 32;
 }
 
-static u64 extent_size(const struct wort_alloc *alloc)
+/* Slots that its class makes of an extent: a run is one. */
+u32 wort_slots_of(const struct wort_alloc *alloc,
+		  const struct wort_extent *extent)
 {
-	return 1ULL << alloc->geo.extent_shift;
-}
-
-static bool is_run(const struct wort_alloc *alloc, u64 size)
-{
-	return size > extent_size(alloc) / 4;
-}
-
-static u32 run_of(const struct wort_alloc *alloc, u64 size)
-{
-	return (size + extent_size(alloc) - 1) >> alloc->geo.extent_shift;
+	if (extent->class < WORT_NR_CLASSES)
+		return wort_slot_at(extent->class, wort_extent_size(alloc));
+	return extent->class != WORT_CLASS_NONE;
 }
 
 /**
@@ -85,141 +86,78 @@ static u32 run_of(const struct wort_alloc *alloc, u64 size)
  */
 u64 wort_alloc_footprint(const struct wort_alloc *alloc, u64 size)
 {
-	if (is_run(alloc, size))
-		return run_of(alloc, size) * extent_size(alloc);
+	if (wort_is_run(alloc, size))
+		return wort_run_of(alloc, size) * wort_extent_size(alloc);
 	return wort_class_size(wort_class_of(size));
 }
 
-u64 wort_extent_off(const struct wort_alloc *alloc,
-		    const struct wort_extent *extent)
+static struct wort_slots *slots_alloc(const struct wort_alloc *alloc, u32 nr,
+				      gfp_t gfp)
 {
-	u64 nr = extent - alloc->extents;
+	u32 n = wort_slots_of(alloc, wort_extent_at(alloc, nr));
+	struct wort_slots *slots;
 
-	return alloc->geo.data_off + (nr << alloc->geo.extent_shift);
+	slots = kvzalloc(struct_size(slots, bits,
+				     WORT_NR_BITS * BITS_TO_LONGS(n)), gfp);
+	if (!slots)
+		return NULL;
+	INIT_LIST_HEAD(&slots->partial);
+	INIT_LIST_HEAD(&slots->freeing);
+	INIT_LIST_HEAD(&slots->waiting);
+	slots->nr = nr;
+	slots->slots = n;
+	return slots;
 }
 
-unsigned long *wort_extent_bits(const struct wort_alloc *alloc,
-				const struct wort_extent *extent, u32 which)
-{
-	u32 longs = BITS_TO_LONGS(extent->slots);
-
-	return extent->bits + which * longs;
-}
-
-/* Give a class to an extent, or take it away.  A run is one slot. */
-static void set_class(const struct wort_alloc *alloc, struct wort_extent *extent,
-		      u32 class, u32 run)
-{
-	extent->class = class;
-	extent->run = run;
-	extent->slots = class != WORT_CLASS_NONE;
-	extent->slot_size = run * extent_size(alloc);
-	if (class < WORT_NR_CLASSES) {
-		extent->slot_size = wort_class_size(class);
-		extent->slots = slot_at(class, extent_size(alloc));
-	}
-}
-
-int wort_extent_need_bits(const struct wort_alloc *alloc,
-			  struct wort_extent *extent)
-{
-	if (!extent->bits)
-		extent->bits = kvcalloc(3 * BITS_TO_LONGS(extent->slots),
-					sizeof(long), GFP_NOIO);
-	return extent->bits ? 0 : -ENOMEM;
-}
-
-static u64 table_off(const struct wort_alloc *alloc, u32 nr)
-{
-	return alloc->geo.table_off + (u64)nr * sizeof(__le64);
-}
-
-static __le64 __pmem *table_word(const struct wort_alloc *alloc, u32 nr)
-{
-	return wort_region_at(alloc->region, table_off(alloc, nr));
-}
-
-/* Does a word of the table lie on a page known to be bad? */
-static bool table_word_known_bad(const struct wort_alloc *alloc, u32 nr)
-{
-	return wort_region_verify(alloc->region, table_off(alloc, nr),
-				  sizeof(__le64));
-}
-
-/* The same, or is it poisoned? */
-static bool table_word_is_bad(struct wort_op *op,
-			      const struct wort_alloc *alloc, u32 nr)
-{
-	return table_word_known_bad(alloc, nr) ||
-	       wort_pm_probe(op, table_word(alloc, nr), sizeof(__le64));
-}
-
-static u64 word_of(const struct wort_extent *extent)
-{
-	if (extent->class == WORT_CLASS_RUN)
-		return WORT_MEDIA_EXTENT_RUN |
-		       (u64)extent->run << WORT_MEDIA_EXTENT_LEN_SHIFT;
-	return extent->class + 1;
-}
-
-/* Take over a word of the table found at attach; false if it makes no sense. */
-static bool parse_word(const struct wort_alloc *alloc,
-		       struct wort_extent *extent, u32 nr, u64 word)
-{
-	u64 class = word & WORT_MEDIA_EXTENT_CLASS_MASK;
-	u64 run = word >> WORT_MEDIA_EXTENT_LEN_SHIFT;
-
-	if (class == WORT_MEDIA_EXTENT_RUN) {
-		set_class(alloc, extent, WORT_CLASS_RUN, run);
-		return run && run <= alloc->geo.nr_extents - nr;
-	}
-	if (run || !class || class > WORT_NR_CLASSES ||
-	    is_run(alloc, wort_class_size(class - 1)))
-		return false;
-	set_class(alloc, extent, class - 1, 0);
-	return true;
-}
-
-/*
- * A run covers the extents behind its first one without a word in theirs; a
- * former run may still seem to cover extents that serve others since.  So
- * whatever is covered is unknown until the walk has found what is owned.
+/**
+ * wort_slots_need() - The slots of an extent
+ * @alloc: The allocator.
+ * @nr: An extent that is open or unknown, and has a class.
+ * @gfp: How to allocate them if there are none.
+ *
+ * Without them an open extent is full, and an unknown one has no marks.
+ *
+ * Context: May sleep.  Holds wort_alloc.lock.
+ * Return: Them; NULL if there is no memory.
  */
-static int read_table(struct wort_op *op, struct wort_alloc *alloc)
+struct wort_slots *wort_slots_need(struct wort_alloc *alloc, u32 nr, gfp_t gfp)
 {
-	u32 nr, covered = 0;
-	u64 word;
-	int err = 0;
+	struct wort_extent *extent = wort_extent_at(alloc, nr);
+	struct wort_slots *slots = extent->slots;
 
-	for (nr = 0; nr < alloc->geo.nr_extents; nr++) {
-		struct wort_extent *extent = &alloc->extents[nr];
-
-		INIT_LIST_HEAD(&extent->partial);
-		INIT_LIST_HEAD(&extent->freeing);
-		INIT_LIST_HEAD(&extent->waiting);
-		extent->class = WORT_CLASS_NONE;
-		word = WORT_MEDIA_EXTENT_RUN;
-		if (table_word_is_bad(op, alloc, nr))
-			err = -EIO;
-		else
-			word = wort_pm_load(table_word(alloc, nr));
-		wort_count(op, more_loads, nr % (WORT_LINE / 8) == 0);
-		if (word && !parse_word(alloc, extent, nr, word)) {
-			if (!err)
-				err = wort_corrupt(op, table_off(alloc, nr),
-						   "extent word %#llx",
-						   (unsigned long long)word);
-			set_class(alloc, extent, WORT_CLASS_NONE, 0);
-		}
-		covered = max(covered, nr + extent->run);
-		if (!word && nr >= covered) {
-			alloc->nr_free++;
-			continue;
-		}
-		extent->state = WORT_EXTENT_UNKNOWN;
-		__set_bit(nr, alloc->busy);
+	if (slots)
+		return slots;
+	slots = slots_alloc(alloc, nr, gfp);
+	if (slots && wort_extent_in_use(extent)) {
+		bitmap_set(wort_slot_bits(slots, WORT_BITS_USED), 0,
+			   slots->slots);
+		slots->nr_used = slots->slots;
+		slots->hint = slots->slots;
 	}
-	return err;
+	extent->slots = slots;
+	return slots;
+}
+
+/* Forget the slots of an extent. */
+void wort_slots_drop(struct wort_alloc *alloc, u32 nr)
+{
+	struct wort_extent *extent = wort_extent_at(alloc, nr);
+	struct wort_slots *slots = extent->slots;
+
+	if (!slots)
+		return;
+	list_del(&slots->partial);
+	list_del(&slots->freeing);
+	kvfree(slots);
+	extent->slots = NULL;
+}
+
+/* Nothing needs to be remembered of an open extent that is full. */
+void wort_slots_drop_full(struct wort_alloc *alloc, struct wort_slots *slots)
+{
+	if (slots->nr_used == slots->slots && list_empty(&slots->freeing) &&
+	    list_empty(&slots->waiting))
+		wort_slots_drop(alloc, slots->nr);
 }
 
 /**
@@ -230,13 +168,11 @@ static int read_table(struct wort_op *op, struct wort_alloc *alloc)
  * @geo: Where extents lie, verified by the caller to be inside the region.
  * @locks: Locks of the pool, for their grace periods.
  *
- * Reads the extent table.  The walk begins: until wort_alloc_walk_end() only
- * extents that were free are opened.
+ * Reads nothing of the extent table: wort_alloc_read_table() does.  The walk
+ * begins: until wort_alloc_walk_end() only extents that were free are opened.
  *
  * Context: May sleep.
- * Return: 0; -ENOMEM; -EUCLEAN if a word of the table makes no sense, or -EIO
- * if it lies on a page known to be bad, upon which the allocator serves for
- * reading.  wort_alloc_destroy() is due in any case.
+ * Return: 0 or -ENOMEM; wort_alloc_destroy() is due in any case.
  */
 int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,
 		    struct wort_region *region,
@@ -253,47 +189,11 @@ int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,
 	INIT_LIST_HEAD(&alloc->freeing);
 	for (class = 0; class < WORT_NR_CLASSES; class++)
 		INIT_LIST_HEAD(&alloc->partial[class]);
-	alloc->extents = kvcalloc(geo->nr_extents, sizeof(*alloc->extents),
-				  GFP_KERNEL);
-	alloc->busy = kvcalloc(BITS_TO_LONGS(geo->nr_extents), sizeof(long),
-			       GFP_KERNEL);
-	if (!alloc->extents || !alloc->busy || wort_cache_init(alloc))
+	alloc->used_bytes = wort_alloc_table_bytes(alloc);
+	alloc->open_bytes = alloc->used_bytes;
+	if (wort_groups_init(alloc) || wort_cache_init(alloc))
 		return -ENOMEM;
-	return read_table(op, alloc);
-}
-
-/**
- * wort_alloc_check_table() - Does every word of the extent table make sense?
- * @op: The operation.
- * @mend: Clear those that do not; the caller knows that nothing is owned there.
- *
- * Context: May sleep.
- * Return: Words that make no sense and were not mended, and words that lie on
- * pages known to be bad.
- */
-u32 wort_alloc_check_table(struct wort_op *op, bool mend)
-{
-	struct wort_alloc *alloc = op->alloc;
-	u32 nr, bad = 0;
-
-	for (nr = 0; nr < alloc->geo.nr_extents; nr++) {
-		struct wort_extent probe = { };
-		u64 word;
-
-		if (table_word_is_bad(op, alloc, nr)) {
-			bad++;
-			continue;
-		}
-		word = wort_pm_load(table_word(alloc, nr));
-		if (!word || parse_word(alloc, &probe, nr, word))
-			continue;
-		if (mend)
-			wort_pm_publish_later(op, table_word(alloc, nr), 0);
-		else
-			bad++;
-	}
-	wort_pm_fence_settled(op);
-	return bad;
+	return 0;
 }
 
 /**
@@ -304,12 +204,7 @@ u32 wort_alloc_check_table(struct wort_op *op, bool mend)
  */
 void wort_alloc_destroy(struct wort_alloc *alloc)
 {
-	u32 nr;
-
-	for (nr = 0; alloc->extents && nr < alloc->geo.nr_extents; nr++)
-		kvfree(alloc->extents[nr].bits);
-	kvfree(alloc->extents);
-	kvfree(alloc->busy);
+	wort_groups_destroy(alloc);
 	wort_cache_destroy(alloc);
 	mutex_destroy(&alloc->lock);
 }
@@ -318,106 +213,150 @@ void wort_alloc_destroy(struct wort_alloc *alloc)
  * Does it, or its word of the table, touch a page known to be bad?  Then
  * nothing new is put there.
  */
-static bool is_bad(const struct wort_alloc *alloc,
-		   const struct wort_extent *extent)
+static bool is_bad(const struct wort_alloc *alloc, u32 nr)
 {
 	return unlikely(READ_ONCE(alloc->region->bad_pages)) &&
-	       (table_word_known_bad(alloc, extent - alloc->extents) ||
-		wort_region_bad(alloc->region, wort_extent_off(alloc, extent),
-				extent_size(alloc)));
+	       (wort_table_known_bad(alloc, nr) ||
+		wort_region_bad(alloc->region, wort_extent_off(alloc, nr),
+				wort_extent_size(alloc)));
 }
 
-/* Take free extents that are bad out of use.  Returns how many of @n are. */
-static u32 retire_bad(struct wort_alloc *alloc, u32 nr, u32 n)
+/* A free extent gets another state, or one becomes free. */
+static void set_state(struct wort_alloc *alloc, u32 nr, u8 state)
 {
-	u32 i, bad = 0;
+	int more = state == WORT_EXTENT_FREE ? 1 : -1;
 
-	for (i = nr; i < nr + n; i++) {
-		if (!is_bad(alloc, &alloc->extents[i]))
-			continue;
-		alloc->extents[i].state = WORT_EXTENT_BAD;
-		__set_bit(i, alloc->busy);
-		alloc->nr_free--;
-		bad++;
-	}
-	return bad;
+	WRITE_ONCE(wort_extent_at(alloc, nr)->state, state);
+	alloc->groups[nr / WORT_GROUP_EXTENTS].nr_free += more;
+	alloc->nr_free += more;
 }
 
-/* Free extents in a row, or nr_extents.  None is given up below the reserve. */
-static u32 find_free(struct wort_alloc *alloc, u32 run)
+/* Read a group, and make its array if something in it is free. */
+static int touch_group(struct wort_op *op, u32 group, u32 *nr_read)
 {
-	u32 keep = alloc->walking ? 0 : alloc->reserve;
-	u32 nr_extents = alloc->geo.nr_extents;
-	unsigned long nr;
-
-	do {
-		if (alloc->nr_free < keep + run)
-			return nr_extents;
-		nr = bitmap_find_next_zero_area(alloc->busy, nr_extents, 0,
-						run, 0);
-		if (nr >= nr_extents)
-			return nr_extents;
-	} while (retire_bad(alloc, nr, run));
-	return nr;
-}
-
-/* Open free extents for a class or as a run.  Nothing is stored yet. */
-static noinline int open_extent(struct wort_alloc *alloc, u32 class, u32 run,
-				struct wort_extent **out)
-{
-	u32 n = max(run, 1U), nr = find_free(alloc, n), i;
-	struct wort_extent *extent;
+	struct wort_group *g = &op->alloc->groups[group];
 	int err;
 
-	if (nr == alloc->geo.nr_extents)
+	if (!g->read && ++*nr_read > READ_MAX)
 		return -ENOSPC;
-	extent = &alloc->extents[nr];
-	set_class(alloc, extent, class, run);
-	err = wort_extent_need_bits(alloc, extent);
-	if (err) {
-		set_class(alloc, extent, WORT_CLASS_NONE, 0);
-		return err;
+	err = wort_group_read(op, group);
+	if (!err && g->nr_free && !g->extents)
+		err = wort_group_make(op->alloc, group);
+	return err;
+}
+
+/* Move on to an extent that is free and not bad. */
+static int next_free(struct wort_op *op, u32 *nr, u32 *nr_read)
+{
+	struct wort_alloc *alloc = op->alloc;
+	int err;
+
+	while (*nr < alloc->geo.nr_extents) {
+		u32 group = *nr / WORT_GROUP_EXTENTS;
+
+		err = touch_group(op, group, nr_read);
+		if (err)
+			return err;
+		if (!alloc->groups[group].nr_free) {
+			*nr = (group + 1) * WORT_GROUP_EXTENTS;
+			continue;
+		}
+		if (wort_extent_at(alloc, *nr)->state == WORT_EXTENT_FREE) {
+			if (!is_bad(alloc, *nr))
+				return 0;
+			set_state(alloc, *nr, WORT_EXTENT_BAD);
+		}
+		++*nr;
 	}
-	extent->state = WORT_EXTENT_OPENING;
-	extent->nr_used = 0;
-	extent->hint = 0;
+	return -ENOSPC;
+}
+
+/*
+ * Free extents in a row.  None is given up below the reserve, but while the walk
+ * runs; how much is free is not known then, nor needed.
+ */
+static int find_free(struct wort_op *op, u32 run, u32 *out)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 nr = alloc->first_free, nr_read = 0, first, next;
+	u32 keep = alloc->walking ? 0 : alloc->reserve;
+	int err;
+
+	if (!alloc->walking && alloc->nr_free < keep + run)
+		return -ENOSPC;
+	err = next_free(op, &nr, &nr_read);
+	alloc->first_free = nr;
+	first = nr;
+	while (!err && nr - first + 1 < run) {
+		next = ++nr;
+		err = next_free(op, &nr, &nr_read);
+		if (nr != next)
+			first = nr;
+	}
+	/* Bad extents may have been found on the way. */
+	if (!err && !alloc->walking && alloc->nr_free < keep + run)
+		err = -ENOSPC;
+	*out = first;
+	return err;
+}
+
+/*
+ * Open free extents for a class or as a run.  Nothing is stored yet.  A run is full
+ * from the beginning.
+ */
+static noinline int open_extent(struct wort_op *op, u32 class, u32 run, u32 *out)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 n = max(run, 1U), nr, i;
+	struct wort_extent *extent;
+	struct wort_slots *slots;
+	int err;
+
+	err = find_free(op, n, &nr);
+	if (err)
+		return err;
+	extent = wort_extent_at(alloc, nr);
+	wort_extent_set_class(extent, class, run);
+	if (!run) {
+		slots = wort_slots_need(alloc, nr, GFP_NOIO);
+		if (!slots) {
+			wort_extent_set_class(extent, WORT_CLASS_NONE, 0);
+			return -ENOMEM;
+		}
+		list_add(&slots->partial, &alloc->partial[class]);
+	}
+	set_state(alloc, nr, WORT_EXTENT_OPENING);
 	for (i = 1; i < n; i++)
-		alloc->extents[nr + i].state = WORT_EXTENT_TAIL;
-	bitmap_set(alloc->busy, nr, n);
-	alloc->nr_free -= n;
-	if (!run)
-		list_add(&extent->partial, &alloc->partial[class]);
-	trace_wort_extent_open(alloc->region->dev,
-			       wort_extent_off(alloc, extent),
-			       extent->slot_size, run);
-	*out = extent;
+		set_state(alloc, nr + i, WORT_EXTENT_TAIL);
+	alloc->open_bytes += n * wort_extent_size(alloc);
+	trace_wort_extent_open(alloc->region->dev, wort_extent_off(alloc, nr),
+			       wort_slot_size(alloc, extent), run);
+	*out = nr;
 	return 0;
 }
 
 /* Nothing in the extent is used: it, or its run, is free. */
-void wort_extent_close(struct wort_alloc *alloc, struct wort_extent *extent)
+void wort_extent_close(struct wort_alloc *alloc, u32 nr)
 {
-	u32 nr = extent - alloc->extents, n = max(extent->run, 1U), i;
+	struct wort_extent *extent = wort_extent_at(alloc, nr);
+	u32 n = wort_extent_span(extent), i;
 
-	trace_wort_extent_free(alloc->region->dev,
-			       wort_extent_off(alloc, extent),
-			       extent->slot_size, extent->run);
-	list_del_init(&extent->partial);
-	list_del_init(&extent->freeing);
-	kvfree(extent->bits);
-	extent->bits = NULL;
-	set_class(alloc, extent, WORT_CLASS_NONE, 0);
+	trace_wort_extent_free(alloc->region->dev, wort_extent_off(alloc, nr),
+			       wort_slot_size(alloc, extent), extent->run);
+	if (wort_extent_in_use(extent))
+		alloc->open_bytes -= n * wort_extent_size(alloc);
+	wort_slots_drop(alloc, nr);
+	wort_extent_set_class(extent, WORT_CLASS_NONE, 0);
 	for (i = 0; i < n; i++)
-		alloc->extents[nr + i].state = WORT_EXTENT_FREE;
-	bitmap_clear(alloc->busy, nr, n);
-	alloc->nr_free += n;
+		set_state(alloc, nr + i, WORT_EXTENT_FREE);
+	alloc->first_free = min(alloc->first_free, nr);
 	wort_alloc_released(alloc);
 }
 
 /**
  * wort_extent_clear() - Let the extent table say that an extent is free
  * @op: The operation; fences before it ends.
- * @extent: An extent in which nothing is used, about to be closed.
+ * @nr: An extent in which nothing is used, about to be closed.
  *
  * Old and new word are both legal: nothing is owned there.  Without this an
  * extent that was ever open would be unknown after a power cut, and those kept
@@ -425,60 +364,69 @@ void wort_extent_close(struct wort_alloc *alloc, struct wort_extent *extent)
  *
  * Context: Holds wort_alloc.lock.
  */
-void wort_extent_clear(struct wort_op *op, struct wort_extent *extent)
+void wort_extent_clear(struct wort_op *op, u32 nr)
 {
-	u32 nr = extent - op->alloc->extents;
-
-	if (extent->class == WORT_CLASS_NONE ||
-	    table_word_known_bad(op->alloc, nr))
-		return;
-	wort_pm_publish_later(op, table_word(op->alloc, nr), 0);
+	if (wort_extent_at(op->alloc, nr)->class != WORT_CLASS_NONE)
+		wort_table_clear(op, nr);
 }
 
 /* Slots were taken, and none below @hint is free. */
-static void taken(struct wort_alloc *alloc, struct wort_extent *extent,
-		  u32 slots, u32 hint)
+static void taken(struct wort_alloc *alloc, struct wort_slots *slots, u32 n,
+		  u32 hint)
 {
-	extent->hint = hint;
-	extent->nr_used += slots;
-	if (extent->nr_used == extent->slots)
-		list_del_init(&extent->partial);
-	alloc->used_bytes += slots * extent->slot_size;
+	alloc->used_bytes +=
+		n * wort_slot_size(alloc, wort_extent_at(alloc, slots->nr));
+	slots->hint = hint;
+	slots->nr_used += n;
+	if (slots->nr_used == slots->slots) {
+		list_del_init(&slots->partial);
+		wort_slots_drop_full(alloc, slots);
+	}
+}
+
+static u64 slot_off(const struct wort_alloc *alloc,
+		    const struct wort_slots *slots, u32 slot)
+{
+	const struct wort_extent *extent = wort_extent_at(alloc, slots->nr);
+
+	return wort_extent_off(alloc, slots->nr) +
+	       slot * wort_slot_size(alloc, extent);
 }
 
 /* Take a slot of an open extent that has a free one. */
-static u64 take_slot(struct wort_alloc *alloc, struct wort_extent *extent)
+static u64 take_slot(struct wort_alloc *alloc, struct wort_slots *slots)
 {
-	unsigned long *used = wort_extent_bits(alloc, extent, WORT_BITS_USED);
-	u32 slot = find_next_zero_bit(used, extent->slots, extent->hint);
+	unsigned long *used = wort_slot_bits(slots, WORT_BITS_USED);
+	u32 slot = find_next_zero_bit(used, slots->slots, slots->hint);
+	u64 off = slot_off(alloc, slots, slot);
 
 	__set_bit(slot, used);
-	taken(alloc, extent, 1, slot + 1);
-	return wort_extent_off(alloc, extent) + slot * extent->slot_size;
+	taken(alloc, slots, 1, slot + 1);
+	return off;
 }
 
 /**
  * wort_extent_take_word() - Take the free slots of a word of the bitmap
  * @alloc: The allocator.
- * @extent: An open extent with a free slot.
+ * @slots: Those of an open extent with a free one.
  * @cached: Filled in.
  *
  * Context: Holds wort_alloc.lock.
  */
-void wort_extent_take_word(struct wort_alloc *alloc, struct wort_extent *extent,
+void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
 			   struct wort_cached *cached)
 {
-	unsigned long *used = wort_extent_bits(alloc, extent, WORT_BITS_USED);
-	u32 first = round_down(find_next_zero_bit(used, extent->slots,
-						  extent->hint), BITS_PER_LONG);
-	u32 slots = min_t(u32, extent->slots - first, BITS_PER_LONG);
+	unsigned long *used = wort_slot_bits(slots, WORT_BITS_USED);
+	u32 first = round_down(find_next_zero_bit(used, slots->slots,
+						  slots->hint), BITS_PER_LONG);
+	u32 n = min_t(u32, slots->slots - first, BITS_PER_LONG);
 
-	cached->free = ~used[BIT_WORD(first)] & BITMAP_LAST_WORD_MASK(slots);
-	cached->off = wort_extent_off(alloc, extent) +
-		      first * extent->slot_size;
-	cached->slot_size = extent->slot_size;
+	cached->free = ~used[BIT_WORD(first)] & BITMAP_LAST_WORD_MASK(n);
+	cached->off = slot_off(alloc, slots, first);
+	cached->slot_size =
+		wort_slot_size(alloc, wort_extent_at(alloc, slots->nr));
 	used[BIT_WORD(first)] |= cached->free;
-	taken(alloc, extent, hweight_long(cached->free), first + slots);
+	taken(alloc, slots, hweight_long(cached->free), first + n);
 }
 
 /**
@@ -486,50 +434,79 @@ void wort_extent_take_word(struct wort_alloc *alloc, struct wort_extent *extent,
  * @alloc: The allocator.
  * @off: Its offset.
  *
- * Context: Holds wort_alloc.lock.
+ * Context: May sleep.  Holds wort_alloc.lock.
  */
 void wort_extent_untake(struct wort_alloc *alloc, u64 off)
 {
-	struct wort_extent *extent = wort_extent_of(alloc, off);
-	u32 slot = extent->run ? 0 :
-		   slot_at(extent->class, off - wort_extent_off(alloc, extent));
+	u32 nr = (off - alloc->geo.data_off) >> alloc->geo.extent_shift;
+	struct wort_extent *extent = wort_extent_at(alloc, nr);
+	struct wort_slots *slots;
+	u32 slot;
 
-	__clear_bit(slot, wort_extent_bits(alloc, extent, WORT_BITS_USED));
-	alloc->used_bytes -= extent->slot_size;
-	extent->hint = min(extent->hint, slot);
+	slots = wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL);
+	slot = extent->run ? 0 :
+	       wort_slot_at(extent->class, off - wort_extent_off(alloc, nr));
+	__clear_bit(slot, wort_slot_bits(slots, WORT_BITS_USED));
+	alloc->used_bytes -= wort_slot_size(alloc, extent);
+	slots->hint = min(slots->hint, slot);
 	wort_alloc_released(alloc);
-	if (!--extent->nr_used)
-		wort_extent_close(alloc, extent);
-	else if (list_empty(&extent->partial))
-		list_add(&extent->partial, &alloc->partial[extent->class]);
+	if (!--slots->nr_used)
+		wort_extent_close(alloc, nr);
+	else if (list_empty(&slots->partial))
+		list_add(&slots->partial, &alloc->partial[extent->class]);
 }
 
 /* An open extent with a free slot, or NULL.  Nothing new is put on bad pages. */
-static struct wort_extent *find_partial(struct wort_alloc *alloc, u32 class)
+static struct wort_slots *find_partial(struct wort_alloc *alloc, u32 class)
 {
 	struct list_head *list = &alloc->partial[class];
-	struct wort_extent *extent;
+	struct wort_slots *slots;
 
 	while (likely(!list_empty(list))) {
-		extent = list_first_entry(list, struct wort_extent, partial);
-		if (!is_bad(alloc, extent))
-			return extent;
-		list_del_init(&extent->partial);
+		slots = list_first_entry(list, struct wort_slots, partial);
+		if (!is_bad(alloc, slots->nr))
+			return slots;
+		list_del_init(&slots->partial);
 	}
 	return NULL;
 }
 
-static int find_space(struct wort_alloc *alloc, u64 size,
-		      struct wort_extent **extent)
+/* Whole extents for an object, which is full at once. */
+static int reserve_run(struct wort_op *op, u64 size, u64 *off)
 {
-	u32 class;
+	struct wort_alloc *alloc = op->alloc;
+	u32 nr, run = wort_run_of(alloc, size);
+	int err = open_extent(op, WORT_CLASS_RUN, run, &nr);
 
-	if (unlikely(is_run(alloc, size)))
-		return open_extent(alloc, WORT_CLASS_RUN, run_of(alloc, size),
-				   extent);
-	class = wort_class_of(size);
-	*extent = find_partial(alloc, class);
-	return likely(*extent) ? 0 : open_extent(alloc, class, 0, extent);
+	if (err)
+		return err;
+	alloc->used_bytes += run * wort_extent_size(alloc);
+	*off = wort_extent_off(alloc, nr);
+	return 0;
+}
+
+static int reserve_slot(struct wort_op *op, u64 size, u64 *off)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 nr, class = wort_class_of(size);
+	struct wort_slots *slots = find_partial(alloc, class);
+	int err = 0;
+
+	if (!slots) {
+		err = open_extent(op, class, 0, &nr);
+		if (err)
+			return err;
+		slots = wort_extent_at(alloc, nr)->slots;
+	}
+	*off = wort_cache_allowed(alloc, size) ? wort_cache_fill(alloc, slots) :
+						 take_slot(alloc, slots);
+	return 0;
+}
+
+static int reserve(struct wort_op *op, u64 size, u64 *off)
+{
+	return wort_is_run(op->alloc, size) ? reserve_run(op, size, off) :
+					      reserve_slot(op, size, off);
 }
 
 /**
@@ -545,22 +522,19 @@ static int find_space(struct wort_alloc *alloc, u64 size,
 int wort_alloc_reserve_slow(struct wort_op *op, u64 size)
 {
 	struct wort_alloc *alloc = op->alloc;
-	struct wort_extent *extent;
+	u64 off;
 	int err;
 
 	if (WARN_ON_ONCE(op->nr_reserved == WORT_RESERVE_MAX))
 		return -ENOMEM;
 	mutex_lock(&alloc->lock);
-	err = find_space(alloc, size, &extent);
+	err = reserve(op, size, &off);
 	if (err == -ENOSPC && wort_cache_drain(alloc))
-		err = find_space(alloc, size, &extent);
+		err = reserve(op, size, &off);
 	if (err)
 		op->released = alloc->released;
 	else
-		op->reserved[op->nr_reserved++] =
-			wort_cache_allowed(alloc, size) ?
-			wort_cache_fill(alloc, extent) :
-			take_slot(alloc, extent);
+		op->reserved[op->nr_reserved++] = off;
 	mutex_unlock(&alloc->lock);
 	return err;
 }
@@ -569,15 +543,13 @@ int wort_alloc_reserve_slow(struct wort_op *op, u64 size)
  * Store the word of an extent that is being opened.  The fence of the caller
  * before it publishes makes it durable.
  */
-noinline void wort_extent_opening(struct wort_op *op,
-				  struct wort_extent *extent)
+noinline void wort_extent_opening(struct wort_op *op, u64 off)
 {
+	struct wort_alloc *alloc = op->alloc;
 	u64 lines = op->n.lines;
-	__le64 __pmem *word;
 
-	word = table_word(op->alloc, extent - op->alloc->extents);
-	wort_pm_store_release(op, word, word_of(extent));
-	wort_pm_flush(op, word, sizeof(*word));
+	wort_table_store(op, (off - alloc->geo.data_off) >>
+			     alloc->geo.extent_shift);
 	wort_count(op, alloc_lines, op->n.lines - lines);
 	op->opening = true;
 }
@@ -614,22 +586,45 @@ void wort_alloc_settle(struct wort_op *op)
 }
 
 /*
- * Nobody can read what an extent serves whose word lies on bad memory: the first
- * object found in it tells.  Nothing is stored to such a pool.
+ * The class of an extent whose word lies on bad memory is not known: the first
+ * object found in it tells.  Nothing is stored to such a pool.  The size is not
+ * trusted: a run must end inside the pool.
  */
-static void guess_class(struct wort_op *op, struct wort_extent *extent,
-			u64 size)
+static void guess_class(struct wort_op *op, u32 nr, u64 size)
 {
 	struct wort_alloc *alloc = op->alloc;
+	struct wort_extent *extent = wort_extent_at(alloc, nr);
 
 	if (extent->state != WORT_EXTENT_UNKNOWN ||
-	    extent->class != WORT_CLASS_NONE ||
-	    !table_word_is_bad(op, alloc, extent - alloc->extents))
+	    extent->class != WORT_CLASS_NONE || !wort_table_is_bad(op, nr))
 		return;
-	if (is_run(alloc, size))
-		set_class(alloc, extent, WORT_CLASS_RUN, run_of(alloc, size));
-	else
-		set_class(alloc, extent, wort_class_of(size), 0);
+	if (!wort_is_run(alloc, size))
+		wort_extent_set_class(extent, wort_class_of(size), 0);
+	else if (wort_run_of(alloc, size) <= alloc->geo.nr_extents - nr)
+		wort_extent_set_class(extent, WORT_CLASS_RUN,
+				      wort_run_of(alloc, size));
+}
+
+static int find_run(struct wort_op *op, u64 off, u64 size, u32 nr)
+{
+	const struct wort_extent *extent = wort_extent_at(op->alloc, nr);
+
+	if (off != wort_extent_off(op->alloc, nr) ||
+	    extent->run != wort_run_of(op->alloc, size))
+		return wort_corrupt(op, off, "object is not the run it lies in");
+	return 0;
+}
+
+static int find_slot(struct wort_op *op, u64 off, u32 nr, u32 *slot)
+{
+	const struct wort_extent *extent = wort_extent_at(op->alloc, nr);
+	u32 in_extent = off - wort_extent_off(op->alloc, nr);
+
+	*slot = wort_slot_at(extent->class, in_extent);
+	if (*slot * wort_class_size(extent->class) != in_extent ||
+	    *slot >= wort_slots_of(op->alloc, extent))
+		return wort_corrupt(op, off, "object between slots");
+	return 0;
 }
 
 /**
@@ -637,45 +632,62 @@ static void guess_class(struct wort_op *op, struct wort_extent *extent,
  * @op: The operation.
  * @off: Its offset, not trusted.
  * @size: Its size, not trusted.
- * @extent: The extent.
+ * @nr: The extent.
  * @slot: The slot in it.
  *
  * Two objects can overlap only if they are in the same slot: an offset that is
  * not at the start of a slot of the extent's class is refused.
  *
- * Context: Holds wort_alloc.lock.
- * Return: 0 or -EUCLEAN.
+ * Context: May sleep.  Holds wort_alloc.lock.
+ * Return: 0, -EUCLEAN or -ENOMEM.
  */
-int wort_extent_find(struct wort_op *op, u64 off, u64 size,
-		     struct wort_extent **extent, u32 *slot)
+int wort_extent_find(struct wort_op *op, u64 off, u64 size, u32 *nr, u32 *slot)
 {
 	struct wort_alloc *alloc = op->alloc;
 	u64 rel = off - alloc->geo.data_off;
-	u64 nr = rel >> alloc->geo.extent_shift, in_extent;
+	u64 at = rel >> alloc->geo.extent_shift;
 	u32 class = WORT_CLASS_RUN;
+	struct wort_extent *extent;
 
 	lockdep_assert_held(&alloc->lock);
-	if (off < alloc->geo.data_off || nr >= alloc->geo.nr_extents)
+	if (off < alloc->geo.data_off || at >= alloc->geo.nr_extents)
 		return wort_corrupt(op, off, "object outside the extents");
-	*extent = &alloc->extents[nr];
-	guess_class(op, *extent, size);
-	in_extent = rel & (extent_size(alloc) - 1);
-	if (!is_run(alloc, size))
+	*nr = at;
+	*slot = 0;
+	if (wort_group_read(op, *nr / WORT_GROUP_EXTENTS))
+		return -ENOMEM;
+	if (!wort_extent_made(alloc, *nr))
+		return wort_corrupt(op, off, "object in a free extent");
+	guess_class(op, *nr, size);
+	extent = wort_extent_at(alloc, *nr);
+	if (!wort_is_run(alloc, size))
 		class = wort_class_of(size);
-	if ((*extent)->class != class || (*extent)->state == WORT_EXTENT_TAIL ||
-	    (*extent)->state == WORT_EXTENT_FREE)
+	if (extent->class != class || extent->state == WORT_EXTENT_TAIL ||
+	    extent->state == WORT_EXTENT_FREE)
 		return wort_corrupt(op, off, "object in an extent of another class");
-	if (class == WORT_CLASS_RUN &&
-	    (in_extent || (*extent)->run != run_of(alloc, size)))
-		return wort_corrupt(op, off, "object is not the run it lies in");
-	if (class == WORT_CLASS_RUN) {
-		*slot = 0;
+	return class == WORT_CLASS_RUN ? find_run(op, off, size, *nr) :
+					 find_slot(op, off, *nr, slot);
+}
+
+/* A slot becomes one that is freed. */
+static int set_freed(struct wort_op *op, u64 off, u32 nr, u32 slot)
+{
+	struct wort_alloc *alloc = op->alloc;
+	struct wort_extent *extent = wort_extent_at(alloc, nr);
+	struct wort_slots *slots;
+
+	slots = wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL);
+	if (extent->state != WORT_EXTENT_UNKNOWN &&
+	    !test_bit(slot, wort_slot_bits(slots, WORT_BITS_USED)))
+		return wort_corrupt(op, off, "freed object is not allocated");
+	if (test_bit(slot, wort_slot_bits(slots, WORT_BITS_WAITING)) ||
+	    __test_and_set_bit(slot, wort_slot_bits(slots, WORT_BITS_FREED)))
+		return wort_corrupt(op, off, "object freed twice");
+	if (extent->state == WORT_EXTENT_UNKNOWN)
 		return 0;
-	}
-	*slot = slot_at(class, in_extent);
-	if (*slot * wort_class_size(class) != in_extent ||
-	    *slot >= (*extent)->slots)
-		return wort_corrupt(op, off, "object between slots");
+	wort_alloc_freed(alloc, wort_slot_size(alloc, extent));
+	if (list_empty(&slots->freeing))
+		list_add_tail(&slots->freeing, &alloc->freeing);
 	return 0;
 }
 
@@ -685,13 +697,15 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size,
  * @off: Its offset.
  * @size: Its size.
  *
- * The word that unlinked it is durable.  It is reused after a grace period,
- * and not before the walk has ended.  Needs no memory.  The operation has been
- * carried out, so what makes no sense here is damage, whoever is beside it.
+ * The word that unlinked it is durable.  It is reused after a grace period; in an
+ * extent that is unknown not before the walk has ended.  Cannot fail for want of
+ * memory: it waits for it.  The operation has been carried out, so what makes no
+ * sense here is damage, whoever is beside it.
  *
- * In an unknown extent without bits the walk has not begun; it will not find
- * the object, which is what free means there.  Later it may still come by, in
- * what it has seen of the tree before, and mark the object: so that is noted.
+ * Where nothing is known and the walk has not begun, there is nothing to do: the
+ * walk will not find the object, which is what free means there.  Later it may
+ * still come by, in what it has seen of the tree before, and mark the object: so
+ * that is noted.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  * Return: 0; -EUCLEAN if no such object is allocated.
@@ -699,53 +713,18 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size,
 int wort_alloc_free(struct wort_op *op, u64 off, u64 size)
 {
 	struct wort_alloc *alloc = op->alloc;
-	struct wort_extent *extent;
-	u32 slot;
+	u32 nr, slot;
 	int err;
 
 	op->alone = true;
 	mutex_lock(&alloc->lock);
-	err = wort_extent_find(op, off, size, &extent, &slot);
-	if (err || !extent->bits)
-		goto out;
-	if (extent->state != WORT_EXTENT_UNKNOWN &&
-	    !test_bit(slot, wort_extent_bits(alloc, extent, WORT_BITS_USED))) {
-		err = wort_corrupt(op, off, "freed object is not allocated");
-		goto out;
-	}
-	if (test_bit(slot, wort_extent_bits(alloc, extent, WORT_BITS_WAITING)) ||
-	    __test_and_set_bit(slot, wort_extent_bits(alloc, extent,
-						      WORT_BITS_FREED))) {
-		err = wort_corrupt(op, off, "object freed twice");
-		goto out;
-	}
-	if (extent->state == WORT_EXTENT_UNKNOWN)
-		goto out;
-	wort_alloc_freed(alloc, extent->slot_size);
-	if (list_empty(&extent->freeing))
-		list_add_tail(&extent->freeing, &alloc->freeing);
-out:
+	err = wort_extent_find(op, off, size, &nr, &slot);
+	if (!err && (alloc->noting ||
+		     wort_extent_at(alloc, nr)->state != WORT_EXTENT_UNKNOWN))
+		err = set_freed(op, off, nr, slot);
 	mutex_unlock(&alloc->lock);
-	return err;
-}
-
-/* Counted afresh, extent by extent, so that it can be held against the sums. */
-static u64 free_bytes(const struct wort_alloc *alloc)
-{
-	const struct wort_extent *extent;
-	u64 bytes = 0;
-	u32 nr;
-
-	for (nr = 0; nr < alloc->geo.nr_extents; nr++) {
-		extent = &alloc->extents[nr];
-		if (extent->state == WORT_EXTENT_FREE)
-			bytes += extent_size(alloc);
-		else if (!extent->run && (extent->state == WORT_EXTENT_OPEN ||
-					  extent->state == WORT_EXTENT_OPENING))
-			bytes += extent_size(alloc) -
-				 extent->nr_used * extent->slot_size;
-	}
-	return bytes;
+	/* No memory to read the table with: the walk has not begun. */
+	return err == -ENOMEM ? 0 : err;
 }
 
 /**
@@ -753,17 +732,20 @@ static u64 free_bytes(const struct wort_alloc *alloc)
  * @alloc: The allocator.
  * @info: Filled in.
  *
+ * From sums that are kept: exact when nobody is at work.  Slots at hand are free.
+ *
  * Context: May sleep.  Takes wort_alloc.lock.
  */
 void wort_alloc_info(struct wort_alloc *alloc, struct wort_alloc_info *info)
 {
 	mutex_lock(&alloc->lock);
-	wort_cache_drain(alloc);
 	info->free_extents = alloc->nr_free;
 	info->reserve_extents = min(alloc->nr_free, alloc->reserve);
-	info->used_bytes = alloc->used_bytes;
+	info->used_bytes = alloc->used_bytes - wort_cache_bytes(alloc);
 	info->freeing_bytes = alloc->freeing_bytes;
-	info->free_bytes = free_bytes(alloc);
+	info->free_bytes = alloc->nr_free * wort_extent_size(alloc) +
+			   alloc->open_bytes - info->used_bytes;
 	info->known = !alloc->walking;
+	info->table_known = !alloc->nr_unread;
 	mutex_unlock(&alloc->lock);
 }

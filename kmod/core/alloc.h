@@ -33,7 +33,7 @@
  *	has not ended; nothing is allocated from it
  * @WORT_EXTENT_OPENING: opened by us, its word perhaps not durable
  * @WORT_EXTENT_OPEN: its bits say what is used
- * @WORT_EXTENT_TAIL: covered by a run that starts before it
+ * @WORT_EXTENT_TAIL: covered by a run that starts before it, or by the extent table
  * @WORT_EXTENT_BAD: free, but with a page known to be bad
  */
 enum wort_extent_state {
@@ -45,34 +45,35 @@ enum wort_extent_state {
 	WORT_EXTENT_BAD,
 };
 
+struct wort_slots;
+
 /**
  * struct wort_extent - An extent, in DRAM
- * @partial: in wort_alloc.partial, when open with a free slot
- * @freeing: in wort_alloc.freeing, when it has slots to give back
- * @waiting: in a list of wort_alloc_reclaim()
- * @bits: three bitmaps by slot: used; freed, of these; freed and in a grace
- *	period, of these.  NULL in a free extent, and in an unknown one in
- *	which nothing was found yet.
- * @slot_size: bytes of a slot, by its class; of a run all of it
- * @nr_used: bits in the first bitmap
- * @slots: slots in it, by its class; a run is one
+ * @slots: which of its slots are used or marked; NULL: none is, or all are (extent.h)
  * @run: extents in the run that starts here, or 0
- * @hint: no slot below it is free
  * @class: size class, WORT_CLASS_RUN or WORT_CLASS_NONE
  * @state: enum wort_extent_state
  */
 struct wort_extent {
-	struct list_head partial;
-	struct list_head freeing;
-	struct list_head waiting;
-	unsigned long *bits;
-	u64 slot_size;
-	u32 nr_used;
-	u32 slots;
+	struct wort_slots *slots;
 	u32 run;
-	u32 hint;
 	u8 class;
 	u8 state;
+};
+
+/* The words of a group fill a page of the extent table. */
+#define WORT_GROUP_EXTENTS	512U
+
+/**
+ * struct wort_group - Extents in a row
+ * @extents: WORT_GROUP_EXTENTS of them; NULL: all are free, or nothing is known
+ * @nr_free: free ones, once @read
+ * @read: their words in the extent table were read
+ */
+struct wort_group {
+	struct wort_extent *extents;
+	u32 nr_free;
+	bool read;
 };
 
 #define WORT_CLASS_RUN		0xfe
@@ -131,16 +132,22 @@ struct wort_cache {
  * @geo: where extents lie
  * @locks: who is at work on the pool
  * @lock: protects all below; of mutexes taken last
- * @extents: one for each extent
- * @busy: a bit for each extent that is not free
+ * @groups: all extents, by WORT_GROUP_EXTENTS
+ * @nr_groups: how many
+ * @nr_unread: of these, groups whose words were not read yet
+ * @table_err: what is wrong with the words that were read: -EUCLEAN, -EIO or 0
  * @partial: for each class the open extents with a free slot
  * @freeing: extents with slots to give back
- * @nr_free: free extents
+ * @nr_free: free extents, of those in groups that were read
+ * @first_free: no extent below it is known to be free
  * @reserve: free extents that are opened only while the walk runs
- * @used_bytes: in used slots and runs of open extents
+ * @open_bytes: in open extents, and in a table that lies in extents
+ * @used_bytes: of these, in used slots, runs and that table; while the walk runs
+ *	also in what it has marked elsewhere
  * @freeing_bytes: of these, freed and not given back
  * @released: raised whenever anything is given back
  * @walking: the walk has not ended
+ * @noting: the walk has begun: what is freed is noted in unknown extents, too
  * @caches: slots at hand, see alloc_cache.c
  */
 struct wort_alloc {
@@ -148,16 +155,21 @@ struct wort_alloc {
 	struct wort_geometry geo;
 	struct wort_locks *locks;
 	struct mutex lock;		/* of mutexes taken last */
-	struct wort_extent *extents;
-	unsigned long *busy;
+	struct wort_group *groups;
+	u32 nr_groups;
+	u32 nr_unread;
+	int table_err;
 	struct list_head partial[WORT_NR_CLASSES];
 	struct list_head freeing;
 	u32 nr_free;
+	u32 first_free;
 	u32 reserve;
+	u64 open_bytes;
 	u64 used_bytes;
 	u64 freeing_bytes;
 	u64 released;
 	bool walking;
+	bool noting;
 	struct wort_cache __percpu *caches;
 };
 
@@ -169,6 +181,7 @@ struct wort_alloc {
  * @freeing_bytes: of these, freed and not given back
  * @free_bytes: bytes that can be allocated, or are too few for a slot
  * @known: the three figures before are true; they are not until the walk ended
+ * @table_known: the first two are; they are not until the extent table was read
  */
 struct wort_alloc_info {
 	u32 free_extents;
@@ -177,17 +190,19 @@ struct wort_alloc_info {
 	u64 freeing_bytes;
 	u64 free_bytes;
 	bool known;
+	bool table_known;
 };
 
 /**
  * struct wort_marks - What a check has found owned
  * @alloc: the allocator
- * @bits: for each extent a bitmap by slot, or NULL, or @tail
+ * @groups: for each group of extents NULL, or for each of them a bitmap by slot,
+ *	or NULL, or @tail
  * @tail: stands for an extent that an owned run covers
  */
 struct wort_marks {
 	struct wort_alloc *alloc;
-	unsigned long **bits;
+	unsigned long ***groups;
 	unsigned long tail;
 };
 
@@ -215,19 +230,31 @@ int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,
 		    struct wort_region *region,
 		    const struct wort_geometry *geo, struct wort_locks *locks);
 void wort_alloc_destroy(struct wort_alloc *alloc);
+u64 wort_alloc_table_bytes(const struct wort_alloc *alloc);
+
+/* alloc_table.c: the extent table */
+int wort_alloc_read_table(struct wort_op *op, const bool *stop);
 u32 wort_alloc_check_table(struct wort_op *op, bool mend);
 
 int wort_alloc_reserve_slow(struct wort_op *op, u64 size);
 void wort_alloc_settle(struct wort_op *op);
-void wort_extent_opening(struct wort_op *op, struct wort_extent *extent);
+void wort_extent_opening(struct wort_op *op, u64 off);
 int wort_alloc_free(struct wort_op *op, u64 off, u64 size);
+
+/* An extent of a group that has an array of them. */
+static inline struct wort_extent *wort_extent_at(const struct wort_alloc *alloc,
+						 u32 nr)
+{
+	return &alloc->groups[nr / WORT_GROUP_EXTENTS]
+			.extents[nr % WORT_GROUP_EXTENTS];
+}
 
 /* The extent of an object that was handed out. */
 static inline struct wort_extent *wort_extent_of(const struct wort_alloc *alloc,
 						 u64 off)
 {
-	return &alloc->extents[(off - alloc->geo.data_off) >>
-			       alloc->geo.extent_shift];
+	return wort_extent_at(alloc, (off - alloc->geo.data_off) >>
+				     alloc->geo.extent_shift);
 }
 
 /**
@@ -243,10 +270,10 @@ static inline struct wort_extent *wort_extent_of(const struct wort_alloc *alloc,
 static inline u64 wort_alloc_take(struct wort_op *op)
 {
 	u64 off = op->reserved[op->nr_taken++];
-	struct wort_extent *extent = wort_extent_of(op->alloc, off);
+	const struct wort_extent *extent = wort_extent_of(op->alloc, off);
 
 	if (unlikely(READ_ONCE(extent->state) == WORT_EXTENT_OPENING))
-		wort_extent_opening(op, extent);
+		wort_extent_opening(op, off);
 	return off;
 }
 
@@ -265,14 +292,14 @@ u64 wort_alloc_footprint(const struct wort_alloc *alloc, u64 size);
 void wort_alloc_info(struct wort_alloc *alloc, struct wort_alloc_info *info);
 
 /* alloc_walk.c: finding again what is owned */
-int wort_alloc_walk_begin(struct wort_alloc *alloc);
+void wort_alloc_walk_begin(struct wort_alloc *alloc);
 int wort_alloc_mark(struct wort_op *op, u64 off, u64 size, bool first);
 int wort_alloc_walk_end(struct wort_op *op);
-void wort_alloc_walk_restart(struct wort_alloc *alloc);
+void wort_alloc_walk_restart(struct wort_op *op);
 
 /* reclaim.c: giving back what was freed */
 bool wort_alloc_reclaim(struct wort_op *op);
-bool wort_alloc_freeing(struct wort_alloc *alloc);
+bool wort_alloc_freeing(const struct wort_alloc *alloc);
 
 /* marks.c: comparing what is owned with what is allocated */
 int wort_marks_init(struct wort_marks *marks, struct wort_alloc *alloc);
@@ -285,8 +312,9 @@ int wort_marks_compare(struct wort_op *op, struct wort_marks *marks,
 /* alloc_cache.c: objects at hand */
 int wort_cache_init(struct wort_alloc *alloc);
 void wort_cache_destroy(struct wort_alloc *alloc);
-u64 wort_cache_fill(struct wort_alloc *alloc, struct wort_extent *extent);
+u64 wort_cache_fill(struct wort_alloc *alloc, struct wort_slots *slots);
 bool wort_cache_drain(struct wort_alloc *alloc);
+u64 wort_cache_bytes(struct wort_alloc *alloc);
 
 /* Take the first one, or 0. */
 static inline u64 wort_cached_get(struct wort_cached *cached)
@@ -391,41 +419,5 @@ static __always_inline bool wort_alloc_reserve_ready(struct wort_op *op, u64 siz
 	return READ_ONCE(wort_extent_of(op->alloc, off)->state) !=
 	       WORT_EXTENT_OPENING;
 }
-
-/* for the files of the allocator */
-u64 wort_extent_off(const struct wort_alloc *alloc,
-		    const struct wort_extent *extent);
-unsigned long *wort_extent_bits(const struct wort_alloc *alloc,
-				const struct wort_extent *extent, u32 which);
-int wort_extent_find(struct wort_op *op, u64 off, u64 size,
-		     struct wort_extent **extent, u32 *slot);
-int wort_extent_need_bits(const struct wort_alloc *alloc,
-			  struct wort_extent *extent);
-void wort_extent_close(struct wort_alloc *alloc, struct wort_extent *extent);
-void wort_extent_take_word(struct wort_alloc *alloc, struct wort_extent *extent,
-			   struct wort_cached *cached);
-void wort_extent_untake(struct wort_alloc *alloc, u64 off);
-
-/*
- * Both figures are looked at without the lock, by whoever asks whether the
- * background has work or whether trying again makes sense: one that is about
- * to change answers as if it had been asked a moment earlier.
- */
-static inline void wort_alloc_freed(struct wort_alloc *alloc, u64 bytes)
-{
-	WRITE_ONCE(alloc->freeing_bytes, alloc->freeing_bytes + bytes);
-}
-
-static inline void wort_alloc_released(struct wort_alloc *alloc)
-{
-	WRITE_ONCE(alloc->released, alloc->released + 1);
-}
-
-void wort_extent_clear(struct wort_op *op, struct wort_extent *extent);
-
-/* which bitmap of an extent */
-#define WORT_BITS_USED		0
-#define WORT_BITS_FREED		1
-#define WORT_BITS_WAITING	2
 
 #endif /* _WORT_ALLOC_H */

@@ -7,9 +7,10 @@
  * A slot in a cache is used as far as its extent knows.  Nothing of this is on
  * media: after a power cut nobody owns these slots, so they are free.
  */
+#include <linux/bitops.h>
 #include <linux/kernel.h>
 
-#include "alloc.h"
+#include "extent.h"
 
 /**
  * wort_cache_init() - Make empty caches
@@ -44,22 +45,23 @@ void wort_cache_destroy(struct wort_alloc *alloc)
 /**
  * wort_cache_fill() - Take a slot, and keep those beside it at hand
  * @alloc: The allocator.
- * @extent: An open extent of a cached class with a free slot.
+ * @slots: Those of an open extent of a cached class, with a free one.
  *
  * Context: Holds wort_alloc.lock.
  * Return: The offset of the slot.
  */
-u64 wort_cache_fill(struct wort_alloc *alloc, struct wort_extent *extent)
+u64 wort_cache_fill(struct wort_alloc *alloc, struct wort_slots *slots)
 {
 	struct wort_cache *cache = raw_cpu_ptr(alloc->caches);
-	struct wort_cached *cached = &cache->class[extent->class];
+	u32 class = wort_extent_at(alloc, slots->nr)->class;
+	struct wort_cached *cached = &cache->class[class];
 	u64 off;
 
 	lockdep_assert_held(&alloc->lock);
 	spin_lock(&cache->lock);
 	/* Not empty if the caller has come from another processor. */
 	if (!cached->free)
-		wort_extent_take_word(alloc, extent, cached);
+		wort_extent_take_word(alloc, slots, cached);
 	off = wort_cached_get(cached);
 	spin_unlock(&cache->lock);
 	return off;
@@ -97,4 +99,29 @@ bool wort_cache_drain(struct wort_alloc *alloc)
 			any = true;
 		}
 	return any;
+}
+
+/**
+ * wort_cache_bytes() - Bytes of slots that are at hand
+ * @alloc: The allocator.
+ *
+ * Nothing is locked: exact when nobody is at work.
+ *
+ * Context: Any context.
+ * Return: Them.
+ */
+u64 wort_cache_bytes(struct wort_alloc *alloc)
+{
+	const struct wort_cached *cached;
+	u64 bytes = 0;
+	u32 class;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		cached = per_cpu_ptr(alloc->caches, cpu)->class;
+		for (class = 0; class < WORT_CACHED_CLASSES; class++, cached++)
+			bytes += hweight_long(READ_ONCE(cached->free)) *
+				 (u64)wort_class_size(class);
+	}
+	return bytes;
 }

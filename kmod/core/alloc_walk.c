@@ -8,36 +8,55 @@
  * and nothing freed in them is given back, so a hole cannot be handed out
  * while an owner of it is still to be found.  A second power cut during the
  * walk loses only the marks.
+ *
+ * All marks are there before the first extent is settled, so settling lets go of the
+ * lock between groups: what is freed meanwhile was marked, and is noted.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
-#include <linux/slab.h>
+#include <linux/sched.h>
 
-#include "alloc.h"
+#include "extent.h"
 #include "pmem.h"
 
 /**
  * wort_alloc_walk_begin() - The walk is about to mark what is owned
- * @alloc: The allocator; the walk has not ended.
+ * @alloc: The allocator; the walk has not ended, the extent table was read.
  *
  * From now on what is freed is noted also where nothing is known.  So it makes
  * no difference whether the walk comes by an object before or after that.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
- * Return: 0 or -ENOMEM.
  */
-int wort_alloc_walk_begin(struct wort_alloc *alloc)
+void wort_alloc_walk_begin(struct wort_alloc *alloc)
 {
-	struct wort_extent *extent, *end;
-	int err = 0;
-
 	mutex_lock(&alloc->lock);
-	end = alloc->extents + alloc->geo.nr_extents;
-	for (extent = alloc->extents; extent < end && !err; extent++)
-		if (extent->state == WORT_EXTENT_UNKNOWN && extent->slots)
-			err = wort_extent_need_bits(alloc, extent);
+	alloc->noting = true;
 	mutex_unlock(&alloc->lock);
-	return err;
+}
+
+/* An extent opened since the attach knows its owners. */
+static int verify_used(struct wort_op *op, u64 off, u32 nr, u32 slot)
+{
+	struct wort_slots *slots = wort_extent_at(op->alloc, nr)->slots;
+
+	if (slots && !test_bit(slot, wort_slot_bits(slots, WORT_BITS_USED)))
+		return wort_corrupt(op, off, "owned object is free");
+	return 0;
+}
+
+static int mark_slot(struct wort_op *op, u64 off, u32 nr, u32 slot, bool first)
+{
+	struct wort_alloc *alloc = op->alloc;
+	struct wort_slots *slots = wort_slots_need(alloc, nr, GFP_NOIO);
+
+	if (!slots)
+		return -ENOMEM;
+	if (__test_and_set_bit(slot, wort_slot_bits(slots, WORT_BITS_USED)))
+		return first ? wort_corrupt(op, off, "object has two owners") : 0;
+	slots->nr_used++;
+	alloc->used_bytes += wort_slot_size(alloc, wort_extent_at(alloc, nr));
+	return 0;
 }
 
 /**
@@ -54,103 +73,121 @@ int wort_alloc_walk_begin(struct wort_alloc *alloc)
 int wort_alloc_mark(struct wort_op *op, u64 off, u64 size, bool first)
 {
 	struct wort_alloc *alloc = op->alloc;
-	struct wort_extent *extent;
-	u32 slot;
+	u32 nr, slot;
 	int err;
 
 	mutex_lock(&alloc->lock);
-	err = wort_extent_find(op, off, size, &extent, &slot);
+	err = wort_extent_find(op, off, size, &nr, &slot);
 	if (!err)
-		err = wort_extent_need_bits(alloc, extent);
-	if (err)
-		goto out;
-	if (extent->state != WORT_EXTENT_UNKNOWN) {
-		if (!test_bit(slot, wort_extent_bits(alloc, extent,
-						     WORT_BITS_USED)))
-			err = wort_corrupt(op, off, "owned object is free");
-		goto out;
-	}
-	if (__test_and_set_bit(slot, wort_extent_bits(alloc, extent,
-						      WORT_BITS_USED))) {
-		if (first)
-			err = wort_corrupt(op, off, "object has two owners");
-		goto out;
-	}
-	extent->nr_used++;
-	alloc->used_bytes += extent->slot_size;
-out:
+		err = wort_extent_at(alloc, nr)->state == WORT_EXTENT_UNKNOWN ?
+		      mark_slot(op, off, nr, slot, first) :
+		      verify_used(op, off, nr, slot);
 	mutex_unlock(&alloc->lock);
 	return err;
 }
 
+/* Do something to each unknown extent, until an error. */
+static int walk_unknown(struct wort_op *op,
+			int (*act)(struct wort_op *op, u32 nr))
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 nr = 0, end;
+	int err = 0;
+
+	while (nr < alloc->geo.nr_extents && !err) {
+		end = min(nr + WORT_GROUP_EXTENTS, alloc->geo.nr_extents);
+		mutex_lock(&alloc->lock);
+		if (!wort_extent_made(alloc, nr))
+			nr = end;
+		for (; nr < end && !err; nr++)
+			if (wort_extent_at(alloc, nr)->state ==
+			    WORT_EXTENT_UNKNOWN)
+				err = act(op, nr);
+		mutex_unlock(&alloc->lock);
+		cond_resched();
+	}
+	return err;
+}
+
+static int forget_marks(struct wort_op *op, u32 nr)
+{
+	struct wort_alloc *alloc = op->alloc;
+	struct wort_extent *extent = wort_extent_at(alloc, nr);
+	struct wort_slots *slots = extent->slots;
+
+	if (!slots)
+		return 0;
+	alloc->used_bytes -= slots->nr_used * wort_slot_size(alloc, extent);
+	bitmap_zero(wort_slot_bits(slots, WORT_BITS_USED), slots->slots);
+	slots->nr_used = 0;
+	return 0;
+}
+
 /**
  * wort_alloc_walk_restart() - Forget all marks
- * @alloc: The allocator; the walk has not ended.
+ * @op: The operation; the walk has not ended.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  */
-void wort_alloc_walk_restart(struct wort_alloc *alloc)
+void wort_alloc_walk_restart(struct wort_op *op)
 {
-	struct wort_extent *extent, *end;
-
-	mutex_lock(&alloc->lock);
-	end = alloc->extents + alloc->geo.nr_extents;
-	for (extent = alloc->extents; extent < end; extent++) {
-		if (extent->state != WORT_EXTENT_UNKNOWN || !extent->nr_used)
-			continue;
-		alloc->used_bytes -= extent->nr_used * extent->slot_size;
-		bitmap_zero(wort_extent_bits(alloc, extent, WORT_BITS_USED),
-			    extent->slots);
-		extent->nr_used = 0;
-	}
-	mutex_unlock(&alloc->lock);
-}
-
-/* An unknown extent in which the walk found something. */
-static void settle_extent(struct wort_alloc *alloc, struct wort_extent *extent)
-{
-	u32 slots = extent->slots;
-	unsigned long *used = wort_extent_bits(alloc, extent, WORT_BITS_USED);
-	unsigned long *freed = wort_extent_bits(alloc, extent, WORT_BITS_FREED);
-
-	extent->state = WORT_EXTENT_OPEN;
-	extent->hint = 0;
-	if (extent->nr_used < slots)
-		list_add_tail(&extent->partial, &alloc->partial[extent->class]);
-	if (bitmap_and(freed, freed, used, slots)) {
-		wort_alloc_freed(alloc, bitmap_weight(freed, slots) *
-				 extent->slot_size);
-		list_add_tail(&extent->freeing, &alloc->freeing);
-	}
-}
-
-/* An unknown extent in which nothing is owned. */
-static void release_extent(struct wort_op *op, struct wort_extent *extent)
-{
-	wort_extent_clear(op, extent);
-	extent->run = 0;
-	wort_extent_close(op->alloc, extent);
+	walk_unknown(op, forget_marks);
 }
 
 /* The extents that an owned run covers can own nothing themselves. */
-static int settle_run(struct wort_op *op, struct wort_extent *extent)
+static int settle_run(struct wort_op *op, u32 nr)
 {
 	struct wort_alloc *alloc = op->alloc;
-	u32 i;
+	struct wort_extent *extent = wort_extent_at(alloc, nr);
+	u32 end = nr + extent->run;
 
-	for (i = 1; i < extent->run; i++) {
-		if (extent[i].nr_used || extent[i].state != WORT_EXTENT_UNKNOWN)
-			return wort_corrupt(op,
-					    wort_extent_off(alloc, &extent[i]),
+	if (!extent->run || !extent->slots || !extent->slots->nr_used)
+		return 0;
+	while (++nr < end) {
+		extent = wort_extent_at(alloc, nr);
+		if (extent->state != WORT_EXTENT_UNKNOWN ||
+		    (extent->slots && extent->slots->nr_used))
+			return wort_corrupt(op, wort_extent_off(alloc, nr),
 					    "run overlaps other objects");
-		kvfree(extent[i].bits);
-		extent[i].bits = NULL;
-		extent[i].run = 0;
-		extent[i].slots = 0;
-		extent[i].slot_size = 0;
-		extent[i].class = WORT_CLASS_NONE;
-		extent[i].state = WORT_EXTENT_TAIL;
+		wort_slots_drop(alloc, nr);
+		wort_extent_set_class(extent, WORT_CLASS_NONE, 0);
+		extent->state = WORT_EXTENT_TAIL;
 	}
+	return 0;
+}
+
+/* An unknown extent in which the walk found something. */
+static void open_marked(struct wort_alloc *alloc, struct wort_slots *slots)
+{
+	struct wort_extent *extent = wort_extent_at(alloc, slots->nr);
+	unsigned long *used = wort_slot_bits(slots, WORT_BITS_USED);
+	unsigned long *freed = wort_slot_bits(slots, WORT_BITS_FREED);
+
+	extent->state = WORT_EXTENT_OPEN;
+	alloc->open_bytes += wort_extent_span(extent) * wort_extent_size(alloc);
+	slots->hint = 0;
+	if (slots->nr_used < slots->slots)
+		list_add_tail(&slots->partial, &alloc->partial[extent->class]);
+	if (bitmap_and(freed, freed, used, slots->slots)) {
+		wort_alloc_freed(alloc, bitmap_weight(freed, slots->slots) *
+					wort_slot_size(alloc, extent));
+		list_add_tail(&slots->freeing, &alloc->freeing);
+	}
+	wort_slots_drop_full(alloc, slots);
+}
+
+/* In an extent without marks nothing is owned. */
+static int settle_extent(struct wort_op *op, u32 nr)
+{
+	struct wort_extent *extent = wort_extent_at(op->alloc, nr);
+
+	if (extent->slots && extent->slots->nr_used) {
+		open_marked(op->alloc, extent->slots);
+		return 0;
+	}
+	wort_extent_clear(op, nr);
+	extent->run = 0;
+	wort_extent_close(op->alloc, nr);
 	return 0;
 }
 
@@ -169,31 +206,19 @@ static int settle_run(struct wort_op *op, struct wort_extent *extent)
 int wort_alloc_walk_end(struct wort_op *op)
 {
 	struct wort_alloc *alloc = op->alloc;
-	struct wort_extent *extent, *end;
-	int err = 0;
+	int err = walk_unknown(op, settle_run);
 
-	mutex_lock(&alloc->lock);
-	end = alloc->extents + alloc->geo.nr_extents;
-	for (extent = alloc->extents; extent < end && !err; extent++)
-		if (extent->state == WORT_EXTENT_UNKNOWN && extent->nr_used &&
-		    extent->run)
-			err = settle_run(op, extent);
 	if (err)
-		goto out;
+		return err;
+	mutex_lock(&alloc->lock);
 	wort_locks_reusing(alloc->locks);
-	for (extent = alloc->extents; extent < end; extent++) {
-		if (extent->state != WORT_EXTENT_UNKNOWN)
-			continue;
-		if (extent->nr_used)
-			settle_extent(alloc, extent);
-		else
-			release_extent(op, extent);
-	}
+	mutex_unlock(&alloc->lock);
+	walk_unknown(op, settle_extent);
 	if (op->pending)
 		wort_pm_fence(op);
+	mutex_lock(&alloc->lock);
 	WRITE_ONCE(alloc->walking, false);
 	wort_alloc_released(alloc);
-out:
 	mutex_unlock(&alloc->lock);
-	return err;
+	return 0;
 }

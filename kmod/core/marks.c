@@ -4,9 +4,10 @@
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "alloc.h"
+#include "extent.h"
 
 /**
  * wort_marks_init() - Begin to mark what is owned
@@ -25,9 +26,19 @@ int wort_marks_init(struct wort_marks *marks, struct wort_alloc *alloc)
 	wort_cache_drain(alloc);
 	mutex_unlock(&alloc->lock);
 	marks->alloc = alloc;
-	marks->bits = kvcalloc(alloc->geo.nr_extents, sizeof(*marks->bits),
-			       GFP_NOIO);
-	return marks->bits ? 0 : -ENOMEM;
+	marks->groups = kvcalloc(alloc->nr_groups, sizeof(*marks->groups),
+				 GFP_NOIO);
+	return marks->groups ? 0 : -ENOMEM;
+}
+
+static void free_group(struct wort_marks *marks, unsigned long **bits)
+{
+	u32 i;
+
+	for (i = 0; bits && i < WORT_GROUP_EXTENTS; i++)
+		if (bits[i] != &marks->tail)
+			kvfree(bits[i]);
+	kfree(bits);
 }
 
 /**
@@ -38,25 +49,59 @@ int wort_marks_init(struct wort_marks *marks, struct wort_alloc *alloc)
  */
 void wort_marks_destroy(struct wort_marks *marks)
 {
-	u32 nr;
+	u32 group;
 
-	for (nr = 0; marks->bits && nr < marks->alloc->geo.nr_extents; nr++)
-		if (marks->bits[nr] != &marks->tail)
-			kvfree(marks->bits[nr]);
-	kvfree(marks->bits);
+	for (group = 0; marks->groups && group < marks->alloc->nr_groups;
+	     group++) {
+		free_group(marks, marks->groups[group]);
+		cond_resched();
+	}
+	kvfree(marks->groups);
 }
 
-/* Mark what an owned run covers; false if something else is owned there. */
-static bool mark_tail(struct wort_marks *marks, unsigned long **bits, u32 run)
+/* The place of the bitmap of an extent; NULL if there is no memory for it. */
+static unsigned long **bits_at(struct wort_marks *marks, u32 nr)
 {
-	u32 i;
+	unsigned long ***group = &marks->groups[nr / WORT_GROUP_EXTENTS];
 
-	for (i = 1; i < run; i++) {
-		if (bits[i])
-			return false;
-		bits[i] = &marks->tail;
+	if (!*group)
+		*group = kcalloc(WORT_GROUP_EXTENTS, sizeof(**group), GFP_NOIO);
+	return *group ? *group + nr % WORT_GROUP_EXTENTS : NULL;
+}
+
+/* Mark what an owned run covers. */
+static int mark_tail(struct wort_op *op, struct wort_marks *marks, u32 nr)
+{
+	u32 end = nr + wort_extent_span(wort_extent_at(marks->alloc, nr));
+	unsigned long **bits;
+
+	while (++nr < end) {
+		bits = bits_at(marks, nr);
+		if (!bits)
+			return -ENOMEM;
+		if (*bits)
+			return wort_corrupt(op,
+					    wort_extent_off(marks->alloc, nr),
+					    "run overlaps other objects");
+		*bits = &marks->tail;
 	}
-	return true;
+	return 0;
+}
+
+static int mark_slot(struct wort_op *op, struct wort_marks *marks, u64 off,
+		     u32 nr, u32 slot)
+{
+	u32 n = wort_slots_of(marks->alloc,
+			      wort_extent_at(marks->alloc, nr));
+	unsigned long **bits = bits_at(marks, nr);
+
+	if (bits && !*bits)
+		*bits = kvcalloc(BITS_TO_LONGS(n), sizeof(long), GFP_NOIO);
+	if (!bits || !*bits)
+		return -ENOMEM;
+	if (*bits == &marks->tail || __test_and_set_bit(slot, *bits))
+		return wort_corrupt(op, off, "object has two owners");
+	return mark_tail(op, marks, nr);
 }
 
 /**
@@ -73,46 +118,56 @@ int wort_marks_add(struct wort_op *op, struct wort_marks *marks, u64 off,
 		   u64 size)
 {
 	struct wort_alloc *alloc = marks->alloc;
-	struct wort_extent *extent;
-	unsigned long **bits;
-	u32 slot;
+	u32 nr, slot;
 	int err;
 
 	mutex_lock(&alloc->lock);
-	err = wort_extent_find(op, off, size, &extent, &slot);
-	if (err)
-		goto out;
-	bits = &marks->bits[extent - alloc->extents];
-	if (!*bits)
-		*bits = kvcalloc(BITS_TO_LONGS(extent->slots),
-				 sizeof(long), GFP_NOIO);
-	if (!*bits)
-		err = -ENOMEM;
-	else if (*bits == &marks->tail || __test_and_set_bit(slot, *bits) ||
-		 !mark_tail(marks, bits, extent->run))
-		err = wort_corrupt(op, off, "object has two owners");
-out:
+	err = wort_extent_find(op, off, size, &nr, &slot);
+	if (!err)
+		err = mark_slot(op, marks, off, nr, slot);
 	mutex_unlock(&alloc->lock);
 	return err;
 }
 
-/* Each slot is marked, freed or unused; the first that is not, or slots. */
-static u32 first_difference(struct wort_marks *marks,
-			    struct wort_extent *extent, unsigned long *marked)
+/* Is a slot owned by somebody, as far as its extent knows? */
+static bool is_owned(const struct wort_extent *extent, u32 slot)
+{
+	struct wort_slots *slots = extent->slots;
+
+	return !slots || (test_bit(slot, wort_slot_bits(slots, WORT_BITS_USED)) &&
+			  !test_bit(slot, wort_slot_bits(slots, WORT_BITS_FREED)));
+}
+
+/* Each slot is marked, freed or unused; the first that is not, or how many. */
+static u32 first_difference(const struct wort_alloc *alloc,
+			    const struct wort_extent *extent,
+			    const unsigned long *marked)
+{
+	u32 n = wort_slots_of(alloc, extent), slot;
+
+	for (slot = 0; slot < n; slot++)
+		if ((marked && test_bit(slot, marked)) != is_owned(extent, slot))
+			break;
+	return slot;
+}
+
+static bool compare_extent(struct wort_op *op, struct wort_marks *marks, u32 nr)
 {
 	struct wort_alloc *alloc = marks->alloc;
-	u32 slots = extent->slots, slot;
+	const struct wort_extent *extent = wort_extent_at(alloc, nr);
+	unsigned long **group = marks->groups[nr / WORT_GROUP_EXTENTS];
+	unsigned long *bits = group ? group[nr % WORT_GROUP_EXTENTS] : NULL;
+	u32 slot;
 
-	for (slot = 0; slot < slots; slot++) {
-		bool used = test_bit(slot, wort_extent_bits(alloc, extent,
-							    WORT_BITS_USED));
-		bool freed = test_bit(slot, wort_extent_bits(alloc, extent,
-							     WORT_BITS_FREED));
-
-		if ((marked && test_bit(slot, marked)) != (used && !freed))
-			break;
-	}
-	return slot;
+	if (!wort_extent_in_use(extent))
+		return true;
+	slot = first_difference(alloc, extent, bits);
+	if (slot == wort_slots_of(alloc, extent))
+		return true;
+	wort_corrupt(op, wort_extent_off(alloc, nr) +
+			 slot * wort_slot_size(alloc, extent),
+		     "allocated but owned by nobody, or the reverse");
+	return false;
 }
 
 /**
@@ -130,22 +185,16 @@ int wort_marks_compare(struct wort_op *op, struct wort_marks *marks,
 		       u64 *bad_off)
 {
 	struct wort_alloc *alloc = marks->alloc;
-	struct wort_extent *extent;
-	u32 nr, slot;
 	int bad = 0;
+	u32 nr;
 
 	mutex_lock(&alloc->lock);
 	for (nr = 0; nr < alloc->geo.nr_extents; nr++) {
-		extent = &alloc->extents[nr];
-		if (!extent->bits || marks->bits[nr] == &marks->tail)
+		if (!wort_extent_made(alloc, nr)) {
+			nr |= WORT_GROUP_EXTENTS - 1;
 			continue;
-		slot = first_difference(marks, extent, marks->bits[nr]);
-		if (slot == extent->slots)
-			continue;
-		wort_corrupt(op, wort_extent_off(alloc, extent) +
-			     slot * extent->slot_size,
-			     "allocated but owned by nobody, or the reverse");
-		if (!bad++)
+		}
+		if (!compare_extent(op, marks, nr) && !bad++)
 			*bad_off = op->bad_off;
 	}
 	mutex_unlock(&alloc->lock);

@@ -10,49 +10,47 @@
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
 
-#include "alloc.h"
+#include "extent.h"
 #include "pmem.h"
 
 /* Returns true if there is anything to wait for. */
 static bool collect(struct wort_alloc *alloc, struct list_head *batch)
 {
-	struct wort_extent *extent, *tmp;
-	u32 slots;
+	struct wort_slots *slots, *tmp;
 
-	list_for_each_entry_safe(extent, tmp, &alloc->freeing, freeing) {
-		slots = extent->slots;
-		bitmap_copy(wort_extent_bits(alloc, extent, WORT_BITS_WAITING),
-			    wort_extent_bits(alloc, extent, WORT_BITS_FREED),
-			    slots);
-		bitmap_zero(wort_extent_bits(alloc, extent, WORT_BITS_FREED),
-			    slots);
-		list_del_init(&extent->freeing);
-		list_add_tail(&extent->waiting, batch);
+	list_for_each_entry_safe(slots, tmp, &alloc->freeing, freeing) {
+		bitmap_copy(wort_slot_bits(slots, WORT_BITS_WAITING),
+			    wort_slot_bits(slots, WORT_BITS_FREED),
+			    slots->slots);
+		bitmap_zero(wort_slot_bits(slots, WORT_BITS_FREED),
+			    slots->slots);
+		list_del_init(&slots->freeing);
+		list_add_tail(&slots->waiting, batch);
 	}
 	return !list_empty(batch);
 }
 
-static void release(struct wort_op *op, struct wort_extent *extent)
+static void release(struct wort_op *op, struct wort_slots *slots)
 {
 	struct wort_alloc *alloc = op->alloc;
-	u32 slots = extent->slots, n;
-	unsigned long *used = wort_extent_bits(alloc, extent, WORT_BITS_USED);
-	unsigned long *waiting = wort_extent_bits(alloc, extent,
-						  WORT_BITS_WAITING);
+	struct wort_extent *extent = wort_extent_at(alloc, slots->nr);
+	unsigned long *used = wort_slot_bits(slots, WORT_BITS_USED);
+	unsigned long *waiting = wort_slot_bits(slots, WORT_BITS_WAITING);
+	u32 n = bitmap_weight(waiting, slots->slots);
+	u64 bytes = n * wort_slot_size(alloc, extent);
 
-	n = bitmap_weight(waiting, slots);
-	bitmap_andnot(used, used, waiting, slots);
-	bitmap_zero(waiting, slots);
-	extent->hint = 0;
-	extent->nr_used -= n;
-	alloc->used_bytes -= n * extent->slot_size;
-	wort_alloc_freed(alloc, -(n * extent->slot_size));
+	bitmap_andnot(used, used, waiting, slots->slots);
+	bitmap_zero(waiting, slots->slots);
+	slots->hint = 0;
+	slots->nr_used -= n;
+	alloc->used_bytes -= bytes;
+	wort_alloc_freed(alloc, -bytes);
 	wort_alloc_released(alloc);
-	if (!extent->nr_used) {
-		wort_extent_clear(op, extent);
-		wort_extent_close(alloc, extent);
-	} else if (list_empty(&extent->partial)) {
-		list_add_tail(&extent->partial, &alloc->partial[extent->class]);
+	if (!slots->nr_used) {
+		wort_extent_clear(op, slots->nr);
+		wort_extent_close(alloc, slots->nr);
+	} else if (list_empty(&slots->partial)) {
+		list_add_tail(&slots->partial, &alloc->partial[extent->class]);
 	}
 }
 
@@ -60,7 +58,10 @@ static void release(struct wort_op *op, struct wort_extent *extent)
  * wort_alloc_reclaim() - Give back what was freed before the call
  * @op: An operation of its own.
  *
- * Does nothing before the walk has ended.
+ * While the walk runs that is what was freed in extents opened since the attach:
+ * an object that the walk comes by is marked in the section in which its link was
+ * loaded, and reclaim waits for that section.  What was freed in unknown extents
+ * waits for the end of the walk.
  *
  * Context: May sleep, waits for a grace period.  One caller at a time.
  * Return: True if anything was given back.
@@ -68,21 +69,21 @@ static void release(struct wort_op *op, struct wort_extent *extent)
 bool wort_alloc_reclaim(struct wort_op *op)
 {
 	struct wort_alloc *alloc = op->alloc;
-	struct wort_extent *extent, *tmp;
+	struct wort_slots *slots, *tmp;
 	LIST_HEAD(batch);
 	bool any;
 
 	mutex_lock(&alloc->lock);
-	any = !alloc->walking && collect(alloc, &batch);
+	any = collect(alloc, &batch);
 	mutex_unlock(&alloc->lock);
 	if (!any)
 		return false;
 	wort_locks_synchronize(alloc->locks);
 	mutex_lock(&alloc->lock);
 	wort_locks_reusing(alloc->locks);
-	list_for_each_entry_safe(extent, tmp, &batch, waiting) {
-		list_del_init(&extent->waiting);
-		release(op, extent);
+	list_for_each_entry_safe(slots, tmp, &batch, waiting) {
+		list_del_init(&slots->waiting);
+		release(op, slots);
 	}
 	if (op->pending)
 		wort_pm_fence(op);
@@ -94,16 +95,10 @@ bool wort_alloc_reclaim(struct wort_op *op)
  * wort_alloc_freeing() - Is anything freed and not given back?
  * @alloc: The allocator.
  *
- * Context: May sleep.  Takes wort_alloc.lock.
- * Return: True if wort_alloc_reclaim() or wort_alloc_walk_end() may yield
- * space.
+ * Context: Any context.
+ * Return: True if wort_alloc_reclaim() may yield space.
  */
-bool wort_alloc_freeing(struct wort_alloc *alloc)
+bool wort_alloc_freeing(const struct wort_alloc *alloc)
 {
-	bool any;
-
-	mutex_lock(&alloc->lock);
-	any = alloc->walking || alloc->freeing_bytes;
-	mutex_unlock(&alloc->lock);
-	return any;
+	return READ_ONCE(alloc->freeing_bytes);
 }

@@ -28,8 +28,9 @@
 #define WALK_TRIES	8
 
 /*
- * Nothing is given back before the walk has ended, so what makes no sense about
- * an object is damage, whoever is beside the walk.
+ * An object is marked in the section that loaded the link to it, and what was freed
+ * is given back only after all sections, so an inconsistency about an object is
+ * damage, not a race.
  */
 static int mark(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 		u64 size, bool first)
@@ -116,6 +117,29 @@ static int walk_chunk(struct wort_pool *pool, struct wort_index *index,
 	return err;
 }
 
+static void reclaim(struct wort_pool *pool)
+{
+	struct wort_op op;
+
+	wort_op_begin(&op, pool->region, &pool->alloc);
+	wort_alloc_reclaim(&op);
+	wort_op_end(&op);
+}
+
+/*
+ * Operations that wait for space get what was freed in extents opened since the
+ * attach: they need not wait for the end of the walk.
+ */
+static void reclaim_in_walk(struct wort_pool *pool)
+{
+	if (!wort_alloc_freeing(&pool->alloc) ||
+	    !atomic_read(&pool->space_waiters))
+		return;
+	reclaim(pool);
+	WRITE_ONCE(pool->rounds, pool->rounds + 1);
+	wake_up_all(&pool->work_done);
+}
+
 /* Returns an error only if the walk cannot go on now. */
 static int walk_index(struct wort_pool *pool, struct wort_index *index)
 {
@@ -130,6 +154,7 @@ static int walk_index(struct wort_pool *pool, struct wort_index *index)
 			return -EINTR;
 		tries = err ? tries + 1 : 0;
 		err = walk_chunk(pool, index, buf, &key, tries == WALK_TRIES);
+		reclaim_in_walk(pool);
 		cond_resched();
 	}
 	if (err == -ENOMEM)
@@ -173,8 +198,8 @@ static int restart_walk(struct wort_pool *pool)
 	struct wort_op op;
 	int err;
 
-	wort_alloc_walk_restart(&pool->alloc);
 	wort_op_begin(&op, pool->region, &pool->alloc);
+	wort_alloc_walk_restart(&op);
 	mutex_lock(&pool->lock);
 	list_for_each_entry(index, &pool->indexes, list)
 		index->walked = false;
@@ -233,12 +258,29 @@ static int walk_all(struct wort_pool *pool)
 	return err;
 }
 
-static int walk(struct wort_pool *pool)
+/* Damage in the table keeps nothing from being walked that is sound. */
+static int read_table(struct wort_pool *pool)
 {
+	struct wort_op op;
 	int err;
 
+	wort_op_begin(&op, pool->region, &pool->alloc);
+	err = wort_alloc_read_table(&op, &pool->stopping);
+	wort_op_end(&op);
+	if (err == -EUCLEAN || err == -EIO) {
+		wort_pool_damaged(pool);
+		err = 0;
+	}
+	return err;
+}
+
+static int walk(struct wort_pool *pool)
+{
+	int err = read_table(pool);
+
+	if (!err)
+		wort_alloc_walk_begin(&pool->alloc);
 	do {
-		err = wort_alloc_walk_begin(&pool->alloc);
 		if (!err && READ_ONCE(pool->rewalk))
 			err = restart_walk(pool);
 		if (!err)
@@ -318,29 +360,25 @@ static void free_dying(struct wort_pool *pool)
  * wort_pool_round() - Do what there is to do in the background
  * @pool: The pool.
  *
- * In a read-only pool there is nothing but the tables: free space is of no use there.
+ * In a read-only pool nothing is walked: free space is of no use there.
  *
  * Context: May sleep.  Holds wort_pool.work_lock and nothing else.
  * Return: 0; -ENOMEM or -EINTR if the walk has not ended for that reason.
  */
 int wort_pool_round(struct wort_pool *pool)
 {
-	struct wort_op op;
 	int err = 0;
 
 	lockdep_assert_held(&pool->work_lock);
 	wort_tops_renew(pool);
 	if (pool->readonly)
-		return 0;
+		return read_table(pool);
 	if (pool->alloc.walking)
 		err = walk(pool);
-	if (err || pool->alloc.walking)
-		return err;
-	free_dying(pool);
-	wort_op_begin(&op, pool->region, &pool->alloc);
-	wort_alloc_reclaim(&op);
-	wort_op_end(&op);
-	return 0;
+	if (!err && !pool->alloc.walking)
+		free_dying(pool);
+	reclaim(pool);
+	return err;
 }
 
 /**

@@ -280,17 +280,6 @@ static u64 slot_off(u64 block_off, u32 slot)
 	       slot * sizeof(__le64);
 }
 
-/* An extent table that lies in extents is a run that the superblock owns. */
-static u64 table_bytes(const struct wort_pool *pool)
-{
-	const struct wort_geometry *geo = &pool->alloc.geo;
-
-	if (geo->table_off < geo->data_off)
-		return 0;
-	return (u64)wort_table_run(geo->nr_extents, geo->extent_shift) <<
-	       geo->extent_shift;
-}
-
 /* Is it only that something was left out? */
 static bool is_damage(int err)
 {
@@ -349,9 +338,8 @@ static int load_blocks(struct wort_op *op, struct wort_pool *pool, bool *sorted)
  * @op: The operation.
  * @pool: The pool, being attached: its allocator still knows nothing.
  *
- * Marks blocks, entries and a table that lies in extents as owned, which also
- * ends a list of blocks that runs into itself.  Entries that are damaged are
- * left out.
+ * Marks blocks and entries as owned, which also ends a list of blocks that runs
+ * into itself.  Entries that are damaged are left out.
  *
  * Context: May sleep.
  * Return: 0; -ENOMEM; -EINTR if a fatal signal came; -EUCLEAN or -EIO if
@@ -360,14 +348,10 @@ static int load_blocks(struct wort_op *op, struct wort_pool *pool, bool *sorted)
 int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool)
 {
 	bool sorted = true;
-	int err = 0, err2 = 0;
+	int err, err2 = 0;
 
 	pool->catalogue_hint = le64_to_cpu(pool->sb.catalogue_off);
-	if (table_bytes(pool))
-		err = wort_alloc_mark(op, pool->alloc.geo.table_off,
-				      table_bytes(pool), true);
-	if (!err)
-		err = load_blocks(op, pool, &sorted);
+	err = load_blocks(op, pool, &sorted);
 	if (!sorted && (!err || is_damage(err)))
 		err2 = sort_indexes(op, pool);
 	return err ? err : err2;
@@ -407,9 +391,6 @@ int wort_catalogue_visit(struct wort_op *op, struct wort_pool *pool,
 	u32 i;
 
 	lockdep_assert_held(&pool->lock);
-	if (table_bytes(pool))
-		err = visitor->visit(visitor, op, pool->alloc.geo.table_off,
-				     table_bytes(pool), true);
 	while (off && !err) {
 		err = read_block(op, pool, off, &block);
 		if (!err)

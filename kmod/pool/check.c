@@ -266,6 +266,7 @@ int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 	memset(arg, 0, sizeof(*arg));
 	arg->size = size;
 	arg->flags = flags;
+	arg->out_owned_bytes = wort_alloc_table_bytes(&pool->alloc);
 	mutex_lock(&pool->work_lock);
 	err = wort_pool_round(pool);
 	if (!err && ck.clear)

@@ -21,13 +21,13 @@ static void geometry_of(const struct wort_media_sb *sb,
 }
 
 /*
- * Damage in the table or the catalogue does not keep what is sound from being
- * read.
+ * Damage in the catalogue, or in what was read of the extent table, does not keep
+ * what is sound from being read.
  */
 static int load(struct wort_op *op, struct wort_pool *pool)
 {
 	struct wort_geometry geo;
-	int err, err2;
+	int err;
 
 	geometry_of(&pool->sb, &geo);
 	err = wort_names_init(&pool->names);
@@ -37,13 +37,13 @@ static int load(struct wort_op *op, struct wort_pool *pool)
 		return err;
 	err = wort_alloc_init(op, &pool->alloc, pool->region, &geo,
 			      &pool->locks);
+	if (err)
+		return err;
+	err = wort_catalogue_load(op, pool);
 	if (err && err != -EUCLEAN && err != -EIO)
 		return err;
-	err2 = wort_catalogue_load(op, pool);
-	if (err2 && err2 != -EUCLEAN && err2 != -EIO)
-		return err2;
-	pool->left_out = err2;
-	if (err || err2)
+	pool->left_out = err;
+	if (err || pool->alloc.table_err)
 		wort_pool_damaged(pool);
 	return 0;
 }
@@ -94,9 +94,9 @@ static void pool_free(struct wort_pool *pool)
  * @region: The memory; nobody else uses it.
  * @out: The pool.
  *
- * Reads the superblock, the extent table and the catalogue: the same for any
- * number of records.  Stores nothing unless it finds damage.  The walk over
- * what is owned runs in the background, unless the pool is read-only: then
+ * Reads the superblock and the catalogue: the same for any number of records, and
+ * for a pool of any size.  Stores nothing unless it finds damage.  The extent table
+ * is read, and what is owned is walked, in the background, unless the pool is read-only: then
  * nothing is stored before detach, either.
  *
  * Context: May sleep.
@@ -272,8 +272,9 @@ static bool space_pending(struct wort_pool *pool)
 	bool pending;
 
 	mutex_lock(&pool->lock);
-	pending = !wort_pool_walk_blocked(pool) &&
-		  (pool->nr_dying || wort_alloc_freeing(&pool->alloc));
+	pending = wort_alloc_freeing(&pool->alloc) ||
+		  (!wort_pool_walk_blocked(pool) &&
+		   (pool->nr_dying || READ_ONCE(pool->alloc.walking)));
 	mutex_unlock(&pool->lock);
 	return pending;
 }
@@ -308,8 +309,14 @@ static int wait_round(struct wort_pool *pool)
  */
 int wort_pool_wait_space(struct wort_pool *pool, const struct wort_op *op)
 {
-	if (space_pending(pool))
-		return wait_round(pool);
+	int err;
+
+	if (space_pending(pool)) {
+		atomic_inc(&pool->space_waiters);
+		err = wait_round(pool);
+		atomic_dec(&pool->space_waiters);
+		return err;
+	}
 	/* What was pending and is no longer has raised the count before. */
 	return READ_ONCE(pool->alloc.released) != op->released ? 0 : -ENOSPC;
 }
@@ -373,8 +380,10 @@ void wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg)
 	arg->out_pool_size = le64_to_cpu(pool->sb.pool_size);
 	arg->out_extent_size = 1ULL << pool->alloc.geo.extent_shift;
 	arg->out_nr_extents = pool->alloc.geo.nr_extents;
-	arg->out_free_extents = info.free_extents;
-	arg->out_reserve_extents = info.reserve_extents;
+	arg->out_free_extents = info.table_known ? info.free_extents :
+						   WORT_UNKNOWN;
+	arg->out_reserve_extents = info.table_known ? info.reserve_extents :
+						      WORT_UNKNOWN;
 	arg->out_used_bytes = info.known ? info.used_bytes : WORT_UNKNOWN;
 	arg->out_freeing_bytes = info.known ? info.freeing_bytes : WORT_UNKNOWN;
 	arg->out_nr_indexes = pool->nr_indexes;

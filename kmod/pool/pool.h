@@ -142,6 +142,7 @@ struct wort_index {
  *	of that size takes longer to get, and to clear, than a short scan
  * @spare_round: the same of batches
  * @work_done: woken at the end of a round of @work, and when @frozen ends
+ * @space_waiters: operations that wait for space to be given back
  * @rounds: rounds of @work completed
  * @work_err: how the last round ended
  * @stopping: @work shall end soon
@@ -188,6 +189,7 @@ struct wort_pool {
 	struct wort_cursor *spare_cursor;
 	void *spare_round;
 	wait_queue_head_t work_done;
+	atomic_t space_waiters;
 	u64 rounds;
 	int work_err;
 	bool stopping;

@@ -28,7 +28,7 @@ void pmpool_map(struct pmpool *pm, u64 size, bool huge)
 {
 	u64 len = size + (huge ? 0 : GUARD);
 	void *mem = mmap(NULL, len, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (mem == MAP_FAILED)
 		die("cannot map %llu bytes", (unsigned long long)size);

@@ -53,13 +53,15 @@ void *memchr_inv(const void *p, int c, size_t len)
 	return NULL;
 }
 
-void *shim_alloc(size_t size, unsigned int gfp, bool zero)
+void *shim_alloc(size_t size, size_t max, unsigned int gfp, bool zero)
 {
 	void *ptr;
 
 	WARN_ON_ONCE(gfp == GFP_KERNEL && shim_locks_held);
+	WARN_ON_ONCE(size > max);
 	size += !size;
-	if (shim_alloc_fail_nth >= 0 && shim_alloc_fail_nth-- == 0)
+	if (!(gfp & __GFP_NOFAIL) && shim_alloc_fail_nth >= 0 &&
+	    shim_alloc_fail_nth-- == 0)
 		return NULL;
 	ptr = zero ? calloc(1, size) : malloc(size);
 	if (ptr)

@@ -31,6 +31,8 @@ static const struct test {
 	TEST(alloc_leak),
 	TEST(alloc_walking),
 	TEST(alloc_runs),
+	SLOW(large_pools),
+	SLOW(large_table),
 	TEST(alloc_random),
 	TEST(keys_limits),
 	TEST(keys_digits),

@@ -2,6 +2,7 @@
 /*
  * Size classes, reservations, reuse.
  */
+#include "../../kmod/core/extent.h"
 #include "../../kmod/core/pmem.h"
 #include "unit.h"
 
@@ -76,6 +77,14 @@ static u64 used_bytes(struct bed *bed)
 	return info.used_bytes;
 }
 
+/* What is at hand goes back, so that the next one is the first that is free. */
+static void drain(struct bed *bed)
+{
+	mutex_lock(&alloc_of(bed)->lock);
+	wort_cache_drain(alloc_of(bed));
+	mutex_unlock(&alloc_of(bed)->lock);
+}
+
 /* What is reserved and not taken goes back, and nothing is stored. */
 void check_alloc_reserve(void)
 {
@@ -98,6 +107,9 @@ void check_alloc_reserve(void)
 				 n * wort_alloc_footprint(alloc_of(&bed),
 							  sizes[i]));
 			wort_op_end(&op);
+			wort_alloc_info(alloc_of(&bed), &after);
+			CHECK_EQ(before.used_bytes, after.used_bytes);
+			drain(&bed);
 			wort_alloc_info(alloc_of(&bed), &after);
 			CHECK(same_info(&before, &after));
 			CHECK_EQ(op.n.stores, 0);
@@ -129,14 +141,6 @@ static int give(struct bed *bed, u64 off, u64 size)
 	err = wort_alloc_free(&op, off, size);
 	wort_op_end(&op);
 	return err;
-}
-
-/* What is at hand goes back, so that the next one is the first that is free. */
-static void drain(struct bed *bed)
-{
-	mutex_lock(&alloc_of(bed)->lock);
-	wort_cache_drain(alloc_of(bed));
-	mutex_unlock(&alloc_of(bed)->lock);
 }
 
 /* Freed objects are not reused before reclaim, and are after it. */
@@ -244,22 +248,31 @@ void check_alloc_leak(void)
 	bed_close(&bed);
 }
 
-/* Nothing is given back while an owner may still be found. */
+/*
+ * While an owner may still be found nothing is given back in an extent that was open
+ * before the attach; in one that was opened since it is.
+ */
 void check_alloc_walking(void)
 {
 	struct bed bed;
-	u64 off;
+	u64 old, off;
 
 	bed_open(&bed, 4 * MIB, 65536);
+	CHECK_EQ(pm_put(bed.index, "k", 1, "12345678", 8), 0);
+	old = wort_pm_load(&bed.index->tree.root[0]) & WORT_MEDIA_LINK_OFF_MASK;
 	bed_detach(&bed);
 	bed_attach(&bed);
+	CHECK_EQ(pm_del(bed.index, "k", 1), 0);
+	CHECK(!reclaim(&bed));
 	off = take(&bed, 1000);
 	CHECK_EQ(give(&bed, off, 1000), 0);
-	CHECK(!reclaim(&bed));
-	CHECK_NE(take(&bed, 1000), off);
-	pmpool_settle();
+	CHECK(reclaim(&bed));
 	drain(&bed);
 	CHECK_EQ(take(&bed, 1000), off);
+	CHECK_EQ(give(&bed, off, 1000), 0);
+	pmpool_settle();
+	drain(&bed);
+	CHECK_EQ(take(&bed, 24), old);
 	bed_close(&bed);
 }
 

@@ -14,6 +14,8 @@ void check_alloc_cache(void);
 void check_alloc_leak(void);
 void check_alloc_walking(void);
 void check_alloc_runs(void);
+void check_large_pools(void);
+void check_large_table(void);
 void check_alloc_random(void);
 
 /* test_keys.c */

@@ -22,6 +22,8 @@ typedef struct {
 #define atomic_read(v)		__atomic_load_n(&(v)->counter, __ATOMIC_RELAXED)
 #define atomic_add(n, v) \
 	((void)__atomic_add_fetch(&(v)->counter, n, __ATOMIC_RELAXED))
+#define atomic_inc(v)		atomic_add(1, v)
+#define atomic_dec(v)		atomic_add(-1, v)
 
 #define xchg(ptr, new)	__atomic_exchange_n(ptr, new, __ATOMIC_SEQ_CST)
 

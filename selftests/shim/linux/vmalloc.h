@@ -4,7 +4,7 @@
 
 #include <linux/slab.h>
 
-#define vzalloc(size)			shim_alloc(size, GFP_KERNEL, true)
+#define vzalloc(size)			shim_alloc(size, SIZE_MAX, GFP_KERNEL, true)
 #define vfree(ptr)			shim_free(ptr)
 
 #endif

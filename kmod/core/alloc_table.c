@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The extent table: what it says when a pool is attached, and its words.
+ *
+ * The table is read by group, when something in a group is first touched; the
+ * background reads the rest.  Attach therefore takes the same time for a pool of
+ * any size.  A group whose extents are all free gets no array.
+ *
+ * A run covers the extents behind its first one, which have no word of their own.
+ * No object takes more than max_run() extents, so the words of so many extents
+ * before a group tell what covers it.  A longer run is a table that was given up
+ * when the pool grew: nobody owns it, and what it covered is free.  The table in
+ * use, if it lies in extents, covers what the superblock says.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include <linux/wort.h>
+#include <linux/wort_format.h>
+
+#include "extent.h"
+#include "pmem.h"
+
+/* The largest object is a record with its value. */
+#define OBJECT_MAX	(sizeof(struct wort_media_leaf) + WORT_KEY_MAX + WORT_VALUE_MAX)
+
+static u32 max_run(const struct wort_alloc *alloc)
+{
+	return wort_run_of(alloc, OBJECT_MAX);
+}
+
+static u64 table_off(const struct wort_alloc *alloc, u32 nr)
+{
+	return alloc->geo.table_off + (u64)nr * sizeof(__le64);
+}
+
+static __le64 __pmem *table_word(const struct wort_alloc *alloc, u32 nr)
+{
+	return wort_region_at(alloc->region, table_off(alloc, nr));
+}
+
+/* Does a word of the table lie on a page known to be bad? */
+bool wort_table_known_bad(const struct wort_alloc *alloc, u32 nr)
+{
+	return wort_region_verify(alloc->region, table_off(alloc, nr),
+				  sizeof(__le64));
+}
+
+static bool words_are_bad(struct wort_op *op, u32 nr, u32 n)
+{
+	struct wort_alloc *alloc = op->alloc;
+
+	return wort_region_verify(alloc->region, table_off(alloc, nr),
+				  n * sizeof(__le64)) ||
+	       wort_pm_probe(op, table_word(alloc, nr), n * sizeof(__le64));
+}
+
+/* The same, or is it poisoned? */
+bool wort_table_is_bad(struct wort_op *op, u32 nr)
+{
+	return words_are_bad(op, nr, 1);
+}
+
+/* Extents that the table itself takes. */
+static u32 table_run(const struct wort_alloc *alloc)
+{
+	if (alloc->geo.table_off < alloc->geo.data_off)
+		return 0;
+	return wort_table_run(alloc->geo.nr_extents, alloc->geo.extent_shift);
+}
+
+/**
+ * wort_alloc_table_bytes() - Bytes of extents that the extent table takes
+ * @alloc: The allocator.
+ *
+ * Context: Any context.
+ * Return: Them; 0 if the table lies before all extents.
+ */
+u64 wort_alloc_table_bytes(const struct wort_alloc *alloc)
+{
+	return table_run(alloc) * wort_extent_size(alloc);
+}
+
+/* Of the extents @first to @end, is any one taken by the table? */
+static bool in_table(const struct wort_alloc *alloc, u32 first, u32 end)
+{
+	u64 rel = alloc->geo.table_off - alloc->geo.data_off;
+	u32 table = rel >> alloc->geo.extent_shift;
+
+	return table_run(alloc) && first < table + table_run(alloc) &&
+	       end > table;
+}
+
+void wort_extent_set_class(struct wort_extent *extent, u32 class, u32 run)
+{
+	extent->class = class;
+	extent->run = run;
+}
+
+/* Take over a word of the table; false if it is invalid. */
+static bool parse_word(const struct wort_alloc *alloc,
+		       struct wort_extent *extent, u32 nr, u64 word)
+{
+	u64 class = word & WORT_MEDIA_EXTENT_CLASS_MASK;
+	u64 run = word >> WORT_MEDIA_EXTENT_LEN_SHIFT;
+
+	if (class == WORT_MEDIA_EXTENT_RUN) {
+		if (!run || run > alloc->geo.nr_extents - nr)
+			return false;
+		wort_extent_set_class(extent, WORT_CLASS_RUN,
+				      run <= max_run(alloc) ? run : 1);
+		return true;
+	}
+	if (run || !class || class > WORT_NR_CLASSES ||
+	    wort_is_run(alloc, wort_class_size(class - 1)))
+		return false;
+	wort_extent_set_class(extent, class - 1, 0);
+	return true;
+}
+
+static int invalid_word(struct wort_op *op, u32 nr, u64 word)
+{
+	return wort_corrupt(op, table_off(op->alloc, nr), "extent word %#llx",
+			    (unsigned long long)word);
+}
+
+/*
+ * What the table says of an extent that is not taken by it.  Something may be owned
+ * in an extent whose word is bad or invalid.
+ */
+static void read_extent(struct wort_op *op, struct wort_extent *extent, u32 nr,
+			bool covered)
+{
+	struct wort_alloc *alloc = op->alloc;
+	int err = 0;
+	u64 word = 0;
+
+	if (wort_table_is_bad(op, nr)) {
+		err = -EIO;
+	} else {
+		word = wort_pm_load(table_word(alloc, nr));
+		if (word && !parse_word(alloc, extent, nr, word))
+			err = invalid_word(op, nr, word);
+	}
+	if (!alloc->table_err)
+		alloc->table_err = err;
+	if (err || word || covered)
+		extent->state = WORT_EXTENT_UNKNOWN;
+}
+
+/* The first extent from @first on that no run covers which begins before it. */
+static u32 covered_to(struct wort_op *op, u32 first)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 nr = first - min(first, max_run(alloc) - 1), covered = first;
+	struct wort_extent probe = { };
+
+	for (; nr < first; nr++) {
+		if (wort_table_is_bad(op, nr))
+			continue;
+		probe.run = 0;
+		parse_word(alloc, &probe, nr, wort_pm_load(table_word(alloc, nr)));
+		covered = max(covered, nr + probe.run);
+	}
+	return covered;
+}
+
+static u32 group_len(const struct wort_alloc *alloc, u32 group)
+{
+	return min(WORT_GROUP_EXTENTS,
+		   alloc->geo.nr_extents - group * WORT_GROUP_EXTENTS);
+}
+
+static bool words_are_zero(struct wort_op *op, u32 first, u32 n)
+{
+	u64 any = 0;
+	u32 nr;
+
+	if (words_are_bad(op, first, n))
+		return false;
+	for (nr = first; nr < first + n; nr++)
+		any |= wort_pm_load(table_word(op->alloc, nr));
+	return !any;
+}
+
+/**
+ * wort_group_make() - Make the array of a group
+ * @alloc: The allocator.
+ * @group: A group without one.  Its extents are free afterwards.
+ *
+ * Context: Holds wort_alloc.lock.
+ * Return: 0 or -ENOMEM.
+ */
+int wort_group_make(struct wort_alloc *alloc, u32 group)
+{
+	struct wort_extent *extents;
+	u32 i;
+
+	extents = kcalloc(WORT_GROUP_EXTENTS, sizeof(*extents), GFP_NOIO);
+	if (!extents)
+		return -ENOMEM;
+	for (i = 0; i < WORT_GROUP_EXTENTS; i++)
+		extents[i].class = WORT_CLASS_NONE;
+	alloc->groups[group].extents = extents;
+	return 0;
+}
+
+static u32 read_extents(struct wort_op *op, u32 group, u32 covered)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 nr = group * WORT_GROUP_EXTENTS, end, free = 0;
+	struct wort_extent *extent;
+
+	for (end = nr + group_len(alloc, group); nr < end; nr++) {
+		extent = wort_extent_at(alloc, nr);
+		if (in_table(alloc, nr, nr + 1)) {
+			extent->state = WORT_EXTENT_TAIL;
+			continue;
+		}
+		read_extent(op, extent, nr, nr < covered);
+		covered = max(covered, nr + extent->run);
+		free += extent->state == WORT_EXTENT_FREE;
+	}
+	return free;
+}
+
+/**
+ * wort_group_read() - Read what the extent table says of a group
+ * @op: The operation.
+ * @group: The group; nothing is done if it was read.
+ *
+ * Damage is noted in wort_alloc.table_err: it makes the pool read-only, but the
+ * group can be used.
+ *
+ * Context: May sleep.  Holds wort_alloc.lock.
+ * Return: 0 or -ENOMEM.
+ */
+int wort_group_read(struct wort_op *op, u32 group)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 first = group * WORT_GROUP_EXTENTS, free = group_len(alloc, group);
+	u32 covered = covered_to(op, first);
+	bool alone = op->alone;
+
+	lockdep_assert_held(&alloc->lock);
+	if (alloc->groups[group].read)
+		return 0;
+	wort_count(op, more_loads, DIV_ROUND_UP(free * 8, WORT_LINE));
+	if (covered > first || in_table(alloc, first, first + free) ||
+	    !words_are_zero(op, first, free)) {
+		if (wort_group_make(alloc, group))
+			return -ENOMEM;
+		/* No operation changes a word of this group before it is read. */
+		op->alone = true;
+		free = read_extents(op, group, covered);
+		op->alone = alone;
+	}
+	alloc->groups[group].nr_free = free;
+	alloc->nr_free += free;
+	alloc->groups[group].read = true;
+	WRITE_ONCE(alloc->nr_unread, alloc->nr_unread - 1);
+	return 0;
+}
+
+/**
+ * wort_alloc_read_table() - Read what of the extent table was not read yet
+ * @op: The operation.
+ * @stop: Set if it is to end early.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock, and lets go of it for each group.
+ * Return: 0; -EINTR if it was stopped; -ENOMEM; -EUCLEAN if a word of the table is
+ * invalid, or -EIO if one lies on bad memory.
+ */
+int wort_alloc_read_table(struct wort_op *op, const bool *stop)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 group;
+	int err;
+
+	for (group = 0; READ_ONCE(alloc->nr_unread); group++) {
+		if (READ_ONCE(*stop))
+			return -EINTR;
+		mutex_lock(&alloc->lock);
+		err = wort_group_read(op, group);
+		mutex_unlock(&alloc->lock);
+		if (err)
+			return err;
+		cond_resched();
+	}
+	return READ_ONCE(alloc->table_err);
+}
+
+int wort_groups_init(struct wort_alloc *alloc)
+{
+	alloc->nr_groups = DIV_ROUND_UP(alloc->geo.nr_extents,
+					WORT_GROUP_EXTENTS);
+	alloc->nr_unread = alloc->nr_groups;
+	alloc->groups = kvcalloc(alloc->nr_groups, sizeof(*alloc->groups),
+				 GFP_KERNEL);
+	return alloc->groups ? 0 : -ENOMEM;
+}
+
+void wort_groups_destroy(struct wort_alloc *alloc)
+{
+	struct wort_extent *extents;
+	u32 group, i;
+
+	for (group = 0; alloc->groups && group < alloc->nr_groups; group++) {
+		extents = alloc->groups[group].extents;
+		for (i = 0; extents && i < WORT_GROUP_EXTENTS; i++)
+			kvfree(extents[i].slots);
+		kfree(extents);
+		cond_resched();
+	}
+	kvfree(alloc->groups);
+}
+
+static u64 word_of(const struct wort_extent *extent)
+{
+	if (extent->class == WORT_CLASS_RUN)
+		return WORT_MEDIA_EXTENT_RUN |
+		       (u64)extent->run << WORT_MEDIA_EXTENT_LEN_SHIFT;
+	return extent->class + 1;
+}
+
+/* Store the word of an extent that is being opened, and flush it. */
+void wort_table_store(struct wort_op *op, u32 nr)
+{
+	__le64 __pmem *word = table_word(op->alloc, nr);
+
+	wort_pm_store_release(op, word, word_of(wort_extent_at(op->alloc, nr)));
+	wort_pm_flush(op, word, sizeof(*word));
+}
+
+/* Clear the word of an extent: the next fence makes it durable. */
+void wort_table_clear(struct wort_op *op, u32 nr)
+{
+	if (!wort_table_known_bad(op->alloc, nr))
+		wort_pm_publish_later(op, table_word(op->alloc, nr), 0);
+}
+
+/**
+ * wort_alloc_check_table() - Is every word of the extent table valid?
+ * @op: The operation.
+ * @mend: Clear those that are not; the caller knows that nothing is owned there.
+ *
+ * Context: May sleep.
+ * Return: Words that are invalid and were not mended, and words that lie on
+ * pages known to be bad.
+ */
+u32 wort_alloc_check_table(struct wort_op *op, bool mend)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 nr, bad = 0;
+
+	for (nr = 0; nr < alloc->geo.nr_extents; nr++) {
+		struct wort_extent probe = { };
+		u64 word;
+
+		if (nr % WORT_GROUP_EXTENTS == 0)
+			cond_resched();
+		if (wort_table_is_bad(op, nr)) {
+			bad++;
+			continue;
+		}
+		word = wort_pm_load(table_word(alloc, nr));
+		if (!word || parse_word(alloc, &probe, nr, word))
+			continue;
+		if (mend)
+			wort_table_clear(op, nr);
+		else
+			bad++;
+	}
+	wort_pm_fence_settled(op);
+	if (!bad)
+		alloc->table_err = 0;
+	return bad;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Extents in DRAM: for the files of the allocator only.
+ *
+ * The state of extents is kept by group.  A group is read from the extent table
+ * when something in it is first touched, or by the background, and gets an array
+ * of its extents only if one of them is not free.  An extent that is partly used,
+ * or in which something is being freed, has its slots in an object of their own:
+ *
+ *	wort_alloc.groups -> wort_group -> wort_extent[512] -> wort_slots
+ *	                      |              16 bytes each      bitmaps
+ *	                      +-> NULL: not read, or all free
+ *
+ * An open extent without slots is full, and nothing in it was freed; an unknown
+ * extent without slots has no marks.
+ */
+#ifndef _WORT_EXTENT_H
+#define _WORT_EXTENT_H
+
+#include "alloc.h"
+
+/* which bitmap of an extent */
+#define WORT_BITS_USED		0
+#define WORT_BITS_FREED		1	/* freed, of those used */
+#define WORT_BITS_WAITING	2	/* freed and in a grace period, of these */
+#define WORT_NR_BITS		3
+
+/**
+ * struct wort_slots - What is known of the slots of an extent
+ * @partial: in wort_alloc.partial, when open with a free slot
+ * @freeing: in wort_alloc.freeing, when it has slots to give back
+ * @waiting: in a list of wort_alloc_reclaim()
+ * @nr: number of the extent
+ * @slots: slots in it; a run is one
+ * @nr_used: bits in the first bitmap
+ * @hint: no slot below it is free
+ * @bits: WORT_NR_BITS bitmaps by slot
+ */
+struct wort_slots {
+	struct list_head partial;
+	struct list_head freeing;
+	struct list_head waiting;
+	u32 nr;
+	u32 slots;
+	u32 nr_used;
+	u32 hint;
+	unsigned long bits[];
+};
+
+static inline u64 wort_extent_size(const struct wort_alloc *alloc)
+{
+	return 1ULL << alloc->geo.extent_shift;
+}
+
+static inline u64 wort_extent_off(const struct wort_alloc *alloc, u32 nr)
+{
+	return alloc->geo.data_off + ((u64)nr << alloc->geo.extent_shift);
+}
+
+/* Objects above a quarter of an extent take whole extents. */
+static inline bool wort_is_run(const struct wort_alloc *alloc, u64 size)
+{
+	return size > wort_extent_size(alloc) / 4;
+}
+
+static inline u32 wort_run_of(const struct wort_alloc *alloc, u64 size)
+{
+	return (size + wort_extent_size(alloc) - 1) >> alloc->geo.extent_shift;
+}
+
+/* Extents that it covers. */
+static inline u32 wort_extent_span(const struct wort_extent *extent)
+{
+	return extent->run ?: 1;
+}
+
+/* Bytes of a slot; of a run all of it. */
+static inline u64 wort_slot_size(const struct wort_alloc *alloc,
+				 const struct wort_extent *extent)
+{
+	if (extent->class < WORT_NR_CLASSES)
+		return wort_class_size(extent->class);
+	return extent->run * wort_extent_size(alloc);
+}
+
+static inline unsigned long *wort_slot_bits(struct wort_slots *slots, u32 which)
+{
+	return slots->bits + which * BITS_TO_LONGS(slots->slots);
+}
+
+/* Is there an array of extents for the group of an extent? */
+static inline bool wort_extent_made(const struct wort_alloc *alloc, u32 nr)
+{
+	return alloc->groups[nr / WORT_GROUP_EXTENTS].extents;
+}
+
+static inline bool wort_extent_in_use(const struct wort_extent *extent)
+{
+	return extent->state == WORT_EXTENT_OPEN ||
+	       extent->state == WORT_EXTENT_OPENING;
+}
+
+/* alloc.c */
+u32 wort_slot_at(u32 class, u32 in_extent);
+u32 wort_slots_of(const struct wort_alloc *alloc,
+		  const struct wort_extent *extent);
+struct wort_slots *wort_slots_need(struct wort_alloc *alloc, u32 nr, gfp_t gfp);
+void wort_slots_drop(struct wort_alloc *alloc, u32 nr);
+void wort_slots_drop_full(struct wort_alloc *alloc, struct wort_slots *slots);
+int wort_extent_find(struct wort_op *op, u64 off, u64 size, u32 *nr, u32 *slot);
+void wort_extent_close(struct wort_alloc *alloc, u32 nr);
+void wort_extent_clear(struct wort_op *op, u32 nr);
+void wort_extent_untake(struct wort_alloc *alloc, u64 off);
+void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
+			   struct wort_cached *cached);
+
+/* alloc_table.c */
+int wort_groups_init(struct wort_alloc *alloc);
+void wort_groups_destroy(struct wort_alloc *alloc);
+int wort_group_read(struct wort_op *op, u32 group);
+int wort_group_make(struct wort_alloc *alloc, u32 group);
+void wort_extent_set_class(struct wort_extent *extent, u32 class, u32 run);
+void wort_table_store(struct wort_op *op, u32 nr);
+void wort_table_clear(struct wort_op *op, u32 nr);
+bool wort_table_known_bad(const struct wort_alloc *alloc, u32 nr);
+bool wort_table_is_bad(struct wort_op *op, u32 nr);
+
+/*
+ * Both figures are looked at without the lock, by whoever asks whether the
+ * background has work or whether trying again makes sense: one that is about
+ * to change answers as if it had been asked a moment earlier.
+ */
+static inline void wort_alloc_freed(struct wort_alloc *alloc, u64 bytes)
+{
+	WRITE_ONCE(alloc->freeing_bytes, alloc->freeing_bytes + bytes);
+}
+
+static inline void wort_alloc_released(struct wort_alloc *alloc)
+{
+	WRITE_ONCE(alloc->released, alloc->released + 1);
+}
+
+#endif /* _WORT_EXTENT_H */
