@@ -680,7 +680,8 @@ static int set_freed(struct wort_op *op, u64 off, u32 nr, u32 slot)
 	if (extent->state != WORT_EXTENT_UNKNOWN &&
 	    !test_bit(slot, wort_slot_bits(slots, WORT_BITS_USED)))
 		return wort_corrupt(op, off, "freed object is not allocated");
-	if (test_bit(slot, wort_slot_bits(slots, WORT_BITS_WAITING)) ||
+	if ((extent->state != WORT_EXTENT_UNKNOWN &&
+	     test_bit(slot, wort_slot_bits(slots, WORT_BITS_WAITING))) ||
 	    __test_and_set_bit(slot, wort_slot_bits(slots, WORT_BITS_FREED)))
 		return wort_corrupt(op, off, "object freed twice");
 	if (extent->state == WORT_EXTENT_UNKNOWN)

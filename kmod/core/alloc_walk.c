@@ -49,11 +49,16 @@ static int mark_slot(struct wort_op *op, u64 off, u32 nr, u32 slot, bool first)
 {
 	struct wort_alloc *alloc = op->alloc;
 	struct wort_slots *slots = wort_slots_need(alloc, nr, GFP_NOIO);
+	unsigned long *nodes;
 
 	if (!slots)
 		return -ENOMEM;
+	nodes = wort_slot_bits(slots, WORT_BITS_NODES);
 	if (__test_and_set_bit(slot, wort_slot_bits(slots, WORT_BITS_USED)))
-		return first ? wort_corrupt(op, off, "object has two owners") : 0;
+		return first || !test_bit(slot, nodes) ?
+		       wort_corrupt(op, off, "object has two owners") : 0;
+	if (!first)
+		__set_bit(slot, nodes);
 	slots->nr_used++;
 	alloc->used_bytes += wort_slot_size(alloc, wort_extent_at(alloc, nr));
 	return 0;
@@ -64,7 +69,8 @@ static int mark_slot(struct wort_op *op, u64 off, u32 nr, u32 slot, bool first)
  * @op: The operation.
  * @off: Its offset, not trusted.
  * @size: Its size, not trusted.
- * @first: The walk meets each such object once, so a mark there is damage.
+ * @first: The walk meets each such object once, so a mark there is damage.  False of
+ *	inner nodes, which it may meet again, but as nothing else.
  *
  * Context: May sleep.  Takes wort_alloc.lock.  The owner may let go of the
  * object meanwhile.
@@ -113,19 +119,21 @@ static int forget_marks(struct wort_op *op, u32 nr)
 {
 	struct wort_alloc *alloc = op->alloc;
 	struct wort_extent *extent = wort_extent_at(alloc, nr);
-	struct wort_slots *slots = extent->slots;
 
-	if (!slots)
+	if (!extent->slots)
 		return 0;
-	alloc->used_bytes -= slots->nr_used * wort_slot_size(alloc, extent);
-	bitmap_zero(wort_slot_bits(slots, WORT_BITS_USED), slots->slots);
-	slots->nr_used = 0;
+	alloc->used_bytes -= extent->slots->nr_used *
+			     wort_slot_size(alloc, extent);
+	wort_slots_drop(alloc, nr);
 	return 0;
 }
 
 /**
  * wort_alloc_walk_restart() - Forget all marks
  * @op: The operation; the walk has not ended.
+ *
+ * And what was freed, since an operation that begins now does not meet it any more.
+ * An object that had two owners, of which one freed it, is kept for the other.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  */
@@ -166,6 +174,7 @@ static void open_marked(struct wort_alloc *alloc, struct wort_slots *slots)
 	extent->state = WORT_EXTENT_OPEN;
 	alloc->open_bytes += wort_extent_span(extent) * wort_extent_size(alloc);
 	slots->hint = 0;
+	bitmap_zero(wort_slot_bits(slots, WORT_BITS_NODES), slots->slots);
 	if (slots->nr_used < slots->slots)
 		list_add_tail(&slots->partial, &alloc->partial[extent->class]);
 	if (bitmap_and(freed, freed, used, slots->slots)) {

@@ -23,6 +23,7 @@
 #define WORT_BITS_USED		0
 #define WORT_BITS_FREED		1	/* freed, of those used */
 #define WORT_BITS_WAITING	2	/* freed and in a grace period, of these */
+#define WORT_BITS_NODES		2	/* of an unknown extent: marked as nodes */
 #define WORT_NR_BITS		3
 
 /**

@@ -173,7 +173,8 @@ struct wort_change {
  * struct wort_visitor - Told about objects that an index owns
  * @visit: called with the place of each object, which is not trusted.
  *	@first: a walk of the whole index comes by this object only once, also
- *	when it is interrupted and goes on.  Returns 0 or a negative errno,
+ *	when it is interrupted and goes on.  False of inner nodes, and of nothing
+ *	else: what was told of as both has two owners.  Returns 0 or a negative errno,
  *	which ends the walk.
  */
 struct wort_visitor {

@@ -22,6 +22,7 @@
 #include <linux/kernel.h>
 #include <linux/list_sort.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>

@@ -512,6 +512,56 @@ static void owned_is_free(void)
 	image_restore(image.clean);
 }
 
+/* The walk meets a node again, but not a value that lies there. */
+static void alias_case(const char *what, u64 leaf, u64 node)
+{
+	image_set(leaf, node);
+	image_set(leaf + 8, META(image_get(leaf + 8) & WORT_MEDIA_LEAF_KEY_MASK,
+				 sizeof(struct wort_media_wort_node), 2));
+	tree_case(what, WALKS);
+}
+
+static void value_is_node(void)
+{
+	u64 node = image_node(0, "apple", 1), other = image_node(1, "others", 1);
+
+	alias_case("value is a node above", image_leaf(0, "apples"), node);
+	alias_case("value is a node behind", image_leaf(0, "apple"),
+		   image_node(0, "mm-x1", 1));
+	alias_case("value is a node of a later index", image_leaf(0, "mn0"),
+		   other);
+	alias_case("value is a node of an index before",
+		   image_leaf(2, "single"), node);
+}
+
+/* The record of such a value is removed, the other owner keeps the object. */
+static void owner_is_removed(void)
+{
+	struct wort_check_arg arg = {
+		.size = sizeof(arg), .flags = WORT_CHECK_F_CLEAR,
+	};
+	u64 leaf = image_leaf(0, "mn0");
+	u32 i, len;
+
+	image_set(leaf, image_node(1, "others", 1));
+	image_set(leaf + 8, META(3, sizeof(struct wort_media_wort_node), 2));
+	attach();
+	pmpool_settle();
+	CHECK(indexes[1]->damaged);
+	CHECK_EQ(pm_del(indexes[0], "mn0", 3), 0);
+	CHECK_EQ(wort_pool_check(image.pm.pool, &arg), 0);
+	CHECK_EQ(arg.out_nr_damaged, 0);
+	pmpool_settle();
+	CHECK(!image.pm.pool->alloc.walking);
+	for (i = 0; i < 100; i++)
+		CHECK_EQ(pm_put(indexes[0], &i, 4, buf, 106), 0);
+	len = sizeof(buf);
+	CHECK_EQ(pm_get(indexes[1], "other", 5, buf, &len), 0);
+	CHECK_EQ(pm_get(indexes[1], "others", 6, buf, &len), 0);
+	detach();
+	image_restore(image.clean);
+}
+
 void check_hostile_owners(void)
 {
 	u64 leaf, node, banana;
@@ -547,6 +597,8 @@ void check_hostile_owners(void)
 	tree_case("value shorter than its run", WALKS);
 	image_set(banana, leaf);
 	tree_case("value in a class of leaves", WALKS);
+	value_is_node();
+	owner_is_removed();
 	run_overlaps();
 	owned_is_free();
 	image_free();

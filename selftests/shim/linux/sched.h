@@ -6,9 +6,5 @@
 
 #define cond_resched()	do { } while (0)
 
-extern bool shim_fatal_signal;	/* whoever looks was killed */
-
-#define current			NULL
-#define fatal_signal_pending(task)	((void)(task), shim_fatal_signal)
 
 #endif

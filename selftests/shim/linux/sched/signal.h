@@ -4,6 +4,7 @@
 
 #include <linux/wait.h>
 
-#define fatal_signal_pending(task)	shim_fatal_signal
+#define current				NULL
+#define fatal_signal_pending(task)	((void)(task), shim_fatal_signal)
 
 #endif
