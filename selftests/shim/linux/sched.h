@@ -6,5 +6,4 @@
 
 #define cond_resched()	do { } while (0)
 
-
 #endif
