@@ -586,6 +586,13 @@ static int open_locked(struct wort_op *op, struct wort_pool *pool,
 	return err;
 }
 
+static int name_verify(const u8 *name, u32 len)
+{
+	if (len > WORT_NAME_MAX)
+		return -EMSGSIZE;
+	return !len || memchr(name, 0, len) ? -EINVAL : 0;
+}
+
 /**
  * wort_index_open() - Open an index, or make a new one
  * @pool: The pool.
@@ -599,8 +606,9 @@ static int open_locked(struct wort_op *op, struct wort_pool *pool,
  * A new index is durable when the call returns.
  *
  * Context: May sleep.  Takes wort_pool.lock.
- * Return: 0; -ENOENT; -EEXIST; -EINVAL if the engine is not that of the index
- * or the attributes are wrong; -EOPNOTSUPP if the engine is unknown; -EROFS;
+ * Return: 0; -ENOENT; -EEXIST; -EINVAL if the name is empty or has a zero byte,
+ * if the engine is not that of the index or the attributes are wrong; -EMSGSIZE
+ * if the name is too long; -EOPNOTSUPP if the engine is unknown; -EROFS;
  * -ENOSPC; -ENOMEM; -EINTR; -EUCLEAN if the catalogue is damaged; -EIO if it
  * lies on a page known to be bad.
  */
@@ -608,9 +616,11 @@ int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 		    u32 flags, u32 engine, u64 attr, struct wort_index **out)
 {
 	struct wort_index_stats __percpu *stats;
+	int err = name_verify(name, name_len);
 	struct wort_op op;
-	int err;
 
+	if (err)
+		return err;
 	/* Not under the lock, where it could not wait for memory. */
 	stats = alloc_percpu(struct wort_index_stats);
 	if (!stats)
@@ -664,15 +674,18 @@ static void unpublish(struct wort_pool *pool, struct wort_index *index)
  * in the background.
  *
  * Context: May sleep.  Takes wort_pool.lock and wort_index.lock.
- * Return: 0; -ENOENT; -EROFS; -EIO if its slot lies on a page known to be bad;
+ * Return: 0; -ENOENT; -EINVAL, -EMSGSIZE for a name that no index has; -EROFS;
+ * -EIO if its slot lies on a page known to be bad;
  * -EIO or -EUCLEAN if it may be in a part of the catalogue that is lost.
  */
 int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 {
 	struct wort_map_control *control = pool->locks.control;
 	struct wort_index *index;
-	int err = 0;
+	int err = name_verify(name, name_len);
 
+	if (err)
+		return err;
 	mutex_lock(&pool->lock);
 	index = wort_names_find(&pool->names, name, name_len);
 	if (!index)

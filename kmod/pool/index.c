@@ -326,6 +326,11 @@ static int key_verify(const struct wort_key *key)
 	return key->len ? -EMSGSIZE : -EINVAL;
 }
 
+static int value_verify(const struct wort_value *value)
+{
+	return value && value->len > WORT_VALUE_MAX ? -EMSGSIZE : 0;
+}
+
 /* An old value counts only where the operation came to its end. */
 static void settle_old(struct wort_buf *old, int err)
 {
@@ -385,8 +390,8 @@ static noinline int put_carefully(struct wort_index *index,
 {
 	int err = key_verify(&put->key);
 
-	if (!err && put->value.len > WORT_VALUE_MAX)
-		err = -EMSGSIZE;
+	if (!err)
+		err = value_verify(&put->value) ?: value_verify(put->expect);
 	if (!err)
 		err = put_waiting(index, put);
 	settle_old(put->old, err);
@@ -517,7 +522,7 @@ static int delete_once(struct wort_index *index, const struct wort_key *key,
 int wort_index_delete(struct wort_index *index, const struct wort_key *key,
 		      const struct wort_value *expect, struct wort_buf *old)
 {
-	int err = key_verify(key);
+	int err = key_verify(key) ?: value_verify(expect);
 
 	if (!err)
 		err = delete_once(index, key, expect, old, WORT_WRITE);

@@ -303,7 +303,7 @@ void wort_index_stats(struct wort_index *index,
  * @buf_len: its size
  * @count: records found
  * @len: bytes written
- * @need: with -ERANGE: bytes that the next record takes
+ * @need: with -ERANGE: bytes that the next record, or with COUNT the last key, takes
  * @last_len: with COUNT: length of the last key
  * @more: the bound was not reached
  */

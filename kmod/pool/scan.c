@@ -158,11 +158,15 @@ static int pack(struct wort_cursor *cur, struct wort_scan *scan)
 	return 0;
 }
 
-/* A count tells where it stopped. */
+/* A count tells where it stopped; without room for that it could not go on. */
 static int keep_last(struct wort_cursor *cur, struct wort_scan *scan)
 {
-	if (scan->buf_len < cur->key_len)
+	if (scan->buf_len < cur->key_len) {
+		scan->need = cur->key_len;
+		scan->count = 0;
+		scan->more = false;
 		return -ERANGE;
+	}
 	memcpy(scan->buf, cur->key, cur->key_len);
 	scan->last_len = cur->key_len;
 	scan->len = cur->key_len;
@@ -302,6 +306,11 @@ static int scan_once(struct wort_index *index, struct wort_cursor *cur,
 	return wort_index_exit(index, &op, entry, WORT_OP_SCAN, err);
 }
 
+static bool too_long(const struct wort_key *key)
+{
+	return key && key->len > WORT_KEY_MAX;
+}
+
 /**
  * wort_index_scan() - Read records in order
  * @index: The index, held.
@@ -311,14 +320,15 @@ static int scan_once(struct wort_index *index, struct wort_cursor *cur,
  * all the time is found, once; keys strictly increase, or decrease.
  *
  * Context: May sleep.
- * Return: 0; -ERANGE if not even one record fits, with its size in @scan;
+ * Return: 0; -EMSGSIZE if start or bound is longer than WORT_KEY_MAX; -ERANGE if
+ * not even one record, or the last key of a count, fits, with its size in @scan;
  * -ENOMEM, -ESTALE, -EUCLEAN, -EIO.
  */
 int wort_index_scan(struct wort_index *index, struct wort_scan *scan)
 {
 	struct wort_cursor **spare = &index->pool->spare_cursor;
-	struct wort_cursor *cur = xchg(spare, NULL) ?: wort_engine_cursor();
-	struct scan_from *from = kmalloc(sizeof(*from), GFP_KERNEL);
+	struct wort_cursor *cur;
+	struct scan_from *from;
 	int err = -ENOMEM;
 
 	scan->count = 0;
@@ -326,6 +336,10 @@ int wort_index_scan(struct wort_index *index, struct wort_scan *scan)
 	scan->need = 0;
 	scan->last_len = 0;
 	scan->more = false;
+	if (too_long(scan->start) || too_long(scan->bound))
+		return -EMSGSIZE;
+	cur = xchg(spare, NULL) ?: wort_engine_cursor();
+	from = kmalloc(sizeof(*from), GFP_KERNEL);
 	if (!cur || !from)
 		goto out;
 	from->key.len = 0;

@@ -64,6 +64,7 @@ static const struct test {
 	TEST(cursor_prefix),
 	TEST(cursor_limits),
 	TEST(cursor_count),
+	TEST(cursor_lengths),
 	TEST(batch_rules),
 	TEST(powercut_lines),
 	TEST(powercut_fences),

@@ -233,6 +233,51 @@ void check_cursor_count(void)
 	scan.max = 3;
 	scan.start = NULL;
 	CHECK_EQ(wort_index_scan(bed.index, &scan), -ERANGE);
+	CHECK_EQ(scan.need, 8);
+	/* There is no key to go on after. */
+	CHECK(!scan.count && !scan.len && !scan.more);
+	scan.buf_len = scan.need;
+	CHECK_EQ(wort_index_scan(bed.index, &scan), 0);
+	CHECK_EQ(scan.count, 3);
+	bed_close(&bed);
+}
+
+/* A scan with this start and bound; @want: what it returns. */
+static void scan_lengths(struct bed *bed, u32 flags, u32 start_len,
+			 u32 bound_len, int want)
+{
+	u8 *bytes = calloc(1, max(start_len, bound_len) + 1);
+	struct wort_key start = { bytes, start_len };
+	struct wort_key bound = { bytes, bound_len };
+	struct wort_scan scan = {
+		.flags = flags, .buf = out, .buf_len = sizeof(out),
+		.start = start_len ? &start : NULL,
+		.bound = bound_len ? &bound : NULL,
+	};
+
+	scan.count = scan.len = scan.more = 1;
+	CHECK_EQ(wort_index_scan(bed->index, &scan), want);
+	CHECK(!want || (!scan.count && !scan.len && !scan.more));
+	free(bytes);
+}
+
+/* Keys longer than keys can be are refused here, whoever asks. */
+void check_cursor_lengths(void)
+{
+	const u32 longer[] = { WORT_KEY_MAX + 1, 3000, 1 << 20 };
+	struct bed bed;
+	u32 i, flags;
+
+	bed_open(&bed, MIB, 0);
+	CHECK_EQ(pm_put(bed.index, "k", 1, "v", 1), 0);
+	for (flags = 0; flags <= WORT_SCAN_F_ALL; flags++) {
+		scan_lengths(&bed, flags, WORT_KEY_MAX, WORT_KEY_MAX, 0);
+		for (i = 0; i < ARRAY_SIZE(longer); i++) {
+			scan_lengths(&bed, flags, longer[i], 0, -EMSGSIZE);
+			scan_lengths(&bed, flags, 0, longer[i], -EMSGSIZE);
+			scan_lengths(&bed, flags, 1, longer[i], -EMSGSIZE);
+		}
+	}
 	bed_close(&bed);
 }
 

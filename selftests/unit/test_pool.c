@@ -154,7 +154,7 @@ void check_pool_names(void)
 	const u32 excl = create | WORT_INDEX_OPEN_F_EXCL;
 	const u8 *none = (const u8 *)"none";
 	struct wort_index *index, *again;
-	char name[WORT_NAME_MAX];
+	char name[WORT_NAME_MAX + 1];
 	struct bed bed;
 
 	memset(name, 'n', sizeof(name));
@@ -169,6 +169,12 @@ void check_pool_names(void)
 	CHECK_EQ(open_name(&bed, name, WORT_NAME_MAX, excl, &index), 0);
 	wort_index_put(index);
 	CHECK_EQ(open_name(&bed, name, 2, 0, &index), -ENOENT);
+	CHECK_EQ(open_name(&bed, name, WORT_NAME_MAX + 1, 0, &index),
+		 -EMSGSIZE);
+	CHECK_EQ(open_name(&bed, name, WORT_NAME_MAX + 1, create, &index),
+		 -EMSGSIZE);
+	CHECK_EQ(open_name(&bed, name, 0, create, &index), -EINVAL);
+	CHECK_EQ(open_name(&bed, "a\0b", 3, create, &index), -EINVAL);
 	CHECK_EQ(wort_index_open(bed.pm.pool, none, 4, create, 77, 0, &index),
 		 -EOPNOTSUPP);
 	CHECK_EQ(wort_index_open(bed.pm.pool, none, 4, create, 0, 1, &index),
@@ -179,6 +185,9 @@ void check_pool_names(void)
 		 0);
 	wort_index_put(index);
 	CHECK_EQ(wort_index_destroy(bed.pm.pool, none, 4), -ENOENT);
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, none, 0), -EINVAL);
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)name, sizeof(name)),
+		 -EMSGSIZE);
 	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)name, 1), 0);
 	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)name, 1), -ENOENT);
 	bed_check(&bed);

@@ -101,6 +101,9 @@ void check_values_expect(void)
 	open_bed(&bed);
 	CHECK_EQ(unit_put(bed.index, "k", 1, "", 0, 0, &want, NULL), -ENOENT);
 	CHECK_EQ(wort_index_delete(bed.index, &key, &want, NULL), -ENOENT);
+	want.len = WORT_VALUE_MAX + 1;
+	CHECK_EQ(unit_put(bed.index, "k", 1, "", 0, 0, &want, NULL), -EMSGSIZE);
+	CHECK_EQ(wort_index_delete(bed.index, &key, &want, NULL), -EMSGSIZE);
 	value_fill(bytes, 7, sizeof(bytes));
 	for (i = 0; i < ARRAY_SIZE(lens); i++)
 		for (k = 0; k < ARRAY_SIZE(lens); k++) {
@@ -145,7 +148,7 @@ static void check_told(struct wort_buf *old, u32 len)
 static void check_fetch_refused(struct bed *bed, u32 len)
 {
 	const struct wort_key key = { (const u8 *)"k", 1 };
-	struct wort_value other = { bytes, len + 1 };
+	struct wort_value other = { bytes, len < WORT_VALUE_MAX ? len + 1 : 1 };
 	struct wort_buf old = { .data = back, .size = len };
 
 	CHECK_EQ(unit_put(bed->index, "k", 1, "", 0, WORT_INSERT_F_CREATE, NULL,

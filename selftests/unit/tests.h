@@ -54,6 +54,7 @@ void check_cursor_pages(void);
 void check_cursor_prefix(void);
 void check_cursor_limits(void);
 void check_cursor_count(void);
+void check_cursor_lengths(void);
 void check_batch_rules(void);
 
 /* test_pool.c */

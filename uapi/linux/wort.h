@@ -567,16 +567,18 @@ struct wort_delete_arg {
  * @max_count: records wanted at most, 0: as many as fit
  * @out_count: records found
  * @out_len: bytes written to the buffer
- * @out_need: with ERANGE: bytes that the next record takes
+ * @out_need: with ERANGE: bytes that the next record takes, with COUNT the last
+ *            key
  * @out_more: not zero: the bound was not reached; go on with AFTER and the
  *            last key
  * @out_last_len: with COUNT: length of the last key, written to the buffer
  * @__reserved: zero
  *
- * ERANGE only if not even one record fits.  Keys strictly increase (decrease);
- * a key present throughout a sequence of calls is seen exactly once.  A COUNT
- * stops after a bounded number of records; the buffer (WORT_KEY_MAX bytes)
- * then holds the last key.
+ * ERANGE only if not even one record fits, or the last key of a COUNT: then
+ * nothing is told but out_need.  Keys strictly increase (decrease); a key
+ * present throughout a sequence of calls is seen exactly once.  A COUNT stops
+ * after a bounded number of records; the buffer (WORT_KEY_MAX bytes) then holds
+ * the last key.
  */
 struct wort_scan_arg {
 	__u32 size;

@@ -40,7 +40,7 @@ struct wort_kernel_bytes {
  * @buf_len: its size in bytes, at most WORT_BUF_MAX
  * @count: told: records found
  * @len: told: bytes of records in @buf
- * @need: told with -ERANGE: bytes that the next record takes
+ * @need: told with -ERANGE: bytes that the next record, with COUNT the last key, takes
  * @more: told: the bound was not reached
  *
  * With @more, @start and @flags are set to go on: the next call begins after
