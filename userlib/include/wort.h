@@ -23,9 +23,13 @@
  * unknown to it is zero.  Arguments of <linux/wort.h> that are filled in have
  * their member size set by the caller in the same spirit.
  *
- * The library has no state of its own but in handles.  A handle of a pool or
- * an index may be used by several threads; a scan or a batch by one at a time.
- * An index stays open when its pool is closed.
+ * The library has no state but in handles, and takes no lock.  Any functions of
+ * a control device, a pool or an index may run concurrently with the same handle;
+ * of a scan or a batch, one at a time.  The exception is the function that closes,
+ * ends or frees a handle: no other call with that handle may be running or follow,
+ * because memory and descriptor are given back, and the next open gets the same
+ * ones.  An index does not need its pool's handle any more, nor a scan that of its
+ * index: each keeps open what it reads.
  */
 #ifndef _WORT_H
 #define _WORT_H
@@ -217,13 +221,17 @@ int wort_del_if(struct wort_index *index, const void *key, size_t key_len,
 /**
  * struct wort_scan_opts - What to read
  * @sz: sizeof(struct wort_scan_opts)
- * @flags: WORT_SCAN_F_REVERSE, _AFTER, _PREFIX, _KEYS
+ * @flags: WORT_SCAN_F_REVERSE, _AFTER, _PREFIX, _KEYS; -EOPNOTSUPP with _COUNT
  * @buf_size: bytes of records fetched at a time, 0: chosen by the library
  * @start: key to start at (with AFTER: after); NULL: from the end
  * @start_len: its length
  * @bound: key to stop before, or the prefix; NULL: none
  * @bound_len: its length
  * @max_count: records at most, 0: all
+ *
+ * A key without bytes, whose pointer is not NULL, is before all others: nothing
+ * is before such a bound, all has it for a prefix, and from it on there is all, or
+ * with REVERSE nothing.
  */
 struct wort_scan_opts {
 	size_t sz;
@@ -250,7 +258,7 @@ struct wort_scan_item {
 	size_t value_len;
 };
 
-/* Keys named in @opts are copied. */
+/* Keys named in @opts are copied; @index may be closed before the scan ends. */
 int wort_scan_begin(struct wort_index *index, const struct wort_scan_opts *opts,
 		    struct wort_scan **out);
 /* 1: *@item is the next record; 0: there is none; or a negative errno. */

@@ -222,8 +222,10 @@ WORT_API int wort_batch_submit(struct wort_batch *batch,
 	batch->results_len = arg.out_results_len;
 	batch->at = 0;
 	if (batch->done > batch->nr_ops || batch->failed > batch->done ||
-	    batch->results_len > batch->results_need)
+	    batch->results_len > batch->results_need) {
+		batch->results_len = 0;
 		return -EBADMSG;
+	}
 	return err;
 }
 

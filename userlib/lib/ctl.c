@@ -45,7 +45,7 @@ WORT_API int wort_ctl_format(struct wort_ctl *ctl, const char *device,
 	struct wort_format_arg arg = {
 		.size = sizeof(arg),
 		.dev_ptr = wort_ptr(device),
-		.dev_len = strlen(device),
+		.dev_len = wort_name_len(device, WORT_DEVICE_MAX),
 	};
 	struct wort_format_opts o;
 	int err = wort_opts_read(&o, sizeof(o), opts);
@@ -71,7 +71,7 @@ WORT_API int wort_ctl_attach(struct wort_ctl *ctl, const char *device,
 		.size = sizeof(arg),
 		.flags = flags,
 		.dev_ptr = wort_ptr(device),
-		.dev_len = strlen(device),
+		.dev_len = wort_name_len(device, WORT_DEVICE_MAX),
 	};
 	int err = wort_ioctl(ctl->fd, WORT_IOC_ATTACH, &arg);
 

@@ -9,13 +9,19 @@
 
 #include "internal.h"
 
-WORT_API void wort_index_close(struct wort_index *index)
+void wort_index_put(struct wort_index *index)
 {
-	if (!index)
+	if (__atomic_sub_fetch(&index->users, 1, __ATOMIC_ACQ_REL))
 		return;
 	wort_map_put(index->map);
 	close(index->fd);
 	free(index);
+}
+
+WORT_API void wort_index_close(struct wort_index *index)
+{
+	if (index)
+		wort_index_put(index);
 }
 
 WORT_API int wort_index_fd(const struct wort_index *index)

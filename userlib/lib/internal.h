@@ -5,6 +5,7 @@
 #ifndef _WORT_INTERNAL_H
 #define _WORT_INTERNAL_H
 
+#include <string.h>
 #include <sys/ioctl.h>
 
 #include <wort.h>
@@ -31,11 +32,13 @@ struct wort_map {
 
 /**
  * struct wort_index - An open index
+ * @users: its handle, until that is closed, and scans begun on it
  * @fd: its descriptor
  * @map: a mapping in which it can be read; or NULL
  * @reader: of @map
  */
 struct wort_index {
+	unsigned int users;
 	int fd;
 	struct wort_map *map;
 	struct wort_reader reader;
@@ -48,10 +51,22 @@ void wort_map_put(struct wort_map *map);
 int wort_map_index(struct wort_map *map, struct wort_index *index,
 		   bool relaxed);
 
+/* index.c: give back a reference, which the handle and each scan hold. */
+void wort_index_put(struct wort_index *index);
+
 /* A pointer as the ioctl interface carries it. */
 static inline uint64_t wort_ptr(const void *ptr)
 {
 	return (uintptr_t)ptr;
+}
+
+/*
+ * The length of a name as the ioctl interface carries it: one of 2^32 bytes must
+ * not become short, and one that is too long may stay so by a byte.
+ */
+static inline uint32_t wort_name_len(const char *name, uint32_t max)
+{
+	return strnlen(name, max + 1);
 }
 
 /* ioctl() and open() that return a negative errno */

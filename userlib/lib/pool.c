@@ -11,7 +11,7 @@
 
 struct wort_pool {
 	int fd;
-	struct wort_map *map;	/* NULL: it was not asked for */
+	struct wort_map *map;	/* NULL: it was not asked for; set once */
 };
 
 WORT_API int wort_pool_open(const char *path, int flags, struct wort_pool **out)
@@ -45,19 +45,37 @@ WORT_API int wort_pool_fd(const struct wort_pool *pool)
 	return pool->fd;
 }
 
+static struct wort_map *map_of(const struct wort_pool *pool)
+{
+	return __atomic_load_n(&pool->map, __ATOMIC_ACQUIRE);
+}
+
+/* Of threads that map the pool concurrently, one is first. */
 WORT_API int wort_pool_map(struct wort_pool *pool)
 {
-	return pool->map ? 0 : wort_map_open(pool->fd, &pool->map);
+	struct wort_map *map, *none = NULL;
+	int err;
+
+	if (map_of(pool))
+		return 0;
+	err = wort_map_open(pool->fd, &map);
+	if (err)
+		return err;
+	if (!__atomic_compare_exchange_n(&pool->map, &none, map, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		wort_map_put(map);
+	return 0;
 }
 
 WORT_API int wort_pool_map_stats(const struct wort_pool *pool,
 				 struct wort_map_stats *stats)
 {
+	const struct wort_map *map = map_of(pool);
 	const struct wort_map_stats *now;
 
-	if (!pool->map)
+	if (!map)
 		return -EINVAL;
-	now = &pool->map->stats;
+	now = &map->stats;
 	stats->retries = __atomic_load_n(&now->retries, __ATOMIC_RELAXED);
 	stats->fallbacks = __atomic_load_n(&now->fallbacks, __ATOMIC_RELAXED);
 	return 0;
@@ -101,7 +119,7 @@ WORT_API int wort_pool_destroy(struct wort_pool *pool, const char *name)
 	struct wort_index_destroy_arg arg = {
 		.size = sizeof(arg),
 		.name_ptr = wort_ptr(name),
-		.name_len = strlen(name),
+		.name_len = wort_name_len(name, WORT_NAME_MAX),
 	};
 
 	return wort_ioctl(pool->fd, WORT_IOC_INDEX_DESTROY, &arg);
@@ -114,8 +132,9 @@ WORT_API int wort_index_open(struct wort_pool *pool, const char *name,
 	struct wort_index_open_arg arg = {
 		.size = sizeof(arg),
 		.name_ptr = wort_ptr(name),
-		.name_len = strlen(name),
+		.name_len = wort_name_len(name, WORT_NAME_MAX),
 	};
+	struct wort_map *map = map_of(pool);
 	struct wort_index_opts o;
 	struct wort_index *index;
 	int err = wort_opts_read(&o, sizeof(o), opts);
@@ -133,12 +152,13 @@ WORT_API int wort_index_open(struct wort_pool *pool, const char *name,
 		free(index);
 		return err;
 	}
+	index->users = 1;
 	index->fd = arg.out_fd;
-	if (pool->map)
-		err = wort_map_index(pool->map, index,
+	if (map)
+		err = wort_map_index(map, index,
 				     o.flags & WORT_INDEX_OPEN_F_RELAXED);
 	if (err) {
-		wort_index_close(index);
+		wort_index_put(index);
 		return err;
 	}
 	*out = index;

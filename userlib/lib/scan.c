@@ -14,7 +14,7 @@
 #define BUF_SIZE_MIN		(80 << 10)
 
 struct wort_scan {
-	int fd;
+	struct wort_index *index;	/* held */
 	uint32_t flags;
 	bool more;
 	int err;			/* to return after the buffer */
@@ -36,6 +36,15 @@ static uint32_t buf_size_of(const struct wort_scan_opts *opts)
 	if (opts->buf_size < BUF_SIZE_MIN)
 		return BUF_SIZE_MIN;
 	return opts->buf_size < WORT_BUF_MAX ? opts->buf_size : WORT_BUF_MAX;
+}
+
+/* No key is before the empty one, and none is the empty one. */
+static bool is_empty(const struct wort_scan_opts *opts)
+{
+	if (opts->flags & WORT_SCAN_F_REVERSE)
+		return opts->start && !opts->start_len;
+	return !(opts->flags & WORT_SCAN_F_PREFIX) && opts->bound &&
+	       !opts->bound_len;
 }
 
 static int set_keys(struct wort_scan *scan, const struct wort_scan_opts *opts)
@@ -61,22 +70,35 @@ static int scan_new(struct wort_index *index, const struct wort_scan_opts *opts,
 
 	if (err)
 		return err;
+	/* What answers a count would be taken for records. */
+	if (o.flags & WORT_SCAN_F_COUNT)
+		return -EOPNOTSUPP;
 	buf_size = buf_size_of(&o);
 	scan = malloc(sizeof(*scan) + buf_size);
 	if (!scan)
 		return -ENOMEM;
 	memset(scan, 0, sizeof(*scan));
-	scan->fd = index->fd;
 	scan->flags = o.flags | flags;
-	scan->more = true;
+	scan->more = !is_empty(&o);
 	scan->left = o.max_count ? o.max_count : UINT64_MAX;
 	scan->buf_size = buf_size;
 	err = set_keys(scan, &o);
-	if (err)
+	if (err) {
 		free(scan);
-	else
-		*out = scan;
-	return err;
+		return err;
+	}
+	__atomic_add_fetch(&index->users, 1, __ATOMIC_RELAXED);
+	scan->index = index;
+	*out = scan;
+	return 0;
+}
+
+WORT_API void wort_scan_end(struct wort_scan *scan)
+{
+	if (!scan)
+		return;
+	wort_index_put(scan->index);
+	free(scan);
 }
 
 WORT_API int wort_scan_begin(struct wort_index *index,
@@ -84,11 +106,6 @@ WORT_API int wort_scan_begin(struct wort_index *index,
 			     struct wort_scan **out)
 {
 	return scan_new(index, opts, 0, out);
-}
-
-WORT_API void wort_scan_end(struct wort_scan *scan)
-{
-	free(scan);
 }
 
 static int issue(struct wort_scan *scan, struct wort_scan_arg *arg)
@@ -104,7 +121,7 @@ static int issue(struct wort_scan *scan, struct wort_scan_arg *arg)
 		.buf_len = scan->buf_size,
 		.max_count = scan->left < UINT32_MAX ? scan->left : 0,
 	};
-	return wort_ioctl(scan->fd, WORT_IOC_SCAN, arg);
+	return wort_ioctl(scan->index->fd, WORT_IOC_SCAN, arg);
 }
 
 static int resume_after(struct wort_scan *scan, const void *key, uint32_t len)
@@ -125,11 +142,13 @@ static int fill(struct wort_scan *scan)
 
 	if (err && (err == -ERANGE || !arg.out_len))
 		return err;
+	if (arg.out_len > scan->buf_size)
+		return -EBADMSG;
 	scan->err = err;
 	scan->more = arg.out_more;
 	scan->len = arg.out_len;
 	scan->at = 0;
-	return arg.out_len > scan->buf_size ? -EBADMSG : 0;
+	return 0;
 }
 
 /* The record at the place reached; the buffer is the module's work, but still. */
@@ -201,6 +220,6 @@ WORT_API int wort_count(struct wort_index *index,
 		if (scan->more)
 			err = resume_after(scan, scan->buf, arg.out_last_len);
 	}
-	free(scan);
+	wort_scan_end(scan);
 	return err;
 }

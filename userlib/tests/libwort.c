@@ -250,6 +250,67 @@ static void check_scan(struct wort_index *index)
 	CHECK(wort_count(index, NULL, &count) == 0 && count == NR);
 }
 
+/* Empty keys are keys that nothing is before, and not as if there were none. */
+static void check_empty_keys(struct wort_index *index)
+{
+	struct wort_scan_opts opts = {
+		.sz = sizeof(opts), .start = "", .bound = "",
+	};
+	uint64_t count = 1;
+
+	expect_scan(index, &opts, 0, 1, 0);
+	CHECK(wort_count(index, &opts, &count) == 0 && count == 0);
+	opts.flags = WORT_SCAN_F_PREFIX;
+	expect_scan(index, &opts, 0, 1, NR);
+	opts.flags = WORT_SCAN_F_AFTER;
+	opts.bound = NULL;
+	expect_scan(index, &opts, 0, 1, NR);
+	opts.flags = WORT_SCAN_F_REVERSE;
+	expect_scan(index, &opts, NR - 1, -1, 0);
+	CHECK(wort_count(index, &opts, &count) == 0 && count == 0);
+	opts.start = NULL;
+	opts.bound = "";
+	expect_scan(index, &opts, NR - 1, -1, NR);
+	opts.bound_len = 1ULL << 32;
+	CHECK(wort_count(index, &opts, &count) == -EMSGSIZE);
+	opts.flags = WORT_SCAN_F_COUNT;
+	CHECK(wort_count(index, NULL, &count) == 0);
+	CHECK(wort_count(index, &opts, &count) == -EOPNOTSUPP);
+}
+
+/* A scan goes on in its own index, whoever has got the number of that since. */
+static void check_scan_holds(struct wort_pool *pool)
+{
+	struct wort_scan_opts opts = { .sz = sizeof(opts), .buf_size = 1 };
+	struct wort_index *a = open_fresh(pool, "a"), *b = open_fresh(pool, "b");
+	static char value[60000];
+	struct wort_scan_item item;
+	struct wort_scan *scan;
+	int i, fd = wort_index_fd(a);
+
+	for (i = 0; i < 3; i++) {
+		CHECK(!wort_put(a, &"abc"[i], 1, value, sizeof(value), 0));
+		CHECK(!wort_put(b, &"xyz"[i], 1, value, sizeof(value), 0));
+	}
+	wort_index_close(b);
+	CHECK(wort_scan_begin(a, &opts, &scan) == 0);
+	CHECK(wort_scan_next(scan, &item) == 1);
+	wort_index_close(a);
+	CHECK(wort_index_open(pool, "b", NULL, &b) == 0);
+	for (i = 1; i < 3; i++)
+		CHECK(wort_scan_next(scan, &item) == 1 && item.key_len == 1 &&
+		      *(const char *)item.key == "abc"[i]);
+	CHECK(wort_scan_next(scan, &item) == 0);
+	wort_scan_end(scan);
+	wort_index_close(b);
+	/* With the scan the descriptor goes. */
+	CHECK(wort_index_open(pool, "a", NULL, &a) == 0);
+	CHECK(wort_index_fd(a) <= fd);
+	wort_index_close(a);
+	CHECK(wort_pool_destroy(pool, "a") == 0);
+	CHECK(wort_pool_destroy(pool, "b") == 0);
+}
+
 static void check_opts(struct wort_index *index)
 {
 	struct {
@@ -340,6 +401,8 @@ int main(int argc, char **argv)
 	check_fetch(index);
 	check_batch(index);
 	check_scan(index);
+	check_empty_keys(index);
+	check_scan_holds(pool);
 	check_opts(index);
 	check_map_stats(pool, mapped);
 	if (mapped)

@@ -15,6 +15,7 @@ truncate -s 16M "$WORT_STUB"
 
 "$out/tests/wort-stub" format -L stub "$WORT_STUB" >/dev/null
 "$out/tests/wort-stub" attach "$WORT_STUB" >/dev/null
+"$out/tests/answers"
 "$out/tests/libwort-test-stub" /dev/wort0
 "$here/schema.py" "$out/tests/wort-stub" "$out/wort"
 "$here/status.sh" "$out/tests/wort-stub"
