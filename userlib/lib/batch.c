@@ -223,6 +223,8 @@ WORT_API int wort_batch_submit(struct wort_batch *batch,
 	batch->at = 0;
 	if (batch->done > batch->nr_ops || batch->failed > batch->done ||
 	    batch->results_len > batch->results_need) {
+		batch->done = 0;
+		batch->failed = 0;
 		batch->results_len = 0;
 		return -EBADMSG;
 	}

@@ -168,6 +168,7 @@ static void check_batch_answers(struct wort_index *index)
 		.out_done = 1, .out_results_len = 1 << 30,
 	};
 	CHECK(wort_batch_submit(batch, index, 0) == -EBADMSG);
+	CHECK(wort_batch_done(batch) == 0);
 	CHECK(wort_batch_next(batch, &item) == 0);
 	batch_answer.out_done = 2;
 	batch_answer.out_results_len = 0;

@@ -4,10 +4,15 @@
 module's devices: WORT_LIBRARY names it, WORT_STUB its image, on which there
 is a pool that is attached.
 """
+import contextlib
 import ctypes
 import errno
+import gc
+import os
 import pathlib
+import pickle
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,11 +33,13 @@ class Errno:
 
     def __init__(self, number):
         self.number = number
+        self.exc = None
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, exc, _trace):
+        self.exc = exc
         if not isinstance(exc, wort.Error):
             raise AssertionError(f"{exc!r} is no wort.Error")
         if exc.errno != self.number:
@@ -76,6 +83,24 @@ class IndexTest(unittest.TestCase):
         index.clear()
         self.assertEqual(list(index.items()), [])
 
+    def test_keys_that_cannot_be(self):
+        index = self.index
+        index[b"k"] = b"v"
+        for key in b"", bytes(wort.KEY_MAX + 1), bytes(1 << 20):
+            self.assertNotIn(key, index)
+            self.assertEqual(index.get(key, 7), 7)
+            self.assertEqual(index.pop(key, 7), 7)
+            with self.assertRaises(KeyError):
+                index[key]
+            with self.assertRaises(KeyError):
+                del index[key]
+        for key in "k", 1, None:
+            for use in index.__contains__, index.get, index.__delitem__, \
+                    lambda key: index.put(b"l", key):
+                with self.assertRaises(TypeError):
+                    use(key)
+        self.assertEqual(dict(index), {b"k": b"v"})
+
     def test_put(self):
         self.index.put(b"k", b"1", create=True)
         with Errno(errno.EEXIST):
@@ -114,6 +139,60 @@ class IndexTest(unittest.TestCase):
         with self.assertRaises(ValueError):
             scan(prefix=b"a", before=b"b")
 
+    def test_scan_empty_keys(self):
+        """An empty key is one that nothing is before; None is none."""
+        keys = [b"\0", b"a", b"b"]
+        self.index.update(dict.fromkeys(keys, b""))
+        for selection, expected in (
+                ({"before": b""}, []), ({"before": None}, keys),
+                ({"prefix": b""}, keys), ({"start": b""}, keys),
+                ({"after": b""}, keys),
+                ({"before": b"", "reverse": True}, keys[::-1]),
+                ({"prefix": b"", "reverse": True}, keys[::-1]),
+                ({"start": b"", "reverse": True}, []),
+                ({"after": b"", "reverse": True}, [])):
+            with self.subTest(selection):
+                found = [k for k, _ in self.index.scan(**selection)]
+                self.assertEqual(found, expected)
+                self.assertEqual(self.index.count(**selection), len(expected))
+
+    def test_scan_limits(self):
+        self.index.update(dict.fromkeys([b"a", b"b", b"c"], b""))
+        for limit, number in ((None, 3), (0, 0), (1, 1), (3, 3), (True, 1),
+                              (2 ** 32, 3), (2 ** 64 - 1, 3), (2 ** 64, 3),
+                              (2 ** 64 + 1, 3)):
+            self.assertEqual(len(list(self.index.scan(limit=limit))), number)
+            self.assertEqual(self.index.count(limit=limit), number)
+            self.assertEqual(
+                len(list(self.index.scan(limit=limit, reverse=True,
+                                         prefix=b""))), number)
+        for wrong in -1, -2 ** 64, -2 ** 64 + 1:
+            for use in self.index.scan, self.index.count:
+                with self.assertRaises(ValueError):
+                    use(limit=wrong)
+        for wrong in "1", 1.0, b"1":
+            with self.assertRaises(TypeError):
+                self.index.scan(limit=wrong)
+        for what in "start", "after", "before", "prefix":
+            with self.assertRaises(TypeError):
+                self.index.scan(**{what: "text"})
+            with Errno(errno.EMSGSIZE):
+                self.index.scan(**{what: bytes(3000)})
+
+    def test_names(self):
+        with self.assertRaises(ValueError):
+            self.pool.index("t\0u")
+        with self.assertRaises(ValueError):
+            self.pool.destroy(b"t\0u")
+        with self.assertRaises(ValueError):
+            wort.Pool("/dev/wort0\0")
+        with Errno(errno.EINVAL):
+            self.pool.index("")
+        with Errno(errno.EMSGSIZE):
+            self.pool.index("n" * (_lib.NAME_MAX + 1))
+        with Errno(errno.EMSGSIZE):
+            self.pool.destroy("n" * (_lib.NAME_MAX + 1))
+
     def test_scan_beside_changes(self):
         for i in range(100):
             self.index[b"%02d" % i] = b""
@@ -139,6 +218,72 @@ class IndexTest(unittest.TestCase):
                 batch.delete(b"01")
                 1 / 0
         self.assertIn(b"01", self.index)
+
+    def test_batch_sizes(self):
+        for wrong in -1, 0, -2 ** 32 + 1:
+            with self.assertRaises(ValueError):
+                self.index.batch(max_ops=wrong)
+        with self.assertRaises(TypeError):
+            self.index.batch(max_ops="1")
+        for size in None, 1, 2 ** 32, 2 ** 32 + 1:
+            with self.index.batch(max_ops=size) as batch:
+                for key in b"abc":
+                    batch.put(bytes([key]), b"")
+            self.assertEqual(batch.done, 3)
+
+    def test_batch_failure(self):
+        """What failed is named, and what is durable counted."""
+        batch = self.index.batch()
+        for key in b"a", b"b", b"c":
+            batch.put(key, b"")
+        batch.delete(b"missing")
+        batch.put(b"never", b"")
+        with Errno(errno.ENOENT) as caught:
+            batch.submit()
+        self.assertEqual(batch.done, 3)
+        self.assertEqual(list(self.index), [b"a", b"b", b"c"])
+        self.check_failure(caught.exc, 3, "delete", b"missing")
+        self.assertIn("delete of b'missing', operation 3 of the batch",
+                      str(caught.exc))
+        self.check_failure(pickle.loads(pickle.dumps(caught.exc)), 3,
+                           "delete", b"missing")
+        # It is empty, and goes on to count.
+        batch.submit()
+        batch.put(b"d", b"")
+        batch.delete(b"missing too")
+        with Errno(errno.ENOENT) as caught:
+            batch.submit()
+        self.assertEqual(batch.done, 4)
+        self.check_failure(caught.exc, 6, "delete", b"missing too")
+
+    def test_batch_failure_on_the_way(self):
+        with Errno(errno.ENOENT) as caught:
+            with self.index.batch(max_ops=2) as batch:
+                batch.put(b"a", b"")
+                batch.delete(b"missing")
+                batch.put(b"b", b"")
+        self.assertEqual(batch.done, 1)
+        self.check_failure(caught.exc, 1, "delete", b"missing")
+        self.assertEqual(list(self.index), [b"a"])
+
+    def test_batch_refused(self):
+        """The call fails, so nothing was done."""
+        with self.pool.index("t", readonly=True) as index:
+            batch = index.batch()
+            batch.put(b"a", b"")
+            with Errno(errno.EBADF) as caught:
+                batch.submit()
+        self.assertEqual(batch.done, 0)
+        self.check_failure(caught.exc, 0, "put", b"a")
+        batch.put(b"a", b"")
+        for _ in range(2):
+            with self.assertRaises(ValueError):
+                batch.submit()
+
+    def check_failure(self, exc, position, operation, key):
+        self.assertIsInstance(exc, wort.BatchError)
+        self.assertEqual((exc.position, exc.operation, exc.key),
+                         (position, operation, key))
 
     def test_stats(self):
         self.index[b"k"] = b"v"
@@ -176,6 +321,288 @@ class IndexTest(unittest.TestCase):
         self.assertLessEqual({b"many%d" % i for i in range(130)}, names)
         for i in range(130):
             self.pool.destroy(f"many{i}")
+
+
+class Call:
+    """The first call of a function of libwort, held up before it is made."""
+
+    def __init__(self, name, before=None):
+        self.name = name
+        self.real = getattr(_lib.library(), name)
+        self.before = before or self.wait
+        self.begun = threading.Event()
+        self.may_go_on = threading.Event()
+        self.nr = self.at_once = self.most_at_once = 0
+
+    def wait(self):
+        self.begun.set()
+        if not self.may_go_on.wait(60):
+            raise TimeoutError
+
+    def __call__(self, *args):
+        self.nr += 1
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            if self.nr == 1:
+                self.before()
+            return self.real(*args)
+        finally:
+            self.at_once -= 1
+
+    def __enter__(self):
+        setattr(_lib.library(), self.name, self)
+        return self
+
+    def __exit__(self, *_exc):
+        setattr(_lib.library(), self.name, self.real)
+
+    @contextlib.contextmanager
+    def under_way(self, function, *args):
+        """Within it another thread is in the call."""
+        answer = []
+        thread = threading.Thread(
+            target=lambda: answer.append(function(*args)), daemon=True)
+        thread.start()
+        if not self.begun.wait(60):
+            raise TimeoutError
+        yield answer
+        self.may_go_on.set()
+        thread.join(60)
+
+
+class Handles(unittest.TestCase):
+    """They are closed while other threads, signal handlers or children use
+    them."""
+
+    def setUp(self):
+        self.pool = wort.Pool("/dev/wort0", write=True)
+        self.index = self.pool.index("t", exclusive=True)
+        self.other = self.pool.index("other", exclusive=True)
+        self.other.close()
+
+    def tearDown(self):
+        with wort.Pool("/dev/wort0", write=True) as pool:
+            pool.destroy("t")
+            pool.destroy("other")
+
+    def close_and_reopen(self, *handles):
+        """The next open would get what the last close gave back."""
+        for handle in handles:
+            handle.close()
+        self.other = self.pool.index("other")
+
+    def check_apart(self, records):
+        """@records are in the index, and none in the other one."""
+        self.assertEqual(dict(self.other), {})
+        self.other.close()
+        with self.pool.index("t") as index:
+            self.assertEqual(dict(index), records)
+
+    def test_put(self):
+        with Call("wort_put") as put, Call("wort_index_close") as close:
+            close.before = lambda: None
+            index = self.pool.index("t")
+            with put.under_way(index.put, b"k", b"v"):
+                self.close_and_reopen(index)
+                with self.assertRaises(ValueError):
+                    index.put(b"k", b"v")
+                index.close()
+                self.assertEqual(close.nr, 0)
+            self.assertEqual(close.nr, 1)
+            index.close()
+            del index
+            gc.collect()
+            self.assertEqual(close.nr, 1)
+        self.check_apart({b"k": b"v"})
+
+    def test_get(self):
+        self.index[b"k"] = b"v"
+        with Call("wort_get") as get:
+            with get.under_way(self.index.get, b"k") as answer:
+                self.close_and_reopen(self.index)
+        self.assertEqual(answer, [b"v"])
+        self.check_apart({b"k": b"v"})
+
+    def test_each(self):
+        """Whatever is called, the handle stays as long as it takes."""
+        for name, use in (("wort_del", lambda index: index.pop(b"k")),
+                          ("wort_count", len),
+                          ("wort_index_stats", lambda index: index.stats()),
+                          ("wort_scan_begin",
+                           lambda index: list(index.scan()))):
+            with self.subTest(name):
+                self.index[b"k"] = b"v"
+                with Call(name) as call, Call("wort_index_close") as close:
+                    close.before = lambda: None
+                    index = self.pool.index("t")
+                    with call.under_way(use, index) as answer:
+                        index.close()
+                        self.assertEqual(close.nr, 0)
+                    self.assertEqual((len(answer), close.nr), (1, 1))
+                with self.assertRaises(ValueError):
+                    use(index)
+
+    def test_pool(self):
+        for name, use in (
+                ("wort_index_open", lambda pool: pool.index("t").close()),
+                ("wort_pool_list", lambda pool: list(pool.indexes())),
+                ("wort_pool_destroy", lambda pool: pool.destroy("third"))):
+            with self.subTest(name), self.pool.index("third", create=True):
+                with Call(name) as call, Call("wort_pool_close") as close:
+                    close.before = lambda: None
+                    pool = wort.Pool("/dev/wort0", write=True)
+                    with call.under_way(use, pool) as answer:
+                        pool.close()
+                        self.assertEqual(close.nr, 0)
+                    self.assertEqual((len(answer), close.nr), (1, 1))
+                with self.assertRaises(ValueError):
+                    use(pool)
+
+    def test_scan_of_closed_index(self):
+        for key in b"a", b"b", b"c":
+            self.index[key] = bytes(60000)
+        opts = _lib.scan_opts()
+        opts.buf_size = 1       # a record at a time
+        scan = wort.Scan(self.index, opts)
+        self.assertEqual(next(scan)[0], b"a")
+        self.close_and_reopen(self.index)
+        self.other[b"x"] = b""
+        self.assertEqual([key for key, _ in scan], [b"b", b"c"])
+        self.assertEqual(list(scan), [])
+        del self.other[b"x"]
+        with self.assertRaises(ValueError):
+            self.index.scan()
+
+    def test_scan(self):
+        self.index.update({b"a": b"", b"b": b""})
+        with Call("wort_scan_next") as call, Call("wort_scan_end") as end:
+            end.before = lambda: None
+            scan = self.index.scan()
+            with call.under_way(next, scan) as answer:
+                scan.close()
+                self.assertEqual(end.nr, 0)
+            self.assertEqual((answer, end.nr), ([(b"a", b"")], 1))
+        with self.assertRaises(ValueError):
+            next(scan)
+
+    def test_submit(self):
+        batch = self.index.batch()
+        batch.put(b"k", b"v")
+        with Call("wort_batch_submit") as submit:
+            with submit.under_way(batch.submit):
+                self.close_and_reopen(self.index, batch)
+        self.assertEqual(batch.done, 1)
+        with self.assertRaises(ValueError):
+            batch.put(b"k", b"v")
+        self.check_apart({b"k": b"v"})
+
+    def test_one_at_a_time(self):
+        """Of a scan or a batch calls wait for each other."""
+        self.index.update({b"a": b"", b"b": b""})
+        batch, scan = self.index.batch(), self.index.scan()
+        for name, handle, first, second in (
+                ("wort_batch_put", batch, lambda: batch.put(b"c", b""),
+                 lambda: batch.put(b"d", b"")),
+                ("wort_scan_next", scan, lambda: next(scan),
+                 lambda: next(scan))):
+            with self.subTest(name), Call(name) as call:
+                with call.under_way(first):
+                    handle._turn = turn = Turn(handle._turn)
+                    thread = threading.Thread(target=second, daemon=True)
+                    thread.start()
+                    self.assertTrue(turn.wanted.wait(60))
+                thread.join(60)
+                self.assertEqual((call.nr, call.most_at_once), (2, 1))
+        batch.submit()
+        self.assertEqual(list(self.index), [b"a", b"b", b"c", b"d"])
+        self.assertEqual(list(scan), [])
+
+    def test_signal_handler(self):
+        """It may use what it interrupts: libwort's function is not left."""
+        self.index.update({b"a": b"1", b"b": b"2"})
+        errors = []
+
+        def handler():
+            for use in lambda: next(scan), lambda: batch.put(b"d", b""):
+                try:
+                    use()
+                except ValueError as err:
+                    errors.append(err)
+            scan.close()
+
+        with Call("wort_scan_next", handler):
+            scan, batch = self.index.scan(), self.index.batch()
+            self.assertEqual(next(scan), (b"a", b"1"))
+        self.assertEqual(len(errors), 1)
+        with Call("wort_batch_submit", handler):
+            batch.submit()
+        self.assertEqual(len(errors), 3)
+        self.assertEqual(list(self.index), [b"a", b"b", b"d"])
+
+    def test_fork(self):
+        """The child does not wait for threads that it does not have."""
+        scan, index = self.index.scan(), self.index
+        locked, may_go_on = threading.Event(), threading.Event()
+
+        def hold():
+            with index._lock:
+                locked.set()
+                may_go_on.wait(60)
+
+        thread = threading.Thread(target=hold, daemon=True)
+        thread.start()
+        self.assertTrue(locked.wait(60))
+        with Call("wort_scan_next") as call, call.under_way(next, scan, None):
+            child = os.fork()
+            if not child:
+                signal.alarm(30)
+                try:
+                    index.close()
+                    next(scan)
+                except ValueError:
+                    os._exit(0)
+                os._exit(1)
+            _, status = os.waitpid(child, 0)
+        may_go_on.set()
+        thread.join(60)
+        self.assertEqual(status, 0)
+
+    def test_collected(self):
+        """In whatever order, once."""
+        names = ("wort_pool_close", "wort_index_close", "wort_scan_end",
+                 "wort_batch_free")
+        with contextlib.ExitStack() as stack:
+            calls = [stack.enter_context(Call(name, lambda: None))
+                     for name in names]
+            pool = wort.Pool("/dev/wort0")
+            index = pool.index("t")
+            handles = [pool, index, index.scan(), index.batch()]
+            handles.append(handles)
+            del pool, index, handles
+            gc.collect()
+            self.assertEqual([call.nr for call in calls], [1, 1, 1, 1])
+
+
+class Turn:
+    """A lock that tells when somebody wants it."""
+
+    def __init__(self, lock):
+        self.lock = lock
+        self.wanted = threading.Event()
+
+    def acquire(self):
+        self.wanted.set()
+        return self.lock.acquire()
+
+    def release(self):
+        self.lock.release()
+
+    def __enter__(self):
+        return self.acquire()
+
+    def __exit__(self, *_exc):
+        self.release()
 
 
 class WithoutModule(unittest.TestCase):

@@ -12,13 +12,15 @@ A change is durable when it returns; a batch, when it was submitted.
 import collections
 import errno
 import os
+import threading
+import weakref
 from collections.abc import Iterator, MutableMapping
 
 from . import _lib
 from ._lib import Error, KEY_MAX, VALUE_MAX
 
-__all__ = ["Batch", "Error", "Index", "IndexRecord", "KEY_MAX", "Pool",
-           "VALUE_MAX", "version"]
+__all__ = ["Batch", "BatchError", "Error", "Index", "IndexRecord", "KEY_MAX",
+           "Pool", "VALUE_MAX", "version"]
 
 IndexRecord = collections.namedtuple("IndexRecord", "name id engine damaged")
 
@@ -28,19 +30,88 @@ def version():
     return _lib.library().wort_version().decode()
 
 
+class BatchError(Error):
+    """An operation of a batch failed, or could not be carried out.
+
+    @position: which one, counted from 0 since the batch was made
+    @operation: "put" or "delete"
+    @key: its key
+
+    What was appended before it is durable; it and what came after it changed
+    nothing, and are no longer in the batch.
+    """
+
+    def __init__(self, number, text, operation=None, key=None, position=None):
+        super().__init__(number, text)
+        self.operation = operation
+        self.key = key
+        self.position = position
+
+    def __str__(self):
+        return f"{super().__str__()}: {self.operation} of {self.key!r}, " \
+               f"operation {self.position} of the batch"
+
+
+_handles = weakref.WeakValueDictionary()
+
+
+def _in_child():
+    """A lock that another thread had when we forked is never released."""
+    for handle in list(_handles.values()):
+        handle.new_locks()
+
+
+os.register_at_fork(after_in_child=_in_child)
+
+
+class _Use:
+    """The time of a call on a handle."""
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, handle):
+        self._handle = handle
+
+    def __enter__(self):
+        return self._handle.begin()
+
+    def __exit__(self, *_exc):
+        self._handle.end()
+
+
 class _Handle:
-    """Something of libwort's that has to be closed, once."""
+    """Something of libwort's that its last user gives back.
+
+    ctypes lets other threads run during a call, and libwort frees what is
+    closed, whose memory and descriptor the next open gets.  So whoever may
+    close it is one user, and each call is another.
+    """
 
     _close = ""
+    _closed = True
 
-    def __init__(self):
-        self._ptr = None
+    def __init__(self, ptr):
+        self._ptr = ptr
+        self._free = getattr(_lib.library(), self._close)
+        self._users = 1
+        self.new_locks()
+        self._closed = False
+        _handles[id(self)] = self
+
+    def new_locks(self):
+        """To begin with, and after a fork."""
+        # A signal handler may use what it has interrupted.
+        self._lock = threading.RLock()
 
     def close(self):
-        """Give it back; a second time nothing happens."""
-        ptr, self._ptr = self._ptr, None
-        if ptr:
-            getattr(_lib.library(), self._close)(ptr)
+        """Give it back, as soon as no call is under way; a second time
+        nothing happens."""
+        if self._closed:
+            return
+        with self._lock:
+            closed, self._closed = self._closed, True
+        if not closed:
+            _Handle.end(self)
 
     def __enter__(self):
         return self
@@ -49,15 +120,59 @@ class _Handle:
         self.close()
 
     def __del__(self):
-        if getattr(self, "_ptr", None):
-            self.close()
+        self.close()
 
-    @property
-    def ptr(self):
-        """What libwort calls it."""
-        if not self._ptr:
-            raise ValueError("it is closed")
+    def use(self):
+        """Within it libwort does not get it back; what libwort calls it."""
+        return _Use(self)
+
+    def begin(self):
+        """One user more."""
+        with self._lock:
+            self._users += 1
+        if self._closed:
+            _Handle.end(self)
+            raise ValueError(f"the {type(self).__name__} is closed")
         return self._ptr
+
+    def end(self):
+        """One user less."""
+        ptr = None
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                ptr, self._ptr = self._ptr, None
+        if ptr:
+            self._free(ptr)
+
+
+class _Exclusive(_Handle):
+    """Something that libwort lets one call at a time use; others wait."""
+
+    _busy = False
+
+    def new_locks(self):
+        super().new_locks()
+        self._turn = threading.RLock()
+
+    def begin(self):
+        self._turn.acquire()
+        try:
+            # By a call that we have interrupted, or of a thread that a fork
+            # has left behind.
+            if self._busy:
+                raise ValueError(f"the {type(self).__name__} is in use")
+            ptr = super().begin()
+            self._busy = True
+        except BaseException:
+            self._turn.release()
+            raise
+        return ptr
+
+    def end(self):
+        self._busy = False
+        super().end()
+        self._turn.release()
 
 
 class Pool(_Handle):
@@ -66,17 +181,17 @@ class Pool(_Handle):
     _close = "wort_pool_close"
 
     def __init__(self, path, write=False):
-        super().__init__()
         try:
-            self._ptr = _lib.out("wort_pool_open", os.fsencode(path),
-                                 os.O_RDWR if write else os.O_RDONLY)
+            super().__init__(_lib.out("wort_pool_open", _lib.string(path),
+                                      os.O_RDWR if write else os.O_RDONLY))
         except _lib.Error as err:
             raise _lib.Error(err.errno, err.strerror, path) from None
 
     def map(self):
         """Map the pool: lookups in indexes opened afterwards make no system
         call, unless what they find is being changed."""
-        _lib.call("wort_pool_map", self.ptr)
+        with self.use() as ptr:
+            _lib.call("wort_pool_map", ptr)
 
     def index(self, name, create=False, exclusive=False, readonly=False,
               relaxed=False):
@@ -91,13 +206,15 @@ class Pool(_Handle):
 
     def destroy(self, name):
         """Drop an index with all of its records."""
-        _lib.call("wort_pool_destroy", self.ptr, os.fsencode(name))
+        with self.use() as ptr:
+            _lib.call("wort_pool_destroy", ptr, _lib.string(name))
 
     def indexes(self):
         """An IndexRecord for each index, in the order of creation."""
         after, more = 0, True
         while more:
-            records, more = _lib.list_indexes(self.ptr, after)
+            with self.use() as ptr:
+                records, more = _lib.list_indexes(ptr, after)
             for rec in records:
                 after = rec.id
                 yield IndexRecord(bytes(rec.name)[:rec.name_len], rec.id,
@@ -111,28 +228,29 @@ class Index(_Handle, MutableMapping):
     _close = "wort_index_close"
 
     def __init__(self, pool, name, flags=0):
-        super().__init__()
         opts = _lib.IndexOpts.new(flags=flags)
-        self._ptr = _lib.out("wort_index_open", pool.ptr,
-                                  os.fsencode(name), opts)
+        with pool.use() as ptr:
+            super().__init__(_lib.out("wort_index_open", ptr,
+                                      _lib.string(name), opts))
 
     def put(self, key, value, create=False, replace=False):
         """Store a record; with @create only a new one, with @replace only
         in the place of an old one."""
-        _lib.call("wort_put", self.ptr, *_lib.sized(key), *_lib.sized(value),
-                  _lib.PUT_CREATE * bool(create) |
-                  _lib.PUT_REPLACE * bool(replace))
+        with self.use() as ptr:
+            _lib.call("wort_put", ptr, *_lib.sized(key), *_lib.sized(value),
+                      _lib.PUT_CREATE * bool(create) |
+                      _lib.PUT_REPLACE * bool(replace))
 
     def __setitem__(self, key, value):
         self.put(key, value)
 
     def __getitem__(self, key):
-        with _lib.missing(key):
-            return _lib.get(self.ptr, key)
+        with _lib.missing(key), self.use() as ptr:
+            return _lib.get(ptr, key)
 
     def __delitem__(self, key):
-        with _lib.missing(key):
-            _lib.call("wort_del", self.ptr, *_lib.sized(key))
+        with _lib.missing(key), self.use() as ptr:
+            _lib.call("wort_del", ptr, *_lib.sized(key))
 
     def __len__(self):
         return self.count()
@@ -144,14 +262,8 @@ class Index(_Handle, MutableMapping):
         return (key for key, _ in self.scan(values=False, reverse=True))
 
     def __contains__(self, key):
-        try:
-            _lib.get(self.ptr, key, size=0)
-        except Error as err:
-            if err.errno == errno.ENOENT:
-                return False
-            if err.errno != errno.ERANGE:
-                raise
-        return True
+        with self.use() as ptr:
+            return _lib.has(ptr, key)
 
     def items(self):
         """Keys and values, in the order of keys."""
@@ -169,85 +281,111 @@ class Index(_Handle, MutableMapping):
     def scan(self, **selection):
         """Pairs of key and value, from @start or after @after up to @before
         or within @prefix; @reverse; at most @limit; with values=False the
-        values are None.  Beside changes it sees each key that is there
+        values are None.  None is no bound and no limit; an empty key is one
+        that nothing is before.  Beside changes it sees each key that is there
         throughout exactly once."""
         return Scan(self, _lib.scan_opts(**selection))
 
     def count(self, **selection):
         """How many records a scan would find."""
-        return _lib.count(self.ptr, _lib.scan_opts(**selection))
+        opts = _lib.scan_opts(**selection)
+        with self.use() as ptr:
+            return _lib.count(ptr, opts)
 
-    def batch(self, max_ops=0):
-        """Operations that go to the module together."""
+    def batch(self, max_ops=None):
+        """Operations that go to the module together, at most @max_ops."""
         return Batch(self, max_ops)
 
     def stats(self):
         """{operation: {counter: sum}} of what operations have cost."""
-        return _lib.stats(self.ptr)
+        with self.use() as ptr:
+            return _lib.stats(ptr)
 
 
-class Scan(_Handle, Iterator):
-    """Pairs of key and value.  It keeps its index open."""
+class Scan(_Exclusive, Iterator):
+    """Pairs of key and value.  It keeps its index open until it has ended or
+    is closed."""
 
     _close = "wort_scan_end"
+    _ended = False
 
     def __init__(self, index, opts):
-        super().__init__()
-        self._index = index
-        self._ptr = _lib.out("wort_scan_begin", index.ptr, opts)
+        with index.use() as ptr:
+            super().__init__(_lib.out("wort_scan_begin", ptr, opts))
 
     def __next__(self):
-        if not self._ptr:
-            raise StopIteration
-        item = _lib.scan_next(self.ptr)
-        if item is None:
-            self.close()
-            raise StopIteration
-        return item
+        with self._turn:
+            if self._ended:
+                raise StopIteration
+            with self.use() as ptr:
+                item = _lib.scan_next(ptr)
+            if item is None:
+                self._ended = True
+                self.close()
+                raise StopIteration
+            return item
 
 
-class Batch(_Handle):
+class Batch(_Exclusive):
     """Operations that are carried out in order, with few calls.
 
     put() and delete() submit when there is no room left; leaving a with
     statement submits the rest, unless an exception came.  Each operation is
-    atomic by itself.  The first that fails is raised; what came before it is
-    durable, and what came after it was not carried out.
+    atomic by itself.  The first that fails is raised, as a BatchError that
+    says which one it is; what came before it is durable, and what came after
+    it was not carried out.  The operation whose put() or delete() raises it is
+    among the latter.
     """
 
     _close = "wort_batch_free"
 
-    def __init__(self, index, max_ops=0):
-        super().__init__()
+    def __init__(self, index, max_ops=None):
         self._index = index
+        self._pending = []
+        self._submitted = 0
         self.done = 0
-        self._ptr = _lib.out("wort_batch_new",
-                             _lib.BatchOpts.new(max_ops=max_ops))
+        super().__init__(_lib.out("wort_batch_new", _lib.batch_opts(max_ops)))
 
-    def _append(self, name, *args):
-        try:
-            _lib.call(name, self.ptr, *args)
-        except Error as err:
-            if err.errno != errno.ENOBUFS:
-                raise
-            self.submit()
-            _lib.call(name, self.ptr, *args)
+    def _append(self, operation, key, name, *args):
+        with self.use() as ptr:
+            try:
+                _lib.call(name, ptr, *args)
+            except Error as err:
+                if err.errno != errno.ENOBUFS:
+                    raise
+                self._submit(ptr)
+                _lib.call(name, ptr, *args)
+            self._pending.append((operation, key))
 
     def put(self, key, value):
         """Store a record, new or not."""
-        self._append("wort_batch_put", *_lib.sized(key), *_lib.sized(value),
-                     0)
+        key = _lib.sized(key)
+        self._append("put", key[0], "wort_batch_put", *key,
+                     *_lib.sized(value), 0)
 
     def delete(self, key):
         """Remove a record, which has to be there."""
-        self._append("wort_batch_del", *_lib.sized(key))
+        key = _lib.sized(key)
+        self._append("delete", key[0], "wort_batch_del", *key)
 
     def submit(self):
         """Carry out what was appended; @done counts what is durable."""
-        try:
-            self.done += _lib.submit(self.ptr, self._index.ptr)
-        finally:
-            _lib.library().wort_batch_reset(self.ptr)
+        with self.use() as ptr:
+            self._submit(ptr)
+
+    def _submit(self, ptr):
+        # If the index is closed the operations stay, and it is told again.
+        with self._index.use() as index:
+            done, err = _lib.submit(ptr, index)
+            _lib.library().wort_batch_reset(ptr)
+        pending, self._pending = self._pending, []
+        position = self._submitted + done
+        self._submitted += len(pending)
+        self.done += done
+        if err and done < len(pending):
+            raise BatchError(-err, os.strerror(-err), *pending[done], position)
+        if err:
+            raise _lib.error(err)
 
     def __exit__(self, exc_type, *exc):
         try:

@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import errno
 import functools
+import operator
 import os
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_size_t, \
     c_uint, c_uint32, c_uint64, c_uint8, c_void_p
@@ -142,13 +143,35 @@ def sized(data):
     return data, len(data)
 
 
+def string(name):
+    """A name or path as C has it: it ends at a zero byte."""
+    name = os.fsencode(name)
+    if b"\0" in name:
+        raise ValueError(f"a zero byte in {name!r}")
+    return name
+
+
+def number(what, value, least, most):
+    """An integer that C takes: a smaller one is an error, and of larger ones
+    there is none that would be reached."""
+    value = operator.index(value)
+    if value < least:
+        raise ValueError(f"{what} is {value}, and must be {least} or more")
+    return min(value, most)
+
+
+def is_missing(key, err):
+    """Whether a call failed because there is no such key, or cannot be."""
+    return err.errno == errno.ENOENT or not 0 < len(sized(key)[0]) <= KEY_MAX
+
+
 @contextlib.contextmanager
 def missing(key):
     """A key that is not there is a KeyError."""
     try:
         yield
     except Error as err:
-        if err.errno != errno.ENOENT:
+        if not is_missing(key, err):
             raise
         raise KeyError(key) from None
 
@@ -167,23 +190,39 @@ def get(index, key, size=256):
             return buf.raw[:length.value] if buf else b""
 
 
+def has(index, key):
+    """Whether a key is there."""
+    try:
+        get(index, key, size=0)
+    except Error as err:
+        if err.errno != errno.ERANGE and not is_missing(key, err):
+            raise
+        return err.errno == errno.ERANGE
+    return True
+
+
 def scan_opts(start=None, after=None, before=None, prefix=None, reverse=False,
-              limit=0, values=True):
+              limit=None, values=True):
     if start is not None and after is not None:
         raise ValueError("start and after exclude each other")
     if before is not None and prefix is not None:
         raise ValueError("before and prefix exclude each other")
+    if limit is not None:
+        limit = number("limit", limit, 0, 2 ** 64 - 1)
     first = start if after is None else after
     bound = before if prefix is None else prefix
     opts = ScanOpts.new(
         flags=SCAN_REVERSE * bool(reverse) |
         SCAN_AFTER * (after is not None) |
         SCAN_PREFIX * (prefix is not None) | SCAN_KEYS * (not values),
-        max_count=limit)
+        max_count=limit or 0)
     if first is not None:
         opts.start, opts.start_len = sized(first)
     if bound is not None:
         opts.bound, opts.bound_len = sized(bound)
+    if limit == 0:
+        # To C that is no limit; before the empty key there is nothing.
+        opts = ScanOpts.new(bound=b"")
     return opts
 
 
@@ -218,14 +257,26 @@ def list_indexes(pool, after):
     return array[:number], more.value
 
 
-def submit(batch, index):
-    """Operations that succeeded; raises the first that did not."""
-    err = library().wort_batch_submit(batch, index, BATCH_STOP)
+def batch_opts(max_ops=None):
+    if max_ops is None:
+        return BatchOpts.new()
+    return BatchOpts.new(max_ops=number("max_ops", max_ops, 1, 2 ** 32 - 1))
+
+
+def first_error(batch):
+    """The first error among the answers of a batch, or 0."""
     item = BatchItem()
-    if library().wort_batch_failed(batch):
-        while not item.error:
-            call("wort_batch_next", batch, byref(item))
-        raise error(item.error)
-    if err < 0:
-        raise error(err)
-    return library().wort_batch_done(batch)
+    while not item.error and \
+            library().wort_batch_next(batch, byref(item)) > 0:
+        pass
+    return item.error
+
+
+def submit(batch, index):
+    """How many operations succeeded, and the error of the one after them;
+    0: there was none."""
+    err = library().wort_batch_submit(batch, index, BATCH_STOP)
+    failed = library().wort_batch_failed(batch)
+    if failed:
+        err = first_error(batch) or err or -errno.EBADMSG
+    return library().wort_batch_done(batch) - failed, err
