@@ -296,6 +296,12 @@ TEST_F(index, scan_count)
 	EXPECT_EQ(1, arg.out_more);
 	EXPECT_EQ(6, arg.out_last_len);
 	EXPECT_EQ(0, memcmp(last, "key006", 6));
+	EXPECT_EQ(-ERANGE, scan(self->fd, &arg, last, 5));
+	EXPECT_EQ(6, arg.out_need);
+	EXPECT_EQ(0, arg.out_count);
+	EXPECT_EQ(0, arg.out_more);
+	EXPECT_EQ(0, scan(self->fd, &arg, last, arg.out_need));
+	EXPECT_EQ(7, arg.out_count);
 }
 
 /* Operations packed one behind the other. */

@@ -8,6 +8,9 @@
 
 #include "internal.h"
 
+/* As of the arguments of ioctls: beyond that a size is none. */
+#define OPTS_MAX	4096
+
 WORT_API const char *wort_version(void)
 {
 	return WORT_VERSION;
@@ -38,6 +41,8 @@ int wort_opts_read(void *dst, size_t size, const void *opts)
 	memcpy(&given, opts, sizeof(given));
 	if (given < sizeof(given))
 		return -EINVAL;
+	if (given > OPTS_MAX)
+		return -E2BIG;
 	for (tail = opts; given > size; given--)
 		if (tail[given - 1])
 			return -E2BIG;

@@ -324,6 +324,8 @@ static void check_opts(struct wort_index *index)
 	CHECK(wort_count(index, &opts.known, &count) == -E2BIG);
 	opts.known.sz = 1;
 	CHECK(wort_count(index, &opts.known, &count) == -EINVAL);
+	opts.known.sz = 1ULL << 46;
+	CHECK(wort_count(index, &opts.known, &count) == -E2BIG);
 }
 
 static void check_pool(struct wort_pool *pool, struct wort_index *index)

@@ -92,6 +92,12 @@ expect 3 'there is no pool' "$wort" check --offset 8k flat.img
 head -c 300000 flat.img >cut.img
 expect 4 'damage' "$wort" check cut.img
 expect 1 'no such' "$wort" check absent.img
+long=$(head -c 3000 /dev/zero | tr '\0' k)
+for option in -s -a -b -p -rp; do
+	expect 3 'too long: keys have 1024' "$wort" scan flat.img n $option "$long"
+done
+expect 3 'too long' "$wort" get flat.img n "$long"
+expect 3 'too long' "$wort" scan flat.img "$long"
 cp flat.img word.img
 head -c 8 /dev/zero | tr '\0' '\377' |
 	dd of=word.img bs=8 seek=1536 conv=notrunc status=none
