@@ -49,23 +49,28 @@ static const struct argp_option range_options[] = {
 
 uint64_t parse_size(const char *text, struct argp_state *state)
 {
-	unsigned long long val;
+	size_t len = strlen(text);
 	unsigned int shift = 0;
-	char *end;
+	uint64_t val = 0;
+	int err;
 
-	errno = 0;
-	val = strtoull(text, &end, 0);
-	if (*end == 'k' || *end == 'K')
+	switch (len ? text[len - 1] : 0) {
+	case 'k':
+	case 'K':
 		shift = 10;
-	else if (*end == 'M')
+		break;
+	case 'M':
 		shift = 20;
-	else if (*end == 'G')
+		break;
+	case 'G':
 		shift = 30;
-	if (shift)
-		end++;
-	if (errno || end == text || *end || *text == '-' ||
-	    val > UINT64_MAX >> shift)
-		argp_error(state, "not a number: %s", text);
+		break;
+	}
+	err = number_parse(text, len - !!shift, &val);
+	if (err == -ERANGE || val > UINT64_MAX >> shift)
+		usage_error(state, "larger than 64 bits: %s", text);
+	else if (err)
+		usage_error(state, "not a number: %s", text);
 	return val << shift;
 }
 
@@ -74,7 +79,7 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'o':
 		if (strcmp(arg, "json") && strcmp(arg, "text"))
-			argp_error(state, "unknown output format: %s", arg);
+			usage_error(state, "unknown output format: %s", arg);
 		settings.json = !strcmp(arg, "json");
 		return 0;
 	case 'x':

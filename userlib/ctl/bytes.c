@@ -9,7 +9,7 @@
 
 #include "ctl.h"
 
-static int reserve(struct bytes *bytes, size_t size)
+int bytes_reserve(struct bytes *bytes, size_t size)
 {
 	unsigned char *data;
 
@@ -27,7 +27,7 @@ static int reserve(struct bytes *bytes, size_t size)
 
 int bytes_set(struct bytes *bytes, const void *data, size_t len)
 {
-	if (reserve(bytes, len))
+	if (bytes_reserve(bytes, len))
 		return -ENOMEM;
 	if (len)
 		memcpy(bytes->data, data, len);
@@ -65,7 +65,7 @@ int bytes_from_hex(struct bytes *bytes, const char *text, size_t len)
 
 	if (len % 2)
 		return -EINVAL;
-	if (reserve(bytes, len / 2))
+	if (bytes_reserve(bytes, len / 2))
 		return -ENOMEM;
 	for (i = 0; i < len / 2; i++) {
 		byte = hex_byte(text + 2 * i);
@@ -77,17 +77,40 @@ int bytes_from_hex(struct bytes *bytes, const char *text, size_t len)
 	return 0;
 }
 
-int bytes_from_number(struct bytes *bytes, const char *text)
+/*
+ * Decimal, also with leading zeros, or hexadecimal after 0x.  strtoull() takes
+ * a leading zero for octal, and signs and blanks.
+ */
+int number_parse(const char *text, size_t len, uint64_t *val)
+{
+	int digit, base = 10;
+
+	if (len > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+		base = 16;
+		text += 2;
+		len -= 2;
+	}
+	if (!len)
+		return -EINVAL;
+	for (*val = 0; len; text++, len--) {
+		digit = hex_digit(*text);
+		if (digit < 0 || digit >= base)
+			return -EINVAL;
+		if (__builtin_mul_overflow(*val, base, val) ||
+		    __builtin_add_overflow(*val, digit, val))
+			return -ERANGE;
+	}
+	return 0;
+}
+
+int bytes_from_number(struct bytes *bytes, const char *text, size_t len)
 {
 	unsigned char raw[8];
 	uint64_t val;
-	char *end;
-	int i;
+	int i, err = number_parse(text, len, &val);
 
-	errno = 0;
-	val = strtoull(text, &end, 0);
-	if (errno || !isdigit((unsigned char)*text) || *end)
-		return -EINVAL;
+	if (err)
+		return err;
 	for (i = 7; i >= 0; i--, val >>= 8)
 		raw[i] = val;
 	return bytes_set(bytes, raw, sizeof(raw));
@@ -127,7 +150,7 @@ int bytes_unescape(struct bytes *bytes, const char *text, size_t len)
 	size_t at = 0;
 	int used;
 
-	if (reserve(bytes, len))
+	if (bytes_reserve(bytes, len))
 		return -ENOMEM;
 	bytes->len = 0;
 	while (at < len) {
@@ -144,37 +167,6 @@ int bytes_unescape(struct bytes *bytes, const char *text, size_t len)
 		at += used;
 	}
 	return 0;
-}
-
-/* Length of the sequence at @p, 0 if it is none: no surrogates, no overlong. */
-static size_t utf8_len(const unsigned char *p, size_t left)
-{
-	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 :
-		     p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
-	size_t i;
-
-	if (!len || len > left)
-		return 0;
-	for (i = 1; i < len; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return len;
-}
-
-bool bytes_are_utf8(const void *data, size_t len)
-{
-	const unsigned char *p = data;
-	size_t used;
-
-	for (; len; p += used, len -= used) {
-		used = utf8_len(p, len);
-		if (!used)
-			return false;
-	}
-	return true;
 }
 
 static void from_arg(struct bytes *bytes, const char *arg, const char *what)
@@ -195,14 +187,19 @@ void key_from_arg(struct bytes *key, const char *arg)
 {
 	if (!settings.number) {
 		from_arg(key, arg, "key");
-	} else if (bytes_from_number(key, arg)) {
+	} else if (bytes_from_number(key, arg, strlen(arg))) {
 		complain("key is not a 64-bit number: %s", arg);
 		exit(ST_USAGE);
 	}
-	if (key->len)
-		return;
-	complain("a key has at least one byte");
-	exit(ST_USAGE);
+	if (!key->len) {
+		complain("a key has at least one byte");
+		exit(ST_USAGE);
+	}
+	if (key->len > WORT_KEY_MAX) {
+		complain("key is too long: %zu bytes, at most %d", key->len,
+			 WORT_KEY_MAX);
+		exit(ST_USAGE);
+	}
 }
 
 void value_from_arg(struct bytes *value, const char *arg)
@@ -221,26 +218,6 @@ void put_hex(FILE *out, const void *data, size_t len)
 	}
 }
 
-void put_escaped(FILE *out, const void *data, size_t len)
-{
-	const unsigned char *p = data;
-
-	for (; len; p++, len--) {
-		if (*p == '\t')
-			fputs("\\t", out);
-		else if (*p == '\n')
-			fputs("\\n", out);
-		else if (*p == '\r')
-			fputs("\\r", out);
-		else if (*p == '\\')
-			fputs("\\\\", out);
-		else if (*p < 0x20 || *p == 0x7f)
-			fprintf(out, "\\x%02x", *p);
-		else
-			putc_unlocked(*p, out);
-	}
-}
-
 static uint64_t be64_of(const unsigned char *p)
 {
 	uint64_t val = 0;
@@ -251,12 +228,21 @@ static uint64_t be64_of(const unsigned char *p)
 	return val;
 }
 
+/*
+ * With -n a key that is no number stands in quotes: the text 123 and the number
+ * 123 are two keys.
+ */
 void put_key(FILE *out, const void *key, size_t len)
 {
-	if (settings.number && len == 8)
-		fprintf(out, "%llu", ull(be64_of(key)));
-	else
+	if (!settings.number) {
 		put_value(out, key, len);
+	} else if (len == 8) {
+		fprintf(out, "%llu", ull(be64_of(key)));
+	} else {
+		putc_unlocked('"', out);
+		put_value(out, key, len);
+		putc_unlocked('"', out);
+	}
 }
 
 void put_value(FILE *out, const void *value, size_t len)

@@ -43,14 +43,19 @@ static void report_json(enum verdict verdict, const char *what,
 void report(enum verdict verdict, const char *what, const char *remedy,
 	    const char *fmt, ...)
 {
-	char text[1500];
+	char text[1500], *shown, *mend_shown;
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	problems += verdict == PROBLEM;
-	(array ? report_json : report_text)(verdict, what, remedy, text);
+	shown = text_shown(text);
+	mend_shown = remedy ? text_shown(remedy) : NULL;
+	(array ? report_json : report_text)(verdict, what, mend_shown,
+					    shown ? shown : "");
+	free(shown);
+	free(mend_shown);
 }
 
 static void check_foreign(const struct device *dev)
@@ -68,11 +73,13 @@ static void check_foreign(const struct device *dev)
 		blkid_probe_lookup_value(probe, "PTTYPE", &type, NULL);
 	if (type) {
 		snprintf(remedy, sizeof(remedy),
-			 "wipefs -a %s    # what it holds is lost", dev->path);
+			 "wipefs -a %s    # what it holds is lost",
+			 shell_word(dev->path));
 		report(PROBLEM, "contents", remedy,
 		       "no pool, but something else: %s", type);
 	} else {
-		snprintf(remedy, sizeof(remedy), "wort format %s", dev->path);
+		snprintf(remedy, sizeof(remedy), "wort format %s",
+			 shell_word(dev->path));
 		report(NOTE, "contents", problems ? NULL : remedy,
 		       "no pool yet, and nothing else that is known");
 	}

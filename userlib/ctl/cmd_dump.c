@@ -20,7 +20,7 @@ static error_t dump_option(int key, char *arg, struct argp_state *state)
 	if (key != 'F')
 		return ARGP_ERR_UNKNOWN;
 	if (format_by_name(arg, &dump_format))
-		argp_error(state, "unknown format: %s", arg);
+		usage_error(state, "unknown format: %s", arg);
 	return 0;
 }
 
@@ -36,10 +36,19 @@ static const struct syntax dump_syntax = {
 	.option = dump_option,
 };
 
+/* err: errno of the write that failed */
 struct dumper {
 	FILE *out;
+	int err;
 	struct progress progress;
 };
+
+static bool failed(struct dumper *dump)
+{
+	if (!dump->err && ferror(dump->out))
+		dump->err = errno ? errno : EIO;
+	return dump->err;
+}
 
 static int dump_record(const struct wort_scan_item *item, void *data)
 {
@@ -47,35 +56,41 @@ static int dump_record(const struct wort_scan_item *item, void *data)
 
 	format_write(dump->out, dump_format, item);
 	dump->progress.count++;
+	if (failed(dump))
+		return -EIO;
 	/* A clock for each record would take longer than the record. */
 	if (!(dump->progress.count % 1024))
 		progress_tick(&dump->progress);
-	return ferror(dump->out) ? -EIO : 0;
+	return 0;
 }
 
-static int dump(struct reader *reader, const char *path)
+static int dump(struct reader *reader, const struct wort_scan_opts *opts,
+		const char *path)
 {
-	struct dumper dump = { .out = stdout };
-	struct selection sel;
-	int err;
+	bool named = path && strcmp(path, "-");
+	struct dumper dump = { .out = named ? fopen(path, "w") : stdout };
+	int err, end;
 
-	if (path && strcmp(path, "-"))
-		dump.out = fopen(path, "w");
 	if (!dump.out)
 		return complain("%s: %s", path, strerror(errno));
-	selection_read(&sel);
 	progress_begin(&dump.progress);
-	err = reader_scan(reader, &sel.opts, dump_record, &dump);
+	err = reader_scan(reader, opts, dump_record, &dump);
 	progress_end(&dump.progress);
-	selection_free(&sel);
-	if (ferror(dump.out) ||
-	    (dump.out == stdout ? fflush(stdout) : fclose(dump.out)))
-		return complain("cannot write all of the records");
+	fflush(dump.out);
+	failed(&dump);
+	end = named ? fclose(dump.out) : 0;
+	if (end && !dump.err)
+		dump.err = errno;
+	if (dump.err)
+		return complain("%s: cannot write all of the records: %s",
+				named ? path : "standard output",
+				strerror(dump.err));
 	return err ? fail("dump", err) : 0;
 }
 
 int cmd_dump(int argc, char **argv)
 {
+	struct selection sel;
 	struct reader reader;
 	struct source src;
 	char **args;
@@ -85,14 +100,16 @@ int cmd_dump(int argc, char **argv)
 	if (settings.json)
 		dump_format = FORMAT_JSONL;
 	range.keys = dump_format == FORMAT_LINES;
+	selection_read(&sel);
 	err = source_open(args[0], false, &src);
 	if (err)
 		return err;
 	err = reader_open(&src, args[1], &reader);
 	if (!err) {
-		err = dump(&reader, nr == 3 ? args[2] : NULL);
+		err = dump(&reader, &sel.opts, nr == 3 ? args[2] : NULL);
 		reader_close(&reader);
 	}
 	source_close(&src);
+	selection_free(&sel);
 	return err;
 }

@@ -24,7 +24,7 @@ static error_t create_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'e':
 		if (engine_by_name(arg, &create.engine))
-			argp_error(state, "unknown engine: %s", arg);
+			usage_error(state, "unknown engine: %s", arg);
 		return 0;
 	case 'k':
 		create.keep = true;

@@ -49,6 +49,7 @@ static json_object *pool_json(const struct wort_pool_record *rec,
 
 static void pool_line(const struct wort_pool_record *rec, const char *uuid)
 {
+	/* The name of a block device, which the kernel chose. */
 	printf("wort%-4u %-10.32s %10llu MiB  %-8s %s  ", rec->minor,
 	       (const char *)rec->device, ull(rec->pool_size >> 20),
 	       state_text(rec->state), uuid);

@@ -41,7 +41,7 @@ static error_t load_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'F':
 		if (format_by_name(arg, &load.format))
-			argp_error(state, "unknown format: %s", arg);
+			usage_error(state, "unknown format: %s", arg);
 		return 0;
 	case 'b':
 		size = parse_size(arg, state);
@@ -83,6 +83,7 @@ struct loader {
 	struct wort_index *index;
 	struct wort_batch *batch;
 	const char *name;
+	const char *in_name;
 	FILE *in;
 	FILE *ack;
 	uint64_t line;
@@ -105,7 +106,8 @@ static int refused(struct loader *ld)
 	}
 	if (more <= 0)
 		return fail(ld->name, more ? more : -EBADMSG);
-	snprintf(place, sizeof(place), "record %llu",
+	/* A line is a record, and those before this one are all stored. */
+	snprintf(place, sizeof(place), "line %llu",
 		 ull(ld->progress.count + nr));
 	return fail(place, item.error);
 }
@@ -169,38 +171,63 @@ static int add_record(struct loader *ld, const struct bytes *key,
 	return status ? status : fail(place, err);
 }
 
-static int bad_line(struct loader *ld, const char *why)
+/* What came before is stored all the same. */
+static int bad_line(struct loader *ld, int err, const char *why)
 {
 	int status = flush_batch(ld);
+	char place[64];
 
 	if (status)
 		return status;
-	complain("line %llu: %s", ull(ld->line), why);
-	return ST_REFUSED;
+	if (err == -EINVAL)
+		return complain("line %llu: %s", ull(ld->line), why);
+	snprintf(place, sizeof(place), "line %llu", ull(ld->line));
+	return fail(place, err);
+}
+
+/* An error in the middle of a line ends it as if it were whole. */
+static int bad_input(struct loader *ld, int err)
+{
+	int status = flush_batch(ld);
+
+	return status ? status : complain("%s: cannot read: %s", ld->in_name,
+					  strerror(err));
+}
+
+static int load_line(struct loader *ld, const char *line, size_t len,
+		     struct bytes *key, struct bytes *value)
+{
+	const char *why;
+	int err;
+
+	ld->line++;
+	if (ld->line == 1 && len >= 3 && !memcmp(line, "\xef\xbb\xbf", 3))
+		return bad_line(ld, -EINVAL,
+				"begins with a byte-order mark: sed '1s/^\\xef\\xbb\\xbf//' removes it");
+	err = format_read(load.format, line, len, key, value, &why);
+	return err ? bad_line(ld, err, why) : add_record(ld, key, value);
 }
 
 static int load_lines(struct loader *ld)
 {
 	struct bytes key = { }, value = { };
 	char *line = NULL;
-	const char *why;
 	int status = 0;
 	size_t size = 0;
 	ssize_t len;
 
-	while (!status && (len = getline(&line, &size, ld->in)) >= 0) {
-		ld->line++;
-		if (len && line[len - 1] == '\n')
-			len--;
-		if (format_read(load.format, line, len, &key, &value, &why))
-			status = bad_line(ld, why);
+	while (!status) {
+		errno = 0;
+		len = getline(&line, &size, ld->in);
+		if (ferror(ld->in) || (len < 0 && errno))
+			status = bad_input(ld, errno);
+		else if (len < 0)
+			break;
 		else
-			status = add_record(ld, &key, &value);
+			status = load_line(ld, line, len, &key, &value);
 	}
 	if (!status)
 		status = flush_batch(ld);
-	if (!status && ferror(ld->in))
-		status = complain("cannot read the input");
 	free(line);
 	bytes_free(&key);
 	bytes_free(&value);
@@ -227,7 +254,10 @@ static void summary(const struct loader *ld, double secs)
 
 static int open_streams(struct loader *ld, const char *path)
 {
-	ld->in = path && strcmp(path, "-") ? fopen(path, "r") : stdin;
+	bool named = path && strcmp(path, "-");
+
+	ld->in = named ? fopen(path, "r") : stdin;
+	ld->in_name = named ? path : "standard input";
 	if (!ld->in)
 		return complain("%s: %s", path, strerror(errno));
 	if (!load.ack)

@@ -107,7 +107,7 @@ static int refuse_mounted(const char *device, const char *name)
 	if (!*place)
 		return 0;
 	complain("%s: the device is in use: %s", device, place);
-	mend("wort doctor %s", device);
+	mend("wort doctor %s", shell_word(device));
 	return ST_REFUSED;
 }
 
@@ -134,12 +134,11 @@ static int refuse_foreign(const char *device)
 		return 0;
 	if (!format.force) {
 		complain("%s: there is something else (%s)", device, type);
-		mend("wipefs -a %s    # what it holds is lost", device);
+		mend("wipefs -a %s    # what it holds is lost",
+		     shell_word(device));
 		return ST_REFUSED;
 	}
-	fprintf(stderr,
-		"wort format: %s: the first 4 KiB keep the signature of %s\n",
-		device, type);
+	complain("%s: the first 4 KiB keep the signature of %s", device, type);
 	return 0;
 }
 

@@ -345,11 +345,14 @@ int cmd_del(int argc, char **argv)
 	char **args;
 
 	nr = parse_args(&del_syntax, argc, argv, &args);
+	/* A key that is wrong ends the command before anything is done. */
+	for (i = 2; i < nr; i++)
+		key_from_arg(&key, args[i]);
+	if (del_expect)
+		value_from_arg(&expect, del_expect);
 	status = open_index(args[0], args[1], true, &index);
 	if (status)
 		return status;
-	if (del_expect)
-		value_from_arg(&expect, del_expect);
 	if (settings.json)
 		array = json_object_new_array();
 	for (i = 2; i < nr; i++) {

@@ -54,8 +54,8 @@ static int show_record(const struct wort_scan_item *item, void *data)
 		json_print_line(obj, stdout);
 	}
 	++*nr;
-	/* Who reads us may have seen enough. */
-	return ferror(stdout) ? 1 : 0;
+	/* The rest would not arrive, either; the end of the command says so. */
+	return output_error() ? 1 : 0;
 }
 
 static int scan(struct reader *reader, const struct wort_scan_opts *opts)

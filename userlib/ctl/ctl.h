@@ -13,6 +13,7 @@
 #include <wort.h>
 
 #include "image.h"
+#include "text.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -82,6 +83,9 @@ int parse_args(const struct syntax *syntax, int argc, char **argv,
 
 /* A number with an optional suffix k, M, G; ends the program if it is none. */
 uint64_t parse_size(const char *text, struct argp_state *state);
+/* argp_error() with arguments that hold any bytes. */
+void usage_error(struct argp_state *state, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /**
  * struct range - Which records of an index
@@ -112,8 +116,16 @@ extern struct range range;
  * ST_REFUSED
  */
 int complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The line that mends what was complained about. */
+/*
+ * The line that mends what was complained about, to be given to a shell: what
+ * is not ours in it goes through shell_word().
+ */
 void mend(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/*
+ * The errno of the first write to standard output that failed, 0 if none did.
+ * Asked after what may have written, while errno is that of the write.
+ */
+int output_error(void);
 /* Does this error of the control device say that there is no module? */
 bool no_module(int err);
 int complain_no_module(void);
@@ -135,19 +147,21 @@ struct bytes {
 	size_t size;
 };
 
+/* Room for @size bytes. */
+int bytes_reserve(struct bytes *bytes, size_t size);
 int bytes_set(struct bytes *bytes, const void *data, size_t len);
 void bytes_free(struct bytes *bytes);
 int bytes_from_hex(struct bytes *bytes, const char *text, size_t len);
-int bytes_from_number(struct bytes *bytes, const char *text);
+int bytes_from_number(struct bytes *bytes, const char *text, size_t len);
 int bytes_unescape(struct bytes *bytes, const char *text, size_t len);
-bool bytes_are_utf8(const void *data, size_t len);
+/* All of the text: -EINVAL if it is no number, -ERANGE for more than 64 bits. */
+int number_parse(const char *text, size_t len, uint64_t *val);
 
 /* An argument of the command line, as -x and -n say; complains and ends. */
 void key_from_arg(struct bytes *key, const char *arg);
 void value_from_arg(struct bytes *value, const char *arg);
 
 void put_hex(FILE *out, const void *data, size_t len);
-void put_escaped(FILE *out, const void *data, size_t len);
 /* As -x and -n say. */
 void put_key(FILE *out, const void *key, size_t len);
 void put_value(FILE *out, const void *value, size_t len);
@@ -159,7 +173,7 @@ void json_add_str(json_object *obj, const char *name, const char *text);
 void json_add_bool(json_object *obj, const char *name, bool val);
 /* A figure that may be WORT_UNKNOWN: null then. */
 void json_add_known(json_object *obj, const char *name, uint64_t val);
-/* Bytes: a string if they are one, otherwise <name>_hex. */
+/* Bytes: a string if they are UTF-8, otherwise <name>_hex. */
 void json_add_bytes(json_object *obj, const char *name, const void *data,
 		    size_t len);
 void json_add_key(json_object *obj, const void *key, size_t len);
@@ -246,9 +260,15 @@ enum format { FORMAT_TSV, FORMAT_JSONL, FORMAT_LINES };
 int format_by_name(const char *name, enum format *format);
 void format_write(FILE *out, enum format format,
 		  const struct wort_scan_item *item);
-/* One line without its end; -EINVAL with *@why if it is no record. */
+/*
+ * One line with its end: -EINVAL with *@why if it is not one whole record,
+ * -ENOMEM.
+ */
 int format_read(enum format format, const char *line, size_t len,
 		struct bytes *key, struct bytes *value, const char **why);
+/* The same of a line of JSON; its end may be missing.  jsonl.c */
+int jsonl_read(const char *line, size_t len, struct bytes *key,
+	       struct bytes *value, const char **why);
 
 struct progress {
 	bool shown;

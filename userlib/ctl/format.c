@@ -53,15 +53,11 @@ static int read_field(struct bytes *bytes, const char *text, size_t len)
 
 static int read_key(struct bytes *key, const char *text, size_t len)
 {
-	char number[32];
-
 	if (!settings.number)
 		return read_field(key, text, len);
-	if (len >= sizeof(number))
-		return -EINVAL;
-	memcpy(number, text, len);
-	number[len] = 0;
-	return bytes_from_number(key, number);
+	if (len >= 2 && text[0] == '"' && text[len - 1] == '"')
+		return read_field(key, text + 1, len - 2);
+	return bytes_from_number(key, text, len);
 }
 
 static int read_tsv(const char *line, size_t len, struct bytes *key,
@@ -81,60 +77,19 @@ static int read_tsv(const char *line, size_t len, struct bytes *key,
 	return read_field(value, tab + 1, len - (tab + 1 - line));
 }
 
-/* Member @name as a string of bytes, or <name>_hex, or a number. */
-static int read_member(json_object *obj, const char *name, struct bytes *bytes)
+/*
+ * What a writer of lines would not have written: a line that was cut off may
+ * be a record, but another one than was meant.
+ */
+static const char *bad_line(enum format format, const char *line, size_t len)
 {
-	json_object *member;
-	char full[16];
-
-	snprintf(full, sizeof(full), "%s_hex", name);
-	if (json_object_object_get_ex(obj, full, &member) &&
-	    json_object_is_type(member, json_type_string))
-		return bytes_from_hex(bytes, json_object_get_string(member),
-				      json_object_get_string_len(member));
-	if (!json_object_object_get_ex(obj, name, &member))
-		return -ENOENT;
-	if (json_object_is_type(member, json_type_int))
-		return bytes_from_number(bytes, json_object_get_string(member));
-	if (!json_object_is_type(member, json_type_string))
-		return -EINVAL;
-	return bytes_set(bytes, json_object_get_string(member),
-			 json_object_get_string_len(member));
-}
-
-static int read_object(json_object *obj, struct bytes *key,
-		       struct bytes *value, const char **why)
-{
-	int err;
-
-	*why = "bad or no \"key\" or \"key_hex\"";
-	err = read_member(obj, "key", key);
-	if (err)
-		return -EINVAL;
-	*why = "bad \"value\" or \"value_hex\"";
-	err = read_member(obj, "value", value);
-	if (err != -ENOENT)
-		return err;
-	value->len = 0;
-	return 0;
-}
-
-static int read_jsonl(const char *line, size_t len, struct bytes *key,
-		      struct bytes *value, const char **why)
-{
-	json_tokener *tok = json_tokener_new();
-	json_object *obj;
-	int err = -EINVAL;
-
-	if (!tok)
-		return -ENOMEM;
-	obj = json_tokener_parse_ex(tok, line, len);
-	*why = "not a JSON object on one line";
-	if (obj && json_object_is_type(obj, json_type_object))
-		err = read_object(obj, key, value, why);
-	json_object_put(obj);
-	json_tokener_free(tok);
-	return err;
+	if (format == FORMAT_JSONL)
+		return NULL;
+	if (!len || line[len - 1] != '\n')
+		return "no newline at its end: cut off?";
+	if (len > 1 && line[len - 2] == '\r')
+		return "ends in CR LF: tr -d '\\r' makes it plain, \\r names a byte that is meant";
+	return NULL;
 }
 
 int format_read(enum format format, const char *line, size_t len,
@@ -142,8 +97,13 @@ int format_read(enum format format, const char *line, size_t len,
 {
 	int err;
 
+	*why = bad_line(format, line, len);
+	if (*why)
+		return -EINVAL;
+	if (len && line[len - 1] == '\n')
+		len--;
 	if (format == FORMAT_JSONL) {
-		err = read_jsonl(line, len, key, value, why);
+		err = jsonl_read(line, len, key, value, why);
 	} else if (format == FORMAT_TSV) {
 		err = read_tsv(line, len, key, value, why);
 	} else {
@@ -151,8 +111,11 @@ int format_read(enum format format, const char *line, size_t len,
 		value->len = 0;
 		err = read_key(key, line, len);
 	}
-	if (err || key->len)
+	if (err == -ERANGE)
+		*why = "bad key: a number of more than 64 bits";
+	else if (!err && !key->len)
+		*why = "empty key";
+	else
 		return err;
-	*why = "empty key";
 	return -EINVAL;
 }

@@ -67,18 +67,23 @@ void json_add_bytes(json_object *obj, const char *name, const void *data,
 		add_text(obj, name, data, len);
 }
 
+static void print(json_object *obj, int flags, FILE *out)
+{
+	size_t len;
+	const char *json = json_object_to_json_string_length(obj, flags |
+		JSON_C_TO_STRING_NOSLASHESCAPE, &len);
+
+	put_json(out, json, len);
+	json_object_put(obj);
+}
+
 void json_print(json_object *obj)
 {
-	puts(json_object_to_json_string_ext(obj, JSON_C_TO_STRING_PRETTY |
-					    JSON_C_TO_STRING_SPACED |
-					    JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(obj);
+	print(obj, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED, stdout);
+	putchar('\n');
 }
 
 void json_print_line(json_object *obj, FILE *out)
 {
-	fputs(json_object_to_json_string_ext(obj, JSON_C_TO_STRING_PLAIN |
-					     JSON_C_TO_STRING_NOSLASHESCAPE),
-	      out);
-	json_object_put(obj);
+	print(obj, JSON_C_TO_STRING_PLAIN, out);
 }

@@ -136,35 +136,69 @@ static void begin_complaint(const char *text)
 	json_add_str(complaint, "text", text);
 }
 
-int complain(const char *fmt, ...)
+int output_error(void)
+{
+	static int err;
+
+	if (!err && ferror(stdout))
+		err = errno ? errno : EIO;
+	return err;
+}
+
+/* What was formatted, as it may be shown.  To be freed. */
+static char *vshown(const char *fmt, va_list args)
 {
 	char text[2 * PATH_MAX];
+
+	vsnprintf(text, sizeof(text), fmt, args);
+	return text_shown(text);
+}
+
+int complain(const char *fmt, ...)
+{
 	va_list args;
+	char *text;
 
 	/* What was printed before comes first, wherever both end up. */
 	fflush(stdout);
+	output_error();
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	text = vshown(fmt, args);
 	va_end(args);
 	if (settings.json)
-		begin_complaint(text);
+		begin_complaint(text ? text : "");
 	else
-		fprintf(stderr, "wort %s: %s\n", settings.verb, text);
+		fprintf(stderr, "wort %s: %s\n", settings.verb,
+			text ? text : "");
+	free(text);
 	return ST_REFUSED;
 }
 
 void mend(const char *fmt, ...)
 {
-	char text[2 * PATH_MAX];
 	va_list args;
+	char *text;
 
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	text = vshown(fmt, args);
 	va_end(args);
-	if (complaint)
+	if (text && complaint)
 		json_add_str(complaint, "mend", text);
-	else
+	else if (text)
 		fprintf(stderr, "  try: %s\n", text);
+	free(text);
+}
+
+void usage_error(struct argp_state *state, const char *fmt, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, fmt);
+	text = vshown(fmt, args);
+	va_end(args);
+	argp_error(state, "%s", text ? text : "");
+	free(text);
 }
 
 bool no_module(int err)
@@ -196,7 +230,8 @@ static void mend_object(const char *text, const char *object)
 	const char *mark = strstr(text, "%s");
 
 	if (mark)
-		mend("%.*s%s%s", (int)(mark - text), text, object, mark + 2);
+		mend("%.*s%s%s", (int)(mark - text), text, shell_word(object),
+		     mark + 2);
 	else
 		mend("%s", text);
 }

@@ -41,7 +41,7 @@ static int not_attached(const char *name)
 		return complain("%s: an image can only be read and checked",
 				name);
 	complain("%s: the pool is not attached", name);
-	mend("wort attach %s", name);
+	mend("wort attach %s", shell_word(name));
 	return ST_REFUSED;
 }
 
@@ -63,8 +63,8 @@ static int no_index(const char *pool_name, const char *name, int err)
 	if (err != -ENOENT)
 		return fail(err == -ENOTTY ? pool_name : name, err);
 	complain("%s: no such index", name);
-	mend("wort list %s    # or wort create %s %s", pool_name, pool_name,
-	     name);
+	mend("wort list %s    # or wort create %s %s", shell_word(pool_name),
+	     shell_word(pool_name), shell_word(name));
 	return ST_NOTHING;
 }
 

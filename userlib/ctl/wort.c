@@ -2,8 +2,11 @@
 /*
  * wort VERB: the command.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ctl.h"
 
@@ -52,14 +55,44 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
+static int no_verb(const char *name)
+{
+	char *shown = text_shown(name);
+
+	if (*name == '-')
+		fprintf(stderr, "wort: options come after the verb: wort VERB %s\n",
+			shown ? shown : "");
+	else
+		fprintf(stderr, "wort: no such verb: %s\n  try: wort help\n",
+			shown ? shown : "");
+	free(shown);
+	return ST_USAGE;
+}
+
 /* What was printed must have arrived: a full disk is an error. */
 static int finish(int status)
 {
-	if (fflush(stdout) || ferror(stdout)) {
-		complain("cannot write the output");
-		return ST_REFUSED;
-	}
+	fflush(stdout);
+	if (output_error() && status != ST_REFUSED)
+		return complain("cannot write the output: %s",
+				strerror(output_error()));
 	return status;
+}
+
+/*
+ * A descriptor that is closed is given out by the next open: a complaint would
+ * go into the image.  As the C library does it for programs that change the
+ * user, what is read from or written to such a descriptor fails.
+ */
+static void fill_standard_fds(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY :
+							   O_RDONLY) != fd)
+			_exit(ST_REFUSED);
 }
 
 int main(int argc, char **argv)
@@ -67,6 +100,7 @@ int main(int argc, char **argv)
 	const struct verb *verb;
 	char name[64];
 
+	fill_standard_fds();
 	if (argc < 2)
 		return show_help(stderr);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
@@ -76,17 +110,9 @@ int main(int argc, char **argv)
 		printf("wort %s\n", wort_version());
 		return finish(ST_OK);
 	}
-	if (*argv[1] == '-') {
-		fprintf(stderr, "wort: options come after the verb: wort VERB %s\n",
-			argv[1]);
-		return ST_USAGE;
-	}
 	verb = find_verb(argv[1]);
-	if (!verb) {
-		fprintf(stderr, "wort: no such verb: %s\n  try: wort help\n",
-			argv[1]);
-		return ST_USAGE;
-	}
+	if (!verb)
+		return no_verb(argv[1]);
 	settings.verb = verb->name;
 	/* argp begins its messages with this. */
 	snprintf(name, sizeof(name), "wort %s", verb->name);

@@ -74,7 +74,7 @@ expect 2 'not hexadecimal' "$wort" get -x 0 a k
 expect 2 'not a 64-bit number' "$wort" get -n 0 a -- -1
 expect 2 'at least one byte' "$wort" get 0 a ''
 expect 2 'exclude each other' "$wort" scan -s a -a b 0 a
-expect 3 'too long' "$wort" put 0 a "$(printf '%01025d' 0)" v
+expect 2 'at most 1024' "$wort" put 0 a "$(printf '%01025d' 0)" v
 
 # what goes in comes out, whatever the bytes
 printf 'a\\tb\tone\\\\two\\n\n\\x00\\xff\t\nz\303\244\tu\n' >in.tsv
@@ -90,7 +90,7 @@ done
 expect 0 '^6109\?62' cat one
 expect 0 '^00ff	$' cat one
 expect 3 'line 2: no tab' sh -c "printf 'k\tv\nbad\n' | $wort load 0 a"
-expect 3 'record 1: the key exists' \
+expect 3 'line 1: the key exists' \
 	sh -c "printf 'k\tv\n' | $wort load -c 0 a"
 for i in 1 2 300; do
 	echo "$i" | "$wort" put -n -f - 0 a "$i"

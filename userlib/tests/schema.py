@@ -173,7 +173,7 @@ def fail(wort):
     """Complaints are objects, whatever is wrong."""
     wort(None, "get", "0", "none", "key", status=1)
     wort(None, "get", "-x", "0", "none", "00", status=1)
-    wort(None, "put", "0", "none", "k" * 1025, status=1)
+    wort(None, "put", "0", "none", "k" * 1025, status=2)
     wort(None, "stat", "7", status=1)
     wort(None, "create", "0", "n" * 112, status=3)
     wort(None, "attach", "LABEL=none", status=1)

@@ -70,7 +70,7 @@ statuses()
 	expect 1 put -r 0 a l v
 	expect 2 put -f x 0 a k v
 	expect 3 put -f absent 0 a k
-	expect 3 put 0 a "$(printf '%01025d' 0)" v
+	expect 2 put 0 a "$(printf '%01025d' 0)" v
 	expect 0 get 0 a k
 	expect 1 get 0 a l
 	expect 1 get 0 absent k
@@ -83,6 +83,9 @@ statuses()
 	expect 0 count 0 a
 	expect 3 load 0 a absent
 	expect 3 dump 0 a absent/file
+	expect 0 put 0 a k v
+	expect 3 dump 0 a /dev/full
+	expect 3 load 0 a .
 	expect 1 stat 0 absent
 	expect 1 list absent
 	expect 1 doctor "$work/absent"

@@ -19,6 +19,7 @@ truncate -s 16M "$WORT_STUB"
 "$out/tests/libwort-test-stub" /dev/wort0
 "$here/schema.py" "$out/tests/wort-stub" "$out/wort"
 "$here/status.sh" "$out/tests/wort-stub"
+"$here/forms.py" "$out/tests/wort-stub"
 "$here/completion.sh" "$out/tests/wort-stub"
 "$here/symbols.sh" "$out"
 WORT_LIBRARY=$out/tests/libwort-stub.so python3 "$here/../python/tests/test_wort.py" -q

@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""forms.py WORT-STUB [ROUNDS]: records as text.
+
+What dump writes in any form, load reads back, byte for byte, and nothing in it
+acts on a terminal; load takes a line whole or refuses it with its number.
+WORT_STUB names the image of the stub.
+"""
+import os
+import random
+import re
+import subprocess
+import sys
+
+# What a terminal acts on, or shows in another order than it is in.
+ACTS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e"
+                  "\u2066-\u2069\ufeff\udc80-\udcff]")
+FORMS = [[*form, *keys] for form in (["-F", "tsv"], ["-F", "jsonl"])
+         for keys in ([], ["-x"], ["-n"], ["-x", "-n"])]
+PIECES = [b"\\", b'"', b"'", b"\t", b"\n", b"\r", b"\0", b"\x1b[2J", b"\x7f",
+          b"\\x41", b"\\", b"{", b"}", b",", b" ", b"/", b"0", b"7", b"0x1f",
+          b"\xef\xbb\xbf", b"\xc2\x9b", b"\x9b", b"\xe2\x80\xae", b"\xed\xa0\x80",
+          b"\xf0\x9f\x98\x80", b"\xc3\xa4", b"\xff", b"12345678", b"null"]
+
+# form, what stands on the lines, number of the line that is refused, why
+REFUSED = [
+    ("tsv", b"k\tv\nl\tw", 2, "no newline"),
+    ("tsv", b"k\tv\nl\t", 2, "no newline"),
+    ("tsv", b"k\tv\nl\n", 2, "no tab"),
+    ("tsv", b"k\tv\n\n", 2, "no tab"),
+    ("tsv", b"k\tv\n\tv\n", 2, "empty key"),
+    ("tsv", b"k\tv\r\n", 1, "CR LF"),
+    ("tsv", b"\xef\xbb\xbfk\tv\n", 1, "byte-order mark"),
+    ("tsv", b"k\\q\tv\n", 1, "bad key"),
+    ("tsv", b"k\tv\\x4\n", 1, "bad value"),
+    ("tsv", b"k" * 1025 + b"\tv\n", 1, "too long"),
+    ("lines", b"k\nl", 2, "no newline"),
+    ("lines", b"k\nl\r\n", 2, "CR LF"),
+    ("lines", b"k\n\n", 2, "empty key"),
+    ("tsv -n", b"1\ta\n18446744073709551616\tv\n", 2, "bad key"),
+    ("tsv -n", b"1\ta\n-1\tv\n", 2, "bad key"),
+    ("tsv -n", b"1\ta\n+1\tv\n", 2, "bad key"),
+    ("tsv -n", b" 1\tv\n", 1, "bad key"),
+    ("tsv -n", b"12\0junk\tv\n", 1, "bad key"),
+    ("tsv -n", b"abc\tv\n", 1, "bad key"),
+    ("tsv -n", b'"abc\tv\n', 1, "bad key"),
+    ("tsv -n", b'""\tv\n', 1, "empty key"),
+    ("tsv -n", b"0x\tv\n", 1, "bad key"),
+    ("tsv -x", b"6\tv\n", 1, "bad key"),
+    ("tsv -x", b"61\tv\n", 1, "bad value"),
+    ("jsonl", b'{"key":"a","value":"1"}{"key":"b","value":"2"}\n', 1, "after"),
+    ("jsonl", b'{"key":"a","value":"1"} tail\n', 1, "after"),
+    ("jsonl", b'{"key":"a","value":"1"}\n{"key":"b","val', 2, "without an end"),
+    ("jsonl", b'{"key":"a","value":"1"\n', 1, "without an end"),
+    ("jsonl", b'{"key":"a","value":\n', 1, "without an end"),
+    ("jsonl", b'{"key":"a"}\n', 1, "no value"),
+    ("jsonl", b'{"value":"a"}\n', 1, "no key"),
+    ("jsonl", b'{"key":"a","key":"b","value":"1"}\n', 1, "twice"),
+    ("jsonl", b'{"key":"a","key_hex":"62","value":"1"}\n', 1, "twice"),
+    ("jsonl", b'{"key":"a","value":"1","ttl":5}\n', 1, "neither"),
+    ("jsonl", b'{"key":18446744073709551616,"value":"a"}\n', 1, "64 bits"),
+    ("jsonl", b'{"key":99999999999999999999999,"value":"b"}\n', 1, "64 bits"),
+    ("jsonl", b'{"key":-1,"value":"b"}\n', 1, "whole number"),
+    ("jsonl", b'{"key":1.5,"value":"b"}\n', 1, "whole number"),
+    ("jsonl", b'{"key":1e3,"value":"b"}\n', 1, "whole number"),
+    ("jsonl", b'{"key":010,"value":"b"}\n', 1, "whole number"),
+    ("jsonl", b'{"key":0x10,"value":"b"}\n', 1, "whole number"),
+    ("jsonl", b'{"key":null,"value":"b"}\n', 1, "whole number"),
+    ("jsonl", b'{"key":"\\ud800","value":"b"}\n', 1, "surrogate"),
+    ("jsonl", b'{"key":"\\udc00","value":"b"}\n', 1, "surrogate"),
+    ("jsonl", b'{"key":"\\ud800\\u0041","value":"b"}\n', 1, "surrogate"),
+    ("jsonl", b'{"key":"\\u12","value":"b"}\n', 1, "bad"),
+    ("jsonl", b'{"key":"\\q","value":"b"}\n', 1, "bad escape"),
+    ("jsonl", b'{"key":"\xff","value":"b"}\n', 1, "UTF-8"),
+    ("jsonl", b'{"key":"a\tb","value":"b"}\n', 1, "control"),
+    ("jsonl", b'{"key_hex":"6","value":"b"}\n', 1, "hexadecimal"),
+    ("jsonl", b'{"key_hex":6,"value":"b"}\n', 1, "hexadecimal"),
+    ("jsonl", b'{"key":"","value":"b"}\n', 1, "empty key"),
+    ("jsonl", b'\xef\xbb\xbf{"key":"a","value":"b"}\n', 1, "byte-order mark"),
+    ("jsonl", b'["a","b"]\n', 1, "not a JSON object"),
+    ("jsonl", b"\n", 1, "not a JSON object"),
+]
+
+# form, lines, what is stored
+TAKEN = [
+    ("tsv", b"k\tv\tw\nl\t\n", {b"k": b"v\tw", b"l": b""}),
+    ("lines", b"a b\n\xef\xbb\n", {b"a b": b"", b"\xef\xbb": b""}),
+    ("tsv -n", b"010\ta\n0x10\tb\n", {bytes(7) + b"\x0a": b"a",
+                                      bytes(7) + b"\x10": b"b"}),
+    ("tsv -n", b'18446744073709551615\ta\n"18"\tb\n', {b"\xff" * 8: b"a",
+                                                       b"18": b"b"}),
+    ("jsonl", b' { "value" : "\\ud83d\\ude00\\u0000" , "key" : 7 } \r\n'
+              b'{"key_hex":"00","value_hex":""}',
+     {bytes(7) + b"\x07": "\U0001f600\0".encode(), b"\0": b""}),
+]
+
+failures = 0
+
+
+def text_of(said):
+    """What is no UTF-8 becomes characters that a terminal acts on."""
+    return said.decode(errors="surrogateescape")
+
+
+def wrong(text):
+    global failures
+    print(f"forms.py: {text!a}")
+    failures += 1
+
+
+class Command:
+    def __init__(self, program):
+        self.program = program
+
+    def __call__(self, *args, data=b"", status=0):
+        done = subprocess.run([self.program, *args], input=data,
+                              capture_output=True, check=False)
+        if done.returncode != status:
+            wrong(f"wort {' '.join(map(repr, args))[:99]}: status "
+                  f"{done.returncode}, not {status}: {done.stderr}")
+        return done.stdout, text_of(done.stderr)
+
+    def fresh(self, name):
+        self("create", "-k", "0", name)
+        self("destroy", "0", name)
+        self("create", "0", name)
+
+    def records(self, name):
+        """What is in an index, in the form that has no rules."""
+        lines = self("dump", "-q", "-x", "0", name)[0].decode().splitlines()
+        return {bytes.fromhex(key): bytes.fromhex(value)
+                for key, value in (line.split("\t") for line in lines)}
+
+    def load(self, name, form, data, status=0):
+        kind, *keys = form.split() if isinstance(form, str) else \
+            [form[1], *form[2:]]
+        return self("load", "-q", "-F", kind, *keys, "0", name, data=data,
+                    status=status)
+
+
+def count_of(said):
+    return int(said.split(b" ", 1)[0])
+
+
+def any_bytes(rng, least):
+    text = b"".join(rng.choice(PIECES) if rng.random() < 0.7 else
+                    rng.randbytes(rng.randrange(4))
+                    for _ in range(rng.randrange(6)))
+    return text or rng.randbytes(least)
+
+
+def random_records(rng):
+    records = {any_bytes(rng, 1): any_bytes(rng, 0) for _ in range(60)}
+    for text in b"123", b"0", b'"123"', b"12345678", b"0x1f":
+        records[text] = any_bytes(rng, 0)
+    for number in 123, 0, 2**64 - 1, rng.randrange(2**64):
+        records[number.to_bytes(8, "big")] = any_bytes(rng, 0)
+    return records
+
+
+def round_trips(wort, rng):
+    records = random_records(rng)
+    wort.fresh("from")
+    said, _ = wort.load("from", "tsv -x", b"".join(
+        f"{key.hex()}\t{value.hex()}\n".encode()
+        for key, value in records.items()))
+    if count_of(said) != len(records) or wort.records("from") != records:
+        wrong("hexadecimal records are not what was loaded")
+    for form in FORMS:
+        text, _ = wort("dump", "-q", *form, "0", "from")
+        if ACTS.search(text_of(text)):
+            wrong(f"{form}: a terminal acts on {text}")
+        wort.fresh("to")
+        said, _ = wort.load("to", form, text)
+        if count_of(said) != len(records) or wort.records("to") != records:
+            wrong(f"{form}: {text} is not read back")
+    keys, _ = wort("dump", "-q", "-F", "lines", "0", "from")
+    wort.fresh("to")
+    wort.load("to", "lines", keys)
+    if wort.records("to") != dict.fromkeys(records, b""):
+        wrong("keys are not read back")
+
+
+def refused(wort):
+    for form, data, line, why in REFUSED:
+        wort.fresh("to")
+        said, complaint = wort.load("to", form, data, status=3)
+        if f": line {line}: " not in complaint or why not in complaint:
+            wrong(f"{form} {data}: {complaint}")
+        if not count_of(said) == len(wort.records("to")) == line - 1:
+            wrong(f"{form} {data}: {said}, and {wort.records('to')}")
+
+
+def taken(wort):
+    for form, data, records in TAKEN:
+        wort.fresh("to")
+        said, _ = wort.load("to", form, data)
+        if wort.records("to") != records or count_of(said) != len(records):
+            wrong(f"{form} {data}: {wort.records('to')}")
+
+
+def complaints(wort):
+    """Arguments reach the terminal in complaints, names in answers."""
+    hostile = "no\x1b[2J\x9b2J\u202e'\n"
+    for args in (["get", "0", hostile, "k"], ["stat", hostile],
+                 ["get", "-o", "json", "0", hostile, "k"],
+                 ["get", "-x", "0", "to", hostile], ["list", "-o", hostile],
+                 ["doctor", hostile], ["doctor", "-o", "json", hostile],
+                 ["attach", "LABEL=" + hostile], [hostile], ["-" + hostile],
+                 ["scan", "-l", hostile, "0", "to"],
+                 ["load", "0", "to", hostile]):
+        done = subprocess.run([wort.program, *args], capture_output=True,
+                              stdin=subprocess.DEVNULL, check=False)
+        said = text_of(done.stdout + done.stderr)
+        if not done.returncode or ACTS.search(said) or hostile in said:
+            wrong(f"wort {args!r}: {done.returncode}, {said!r}")
+    wort.fresh(hostile)
+    wort("put", "0", hostile, hostile, hostile)
+    for args in (["list", "0"], ["scan", "0", hostile], ["stat", "0", hostile],
+                 ["list", "-o", "json", "0"],
+                 ["get", "-o", "json", "0", hostile, hostile]):
+        said = text_of(wort(*args)[0])
+        if ACTS.search(said) or "\u202e" in said:
+            wrong(f"wort {args!r}: {said!r}")
+    wort("destroy", "0", hostile)
+
+
+def numbers(wort):
+    for args, status in ((["scan", "-l", "18446744073709551616", "0", "to"], 2),
+                         (["scan", "-l", "1\n", "0", "to"], 2),
+                         (["scan", "-l", " 1", "0", "to"], 2),
+                         (["scan", "-l", "+1", "0", "to"], 2),
+                         (["scan", "-l", "", "0", "to"], 2),
+                         (["scan", "-l", "k", "0", "to"], 2),
+                         (["scan", "-l", "17179869184G", "0", "to"], 2)):
+        wort(*args, status=status)
+    wort.fresh("to")
+    wort.load("to", "lines", b"".join(b"%02d\n" % nr for nr in range(20)))
+    if wort("scan", "-l", "010", "0", "to")[0].count(b"\n") != 10:
+        wrong("a limit of 010 is not 10")
+    for verb in (["put"], ["get"], ["del"], ["cas"]):
+        args = ["e", "v"] if verb == ["cas"] else []
+        _, said = wort(*verb, "0", "to", "k" * 3000, *args, status=2)
+        if "1024" not in said:
+            wrong(f"{verb}: {said}")
+    for option in "-s", "-a", "-b", "-p":
+        for verb in "scan", "count", "dump":
+            _, said = wort(verb, option, "k" * 3000, "0", "to", status=2)
+            if "1024" not in said:
+                wrong(f"{verb} {option}: {said}")
+
+
+def main():
+    wort = Command(sys.argv[1])
+    subprocess.run([sys.argv[1], "detach", "0"], stderr=subprocess.DEVNULL,
+                   check=False)
+    wort("format", "-f", os.environ["WORT_STUB"])
+    wort("attach", os.environ["WORT_STUB"])
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 10
+    seed = random.randrange(2**32)
+    rng = random.Random(seed)
+    for _ in range(rounds):
+        round_trips(wort, rng)
+    refused(wort)
+    taken(wort)
+    complaints(wort)
+    numbers(wort)
+    print(f"{rounds} round trips (seed {seed}), {len(REFUSED)} inputs refused")
+    return failures > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
