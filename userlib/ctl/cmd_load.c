@@ -219,10 +219,10 @@ static int load_lines(struct loader *ld)
 	while (!status) {
 		errno = 0;
 		len = getline(&line, &size, ld->in);
-		if (ferror(ld->in) || (len < 0 && errno))
-			status = bad_input(ld, errno);
-		else if (len < 0)
+		if (len < 0 && !errno)
 			break;
+		if (len < 0 || ferror(ld->in))
+			status = bad_input(ld, errno);
 		else
 			status = load_line(ld, line, len, &key, &value);
 	}

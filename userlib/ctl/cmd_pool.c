@@ -168,6 +168,11 @@ static int open_ctl(struct wort_ctl **ctl)
 {
 	int err = wort_ctl_open(ctl);
 
+	if (no_module(err) && module_loaded()) {
+		complain("/dev/wort-control is missing, though the module is loaded");
+		mend("udevadm trigger -c add -s misc    # in a container: pass the device in");
+		return ST_REFUSED;
+	}
 	if (no_module(err))
 		return complain_no_module();
 	if (err == -EACCES) {
@@ -336,22 +341,22 @@ static const struct syntax detach_syntax = {
 static int detach_one(struct wort_ctl *ctl, const char *name,
 		      json_object *array)
 {
-	char path[PATH_MAX];
-	unsigned int minor;
+	struct pool_place place;
 	json_object *obj;
-	bool offline;
-	int err = find_pool(name, path, sizeof(path), &offline);
+	int err = find_pool(name, &place);
 
-	if (!err && sscanf(path, "/dev/wort%u", &minor) != 1)
+	if (!err && !place.attached)
 		err = -ENOENT;
+	if (err == -ENOTUNIQ)
+		return no_pool(name, err);
 	if (!err)
-		err = wort_ctl_detach(ctl, minor);
+		err = wort_ctl_detach(ctl, place.minor);
 	if (err)
 		return fail(name, err);
 	if (array) {
 		obj = json_object_new_object();
-		json_add_str(obj, "pool", path);
-		json_add_u64(obj, "minor", minor);
+		json_add_str(obj, "pool", place.path);
+		json_add_u64(obj, "minor", place.minor);
 		json_object_array_add(array, obj);
 	}
 	return ST_OK;

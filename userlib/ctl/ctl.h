@@ -7,6 +7,7 @@
 
 #include <argp.h>
 #include <json-c/json.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -200,11 +201,34 @@ struct reader {
 /* Called with each record; a non-zero result ends it and is returned. */
 typedef int (*record_fn)(const struct wort_scan_item *item, void *data);
 
-/*
- * How a pool is named: a path, a number, its label or its UUID.  *@offline
- * says that @path is an image, or a device that is not attached.
+/**
+ * struct pool_place - Where a pool is
+ * @path: its own device; or an image, or a block device
+ * @offline: the latter: there is no attached pool
+ * @attached: @minor is known; with @offline, of a dead pool of the device
+ * @minor: number of the attached pool
+ * @dead: its device was unbound or removed; not known of one named by number
  */
-int find_pool(const char *name, char *path, size_t size, bool *offline);
+struct pool_place {
+	char path[PATH_MAX];
+	bool offline;
+	bool attached;
+	unsigned int minor;
+	bool dead;
+};
+
+/*
+ * How a pool is named: a path, a number, its label or its UUID.  Of several on
+ * one device the live one is meant.  -ENOENT if no pool is called so,
+ * -ENOTUNIQ if several are, -EUNATCH if there is no module.
+ */
+int find_pool(const char *name, struct pool_place *place);
+/* What find_pool() or an open of the pool returned; a status. */
+int no_pool(const char *name, int err);
+bool label_is(const uint8_t *label, const char *text);
+/* Is it the pool of the block device that the kernel calls so? */
+bool lies_on(const struct wort_pool_record *rec, const char *device);
+bool module_loaded(void);
 /*
  * The block device that @name (a path, UUID= or LABEL=) is: -ENOENT if no free
  * one holds such a pool, -ENOTUNIQ if several do, -EEXIST if it is attached.

@@ -21,8 +21,7 @@ static bool is_wanted(const struct wanted *want, const struct image_label *pool)
 	char uuid[UUID_TEXT];
 
 	if (want->label)
-		return !strncmp((const char *)pool->label, want->label,
-				WORT_LABEL_LEN);
+		return label_is(pool->label, want->label);
 	uuid_to_text(pool->uuid, uuid);
 	return !strcasecmp(uuid, want->uuid);
 }
@@ -49,8 +48,7 @@ static bool look(const char *name, void *data)
 int find_device(const char *name, char *path, size_t size)
 {
 	struct wanted want = { .path = path, .size = size };
-	char attached[32];
-	bool offline;
+	struct pool_place place;
 
 	if (!strncmp(name, "UUID=", 5))
 		want.uuid = name + 5;
@@ -59,7 +57,7 @@ int find_device(const char *name, char *path, size_t size)
 	else
 		return (size_t)snprintf(path, size, "%s", name) < size ?
 		       0 : -ENAMETOOLONG;
-	if (!find_pool(name, attached, sizeof(attached), &offline) && !offline)
+	if (!find_pool(name, &place) && !place.offline && !place.dead)
 		return -EEXIST;
 	sys_each("/sys/class/block", look, &want);
 	return want.found == 1 ? 0 : want.found ? -ENOTUNIQ : -ENOENT;

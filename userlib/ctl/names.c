@@ -59,16 +59,19 @@ int uuid_from_text(const char *text, uint8_t *uuid)
 {
 	struct bytes bytes = { };
 	char digits[2 * WORT_UUID_LEN];
+	const char *at;
 	size_t n = 0;
 	int err;
 
 	if (strlen(text) != UUID_TEXT - 1)
 		return -EINVAL;
-	for (; *text; text++)
-		if (*text != '-') {
-			if (n == sizeof(digits))
+	for (at = text; *at; at++)
+		if (at - text == 8 || at - text == 13 || at - text == 18 ||
+		    at - text == 23) {
+			if (*at != '-')
 				return -EINVAL;
-			digits[n++] = *text;
+		} else {
+			digits[n++] = *at;
 		}
 	err = bytes_from_hex(&bytes, digits, n);
 	if (!err && bytes.len != WORT_UUID_LEN)
@@ -130,9 +133,22 @@ static uint32_t state_bits(char *text)
 	return bits;
 }
 
-static void copy_line(void *to, size_t size, const char *line)
+static void copy_text(void *to, size_t size, const char *text)
 {
-	memcpy(to, line, strnlen(line, size));
+	memcpy(to, text, strnlen(text, size));
+}
+
+/* "wort" and a number, and no zero in front that would make it a second name. */
+static bool minor_of(const char *name, uint32_t *minor)
+{
+	uint64_t val;
+
+	if (strncmp(name, "wort", 4) || !isdigit((unsigned char)name[4]) ||
+	    (name[4] == '0' && name[5]) ||
+	    number_parse(name + 4, strlen(name + 4), &val) || val > UINT32_MAX)
+		return false;
+	*minor = val;
+	return true;
 }
 
 struct pool_list {
@@ -144,19 +160,22 @@ static bool add_from_sysfs(const char *name, void *data)
 {
 	struct wort_pool_record rec = { }, *grown;
 	struct pool_list *list = data;
+	uint64_t size;
 	char line[256];
 
-	if (sscanf(name, "wort%u", &rec.minor) != 1)
+	if (!minor_of(name, &rec.minor))
 		return false;
 	sys_line(line, sizeof(line), POOL_CLASS "/%s/uuid", name);
 	if (uuid_from_text(line, rec.uuid))
 		return false;
-	sys_line(line, sizeof(line), POOL_CLASS "/%s/label", name);
-	copy_line(rec.label, sizeof(rec.label), line);
+	/* A label may hold a newline. */
+	sys_text(line, sizeof(line), POOL_CLASS "/%s/label", name);
+	copy_text(rec.label, sizeof(rec.label), line);
 	sys_line(line, sizeof(line), POOL_CLASS "/%s/device", name);
-	copy_line(rec.device, sizeof(rec.device), line);
+	copy_text(rec.device, sizeof(rec.device), line);
 	sys_line(line, sizeof(line), POOL_CLASS "/%s/pool_size", name);
-	rec.pool_size = strtoull(line, NULL, 10);
+	if (!number_parse(line, strlen(line), &size))
+		rec.pool_size = size;
 	sys_line(line, sizeof(line), POOL_CLASS "/%s/state", name);
 	rec.state = state_bits(line);
 	grown = realloc(list->records, (list->nr + 1) * sizeof(rec));
@@ -178,7 +197,6 @@ static int by_minor(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The control device is root's; sysfs tells everybody. */
 static int list_from_sysfs(struct wort_pool_record **out)
 {
 	struct pool_list list = { };
@@ -190,18 +208,35 @@ static int list_from_sysfs(struct wort_pool_record **out)
 	return list.nr;
 }
 
-int list_pools(struct wort_pool_record **out)
+static int list_from_control(struct wort_pool_record **out)
 {
 	struct wort_ctl *ctl;
 	int nr = wort_ctl_open(&ctl);
 
-	*out = NULL;
-	if (nr == -EACCES || nr == -EPERM)
-		return list_from_sysfs(out);
 	if (nr)
 		return nr;
 	nr = list_all(ctl, out);
 	wort_ctl_close(ctl);
+	return nr;
+}
+
+bool module_loaded(void)
+{
+	return sys_exists(POOL_CLASS);
+}
+
+/*
+ * The control device answers root with CAP_SYS_ADMIN, and a container may not
+ * have it.  sysfs tells the same to everybody.
+ */
+int list_pools(struct wort_pool_record **out)
+{
+	int nr;
+
+	*out = NULL;
+	nr = sys_recorded() ? -ENOENT : list_from_control(out);
+	if (nr < 0 && module_loaded())
+		nr = list_from_sysfs(out);
 	return nr;
 }
 
@@ -210,97 +245,146 @@ static bool is_number(const char *text)
 	return *text && !text[strspn(text, "0123456789")];
 }
 
-static bool matches(const struct wort_pool_record *rec, const char *name)
+bool label_is(const uint8_t *label, const char *text)
+{
+	size_t len = strnlen((const char *)label, WORT_LABEL_LEN);
+
+	/* A pool without a label is not called "". */
+	return len && len == strlen(text) && !memcmp(label, text, len);
+}
+
+static bool has_name(const struct wort_pool_record *rec, const char *name)
 {
 	char uuid[UUID_TEXT];
 
 	if (!strncmp(name, "LABEL=", 6))
-		return !strncmp((const char *)rec->label, name + 6,
-				WORT_LABEL_LEN);
+		return label_is(rec->label, name + 6);
 	uuid_to_text(rec->uuid, uuid);
 	if (!strncmp(name, "UUID=", 5))
 		return !strcasecmp(uuid, name + 5);
-	return !strcasecmp(uuid, name) ||
-	       !strncmp((const char *)rec->label, name, WORT_LABEL_LEN);
+	return !strcasecmp(uuid, name) || label_is(rec->label, name);
+}
+
+static bool has_minor(const struct wort_pool_record *rec, const char *name)
+{
+	uint32_t minor;
+
+	return minor_of(name, &minor) && rec->minor == minor;
+}
+
+bool lies_on(const struct wort_pool_record *rec, const char *device)
+{
+	return *device && strlen(device) <= sizeof(rec->device) &&
+	       !strncmp((const char *)rec->device, device,
+			sizeof(rec->device));
+}
+
+typedef bool (*pool_fn)(const struct wort_pool_record *rec, const char *name);
+
+static void set_pool(struct pool_place *place,
+		     const struct wort_pool_record *rec)
+{
+	snprintf(place->path, sizeof(place->path), "/dev/wort%u", rec->minor);
+	place->attached = true;
+	place->minor = rec->minor;
+	place->dead = rec->state & WORT_STATE_DEAD;
 }
 
 /*
- * -ENOENT if no pool is called so, -ENOTUNIQ if several are, -EUNATCH if there
- * is no module.
+ * The attached pool that is called so.  A pool whose device was unbound stays
+ * in the list until it is detached; if the device came back, there is a second
+ * pool with the same names, which is the one that is meant.
  */
-static int find_by_label(const char *name, unsigned int *minor)
+static int find_attached(pool_fn is_it, const char *name,
+			 struct pool_place *place)
 {
 	struct wort_pool_record *records;
-	int i, nr = list_pools(&records), found = 0;
+	int i, nr = list_pools(&records), live = 0, dead = 0;
 
-	for (i = 0; i < nr; i++)
-		if (matches(&records[i], name)) {
-			*minor = records[i].minor;
-			found++;
+	for (i = 0; i < nr; i++) {
+		if (!is_it(&records[i], name))
+			continue;
+		if (records[i].state & WORT_STATE_DEAD) {
+			if (!live && !dead++)
+				set_pool(place, &records[i]);
+		} else if (!live++) {
+			set_pool(place, &records[i]);
 		}
+	}
 	free(records);
 	if (nr < 0)
 		return no_module(nr) ? -EUNATCH : nr;
-	return found == 1 ? 0 : found ? -ENOTUNIQ : -ENOENT;
+	if (live > 1 || (!live && dead > 1))
+		return -ENOTUNIQ;
+	return live || dead ? 0 : -ENOENT;
 }
 
-/* The pool that lies on a block device, if it is attached. */
-static int find_by_device(const char *path, unsigned int *minor)
+/* A device by the name that the kernel has for it, whatever its path is. */
+static void kernel_name(const char *path, char *name, size_t size)
 {
-	struct wort_pool_record *records;
-	int i, nr, err = -ENOENT;
-	char *real = realpath(path, NULL);
-	const char *base;
+	struct device dev;
+	char *real;
 
-	if (!real)
-		return -errno;
-	base = strrchr(real, '/') + 1;
-	nr = list_pools(&records);
-	for (i = 0; i < nr; i++)
-		if (!strncmp((const char *)records[i].device, base,
-			     sizeof(records[i].device))) {
-			*minor = records[i].minor;
-			err = 0;
-		}
-	free(records);
+	device_find(path, &dev);
+	if (*dev.name) {
+		snprintf(name, size, "%s", dev.name);
+		return;
+	}
+	real = realpath(path, NULL);
+	snprintf(name, size, "%s", real ? strrchr(real, '/') + 1 : "");
 	free(real);
-	return err;
 }
 
-static int find_by_path(const char *name, char *path, size_t size,
-			bool *offline)
+/* A dead pool does not hold the device: what is on it can be read and attached. */
+static int find_by_path(const char *path, struct pool_place *place)
 {
-	unsigned int minor = 0;
+	char name[NAME_MAX + 1];
 	struct stat st;
 
-	if (stat(name, &st))
+	if (strlen(path) >= sizeof(place->path))
+		return -ENAMETOOLONG;
+	if (stat(path, &st))
 		return -errno;
-	if (S_ISBLK(st.st_mode) && !find_by_device(name, &minor)) {
-		snprintf(path, size, "/dev/wort%u", minor);
+	if (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))
+		kernel_name(path, name, sizeof(name));
+	if (S_ISCHR(st.st_mode) && !find_attached(has_minor, name, place))
 		return 0;
-	}
-	*offline = !S_ISCHR(st.st_mode);
-	snprintf(path, size, "%s", name);
+	if (S_ISBLK(st.st_mode) && !find_attached(lies_on, name, place) &&
+	    !place->dead)
+		return 0;
+	place->offline = !S_ISCHR(st.st_mode);
+	strcpy(place->path, path);
 	return 0;
 }
 
-int find_pool(const char *name, char *path, size_t size, bool *offline)
+/* What needs no list is opened without it: its state is met there. */
+static int find_by_number(const char *digits, struct pool_place *place)
+{
+	uint64_t val;
+
+	if (number_parse(digits, strlen(digits), &val) || val > UINT32_MAX)
+		return -ENOENT;
+	place->attached = true;
+	place->minor = val;
+	snprintf(place->path, sizeof(place->path), "/dev/wort%u",
+		 place->minor);
+	return 0;
+}
+
+int find_pool(const char *name, struct pool_place *place)
 {
 	const char *digits = strncmp(name, "wort", 4) ? name : name + 4;
-	unsigned int minor;
 	int err;
 
-	*offline = false;
-	if (is_number(digits)) {
-		snprintf(path, size, "/dev/wort%s", digits);
-		return 0;
-	}
-	if (strchr(name, '/'))
-		return find_by_path(name, path, size, offline);
-	err = find_by_label(name, &minor);
-	if (!err)
-		snprintf(path, size, "/dev/wort%u", minor);
-	else if (err != -ENOTUNIQ && !find_by_path(name, path, size, offline))
+	memset(place, 0, sizeof(*place));
+	if (is_number(digits))
+		return find_by_number(digits, place);
+	/* These hold any byte, also a slash. */
+	if (strncmp(name, "LABEL=", 6) && strncmp(name, "UUID=", 5) &&
+	    strchr(name, '/'))
+		return find_by_path(name, place);
+	err = find_attached(has_name, name, place);
+	if (err && err != -ENOTUNIQ && !find_by_path(name, place))
 		err = 0;
 	return err;
 }

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,11 +12,11 @@
 
 #define SCAN_BUF	(256 << 10)
 
-static int no_pool(const char *name, int err)
+int no_pool(const char *name, int err)
 {
 	if (err == -ENOTUNIQ) {
 		complain("%s: several pools are called so", name);
-		mend("wort list    # and name one by number or UUID");
+		mend("wort list    # and name one by number");
 		return ST_REFUSED;
 	}
 	if (err == -EUNATCH) {
@@ -45,17 +44,32 @@ static int not_attached(const char *name)
 	return ST_REFUSED;
 }
 
+/* Complains. */
+static int open_attached(const char *name, const struct pool_place *place,
+			 int flags, struct wort_pool **out)
+{
+	int err;
+
+	if (place->dead) {
+		complain("%s: the pool is dead: its device was unbound or removed",
+			 name);
+		mend("wort detach %u    # and attach the device again",
+		     place->minor);
+		return ST_REFUSED;
+	}
+	err = wort_pool_open(place->path, flags, out);
+	return err ? no_pool(name, err) : 0;
+}
+
 int open_pool(const char *name, int flags, struct wort_pool **out)
 {
-	char path[PATH_MAX];
-	bool offline;
-	int err = find_pool(name, path, sizeof(path), &offline);
+	struct pool_place place;
+	int err = find_pool(name, &place);
 
-	if (!err && offline)
-		return not_attached(name);
-	if (!err)
-		err = wort_pool_open(path, flags, out);
-	return err ? no_pool(name, err) : 0;
+	if (err)
+		return no_pool(name, err);
+	return place.offline ? not_attached(name) :
+			       open_attached(name, &place, flags, out);
 }
 
 static int no_index(const char *pool_name, const char *name, int err)
@@ -87,21 +101,17 @@ int open_index(const char *pool_name, const char *name, bool write,
 
 int source_open(const char *name, bool repair, struct source *src)
 {
-	char path[PATH_MAX];
-	bool offline;
-	int err = find_pool(name, path, sizeof(path), &offline);
+	struct pool_place place;
+	int err = find_pool(name, &place);
 
 	*src = (struct source) { .name = name };
-	if (!err && !offline) {
-		err = wort_pool_open(path, repair ? O_RDWR : O_RDONLY,
+	if (err)
+		return no_pool(name, err);
+	if (!place.offline)
+		return open_attached(name, &place, repair ? O_RDWR : O_RDONLY,
 				     &src->pool);
-		return err ? no_pool(name, err) : 0;
-	}
-	if (!err) {
-		err = image_open(path, repair, settings.offset, &src->image);
-		return err ? fail(name, err) : 0;
-	}
-	return no_pool(name, err);
+	err = image_open(place.path, repair, settings.offset, &src->image);
+	return err ? fail(name, err) : 0;
 }
 
 int source_close(struct source *src)

@@ -77,6 +77,26 @@ bool sys_line(char *line, size_t size, const char *fmt, ...)
 	return true;
 }
 
+bool sys_text(char *text, size_t size, const char *fmt, ...)
+{
+	va_list args;
+	size_t len;
+	FILE *file;
+
+	*text = 0;
+	va_start(args, fmt);
+	file = fopen(vpath(fmt, args), "r");
+	va_end(args);
+	if (!file)
+		return false;
+	len = fread(text, 1, size - 1, file);
+	fclose(file);
+	text[len] = 0;
+	if (len && text[len - 1] == '\n')
+		text[len - 1] = 0;
+	return true;
+}
+
 void sys_link(char *name, size_t size, const char *fmt, ...)
 {
 	va_list args;

@@ -22,6 +22,8 @@ const char *sys_path(const char *fmt, ...) PRINTF(1, 2);
 bool sys_exists(const char *fmt, ...) PRINTF(1, 2);
 /* First line of a file, without its end; false and "" if there is none. */
 bool sys_line(char *line, size_t size, const char *fmt, ...) PRINTF(3, 4);
+/* The whole file, without the newline at its end. */
+bool sys_text(char *text, size_t size, const char *fmt, ...) PRINTF(3, 4);
 /* Last part of what a link leads to; "" if there is no link. */
 void sys_link(char *name, size_t size, const char *fmt, ...) PRINTF(3, 4);
 

@@ -86,6 +86,7 @@ statuses()
 	expect 0 put 0 a k v
 	expect 3 dump 0 a /dev/full
 	expect 3 load 0 a .
+	expect 1 detach 4294967296
 	expect 1 stat 0 absent
 	expect 1 list absent
 	expect 1 doctor "$work/absent"
