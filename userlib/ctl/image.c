@@ -4,6 +4,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -15,6 +18,7 @@
 
 #include "../../kmod/pool/pool.h"
 #include "image.h"
+#include "text.h"
 
 /* <linux/fs.h> and the shim do not go together. */
 #define BLKGETSIZE64	_IOR(0x12, 114, size_t)
@@ -34,6 +38,9 @@
 #define SEARCH_STEP		(2ULL << 20)
 #define SEARCH_END		(1ULL << 30)
 
+/* A store makes so much writable: a process may have 65530 mappings. */
+#define WRITE_STEP		(2UL << 20)
+
 struct image {
 	int fd;
 	bool write;
@@ -41,7 +48,7 @@ struct image {
 	u64 size;
 	u64 offset;
 	void *map;
-	char *name;		/* of the file, for messages */
+	char *name;		/* of the file, as messages show it */
 	struct wort_region region;
 	struct wort_pool *pool;
 };
@@ -76,7 +83,9 @@ static int open_media(struct image *image, const char *path)
 		return -errno;
 	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
 		return -ENOTBLK;
-	image->name = strdup(path);
+	image->name = text_shown(path);
+	if (!image->name)
+		return -ENOMEM;
 	image->region.name = image->name;
 	image->device = S_ISBLK(st.st_mode);
 	if (image->device)
@@ -91,16 +100,67 @@ static int open_media(struct image *image, const char *path)
 	return image->size < WORT_MEDIA_POOL_MIN ? -ENODATA : 0;
 }
 
+/* The image that is mapped: there is one at a time. */
+static struct {
+	char *start;
+	size_t size;
+	char why[PATH_MAX + 100];
+	size_t why_len;
+} mapped;
+
+/*
+ * What is stored to becomes writable.  SIGBUS: the file ends before the page,
+ * its disk cannot be read or, of a file with holes, is full.
+ */
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	size_t at = (char *)info->si_addr - mapped.start;
+
+	if (!mapped.start || at >= mapped.size) {
+		signal(sig, SIG_DFL);
+		return;
+	}
+	at -= at % WRITE_STEP;
+	if (sig == SIGSEGV &&
+	    !mprotect(mapped.start + at,
+		      min_t(size_t, WRITE_STEP, mapped.size - at),
+		      PROT_READ | PROT_WRITE))
+		return;
+	(void)!write(STDERR_FILENO, mapped.why, mapped.why_len);
+	_exit(IMAGE_LOST);
+}
+
+static void catch_faults(const struct image *image)
+{
+	struct sigaction action = { .sa_flags = SA_SIGINFO };
+
+	mapped.start = image->map;
+	mapped.size = image->size;
+	mapped.why_len = snprintf(mapped.why, sizeof(mapped.why),
+				  "wort: %s: out of memory, or a part of it cannot be read or written\n",
+				  image->name);
+	action.sa_sigaction = on_fault;
+	sigaction(SIGSEGV, &action, NULL);
+	sigaction(SIGBUS, &action, NULL);
+}
+
+/*
+ * Unless the image is to be changed, what is stored stays in private memory.
+ * Where the kernel does not overcommit, a private mapping that can be written
+ * takes memory for all of its size.  So it begins read-only, and on_fault()
+ * makes those parts writable that are stored to.
+ */
 static int map_media(struct image *image)
 {
-	int flags = image->write ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE;
+	int prot = image->write ? PROT_READ | PROT_WRITE : PROT_READ;
 
-	image->map = mmap(NULL, image->size, PROT_READ | PROT_WRITE, flags,
-			  image->fd, 0);
+	image->map = mmap(NULL, image->size, prot, image->write ? MAP_SHARED :
+			  MAP_PRIVATE | MAP_NORESERVE, image->fd, 0);
 	if (image->map == MAP_FAILED) {
 		image->map = NULL;
 		return -errno;
 	}
+	catch_faults(image);
 	return 0;
 }
 
@@ -184,6 +244,7 @@ static int release(struct image *image)
 	if (image->map && image->write &&
 	    msync(image->map, image->size, MS_SYNC))
 		err = -errno;
+	mapped.start = NULL;
 	if (image->map)
 		munmap(image->map, image->size);
 	if (image->fd >= 0)
@@ -287,12 +348,16 @@ unsigned int image_list(struct image *image, uint64_t after,
 int image_index_open(struct image *image, const char *name,
 		     struct image_index **out)
 {
-	struct image_index *index = calloc(1, sizeof(*index));
+	struct image_index *index;
+	size_t len = strlen(name);
 	int err;
 
+	if (!len || len > WORT_NAME_MAX)
+		return len ? -EMSGSIZE : -EINVAL;
+	index = calloc(1, sizeof(*index));
 	if (!index)
 		return -ENOMEM;
-	err = wort_index_open(image->pool, (const u8 *)name, strlen(name), 0,
+	err = wort_index_open(image->pool, (const u8 *)name, len, 0,
 			      WORT_ENGINE_DEFAULT, 0, &index->index);
 	if (err)
 		free(index);

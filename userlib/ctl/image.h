@@ -15,6 +15,7 @@
 #include <linux/wort.h>
 
 #define IMAGE_FIND	(~0ULL)	/* offset: look for the pool */
+#define IMAGE_LOST	3	/* exit status: the rest cannot be read (ST_REFUSED) */
 
 struct image;
 struct image_index;
@@ -30,7 +31,8 @@ struct image_label {
 /*
  * All of them return 0 or a negative errno.  Unless @write, nothing is changed
  * on the media: what the code stores stays in private memory.  Damage is told
- * about on stderr.
+ * about on stderr.  Where a page of the file cannot be read, the program ends
+ * with IMAGE_LOST and a line on stderr.
  */
 int image_open(const char *path, bool write, uint64_t offset,
 	       struct image **out);

@@ -81,6 +81,49 @@ check_damaged()
 	done
 }
 
+# Private memory for what is stored, and not for the whole image.
+check_memory()
+{
+	"$mkimage" big.img 1024 0 3000
+	sha256sum big.img >before
+	for verb in check stat 'dump -q'; do
+		# shellcheck disable=SC2016,SC2086 # for the inner shell; a verb
+		expect 0 . bash -c 'ulimit -d 200000; "$@"' - \
+			"$wort" $verb big.img $([ "$verb" = 'dump -q' ] && echo n)
+	done
+	sha256sum -c --quiet before
+	rm big.img
+}
+
+# What is printed does not go into the image when descriptors are closed.
+check_descriptors()
+{
+	local fds
+
+	cp word.img want.img
+	"$wort" check --clear want.img >/dev/null 2>&1 || true
+	for fds in '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+		cp word.img closed.img
+		bash -c "'$wort' check closed.img $fds" >/dev/null || true
+		cmp word.img closed.img
+		bash -c "'$wort' check --clear closed.img $fds" >/dev/null || true
+		cmp want.img closed.img
+	done
+}
+
+check_names()
+{
+	expect 3 'too long' "$wort" count flat.img "$(printf '%0112d' 0)"
+	expect 3 . "$wort" count flat.img ''
+	cp flat.img $'\e[2J\u009b'
+	"$wort" check --offset 8k $'\e[2J\u009b' >said 2>&1 || true
+	! grep -q $'\e\|\u009b' said
+	cp word.img $'\e[2J\u009b'
+	"$wort" check $'\e[2J\u009b' >said 2>&1 || true
+	grep -q '\\x1b' said
+	! grep -q $'\e\|\u009b' said
+}
+
 "$mkimage" flat.img 8 0 3000
 "$mkimage" nvdimm.img 16 4 3000
 check_whole flat.img
@@ -102,4 +145,7 @@ cp flat.img word.img
 head -c 8 /dev/zero | tr '\0' '\377' |
 	dd of=word.img bs=8 seek=1536 conv=notrunc status=none
 expect 4 'word.img: damage at offset 0x3000' "$wort" check word.img
+check_memory
+check_descriptors
+check_names
 check_damaged
