@@ -43,7 +43,7 @@ static void report_json(enum verdict verdict, const char *what,
 void report(enum verdict verdict, const char *what, const char *remedy,
 	    const char *fmt, ...)
 {
-	char text[1500], *shown, *mend_shown;
+	char text[2 * PATH_MAX], *shown, *mend_shown;
 	va_list args;
 
 	va_start(args, fmt);
@@ -58,38 +58,71 @@ void report(enum verdict verdict, const char *what, const char *remedy,
 	free(mend_shown);
 }
 
+/* What libblkid finds on a device: "" for nothing; NULL if it cannot look. */
+static const char *signature(const struct device *dev)
+{
+	static char type[64];
+	const char *name = NULL;
+	blkid_probe probe;
+	int found;
+
+	probe = blkid_new_probe_from_filename(sys_path("%s", dev->path));
+	if (!probe)
+		return NULL;
+	blkid_probe_enable_partitions(probe, 1);
+	found = blkid_do_safeprobe(probe);
+	if (!found &&
+	    blkid_probe_lookup_value(probe, "TYPE", &name, NULL) &&
+	    blkid_probe_lookup_value(probe, "PTTYPE", &name, NULL))
+		name = "unknown";
+	snprintf(type, sizeof(type), "%s", found == -2 ? "several" :
+		 name ? name : "");
+	blkid_free_probe(probe);
+	return type;
+}
+
+bool device_empty(const struct device *dev)
+{
+	struct image_label label;
+	char place[PATH_MAX];
+	const char *type;
+
+	if (dev->kind != DEVICE_BLOCK || dev->partition)
+		return false;
+	device_mount(dev->name, place, sizeof(place));
+	if (*place)
+		return false;
+	if (!sys_exists("%s", dev->path))	/* a recorded one */
+		return true;
+	type = signature(dev);
+	return type && !*type &&
+	       image_probe(sys_path("%s", dev->path), &label) == -ENODATA;
+}
+
 static void check_foreign(const struct device *dev)
 {
-	blkid_probe probe = blkid_new_probe_from_filename(sys_path("%s",
-								   dev->path));
-	const char *type = NULL;
-	char remedy[PATH_MAX + 64];
+	const char *type = signature(dev), *path = shell_word(dev->path);
+	char remedy[9 * PATH_MAX];
 
-	if (!probe)
+	if (!type)
 		return;
-	blkid_probe_enable_partitions(probe, 1);
-	if (blkid_do_safeprobe(probe) == 0 &&
-	    blkid_probe_lookup_value(probe, "TYPE", &type, NULL))
-		blkid_probe_lookup_value(probe, "PTTYPE", &type, NULL);
-	if (type) {
+	if (*type) {
 		snprintf(remedy, sizeof(remedy),
-			 "wipefs -a %s    # what it holds is lost",
-			 shell_word(dev->path));
+			 "lsblk -f %s    # save what it holds, then: wipefs -a %s",
+			 path, path);
 		report(PROBLEM, "contents", remedy,
 		       "no pool, but something else: %s", type);
 	} else {
-		snprintf(remedy, sizeof(remedy), "wort format %s",
-			 shell_word(dev->path));
+		snprintf(remedy, sizeof(remedy), "wort format %s", path);
 		report(NOTE, "contents", problems ? NULL : remedy,
 		       "no pool yet, and nothing else that is known");
 	}
-	blkid_free_probe(probe);
 }
 
 static void check_contents(const struct device *dev)
 {
 	struct image_label label;
-	char uuid[UUID_TEXT], remedy[PATH_MAX + 32];
+	char uuid[UUID_TEXT], remedy[5 * PATH_MAX];
 	int err = image_probe(sys_path("%s", dev->path), &label);
 
 	if (err == -ENODATA) {
@@ -103,9 +136,8 @@ static void check_contents(const struct device *dev)
 		       WORT_LABEL_LEN, (const char *)label.label);
 	} else if (err != -EBUSY && err != -EACCES && err != -EPERM &&
 		   err != -ENOENT) {
-		snprintf(remedy, sizeof(remedy),
-			 "wort format -f %s    # what it holds is lost",
-			 dev->path);
+		snprintf(remedy, sizeof(remedy), "wort check %s",
+			 shell_word(dev->path));
 		report(PROBLEM, "contents", remedy, "a pool, but: %s",
 		       strerror(-err));
 	}

@@ -13,31 +13,49 @@
 
 #define POOL_MIN	(256ULL << 10)
 #define POOL_MAX	(1ULL << 47)
-#define LOST		"    # what it holds is lost"
 #define QEMU_NVDIMM	"qemu-system-x86_64 -machine nvdimm=on -m 2G,slots=2,maxmem=8G -object memory-backend-file,id=m,share=on,mem-path=pmem.img,size=1G -device nvdimm,memdev=m"
+
+/*
+ * A command that loses what the device holds is only for an empty one; of any
+ * other one the command is a comment behind a look at what there is.
+ */
+static const char *lossy(const struct device *dev, const char *command)
+{
+	static char line[512];
+
+	if (device_empty(dev))
+		snprintf(line, sizeof(line), "%s    # what it holds is lost",
+			 command);
+	else if (dev->kind == DEVICE_DEVDAX)
+		snprintf(line, sizeof(line),
+			 "ndctl list -n %s    # save what it holds, then: %s",
+			 dev->ns, command);
+	else
+		snprintf(line, sizeof(line),
+			 "lsblk -f /dev/%s    # save what it holds, then: %s",
+			 dev->disk, command);
+	return line;
+}
 
 static const char *fsdax_line(const struct device *dev)
 {
-	static char line[160];
+	char command[160];
 
-	if (*dev->ns)
-		snprintf(line, sizeof(line),
-			 "ndctl create-namespace -f -e %s -m fsdax -M dev" LOST,
-			 dev->ns);
-	else
-		snprintf(line, sizeof(line),
-			 "ndctl create-namespace -m fsdax -M dev");
-	return line;
+	if (!*dev->ns)
+		return "ndctl create-namespace -m fsdax -M dev";
+	snprintf(command, sizeof(command),
+		 "ndctl create-namespace -f -e %s -m fsdax -M dev", dev->ns);
+	return lossy(dev, command);
 }
 
 static const char *partition_line(const struct device *dev)
 {
-	static char line[160];
+	char command[160];
 
-	snprintf(line, sizeof(line),
-		 "parted -s /dev/%s mklabel gpt mkpart wort 2MiB 100%%" LOST,
+	snprintf(command, sizeof(command),
+		 "parted -s /dev/%s mklabel gpt mkpart wort 2MiB 100%%",
 		 dev->disk);
-	return line;
+	return lossy(dev, command);
 }
 
 bool doctor_kind(const struct device *dev)
@@ -81,7 +99,7 @@ static void report_mapper(const struct device *dev)
 
 	sys_line(name, sizeof(name), "/sys/block/%s/dm/name", dev->disk);
 	snprintf(remedy, sizeof(remedy), "dmsetup deps -o devname %s    # name the device beneath",
-		 *name ? name : dev->disk);
+		 *name ? shell_word(name) : dev->disk);
 	report(PROBLEM, "mode", remedy,
 	       "a device-mapper target can move its memory and tells nobody");
 }
@@ -119,9 +137,10 @@ static void check_mode(const struct device *dev)
 static unsigned long long number(const struct device *dev, const char *attr)
 {
 	char line[32];
+	uint64_t val;
 
-	return sys_line(line, sizeof(line), "/sys/class/block/%s/%s", dev->name,
-			attr) ? strtoull(line, NULL, 10) : 0;
+	sys_line(line, sizeof(line), "/sys/class/block/%s/%s", dev->name, attr);
+	return number_parse(line, strlen(line), &val) ? 0 : val;
 }
 
 static void check_geometry(const struct device *dev)
@@ -187,39 +206,59 @@ void doctor_device(const struct device *dev)
 	check_badblocks(dev);
 }
 
-static bool shares_disk(const struct device *dev, const char *name)
+static bool shares_disk(const struct device *dev,
+			const struct wort_pool_record *rec)
 {
+	char name[sizeof(rec->device) + 1];
+
+	snprintf(name, sizeof(name), "%.*s", (int)sizeof(rec->device),
+		 (const char *)rec->device);
 	return !strcmp(name, dev->disk) ||
 	       sys_exists("/sys/block/%s/%s", dev->disk, name);
 }
 
+/* It keeps no device, but its names, until it is detached. */
+static void report_dead(const struct wort_pool_record *rec)
+{
+	char remedy[64];
+
+	snprintf(remedy, sizeof(remedy), "wort detach %u", rec->minor);
+	report(NOTE, "holder", remedy,
+	       "/dev/wort%u is a dead pool: its device was unbound or removed, and came back",
+	       rec->minor);
+}
+
 /* The kernel gives the memory of a disk away only once. */
+static bool report_live(const struct device *dev,
+			const struct wort_pool_record *rec)
+{
+	char remedy[64];
+
+	if (lies_on(rec, dev->name)) {
+		report(NOTE, "holder", NULL, "attached as /dev/wort%u",
+		       rec->minor);
+		return true;
+	}
+	if (!shares_disk(dev, rec))
+		return false;
+	snprintf(remedy, sizeof(remedy), "wort detach %u", rec->minor);
+	report(PROBLEM, "holder", remedy,
+	       "%.*s of the same memory is attached as /dev/wort%u",
+	       (int)sizeof(rec->device), (const char *)rec->device, rec->minor);
+	return true;
+}
+
 static bool report_attached(const struct device *dev)
 {
 	struct wort_pool_record *records;
-	char name[sizeof(records->device) + 1], remedy[64];
-	int i, nr = sys_recorded() ? -ENODEV : list_pools(&records);
+	int i, nr = list_pools(&records);
 	bool found = false;
 
-	if (nr < 0)
-		return false;
-	for (i = 0; i < nr && !found; i++) {
-		snprintf(name, sizeof(name), "%.*s",
-			 (int)sizeof(records[i].device),
-			 (const char *)records[i].device);
-		found = !strcmp(name, dev->name);
-		if (found) {
-			report(NOTE, "holder", NULL, "attached as /dev/wort%u",
-			       records[i].minor);
-		} else if (shares_disk(dev, name)) {
-			found = true;
-			snprintf(remedy, sizeof(remedy), "wort detach %u",
-				 records[i].minor);
-			report(PROBLEM, "holder", remedy,
-			       "%s of the same memory is attached as /dev/wort%u",
-			       name, records[i].minor);
-		}
-	}
+	for (i = 0; i < nr; i++)
+		if (!(records[i].state & WORT_STATE_DEAD))
+			found = found || report_live(dev, &records[i]);
+		else if (lies_on(&records[i], dev->name))
+			report_dead(&records[i]);
 	free(records);
 	return found;
 }
@@ -228,7 +267,7 @@ static bool report_attached(const struct device *dev)
 static bool in_use(const char *name, void *data)
 {
 	const struct device *dev = data;
-	char place[1024], remedy[1100];
+	char place[PATH_MAX], remedy[5 * PATH_MAX];
 
 	if (!sys_exists("/sys/class/block/%s", name))
 		return false;
@@ -238,7 +277,7 @@ static bool in_use(const char *name, void *data)
 	if (!strcmp(place, "swap"))
 		snprintf(remedy, sizeof(remedy), "swapoff /dev/%s", name);
 	else
-		snprintf(remedy, sizeof(remedy), "umount %s", place);
+		snprintf(remedy, sizeof(remedy), "umount %s", shell_word(place));
 	report(PROBLEM, "holder", remedy, "%s%s is %s%s",
 	       strcmp(name, dev->name) ? "its partition " : "", name,
 	       strcmp(place, "swap") ? "mounted at " : "used as ", place);
@@ -253,11 +292,13 @@ static bool held(const char *name, void *data)
 	if (sys_line(mapped, sizeof(mapped), "/sys/class/block/%s/holders/%s/dm/name",
 		     dev->name, name) ||
 	    sys_line(mapped, sizeof(mapped), "/sys/block/%s/dm/name", name))
-		snprintf(remedy, sizeof(remedy), "dmsetup remove %s", mapped);
+		snprintf(remedy, sizeof(remedy), "dmsetup remove %s",
+			 shell_word(mapped));
 	else if (!strncmp(name, "md", 2))
 		snprintf(remedy, sizeof(remedy), "mdadm --stop /dev/%s", name);
 	else
-		snprintf(remedy, sizeof(remedy), "lsblk %s", dev->path);
+		snprintf(remedy, sizeof(remedy), "lsblk %s",
+			 shell_word(dev->path));
 	report(PROBLEM, "holder", remedy, "%s is built on it", name);
 	return true;
 }
@@ -275,12 +316,12 @@ static void try_open(const struct device *dev)
 		report(FINE, "holder", NULL, "nobody");
 	} else if (errno == EBUSY) {
 		snprintf(remedy, sizeof(remedy), "fuser -v %s; lsblk %s",
-			 dev->path, dev->path);
+			 shell_word(dev->path), shell_word(dev->path));
 		report(PROBLEM, "holder", remedy,
 		       "another program or driver has the device for itself");
 	} else {
 		snprintf(remedy, sizeof(remedy), "sudo wort doctor %s",
-			 dev->path);
+			 shell_word(dev->path));
 		report(PROBLEM, "holder", remedy, "cannot look: %s",
 		       strerror(errno));
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ctl.h"
 #include "sysfs.h"
 
 #define CONTROL	"/dev/wort-control"
@@ -123,23 +124,46 @@ static void check_module(void)
 		not_installed();
 }
 
+static int try_recorded(void)
+{
+	int fd = open(sys_path(CONTROL), O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+/* Root without the capability can open the device, and that is all. */
+static int try_control(void)
+{
+	struct wort_pool_record record;
+	struct wort_ctl *ctl;
+	int err = wort_ctl_open(&ctl);
+	bool more;
+
+	if (err)
+		return err;
+	err = wort_ctl_list(ctl, 0, &record, 1, &more);
+	wort_ctl_close(ctl);
+	return err < 0 ? err : 0;
+}
+
 static void check_permission(const struct device *dev)
 {
-	char remedy[PATH_MAX + 32];
-	int fd, err;
+	char remedy[5 * PATH_MAX];
+	int err;
 
 	if (!sys_exists(CONTROL))
 		return;
-	fd = open(sys_path(CONTROL), O_RDWR | O_CLOEXEC);
-	err = errno;
-	if (fd >= 0) {
-		close(fd);
+	err = sys_recorded() ? try_recorded() : try_control();
+	if (!err)
 		return;
-	}
-	snprintf(remedy, sizeof(remedy), "sudo wort doctor %s", dev->path);
+	snprintf(remedy, sizeof(remedy), "sudo wort doctor %s",
+		 shell_word(dev->path));
 	report(PROBLEM, "permission", remedy,
 	       CONTROL ": %s: format and attach take root (CAP_SYS_ADMIN)",
-	       strerror(err));
+	       strerror(-err));
 }
 
 static bool secure_boot(void)

@@ -199,34 +199,61 @@ bool disk_is_dax(const char *disk)
 	       !strcmp(line, "1");
 }
 
+/* The kernel writes blanks and backslashes in a path as three octal digits. */
+static void decode_octal(char *text)
+{
+	char *to = text;
+
+	for (; *text; to++, text++) {
+		*to = *text;
+		if (*text == '\\' && strspn(text + 1, "01234567") >= 3) {
+			*to = (text[1] - '0') << 6 | (text[2] - '0') << 3 |
+			      (text[3] - '0');
+			text += 3;
+		}
+	}
+	*to = 0;
+}
+
 static bool mounted(const char *number, char *place, size_t size)
 {
 	FILE *file = fopen(sys_path("/proc/self/mountinfo"), "r");
-	char line[4096], dev[32], where[1024];
+	char *line = NULL, *dev, *where;
 	bool found = false;
+	size_t room = 0;
 
-	while (file && !found && fgets(line, sizeof(line), file))
-		found = sscanf(line, "%*d %*d %31s %*s %1023s", dev,
-			       where) == 2 && !strcmp(dev, number);
+	while (file && !found && getline(&line, &room, file) >= 0) {
+		dev = where = NULL;
+		if (sscanf(line, "%*d %*d %ms %*s %ms", &dev, &where) == 2 &&
+		    !strcmp(dev, number)) {
+			decode_octal(where);
+			snprintf(place, size, "%s", where);
+			found = true;
+		}
+		free(dev);
+		free(where);
+	}
+	free(line);
 	if (file)
 		fclose(file);
-	if (found)
-		snprintf(place, size, "%s", where);
 	return found;
 }
 
 static bool swapped(const char *name, char *place, size_t size)
 {
 	FILE *file = fopen(sys_path("/proc/swaps"), "r");
-	char line[4096], what[1024], *base;
+	char *line = NULL, *what, *base;
 	bool found = false;
+	size_t room = 0;
 
-	while (file && !found && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%1023s", what) != 1)
+	while (file && !found && getline(&line, &room, file) >= 0) {
+		if (sscanf(line, "%ms", &what) != 1)
 			continue;
 		base = strrchr(what, '/');
 		found = base && !strcmp(base + 1, name);
+		free(what);
 	}
+	free(line);
 	if (file)
 		fclose(file);
 	if (found)

@@ -66,6 +66,9 @@ enum verdict { FINE, NOTE, PROBLEM };
 void report(enum verdict verdict, const char *what, const char *remedy,
 	    const char *fmt, ...) PRINTF(4, 5);
 
+/* Does it hold nothing that is known, and does nobody use it? */
+bool device_empty(const struct device *dev);
+
 void doctor_host(const struct device *dev);	/* doctor_host.c */
 bool doctor_kind(const struct device *dev);	/* doctor_device.c */
 void doctor_device(const struct device *dev);
