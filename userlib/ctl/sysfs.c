@@ -223,7 +223,8 @@ static bool mounted(const char *number, char *place, size_t size)
 	size_t room = 0;
 
 	while (file && !found && getline(&line, &room, file) >= 0) {
-		dev = where = NULL;
+		dev = NULL;
+		where = NULL;
 		if (sscanf(line, "%*d %*d %ms %*s %ms", &dev, &where) == 2 &&
 		    !strcmp(dev, number)) {
 			decode_octal(where);

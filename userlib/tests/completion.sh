@@ -7,7 +7,7 @@
 
 set -euo pipefail
 
-wort=$(realpath "$1")
+wort=$(realpath "$1") here=$(realpath "$(dirname "$0")")
 # shellcheck source-path=SCRIPTDIR source=../completion/wort
 . "$(dirname "$0")/../completion/wort"
 failures=0
@@ -70,17 +70,47 @@ test_values()
 
 test_arguments()
 {
-	expect wort0 put ''
-	expect wort0 put -c -f value ''
+	expect 'shelf wort0' put ''
+	expect shelf put sh
+	expect 'books boots' put shelf boo
+	expect 'shelf wort0' put -c -f value ''
 	expect 'books boots' put 0 boo
 	expect 'books' get -r 0 book
 	expect '' get 0 books ''
-	expect "$(printf '%s\n' file wort0 | paste -sd ' ')" stat ''
+	expect 'file shelf wort0' stat ''
 	expect file load 0 books ''
 }
 
+# Nothing in a name is run or expanded, and what acts on a terminal is not shown.
+test_hostile()
+{
+	local name
+
+	"$wort" create 0 '$(>evil)'
+	expect 'books boots' put 0 ''
+	for name in '$(touch evil)' '`touch evil`' '$HOME' '~root' '-x' '*' \
+		'a b' "it's" 'q"e' 'back\slash' 'a;b' '<(touch evil)' \
+		$'\e[2J' $'n\nl' $'\u009b2J' $'\u202eabc' $'\x9b' ; do
+		"$wort" create 0 -- "$name"
+	done
+	expect '* <(touch evil) a b a;b books boots it'"'"'s' put 0 ''
+	expect 'a b' put 0 'a\ '
+	expect 'a b' put 0 '"a '
+	expect '' put 0 '$('
+	expect '' put '$(touch evil)' ''
+	expect '' put -F '$(touch evil)' ''
+	"$wort" detach 0
+	for name in '$(touch evil)' $'\e[2J' a/b 7 -x; do
+		"$wort" format -f -L "$name" "$WORT_STUB" >/dev/null
+		"$wort" attach "$WORT_STUB" >/dev/null
+		expect wort0 put ''
+		"$wort" detach 0
+	done
+	[ ! -e evil ] || { echo "a name was run"; failures=$((failures + 1)); }
+}
+
 "$wort" detach 0 2>/dev/null || true
-"$wort" format -f "$WORT_STUB" >/dev/null
+"$wort" format -f -L shelf "$WORT_STUB" >/dev/null
 "$wort" attach "$WORT_STUB" >/dev/null
 "$wort" create 0 books
 "$wort" create 0 boots
@@ -91,4 +121,6 @@ touch file
 test_verbs
 test_values
 test_arguments
+test_hostile
+"$here/completion-tty.py" "$wort"
 [ $failures -eq 0 ]
