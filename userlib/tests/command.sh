@@ -147,6 +147,76 @@ expect 0 '/dev/wort0' "$wort" attach -m "$device"
 expect 0 'damaged .* two$' "$wort" list
 expect 3 'name is too long\|too long' "$wort" create 0 "$(printf '%0112d' 0)"
 expect 0 '' "$wort" detach two
+
+# Any label names its pool, also for root without CAP_SYS_ADMIN and where
+# the control device is missing, as in a container.
+label=$(printf 'a/b\n\033[2J\302\233')
+expect 0 . "$wort" format -f -L "$label" "$device"
+expect 0 '/dev/wort0' "$wort" attach "LABEL=$label"
+expect 0 '' "$wort" create 0 a
+expect 0 '' "$wort" put "LABEL=$label" a k v
+by_names()
+{
+	for name in "LABEL=$label" wort0 "$device" /dev/wort0; do
+		expect 0 '^v$' "$@" "$wort" get "$name" a k
+	done
+	expect 0 'a/b\\n\\x1b\[2J\\xc2\\x9b$' "$@" "$wort" list
+}
+by_names env
+by_names unshare -U -r
+expect 3 'CAP_SYS_ADMIN' unshare -U -r "$wort" detach 0
+expect 0 'PROBLEM.*CAP_SYS_ADMIN\|attached as' \
+	unshare -U -r sh -c "$wort doctor $device || true"
+mv /dev/wort-control /dev/away
+by_names env
+expect 3 'is missing' "$wort" detach 0
+mv /dev/away /dev/wort-control
+expect 1 'no such pool' "$wort" detach "LABEL=a/b"
+expect 0 '' "$wort" detach "LABEL=$label"
+
+# A device that was taken away for a moment: the live pool is meant.
+again()
+{
+	driver=$(readlink -f "/sys/block/${device##*/}/device/driver")
+	nd=$(basename "$(readlink "/sys/block/${device##*/}/device")")
+	echo "$nd" >"$driver/unbind"
+	echo "$nd" >"$driver/bind"
+	for try in 1 2 3 4 5 6 7 8 9; do
+		[ ! -b "$device" ] || break
+		sleep 1
+	done
+}
+expect 0 . "$wort" format -f -L data "$device"
+expect 0 '/dev/wort0' "$wort" attach LABEL=data
+again
+expect 0 'dead .* data$' "$wort" list
+expect 3 'wort detach 0' "$wort" list data
+expect 0 'dead pool' "$wort" doctor "$device"
+expect 0 '^clean' "$wort" check "$device"
+expect 0 '/dev/wort1' "$wort" attach LABEL=data
+expect 0 'attached as /dev/wort1' "$wort" doctor "$device"
+for name in data LABEL=data "$device"; do
+	expect 0 '' "$wort" create -k "$name" a
+	expect 0 '^clean' "$wort" check "$name"
+done
+expect 0 '' "$wort" detach 0
+again
+expect 0 '/dev/wort0' "$wort" attach "$device"
+expect 0 '^clean' "$wort" check "$device"
+expect 0 'attached as /dev/wort0' "$wort" doctor "$device"
+expect 0 '"minor": 0' "$wort" detach -o json data
+expect 0 '"minor": 1' "$wort" detach -o json data
+
+# Write protection is looked at by attach, and not afterwards.
+expect 0 '/dev/wort0' "$wort" attach "$device"
+blockdev --setro "$device"
+expect 0 '' "$wort" put 0 a k v
+expect 0 '' "$wort" detach 0
+expect 3 'write-protected' "$wort" attach "$device"
+expect 0 '/dev/wort0' "$wort" attach -r "$device"
+expect 4 'attached so' "$wort" put 0 a k w
+expect 0 '' "$wort" detach 0
+blockdev --setrw "$device"
 expect 0 . "$wort" format -f "$device"
 expect 0 '/dev/wort0' "$wort" attach -g "$device"
 dd if=/dev/zero of=long bs=70000 count=1 2>/dev/null
