@@ -181,6 +181,44 @@ static error_t parse_own(int key, char *arg, struct argp_state *state)
 	       parse->syntax->option(key, arg, state) : ARGP_ERR_UNKNOWN;
 }
 
+/*
+ * getopt prints an option that it does not know as it is.  What is written to
+ * stderr while arguments are parsed is kept, and shown when that ends, which
+ * may be with the program.
+ */
+static struct {
+	FILE *real;
+	char *text;
+	size_t len;
+} held;
+
+static void show_stderr(void)
+{
+	char *line, *rest, *shown;
+
+	if (!held.real)
+		return;
+	fclose(stderr);
+	stderr = held.real;
+	held.real = NULL;
+	for (rest = held.text; (line = strsep(&rest, "\n")) && rest;) {
+		shown = text_shown(line);
+		fprintf(stderr, "%s\n", shown ? shown : "");
+		free(shown);
+	}
+	free(held.text);
+}
+
+static void hold_stderr(void)
+{
+	FILE *out = open_memstream(&held.text, &held.len);
+
+	if (!out || atexit(show_stderr))
+		return;
+	held.real = stderr;
+	stderr = out;
+}
+
 int parse_args(const struct syntax *syntax, int argc, char **argv,
 	       char ***args)
 {
@@ -199,8 +237,10 @@ int parse_args(const struct syntax *syntax, int argc, char **argv,
 		if (syntax->groups & groups[i].group)
 			children[n++].argp = &groups[i].argp;
 	argp_err_exit_status = ST_USAGE;
+	hold_stderr();
 	if (argp_parse(&argp, argc, argv, 0, NULL, &parse))
 		exit(ST_USAGE);
+	show_stderr();
 	*args = parse.args;
 	return parse.nr;
 }

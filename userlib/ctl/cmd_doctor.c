@@ -78,7 +78,7 @@ static const char *signature(const struct device *dev)
 	snprintf(type, sizeof(type), "%s", found == -2 ? "several" :
 		 name ? name : "");
 	blkid_free_probe(probe);
-	return type;
+	return found == -1 ? NULL : type;
 }
 
 bool device_empty(const struct device *dev)

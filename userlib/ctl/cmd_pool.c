@@ -95,7 +95,8 @@ static int foreign_signature(const char *device, char *type, size_t size)
 		snprintf(type, size, "several");
 	}
 	blkid_free_probe(probe);
-	return 0;
+	/* What cannot be read may be anything. */
+	return found == -1 ? -EIO : 0;
 }
 
 /* What is in use shall not be wiped, which is how a signature is mended. */

@@ -174,11 +174,13 @@ def round_trips(wort, rng):
         said, _ = wort.load("to", form, text)
         if count_of(said) != len(records) or wort.records("to") != records:
             wrong(f"{form}: {text} is not read back")
-    keys, _ = wort("dump", "-q", "-F", "lines", "0", "from")
-    wort.fresh("to")
-    wort.load("to", "lines", keys)
-    if wort.records("to") != dict.fromkeys(records, b""):
-        wrong("keys are not read back")
+    for form in ["lines"], ["lines", "-x"], ["lines", "-n"]:
+        form = ["-F", *form]
+        keys, _ = wort("dump", "-q", *form, "0", "from")
+        wort.fresh("to")
+        wort.load("to", form, keys)
+        if wort.records("to") != dict.fromkeys(records, b""):
+            wrong(f"{form}: keys are not read back")
 
 
 def refused(wort):
@@ -207,6 +209,7 @@ def complaints(wort):
                  ["get", "-x", "0", "to", hostile], ["list", "-o", hostile],
                  ["doctor", hostile], ["doctor", "-o", "json", hostile],
                  ["attach", "LABEL=" + hostile], [hostile], ["-" + hostile],
+                 ["list", "--" + hostile], ["list", "-\x1b"],
                  ["scan", "-l", hostile, "0", "to"],
                  ["load", "0", "to", hostile]):
         done = subprocess.run([wort.program, *args], capture_output=True,
