@@ -19,7 +19,7 @@
  */
 struct wort_file *wort_file_alloc(struct wort_dev *wdev)
 {
-	struct wort_file *wfile = kmalloc(sizeof(*wfile), GFP_KERNEL);
+	struct wort_file *wfile = kmalloc(sizeof(*wfile), GFP_KERNEL_ACCOUNT);
 
 	if (!wfile)
 		return NULL;

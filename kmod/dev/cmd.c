@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Executors of the commands on an index.
+ * Executors of the commands on an index, but for those with large buffers, which
+ * are in cmd_bulk.c.
  */
 #include <linux/pagemap.h>
 #include <linux/slab.h>
@@ -8,10 +9,24 @@
 
 #include "cmd.h"
 
+/*
+ * Neither flag lets the allocator kill a task.  kvmalloc() looks for one piece
+ * of several pages without effort only if it is not told to retry.
+ */
+static gfp_t ubuf_gfp(u32 len)
+{
+	return GFP_KERNEL_ACCOUNT | __GFP_NOWARN |
+	       (len > PAGE_SIZE ? __GFP_NORETRY : __GFP_RETRY_MAYFAIL);
+}
+
 /**
- * wort_ubuf_alloc() - Get memory
+ * wort_ubuf_alloc() - Get memory for what a program hands in or asks for
  * @buf: Uninitialised; wort_ubuf_free() may follow whatever is returned.
  * @len: Bytes; may be 0.
+ *
+ * The memory is charged to the memory cgroup of the caller, since any number of
+ * callers may ask at once.  The call fails if the group is at its limit; no
+ * task is killed for it.
  *
  * Context: May sleep.
  * Return: 0 or -ENOMEM.
@@ -20,7 +35,7 @@ int wort_ubuf_alloc(struct wort_ubuf *buf, u32 len)
 {
 	buf->data = buf->small;
 	if (len > sizeof(buf->small))
-		buf->data = kvmalloc(len, GFP_KERNEL);
+		buf->data = kvmalloc(len, ubuf_gfp(len));
 	return buf->data ? 0 : -ENOMEM;
 }
 
@@ -265,150 +280,6 @@ int wort_cmd_lookup(struct wort_call *call, void *data)
 	};
 
 	return single(call, &one, arg->flags, &arg->out_value_len);
-}
-
-static int scan(struct wort_call *call, struct wort_scan_arg *arg,
-		struct wort_scan *s, const struct wort_ubuf *buf)
-{
-	struct wort_dax *dax = call->wfile->wdev->dax;
-	int err, err2;
-
-	if (!wort_dax_enter(dax))
-		return -ENODEV;
-	err = wort_index_scan(call->wfile->index, s);
-	wort_dax_exit(dax);
-	arg->out_count = s->count;
-	arg->out_len = s->len;
-	arg->out_need = err == -ERANGE ? s->need : 0;
-	arg->out_more = s->more;
-	arg->out_last_len = s->last_len;
-	err2 = wort_ubuf_write(buf, arg->buf_ptr, s->len);
-	return err ? err : err2;
-}
-
-static int scan_verify(struct wort_scan_arg *arg)
-{
-	arg->out_count = 0;
-	arg->out_len = 0;
-	arg->out_need = 0;
-	arg->out_more = 0;
-	arg->out_last_len = 0;
-	if (arg->flags & ~WORT_SCAN_F_ALL)
-		return -EOPNOTSUPP;
-	if (arg->start_len > WORT_KEY_MAX || arg->bound_len > WORT_KEY_MAX ||
-	    arg->buf_len > WORT_BUF_MAX)
-		return -EMSGSIZE;
-	return 0;
-}
-
-/**
- * wort_cmd_scan() - Read records in order
- * @call: The call.
- * @data: A struct wort_scan_arg.
- *
- * Context: May sleep.  Nothing is locked.
- * Return: 0, or an error that uapi/linux/wort.h tells of.
- */
-int wort_cmd_scan(struct wort_call *call, void *data)
-{
-	struct wort_scan_arg *arg = data;
-	struct wort_ubuf start, bound, buf;
-	struct wort_key start_key, bound_key;
-	struct wort_scan s = {
-		.flags = arg->flags,
-		.relaxed = call->wfile->relaxed,
-		.max = arg->max_count,
-		.buf_len = arg->buf_len,
-	};
-	int err = scan_verify(arg);
-
-	if (err)
-		return err;
-	err = wort_ubuf_read(&start, arg->start_ptr, arg->start_len);
-	if (err)
-		goto out_free_start;
-	err = wort_ubuf_read(&bound, arg->bound_ptr, arg->bound_len);
-	if (err)
-		goto out_free_bound;
-	start_key = (struct wort_key){ start.data, arg->start_len };
-	bound_key = (struct wort_key){ bound.data, arg->bound_len };
-	s.start = arg->start_len ? &start_key : NULL;
-	s.bound = arg->bound_len ? &bound_key : NULL;
-	err = wort_ubuf_alloc(&buf, arg->buf_len);
-	s.buf = buf.data;
-	if (!err)
-		err = scan(call, arg, &s, &buf);
-	wort_ubuf_free(&buf);
-out_free_bound:
-	wort_ubuf_free(&bound);
-out_free_start:
-	wort_ubuf_free(&start);
-	return err;
-}
-
-static int batch(struct wort_call *call, struct wort_batch_arg *arg,
-		 const struct wort_ubuf *ops, struct wort_ubuf *results)
-{
-	struct wort_dax *dax = call->wfile->wdev->dax;
-	struct wort_batch b = {
-		.flags = arg->flags,
-		.ops = ops->data,
-		.ops_len = arg->ops_len,
-		.nr_ops = arg->nr_ops,
-		.results = results->data,
-		.results_size = arg->results_len,
-		.write = call->write,
-		.relaxed = call->wfile->relaxed,
-	};
-	int err, err2;
-
-	if (!wort_dax_enter(dax))
-		return -ENODEV;
-	err = wort_index_batch(call->wfile->index, &b);
-	wort_dax_exit(dax);
-	arg->out_done = b.done;
-	arg->out_failed = b.failed;
-	arg->out_results_len = b.results_len;
-	err2 = wort_ubuf_write(results, arg->results_ptr, b.results_len);
-	return err ? err : err2;
-}
-
-/**
- * wort_cmd_batch() - Carry out several operations
- * @call: The call.
- * @data: A struct wort_batch_arg.
- *
- * Context: May sleep.  Nothing is locked.
- * Return: 0, or an error that uapi/linux/wort.h tells of.
- */
-int wort_cmd_batch(struct wort_call *call, void *data)
-{
-	struct wort_batch_arg *arg = data;
-	struct wort_ubuf ops, results;
-	int err;
-
-	arg->out_done = 0;
-	arg->out_failed = 0;
-	arg->out_results_len = 0;
-	if (arg->flags & ~WORT_BATCH_F_ALL)
-		return -EOPNOTSUPP;
-	if (arg->nr_ops > WORT_BATCH_MAX || arg->ops_len > WORT_BUF_MAX ||
-	    arg->results_len > WORT_BUF_MAX)
-		return -EMSGSIZE;
-	err = wort_ubuf_read(&ops, arg->ops_ptr, arg->ops_len);
-	if (err)
-		goto out_free_ops;
-	err = wort_ubuf_alloc(&results, arg->results_len);
-	/* As for a single operation: what cannot be told is not done. */
-	if (!err && fault_in_writeable(u64_to_user_ptr(arg->results_ptr),
-				       arg->results_len))
-		err = -EFAULT;
-	if (!err)
-		err = batch(call, arg, &ops, &results);
-	wort_ubuf_free(&results);
-out_free_ops:
-	wort_ubuf_free(&ops);
-	return err;
 }
 
 /**

@@ -11,6 +11,8 @@
 #ifndef _WORT_CMD_H
 #define _WORT_CMD_H
 
+#include <linux/sizes.h>
+
 #include "wort_dev.h"
 
 /**
@@ -46,10 +48,19 @@ wort_cmd_fn wort_cmd_insert;
 wort_cmd_fn wort_cmd_cas;
 wort_cmd_fn wort_cmd_lookup;
 wort_cmd_fn wort_cmd_delete;
-wort_cmd_fn wort_cmd_scan;
-wort_cmd_fn wort_cmd_batch;
 wort_cmd_fn wort_cmd_index_info;
 wort_cmd_fn wort_cmd_stats;
+
+/* cmd_bulk.c: on an index, with large buffers */
+wort_cmd_fn wort_cmd_scan;
+wort_cmd_fn wort_cmd_batch;
+
+/*
+ * A call with larger buffers is carried out in pieces of this size, so any
+ * number of calls at once takes little memory.  One piece has room for the
+ * largest record of a scan, operation of a batch, and answer.
+ */
+#define WORT_PIECE_SIZE		SZ_256K
 
 #define WORT_UBUF_SMALL		64
 

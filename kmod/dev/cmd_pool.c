@@ -69,20 +69,47 @@ out_free:
 	return err;
 }
 
-static int index_list(struct wort_call *call, struct wort_index_list_arg *arg,
-		      struct wort_ubuf *buf, u32 max)
+#define RECORD_SIZE	sizeof(struct wort_index_record)
+#define PIECE_RECORDS	((u32)(WORT_PIECE_SIZE / RECORD_SIZE))
+
+/* One piece of the list, behind the one before; how many records it has. */
+static int index_list_piece(struct wort_call *call,
+			    struct wort_index_list_arg *arg, u64 after,
+			    struct wort_ubuf *buf, u32 max)
 {
 	struct wort_dax *dax = call->wfile->wdev->dax;
+	int nr, err;
 	bool more;
 
 	if (!wort_dax_enter(dax))
 		return -ENODEV;
-	arg->out_count = wort_index_list(dax->pool, arg->after,
-					 (void *)buf->data, max, &more);
+	nr = wort_index_list(dax->pool, after, (void *)buf->data, max, &more);
 	wort_dax_exit(dax);
+	if (nr < 0)
+		return nr;
+	err = wort_ubuf_write(buf, arg->buf_ptr + arg->out_count * RECORD_SIZE,
+			      nr * RECORD_SIZE);
+	if (err)
+		return err;
+	arg->out_count += nr;
 	arg->out_more = more;
-	return wort_ubuf_write(buf, arg->buf_ptr, arg->out_count *
-			       sizeof(struct wort_index_record));
+	return nr;
+}
+
+static int index_list(struct wort_call *call, struct wort_index_list_arg *arg,
+		      struct wort_ubuf *buf, u32 max)
+{
+	const struct wort_index_record *records = (void *)buf->data;
+	u64 after = arg->after;
+	int nr;
+
+	do {
+		nr = index_list_piece(call, arg, after, buf,
+				      min(max - arg->out_count, PIECE_RECORDS));
+		if (nr > 0)
+			after = records[nr - 1].id;
+	} while (nr > 0 && arg->out_more && arg->out_count < max);
+	return min(nr, 0);
 }
 
 /**
@@ -106,7 +133,7 @@ int wort_cmd_index_list(struct wort_call *call, void *data)
 		return -EOPNOTSUPP;
 	if (arg->buf_len > WORT_BUF_MAX)
 		return -EMSGSIZE;
-	err = wort_ubuf_alloc(&buf, arg->buf_len);
+	err = wort_ubuf_alloc(&buf, min(max, PIECE_RECORDS) * RECORD_SIZE);
 	if (!err)
 		err = index_list(call, arg, &buf, max);
 	wort_ubuf_free(&buf);

@@ -39,7 +39,7 @@ struct wort_cursor *wort_engine_cursor(void)
 
 	for (i = 0; i < ARRAY_SIZE(engines); i++)
 		size = max(size, engines[i]->cursor_size);
-	cur = kvmalloc(sizeof(*cur) + size, GFP_KERNEL);
+	cur = kvmalloc(sizeof(*cur) + size, GFP_KERNEL | WORT_GFP_CALL);
 	if (cur)
 		cur->wanted = U32_MAX;
 	return cur;

@@ -462,6 +462,12 @@ struct wort_engine {
 };
 
 const struct wort_engine *wort_engine_by_id(u32 id);
+/*
+ * Memory for the time of a call is charged to the memory cgroup of its caller.
+ * If there is none the call fails, or does without; no task is killed for it.
+ */
+#define WORT_GFP_CALL	(__GFP_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
+
 struct wort_cursor *wort_engine_cursor(void);
 
 extern const struct wort_engine wort_engine_wort;

@@ -101,7 +101,7 @@ static int parse(const struct wort_batch *batch, u32 at,
 static int answer_begin(const struct wort_batch *batch, u32 at,
 			struct wort_request *req, bool refused)
 {
-	u32 max_len = refused ? 0 : req->op.max_len;
+	u32 max_len = refused ? 0 : min_t(u32, req->op.max_len, WORT_VALUE_MAX);
 	u32 head = sizeof(struct wort_batch_result);
 
 	req->answer = (struct wort_buf){
@@ -435,7 +435,7 @@ static struct round *round_alloc(struct wort_index *index,
 
 	if (batch->nr_ops > 1)
 		round = xchg(&index->pool->spare_round, NULL) ?:
-			kvzalloc(sizeof(*round), GFP_NOIO);
+			kvzalloc(sizeof(*round), GFP_NOIO | WORT_GFP_CALL);
 	if (round) {
 		round->index = index;
 		round->batch = batch;
@@ -486,6 +486,7 @@ int wort_index_batch(struct wort_index *index, struct wort_batch *batch)
 		if (batch->failed && batch->flags & WORT_BATCH_F_STOP)
 			break;
 	}
+	batch->ops_done = at;
 	if (round) {
 		wort_index_kick(index);
 		kvfree(xchg(&index->pool->spare_round, round));

@@ -304,6 +304,7 @@ void wort_index_stats(struct wort_index *index,
  * @count: records found
  * @len: bytes written
  * @need: with -ERANGE: bytes that the next record, or with COUNT the last key, takes
+ * @last: without COUNT: where the last record is in @buf
  * @last_len: with COUNT: length of the last key
  * @more: the bound was not reached
  */
@@ -318,6 +319,7 @@ struct wort_scan {
 	u64 count;
 	u32 len;
 	u32 need;
+	u32 last;
 	u32 last_len;
 	bool more;
 };
@@ -349,6 +351,7 @@ struct wort_request {
  * @relaxed: what lookups find may be taken back by a power cut
  * @done: operations carried out
  * @failed: of these, failed
+ * @ops_done: bytes of the operations carried out
  * @results_len: bytes of answers
  */
 struct wort_batch {
@@ -362,6 +365,7 @@ struct wort_batch {
 	bool relaxed;
 	u32 done;
 	u32 failed;
+	u32 ops_done;
 	u32 results_len;
 };
 

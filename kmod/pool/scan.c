@@ -154,6 +154,7 @@ static int pack(struct wort_cursor *cur, struct wort_scan *scan)
 		return err;
 	if (used % 8)
 		memset(at + used, 0, rec.rec_len - used);
+	scan->last = scan->len;
 	scan->len += rec.rec_len;
 	return 0;
 }
@@ -220,8 +221,10 @@ static int emit_pairs(struct wort_cursor *cur, struct wort_scan *scan, u32 max,
 		got = cur->tree->engine->next_pairs(cur, &pairs, want);
 		good = wanted_pairs(scan, at, got, &pairs.head);
 		scan->count += good;
-		if (!counting)
+		if (!counting && good) {
 			scan->len += good * pairs.head.rec_len;
+			scan->last = scan->len - pairs.head.rec_len;
+		}
 		if (good < got)
 			return -ENOENT;
 		*nr += got;
@@ -334,12 +337,13 @@ int wort_index_scan(struct wort_index *index, struct wort_scan *scan)
 	scan->count = 0;
 	scan->len = 0;
 	scan->need = 0;
+	scan->last = 0;
 	scan->last_len = 0;
 	scan->more = false;
 	if (too_long(scan->start) || too_long(scan->bound))
 		return -EMSGSIZE;
 	cur = xchg(spare, NULL) ?: wort_engine_cursor();
-	from = kmalloc(sizeof(*from), GFP_KERNEL);
+	from = kmalloc(sizeof(*from), GFP_KERNEL | WORT_GFP_CALL);
 	if (!cur || !from)
 		goto out;
 	from->key.len = 0;

@@ -269,6 +269,78 @@ TEST_F(index, scan_does_not_fit)
 	EXPECT_EQ(1, arg.out_count);
 }
 
+/* Records of 4 KiB: a scan with the largest buffer takes several pieces. */
+#define NR_LARGE	300
+#define LARGE_RECORD	(16 + 8 + 4072)
+
+static char bulk[WORT_BUF_MAX] __attribute__((aligned(8)));
+static char bulk_answers[WORT_BUF_MAX] __attribute__((aligned(8)));
+
+static void insert_large(struct __test_metadata *_metadata, int fd)
+{
+	static char value[4072];
+	char key[16];
+	int i;
+
+	for (i = 0; i < NR_LARGE; i++) {
+		snprintf(key, sizeof(key), "large%03d", i);
+		memset(value, i, sizeof(value));
+		ASSERT_EQ(0, insert_raw(fd, key, 8, value, sizeof(value), 0));
+	}
+}
+
+/* How many records from the first on have the numbers that are expected. */
+static int count_large(const struct wort_scan_arg *arg, int first, int step)
+{
+	char key[16];
+	int n, at = 0;
+
+	for (n = 0; at < (int)arg->out_len; n++, at += LARGE_RECORD) {
+		const struct wort_record *rec = (void *)(bulk + at);
+		const char *data = (const char *)(rec + 1);
+
+		snprintf(key, sizeof(key), "large%03d", first + n * step);
+		if (rec->rec_len != LARGE_RECORD || memcmp(data, key, 8) ||
+		    data[8] != (char)(first + n * step) ||
+		    data[LARGE_RECORD - 17] != data[8])
+			break;
+	}
+	return n;
+}
+
+TEST_F(index, scan_larger_than_a_piece)
+{
+	struct wort_scan_arg arg = { };
+
+	insert_large(_metadata, self->fd);
+	ASSERT_EQ(0, scan(self->fd, &arg, bulk, sizeof(bulk)));
+	EXPECT_EQ(NR_LARGE, arg.out_count);
+	EXPECT_EQ(NR_LARGE * LARGE_RECORD, arg.out_len);
+	EXPECT_EQ(0, arg.out_more);
+	EXPECT_EQ(NR_LARGE, count_large(&arg, 0, 1));
+	arg.flags = WORT_SCAN_F_REVERSE;
+	arg.max_count = 200;
+	ASSERT_EQ(0, scan(self->fd, &arg, bulk, sizeof(bulk)));
+	EXPECT_EQ(200, arg.out_count);
+	EXPECT_EQ(1, arg.out_more);
+	EXPECT_EQ(200, count_large(&arg, NR_LARGE - 1, -1));
+	/* as many as fit, also where the last piece has no room for one */
+	arg.flags = 0;
+	arg.max_count = 0;
+	ASSERT_EQ(0, scan(self->fd, &arg, bulk, 100 * LARGE_RECORD + 4000));
+	EXPECT_EQ(100, arg.out_count);
+	EXPECT_EQ(1, arg.out_more);
+	EXPECT_EQ(0, arg.out_need);
+	ASSERT_EQ(0, scan(self->fd, &arg, bulk, 64 * LARGE_RECORD));
+	EXPECT_EQ(64, arg.out_count);
+	EXPECT_EQ(1, arg.out_more);
+	arg.bound_ptr = PTR("large128");
+	arg.bound_len = 8;
+	ASSERT_EQ(0, scan(self->fd, &arg, bulk, sizeof(bulk)));
+	EXPECT_EQ(128, arg.out_count);
+	EXPECT_EQ(0, arg.out_more);
+}
+
 TEST_F(index, scan_limits)
 {
 	struct wort_scan_arg arg = { .start_len = WORT_KEY_MAX + 1 };
@@ -429,6 +501,128 @@ TEST_F(index, batch_malformed)
 	ops.len = WORT_BUF_MAX + 1;
 	EXPECT_EQ(-EMSGSIZE, batch(self->fd, &arg, &ops, results,
 				   sizeof(results)));
+}
+
+/* One behind the other in the large buffer; the length of all. */
+static __u32 pack_large(__u32 at, __u16 op, int nr, __u32 pad)
+{
+	struct wort_batch_op head = {
+		.op = op,
+		.key_len = 8,
+		.value_len = op == WORT_BATCH_INSERT ? 60000 : 0,
+		.max_len = op == WORT_BATCH_LOOKUP ? 60000 : 0,
+	};
+	char key[16];
+
+	head.rec_len = (sizeof(head) + 8 + head.value_len + 7) / 8 * 8 + pad;
+	memcpy(bulk + at, &head, sizeof(head));
+	snprintf(key, sizeof(key), "large%03d", nr);
+	memcpy(bulk + at + sizeof(head), key, 8);
+	memset(bulk + at + sizeof(head) + 8, nr, head.value_len);
+	return at + head.rec_len;
+}
+
+static int batch_large(int fd, struct wort_batch_arg *arg, __u32 len, int nr,
+		       __u32 flags)
+{
+	*arg = (struct wort_batch_arg){
+		.size = sizeof(*arg),
+		.flags = flags,
+		.ops_ptr = PTR(bulk),
+		.ops_len = len,
+		.results_ptr = PTR(bulk_answers),
+		.results_len = sizeof(bulk_answers),
+		.nr_ops = nr,
+	};
+	return call(fd, WORT_IOC_BATCH, arg);
+}
+
+/* How many answers have the value of the record with their number. */
+static int count_answers(const struct wort_batch_arg *arg)
+{
+	const struct wort_batch_result *result;
+	__u32 at = 0;
+	int n;
+
+	for (n = 0; at < arg->out_results_len; n++, at += result->rec_len) {
+		result = (void *)(bulk_answers + at);
+		if (result->error || result->value_len != 60000 ||
+		    ((char *)(result + 1))[59999] != (char)n)
+			break;
+	}
+	return n;
+}
+
+TEST_F(index, batch_larger_than_a_piece)
+{
+	struct wort_batch_arg arg;
+	__u32 len = 0;
+	int i;
+
+	/* the padding of one takes several pieces */
+	for (i = 0; i < 40; i++)
+		len = pack_large(len, WORT_BATCH_INSERT, i,
+				 i == 7 ? 1 << 20 : 0);
+	ASSERT_EQ(0, batch_large(self->fd, &arg, len, 40, 0));
+	EXPECT_EQ(40, arg.out_done);
+	EXPECT_EQ(0, arg.out_failed);
+	EXPECT_EQ(40 * 16, arg.out_results_len);
+	for (len = 0, i = 0; i < 40; i++)
+		len = pack_large(len, WORT_BATCH_LOOKUP, i, 0);
+	ASSERT_EQ(0, batch_large(self->fd, &arg, len, 40, 0));
+	EXPECT_EQ(40, arg.out_done);
+	EXPECT_EQ(40 * 60016, arg.out_results_len);
+	EXPECT_EQ(40, count_answers(&arg));
+}
+
+TEST_F(index, batch_ends_in_a_later_piece)
+{
+	struct wort_batch_arg arg;
+	__u32 len = 0, last = 0;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		last = len;
+		len = pack_large(len, i == 10 ? WORT_BATCH_DELETE :
+				 WORT_BATCH_INSERT, i, 0);
+	}
+	ASSERT_EQ(0, batch_large(self->fd, &arg, len, 20, WORT_BATCH_F_STOP));
+	EXPECT_EQ(11, arg.out_done);
+	EXPECT_EQ(1, arg.out_failed);
+	/* the last one is longer than what is left */
+	EXPECT_EQ(-EINVAL, batch_large(self->fd, &arg, len - 8, 20, 0));
+	EXPECT_EQ(19, arg.out_done);
+	((struct wort_batch_op *)(bulk + last))->rec_len = WORT_BUF_MAX;
+	EXPECT_EQ(-EINVAL, batch_large(self->fd, &arg, len, 20, 0));
+	EXPECT_EQ(19, arg.out_done);
+}
+
+/* Of a batch whose last operation cannot be read, none is begun. */
+TEST_F(index, batch_not_readable_at_its_end)
+{
+	struct wort_batch_arg arg;
+	__u32 len = 0;
+	char *ops;
+	int i;
+
+	for (i = 0; i < 10; i++)
+		len = pack_large(len, WORT_BATCH_INSERT, i, 0);
+	ops = mmap(NULL, WORT_BUF_MAX, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(ops, bulk, len);
+	mprotect(ops + (len & ~4095U), 4096, PROT_NONE);
+	arg = (struct wort_batch_arg){
+		.size = sizeof(arg),
+		.ops_ptr = PTR(ops),
+		.ops_len = len,
+		.results_ptr = PTR(bulk_answers),
+		.results_len = sizeof(bulk_answers),
+		.nr_ops = 10,
+	};
+	EXPECT_EQ(-EFAULT, call(self->fd, WORT_IOC_BATCH, &arg));
+	EXPECT_EQ(0, arg.out_done);
+	EXPECT_EQ(-ENOENT, lookup_raw(self->fd, "large000", 8, NULL, 0, NULL));
+	munmap(ops, WORT_BUF_MAX);
 }
 
 /* That it does not wait is seen by the unit tests; here it is let through. */

@@ -24,7 +24,7 @@ if [ $# -eq 0 ]; then
 		fi
 		set -- "$@" $program
 	done
-	set -- "$@" uring api sysfs trace map revoke
+	set -- "$@" uring api sysfs trace map memory revoke
 fi
 for program; do
 	echo "# $program"

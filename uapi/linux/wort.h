@@ -26,7 +26,9 @@
  *	EBADF		a change asked of a descriptor not opened for writing
  *	EPERM		CAP_SYS_ADMIN is missing (control device)
  *	ENODEV		the pool was detached or its device removed
- *	ENOMEM		no memory; nothing was changed
+ *	ENOMEM		no memory, or the caller's memory cgroup is at its
+ *			limit; nothing was changed (of a batch: no more than
+ *			out_done tells)
  *	EINTR		a fatal signal came before anything was changed
  *
  * Errors of operations on pools and indexes:
@@ -677,6 +679,10 @@ struct wort_batch_result {
  * out_done counts is durable when the call returns; if the power goes before,
  * any of the changes may be there.  ERANGE if the answers do
  * not fit: those that did are given and the rest is not carried out.
+ *
+ * What does not fit 256 KiB is copied in pieces, so the memory of operations
+ * and answers must not overlap.  A page that goes away after the call has begun
+ * ends it with EFAULT; out_done tells what was carried out.
  */
 struct wort_batch_arg {
 	__u32 size;

@@ -14,6 +14,9 @@
 #define GFP_NOIO	1U
 #define GFP_ATOMIC	2U
 #define __GFP_NOFAIL	4U	/* waits for memory instead */
+#define __GFP_ACCOUNT	0U
+#define __GFP_NORETRY	0U
+#define __GFP_NOWARN	0U
 
 typedef unsigned int gfp_t;
 
