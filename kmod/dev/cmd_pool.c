@@ -176,8 +176,6 @@ int wort_cmd_check(struct wort_call *call, void *data)
 	struct wort_dax *dax = call->wfile->wdev->dax;
 	int err;
 
-	if (arg->flags & WORT_CHECK_F_CLEAR && !call->write)
-		return -EBADF;
 	if (arg->flags & ~WORT_CHECK_F_ALL)
 		return -EOPNOTSUPP;
 	if (!wort_dax_enter(dax))

@@ -47,7 +47,7 @@ static const struct command commands[] = {
 	COMMAND(POOL_INFO, wort_pool_info_arg, 0xbc13, 216, ON_POOL,
 		.has_out = true),
 	COMMAND(CHECK, wort_check_arg, 0xbc14, 88, ON_POOL, .flags = 1,
-		.has_out = true),
+		.write = true, .has_out = true),
 	COMMAND(INSERT, wort_insert_arg, 0xbc20, 48, ON_INDEX, .flags = 0x103,
 		.write = true, .has_out = true),
 	COMMAND(LOOKUP, wort_lookup_arg, 0xbc21, 40, ON_INDEX,

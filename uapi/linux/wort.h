@@ -23,7 +23,8 @@
  *	E2BIG		the argument is larger than known and its tail not zero
  *	EOPNOTSUPP	an unknown flag or operation
  *	EFAULT		a pointer cannot be read or written
- *	EBADF		a change asked of a descriptor not opened for writing
+ *	EBADF		a change or a check asked of a descriptor not opened for
+ *			writing
  *	EPERM		CAP_SYS_ADMIN is missing (control device)
  *	ENODEV		the pool was detached or its device removed
  *	ENOMEM		no memory, or the caller's memory cgroup is at its
@@ -401,8 +402,9 @@ struct wort_pool_info_arg {
  * @out_nr_dropped: references dropped by CLEAR, since what they led to cannot
  *	be read; the kernel's log has the offset of each
  *
- * The call succeeds whatever is found.  Changes wait while it runs.  CLEAR of
- * a pool with WORT_STATE_READONLY answers EROFS.
+ * The call succeeds whatever is found.  Changes wait while it runs, and damage
+ * makes an index read-only, so the descriptor must be open for writing.  CLEAR
+ * of a pool with WORT_STATE_READONLY answers EROFS.
  */
 struct wort_check_arg {
 	__u32 size;

@@ -94,7 +94,7 @@ int cmd_check(int argc, char **argv)
 
 	parse_args(&check_syntax, argc, argv, &args);
 	check.flags = clear ? WORT_CHECK_F_CLEAR : 0;
-	err = source_open(args[0], clear, &src);
+	err = source_open_to_check(args[0], clear, &src);
 	if (err)
 		return err;
 	err = source_check(&src, &check);

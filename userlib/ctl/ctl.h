@@ -240,6 +240,7 @@ int open_index(const char *pool_name, const char *name, bool write,
 	       struct wort_index **out);
 
 int source_open(const char *name, bool repair, struct source *src);
+int source_open_to_check(const char *name, bool repair, struct source *src);
 int source_close(struct source *src);
 int source_info(struct source *src, struct wort_pool_info_arg *info);
 int source_check(struct source *src, struct wort_check_arg *check);

@@ -99,7 +99,8 @@ int open_index(const char *pool_name, const char *name, bool write,
 	return err ? no_index(pool_name, name, err) : 0;
 }
 
-int source_open(const char *name, bool repair, struct source *src)
+static int open_with(const char *name, int pool_flags, bool repair,
+		     struct source *src)
 {
 	struct pool_place place;
 	int err = find_pool(name, &place);
@@ -108,10 +109,21 @@ int source_open(const char *name, bool repair, struct source *src)
 	if (err)
 		return no_pool(name, err);
 	if (!place.offline)
-		return open_attached(name, &place, repair ? O_RDWR : O_RDONLY,
+		return open_attached(name, &place, pool_flags,
 				     &src->pool);
 	err = image_open(place.path, repair, settings.offset, &src->image);
 	return err ? fail(name, err) : 0;
+}
+
+int source_open(const char *name, bool repair, struct source *src)
+{
+	return open_with(name, repair ? O_RDWR : O_RDONLY, repair, src);
+}
+
+/* An attached pool is only checked by who may write to it. */
+int source_open_to_check(const char *name, bool repair, struct source *src)
+{
+	return open_with(name, O_RDWR, repair, src);
 }
 
 int source_close(struct source *src)

@@ -262,7 +262,7 @@ static int on_pool(const struct handle *h, unsigned long cmd, void *arg)
 		wort_pool_info(pool, arg);
 		return 0;
 	case WORT_IOC_CHECK:
-		return wort_pool_check(pool, arg);
+		return h->write ? wort_pool_check(pool, arg) : -EBADF;
 	default:
 		return -ENOTTY;
 	}
