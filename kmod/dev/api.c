@@ -154,8 +154,7 @@ static int open_named(struct wort_dev *wdev, const char *name, u32 flags,
  * A new index is durable when the call returns.  Any number of handles may be
  * open, here and in programs; none of them owns the index.
  *
- * Context: May sleep, killably while the pool is full.  Not where room
- * is made in memory.
+ * Context: May sleep, killably.  Not where room is made in memory.
  * Return: The handle, to be closed by wort_kernel_index_close(); or an ERR_PTR:
  * -ENOENT, -EEXIST; -EINVAL for an empty name, EXCL without CREATE or another
  * engine; -EMSGSIZE for a longer name; -EOPNOTSUPP for an unknown flag or
@@ -211,9 +210,9 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_index_close, WORT_NS);
  * Durable, and the name free, when the call returns.  Open handles of the index
  * answer -ESTALE.  The space is given back in the background.
  *
- * Context: May sleep.
+ * Context: May sleep, killably.
  * Return: 0; -ENOENT; -EINVAL, -EMSGSIZE for the name; -EROFS; -EIO, -EUCLEAN
- * as wort_index_destroy() has them; -ENODEV.
+ * as wort_index_destroy() has them; -EINTR; -ENODEV.
  */
 int wort_kernel_index_destroy(struct wort_kernel_pool *pool, const char *name)
 {

@@ -152,14 +152,15 @@ int wort_cmd_pool_info(struct wort_call *call, void *data)
 {
 	struct wort_pool_info_arg *arg = data;
 	struct wort_dax *dax = call->wfile->wdev->dax;
+	int err;
 
 	if (arg->flags)
 		return -EOPNOTSUPP;
 	if (!wort_dax_enter(dax))
 		return -ENODEV;
-	wort_pool_info(dax->pool, arg);
+	err = wort_pool_info(dax->pool, arg);
 	wort_dax_exit(dax);
-	return 0;
+	return err;
 }
 
 /**

@@ -95,12 +95,13 @@ static ssize_t emit_figure(char *buf, u64 val)
 static int pool_info(struct device *dev, struct wort_pool_info_arg *info)
 {
 	struct wort_dax *dax = wdev_of(dev)->dax;
+	int err;
 
 	if (!wort_dax_enter(dax))
 		return -ENODEV;
-	wort_pool_info(dax->pool, info);
+	err = wort_pool_info(dax->pool, info);
 	wort_dax_exit(dax);
-	return 0;
+	return err;
 }
 
 #define FIGURE(name, field)						\

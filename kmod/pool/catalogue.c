@@ -605,7 +605,7 @@ static int name_verify(const u8 *name, u32 len)
  *
  * A new index is durable when the call returns.
  *
- * Context: May sleep.  Takes wort_pool.lock.
+ * Context: May sleep, killably.  Takes wort_pool.lock.
  * Return: 0; -ENOENT; -EEXIST; -EINVAL if the name is empty or has a zero byte,
  * if the engine is not that of the index or the attributes are wrong; -EMSGSIZE
  * if the name is too long; -EOPNOTSUPP if the engine is unknown; -EROFS;
@@ -626,7 +626,9 @@ int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 	if (!stats)
 		return -ENOMEM;
 	do {
-		mutex_lock(&pool->lock);
+		err = -EINTR;
+		if (mutex_lock_killable(&pool->lock))
+			break;
 		err = open_locked(&op, pool, name, name_len, flags, engine,
 				  attr, out);
 		if (!err)
@@ -673,9 +675,9 @@ static void unpublish(struct wort_pool *pool, struct wort_index *index)
  * Durable, and the name free, when the call returns.  The space is given back
  * in the background.
  *
- * Context: May sleep.  Takes wort_pool.lock and wort_index.lock.
- * Return: 0; -ENOENT; -EINVAL, -EMSGSIZE for a name that no index has; -EROFS;
- * -EIO if its slot lies on a page known to be bad;
+ * Context: May sleep, killably.  Takes wort_pool.lock and wort_index.lock.
+ * Return: 0; -ENOENT; -EINVAL, -EMSGSIZE for a name that no index has; -EINTR;
+ * -EROFS; -EIO if its slot lies on a page known to be bad;
  * -EIO or -EUCLEAN if it may be in a part of the catalogue that is lost.
  */
 int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
@@ -686,7 +688,8 @@ int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 
 	if (err)
 		return err;
-	mutex_lock(&pool->lock);
+	if (mutex_lock_killable(&pool->lock))
+		return -EINTR;
 	index = wort_names_find(&pool->names, name, name_len);
 	if (!index)
 		err = not_found(pool);
@@ -750,17 +753,18 @@ void wort_index_set_damaged(struct wort_index *index, bool damaged)
  * @max: Records that fit.
  * @more: There are further indexes.
  *
- * Context: May sleep.  Takes wort_pool.lock.
- * Return: Number of records.
+ * Context: May sleep, killably.  Takes wort_pool.lock.
+ * Return: Number of records, or -EINTR.
  */
-u32 wort_index_list(struct wort_pool *pool, u64 after,
+int wort_index_list(struct wort_pool *pool, u64 after,
 		    struct wort_index_record *records, u32 max, bool *more)
 {
 	struct wort_index *index;
 	u32 n = 0;
 
 	*more = false;
-	mutex_lock(&pool->lock);
+	if (mutex_lock_killable(&pool->lock))
+		return -EINTR;
 	list_for_each_entry(index, &pool->indexes, list) {
 		cond_resched();
 		if (index->id <= after)

@@ -71,7 +71,8 @@ static __always_inline int entry_begin(struct wort_pool *pool,
 		       wait_thawed(pool, op) : 0;
 	}
 	if (entry != WORT_READ) {
-		mutex_lock(&pool->lock);
+		if (mutex_lock_killable(&pool->lock))
+			return -EINTR;
 		wort_pool_freeze(pool);
 	}
 	if (entry != WORT_WRITE_ALONE)
@@ -478,7 +479,8 @@ static __always_inline int lookup_plainly(struct wort_index *index,
  *
  * Context: May sleep.
  * Return: 0; -ENOENT; -ERANGE if it does not fit, with its length in @buf;
- * -EINVAL, -EMSGSIZE, -ESTALE, -EUCLEAN, -EIO.
+ * -EINVAL, -EMSGSIZE, -ESTALE, -EUCLEAN, -EIO; -EINTR, if it met what may be
+ * damage.
  */
 int wort_index_lookup(struct wort_index *index, const struct wort_key *key,
 		      struct wort_buf *buf)

@@ -266,12 +266,13 @@ bool wort_pool_walk_blocked(struct wort_pool *pool)
 	return false;
 }
 
-/* May background work give back space? */
-static bool space_pending(struct wort_pool *pool)
+/* May background work give back space?  Or -EINTR. */
+static int space_pending(struct wort_pool *pool)
 {
 	bool pending;
 
-	mutex_lock(&pool->lock);
+	if (mutex_lock_killable(&pool->lock))
+		return -EINTR;
 	pending = wort_alloc_freeing(&pool->alloc) ||
 		  (!wort_pool_walk_blocked(pool) &&
 		   (pool->nr_dying || READ_ONCE(pool->alloc.walking)));
@@ -309,14 +310,16 @@ static int wait_round(struct wort_pool *pool)
  */
 int wort_pool_wait_space(struct wort_pool *pool, const struct wort_op *op)
 {
-	int err;
+	int err = space_pending(pool);
 
-	if (space_pending(pool)) {
+	if (err > 0) {
 		atomic_inc(&pool->space_waiters);
 		err = wait_round(pool);
 		atomic_dec(&pool->space_waiters);
 		return err;
 	}
+	if (err)
+		return err;
 	/* What was pending and is no longer has raised the count before. */
 	return READ_ONCE(pool->alloc.released) != op->released ? 0 : -ENOSPC;
 }
@@ -334,7 +337,8 @@ int wort_pool_wait_walk(struct wort_pool *pool)
 	int err = 0;
 
 	while (!err && READ_ONCE(pool->alloc.walking)) {
-		mutex_lock(&pool->lock);
+		if (mutex_lock_killable(&pool->lock))
+			return -EINTR;
 		blocked = wort_pool_walk_blocked(pool);
 		mutex_unlock(&pool->lock);
 		if (blocked)
@@ -369,13 +373,15 @@ u32 wort_pool_state(const struct wort_pool *pool)
  * @pool: The pool.
  * @arg: Its out_ fields are filled in.
  *
- * Context: May sleep.  Takes wort_pool.lock and wort_alloc.lock.
+ * Context: May sleep, killably.  Takes wort_pool.lock and wort_alloc.lock.
+ * Return: 0 or -EINTR.
  */
-void wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg)
+int wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg)
 {
 	struct wort_alloc_info info;
 
-	mutex_lock(&pool->lock);
+	if (mutex_lock_killable(&pool->lock))
+		return -EINTR;
 	wort_alloc_info(&pool->alloc, &info);
 	arg->out_pool_size = le64_to_cpu(pool->sb.pool_size);
 	arg->out_extent_size = 1ULL << pool->alloc.geo.extent_shift;
@@ -399,4 +405,5 @@ void wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg)
 	memcpy(arg->out_uuid, pool->sb.uuid, sizeof(arg->out_uuid));
 	memcpy(arg->out_label, pool->sb.label, sizeof(arg->out_label));
 	mutex_unlock(&pool->lock);
+	return 0;
 }

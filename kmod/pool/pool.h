@@ -232,7 +232,7 @@ int wort_pool_attach(struct wort_region *region, struct wort_pool **out);
 void wort_pool_stop(struct wort_pool *pool);
 void wort_pool_detach(struct wort_pool *pool);
 u32 wort_pool_state(const struct wort_pool *pool);
-void wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg);
+int wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg);
 void wort_pool_damaged(struct wort_pool *pool);
 int wort_pool_wait_space(struct wort_pool *pool, const struct wort_op *op);
 void wort_pool_kick(struct wort_pool *pool);
@@ -286,7 +286,7 @@ void wort_index_put(struct wort_index *index);
 void wort_index_drop(struct wort_index *index);
 void wort_index_set_damaged(struct wort_index *index, bool damaged);
 int wort_index_verify(const struct wort_index *index);
-u32 wort_index_list(struct wort_pool *pool, u64 after,
+int wort_index_list(struct wort_pool *pool, u64 after,
 		    struct wort_index_record *records, u32 max, bool *more);
 void wort_index_info(struct wort_index *index, struct wort_index_info_arg *arg);
 void wort_index_stats(struct wort_index *index,

@@ -3,7 +3,10 @@
  * Commands on a pool.
  */
 #include <linux/fs.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "partition.h"
 
@@ -295,6 +298,139 @@ TEST_F(pool, check_needs_write)
 
 	EXPECT_EQ(-EBADF, check(fd, 0, &arg));
 	EXPECT_EQ(-EBADF, check(fd, WORT_CHECK_F_CLEAR, &arg));
+	close(fd);
+}
+
+#define NR_BATCHES	40
+#define NR_IN_BATCH	4096
+
+/* Enough for a check to take a while. */
+static int insert_many(int fd)
+{
+	static struct {
+		struct wort_batch_op head;
+		__u64 key;
+	} ops[NR_IN_BATCH];
+	static struct wort_batch_result results[NR_IN_BATCH];
+	struct wort_batch_arg arg = {
+		.size = sizeof(arg),
+		.ops_ptr = PTR(ops), .ops_len = sizeof(ops),
+		.results_ptr = PTR(results), .results_len = sizeof(results),
+		.nr_ops = NR_IN_BATCH,
+	};
+	int i, n, err = 0;
+
+	for (n = 0; n < NR_BATCHES && !err; n++) {
+		for (i = 0; i < NR_IN_BATCH; i++) {
+			ops[i].head = (struct wort_batch_op){
+				.rec_len = sizeof(ops[i]),
+				.op = WORT_BATCH_INSERT, .key_len = 8,
+			};
+			ops[i].key = (n * NR_IN_BATCH + i) *
+				     0x9e3779b97f4a7c15ULL;
+		}
+		err = call(fd, WORT_IOC_BATCH, &arg);
+	}
+	return err;
+}
+
+static atomic_bool checked;
+
+static void *check_once(void *fd)
+{
+	struct wort_check_arg found;
+	int err = check(*(int *)fd, 0, &found);
+
+	checked = true;
+	return err ? fd : NULL;
+}
+
+static void ask_info(int fd)
+{
+	struct wort_pool_info_arg arg;
+
+	info(fd, &arg);
+}
+
+static void ask_list(int fd)
+{
+	struct wort_index_record record;
+	struct wort_index_list_arg arg = {
+		.size = sizeof(arg),
+		.buf_ptr = PTR(&record),
+		.buf_len = sizeof(record),
+	};
+
+	call(fd, WORT_IOC_INDEX_LIST, &arg);
+}
+
+static void ask_open(int fd)
+{
+	close(open_index(fd, "a", 0));
+}
+
+static char state_of(pid_t pid)
+{
+	char path[64], text[256] = "", *at;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	at = strrchr(text, ')');
+	return at && at[1] ? at[2] : 0;
+}
+
+/* A process that asks; killed when it waits, if it ever does. */
+static bool killed_while_waiting(void (*question)(int fd), int fd)
+{
+	pid_t pid = fork();
+	bool waits = false;
+	int status;
+
+	if (!pid) {
+		question(fd);
+		_exit(0);
+	}
+	while (!waits && waitpid(pid, &status, WNOHANG) == 0)
+		waits = state_of(pid) == 'D';
+	if (!waits)
+		return false;
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	return WIFSIGNALED(status);
+}
+
+/*
+ * Questions wait for a check, if at all, in a way that a signal ends: whoever
+ * is killed meanwhile is gone before the check is.
+ */
+TEST_F_TIMEOUT(pool, questions_are_killed_beside_check, 300)
+{
+	static void (*const questions[])(int fd) = {
+		ask_info, ask_list, ask_open,
+	};
+	int fd = open_index(self->fd, "a", CREATE);
+	pthread_t checker;
+	void *failed;
+	size_t i;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, insert_many(fd));
+	for (i = 0; i < ARRAY_SIZE(questions); i++) {
+		checked = false;
+		ASSERT_EQ(0, pthread_create(&checker, NULL, check_once,
+					    &self->fd));
+		while (!checked)
+			if (killed_while_waiting(questions[i], self->fd)) {
+				EXPECT_EQ(false, checked);
+				break;
+			}
+		ASSERT_EQ(0, pthread_join(checker, &failed));
+		EXPECT_EQ(0, PTR(failed));
+	}
 	close(fd);
 }
 

@@ -324,8 +324,7 @@ static void settle(void)
 int image_info(struct image *image, struct wort_pool_info_arg *info)
 {
 	settle();
-	wort_pool_info(image->pool, info);
-	return 0;
+	return wort_pool_info(image->pool, info);
 }
 
 int image_check(struct image *image, struct wort_check_arg *check)

@@ -259,8 +259,7 @@ static int on_pool(const struct handle *h, unsigned long cmd, void *arg)
 		settle();
 		return err;
 	case WORT_IOC_POOL_INFO:
-		wort_pool_info(pool, arg);
-		return 0;
+		return wort_pool_info(pool, arg);
 	case WORT_IOC_CHECK:
 		return h->write ? wort_pool_check(pool, arg) : -EBADF;
 	default:

@@ -39,6 +39,13 @@ static inline void mutex_lock(struct mutex *lock)
 	shim_locks_quiet += !lock->shared_time;
 }
 
+/* Nobody is killed here. */
+static inline int mutex_lock_killable(struct mutex *lock)
+{
+	mutex_lock(lock);
+	return 0;
+}
+
 static inline void mutex_unlock(struct mutex *lock)
 {
 	WARN_ON_ONCE(!lock->held);
