@@ -34,6 +34,7 @@ help:
 	@echo "  check             all tests; also by rung:"
 	@echo "  check-static      layers, checkpatch, kernel-doc, builds, sparse"
 	@echo "  check-unit        the portable layers, and the allocator's model"
+	@echo "  fuzz              images changed at random (SECONDS= SEED= MUTATIONS= FINDINGS=)"
 	@echo "  explore           every crash state of short sequences"
 	@echo "  explore-long      and with more steps, crashes and turns, some hours"
 	@echo "  check-mutants     deliberate bugs that the explorer has to find"
@@ -89,6 +90,14 @@ check:
 check-static check-unit check-mutants check-vm check-debug check-kills \
 check-removal: check-%:
 	$(CHECK) $*
+
+# Until so many seconds have passed, or so many words of images were changed.
+fuzz:
+	$(DEPS) build
+	$(MAKE) -s -C selftests/fuzz O=$(BUILD)/fuzz
+	$(BUILD)/fuzz/fuzz -j $$(nproc) $(if $(SEED),-s $(SEED)) \
+		$(if $(SECONDS),-t $(SECONDS)) $(if $(MUTATIONS),-m $(MUTATIONS)) \
+		$(if $(FINDINGS),-k $(FINDINGS))
 
 explore:
 	$(CHECK) explore
@@ -163,5 +172,5 @@ clean:
 .PHONY: help modules modules_install lib install install-dkms install-docs \
 	deb html man check check-static check-unit check-mutants check-vm \
 	check-debug check-kills check-removal check-breakages explore-long check-powercuts \
-	check-powercut-mutants check-tutorial explore demo vm-shell bench fio \
+	check-powercut-mutants check-tutorial explore fuzz demo vm-shell bench fio \
 	bench-kernel plots docs clean

@@ -29,6 +29,8 @@ STEPS = {
     "build": "selftests/lint/kbuild.sh -n 6.1 gcc",
     "unit": "make -s -C selftests/unit O=$PWD/build/unit $PWD/build/unit/unit "
             "&& build/unit/unit",
+    "fuzz": "make -s -C selftests/fuzz O=$PWD/build/fuzz && "
+            "build/fuzz/fuzz -t 60 -j $(nproc)",
 }
 
 

@@ -118,6 +118,8 @@ rung_unit()
 	step allocator-model "$build/alloc_model" --self-test
 	step unit-build make -s -C selftests/unit O="$build/unit"
 	step unit make -s -C selftests/unit O="$build/unit" run
+	step fuzz-build make -s -C selftests/fuzz O="$build/fuzz"
+	step fuzz "$build/fuzz/fuzz" -t 60 -j "$(nproc)"
 	step stress-build make -s -C selftests/stress O="$build/stress"
 	step stress make -s -C selftests/stress O="$build/stress" run
 	step wort-offline make -s -C userlib O="$build/userlib" check

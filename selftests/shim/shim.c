@@ -294,7 +294,8 @@ bool shim_run_work(void)
 
 #endif
 
-#if !defined(SHIM_RECORD) && !defined(SHIM_TURNS) && defined(__x86_64__)
+#if !defined(SHIM_RECORD) && !defined(SHIM_TURNS) && !defined(SHIM_VOLATILE) && \
+	defined(__x86_64__)
 #include <cpuid.h>
 
 enum shim_flush shim_flush;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Flush and fence.  The crash explorer supplies functions that record; every
- * other program gets the instructions, chosen once for this processor.
+ * Flush and fence.  The crash explorer supplies functions that record; where nothing
+ * has to be durable (SHIM_VOLATILE) there is nothing to flush; every other program
+ * gets the instructions, chosen once for this processor.
  */
 #ifndef _SHIM_LIBNVDIMM_H
 #define _SHIM_LIBNVDIMM_H
@@ -11,7 +12,7 @@
 #ifdef SHIM_RECORD
 void arch_wb_cache_pmem(void *addr, size_t len);
 void pmem_wmb(void);
-#elif defined(__x86_64__)
+#elif defined(__x86_64__) && !defined(SHIM_VOLATILE)
 enum shim_flush { SHIM_CLWB, SHIM_CLFLUSHOPT, SHIM_CLFLUSH };
 extern enum shim_flush shim_flush;
 

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The sound images that a fuzzer begins with.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <linux/crc32c.h>
+
+#include "fuzz.h"
+
+#define POOL_SIZE	(256U << 10)
+#define MORE		(64U << 10)	/* memory behind a pool */
+
+struct base *bases;
+u32 nr_bases;
+
+struct wort_media_sb *base_sb(struct base *base)
+{
+	return (void *)(base->mem + base->sb_off[0]);
+}
+
+u64 base_get(const struct base *base, u64 off)
+{
+	__le64 word;
+
+	memcpy(&word, base->mem + off, sizeof(word));
+	return le64_to_cpu(word);
+}
+
+void base_set(struct base *base, u64 off, u64 val)
+{
+	__le64 word = cpu_to_le64(val);
+
+	memcpy(base->mem + off, &word, sizeof(word));
+}
+
+void base_restore(struct base *base)
+{
+	memcpy(base->mem, base->clean, base->size);
+}
+
+void seal_entry(struct base *base, u64 off)
+{
+	struct wort_media_entry *entry = (void *)(base->mem + off), tmp = *entry;
+
+	tmp.csum = 0;
+	tmp.state = 0;
+	memset(tmp.root, 0, sizeof(tmp.root));
+	entry->csum = cpu_to_le32(crc32c(~0U, &tmp, sizeof(tmp)));
+}
+
+void seal_sb(struct base *base, u64 off)
+{
+	struct wort_media_sb *sb = (void *)(base->mem + off);
+
+	sb->csum = 0;
+	sb->csum = cpu_to_le32(crc32c(~0U, sb, sizeof(*sb)));
+}
+
+static void add(struct base *base, enum word_kind kind, u64 off)
+{
+	if (base->nr[kind] < MAX_WORDS)
+		base->word[kind][base->nr[kind]++] = off;
+}
+
+static void add_range(struct base *base, enum word_kind kind, u64 off, u32 len)
+{
+	u32 i;
+
+	for (i = 0; i < len; i += sizeof(__le64))
+		add(base, kind, off + i);
+}
+
+static void list_tree(struct base *base, u64 slot);
+
+static void list_node(struct base *base, u64 off)
+{
+	u32 i;
+
+	for (i = 0; i < WORT_MEDIA_WORT_SLOTS; i++)
+		list_tree(base, off + i * sizeof(__le64));
+}
+
+static void list_leaf(struct base *base, u64 off)
+{
+	u64 meta = base_get(base, off + offsetof(struct wort_media_leaf, meta));
+
+	add(base, WORD_VALUE, off);
+	add(base, WORD_META, off + offsetof(struct wort_media_leaf, meta));
+	add_range(base, WORD_KEY, off + sizeof(struct wort_media_leaf),
+		  meta & WORT_MEDIA_LEAF_KEY_MASK);
+}
+
+/* A slot and all that it refers to. */
+static void list_tree(struct base *base, u64 slot)
+{
+	u64 link = base_get(base, slot), off = link & WORT_MEDIA_LINK_OFF_MASK;
+
+	add(base, link ? WORD_LINK : WORD_NONE, slot);
+	if ((link & WORT_MEDIA_LINK_TAG_MASK) == WORT_MEDIA_LINK_NODE)
+		list_node(base, off);
+	else if (link)
+		list_leaf(base, off);
+}
+
+static void list_block(struct base *base, u64 off)
+{
+	u64 entry;
+	u32 i;
+
+	add_range(base, WORD_BLOCK, off, sizeof(struct wort_media_catalogue));
+	for (i = 1; i <= WORT_MEDIA_CATALOGUE_SLOTS; i++) {
+		entry = base_get(base, off + i * sizeof(__le64));
+		if (!entry)
+			continue;
+		base->entry[base->nr_entries++] = entry;
+		add_range(base, WORD_ENTRY, entry,
+			  sizeof(struct wort_media_entry));
+		list_tree(base, entry + offsetof(struct wort_media_entry, root));
+	}
+}
+
+static void list_words(struct base *base)
+{
+	const struct wort_media_sb *sb = base_sb(base);
+	u64 block = le64_to_cpu(sb->catalogue_off);
+	u32 i;
+
+	for (i = 0; i < WORT_MEDIA_SB_COPIES; i++)
+		add_range(base, WORD_SB, base->sb_off[i], sizeof(*sb));
+	add_range(base, WORD_TABLE, le64_to_cpu(sb->table_off),
+		  8 * le64_to_cpu(sb->nr_extents));
+	for (; block; block = base_get(base, block))
+		list_block(base, block);
+}
+
+static u8 *map(u64 size)
+{
+	u8 *mem = mmap(NULL, size + 2 * PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (mem == MAP_FAILED || mprotect(mem, PAGE, PROT_NONE) ||
+	    mprotect(mem + PAGE + size, PAGE, PROT_NONE))
+		die("cannot map %llu bytes", (unsigned long long)size);
+	return mem + PAGE;
+}
+
+static void put(struct wort_index *index, const void *key, u32 key_len, u32 len)
+{
+	static const u8 value[20000] = "value";
+
+	if (pm_put(index, key, key_len, value, len))
+		die("cannot put a record");
+}
+
+/* Values of each kind, keys that are the beginning of others. */
+static void fill_kinds(struct pmpool *pm)
+{
+	static const struct { const char *key; u32 len; } list[] = {
+		{ "apple", 8 }, { "apples", 3 }, { "banana", 5000 },
+		{ "apply", 300 }, { "band", 0 }, { "bandana", 2000 },
+		{ "mm-x1", 9 }, { "mm-x2", 8 }, { "mn0", 8 }, { "zz", 900 },
+		{ "a-long-prefix-in-common-1", 8 }, { "z", 9000 },
+		{ "a-long-prefix-in-common-2", 8 }, { "zy", 1100 },
+		{ "a-long-prefix-in-commom", 8 }, { "b", 4096 },
+	};
+	struct wort_index *index = pmpool_index(pm, "kinds");
+	u32 i;
+
+	for (i = 0; i < ARRAY_NR(list); i++)
+		put(index, list[i].key, strlen(list[i].key), list[i].len);
+	wort_index_put(index);
+	index = pmpool_index(pm, "pair");
+	put(index, "other", 5, 8);
+	put(index, "others", 6, 8);
+	wort_index_put(index);
+	index = pmpool_index(pm, "one");
+	put(index, "single", 6, 8);
+	wort_index_put(index);
+}
+
+/* Integers, dense and scattered: tables of tops, and pairs that scans take. */
+static void fill_integers(struct pmpool *pm)
+{
+	struct wort_index *dense = pmpool_index(pm, "dense");
+	struct wort_index *sparse = pmpool_index(pm, "sparse");
+	u64 i, key;
+
+	for (i = 1; i <= 150; i++) {
+		key = cpu_to_be64(i);
+		put(dense, &key, sizeof(key), 8);
+		key = i * 0x9e3779b97f4a7c15ULL;
+		if (i <= 60)
+			put(sparse, &key, sizeof(key), i % 7 ? 8 : 40);
+	}
+	wort_index_put(dense);
+	wort_index_put(sparse);
+}
+
+/* More indexes than a block of the catalogue has slots. */
+static void fill_indexes(struct pmpool *pm)
+{
+	struct wort_index *index;
+	char name[16];
+	u32 i;
+
+	for (i = 0; i < WORT_MEDIA_CATALOGUE_SLOTS + 5; i++) {
+		snprintf(name, sizeof(name), "index %u", i);
+		index = pmpool_index(pm, name);
+		if (i % 8 == 0)
+			put(index, name, strlen(name), 8 * i);
+		wort_index_put(index);
+	}
+}
+
+/* As after growth: the extent table lies in an extent. */
+static void move_table(struct base *base)
+{
+	struct wort_media_sb *sb = base_sb(base);
+	u64 from = le64_to_cpu(sb->table_off), nr = le64_to_cpu(sb->nr_extents);
+	u64 last = nr - 1, to;
+	u32 i;
+
+	while (base_get(base, from + 8 * last))
+		last--;
+	to = le64_to_cpu(sb->data_off) +
+	     (last << le32_to_cpu(sb->extent_shift));
+	base_set(base, from + 8 * last, WORT_MEDIA_EXTENT_RUN |
+		 1ULL << WORT_MEDIA_EXTENT_LEN_SHIFT);
+	memcpy(base->mem + to, base->mem + from, 8 * nr);
+	for (i = 0; i < WORT_MEDIA_SB_COPIES; i++) {
+		sb = (void *)(base->mem + base->sb_off[i]);
+		sb->table_off = cpu_to_le64(to);
+		seal_sb(base, base->sb_off[i]);
+	}
+}
+
+static void make(const char *name, void (*fill)(struct pmpool *pm),
+		 u32 extent_size, u64 more, bool moved)
+{
+	struct base *base = &bases[nr_bases++];
+	struct pmpool pm;
+	u32 i;
+
+	*base = (struct base){ .name = name, .size = POOL_SIZE + more };
+	base->mem = map(base->size);
+	for (i = 0; i < WORT_MEDIA_SB_COPIES; i++)
+		base->sb_off[i] = WORT_MEDIA_SB_OFF + i * WORT_MEDIA_SB_SPACE;
+	pm.region = (struct wort_region){
+		.base = base->mem, .size = POOL_SIZE, .flush = true,
+	};
+	pmpool_format(&pm, extent_size);
+	pmpool_attach(&pm);
+	fill(&pm);
+	pmpool_settle();
+	pmpool_detach(&pm);
+	if (moved)
+		move_table(base);
+	list_words(base);
+	base->clean = malloc(base->size);
+	memcpy(base->clean, base->mem, base->size);
+}
+
+void bases_make(void)
+{
+	bases = calloc(8, sizeof(*bases));
+	make("kinds", fill_kinds, 4096, 0, false);
+	make("integers", fill_integers, 4096, 0, false);
+	make("indexes", fill_indexes, 4096, 0, false);
+	make("grown", fill_kinds, 4096, 0, true);
+	make("smaller than its memory", fill_kinds, 4096, MORE, false);
+	make("large extents", fill_kinds, 16384, 0, false);
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The image fuzzer.
+ *
+ *	fuzz [-s SEED] [-t SECONDS] [-m MUTATIONS] [-n RUNS] [-j WORKERS]
+ *	     [-k FINDINGS]
+ *	fuzz -s SEED -r RUN [-w FILE]
+ *
+ * Each run takes one of some sound images, changes a few words of it, and does with
+ * it what programs do: see run.c.  A run is told by the seed and its number, so
+ * what it found is found again by these; -r says what is done, and -w keeps the
+ * image.  Workers are processes: one that dies has found something, and another
+ * one goes on behind it, until there are so many findings.  Without -t it ends after
+ * a minute, with -m when so many words were changed, with -n after so many runs.
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/printk.h>
+
+#include "fuzz.h"
+
+#define MAX_WORKERS	64
+#define SECONDS_OF_RUN	10
+#define CHUNK		64	/* runs that a worker takes at a time */
+
+/* What workers share. */
+struct shared {
+	u64 next;		/* run */
+	u64 outcomes[3];
+	u64 changes;
+	u64 doing[MAX_WORKERS];
+};
+
+static struct options {
+	u64 seed;
+	u64 runs;
+	u64 mutations;
+	u64 one;
+	u32 seconds;
+	u32 workers;
+	u32 findings;
+	const char *file;
+} options = { .seed = 1, .runs = U64_MAX, .mutations = U64_MAX, .one = U64_MAX,
+	      .workers = 1, .findings = 1 };
+
+static struct shared *shared;
+static struct fuzz *current;
+static u64 *doing;
+static u64 begun_before;
+
+void say(const struct fuzz *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!f->say)
+		return;
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+	fflush(stdout);
+}
+
+/* The sanitizers call it, too. */
+static void tell_replay(void)
+{
+	if (!current)
+		return;
+	fprintf(stderr, "fuzz: image \"%s\"; again: build/fuzz/fuzz -s %llu -r %llu\n",
+		current->base->name, (unsigned long long)options.seed,
+		(unsigned long long)*doing);
+	fflush(stderr);
+}
+
+void finding(struct fuzz *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "fuzz: FOUND: ");
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	tell_replay();
+	_exit(1);
+}
+
+void __sanitizer_set_death_callback(void (*callback)(void));
+
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "handle_abort=1:detect_leaks=0:quarantine_size_mb=2:malloc_context_size=2";
+}
+
+const char *__ubsan_default_options(void);
+const char *__ubsan_default_options(void)
+{
+	return "print_stacktrace=1";
+}
+
+/* Of the time of this processor: a run that began before the last signal hangs. */
+static void on_alarm(int sig)
+{
+	if (begun_before == *doing && current)
+		finding(current, "does not end");
+	begun_before = *doing;
+}
+
+static void watch(void)
+{
+	const struct itimerval limit = {
+		.it_value.tv_sec = SECONDS_OF_RUN,
+		.it_interval.tv_sec = SECONDS_OF_RUN,
+	};
+
+	begun_before = U64_MAX;
+	signal(SIGVTALRM, on_alarm);
+	setitimer(ITIMER_VIRTUAL, &limit, NULL);
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+static void begin_run(struct fuzz *f, u64 nr)
+{
+	*f = (struct fuzz){
+		.rnd = (options.seed * 0x9e3779b97f4a7c15ULL) ^
+		       ((nr + 1) * 0xc2b2ae3d27d4eb4fULL),
+		.say = options.one != U64_MAX,
+	};
+	f->rnd += !f->rnd;
+	test_random(&f->rnd);
+	f->base = &bases[draw(f, nr_bases)];
+	/* That of many indexes takes ten times as long. */
+	if (f->base->nr_entries > 8 && !one_in(f, 4))
+		f->base = &bases[0];
+}
+
+static void run_one(u64 nr)
+{
+	struct fuzz f;
+	enum outcome outcome;
+
+	*doing = nr;
+	begin_run(&f, nr);
+	current = &f;
+	outcome = run(&f);
+	current = NULL;
+	__atomic_add_fetch(&shared->outcomes[outcome], 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&shared->changes, f.changes, __ATOMIC_RELAXED);
+}
+
+/* From @from on to the end of that chunk, and then others. */
+static void work(u32 worker, u64 from, double end)
+{
+	u64 nr = from;
+
+	doing = &shared->doing[worker];
+	__sanitizer_set_death_callback(tell_replay);
+	watch();
+	do {
+		if (nr % CHUNK == 0)
+			nr = __atomic_fetch_add(&shared->next, CHUNK,
+						__ATOMIC_RELAXED);
+		do {
+			if (nr >= options.runs)
+				_exit(0);
+			run_one(nr++);
+		} while (nr % CHUNK);
+	} while (now() < end && shared->changes < options.mutations);
+	_exit(0);
+}
+
+static pid_t start(u32 worker, u64 from, double end)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		die("cannot fork");
+	if (!pid)
+		work(worker, from, end);
+	return pid;
+}
+
+/* Returns how many runs have found something. */
+static u32 supervise(double end)
+{
+	pid_t pid[MAX_WORKERS], dead;
+	u32 left = options.workers, found = 0, i;
+	int status;
+
+	for (i = 0; i < options.workers; i++)
+		pid[i] = start(i, 0, end);
+	while (left) {
+		dead = wait(&status);
+		for (i = 0; i < options.workers && pid[i] != dead; i++)
+			;
+		left--;
+		if (WIFEXITED(status) && !WEXITSTATUS(status))
+			continue;
+		if (++found >= options.findings)
+			end = 0;
+		else if (now() < end)
+			pid[i] = start(i, shared->doing[i] + 1, end), left++;
+	}
+	return found;
+}
+
+/* As it is before the first step. */
+static void keep_image(void)
+{
+	struct fuzz f;
+	FILE *file = fopen(options.file, "w");
+
+	begin_run(&f, options.one);
+	base_restore(f.base);
+	mutate(&f);
+	if (!file || fwrite(f.base->mem, 1, f.base->size, file) != f.base->size ||
+	    fclose(file))
+		die("cannot write %s", options.file);
+}
+
+static void parse(int argc, char **argv)
+{
+	int opt;
+
+	while ((opt = getopt(argc, argv, "s:t:m:n:j:k:r:w:")) != -1) {
+		if (opt == 's')
+			options.seed = strtoull(optarg, NULL, 0);
+		else if (opt == 't')
+			options.seconds = strtoul(optarg, NULL, 0);
+		else if (opt == 'm')
+			options.mutations = strtoull(optarg, NULL, 0);
+		else if (opt == 'n')
+			options.runs = strtoull(optarg, NULL, 0);
+		else if (opt == 'j')
+			options.workers = strtoul(optarg, NULL, 0);
+		else if (opt == 'k')
+			options.findings = strtoul(optarg, NULL, 0);
+		else if (opt == 'r')
+			options.one = strtoull(optarg, NULL, 0);
+		else if (opt == 'w')
+			options.file = optarg;
+		else
+			die("usage: %s [-s SEED] [-t SECONDS] [-m MUTATIONS] [-n RUNS] [-j WORKERS] [-k FINDINGS] [-r RUN [-w FILE]]",
+			    argv[0]);
+	}
+	if (!options.workers || options.workers > MAX_WORKERS)
+		die("1 to %u workers", MAX_WORKERS);
+	if (!options.seconds)
+		options.seconds = options.mutations == U64_MAX &&
+				  options.runs == U64_MAX ? 60 : U32_MAX;
+}
+
+static int replay(void)
+{
+	if (options.file)
+		keep_image();
+	doing = &shared->doing[0];
+	__sanitizer_set_death_callback(tell_replay);
+	watch();
+	run_one(options.one);
+	printf("run %llu finds nothing\n", (unsigned long long)options.one);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	double begin = now();
+	u64 runs;
+	u32 found;
+
+	parse(argc, argv);
+	shim_log_quiet = options.one == U64_MAX;
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		die("no memory");
+	bases_make();
+	if (options.one != U64_MAX)
+		return replay();
+	found = supervise(begin + options.seconds);
+	runs = shared->outcomes[RUN_REFUSED] + shared->outcomes[RUN_DAMAGED] +
+	       shared->outcomes[RUN_CLEAN];
+	printf("fuzz: seed %llu, %llu mutations in %llu images, %llu attached, %llu clean, %.0f s, %u findings\n",
+	       (unsigned long long)options.seed,
+	       (unsigned long long)shared->changes, (unsigned long long)runs,
+	       (unsigned long long)(runs - shared->outcomes[RUN_REFUSED]),
+	       (unsigned long long)shared->outcomes[RUN_CLEAN], now() - begin,
+	       found);
+	return !!found;
+}
