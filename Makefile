@@ -133,6 +133,7 @@ bench:
 	$(DEPS) build bench
 	$(MAKE) -s -C selftests/bench O=$(BUILD)/bench all peers
 	$(BUILD)/bench/bench
+	$(BUILD)/bench/bench -P floor-eadr,wort-eadr,wort -b 20000
 	$(BUILD)/bench/threads
 	$(BUILD)/bench/attach
 

@@ -208,7 +208,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options.setting.added_ns = number(arg, 0, 1000000, state);
 		break;
 	case 'f':
-		options.flush = name_index(arg, flush_names, 4, state);
+		options.flush = name_index(arg, flush_names, 5, state);
 		break;
 	case 'z':
 		options.choice = name_index(arg, choices, 4, state);
@@ -249,7 +249,7 @@ static const struct argp_option option_table[] = {
 	{ "turns", 'r', "NUMBER", 0, "Turns, of which the median is printed (5)", 0 },
 	{ "seed", 's', "NUMBER", 0, "Seed of all that is random", 0 },
 	{ "added", 'a', "NS", 0, "Wait this long for each flushed line (0)", 0 },
-	{ "flush", 'f', "HOW", 0, "clwb, clflushopt, clflush, none (the best there is)", 0 },
+	{ "flush", 'f', "HOW", 0, "clwb, clflushopt, clflush, none, eadr (the best there is)", 0 },
 	{ "choice", 'z', "HOW", 0, "How YCSB picks keys: zipfian, uniform, latest or usual", 0 },
 	{ "beside", 'b', "NUMBER", 0, "All peers at once, another after so many operations", 0 },
 	{ "times", 't', NULL, 0, "Take the time of each operation, for percentiles", 0 },

@@ -38,9 +38,8 @@ static void *floor_open(struct bench_env *env)
 }
 
 /* Where records go, one after the other, and where a link goes. */
-static int floor_insert(void *peer, const void *key, size_t len, u64 value)
+static __always_inline int insert_two(struct floor *floor, u64 value, bool flush)
 {
-	struct floor *floor = peer;
 	struct bench_env *env = floor->env;
 	u64 half = env->size / 2;
 	char *record = env->memory + floor->nr++ * 32 % half;
@@ -48,12 +47,24 @@ static int floor_insert(void *peer, const void *key, size_t len, u64 value)
 		     test_random(&floor->random) % half / 64 * 64;
 
 	*(volatile u64 *)record = value;
-	bench_flush(env, record, 8);
+	if (flush)
+		bench_flush(env, record, 8);
 	bench_fence(env);
 	*(volatile u64 *)link = value;
-	bench_flush(env, link, 8);
+	if (flush)
+		bench_flush(env, link, 8);
 	bench_fence(env);
 	return 0;
+}
+
+static int floor_insert(void *peer, const void *key, size_t len, u64 value)
+{
+	return insert_two(peer, value, true);
+}
+
+static int floor_insert_eadr(void *peer, const void *key, size_t len, u64 value)
+{
+	return insert_two(peer, value, false);
 }
 
 static size_t floor_bytes(void *peer)
@@ -61,14 +72,20 @@ static size_t floor_bytes(void *peer)
 	return 0;
 }
 
-static const struct bench_peer floor_peer = {
-	.version = BENCH_PEER_VERSION,
-	.name = "floor",
-	.durability = "two lines, each flushed and waited for; no index",
-	.open = floor_open,
-	.close = free,
-	.insert = floor_insert,
-	.bytes = floor_bytes,
+#define FLOOR_PEER(_name, _how, _insert)			\
+	{							\
+		.version = BENCH_PEER_VERSION,			\
+		.name = _name,					\
+		.durability = _how "; no index",		\
+		.open = floor_open,				\
+		.close = free,					\
+		.insert = _insert,				\
+		.bytes = floor_bytes,				\
+	}
+
+static const struct bench_peer floor_peers[] = {
+	FLOOR_PEER("floor", "two lines, each flushed and waited for", floor_insert),
+	FLOOR_PEER("floor-eadr", "two stores, each with a fence", floor_insert_eadr),
 };
 
 /* ---- the engine ---- */
@@ -84,7 +101,7 @@ struct wort_peer {
 	u8 *results;
 };
 
-static void *open_pool(struct bench_env *env, bool mcsafe)
+static void *open_pool(struct bench_env *env, bool mcsafe, bool eadr)
 {
 	struct wort_peer *peer = calloc(1, sizeof(*peer));
 
@@ -98,7 +115,8 @@ static void *open_pool(struct bench_env *env, bool mcsafe)
 	peer->put.value.len = sizeof(u64);
 	peer->pm.region = (struct wort_region){
 		.base = (void *)env->memory, .size = env->size, .mcsafe = mcsafe,
-		.flush = env->flush != BENCH_NO_FLUSH,
+		.flush = !eadr && env->flush != BENCH_NO_FLUSH &&
+			 env->flush != BENCH_EADR,
 	};
 	pmpool_format(&peer->pm, 0);
 	pmpool_attach(&peer->pm);
@@ -111,12 +129,18 @@ static void *open_pool(struct bench_env *env, bool mcsafe)
 
 static void *wort_open(struct bench_env *env)
 {
-	return open_pool(env, false);
+	return open_pool(env, false, false);
 }
 
 static void *wort_open_mcsafe(struct bench_env *env)
 {
-	return open_pool(env, true);
+	return open_pool(env, true, false);
+}
+
+/* Where caches are persistent, too: nothing is flushed, fences stay. */
+static void *wort_open_eadr(struct bench_env *env)
+{
+	return open_pool(env, false, true);
 }
 
 static void wort_close(void *arg)
@@ -421,6 +445,8 @@ static const struct bench_peer wort_peers[] = {
 	WORT_PEER("wort-mapped", "; lookups in a mapping", wort_open, wort_insert, wort_look),
 	WORT_PEER("wort-mcsafe", "; loads with care", wort_open_mcsafe,
 		  wort_insert, wort_lookup),
+	WORT_PEER("wort-eadr", ", caches being persistent", wort_open_eadr,
+		  wort_insert, wort_lookup),
 	WORT_PEER("wort-called", "; an empty system call each", wort_open,
 		  called_insert, called_lookup),
 	WORT_PEER("wort-request", "; the same, run as by an ioctl", wort_open,
@@ -432,6 +458,7 @@ static const struct bench_peer wort_peers[] = {
 };
 
 const struct bench_peer *const builtin_peers[] = {
-	&floor_peer, &wort_peers[0], &wort_peers[1], &wort_peers[2],
-	&wort_peers[3], &wort_peers[4], &wort_peers[5], &wort_peers[6], NULL
+	&floor_peers[0], &floor_peers[1], &wort_peers[0], &wort_peers[1],
+	&wort_peers[2], &wort_peers[3], &wort_peers[4], &wort_peers[5],
+	&wort_peers[6], &wort_peers[7], NULL
 };

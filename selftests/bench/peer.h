@@ -23,7 +23,10 @@ extern "C" {
 
 #define BENCH_PEER_VERSION	1
 
-enum bench_flush { BENCH_CLWB, BENCH_CLFLUSHOPT, BENCH_CLFLUSH, BENCH_NO_FLUSH };
+/* The last one is for memory behind caches that are persistent: no flush, but fences. */
+enum bench_flush {
+	BENCH_CLWB, BENCH_CLFLUSHOPT, BENCH_CLFLUSH, BENCH_NO_FLUSH, BENCH_EADR,
+};
 
 /* Sums since the peer was opened. */
 struct bench_counts {
@@ -171,7 +174,7 @@ static inline void bench_flush(struct bench_env *env, const void *at,
 	char *end = (char *)at + len;
 	uint64_t lines = 0;
 
-	if (env->flush == BENCH_NO_FLUSH)
+	if (env->flush == BENCH_NO_FLUSH || env->flush == BENCH_EADR)
 		return;
 	for (; line < end; line += 64, lines++)
 		bench_flush_line(env->flush, line);

@@ -8,6 +8,7 @@
 const char *const flush_names[] = {
 	[BENCH_CLWB] = "clwb", [BENCH_CLFLUSHOPT] = "clflushopt",
 	[BENCH_CLFLUSH] = "clflush", [BENCH_NO_FLUSH] = "none",
+	[BENCH_EADR] = "eadr",
 };
 
 static void find_processor(struct setting *setting)

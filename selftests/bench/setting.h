@@ -16,7 +16,7 @@ struct setting {
 };
 
 /* By enum bench_flush, and by enum shim_flush, which is the beginning of it. */
-extern const char *const flush_names[4];
+extern const char *const flush_names[5];
 
 /* Plain DRAM in huge pages, the best flush of this processor, nothing added. */
 void setting_detect(struct setting *setting);

@@ -133,7 +133,7 @@ bench_answers()
 {
 	local peer plugins=()
 
-	"$build/bench/bench" -r 1 -n 20000 -P wort,wort-mapped,wort-mcsafe,wort-request \
+	"$build/bench/bench" -r 1 -n 20000 -P wort,wort-mapped,wort-mcsafe,wort-eadr,wort-request \
 		-w dense,sparse,clustered,sequential,random,paths -o all -b 1000
 	for peer in "$build"/bench/*.so; do
 		plugins+=(-p "$peer")
