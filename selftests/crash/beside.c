@@ -355,7 +355,7 @@ static const char *run(const struct spot *spot)
 	for (i = 0; i < set.nr && bad; i++)
 		bad = runner_compare(&runner, &set.world[i]);
 	if (!bad)
-		bad = runner_check(&runner, false);
+		bad = runner_check(&runner, false) ?: given_back(&runner);
 	if (!bad)
 		runner_detach(&runner);
 	shim_works = works;

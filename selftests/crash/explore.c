@@ -481,6 +481,17 @@ void crash_point(const struct spot *spot, const struct world *const *worlds,
 	} while (tracer_next(spot->t));
 }
 
+const char *given_back(struct runner *r)
+{
+	struct wort_pool_info_arg info = { .size = sizeof(info) };
+
+	face_settle(r);
+	wort_pool_info(r->pool, &info);
+	return !info.out_freeing_bytes ||
+	       info.out_freeing_bytes == WORT_UNKNOWN ? NULL :
+	       "what was freed is not given back";
+}
+
 /* Do the steps while tracing.  Returns the first event of the last step. */
 static u32 trace_steps(struct spot *spot, struct world *before,
 		       struct world *after)
@@ -510,7 +521,7 @@ static u32 trace_steps(struct spot *spot, struct world *before,
 	}
 	tracer_stop(spot->t);
 	if (!bad && r.pool)
-		bad = runner_check(&r, false);
+		bad = runner_check(&r, false) ?: given_back(&r);
 	if (bad)
 		fail(spot, bad);
 	runner_detach(&r);

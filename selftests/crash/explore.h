@@ -51,6 +51,8 @@ void crash_point(const struct spot *spot, const struct world *const *worlds,
 		 u32 nr);
 void fail(const struct spot *spot, const char *why)
 	__attribute__((noreturn));
+/* NULL, or what is wrong: all that was freed, also during the walk, is given back. */
+const char *given_back(struct runner *r);
 /* What a signal is reported for; returns what it was before. */
 const struct spot *set_current(const struct spot *spot);
 

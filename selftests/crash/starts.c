@@ -27,8 +27,8 @@ static const struct step tree_steps[] = {
 	PUT(2, 2), PUT(6, 7), PUT(4, 5),
 	DEL(0), DEL(1), DEL(2), DEL(3), DEL(4), DEL(5), DEL(6), DEL(7), DEL(8),
 	CAS(0, 2), CAS(5, 3), BATCH(0), BATCH(1), BATCH(2), BATCH(3), BATCH(4),
-	BATCH(5), BATCH(6), BATCH(7), BATCH(8), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE),
-	ONLY(STEP_CHECK),
+	BATCH(5), BATCH(6), BATCH(7), BATCH(8), BATCH(9), BATCH(10),
+	ONLY(STEP_REATTACH), ONLY(STEP_SETTLE), ONLY(STEP_CHECK),
 };
 
 /* The catalogue, states, format. */

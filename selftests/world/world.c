@@ -32,7 +32,8 @@ static const __u32 value_len[NR_VALUES] = { 0, 8, 8, 300, 5000, 0, 3, 300 };
 /*
  * Changes that have nothing to do with each other; of one slot; of one key; that
  * leave a node to another one, take away what it is about to be left with; that
- * put other keys where some were that had a long beginning in common.
+ * put other keys where some were that had a long beginning in common; that empty or
+ * change, in a second round, what the first one has filled, with few lines and with many.
  */
 const struct world_batch world_batches[NR_BATCHES] = {
 	{ 3, { PUT(0, 2), PUT(5, 3), PUT(7, 1) } },
@@ -44,6 +45,8 @@ const struct world_batch world_batches[NR_BATCHES] = {
 	{ 2, { DEL(0), PUT(0, 1) } },
 	{ 3, { PUT(0, 6), PUT(8, 1), PUT(3, 1) } },
 	{ 4, { DEL(5), DEL(6), PUT(0, 1), PUT(1, 1) } },
+	{ 2, { PUT(0, 1), DEL(0) } },
+	{ 4, { PUT(5, 3), PUT(0, 1), DEL(5), PUT(0, 2) } },
 };
 
 __u32 world_value(__u32 key, __u32 value, __u8 *buf)

@@ -19,7 +19,7 @@
 #define WORLD_VALUE_MAX	5120
 #define NR_INDEXES	2	/* "a" and "b" */
 #define MAX_STEPS	5
-#define NR_BATCHES	9
+#define NR_BATCHES	11
 #define BATCH_STEPS	4
 #define MAX_WORLDS	(2 + (1 << BATCH_STEPS))
 
