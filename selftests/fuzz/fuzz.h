@@ -164,7 +164,7 @@ bool model_room(const struct model *model);
 u32 model_find(const struct model *model, struct bytes key, bool *found);
 void model_put(struct model *model, struct bytes key, struct bytes value);
 void model_del(struct model *model, struct bytes key);
-void model_load(struct fuzz *f, struct model *model);
+int model_load(struct fuzz *f, struct model *model);
 void model_compare(struct fuzz *f, struct model *model, bool reverse);
 
 #endif /* _WORT_TEST_FUZZ_H */

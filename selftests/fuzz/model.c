@@ -105,8 +105,11 @@ static const u8 *record_at(const u8 *at, struct record *rec)
 	return at + head.rec_len;
 }
 
-/* All that an index holds, from the lowest or the highest key on. */
-static u32 read_all(struct fuzz *f, struct model *model, bool reverse,
+/*
+ * All that an index holds, from the lowest or the highest key on.  How many records that
+ * are, or -EIO: check does not read values, and one of them may lie on a bad page.
+ */
+static int read_all(struct fuzz *f, struct model *model, bool reverse,
 		    struct record *rec)
 {
 	struct wort_scan scan = {
@@ -117,6 +120,8 @@ static u32 read_all(struct fuzz *f, struct model *model, bool reverse,
 	int err = wort_index_scan(model->index, &scan);
 	u32 i;
 
+	if (err == -EIO && f->region.bad_pages)
+		return err;
 	if (err || scan.more || scan.count > MODEL_RECORDS)
 		finding(f, "a scan of a clean index: %d, %llu records%s", err,
 			(unsigned long long)scan.count,
@@ -126,28 +131,33 @@ static u32 read_all(struct fuzz *f, struct model *model, bool reverse,
 	return scan.count;
 }
 
-void model_load(struct fuzz *f, struct model *model)
+int model_load(struct fuzz *f, struct model *model)
 {
+	int nr = read_all(f, model, false, model->rec);
 	u32 i;
 
-	model->nr = read_all(f, model, false, model->rec);
+	if (nr < 0)
+		return nr;
+	model->nr = nr;
 	for (i = 0; i < model->nr; i++) {
 		if (i && compare(model->rec[i - 1].key, model->rec[i].key) >= 0)
 			finding(f, "keys of a clean index do not increase");
 		model->rec[i].key = keep(model->rec[i].key);
 		model->rec[i].value = keep(model->rec[i].value);
 	}
+	return 0;
 }
 
 void model_compare(struct fuzz *f, struct model *model, bool reverse)
 {
 	static struct record now[MODEL_RECORDS];
 	const struct record *rec;
-	u32 i, nr = read_all(f, model, reverse, now);
+	int nr = read_all(f, model, reverse, now);
+	u32 i;
 
 	if (nr != model->nr)
-		finding(f, "%u records, should be %u", nr, model->nr);
-	for (i = 0; i < nr; i++) {
+		finding(f, "%d records, should be %u", nr, model->nr);
+	for (i = 0; i < model->nr; i++) {
 		rec = &model->rec[reverse ? nr - 1 - i : i];
 		if (compare(now[i].key, rec->key))
 			finding(f, "record %u has another key", i);

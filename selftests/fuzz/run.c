@@ -580,7 +580,8 @@ static bool begin_clean(struct fuzz *f)
 	close_all();
 	open_all(f);
 	for (i = 0; i < nr_models; i++)
-		model_load(f, &models[i]);
+		if (model_load(f, &models[i]))
+			return false;
 	return true;
 }
 
