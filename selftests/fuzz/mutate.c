@@ -167,10 +167,30 @@ static void clear_link(struct fuzz *f)
 	set(f, word_of(f, WORD_LINK), 0);
 }
 
+static const u32 lens[] = { 0, 1, 7, 8, 9, 63, 64, 255, 1023, 1024, 1025, 2047, 4096,
+			    65535, 65536, 131071 };
+
+/* A leaf that ends where the memory does, or beyond. */
+static void move_leaf(struct fuzz *f)
+{
+	u64 slot = word_of(f, WORD_LINK), link = get(f, slot);
+	u64 from = link & WORT_MEDIA_LINK_OFF_MASK;
+	u64 to = f->base->size - 8 * (2 + draw(f, 24)), meta;
+
+	if ((link & WORT_MEDIA_LINK_TAG_MASK) != WORT_MEDIA_LINK_LEAF ||
+	    from > f->base->size - 256)
+		return;
+	memcpy(f->base->mem + to, f->base->mem + from, f->base->size - to);
+	set(f, slot, to | WORT_MEDIA_LINK_LEAF);
+	meta = get(f, to + offsetof(struct wort_media_leaf, meta));
+	if (one_in(f, 2))
+		set(f, to + offsetof(struct wort_media_leaf, meta),
+		    with_field(meta, WORT_MEDIA_LEAF_KEY_MASK, 0,
+			       lens[draw(f, ARRAY_NR(lens))]));
+}
+
 static void change_meta(struct fuzz *f)
 {
-	static const u32 lens[] = { 0, 1, 7, 8, 9, 63, 64, 255, 1023, 1024,
-				    1025, 2047, 4096, 65535, 65536, 131071 };
 	u64 off = word_of(f, WORD_META), meta = get(f, off);
 	u32 len = lens[draw(f, ARRAY_NR(lens))];
 
@@ -359,7 +379,7 @@ static void change_any(struct fuzz *f)
 
 static void (*const changes[])(struct fuzz *f) = {
 	change_tag, change_place, change_target, swap_links, copy_link,
-	make_link, clear_link, change_meta, overlap_value, change_value,
+	make_link, clear_link, move_leaf, change_meta, overlap_value, change_value,
 	change_key, change_table, change_block, change_entry, change_sb,
 	flip_bit, change_any,
 };
