@@ -44,12 +44,28 @@
 # define compat_uevent_device	struct device
 #endif
 
+/*
+ * A page frame is a number since 6.17, and was a struct with flags before, none
+ * of which a mapping of bare frames is asked for.
+ */
+#if KERNEL_VERSION(6, 17, 0) <= LINUX_VERSION_CODE
+# define compat_pfn(pfn)	(pfn)
+#else
+# define compat_pfn(pfn)	((pfn_t){ .val = (pfn) })
+#endif
+
 /* EXPORT_SYMBOL_NS_GPL() takes a word before Linux 6.13, and a string since. */
 #if KERNEL_VERSION(6, 13, 0) > LINUX_VERSION_CODE
 # define WORT_NS WORT
 #else
 # define WORT_NS "WORT"
 #endif
+
+/* The flags of a mapping are changed by functions only since 6.3. */
+struct vm_area_struct;
+
+void compat_vm_flags(struct vm_area_struct *vma, unsigned long set,
+		     unsigned long clear);
 
 /* A block device opened for its holder alone. */
 struct block_device;
@@ -60,11 +76,14 @@ struct compat_bdev *compat_bdev_open(const char *path, bool write,
 struct block_device *compat_bdev(struct compat_bdev *opened);
 void compat_bdev_close(struct compat_bdev *opened, bool write);
 
-/* The flags of a mapping are changed by functions only since 6.3. */
-struct vm_area_struct;
+/* Bad sectors are counted in a sector_t since 6.15, before that in an int. */
+struct badblocks;
+struct dax_device;
 
-void compat_vm_flags(struct vm_area_struct *vma, unsigned long set,
-		     unsigned long clear);
+long compat_dax_access(struct dax_device *dev, unsigned long at, long nr,
+		       bool repair, void **kaddr, unsigned long *pfn);
+bool compat_badblocks(struct badblocks *bb, sector_t at, sector_t nr,
+		      sector_t *bad, sector_t *nr_bad);
 
 struct file;
 struct io_uring_cmd;

@@ -12,10 +12,8 @@
  * list under a lock that it keeps until nobody touches the memory any more.  A
  * claim leaves the list before any of it is freed, under the same lock.
  */
-#include <linux/badblocks.h>
 #include <linux/blkdev.h>
 #include <linux/dax.h>
-#include <linux/pfn_t.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -329,16 +327,15 @@ static int become_holder(const char *path, struct wort_dax *dax)
  * in the mode for repair it does, in pieces.
  */
 static long access(struct wort_dax *dax, long page, long nr, void **kaddr,
-		   pfn_t *pfn)
+		   unsigned long *pfn)
 {
 	pgoff_t at = (dax->start >> PAGE_SHIFT) + page;
 	long got;
 
-	got = dax_direct_access(dax->dev, at, nr, DAX_ACCESS, kaddr, pfn);
+	got = compat_dax_access(dax->dev, at, nr, false, kaddr, pfn);
 	if (got > 0)
 		return got;
-	return dax_direct_access(dax->dev, at, nr, DAX_RECOVERY_WRITE, kaddr,
-				 pfn);
+	return compat_dax_access(dax->dev, at, nr, true, kaddr, pfn);
 }
 
 /**
@@ -354,15 +351,11 @@ static long access(struct wort_dax *dax, long page, long nr, void **kaddr,
 bool wort_dax_pfn(struct wort_dax *dax, u64 off, long nr, unsigned long *pfn)
 {
 	int id = dax_read_lock();
-	pfn_t first;
 	long got;
 
-	got = access(dax, off >> PAGE_SHIFT, nr, NULL, &first);
+	got = access(dax, off >> PAGE_SHIFT, nr, NULL, pfn);
 	dax_read_unlock(id);
-	if (got < nr)
-		return false;
-	*pfn = pfn_t_to_pfn(first);
-	return true;
+	return got >= nr;
 }
 
 static int map_memory(const char *path, struct wort_dax *dax)
@@ -397,12 +390,11 @@ static void load_bad_blocks(struct wort_dax *dax, struct block_device *bdev)
 	struct badblocks *bb = bdev->bd_disk->bb;
 	sector_t begin = get_start_sect(bdev), at = begin;
 	sector_t end = begin + bdev_nr_sectors(bdev);
-	sector_t bad, bad_end;
-	int nr, ask;
+	sector_t bad, bad_end, nr, ask;
 
 	while (bb && at < end) {
 		ask = min_t(sector_t, end - at, 1 << 21);
-		if (!badblocks_check(bb, at, ask, &bad, &nr)) {
+		if (!compat_badblocks(bb, at, ask, &bad, &nr)) {
 			at += ask;
 			continue;
 		}

@@ -12,7 +12,6 @@
  * that were mapped are in a list of the claim.
  */
 #include <linux/mm.h>
-#include <linux/pfn_t.h>
 
 #include "wort_dev.h"
 
@@ -55,7 +54,7 @@ static vm_fault_t pool_fault(struct vm_fault *vmf, u64 off)
 	unsigned long pfn;
 
 	if (!wort_dax_enter(dax))
-		return insert(vmf, my_zero_pfn(vmf->address));
+		return insert(vmf, page_to_pfn(ZERO_PAGE(vmf->address)));
 	if (pool_pfn(dax, off, 1, &pfn))
 		ret = insert(vmf, pfn);
 	wort_dax_exit(dax);
@@ -97,8 +96,7 @@ static vm_fault_t map_huge_fault(struct vm_fault *vmf, unsigned int order)
 		return ret;
 	if (pool_pfn(dax, off, PTRS_PER_PMD, &pfn) &&
 	    IS_ALIGNED(pfn, PTRS_PER_PMD))
-		ret = vmf_insert_pfn_pmd(vmf, __pfn_to_pfn_t(pfn, PFN_DEV),
-					 false);
+		ret = vmf_insert_pfn_pmd(vmf, compat_pfn(pfn), false);
 	wort_dax_exit(dax);
 	return ret;
 }
