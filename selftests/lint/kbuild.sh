@@ -29,27 +29,40 @@ copy_sources()
 		-delete
 }
 
+# Debian 12 has an older one beside it, which is too old for Linux 7.3.
+clang_suffix()
+{
+	! command -v clang-19 >/dev/null || echo -19
+}
+
 # Debian's kernels are configured for gcc, and their headers even set CC.
 # What the configuration says of the compiler is overridden where the flags
-# are chosen (make) and where the headers ask (a file included first).
+# are chosen (make) and where the headers ask (a file found before theirs).
 clang_flags()
 {
-	local major minor patch
+	local suffix=$1 major minor patch
 
-	IFS=. read -r major minor patch < <(clang -dumpversion)
-	printf '#undef %s\n' CONFIG_CC_HAS_NAMED_AS \
-		CONFIG_USE_X86_SEG_SUPPORT >"$work/clang.h"
-	flags+=(LLVM=1 CC=clang "KCFLAGS=-include $work/clang.h"
+	IFS=. read -r major minor patch < <("clang$suffix" -dumpversion)
+	mkdir -p "$work/clang/generated"
+	{
+		echo '#include_next <generated/autoconf.h>'
+		printf '#undef %s\n' CONFIG_CC_HAS_NAMED_AS \
+			CONFIG_USE_X86_SEG_SUPPORT
+	} >"$work/clang/generated/autoconf.h"
+	flags+=("LLVM=${suffix:-1}" CC="clang$suffix -I$work/clang"
 		CONFIG_CC_IS_GCC='' CONFIG_GCC_VERSION=0 CONFIG_CC_IS_CLANG=y
 		CONFIG_CLANG_VERSION=$((major * 10000 + minor * 100 + patch))
 		CONFIG_CC_IMPLICIT_FALLTHROUGH=-Wimplicit-fallthrough
 		CONFIG_RETHUNK='' CONFIG_MITIGATION_RETHUNK=''
-		CONFIG_SLS='' CONFIG_MITIGATION_SLS=''
+		CONFIG_SLS='' CONFIG_MITIGATION_SLS='' CONFIG_UBSAN_BOUNDS_STRICT=''
+		CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=''
 		CONFIG_INIT_STACK_ALL_ZERO='' CONFIG_FTRACE_MCOUNT_USE_CC='')
 }
 
 set_flags()
 {
+	local suffix
+
 	flags=(CONFIG_WORT_SAMPLES=m CONFIG_WORT_TESTS=m)
 	[ -n "$plain" ] || flags+=(W=1)
 	[ -n "$plain" ] && [ -z "$testing" ] || flags+=(CONFIG_WORT_POWERCUT=y)
@@ -58,9 +71,10 @@ set_flags()
 		[ -n "$plain" ] && return
 		need sparse static
 		flags+=(C=2 CHECK=sparse CF=-D__CHECK_ENDIAN__) ;;
-	clang)	need clang static
-		need ld.lld static
-		clang_flags ;;
+	clang)	suffix=$(clang_suffix)
+		need "clang$suffix" static
+		need "ld.lld$suffix" static
+		clang_flags "$suffix" ;;
 	*)	die "$usage" ;;
 	esac
 }
@@ -73,11 +87,11 @@ build()
 	die "the build failed"
 }
 
-# That another compiler built the kernel is known.
+# That another compiler, or another pahole, built the kernel is known.
 check_silence()
 {
 	grep -i -E '(warning|error):' "$work/log" |
-		grep -v -F 'warning: the compiler differs from the one used' \
+		grep -v -E 'warning: (the compiler|pahole version) differs from the one used' \
 		>"$work/said" || return 0
 	sed "s#$work/src/##" "$work/said" >&2
 	die "$(wc -l <"$work/said") warnings"

@@ -32,9 +32,9 @@ package_table()
 	static	gcc			cmd gcc cc
 	static	make			cmd make
 	static	sparse			cmd sparse
-	static	clang			cmd clang
-	static	lld			cmd ld.lld
-	static	llvm			cmd llvm-nm
+	static	clang-19		cmd clang-19 clang
+	static	lld-19			cmd ld.lld-19 ld.lld
+	static	llvm-19			cmd llvm-nm-19 llvm-nm
 	static	bc			cmd bc
 	static	libelf-dev		hdr libelf.h
 	static	python3			cmd python3

@@ -16,17 +16,11 @@ built_name()
 {
 	local version hash
 
-	version=$(LC_ALL=C apt-cache policy linux-source-6.1 2>/dev/null |
+	use_release bookworm
+	version=$(query policy linux-source-6.1 |
 		awk '/Candidate: [0-9]/ { print $2 }')
 	hash=$(config_of "$1" | sha256sum)
 	printf 'kernel-%s-%s-%s\n' "$1" "${version:-unknown}" "${hash:0:12}"
-}
-
-build_source_package()
-{
-	LC_ALL=C apt-cache policy linux-source-6.1 |
-		awk '/Candidate: [0-9]/ { print "linux-source-6.1"; found = 1 }
-			END { exit !found }'
 }
 
 # A symbol that does not exist, or whose dependencies are off, is not taken.

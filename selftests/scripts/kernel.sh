@@ -10,16 +10,21 @@
 #   kernel.sh image FLAVOUR	print the path of the boot image
 #   kernel.sh headers FLAVOUR	print the folder to build modules against
 #   kernel.sh modules FLAVOUR	print the folder of the kernel's own modules
-#   kernel.sh flavours		print the flavours to test: 6.1 6.12, or custom
+#   kernel.sh flavours		print the flavours to test: those that were tried,
+#				or custom
+#   kernel.sh tried		print the versions of Debian's kernels that the
+#				module was tried with
+#   kernel.sh newer		print whether Debian has a newer one
 #   kernel.sh tools		print the folder of checkpatch.pl, kernel-doc,
 #				the kselftest headers, and listing.txt.gz, a
 #				listing of the whole source with sizes, modes
 #				and times
 #
-# What is asked for and absent is fetched first.  The flavours are 6.1 and
-# 6.12, Debian's; debug and kcsan, built by us (debug.config, kcsan.config);
-# and custom, which the environment names: KERNEL (boot image), KDIR (build
-# folder) and KMODDIR (lib/modules/VERSION, unless that can be told from KDIR).
+# What is asked for and absent is fetched first.  The flavours are Debian's
+# kernels by their versions; debug and kcsan, built by us (debug.config,
+# kcsan.config); and custom, which the environment names: KERNEL (boot image),
+# KDIR (build folder) and KMODDIR (lib/modules/VERSION, unless that can be told
+# from KDIR).  WORT_DEBIAN_MIRROR names a mirror (http://deb.debian.org).
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -29,54 +34,106 @@ set -euo pipefail
 
 cache=$(wort_cache)
 
-# The first package of those that $1 depends on which matches the pattern $2.
-dependency()
+# Debian's kernels that the module was tried with, the newest last, and the
+# release of Debian that has each.
+debian_kernels()
 {
-	LC_ALL=C apt-cache depends "$1" 2>/dev/null |
-		awk -v pattern="$2" '
-			/Depends:/ && $2 ~ pattern && !found++ { print $2 }
-			END { exit !found }'
+	cat <<-'END'
+	6.1	bookworm
+	6.12	bookworm
+	7.3	trixie
+	END
 }
 
-# versioned KIND FLAVOUR: the package of the newest kernel of a flavour.
-# Which meta-package leads there depends on Debian's release.
-versioned()
+tried()
 {
-	local kind=$1 flavour=$2 meta
-
-	for meta in "linux-$kind-$flavour-amd64" "linux-$kind-amd64"; do
-		dependency "$meta" "^linux-$kind-${flavour/./[.]}[.]" && return
-	done
-	return 1
+	debian_kernels | cut -f 1 | paste -s -d ' '
 }
 
+release_of()
+{
+	debian_kernels | awk -v flavour="$1" '$1 == flavour { print $2 }'
+}
+
+# Where a release has kernels that came later than itself.  Trixie's C library
+# is for programs that were built there.
+archives()
+{
+	local mirror=${WORT_DEBIAN_MIRROR:-http://deb.debian.org}
+
+	case $1 in
+	bookworm) echo "$mirror/debian-security bookworm-security" ;;
+	trixie)	  echo "$mirror/debian trixie-backports"
+		  echo "$mirror/debian trixie" ;;
+	esac
+}
+
+# use_release RELEASE: package lists of our own, so that kernels of any release
+# are there for any other, and nobody's machine is changed.
+use_release()
+{
+	local folder=$cache/apt-$1 keys=/usr/share/keyrings/debian-archive-keyring.gpg
+
+	[ -e "$keys" ] ||
+		die "the keys of Debian's archive are missing: install" \
+			"debian-archive-keyring"
+	mkdir -p "$folder"/{lists,cache/archives}/partial
+	archives "$1" | sed "s#.*#deb [arch=amd64 signed-by=$keys] & main#" \
+		>"$folder/sources.list"
+	apt_options=(-o APT::Architecture=amd64 -o APT::Sandbox::User=root
+		-o Acquire::Languages=none -o Acquire::http::Timeout=30
+		-o Dir::State="$folder" -o Dir::State::status=/dev/null
+		-o Dir::State::Lists="$folder/lists" -o Dir::Cache="$folder/cache"
+		-o Dir::Etc::SourceList="$folder/sources.list"
+		-o Dir::Etc::SourceParts=/dev/null
+		-o Dir::Etc::Preferences=/dev/null
+		-o Dir::Etc::PreferencesParts=/dev/null)
+}
+
+query()
+{
+	LC_ALL=C apt-cache "${apt_options[@]}" "$@" 2>/dev/null
+}
+
+update_lists()
+{
+	apt-get -qq "${apt_options[@]}" -o APT::Update::Error-Mode=any update >&2
+}
+
+# "VERSION SERIES" of each kernel that there is: 7.3.4+deb13-amd64 7.3.
+versions()
+{
+	query pkgnames linux-image- | sed -n -E \
+		's/^linux-image-(([0-9]+[.][0-9]+)[.][0-9]+([-+][0-9a-z]+)?-amd64)$/\1 \2/p' |
+		sort -V
+}
+
+# The image, its modules and its headers may be several packages each.
 kernel_packages()
 {
-	local flavour=$1 image headers
+	local version
 
-	image=$(versioned image "$flavour") || return
-	headers=$(versioned headers "$flavour") || return
-	echo "$image"
-	echo "$headers"
-	dependency "$headers" '^linux-headers-.*-common$'
-	dependency "$headers" '^linux-kbuild-'
+	version=$(versions | awk -v series="$1" '
+		$2 == series { newest = $1 }
+		END { print newest; exit !newest }') || return
+	query depends --recurse -i "linux-image-$version" \
+		"linux-headers-$version" |
+		grep -x -E "linux-[a-z]+-${1/./[.]}([-+.].*)?" | sort -u
+	# Its programs may want a newer C library than this machine has.
+	[ "$(release_of "$1")" != trixie ] || echo libc6
 }
 
 source_package()
 {
-	LC_ALL=C apt-cache policy linux-source-6.1 linux-source-6.12 |
-		awk -F : '
-			/^linux-source/ { name = $1 }
-			/Candidate: [0-9]/ && !found++ { print name }
-			END { exit !found }'
+	query pkgnames linux-source-6.1 | grep -x linux-source-6.1
 }
 
 # with_lists COMMAND...: once more with fresh package lists if it fails.
 with_lists()
 {
 	"$@" && return
-	say "package lists are missing or old: apt-get update"
-	as_root apt-get -qq update >&2 && "$@"
+	say "package lists are missing or old: downloading them"
+	update_lists && "$@"
 }
 
 # apt-get download leaves its files in the current folder.
@@ -87,9 +144,8 @@ download()
 
 	begin=$(now_ms)
 	say "downloading $*"
-	# As root apt would complain that its own user cannot write here.
-	(cd "$folder" && apt-get -qq -o APT::Sandbox::User=root download "$@") \
-		>&2 || return
+	(cd "$folder" && apt-get -qq "${apt_options[@]}" download "$@") >&2 ||
+		return
 	say "downloaded $(du -shD "$folder" | cut -f 1)" \
 		"in $(seconds_since "$begin") s"
 }
@@ -104,8 +160,8 @@ fetch_packages()
 		die "only Debian's kernels can be fetched: set KERNEL and KDIR"
 	mkdir -p "$folder"
 	packages=$(with_lists "$@") ||
-		die "this Debian release has no such kernel: name another" \
-			"flavour, or set KERNEL and KDIR"
+		die "Debian's archive does not answer, or has no such kernel any" \
+			"more: name another flavour, or set KERNEL and KDIR"
 	# shellcheck disable=SC2086 # one word per package
 	with_lists download "$folder" $packages ||
 		die "the download failed: try again when the mirror answers"
@@ -124,6 +180,50 @@ relocate()
 	version=$(basename "$root"/lib/modules/*)
 	rm -f "$root/lib/modules/$version"/{build,source}
 	depmod -b "$root" "$version"
+	[ ! -e "$root/lib/modules/$version/vmlinuz" ] ||
+		install -D -m 644 "$root/lib/modules/$version/vmlinuz" \
+			"$root/boot/vmlinuz-$version"
+}
+
+pahole_version()
+{
+	pahole --numeric_version 2>/dev/null || echo 0
+}
+
+# The headers were configured for another release's compiler and pahole: leave
+# out what this machine's do not know.
+fit_to_machine()
+{
+	local headers=$1 wanted
+
+	sed -i 's/gcc-[0-9]*/gcc/' "$headers/.kernelvariables"
+	"${CC:-gcc}" -fmin-function-alignment=16 -E - </dev/null >/dev/null 2>&1 ||
+		sed -i '/^CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=/d' \
+			"$headers/include/config/auto.conf"
+	wanted=$(sed -n 's/^CONFIG_PAHOLE_VERSION=//p' "$headers/.config")
+	# No type information is made for a module where the kernel's is not.
+	[ "$(pahole_version)" -ge "${wanted:-0}" ] || rm -f "$headers/vmlinux"
+}
+
+# wrap_programs ROOT FINAL: what was linked against a newer C library than this
+# machine's runs with the one in the packages.
+wrap_programs()
+{
+	local root=$1 libraries=$2/usr/lib/x86_64-linux-gnu program
+
+	find "$root"/usr/lib/linux-kbuild-* -type f -perm /111 |
+		while read -r program; do
+			ldd "$program" 2>&1 | grep -q "GLIBC.* not found" ||
+				continue
+			mv "$program" "$program.elf"
+			cat >"$program" <<-END
+			#!/bin/sh
+			exec "$libraries/ld-linux-x86-64.so.2" \
+				--library-path "$libraries" \
+				"$2${program#"$root"}.elf" "\$@"
+			END
+			chmod 755 "$program"
+		done
 }
 
 unpack_kernel()
@@ -135,6 +235,8 @@ unpack_kernel()
 		dpkg-deb -x "$deb" "$work/root"
 	done
 	relocate "$work/root" "$final"
+	fit_to_machine "$work"/root/usr/src/linux-headers-*-amd64
+	wrap_programs "$work/root" "$final"
 }
 
 tools_members()
@@ -197,10 +299,12 @@ fetch_into()
 folder_of()
 {
 	case $1 in
-	6.1 | 6.12)	echo "kernel-$1" ;;
-	debug | kcsan)	built_name "$1" ;;
-	*)		die "no such flavour: $1 (6.1, 6.12, debug, kcsan," \
-				"custom)" ;;
+	debug | kcsan)
+		built_name "$1" ;;
+	*)
+		[ -n "$(release_of "$1")" ] ||
+			die "no such flavour: $1 ($(tried) debug kcsan custom)"
+		echo "kernel-$1" ;;
 	esac
 }
 
@@ -220,15 +324,17 @@ fetch()
 	[ "$1" = custom ] && return
 	! cached "$1" || return 0
 	case $1 in
-	6.1 | 6.12)
-		need depmod vm
-		fetch_into "kernel-$1" unpack_kernel kernel_packages "$1" ;;
 	debug | kcsan)
 		"$wort_top/selftests/scripts/deps.sh" build kernel >&2
 		# The name has the version, which fresh lists may tell.
-		with_lists build_source_package >/dev/null
+		use_release bookworm
+		with_lists source_package >/dev/null
 		folder=$(folder_of "$1")
-		fetch_into "$folder" "unpack_$1" build_source_package ;;
+		fetch_into "$folder" "unpack_$1" source_package ;;
+	*)
+		need depmod vm
+		use_release "$(release_of "$1")"
+		fetch_into "kernel-$1" unpack_kernel kernel_packages "$1" ;;
 	esac
 }
 
@@ -296,6 +402,24 @@ where()
 	esac
 }
 
+# One line, for whoever decides what is tried next.
+newer()
+{
+	local last release newest
+
+	read -r last release < <(debian_kernels | tail -n 1)
+	if ! is_debian || ! use_release "$release" || ! update_lists 2>/dev/null; then
+		echo "Debian's archive does not answer: is there a kernel newer than $last?"
+		return
+	fi
+	newest=$(versions | awk 'END { print $2 }')
+	if [ "$newest" = "$last" ]; then
+		echo "Debian's newest kernel, $newest, was tried"
+	else
+		echo "Debian has a newer kernel, $newest, than was tried, $last"
+	fi
+}
+
 main()
 {
 	case ${1:-}/$# in
@@ -306,13 +430,18 @@ main()
 	image/2 | headers/2 | modules/2)
 		where "$@" ;;
 	flavours/1)
-		[ -n "${KERNEL:-}${KDIR:-}" ] && echo custom || echo 6.1 6.12 ;;
+		[ -n "${KERNEL:-}${KDIR:-}" ] && echo custom || tried ;;
+	tried/1)
+		tried ;;
+	newer/1)
+		newer ;;
 	tools/1)
+		use_release bookworm
 		fetch_into kernel-tools unpack_tools source_package
 		print_path "$cache/kernel-tools" ;;
 	*)
 		die "usage: kernel.sh fetch|cached|image|headers|modules" \
-			"FLAVOUR | flavours | tools" ;;
+			"FLAVOUR | flavours | tried | newer | tools" ;;
 	esac
 }
 
