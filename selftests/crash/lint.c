@@ -19,7 +19,7 @@ static const struct excuse {
 	enum lint_rule rule;
 	const char *function, *why;
 } excuses[] = {
-	{ LINT_EARLY, "wort_extent_opening",
+	{ LINT_EARLY, "wort_table_store",
 	  "nothing is reached through the word of an extent" },
 	{ LINT_CLEAN, "wort_pm_flush_gathered",
 	  "a line may be gathered twice, unless it is among the last four" },
