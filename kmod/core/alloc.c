@@ -345,6 +345,8 @@ void wort_extent_close(struct wort_alloc *alloc, u32 nr)
 			       wort_slot_size(alloc, extent), extent->run);
 	if (wort_extent_in_use(extent))
 		alloc->open_bytes -= n * wort_extent_size(alloc);
+	if (alloc->marks)
+		wort_marks_forget(alloc->marks, nr);
 	wort_slots_drop(alloc, nr);
 	wort_extent_set_class(extent, WORT_CLASS_NONE, 0);
 	for (i = 0; i < n; i++)
@@ -370,10 +372,15 @@ void wort_extent_clear(struct wort_op *op, u32 nr)
 		wort_table_clear(op, nr);
 }
 
-/* Slots were taken, and none below @hint is free. */
-static void taken(struct wort_alloc *alloc, struct wort_slots *slots, u32 n,
-		  u32 hint)
+/* Slots in a word of the bitmap are taken, and none below @hint is free. */
+static void take_bits(struct wort_alloc *alloc, struct wort_slots *slots,
+		      u32 word, unsigned long taken, u32 hint)
 {
+	u32 n = hweight_long(taken);
+
+	wort_slot_bits(slots, WORT_BITS_USED)[word] |= taken;
+	if (alloc->marks)
+		wort_marks_note(alloc->marks, slots->nr, word, taken);
 	alloc->used_bytes +=
 		n * wort_slot_size(alloc, wort_extent_at(alloc, slots->nr));
 	slots->hint = hint;
@@ -400,8 +407,7 @@ static u64 take_slot(struct wort_alloc *alloc, struct wort_slots *slots)
 	u32 slot = find_next_zero_bit(used, slots->slots, slots->hint);
 	u64 off = slot_off(alloc, slots, slot);
 
-	__set_bit(slot, used);
-	taken(alloc, slots, 1, slot + 1);
+	take_bits(alloc, slots, BIT_WORD(slot), BIT_MASK(slot), slot + 1);
 	return off;
 }
 
@@ -425,8 +431,7 @@ void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
 	cached->off = slot_off(alloc, slots, first);
 	cached->slot_size =
 		wort_slot_size(alloc, wort_extent_at(alloc, slots->nr));
-	used[BIT_WORD(first)] |= cached->free;
-	taken(alloc, slots, hweight_long(cached->free), first + n);
+	take_bits(alloc, slots, BIT_WORD(first), cached->free, first + n);
 }
 
 /**
@@ -480,6 +485,8 @@ static int reserve_run(struct wort_op *op, u64 size, u64 *off)
 
 	if (err)
 		return err;
+	if (alloc->marks)
+		wort_marks_note(alloc->marks, nr, 0, 1);
 	alloc->used_bytes += run * wort_extent_size(alloc);
 	*off = wort_extent_off(alloc, nr);
 	return 0;

@@ -45,6 +45,7 @@ enum wort_extent_state {
 	WORT_EXTENT_BAD,
 };
 
+struct wort_marks;
 struct wort_slots;
 
 /**
@@ -148,6 +149,7 @@ struct wort_cache {
  * @released: raised whenever anything is given back
  * @walking: the walk has not ended
  * @noting: the walk has begun: what is freed is noted in unknown extents, too
+ * @marks: of the check that is under way, or NULL
  * @caches: slots at hand, see alloc_cache.c
  */
 struct wort_alloc {
@@ -170,6 +172,7 @@ struct wort_alloc {
 	u64 released;
 	bool walking;
 	bool noting;
+	struct wort_marks *marks;
 	struct wort_cache __percpu *caches;
 };
 
@@ -196,14 +199,16 @@ struct wort_alloc_info {
 /**
  * struct wort_marks - What a check has found owned
  * @alloc: the allocator
- * @groups: for each group of extents NULL, or for each of them a bitmap by slot,
- *	or NULL, or @tail
+ * @groups: for each group of extents NULL, or for each of them bitmaps by slot, or
+ *	NULL, or @tail
  * @tail: stands for an extent that an owned run covers
+ * @incomplete: a slot was taken for whose mark there was no memory
  */
 struct wort_marks {
 	struct wort_alloc *alloc;
 	unsigned long ***groups;
 	unsigned long tail;
+	bool incomplete;
 };
 
 u32 wort_class_size(u32 class);
@@ -302,11 +307,11 @@ bool wort_alloc_reclaim(struct wort_op *op);
 bool wort_alloc_freeing(const struct wort_alloc *alloc);
 
 /* marks.c: comparing what is owned with what is allocated */
-int wort_marks_init(struct wort_marks *marks, struct wort_alloc *alloc);
-void wort_marks_destroy(struct wort_marks *marks);
+int wort_marks_begin(struct wort_marks *marks, struct wort_alloc *alloc);
+void wort_marks_end(struct wort_marks *marks);
 int wort_marks_add(struct wort_op *op, struct wort_marks *marks, u64 off,
-		   u64 size);
-int wort_marks_compare(struct wort_op *op, struct wort_marks *marks,
+		   u64 size, bool first);
+int wort_marks_compare(struct wort_op *op, struct wort_marks *marks, u32 *bad,
 		       u64 *bad_off);
 
 /* alloc_cache.c: objects at hand */

@@ -126,6 +126,11 @@ void wort_table_clear(struct wort_op *op, u32 nr);
 bool wort_table_known_bad(const struct wort_alloc *alloc, u32 nr);
 bool wort_table_is_bad(struct wort_op *op, u32 nr);
 
+/* marks.c */
+void wort_marks_note(struct wort_marks *marks, u32 nr, u32 word,
+		     unsigned long taken);
+void wort_marks_forget(struct wort_marks *marks, u32 nr);
+
 /*
  * Both figures are looked at without the lock, by whoever asks whether the
  * background has work or whether trying again makes sense: one that is about

@@ -1,34 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Comparing what is owned with what is allocated.
+ * Comparing what is owned with what is allocated, while operations go on.
+ *
+ * A check marks what it finds owned.  From wort_marks_begin() on each slot that is
+ * taken is noted as new, and nothing that is freed is given back.  So a slot keeps
+ * its owner until wort_marks_end(), or is freed, and at the end each slot
+ *
+ *	that is marked			is used
+ *	that is used and neither	is marked
+ *	freed nor new
+ *
+ * whatever operations did meanwhile: the check may have passed by what is new, and
+ * may have met what was freed.  An operation that reserved a slot before the
+ * beginning has published it or given it back when the writers' grace period has
+ * passed, for which the caller waits before it marks anything.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
+#include <linux/minmax.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "extent.h"
 
+/* which bitmap of a marked extent */
+#define BITS_MARKED	0
+#define BITS_NODES	1	/* of these, inner nodes */
+#define BITS_NEW	2	/* taken since the beginning */
+#define NR_BITS		3
+
 /**
- * wort_marks_init() - Begin to mark what is owned
+ * wort_marks_begin() - Begin to mark what is owned
  * @marks: Uninitialised memory of the caller.
- * @alloc: The allocator; its walk has ended.
+ * @alloc: The allocator.
  *
  * What is at hand is owned by nobody: it goes back first.
  *
- * Context: May sleep.  Takes wort_alloc.lock.  Nothing is reserved, freed or
- * reclaimed until wort_marks_destroy().
- * Return: 0 or -ENOMEM.
+ * Context: May sleep.  Takes wort_alloc.lock.  Nothing is reclaimed until
+ * wort_marks_end(), and no other check begins.
+ * Return: 0 or -ENOMEM; wort_marks_end() is due in any case.
  */
-int wort_marks_init(struct wort_marks *marks, struct wort_alloc *alloc)
+int wort_marks_begin(struct wort_marks *marks, struct wort_alloc *alloc)
 {
-	mutex_lock(&alloc->lock);
-	wort_cache_drain(alloc);
-	mutex_unlock(&alloc->lock);
 	marks->alloc = alloc;
+	marks->incomplete = false;
 	marks->groups = kvcalloc(alloc->nr_groups, sizeof(*marks->groups),
 				 GFP_NOIO);
-	return marks->groups ? 0 : -ENOMEM;
+	if (!marks->groups)
+		return -ENOMEM;
+	mutex_lock(&alloc->lock);
+	wort_cache_drain(alloc);
+	alloc->marks = marks;
+	mutex_unlock(&alloc->lock);
+	return 0;
 }
 
 static void free_group(struct wort_marks *marks, unsigned long **bits)
@@ -42,24 +67,27 @@ static void free_group(struct wort_marks *marks, unsigned long **bits)
 }
 
 /**
- * wort_marks_destroy() - Forget the marks
- * @marks: Marks, or ones whose wort_marks_init() failed.
+ * wort_marks_end() - Forget the marks
+ * @marks: Marks, or ones whose wort_marks_begin() failed.
  *
- * Context: May sleep.
+ * Context: May sleep.  Takes wort_alloc.lock.
  */
-void wort_marks_destroy(struct wort_marks *marks)
+void wort_marks_end(struct wort_marks *marks)
 {
+	struct wort_alloc *alloc = marks->alloc;
 	u32 group;
 
-	for (group = 0; marks->groups && group < marks->alloc->nr_groups;
-	     group++) {
+	mutex_lock(&alloc->lock);
+	alloc->marks = NULL;
+	mutex_unlock(&alloc->lock);
+	for (group = 0; marks->groups && group < alloc->nr_groups; group++) {
 		free_group(marks, marks->groups[group]);
 		cond_resched();
 	}
 	kvfree(marks->groups);
 }
 
-/* The place of the bitmap of an extent; NULL if there is no memory for it. */
+/* The place of the bitmaps of an extent; NULL if there is no memory for it. */
 static unsigned long **bits_at(struct wort_marks *marks, u32 nr)
 {
 	unsigned long ***group = &marks->groups[nr / WORT_GROUP_EXTENTS];
@@ -67,6 +95,70 @@ static unsigned long **bits_at(struct wort_marks *marks, u32 nr)
 	if (!*group)
 		*group = kcalloc(WORT_GROUP_EXTENTS, sizeof(**group), GFP_NOIO);
 	return *group ? *group + nr % WORT_GROUP_EXTENTS : NULL;
+}
+
+static u32 longs_of(const struct wort_marks *marks, u32 nr)
+{
+	return BITS_TO_LONGS(wort_slots_of(marks->alloc,
+					   wort_extent_at(marks->alloc, nr)));
+}
+
+/* The bitmaps of an extent, &marks->tail, or NULL if there is no memory. */
+static unsigned long *bits_need(struct wort_marks *marks, u32 nr)
+{
+	unsigned long **bits = bits_at(marks, nr);
+
+	if (bits && !*bits)
+		*bits = kvcalloc(NR_BITS * longs_of(marks, nr), sizeof(long),
+				 GFP_NOIO);
+	return bits ? *bits : NULL;
+}
+
+/* The place of what is there already, or NULL. */
+static unsigned long **bits_find(const struct wort_marks *marks, u32 nr)
+{
+	unsigned long **group = marks->groups[nr / WORT_GROUP_EXTENTS];
+
+	return group ? group + nr % WORT_GROUP_EXTENTS : NULL;
+}
+
+/**
+ * wort_marks_note() - Note that slots are taken
+ * @marks: The marks.
+ * @nr: The extent.
+ * @word: The word of its bitmap in which they are.
+ * @taken: A bit for each.
+ *
+ * Context: May sleep.  Holds wort_alloc.lock.
+ */
+void wort_marks_note(struct wort_marks *marks, u32 nr, u32 word,
+		     unsigned long taken)
+{
+	unsigned long *bits = bits_need(marks, nr);
+
+	if (bits)
+		bits[BITS_NEW * longs_of(marks, nr) + word] |= taken;
+	else
+		marks->incomplete = true;
+}
+
+/**
+ * wort_marks_forget() - Note that an extent becomes free
+ * @marks: The marks.
+ * @nr: The extent, in which nothing is used.
+ *
+ * It may serve another class afterwards.
+ *
+ * Context: Holds wort_alloc.lock.
+ */
+void wort_marks_forget(struct wort_marks *marks, u32 nr)
+{
+	unsigned long **bits = bits_find(marks, nr);
+
+	if (!bits)
+		return;
+	kvfree(*bits);
+	*bits = NULL;
 }
 
 /* Mark what an owned run covers. */
@@ -89,19 +181,21 @@ static int mark_tail(struct wort_op *op, struct wort_marks *marks, u32 nr)
 }
 
 static int mark_slot(struct wort_op *op, struct wort_marks *marks, u64 off,
-		     u32 nr, u32 slot)
+		     u32 nr, u32 slot, bool first)
 {
-	u32 n = wort_slots_of(marks->alloc,
-			      wort_extent_at(marks->alloc, nr));
-	unsigned long **bits = bits_at(marks, nr);
+	unsigned long *bits = bits_need(marks, nr), *nodes;
 
-	if (bits && !*bits)
-		*bits = kvcalloc(BITS_TO_LONGS(n), sizeof(long), GFP_NOIO);
-	if (!bits || !*bits)
+	if (!bits)
 		return -ENOMEM;
-	if (*bits == &marks->tail || __test_and_set_bit(slot, *bits))
+	nodes = bits + BITS_NODES * longs_of(marks, nr);
+	if (bits != &marks->tail && !__test_and_set_bit(slot, bits)) {
+		if (!first)
+			__set_bit(slot, nodes);
+		return mark_tail(op, marks, nr);
+	}
+	if (bits == &marks->tail || first || !test_bit(slot, nodes))
 		return wort_corrupt(op, off, "object has two owners");
-	return mark_tail(op, marks, nr);
+	return 1;
 }
 
 /**
@@ -110,12 +204,14 @@ static int mark_slot(struct wort_op *op, struct wort_marks *marks, u64 off,
  * @marks: The marks.
  * @off: Its offset, not trusted.
  * @size: Its size, not trusted.
+ * @first: As wort_alloc_mark() has it.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
- * Return: 0; -ENOMEM; -EUCLEAN if it is no slot or is marked already.
+ * Return: 0; 1 if it is a node that was marked before; -ENOMEM; -EUCLEAN if it is
+ * no slot or has another owner.
  */
 int wort_marks_add(struct wort_op *op, struct wort_marks *marks, u64 off,
-		   u64 size)
+		   u64 size, bool first)
 {
 	struct wort_alloc *alloc = marks->alloc;
 	u32 nr, slot;
@@ -124,45 +220,44 @@ int wort_marks_add(struct wort_op *op, struct wort_marks *marks, u64 off,
 	mutex_lock(&alloc->lock);
 	err = wort_extent_find(op, off, size, &nr, &slot);
 	if (!err)
-		err = mark_slot(op, marks, off, nr, slot);
+		err = mark_slot(op, marks, off, nr, slot, first);
 	mutex_unlock(&alloc->lock);
 	return err;
 }
 
-/* Is a slot owned by somebody, as far as its extent knows? */
-static bool is_owned(const struct wort_extent *extent, u32 slot)
+static bool bit_of(struct wort_slots *slots, u32 which, u32 slot)
 {
-	struct wort_slots *slots = extent->slots;
-
-	return !slots || (test_bit(slot, wort_slot_bits(slots, WORT_BITS_USED)) &&
-			  !test_bit(slot, wort_slot_bits(slots, WORT_BITS_FREED)));
+	return test_bit(slot, wort_slot_bits(slots, which));
 }
 
-/* Each slot is marked, freed or unused; the first that is not, or how many. */
-static u32 first_difference(const struct wort_alloc *alloc,
-			    const struct wort_extent *extent,
-			    const unsigned long *marked)
+/* Is a slot in the state that it may have, with its marks? */
+static bool slot_is_sound(const struct wort_marks *marks, u32 nr, u32 slot,
+			  const unsigned long *bits)
 {
-	u32 n = wort_slots_of(alloc, extent), slot;
+	struct wort_slots *slots = wort_extent_at(marks->alloc, nr)->slots;
+	u32 longs = longs_of(marks, nr);
+	bool used = !slots || bit_of(slots, WORT_BITS_USED, slot);
 
-	for (slot = 0; slot < n; slot++)
-		if ((marked && test_bit(slot, marked)) != is_owned(extent, slot))
-			break;
-	return slot;
+	if (bits && test_bit(slot, bits + BITS_MARKED * longs))
+		return used;
+	return !used || (bits && test_bit(slot, bits + BITS_NEW * longs)) ||
+	       (slots && (bit_of(slots, WORT_BITS_FREED, slot) ||
+			  bit_of(slots, WORT_BITS_WAITING, slot)));
 }
 
 static bool compare_extent(struct wort_op *op, struct wort_marks *marks, u32 nr)
 {
 	struct wort_alloc *alloc = marks->alloc;
 	const struct wort_extent *extent = wort_extent_at(alloc, nr);
-	unsigned long **group = marks->groups[nr / WORT_GROUP_EXTENTS];
-	unsigned long *bits = group ? group[nr % WORT_GROUP_EXTENTS] : NULL;
-	u32 slot;
+	unsigned long **bits = bits_find(marks, nr);
+	u32 slot, n = wort_slots_of(alloc, extent);
 
 	if (!wort_extent_in_use(extent))
 		return true;
-	slot = first_difference(alloc, extent, bits);
-	if (slot == wort_slots_of(alloc, extent))
+	for (slot = 0; slot < n; slot++)
+		if (!slot_is_sound(marks, nr, slot, bits ? *bits : NULL))
+			break;
+	if (slot == n)
 		return true;
 	wort_corrupt(op, wort_extent_off(alloc, nr) +
 			 slot * wort_slot_size(alloc, extent),
@@ -170,33 +265,50 @@ static bool compare_extent(struct wort_op *op, struct wort_marks *marks, u32 nr)
 	return false;
 }
 
+static u32 compare_group(struct wort_op *op, struct wort_marks *marks, u32 group,
+			 u64 *bad_off)
+{
+	struct wort_alloc *alloc = marks->alloc;
+	u32 nr = group * WORT_GROUP_EXTENTS, bad = 0;
+	u32 end = min(nr + WORT_GROUP_EXTENTS, alloc->geo.nr_extents);
+
+	mutex_lock(&alloc->lock);
+	if (!wort_extent_made(alloc, nr))
+		nr = end;
+	for (; nr < end; nr++)
+		if (!compare_extent(op, marks, nr) && !bad++)
+			*bad_off = op->bad_off;
+	mutex_unlock(&alloc->lock);
+	return bad;
+}
+
 /**
  * wort_marks_compare() - Is each slot owned, free, or being freed?
  * @op: The operation.
  * @marks: All marks.
- * @bad_off: Where the first difference is.
+ * @bad: Told: the extents in which something is owned that is not allocated, or
+ *	allocated and owned by nobody.
+ * @bad_off: Told, if there are any: where the first difference is.
  *
- * Context: May sleep.  Takes wort_alloc.lock.  Nothing is reserved, freed or
- * reclaimed meanwhile.
- * Return: The number of extents in which something is owned that is not
- * allocated, or allocated and owned by nobody.
+ * Context: May sleep.  Takes wort_alloc.lock, for a group of extents at a time.
+ * Return: 0; -ENOMEM if slots were taken that could not be noted; -EINTR if a fatal
+ * signal came.
  */
-int wort_marks_compare(struct wort_op *op, struct wort_marks *marks,
+int wort_marks_compare(struct wort_op *op, struct wort_marks *marks, u32 *bad,
 		       u64 *bad_off)
 {
-	struct wort_alloc *alloc = marks->alloc;
-	int bad = 0;
-	u32 nr;
+	u64 first_off = 0;
+	u32 group, n;
 
-	mutex_lock(&alloc->lock);
-	for (nr = 0; nr < alloc->geo.nr_extents; nr++) {
-		if (!wort_extent_made(alloc, nr)) {
-			nr |= WORT_GROUP_EXTENTS - 1;
-			continue;
-		}
-		if (!compare_extent(op, marks, nr) && !bad++)
-			*bad_off = op->bad_off;
+	*bad = 0;
+	for (group = 0; group < marks->alloc->nr_groups; group++) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		n = compare_group(op, marks, group, &first_off);
+		if (n && !*bad)
+			*bad_off = first_off;
+		*bad += n;
+		cond_resched();
 	}
-	mutex_unlock(&alloc->lock);
-	return bad;
+	return READ_ONCE(marks->incomplete) ? -ENOMEM : 0;
 }

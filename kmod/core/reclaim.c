@@ -63,6 +63,8 @@ static void release(struct wort_op *op, struct wort_slots *slots)
  * loaded, and reclaim waits for that section.  What was freed in unknown extents
  * waits for the end of the walk.
  *
+ * Does nothing during a check.
+ *
  * Context: May sleep, waits for a grace period.  One caller at a time.
  * Return: True if anything was given back.
  */
@@ -74,7 +76,7 @@ bool wort_alloc_reclaim(struct wort_op *op)
 	bool any;
 
 	mutex_lock(&alloc->lock);
-	any = collect(alloc, &batch);
+	any = !alloc->marks && collect(alloc, &batch);
 	mutex_unlock(&alloc->lock);
 	if (!any)
 		return false;

@@ -225,22 +225,6 @@ struct wort_pairs {
 };
 
 /**
- * struct wort_tree_check - What a check of an index found
- * @visitor: told about each object once; NULL: nobody
- * @repair: mend legal states that a power cut left
- * @nr_nodes: inner nodes
- * @nr_leaves: records
- * @nr_transient: places in a legal state that a power cut left
- */
-struct wort_tree_check {
-	struct wort_visitor *visitor;
-	bool repair;
-	u64 nr_nodes;
-	u64 nr_leaves;
-	u64 nr_transient;
-};
-
-/**
  * enum wort_set_kind - What a set of an engine has done
  * @WORT_SET_NEW: a record for a new key where nothing was in the way
  * @WORT_SET_BESIDE: one where another record was
@@ -404,14 +388,15 @@ typedef int wort_set_fn(struct wort_tree *tree, struct wort_put *put,
  *	wort_op.bad_off tells.  To go on, seek.  No writer is at work, and the tree has
  *	no table of its top, which might lead past the word.  -EIO if the root cannot
  *	be read, either; -EAGAIN if it can be read now.
- * @check: examine the whole index.  0, or the error that ended it; -EUCLEAN
- *	if it is damaged.
+ * @check: examine what the cursor entered with its last move, beyond what moving
+ *	verifies
  *
  * All of them return -EUCLEAN where media is damaged and -EIO where it is
  * known to be bad.  What has committed does not fail any more: damage that it meets
- * afterwards, where it gives back what it took away, is told by wort_op.damaged.  They run beside each other, in sections that keep what they
- * see from being used again; -EAGAIN: begin again, nothing was changed.  What an
- * operation needs it reserves before its first store to media.
+ * afterwards, where it gives back what it took away, is told by wort_op.damaged.
+ * They run concurrently, in sections that keep what they see from being used again;
+ * -EAGAIN: nothing was changed, the caller retries.  What an operation needs it
+ * reserves before its first store to media.
  */
 struct wort_engine {
 	const char *name;
@@ -458,7 +443,7 @@ struct wort_engine {
 	int (*owned)(struct wort_cursor *cur, struct wort_visitor *visitor);
 	int (*drop)(struct wort_cursor *cur);
 
-	int (*check)(struct wort_cursor *cur, struct wort_tree_check *check);
+	int (*check)(struct wort_cursor *cur);
 };
 
 const struct wort_engine *wort_engine_by_id(u32 id);

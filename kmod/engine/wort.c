@@ -2738,23 +2738,15 @@ static int check_node(struct wort_cursor *cur, const struct wrt_level *level)
 				     "node with %u entries", nr) : 0;
 }
 
-static int wrt_check(struct wort_cursor *cur, struct wort_tree_check *check)
+static int wrt_check(struct wort_cursor *cur)
 {
 	struct wrt_cursor *wc = wrt_cursor(cur);
+	int err = 0;
 	u32 i;
-	int err;
 
-	for (err = wrt_seek(cur, NULL); !err; err = wrt_next(cur)) {
-		check->nr_leaves++;
-		check->nr_nodes += wc->nr - wc->fresh;
-		for (i = wc->fresh; i < wc->nr && !err; i++)
-			err = check_node(cur, &wc->level[i]);
-		if (!err && check->visitor)
-			err = wrt_owned(cur, check->visitor);
-		if (err)
-			break;
-	}
-	return err == -ENOENT ? 0 : err;
+	for (i = wc->fresh; i < wc->nr && !err; i++)
+		err = check_node(cur, &wc->level[i]);
+	return err;
 }
 
 const struct wort_engine wort_engine_wort = {

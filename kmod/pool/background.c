@@ -21,12 +21,6 @@
 #include "../core/pmem.h"
 #include "pool.h"
 
-/* Records that are walked without a pause, in which memory is used again. */
-#define WALK_CHUNK	1024
-
-/* So often the walk meets what makes no sense before it looks at it alone. */
-#define WALK_TRIES	8
-
 /*
  * An object is marked in the section that loaded the link to it, and what was freed
  * is given back only after all sections, so an inconsistency about an object is
@@ -44,6 +38,14 @@ static int mark(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 	return err;
 }
 
+/* The same, of an object that a chunk of a walk comes to. */
+static int mark_object(struct wort_visitor *visitor, struct wort_op *op, u64 off,
+		       u64 size, bool first)
+{
+	container_of(visitor, struct wort_walk, visitor)->objects++;
+	return mark(visitor, op, off, size, first);
+}
+
 static int give_back(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 		     u64 size, bool first)
 {
@@ -57,64 +59,6 @@ static void cursor_begin(struct wort_pool *pool, struct wort_op *op,
 	pool->cursor->op = op;
 	pool->cursor->tree = &index->tree;
 	pool->cursor->reverse = false;
-}
-
-/*
- * Mark some records from the first one after @key on.  Afterwards @key is the
- * last one marked, so the walk goes on there whatever was changed meanwhile:
- * what moves in a tree keeps its key, and what is new is allocated already.
- */
-static int walk_records(struct wort_pool *pool, struct wort_index *index,
-			struct wort_op *op, u8 *buf, struct wort_key *key)
-{
-	const struct wort_engine *engine = index->tree.engine;
-	struct wort_visitor visitor = { .visit = mark };
-	struct wort_cursor *cur = pool->cursor;
-	int n, err = wort_index_verify(index);
-
-	if (!err)
-		err = engine->seek(cur, key->len ? key : NULL);
-	if (!err && key->len == cur->key_len &&
-	    !memcmp(buf, cur->key, key->len))
-		err = engine->next(cur);
-	for (n = 0; !err && n < WALK_CHUNK; n++) {
-		err = engine->owned(cur, &visitor);
-		if (err)
-			break;
-		WRITE_ONCE(pool->walk_records, pool->walk_records + 1);
-		memcpy(buf, cur->key, cur->key_len);
-		key->len = cur->key_len;
-		err = engine->next(cur);
-	}
-	return err;
-}
-
-static int walk_chunk(struct wort_pool *pool, struct wort_index *index,
-		      u8 *buf, struct wort_key *key, bool alone)
-{
-	struct wort_op op;
-	int section, err;
-
-	if (alone) {
-		mutex_lock(&pool->lock);
-		wort_pool_freeze(pool);
-	}
-	section = srcu_read_lock(&pool->locks.writers);
-	cursor_begin(pool, &op, index);
-	op.alone = alone;
-	err = walk_records(pool, index, &op, buf, key);
-	wort_op_end(&op);
-	srcu_read_unlock(&pool->locks.writers, section);
-	if (alone) {
-		wort_pool_thaw(pool);
-		mutex_unlock(&pool->lock);
-	}
-	if (err == -EUCLEAN) {
-		mutex_lock(&index->lock);
-		wort_index_set_damaged(index, true);
-		mutex_unlock(&index->lock);
-	}
-	return err;
 }
 
 static void reclaim(struct wort_pool *pool)
@@ -141,10 +85,9 @@ static void reclaim_in_walk(struct wort_pool *pool)
 }
 
 /* Returns an error only if the walk cannot go on now. */
-static int walk_index(struct wort_pool *pool, struct wort_index *index)
+static int walk_index(struct wort_pool *pool, struct wort_walk *walk)
 {
-	u8 buf[WORT_KEY_MAX];
-	struct wort_key key = { .data = buf };
+	struct wort_index *index = walk->index;
 	int err = 0, tries = 0;
 
 	if (READ_ONCE(index->dead) && READ_ONCE(index->damaged))
@@ -153,7 +96,7 @@ static int walk_index(struct wort_pool *pool, struct wort_index *index)
 		if (READ_ONCE(pool->stopping))
 			return -EINTR;
 		tries = err ? tries + 1 : 0;
-		err = walk_chunk(pool, index, buf, &key, tries == WALK_TRIES);
+		err = wort_walk_chunk(pool, walk, tries == WORT_WALK_TRIES);
 		reclaim_in_walk(pool);
 		cond_resched();
 	}
@@ -165,53 +108,30 @@ static int walk_index(struct wort_pool *pool, struct wort_index *index)
 	return 0;
 }
 
-static struct wort_index *first_unwalked(struct list_head *list)
-{
-	struct wort_index *index;
-
-	list_for_each_entry(index, list, list)
-		if (!index->walked)
-			return index;
-	return NULL;
-}
-
-static struct wort_index *next_to_walk(struct wort_pool *pool)
-{
-	struct wort_index *index;
-
-	mutex_lock(&pool->lock);
-	index = first_unwalked(&pool->indexes);
-	if (!index)
-		index = first_unwalked(&pool->dying);
-	mutex_unlock(&pool->lock);
-	return index;
-}
-
 /*
  * Forget all marks but those of the catalogue and of the entries of destroyed
  * indexes, which are still to be freed.
  */
 static int restart_walk(struct wort_pool *pool)
 {
+	u64 off = le64_to_cpu(pool->sb.catalogue_off);
 	struct wort_visitor visitor = { .visit = mark };
 	struct wort_index *index;
 	struct wort_op op;
-	int err;
+	int err = 0;
 
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	wort_alloc_walk_restart(&op);
 	mutex_lock(&pool->lock);
-	list_for_each_entry(index, &pool->indexes, list)
-		index->walked = false;
+	wort_todo_fill(pool);
 	pool->walk_indexes = 0;
 	pool->walk_records = 0;
-	err = wort_catalogue_visit(&op, pool, &visitor);
-	list_for_each_entry(index, &pool->dying, list) {
-		index->walked = false;
+	while (off && !err)
+		err = wort_catalogue_visit(&op, pool, &off, &visitor);
+	list_for_each_entry(index, &pool->dying, list)
 		if (!err)
 			err = mark(&visitor, &op, index->entry_off,
 				   sizeof(struct wort_media_entry), true);
-	}
 	pool->rewalk = err;
 	mutex_unlock(&pool->lock);
 	wort_op_end(&op);
@@ -239,16 +159,20 @@ static int end_walk(struct wort_pool *pool)
 	return 0;
 }
 
-/* Only this work takes indexes off the lists, so none goes away meanwhile. */
+/* Only this work frees indexes, so none goes away meanwhile. */
 static int walk_all(struct wort_pool *pool)
 {
+	struct wort_walk walk = {
+		.visitor = { .visit = mark_object },
+		.records = &pool->walk_records,
+	};
 	struct wort_index *index;
 	int err = 0;
 
-	while (!err && (index = next_to_walk(pool))) {
-		err = walk_index(pool, index);
+	while (!err && (index = wort_todo_next(pool))) {
+		wort_walk_begin(&walk, index);
+		err = walk_index(pool, &walk);
 		mutex_lock(&pool->lock);
-		index->walked = !err;
 		pool->walk_indexes += !err;
 		pool->rewalk |= err;
 		mutex_unlock(&pool->lock);
@@ -350,6 +274,7 @@ static void free_dying(struct wort_pool *pool)
 		wort_top_disown(index);
 		mutex_lock(&pool->lock);
 		list_del_init(&index->list);
+		list_del_init(&index->todo);
 		pool->nr_dying--;
 		mutex_unlock(&pool->lock);
 		wort_index_drop(index);

@@ -83,6 +83,7 @@ static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 	if (!index)
 		return NULL;
 	kref_init(&index->ref);
+	INIT_LIST_HEAD(&index->todo);
 	mutex_init(&index->lock);
 	index->pool = pool;
 	index->entry_off = entry_off;
@@ -375,35 +376,31 @@ static int visit_entry(struct wort_op *op, struct wort_pool *pool, u64 off,
 }
 
 /**
- * wort_catalogue_visit() - Tell about the objects of the catalogue itself
+ * wort_catalogue_visit() - Tell about a block of the catalogue, and its entries
  * @op: The operation.
  * @pool: The pool.
+ * @off: Offset of the block; told that of the next one, or 0.
  * @visitor: Whom to tell; ends a list of blocks that runs into itself.
  *
- * Context: Holds wort_pool.lock.
+ * Context: Holds wort_pool.lock, at least for each block.
  * Return: 0; -EUCLEAN, -EIO or what the visitor returns.
  */
-int wort_catalogue_visit(struct wort_op *op, struct wort_pool *pool,
+int wort_catalogue_visit(struct wort_op *op, struct wort_pool *pool, u64 *off,
 			 struct wort_visitor *visitor)
 {
-	u64 off = le64_to_cpu(pool->sb.catalogue_off);
 	struct wort_media_catalogue block;
-	int err = 0;
 	u32 i;
+	int err;
 
 	lockdep_assert_held(&pool->lock);
-	while (off && !err) {
-		err = read_block(op, pool, off, &block);
-		if (!err)
-			err = visitor->visit(visitor, op, off, sizeof(block),
-					     true);
-		for (i = 0; i < WORT_MEDIA_CATALOGUE_SLOTS && !err; i++)
-			if (block.slot[i])
-				err = visit_entry(op, pool,
-						  le64_to_cpu(block.slot[i]),
-						  visitor);
-		off = le64_to_cpu(block.next);
-	}
+	err = read_block(op, pool, *off, &block);
+	if (!err)
+		err = visitor->visit(visitor, op, *off, sizeof(block), true);
+	for (i = 0; i < WORT_MEDIA_CATALOGUE_SLOTS && !err; i++)
+		if (block.slot[i])
+			err = visit_entry(op, pool, le64_to_cpu(block.slot[i]),
+					  visitor);
+	*off = err ? 0 : le64_to_cpu(block.next);
 	return err;
 }
 
@@ -530,7 +527,6 @@ static int create_reserved(struct wort_op *op, struct wort_pool *pool,
 		publish_in_slot(op, pool, index);
 	else
 		publish_in_block(op, pool, index);
-	index->walked = true;
 	index_link(pool, index);
 	*out = index;
 	return 0;

@@ -3,38 +3,88 @@
  * Examination of a whole pool: each index, then whether each byte is owned
  * once, free, or being freed.
  *
- * Operations that may change something wait meanwhile, others do not.
+ * Operations go on meanwhile.  Indexes are visited in chunks, beside writers, as the
+ * walk does (walk.c); writers are kept out only to look again at what made no sense,
+ * for one chunk.  What is freed is not given back before the end, and what is new is
+ * noted (marks.c), so the comparison holds whatever was changed.  The background has
+ * no turn: no index goes away, and destroyed ones still own their trees.
  *
- * An index may be destroyed while the background work that check begins with
- * waits for readers: its tree is not freed yet then, and not damage either.
+ * An operation that finds no space waits for the background.  So a check during which
+ * one does lets the background have a turn and begins again, a few times.  When the
+ * machine is about to sleep the call ends, and begins again afterwards.
  */
 #include <linux/errno.h>
+#include <linux/freezer.h>
 #include <linux/kernel.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "../core/pmem.h"
 #include "pool.h"
 
+/* A check gives way to operations that need space so often. */
+#define CHECK_TRIES		3
+
+/* Objects that are looked at while writers are kept out. */
+#define ALONE_MAX		4096
+
 struct checker {
-	struct wort_visitor visitor;
+	struct wort_walk walk;
+	struct wort_visitor meta;	/* blocks of the catalogue */
 	struct wort_pool *pool;
 	struct wort_marks marks;
 	struct wort_check_arg *arg;
-	__u64 *bytes;		/* what is visited counts here */
 	bool clear;
+	bool dying;		/* the index that is visited was destroyed */
 	bool unknown;		/* not all that is owned was found */
 };
 
-static int mark(struct wort_visitor *visitor, struct wort_op *op, u64 off,
-		u64 size, bool first)
+/*
+ * Nothing is given back before the end, so what makes no sense about an object is
+ * damage, whoever is beside the check.
+ */
+static int mark(struct checker *ck, struct wort_op *op, u64 off, u64 size,
+		bool first)
 {
-	struct checker *ck = container_of(visitor, struct checker, visitor);
-	int err = wort_marks_add(op, &ck->marks, off, size);
+	struct wort_check_arg *arg = ck->arg;
+	bool alone = op->alone;
+	int err;
 
-	if (!err)
-		*ck->bytes += wort_alloc_footprint(&ck->pool->alloc, size);
-	return err;
+	op->alone = true;
+	err = wort_marks_add(op, &ck->marks, off, size, first);
+	op->alone = alone;
+	if (err)
+		return min(err, 0);
+	size = wort_alloc_footprint(&ck->pool->alloc, size);
+	if (ck->dying) {
+		arg->out_freeing_bytes += size;
+		return 0;
+	}
+	arg->out_owned_bytes += size;
+	arg->out_nr_nodes += !first;
+	return 0;
+}
+
+static int mark_object(struct wort_visitor *visitor, struct wort_op *op, u64 off,
+		       u64 size, bool first)
+{
+	struct checker *ck = container_of(visitor, struct checker, walk.visitor);
+
+	ck->walk.objects++;
+	return mark(ck, op, off, size, first);
+}
+
+/* An entry is marked with its index, which may be destroyed meanwhile. */
+static int mark_meta(struct wort_visitor *visitor, struct wort_op *op, u64 off,
+		     u64 size, bool first)
+{
+	struct checker *ck = container_of(visitor, struct checker, meta);
+
+	if (size == sizeof(struct wort_media_entry))
+		return 0;
+	return mark(ck, op, off, size, first);
 }
 
 static void damaged(struct checker *ck, u64 off, u64 index_id)
@@ -45,93 +95,127 @@ static void damaged(struct checker *ck, u64 off, u64 index_id)
 	}
 }
 
-static int check_index(struct checker *ck, struct wort_index *index)
+/* May the check go on?  -EBUSY: an operation waits for space. */
+static int may_go_on(const struct checker *ck)
 {
-	struct wort_cursor *cur = ck->pool->cursor;
-	struct wort_tree_check check = {
-		.visitor = &ck->visitor,
-		.repair = ck->clear && wort_pool_writable(ck->pool),
-	};
+	struct wort_pool *pool = ck->pool;
+
+	cond_resched();
+	if (READ_ONCE(pool->stopping))
+		return -ENODEV;
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	if (freezing(current))
+		return -ERESTARTNOINTR;
+	return atomic_read(&pool->space_waiters) ? -EBUSY : 0;
+}
+
+/* -ENOENT: all of the index was visited. */
+static int visit_tree(struct checker *ck, struct wort_index *index)
+{
+	int err = 0, tries = 0;
+	bool alone;
+
+	wort_walk_begin(&ck->walk, index);
+	while (!err || err == -EAGAIN) {
+		tries = err ? tries + 1 : 0;
+		alone = tries == WORT_WALK_TRIES;
+		err = may_go_on(ck);
+		if (err)
+			return err;
+		err = wort_walk_chunk(ck->pool, &ck->walk, alone);
+		WARN_ON_ONCE(alone && ck->walk.objects > ALONE_MAX);
+	}
+	return err;
+}
+
+static int mark_entry(struct checker *ck, struct wort_index *index)
+{
 	struct wort_op op;
 	int err;
 
 	wort_op_begin(&op, ck->pool->region, &ck->pool->alloc);
-	cur->op = &op;
-	cur->tree = &index->tree;
-	cur->reverse = false;
-	err = wort_index_verify(index);
-	if (err)
-		op.bad_off = index->entry_off;
-	else
-		err = index->tree.engine->check(cur, &check);
+	err = mark(ck, &op, index->entry_off, sizeof(struct wort_media_entry),
+		   true);
 	wort_op_end(&op);
-	ck->arg->out_nr_indexes++;
-	ck->arg->out_nr_nodes += check.nr_nodes;
-	ck->arg->out_nr_leaves += check.nr_leaves;
-	ck->arg->out_nr_transient += check.nr_transient;
-	if (err == -EUCLEAN || err == -EIO)
-		damaged(ck, op.bad_off, index->id);
-	if (err == -EUCLEAN) {
-		mutex_lock(&index->lock);
-		wort_index_set_damaged(index, true);
-		mutex_unlock(&index->lock);
-	}
-	return err == -ENOMEM ? err : 0;
+	ck->walk.bad_off = op.bad_off;
+	return err;
 }
 
-static int visit_tree(struct checker *ck, struct wort_op *op,
-		      struct wort_index *index)
+/* Is it about the pool, and not about the check? */
+static bool is_damage(int err)
 {
-	const struct wort_engine *engine = index->tree.engine;
-	struct wort_cursor *cur = ck->pool->cursor;
-	int err = wort_index_verify(index);
-
-	cur->op = op;
-	cur->tree = &index->tree;
-	cur->reverse = false;
-	if (!err)
-		err = engine->seek(cur, NULL);
-	while (!err) {
-		err = engine->owned(cur, &ck->visitor);
-		if (!err)
-			err = engine->next(cur);
-	}
-	return err;
+	return err == -EUCLEAN || err == -EIO;
 }
 
 /* A destroyed index owns its tree and its entry until these are freed. */
 static int check_dying(struct checker *ck, struct wort_index *index)
 {
-	struct wort_op op;
 	int err;
 
 	if (index->walk_failed || index->damaged) {
 		ck->unknown = true;
 		return 0;
 	}
-	wort_op_begin(&op, ck->pool->region, &ck->pool->alloc);
-	ck->bytes = &ck->arg->out_freeing_bytes;
-	err = visit_tree(ck, &op, index);
-	if (err == -ENOENT)
-		err = mark(&ck->visitor, &op, index->entry_off,
-			   sizeof(struct wort_media_entry), true);
-	ck->bytes = &ck->arg->out_owned_bytes;
-	wort_op_end(&op);
-	ck->unknown |= err;
-	return err == -ENOMEM ? err : 0;
+	ck->dying = true;
+	err = mark_entry(ck, index);
+	if (!err)
+		err = visit_tree(ck, index);
+	ck->dying = false;
+	if (is_damage(err))
+		ck->unknown = true;
+	return is_damage(err) || err == -ENOENT ? 0 : err;
+}
+
+static int check_index(struct checker *ck, struct wort_index *index)
+{
+	u64 before = ck->pool->check_records;
+	int err;
+
+	if (READ_ONCE(index->dead))
+		return check_dying(ck, index);
+	ck->arg->out_nr_indexes++;
+	err = mark_entry(ck, index);
+	if (!err)
+		err = visit_tree(ck, index);
+	ck->arg->out_nr_leaves += ck->pool->check_records - before;
+	if (is_damage(err) && READ_ONCE(index->dead))
+		ck->unknown = true;
+	else if (is_damage(err))
+		damaged(ck, ck->walk.bad_off ?: index->entry_off, index->id);
+	return is_damage(err) || err == -ENOENT ? 0 : err;
+}
+
+static int check_indexes(struct checker *ck)
+{
+	struct wort_index *index;
+	int err = 0;
+
+	while (!err && (index = wort_todo_next(ck->pool)))
+		err = check_index(ck, index);
+	return err;
 }
 
 static int check_catalogue(struct checker *ck)
 {
+	u64 off = le64_to_cpu(ck->pool->sb.catalogue_off);
+	struct wort_pool *pool = ck->pool;
 	struct wort_op op;
-	int err;
+	int err = 0;
 
-	wort_op_begin(&op, ck->pool->region, &ck->pool->alloc);
-	err = wort_catalogue_visit(&op, ck->pool, &ck->visitor);
+	wort_op_begin(&op, pool->region, &pool->alloc);
+	while (off && !err) {
+		err = may_go_on(ck);
+		if (err)
+			break;
+		mutex_lock(&pool->lock);
+		err = wort_catalogue_visit(&op, pool, &off, &ck->meta);
+		mutex_unlock(&pool->lock);
+	}
 	wort_op_end(&op);
-	if (err == -EUCLEAN || err == -EIO)
+	if (is_damage(err))
 		damaged(ck, op.bad_off, 0);
-	return err == -ENOMEM ? err : 0;
+	return is_damage(err) ? 0 : err;
 }
 
 /*
@@ -152,25 +236,27 @@ static void check_table(struct checker *ck)
 }
 
 /* Comparing makes sense only if all that is owned was found. */
-static void check_space(struct checker *ck)
+static int check_space(struct checker *ck)
 {
 	struct wort_alloc *alloc = &ck->pool->alloc;
 	struct wort_alloc_info info;
 	struct wort_op op;
 	u64 bad_off = 0;
-	int bad;
+	u32 bad;
+	int err;
 
 	wort_alloc_info(alloc, &info);
 	ck->arg->out_freeing_bytes += info.freeing_bytes;
 	ck->arg->out_free_bytes = info.free_bytes;
 	if (ck->arg->out_nr_damaged || ck->unknown || ck->pool->leaky ||
 	    alloc->walking)
-		return;
+		return 0;
 	wort_op_begin(&op, ck->pool->region, alloc);
-	bad = wort_marks_compare(&op, &ck->marks, &bad_off);
+	err = wort_marks_compare(&op, &ck->marks, &bad, &bad_off);
 	wort_op_end(&op);
-	if (bad)
+	if (!err && bad)
 		damaged(ck, bad_off, 0);
+	return err;
 }
 
 /* Nothing is wrong any more: what was read-only is writable again. */
@@ -179,6 +265,7 @@ static void clear_damage(struct wort_pool *pool)
 	struct wort_index *index;
 	struct wort_op op;
 
+	mutex_lock(&pool->lock);
 	if (pool->damaged) {
 		WRITE_ONCE(pool->damaged, false);
 		pool->sb.state = 0;
@@ -195,28 +282,44 @@ static void clear_damage(struct wort_pool *pool)
 			pool->rewalk = true;
 		index->walk_failed = false;
 	}
+	mutex_unlock(&pool->lock);
+}
+
+/*
+ * From here on what is new is noted.  An operation that reserved space before has ended
+ * when the grace period has passed.
+ */
+static int begin_marks(struct checker *ck)
+{
+	struct wort_pool *pool = ck->pool;
+	int err = wort_marks_begin(&ck->marks, &pool->alloc);
+
+	if (err)
+		return err;
+	mutex_lock(&pool->lock);
+	synchronize_srcu_expedited(&pool->locks.writers);
+	if (!list_empty(&pool->todo))
+		pool->rewalk = true;
+	wort_todo_fill(pool);
+	mutex_unlock(&pool->lock);
+	return 0;
 }
 
 static int check_all(struct checker *ck)
 {
 	struct wort_pool *pool = ck->pool;
-	struct wort_index *index;
 	int err;
 
-	err = wort_marks_init(&ck->marks, &pool->alloc);
+	err = begin_marks(ck);
 	if (!err)
 		err = check_catalogue(ck);
-	list_for_each_entry(index, &pool->indexes, list)
-		if (!err)
-			err = check_index(ck, index);
-	list_for_each_entry(index, &pool->dying, list)
-		if (!err)
-			err = check_dying(ck, index);
 	if (!err)
+		err = check_indexes(ck);
+	if (!err) {
 		check_table(ck);
-	if (!err)
-		check_space(ck);
-	wort_marks_destroy(&ck->marks);
+		err = check_space(ck);
+	}
+	wort_marks_end(&ck->marks);
 	if (!err && ck->clear && !ck->arg->out_nr_damaged)
 		clear_damage(pool);
 	return err;
@@ -228,8 +331,44 @@ static int drop_lost(struct checker *ck)
 	u64 nr = 0;
 	int err = wort_pool_drop_lost(ck->pool, &nr);
 
-	ck->arg->out_nr_dropped = nr;
+	ck->arg->out_nr_dropped += nr;
 	return err || !nr ? err : wort_pool_round(ck->pool);
+}
+
+static void clear_results(struct checker *ck)
+{
+	struct wort_check_arg *arg = ck->arg;
+	u64 dropped = arg->out_nr_dropped;
+	u32 size = arg->size, flags = arg->flags;
+
+	memset(arg, 0, sizeof(*arg));
+	arg->size = size;
+	arg->flags = flags;
+	arg->out_nr_dropped = dropped;
+	arg->out_owned_bytes = wort_alloc_table_bytes(&ck->pool->alloc);
+	ck->unknown = false;
+	WRITE_ONCE(ck->pool->check_records, 0);
+}
+
+/* What was freed before is given back first. */
+static int check_once(struct checker *ck)
+{
+	struct wort_pool *pool = ck->pool;
+	int err = wort_pool_wait_round(pool);
+
+	if (!err)
+		err = mutex_lock_killable(&pool->work_lock);
+	if (err)
+		return err;
+	clear_results(ck);
+	if (ck->clear)
+		err = drop_lost(ck);
+	if (!err)
+		err = check_all(ck);
+	WRITE_ONCE(pool->check_records, 0);
+	mutex_unlock(&pool->work_lock);
+	wort_pool_kick(pool);
+	return err;
 }
 
 /**
@@ -238,47 +377,43 @@ static int drop_lost(struct checker *ck)
  * @arg: Flags; its out_ fields are filled in.
  *
  * Waits for the walk first.  Damage found turns its index read-only.  With
- * WORT_CHECK_F_CLEAR legal states that a power cut left are mended, references to
- * what cannot be read are dropped and, if nothing is wrong, what was read-only
- * becomes writable.  In a read-only pool,
- * which has no walk, space is not compared with what is owned.
+ * WORT_CHECK_F_CLEAR references to what cannot be read are dropped and, if nothing is
+ * wrong, what was read-only becomes writable.  In a read-only pool, which has no walk,
+ * space is not compared with what is owned.
  *
- * Context: May sleep for long.  Takes all mutexes.  Operations that may change
- * something wait meanwhile.
- * Return: 0 whatever was found; -EROFS for WORT_CHECK_F_CLEAR of a read-only
- * pool; -ENOMEM, -EINTR, -ENODEV.
+ * Operations go on meanwhile, but for short times in which writers are kept out.
+ * Figures are of the time in which they were counted.
+ *
+ * Context: May sleep for long, killably.  Holds no lock.
+ * Return: 0 whatever was found; -EROFS for WORT_CHECK_F_CLEAR of a read-only pool;
+ * -EBUSY if operations ran out of space again and again, which the check kept from
+ * being given back; -ENOMEM; -EINTR; -ERESTARTNOINTR if the machine is about to sleep;
+ * -ENODEV.
  */
 int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 {
-	struct checker ck = {
-		.visitor = { .visit = mark },
-		.pool = pool,
-		.arg = arg,
-		.bytes = &arg->out_owned_bytes,
-		.clear = arg->flags & WORT_CHECK_F_CLEAR,
-	};
-	u32 size = arg->size, flags = arg->flags;
-	int err = ck.clear && pool->readonly ? -EROFS :
-					       wort_pool_wait_walk(pool);
+	struct checker *ck;
+	int err, tries = 0;
 
+	if ((arg->flags & WORT_CHECK_F_CLEAR) && pool->readonly)
+		return -EROFS;
+	err = wort_pool_wait_walk(pool);
 	if (err)
 		return err;
-	memset(arg, 0, sizeof(*arg));
-	arg->size = size;
-	arg->flags = flags;
-	arg->out_owned_bytes = wort_alloc_table_bytes(&pool->alloc);
-	mutex_lock(&pool->work_lock);
-	err = wort_pool_round(pool);
-	if (!err && ck.clear)
-		err = drop_lost(&ck);
-	mutex_lock(&pool->lock);
-	wort_pool_freeze(pool);
-	if (!err)
-		err = check_all(&ck);
-	wort_pool_thaw(pool);
-	mutex_unlock(&pool->lock);
-	mutex_unlock(&pool->work_lock);
-	if (!err && ck.clear)
-		wort_pool_kick(pool);
+	ck = kzalloc(sizeof(*ck), GFP_KERNEL);
+	if (!ck)
+		return -ENOMEM;
+	ck->walk.visitor.visit = mark_object;
+	ck->walk.check = true;
+	ck->walk.records = &pool->check_records;
+	ck->meta.visit = mark_meta;
+	ck->pool = pool;
+	ck->arg = arg;
+	ck->clear = arg->flags & WORT_CHECK_F_CLEAR;
+	arg->out_nr_dropped = 0;
+	do {
+		err = check_once(ck);
+	} while (err == -EBUSY && ++tries < CHECK_TRIES);
+	kfree(ck);
 	return err;
 }

@@ -52,8 +52,8 @@ static noinline int wait_thawed(struct wort_pool *pool, struct wort_op *op)
 
 	do {
 		writing_end(pool, op->section);
-		err = wait_event_killable(pool->work_done,
-					  !READ_ONCE(pool->frozen));
+		err = wait_event_state(pool->work_done,
+				       !READ_ONCE(pool->frozen), WORT_WAITING);
 		if (err)
 			return -EINTR;
 		op->section = writing_begin(pool);

@@ -43,6 +43,7 @@ static int load(struct wort_op *op, struct wort_pool *pool)
 	if (err && err != -EUCLEAN && err != -EIO)
 		return err;
 	pool->left_out = err;
+	wort_todo_fill(pool);
 	if (err || pool->alloc.table_err)
 		wort_pool_damaged(pool);
 	return 0;
@@ -56,6 +57,7 @@ static void init_empty(struct wort_pool *pool, struct wort_region *region)
 	mutex_init(&pool->work_lock);
 	INIT_LIST_HEAD(&pool->indexes);
 	INIT_LIST_HEAD(&pool->dying);
+	INIT_LIST_HEAD(&pool->todo);
 	INIT_WORK(&pool->work, wort_pool_work);
 	init_waitqueue_head(&pool->work_done);
 }
@@ -228,7 +230,7 @@ void wort_pool_freeze(struct wort_pool *pool)
 	lockdep_assert_held(&pool->lock);
 	WRITE_ONCE(pool->frozen, true);
 	/* Who has begun before has not seen that, and is waited for. */
-	synchronize_srcu(&pool->locks.writers);
+	synchronize_srcu_expedited(&pool->locks.writers);
 }
 
 /**
@@ -280,15 +282,22 @@ static int space_pending(struct wort_pool *pool)
 	return pending;
 }
 
-static int wait_round(struct wort_pool *pool)
+/**
+ * wort_pool_wait_round() - Wait for a round of the background work
+ * @pool: The pool.
+ *
+ * Context: May sleep, killably.  Holds no lock.
+ * Return: 0, -EINTR, -ENODEV, or how the round ended.
+ */
+int wort_pool_wait_round(struct wort_pool *pool)
 {
 	u64 rounds = READ_ONCE(pool->rounds);
 	int err;
 
 	wort_pool_kick(pool);
-	err = wait_event_killable(pool->work_done,
-				  READ_ONCE(pool->rounds) != rounds ||
-				  READ_ONCE(pool->stopping));
+	err = wait_event_state(pool->work_done,
+			       READ_ONCE(pool->rounds) != rounds ||
+			       READ_ONCE(pool->stopping), WORT_WAITING);
 	if (err)
 		return -EINTR;
 	if (READ_ONCE(pool->stopping))
@@ -314,7 +323,7 @@ int wort_pool_wait_space(struct wort_pool *pool, const struct wort_op *op)
 
 	if (err > 0) {
 		atomic_inc(&pool->space_waiters);
-		err = wait_round(pool);
+		err = wort_pool_wait_round(pool);
 		atomic_dec(&pool->space_waiters);
 		return err;
 	}
@@ -343,7 +352,7 @@ int wort_pool_wait_walk(struct wort_pool *pool)
 		mutex_unlock(&pool->lock);
 		if (blocked)
 			break;
-		err = wait_round(pool);
+		err = wort_pool_wait_round(pool);
 	}
 	return err;
 }

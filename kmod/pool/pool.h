@@ -19,6 +19,7 @@
 #define _WORT_POOL_H
 
 #include <linux/atomic.h>
+#include <linux/sched.h>
 #include <linux/hashtable.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -67,7 +68,6 @@ struct wort_names {
  * @slot_off: the catalogue slot that refers to the entry
  * @damaged: read-only; set and cleared with @lock held
  * @dead: destroyed; set with @lock held
- * @walked: the walk has come by; under wort_pool.lock
  * @walk_failed: it could not mark all that the index owns
  * @was_open: somebody has opened it since attach
  * @nr_open: so often it is open
@@ -75,6 +75,7 @@ struct wort_names {
  * @top_looks: how often that has happened; for the background work
  * @top_idle: how often, last, for nothing
  * @list: in wort_pool.indexes, in the order of ids, or wort_pool.dying
+ * @todo: in wort_pool.todo
  * @hash: in wort_pool.names
  * @past: what operations did before nobody had it open the last time
  * @name_len: length of the name
@@ -95,7 +96,6 @@ struct wort_index {
 	u64 slot_off;
 	bool damaged;
 	bool dead;
-	bool walked;
 	bool walk_failed;
 	bool was_open;
 	bool top_due;
@@ -103,6 +103,7 @@ struct wort_index {
 	u32 top_looks;
 	u32 top_idle;
 	struct list_head list;
+	struct list_head todo;
 	struct hlist_node hash;
 	struct wort_op_stats past[WORT_OP_NR];
 	u32 name_len;
@@ -125,6 +126,7 @@ struct wort_index {
  * @frozen: operations that may change something wait; under @lock
  * @indexes: indexes in the order of ids
  * @dying: destroyed indexes whose space is not given back yet
+ * @todo: indexes that the walk, or a check, still has to visit
  * @names: indexes by name
  * @nr_indexes: entries of @indexes
  * @nr_dying: entries of @dying
@@ -152,6 +154,7 @@ struct wort_index {
  *	attach
  * @walk_indexes: indexes that the walk has finished
  * @walk_records: records that it has come by
+ * @check_records: records that a check has examined which is under way
  * @attach_lines: cache lines of media loaded by attach
  * @notify: NULL, or called when @damaged or @nr_damaged changed or the walk ended,
  *	by whoever did that, perhaps with locks of the pool held: it neither sleeps nor
@@ -173,6 +176,7 @@ struct wort_pool {
 	bool frozen;
 	struct list_head indexes;
 	struct list_head dying;
+	struct list_head todo;
 	struct wort_names names;
 	u32 nr_indexes;
 	u32 nr_dying;
@@ -198,6 +202,7 @@ struct wort_pool {
 	size_t top_bytes;
 	u64 walk_indexes;
 	u64 walk_records;
+	u64 check_records;
 	u64 attach_lines;
 	void (*notify)(struct wort_pool *pool);
 };
@@ -240,6 +245,7 @@ void wort_pool_freeze(struct wort_pool *pool);
 void wort_pool_thaw(struct wort_pool *pool);
 bool wort_pool_walk_blocked(struct wort_pool *pool);
 int wort_pool_wait_walk(struct wort_pool *pool);
+int wort_pool_wait_round(struct wort_pool *pool);
 
 /* May anything be stored? */
 static inline bool wort_pool_writable(const struct wort_pool *pool)
@@ -255,6 +261,40 @@ static inline void wort_pool_changed(struct wort_pool *pool)
 	if (notify)
 		notify(pool);
 }
+
+/* A fatal signal ends a wait, and the machine may sleep meanwhile. */
+#define WORT_WAITING		(TASK_KILLABLE | TASK_FREEZABLE)
+
+/* So often a walk meets what makes no sense before it keeps writers out. */
+#define WORT_WALK_TRIES		8
+
+/**
+ * struct wort_walk - A visit of all that an index owns
+ * @visitor: told of each object; counts @objects
+ * @check: examine nodes, too
+ * @records: counts records
+ * @index: the index
+ * @objects: of the chunk under way
+ * @bad_off: where the last chunk met damage
+ * @key: the last key that was visited, in @buf; of no bytes: none was
+ * @buf: its bytes
+ */
+struct wort_walk {
+	struct wort_visitor visitor;
+	bool check;
+	u64 *records;
+	struct wort_index *index;
+	u32 objects;
+	u64 bad_off;
+	struct wort_key key;
+	u8 buf[WORT_KEY_MAX];
+};
+
+/* walk.c */
+void wort_walk_begin(struct wort_walk *walk, struct wort_index *index);
+int wort_walk_chunk(struct wort_pool *pool, struct wort_walk *walk, bool alone);
+void wort_todo_fill(struct wort_pool *pool);
+struct wort_index *wort_todo_next(struct wort_pool *pool);
 
 /* background.c */
 void wort_pool_work(struct work_struct *work);
@@ -277,7 +317,7 @@ void wort_names_remove(struct wort_names *names, struct wort_index *index);
 
 /* catalogue.c */
 int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool);
-int wort_catalogue_visit(struct wort_op *op, struct wort_pool *pool,
+int wort_catalogue_visit(struct wort_op *op, struct wort_pool *pool, u64 *off,
 			 struct wort_visitor *visitor);
 int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 		    u32 flags, u32 engine, u64 attr, struct wort_index **out);

@@ -18,7 +18,7 @@
 #include <linux/xxhash.h>
 
 bool shim_log_quiet;
-bool shim_fatal_signal;
+bool shim_fatal_signal, shim_freezing;
 long shim_alloc_fail_nth = -1;
 const char *shim_poison;
 long shim_alloc_live;

@@ -10,6 +10,7 @@
 #define BITS_PER_LONG		(8 * sizeof(long))
 #define BITS_TO_LONGS(n)	DIV_ROUND_UP(n, BITS_PER_LONG)
 #define BIT_WORD(nr)		((nr) / BITS_PER_LONG)
+#define BIT_MASK(nr)		(1UL << ((nr) % BITS_PER_LONG))
 
 static inline int fls(unsigned int x)
 {

@@ -4,4 +4,6 @@
 
 #include_next <linux/errno.h>
 
+#define ERESTARTNOINTR	513
+
 #endif

@@ -4,6 +4,9 @@
 
 #include <linux/types.h>
 
+#define TASK_KILLABLE	1
+#define TASK_FREEZABLE	2
+
 #define cond_resched()	do { } while (0)
 
 #endif

@@ -43,4 +43,6 @@ static inline void synchronize_srcu(struct srcu_struct *ssp)
 			break;
 }
 
+#define synchronize_srcu_expedited(ssp)	synchronize_srcu(ssp)
+
 #endif

@@ -14,7 +14,7 @@ typedef struct {
 extern bool shim_fatal_signal;	/* whoever waits killably is killed */
 
 /* Whoever waits drives the background work that he waits for. */
-#define wait_event_killable(wq, cond) ({	\
+#define wait_event_state(wq, cond, state) ({	\
 	int __err = shim_fatal_signal ? -EINTR : 0; \
 	while (!(cond) && !__err)		\
 		if (!shim_run_work())		\

@@ -40,4 +40,6 @@ static inline void synchronize_srcu(struct srcu_struct *ssp)
 	__tsan_acquire(&ssp->sections);
 }
 
+#define synchronize_srcu_expedited(ssp)	synchronize_srcu(ssp)
+
 #endif

@@ -12,7 +12,7 @@ typedef struct {
 #define wake_up_all(wq)		((void)(wq))
 
 /* Marked loads in the condition order nothing: locks do, after it. */
-#define wait_event_killable(wq, cond) ({	\
+#define wait_event_state(wq, cond, state) ({	\
 	while (!(cond))				\
 		usleep(50);			\
 	0;					\

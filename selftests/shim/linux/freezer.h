@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _SHIM_FREEZER_H
+#define _SHIM_FREEZER_H
+
+#include <linux/types.h>
+
+extern bool shim_freezing;	/* the machine is about to sleep */
+
+#define freezing(task)		((void)(task), shim_freezing)
+
+#endif
