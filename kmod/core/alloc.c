@@ -434,6 +434,22 @@ void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
 	take_bits(alloc, slots, BIT_WORD(first), cached->free, first + n);
 }
 
+/*
+ * Was a slot freed that nobody had published?  A link of a hostile image led there:
+ * the slot is due to reclaim, or its extent is free already.
+ */
+static bool is_freed(struct wort_alloc *alloc, u32 nr, u32 slot)
+{
+	struct wort_extent *extent = wort_extent_at(alloc, nr);
+	struct wort_slots *slots = extent->slots;
+
+	if (!slots)
+		return !wort_extent_in_use(extent);
+	return !test_bit(slot, wort_slot_bits(slots, WORT_BITS_USED)) ||
+	       test_bit(slot, wort_slot_bits(slots, WORT_BITS_FREED)) ||
+	       test_bit(slot, wort_slot_bits(slots, WORT_BITS_WAITING));
+}
+
 /**
  * wort_extent_untake() - A slot was taken for nothing
  * @alloc: The allocator.
@@ -448,9 +464,11 @@ void wort_extent_untake(struct wort_alloc *alloc, u64 off)
 	struct wort_slots *slots;
 	u32 slot;
 
-	slots = wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL);
-	slot = extent->run ? 0 :
+	slot = extent->class >= WORT_NR_CLASSES ? 0 :
 	       wort_slot_at(extent->class, off - wort_extent_off(alloc, nr));
+	if (is_freed(alloc, nr, slot))
+		return;
+	slots = wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL);
 	__clear_bit(slot, wort_slot_bits(slots, WORT_BITS_USED));
 	alloc->used_bytes -= wort_slot_size(alloc, extent);
 	slots->hint = min(slots->hint, slot);
@@ -579,7 +597,8 @@ void wort_alloc_settle(struct wort_op *op)
 	for (i = 0; i < op->nr_reserved; i++) {
 		if (i < op->nr_taken) {
 			extent = wort_extent_of(alloc, op->reserved[i]);
-			WRITE_ONCE(extent->state, WORT_EXTENT_OPEN);
+			if (extent->state == WORT_EXTENT_OPENING)
+				WRITE_ONCE(extent->state, WORT_EXTENT_OPEN);
 			continue;
 		}
 		wort_extent_untake(alloc, op->reserved[i]);

@@ -180,13 +180,22 @@ static int mark_tail(struct wort_op *op, struct wort_marks *marks, u32 nr)
 	return 0;
 }
 
+static bool bit_of(struct wort_slots *slots, u32 which, u32 slot)
+{
+	return test_bit(slot, wort_slot_bits(slots, which));
+}
+
 static int mark_slot(struct wort_op *op, struct wort_marks *marks, u64 off,
 		     u32 nr, u32 slot, bool first)
 {
+	const struct wort_extent *extent = wort_extent_at(marks->alloc, nr);
 	unsigned long *bits = bits_need(marks, nr), *nodes;
 
 	if (!bits)
 		return -ENOMEM;
+	if (wort_extent_in_use(extent) && extent->slots &&
+	    !bit_of(extent->slots, WORT_BITS_USED, slot))
+		return wort_corrupt(op, off, "owned object is free");
 	nodes = bits + BITS_NODES * longs_of(marks, nr);
 	if (bits != &marks->tail && !__test_and_set_bit(slot, bits)) {
 		if (!first)
@@ -223,11 +232,6 @@ int wort_marks_add(struct wort_op *op, struct wort_marks *marks, u64 off,
 		err = mark_slot(op, marks, off, nr, slot, first);
 	mutex_unlock(&alloc->lock);
 	return err;
-}
-
-static bool bit_of(struct wort_slots *slots, u32 which, u32 slot)
-{
-	return test_bit(slot, wort_slot_bits(slots, which));
 }
 
 /* Is a slot in the state that it may have, with its marks? */

@@ -200,6 +200,8 @@ static int read_entry(struct wort_op *op, struct wort_pool *pool, u64 off,
 	if (!entry->name_len || entry->name_len > WORT_NAME_MAX)
 		return wort_corrupt(op, off, "name of %u bytes",
 				    entry->name_len);
+	if (memchr(entry->name, 0, entry->name_len))
+		return wort_corrupt(op, off, "name with a zero byte");
 	if (!wort_engine_by_id(le32_to_cpu(entry->engine)))
 		return wort_corrupt(op, off, "engine %u unknown",
 				    le32_to_cpu(entry->engine));

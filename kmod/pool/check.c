@@ -163,7 +163,7 @@ static int check_dying(struct checker *ck, struct wort_index *index)
 		err = visit_tree(ck, index);
 	ck->dying = false;
 	if (is_damage(err))
-		ck->unknown = true;
+		damaged(ck, ck->walk.bad_off ?: index->entry_off, index->id);
 	return is_damage(err) || err == -ENOENT ? 0 : err;
 }
 
@@ -179,9 +179,7 @@ static int check_index(struct checker *ck, struct wort_index *index)
 	if (!err)
 		err = visit_tree(ck, index);
 	ck->arg->out_nr_leaves += ck->pool->check_records - before;
-	if (is_damage(err) && READ_ONCE(index->dead))
-		ck->unknown = true;
-	else if (is_damage(err))
+	if (is_damage(err))
 		damaged(ck, ck->walk.bad_off ?: index->entry_off, index->id);
 	return is_damage(err) || err == -ENOENT ? 0 : err;
 }
