@@ -370,7 +370,7 @@ typedef int wort_set_fn(struct wort_tree *tree, struct wort_put *put,
  * @top_shape: which table would lead past many nodes, and be no larger than so many
  *	bytes.  Of no digits where the tree is small.
  * @top_fill: fill in one of WORT_TOP_PARTS parts of the table of a tree, which has
- *	digits, beside others who change it
+ *	digits, beside others who change it.  This and @top_shape sleep.
  * @seek: move to the record at a key or, if there is none, to the next one in
  *	the direction of the cursor; without a key to the first.  -ENOENT at
  *	the end.

@@ -68,6 +68,7 @@
  * once and in order.
  */
 #include <linux/kernel.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 
 #include <trace/events/wort.h>
@@ -1593,6 +1594,7 @@ static int survey_below(struct wrt_survey *survey, u64 link, u32 start)
 	u32 slot;
 	int err;
 
+	cond_resched();
 	err = node_open(survey->op, link, start, &node);
 	for (slot = 0; slot < WRT_SLOTS && !err; slot++) {
 		link = wort_pm_load(&node.media->slot[slot]);
@@ -1698,6 +1700,7 @@ static int fill_below(struct wort_op *op, struct wort_tree *tree, u64 link,
 	u32 slot;
 	int err;
 
+	cond_resched();
 	err = node_open(op, link, start, &node);
 	if (!err && node.place > start) {
 		err = any_key(op, link, start, &rec);

@@ -93,7 +93,7 @@ static int walk_index(struct wort_pool *pool, struct wort_walk *walk)
 	if (READ_ONCE(index->dead) && READ_ONCE(index->damaged))
 		return 0;
 	while (!err || err == -EAGAIN) {
-		if (READ_ONCE(pool->stopping))
+		if (wort_pool_interrupted(pool))
 			return -EINTR;
 		tries = err ? tries + 1 : 0;
 		err = wort_walk_chunk(pool, walk, tries == WORT_WALK_TRIES);
@@ -219,7 +219,10 @@ static int walk(struct wort_pool *pool)
 	return err;
 }
 
-/* Nothing that is freed here is reused before reclaim, which comes later. */
+/*
+ * Nothing that is freed here is reused before reclaim, which comes later.  It ends early
+ * only for good, since it cannot tell what it has freed already.
+ */
 static int free_tree(struct wort_pool *pool, struct wort_index *index)
 {
 	const struct wort_engine *engine = index->tree.engine;
@@ -235,6 +238,8 @@ static int free_tree(struct wort_pool *pool, struct wort_index *index)
 		err = engine->owned(pool->cursor, &visitor);
 		if (!err)
 			err = engine->next(pool->cursor);
+		if (!err && READ_ONCE(pool->stopping))
+			err = -EINTR;
 		cond_resched();
 	}
 	if (err == -ENOENT)
@@ -261,6 +266,7 @@ static void free_dying(struct wort_pool *pool)
 {
 	struct wort_index *index;
 	u32 nr = settle_dying(pool);
+	int err;
 
 	while (nr--) {
 		mutex_lock(&pool->lock);
@@ -268,8 +274,11 @@ static void free_dying(struct wort_pool *pool)
 		mutex_unlock(&pool->lock);
 		if (READ_ONCE(pool->stopping))
 			return;
-		if (index->walk_failed || index->damaged ||
-		    free_tree(pool, index))
+		err = index->walk_failed || index->damaged ?
+		      -EUCLEAN : free_tree(pool, index);
+		if (err == -EINTR)
+			return;
+		if (err)
 			pool->leaky = true;
 		wort_top_disown(index);
 		mutex_lock(&pool->lock);

@@ -15,7 +15,6 @@
 #include <linux/kernel.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
-#include <linux/sched/signal.h>
 #include <linux/string.h>
 
 #include "../core/pmem.h"
@@ -108,7 +107,7 @@ static int search_index(struct search *s)
 	int err;
 
 	do {
-		if (READ_ONCE(s->pool->stopping) || fatal_signal_pending(current))
+		if (wort_pool_interrupted(s->pool))
 			return -EINTR;
 		/* It might lead past the word that is cleared. */
 		if (alone)

@@ -25,6 +25,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/sched/signal.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
@@ -251,6 +252,15 @@ int wort_pool_wait_round(struct wort_pool *pool);
 static inline bool wort_pool_writable(const struct wort_pool *pool)
 {
 	return !READ_ONCE(pool->damaged) && !pool->readonly;
+}
+
+/*
+ * Shall a long piece of background work end?  A check does such work in the process of
+ * its caller, who may be killed.
+ */
+static inline bool wort_pool_interrupted(const struct wort_pool *pool)
+{
+	return READ_ONCE(pool->stopping) || fatal_signal_pending(current);
 }
 
 /* Tell the owner that the pool's state has changed. */

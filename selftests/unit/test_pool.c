@@ -441,6 +441,9 @@ void check_pool_fatal_signal(void)
 	bed_attach(&bed);
 	shim_fatal_signal = true;
 	CHECK_EQ(wort_pool_check(bed.pm.pool, &arg), -EINTR);
+	mutex_lock(&bed.pm.pool->work_lock);
+	CHECK_EQ(wort_pool_round(bed.pm.pool), -EINTR);
+	mutex_unlock(&bed.pm.pool->work_lock);
 	shim_fatal_signal = false;
 	CHECK_EQ(pm_put(bed.index, &i, 4, &i, 4), 0);
 	bed_check(&bed);
