@@ -140,7 +140,7 @@ static void ask_from_now_on(struct wort_dax *dax, u64 off, u64 len)
 {
 	struct wort_pool *pool;
 
-	/* pairs with the barrier in wort_dax_serve() */
+	/* pairs with the barriers in wort_dax_serve() and pool_failed() */
 	smp_mb();
 	pool = READ_ONCE(dax->pool);
 	if (!pool)

@@ -37,14 +37,30 @@ static vm_fault_t control_fault(struct vm_fault *vmf, u64 off)
 	return insert(vmf, page_to_pfn(dax->control[nr]));
 }
 
+static bool pool_bad(const struct wort_dax *dax, u64 off, long nr)
+{
+	return wort_region_verify(&dax->region, off, (u64)nr << PAGE_SHIFT);
+}
+
+/*
+ * A page can fail after pool_pfn() has looked and be taken away from all mappings before
+ * it is inserted.  It is marked before it is taken away: so either it is found inserted
+ * then, or the mark is found here.  True: it is mapped no more.
+ */
+static bool pool_failed(struct wort_dax *dax, u64 off, long nr)
+{
+	/* pairs with the barrier in ask_from_now_on() */
+	smp_mb();
+	if (likely(!pool_bad(dax, off, nr)))
+		return false;
+	wort_mmap_zap(dax, off, (u64)nr << PAGE_SHIFT);
+	return true;
+}
+
 /* Pages in a row; false if they are not in one piece, or known to be bad. */
 static bool pool_pfn(struct wort_dax *dax, u64 off, long nr, unsigned long *pfn)
 {
-	const struct wort_region *region = &dax->region;
-	u64 len = (u64)nr << PAGE_SHIFT;
-
-	return !wort_region_verify(region, off, len) &&
-	       wort_dax_pfn(dax, off, nr, pfn);
+	return !pool_bad(dax, off, nr) && wort_dax_pfn(dax, off, nr, pfn);
 }
 
 static vm_fault_t pool_fault(struct vm_fault *vmf, u64 off)
@@ -55,8 +71,11 @@ static vm_fault_t pool_fault(struct vm_fault *vmf, u64 off)
 
 	if (!wort_dax_enter(dax))
 		return insert(vmf, page_to_pfn(ZERO_PAGE(vmf->address)));
-	if (pool_pfn(dax, off, 1, &pfn))
+	if (pool_pfn(dax, off, 1, &pfn)) {
 		ret = insert(vmf, pfn);
+		if (pool_failed(dax, off, 1))
+			ret = VM_FAULT_SIGBUS;
+	}
 	wort_dax_exit(dax);
 	return ret;
 }
@@ -95,8 +114,12 @@ static vm_fault_t map_huge_fault(struct vm_fault *vmf, unsigned int order)
 	    !wort_dax_enter(dax))
 		return ret;
 	if (pool_pfn(dax, off, PTRS_PER_PMD, &pfn) &&
-	    IS_ALIGNED(pfn, PTRS_PER_PMD))
+	    IS_ALIGNED(pfn, PTRS_PER_PMD)) {
 		ret = vmf_insert_pfn_pmd(vmf, compat_pfn(pfn), false);
+		/* Other pages of it may be good. */
+		if (pool_failed(dax, off, PTRS_PER_PMD))
+			ret = VM_FAULT_FALLBACK;
+	}
 	wort_dax_exit(dax);
 	return ret;
 }
