@@ -194,6 +194,43 @@ static void lose_value(u32 len, bool later, bool replace)
 	pmpool_unmap(&bed.pm);
 }
 
+/* Nodes enough that the next one is on another page. */
+static void fill_page_of_nodes(struct bed *bed)
+{
+	struct wort_index *other = pmpool_index(&bed->pm, "other");
+	u32 i;
+
+	for (i = 0; i < 600; i++)
+		CHECK_EQ(pm_put(other, &i, sizeof(i), "value", 5), 0);
+	wort_index_put(other);
+}
+
+/* A record goes and its node with it; the other entry is a node that is lost. */
+static void lose_sibling(void)
+{
+	u32 len = 0;
+	struct bed bed;
+	u64 node;
+
+	bed_open(&bed, IMAGE_SIZE, VALUE_EXTENT);
+	CHECK_EQ(pm_put(bed.index, "b1", 2, "value", 5), 0);
+	CHECK_EQ(pm_put(bed.index, "b2", 2, "value", 5), 0);
+	node = wort_pm_load(&bed.index->tree.root[0]);
+	fill_page_of_nodes(&bed);
+	CHECK_EQ(pm_put(bed.index, "a", 1, "value", 5), 0);
+	__set_bit((node & WORT_MEDIA_LINK_OFF_MASK) >> WORT_PAGE_SHIFT,
+		  bad_pages);
+	bed.pm.region.bad_pages = bad_pages;
+	wort_region_update(&bed.pm.region);
+	CHECK_EQ(pm_get(bed.index, "b1", 2, NULL, &len), -EIO);
+	CHECK_EQ(pm_del(bed.index, "a", 1), 0);
+	CHECK_EQ(wort_pm_load(&bed.index->tree.root[0]), node);
+	bed.pm.region.bad_pages = NULL;
+	memset(bad_pages, 0, sizeof(bad_pages));
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
 /* A value that nobody can read can be replaced and removed, and the walk ends. */
 void check_bad_pages_value(void)
 {
@@ -201,6 +238,7 @@ void check_bad_pages_value(void)
 
 	for (i = 0; i < 8; i++)
 		lose_value(i & 1 ? OBJECT_LEN : INLINE_LEN, i & 2, i & 4);
+	lose_sibling();
 }
 
 static void write_all(void)
