@@ -77,7 +77,7 @@ static void check_text(const struct wort_check_arg *check)
 		printf("%llu places in a legal state that a power cut left%s\n",
 		       ull(check->out_nr_transient), clear ? ", mended" : "");
 	if (check->out_nr_dropped)
-		printf("%llu references dropped to what cannot be read; the kernel's log has the offsets\n",
+		printf("%llu references dropped to what cannot be read: see the kernel's log\n",
 		       ull(check->out_nr_dropped));
 	if (check->out_nr_damaged)
 		damage_text(check);
