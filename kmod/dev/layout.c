@@ -57,11 +57,12 @@ static void verify_abi(void)
 	       M(out_attach_lines) + M(out_incompat) + M(out_format_time) +
 	       M(out_state) + M(out_flush) + M(out_uuid) + M(out_label) +
 	       M(out_nr_damaged));
-	LAYOUT(wort_check_arg, 96,
+	LAYOUT(wort_check_arg, 104,
 	       M(size) + M(flags) + M(out_nr_indexes) + M(out_nr_nodes) +
 	       M(out_nr_leaves) + M(out_owned_bytes) + M(out_free_bytes) +
 	       M(out_freeing_bytes) + M(out_nr_transient) + M(out_nr_damaged) +
-	       M(out_damaged_off) + M(out_damaged_index) + M(out_nr_dropped));
+	       M(out_damaged_off) + M(out_damaged_index) + M(out_nr_dropped) +
+	       M(out_nr_lost));
 	LAYOUT(wort_insert_arg, 48,
 	       M(size) + M(flags) + M(key_ptr) + M(value_ptr) + M(old_ptr) +
 	       M(key_len) + M(value_len) + M(old_len) + M(out_old_len));
@@ -111,11 +112,14 @@ static void verify_abi(void)
 
 static void verify_media(void)
 {
-	LAYOUT(wort_media_sb, 192,
+	LAYOUT(wort_media_sb, 200,
 	       M(magic) + M(version) + M(csum) + M(seq) + M(compat) +
 	       M(ro_compat) + M(incompat) + M(pool_size) + M(table_off) +
 	       M(data_off) + M(nr_extents) + M(catalogue_off) + M(state) +
-	       M(format_time) + M(extent_shift) + M(pad) + M(uuid) + M(label));
+	       M(format_time) + M(extent_shift) + M(pad) + M(uuid) +
+	       M(label) + M(self_off));
+	LAYOUT(wort_media_words, 2 * WORT_LINE,
+	       M(generation) + M(pad) + M(next_id) + M(pad2));
 	LAYOUT(wort_media_catalogue, 512,
 	       M(next) + M(slot));
 	LAYOUT(wort_media_entry, 256,
@@ -127,6 +131,8 @@ static void verify_media(void)
 	LAYOUT(wort_media_wort_node, 128,
 	       M(slot));
 	ATOMIC(wort_media_sb, magic);
+	ATOMIC(wort_media_words, generation);
+	ATOMIC(wort_media_words, next_id);
 	ATOMIC(wort_media_catalogue, slot);
 	ATOMIC(wort_media_entry, state);
 	ATOMIC(wort_media_entry, root);

@@ -90,10 +90,7 @@ static void explain(const struct wort_dax *dax, int err)
 	if (err == -ENODATA)
 		pr_err_ratelimited("%s: there is no pool: format the device first\n",
 				   dax->name);
-	else if (err == -EPROTONOSUPPORT)
-		pr_err_ratelimited("%s: the pool has a version or feature that this module does not know: take a newer one\n",
-				   dax->name);
-	else if (err)
+	else if (err && err != -EPROTONOSUPPORT && err != -EOVERFLOW)
 		pr_err_ratelimited("%s: the pool cannot be attached (%d)\n",
 				   dax->name, err);
 }

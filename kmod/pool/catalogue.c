@@ -8,7 +8,8 @@
  *
  * Commit words:
  *
- * create	slot := entry, which is durable.  With every slot taken: next of
+ * create	slot := entry, which is durable, and so is that its id is taken.
+ *		With every slot taken: next of
  *		the last block := a new block that is durable and holds the
  *		entry in its first slot.  Old: the entry, and the block, are
  *		owned by nobody.
@@ -525,6 +526,7 @@ static int create_reserved(struct wort_op *op, struct wort_pool *pool,
 	wort_pm_write(op, entry_at(pool, off), entry, sizeof(*entry));
 	index->tree.engine->create(op, &index->tree);
 	wort_pm_flush(op, entry_at(pool, off), sizeof(*entry));
+	wort_sb_set_next_id(op, pool, index->id + 1);
 	if (pool->catalogue_nr_free)
 		publish_in_slot(op, pool, index);
 	else
@@ -551,7 +553,9 @@ static int create(struct wort_op *op, struct wort_pool *pool, const u8 *name,
 		return -EINVAL;
 	fill_entry(pool, &entry, name, name_len, engine, attr);
 	wort_op_begin(op, pool->region, &pool->alloc);
-	err = create_reserved(op, pool, &entry, out);
+	/* An id is below that, and none is given twice. */
+	err = pool->next_id >= S64_MAX ? -ENOSPC :
+	      create_reserved(op, pool, &entry, out);
 	wort_op_end(op);
 	return err;
 }

@@ -39,6 +39,8 @@ struct checker {
 	bool clear;
 	bool dying;		/* the index that is visited was destroyed */
 	bool unknown;		/* not all that is owned was found */
+	u64 nr_lost;
+	u64 nr_dropped;
 };
 
 /*
@@ -303,11 +305,22 @@ static int begin_marks(struct checker *ck)
 	return 0;
 }
 
+/* What is redundant: whatever was lost is told once, also if the check begins again. */
+static void check_copies(struct checker *ck)
+{
+	mutex_lock(&ck->pool->lock);
+	wort_sb_check(ck->pool, ck->arg, ck->clear);
+	mutex_unlock(&ck->pool->lock);
+	ck->nr_lost += ck->arg->out_nr_lost;
+	ck->arg->out_nr_lost = ck->nr_lost;
+}
+
 static int check_all(struct checker *ck)
 {
 	struct wort_pool *pool = ck->pool;
 	int err;
 
+	check_copies(ck);
 	err = begin_marks(ck);
 	if (!err)
 		err = check_catalogue(ck);
@@ -329,20 +342,20 @@ static int drop_lost(struct checker *ck)
 	u64 nr = 0;
 	int err = wort_pool_drop_lost(ck->pool, &nr);
 
-	ck->arg->out_nr_dropped += nr;
+	ck->nr_dropped += nr;
+	ck->arg->out_nr_dropped = ck->nr_dropped;
 	return err || !nr ? err : wort_pool_round(ck->pool);
 }
 
 static void clear_results(struct checker *ck)
 {
 	struct wort_check_arg *arg = ck->arg;
-	u64 dropped = arg->out_nr_dropped;
 	u32 size = arg->size, flags = arg->flags;
 
 	memset(arg, 0, sizeof(*arg));
 	arg->size = size;
 	arg->flags = flags;
-	arg->out_nr_dropped = dropped;
+	arg->out_nr_dropped = ck->nr_dropped;
 	arg->out_owned_bytes = wort_alloc_table_bytes(&ck->pool->alloc);
 	ck->unknown = false;
 	WRITE_ONCE(ck->pool->check_records, 0);
@@ -408,7 +421,6 @@ int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 	ck->pool = pool;
 	ck->arg = arg;
 	ck->clear = arg->flags & WORT_CHECK_F_CLEAR;
-	arg->out_nr_dropped = 0;
 	do {
 		err = check_once(ck);
 	} while (err == -EBUSY && ++tries < CHECK_TRIES);

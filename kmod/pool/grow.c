@@ -7,10 +7,16 @@
  * the superblock owns.  The former one is given up; if it was such a run, the
  * walk finds that nobody owns it.
  *
- * The table is whole and durable before the superblock refers to it: a crash
- * leaves the pool as it was, or grown.  Both copies of the superblock are
- * written, one after the other, for the former geometry must not come into
- * force again: objects may lie beyond it by then.
+ * The copy of the superblock at the end of the pool lies behind the last extent.
+ * A longer table goes behind that copy, which so stays as it is until the end.
+ *
+ * The table is whole and durable before any superblock refers to it; then comes
+ * the copy at the new end, then the first two, each behind a fence; at last the
+ * copy at the old end is made none.  Both of the first two are written, for the
+ * former geometry must not come into force again: objects may lie beyond it by
+ * then.  A crash leaves the pool as it was, perhaps with a copy of the grown one
+ * at the end of the device, which the next attach makes none; or grown, perhaps
+ * with what was the copy at its end in an extent that is free.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -31,8 +37,11 @@ struct grow {
 	u64 data;
 	u64 table;		/* of the pool as it is */
 	u64 new_table;
+	u64 old_end;
+	u64 new_end;
 	u32 nr;
 	u32 new_nr;
+	u32 run;		/* first extent of a table that moves */
 };
 
 static u64 table_room(const struct grow *g)
@@ -46,25 +55,30 @@ static u64 table_room(const struct grow *g)
 static bool plan(struct grow *g)
 {
 	u64 size = min_t(u64, g->op.region->size, WORT_MEDIA_POOL_MAX);
+	u64 end = round_down(size, (u64)WORT_MEDIA_SB_SPACE);
 
 	g->shift = le32_to_cpu(g->sb.extent_shift);
 	g->data = le64_to_cpu(g->sb.data_off);
 	g->table = le64_to_cpu(g->sb.table_off);
 	g->nr = le64_to_cpu(g->sb.nr_extents);
-	g->new_nr = min_t(u64, (size - g->data) >> g->shift, U32_MAX / 2);
-	if (g->new_nr <= g->nr)
+	g->old_end = le64_to_cpu(g->sb.pool_size);
+	g->new_end = end;
+	g->new_nr = min_t(u64, (end - WORT_MEDIA_SB_SPACE - g->data) >> g->shift,
+			  U32_MAX / 2);
+	if (end <= g->old_end || g->new_nr <= g->nr)
 		return false;
 	g->new_table = g->table;
 	if ((u64)g->new_nr * sizeof(__le64) <= table_room(g))
 		return true;
-	g->new_table = g->data + ((u64)g->nr << g->shift);
-	return wort_table_run(g->new_nr, g->shift) < g->new_nr - g->nr;
+	g->run = ((g->old_end - g->data - 1) >> g->shift) + 1;
+	g->new_table = g->data + ((u64)g->run << g->shift);
+	return (u64)g->run + wort_table_run(g->new_nr, g->shift) <= g->new_nr;
 }
 
 /* The word of an extent in the new table; @word is that of the old one. */
 static u64 new_word(const struct grow *g, u32 nr, u64 word)
 {
-	if (g->new_table != g->table && nr == g->nr)
+	if (g->new_table != g->table && nr == g->run)
 		return WORT_MEDIA_EXTENT_RUN |
 		       (u64)wort_table_run(g->new_nr, g->shift) <<
 		       WORT_MEDIA_EXTENT_LEN_SHIFT;
@@ -113,6 +127,15 @@ static int write_table(struct grow *g)
 	return err;
 }
 
+static void finish(struct grow *g)
+{
+	u64 generation;
+
+	wort_sb_destroy(&g->op, g->old_end - WORT_MEDIA_SB_SPACE);
+	if (!wort_sb_generation(&g->op, &generation))
+		wort_sb_set_generation(&g->op, generation + 1);
+}
+
 /**
  * wort_pool_grow() - Take in what the device has gained
  * @region: The memory; nobody else uses it.
@@ -121,8 +144,7 @@ static int write_table(struct grow *g)
  * attached; wort_pool_attach() has the details of its state.
  *
  * Context: May sleep.
- * Return: 0; -ENODATA, -EPROTONOSUPPORT, -EUCLEAN or -EIO as wort_sb_load()
- * has them; -EROFS if the pool is read-only; -EIO if the extent table or a
+ * Return: 0; what wort_sb_load() returns; -EROFS if the pool is read-only; -EIO if the extent table or a
  * copy of the superblock lies on bad memory.
  */
 int wort_pool_grow(struct wort_region *region)
@@ -132,6 +154,7 @@ int wort_pool_grow(struct wort_region *region)
 
 	wort_op_begin(&g.op, region, NULL);
 	err = wort_sb_load(&g.op, &g.sb, &g.copy);
+	wort_sb_refused(region, &g.sb, err);
 	if (err || !plan(&g))
 		return err;
 	if (g.sb.state || le64_to_cpu(g.sb.ro_compat) & ~WORT_RO_COMPAT_ALL)
@@ -139,9 +162,11 @@ int wort_pool_grow(struct wort_region *region)
 	err = write_table(&g);
 	g.sb.table_off = cpu_to_le64(g.new_table);
 	g.sb.nr_extents = cpu_to_le64(g.new_nr);
-	g.sb.pool_size = cpu_to_le64(g.data + ((u64)g.new_nr << g.shift));
+	g.sb.pool_size = cpu_to_le64(g.new_end);
 	if (!err)
 		err = wort_sb_replace(&g.op, &g.sb, g.copy);
+	if (!err)
+		finish(&g);
 	wort_op_end(&g.op);
 	return err;
 }

@@ -24,7 +24,7 @@ static void geometry_of(const struct wort_media_sb *sb,
  * Damage in the catalogue, or in what was read of the extent table, does not keep
  * what is sound from being read.
  */
-static int load(struct wort_op *op, struct wort_pool *pool)
+static int load(struct wort_op *op, struct wort_pool *pool, bool *damaged)
 {
 	struct wort_geometry geo;
 	int err;
@@ -44,8 +44,7 @@ static int load(struct wort_op *op, struct wort_pool *pool)
 		return err;
 	pool->left_out = err;
 	wort_todo_fill(pool);
-	if (err || pool->alloc.table_err)
-		wort_pool_damaged(pool);
+	*damaged = err || pool->alloc.table_err;
 	return 0;
 }
 
@@ -91,31 +90,45 @@ static void pool_free(struct wort_pool *pool)
 	kfree(pool);
 }
 
+/* From here on nothing fails. */
+static void begin(struct wort_op *op, struct wort_pool *pool, bool damaged)
+{
+	wort_sb_attach(op, pool);
+	/* These are all lines, since no node or leaf was visited. */
+	pool->attach_lines = op->n.more_loads;
+	wort_op_end(op);
+	if (damaged)
+		wort_pool_damaged(pool);
+	wort_pool_kick(pool);
+}
+
 /**
  * wort_pool_attach() - Serve a pool
  * @region: The memory; nobody else uses it.
  * @out: The pool.
  *
  * Reads the superblock and the catalogue: the same for any number of records, and
- * for a pool of any size.  Stores nothing unless it finds damage.  The extent table
- * is read, and what is owned is walked, in the background, unless the pool is read-only: then
- * nothing is stored before detach, either.
+ * for a pool of any size.  Stores a new generation, and what it finds lost of what is
+ * redundant, and nothing if it fails.  The extent table is read, and what is owned is
+ * walked, in the background, unless the pool is read-only: then nothing is stored at
+ * all.
  *
  * Context: May sleep.
- * Return: 0; -ENODATA, -EPROTONOSUPPORT, -EUCLEAN or -EIO as wort_sb_load()
- * has them; -ENOMEM; -EINTR if a fatal signal came.
+ * Return: 0; what wort_sb_load() returns; -ENOMEM; -EINTR if a fatal signal came.
  */
 int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
 {
 	struct wort_media_sb sb;
 	struct wort_pool *pool;
 	struct wort_op op;
+	bool damaged;
 	u32 copy;
 	int err;
 
 	wort_region_update(region);
 	wort_op_begin(&op, region, NULL);
 	err = wort_sb_load(&op, &sb, &copy);
+	wort_sb_refused(region, &sb, err);
 	if (err)
 		return err;
 	pool = kzalloc(sizeof(*pool), GFP_KERNEL);
@@ -128,11 +141,9 @@ int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
 	pool->readonly = region->readonly ||
 			 le64_to_cpu(sb.ro_compat) & ~WORT_RO_COMPAT_ALL;
 	op.alloc = &pool->alloc;
-	err = load(&op, pool);
+	err = load(&op, pool, &damaged);
 	if (err)
 		goto out_free;
-	/* These are all lines, since no node or leaf was visited. */
-	pool->attach_lines = op.n.more_loads;
 	err = wort_skips_init(&pool->skips, region->size);
 	if (err)
 		goto out_free;
@@ -141,7 +152,7 @@ int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
 	pool->wq = alloc_ordered_workqueue("wort", WQ_MEM_RECLAIM);
 	if (!pool->cursor || !pool->wq)
 		goto out_free;
-	wort_pool_kick(pool);
+	begin(&op, pool, damaged);
 	*out = pool;
 	return 0;
 

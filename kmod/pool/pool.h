@@ -132,7 +132,9 @@ struct wort_index {
  * @nr_indexes: entries of @indexes
  * @nr_dying: entries of @dying
  * @nr_damaged: entries of @indexes that are damaged
- * @next_id: id of the next index
+ * @next_id: id of the next index; on media it is not less
+ * @generation: that on media; 0 if it could not be read
+ * @nr_lost: what was redundant on media and is lost, since that was told
  * @catalogue_last: offset of the last catalogue block
  * @catalogue_hint: offset of a block from which to look for an empty slot
  * @catalogue_nr_free: empty catalogue slots
@@ -183,6 +185,8 @@ struct wort_pool {
 	u32 nr_dying;
 	atomic_t nr_damaged;
 	u64 next_id;
+	u64 generation;
+	u32 nr_lost;
 	u64 catalogue_last;
 	u64 catalogue_hint;
 	u32 catalogue_nr_free;
@@ -223,12 +227,29 @@ struct wort_format_opts {
 };
 
 /* sb.c */
-int wort_pool_format(struct wort_region *region,
-		     const struct wort_format_opts *opts);
+#define WORT_SB_END	WORT_MEDIA_SB_COPIES	/* the copy at the end of the pool */
+#define WORT_SB_NR	(WORT_SB_END + 1)
+
+u64 wort_sb_off(const struct wort_media_sb *sb, u32 copy);
+int wort_sb_read(struct wort_op *op, u64 off, struct wort_media_sb *sb);
+void wort_sb_write(struct wort_op *op, const struct wort_media_sb *sb, u32 copy);
+void wort_sb_destroy(struct wort_op *op, u64 off);
+void wort_sb_refused(const struct wort_region *region,
+		     const struct wort_media_sb *sb, int err);
+void wort_sb_attach(struct wort_op *op, struct wort_pool *pool);
+void wort_sb_check(struct wort_pool *pool, struct wort_check_arg *arg, bool renew);
+int wort_sb_generation(struct wort_op *op, u64 *generation);
+void wort_sb_set_generation(struct wort_op *op, u64 generation);
+void wort_sb_set_next_id(struct wort_op *op, const struct wort_pool *pool,
+			 u64 next_id);
 int wort_pool_probe(struct wort_region *region, struct wort_media_sb *sb);
 int wort_sb_load(struct wort_op *op, struct wort_media_sb *sb, u32 *copy);
 void wort_sb_store(struct wort_op *op, struct wort_pool *pool);
 int wort_sb_replace(struct wort_op *op, struct wort_media_sb *sb, u32 copy);
+
+/* mkpool.c */
+int wort_pool_format(struct wort_region *region,
+		     const struct wort_format_opts *opts);
 
 /* grow.c */
 int wort_pool_grow(struct wort_region *region);

@@ -62,6 +62,13 @@ void bed_check(struct bed *bed)
 		 arg.out_freeing_bytes, unit_pool_bytes(bed));
 }
 
+bool media_same(const void *a, const void *b, u64 size)
+{
+	const u64 at = WORT_MEDIA_WORDS_OFF, next = at + sizeof(__le64);
+
+	return !memcmp(a, b, at) && !memcmp(a + next, b + next, size - next);
+}
+
 u32 bed_pool_state(struct bed *bed)
 {
 	struct wort_pool_info_arg info = { .size = sizeof(info) };

@@ -85,8 +85,10 @@ void image_undo(void)
 {
 	u32 off;
 
+	/* Attach raises the generation, which stays. */
 	for (off = 0; off < IMAGE_SIZE; off++)
-		if (image.patched[off] != image.clean[off])
+		if (image.patched[off] != image.clean[off] &&
+		    off / 8 != WORT_MEDIA_WORDS_OFF / 8)
 			image.mem[off] = image.clean[off];
 }
 

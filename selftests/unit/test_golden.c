@@ -179,7 +179,7 @@ void check_golden(void)
 	nr_found = 0;
 	each_record(&bed, get);
 	CHECK_EQ(nr_records(&bed), nr_found);
-	CHECK(!memcmp(before, bed.pm.region.base, GOLDEN_SIZE));
+	CHECK(media_same(before, bed.pm.region.base, GOLDEN_SIZE));
 	bed_check(&bed);
 	/* and it goes on */
 	bed.index = pmpool_index(&bed.pm, "more");

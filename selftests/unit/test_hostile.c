@@ -49,11 +49,13 @@ void check_hostile_superblock(void)
 	sb = image_sb(0);
 	sb->magic ^= cpu_to_le64(1);
 	CHECK_EQ(try_attach(), 0);
+	sb->magic ^= cpu_to_le64(1);
 	image_sb(1)->magic ^= cpu_to_le64(1);
 	CHECK_EQ(try_attach(), -ENODATA);
 	image_restore(image.clean);
 	sb->csum ^= cpu_to_le32(1);
 	CHECK_EQ(try_attach(), 0);
+	sb->csum ^= cpu_to_le32(1);
 	image_sb(1)->label[3] ^= 1;
 	CHECK_EQ(try_attach(), -EUCLEAN);
 	sb->magic = 0;
@@ -62,6 +64,7 @@ void check_hostile_superblock(void)
 	image_restore(image.clean);
 	sb->seq = cpu_to_le64(7);
 	CHECK_EQ(try_attach(), 0);
+	sb->seq = cpu_to_le64(7);
 	image_sb(1)->csum ^= cpu_to_le32(1);
 	CHECK_EQ(try_attach(), -EUCLEAN);
 	/* of two that are whole the higher number wins */
@@ -122,6 +125,9 @@ void check_hostile_geometry(void)
 	SB_CASE(pool_size, size + 1, -EUCLEAN);
 	SB_CASE(pool_size, ~0ULL, -EUCLEAN);
 	SB_CASE(pool_size, size - 4096, -EUCLEAN);
+	SB_CASE(pool_size, size + 4096, -EOVERFLOW);
+	SB_CASE(self_off, 0, -EUCLEAN);
+	SB_CASE(self_off, WORT_MEDIA_TABLE_OFF, -EUCLEAN);
 	SB_CASE(table_off, WORT_MEDIA_TABLE_OFF - 8, -EUCLEAN);
 	SB_CASE(table_off, WORT_MEDIA_TABLE_OFF + 4, -EUCLEAN);
 	SB_CASE(table_off, data - 8 * nr + 8, -EUCLEAN);

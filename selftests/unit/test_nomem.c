@@ -32,7 +32,7 @@ static void remember(struct bed *bed)
 
 static bool unchanged(struct bed *bed)
 {
-	return !memcmp(before, (u8 *)bed->pm.region.base, POOL_SIZE);
+	return media_same(before, (u8 *)bed->pm.region.base, POOL_SIZE);
 }
 
 /*

@@ -64,6 +64,16 @@ void check_powercut_pool(void);
 void check_grow_sizes(void);
 void check_grow_little(void);
 void check_grow_powercut(void);
+void check_copies_attach(void);
+void check_copies_check(void);
+void check_copies_foreign(void);
+void check_copies_behind(void);
+void check_copies_larger(void);
+void check_copies_ids(void);
+void check_copies_generation(void);
+void check_copies_grown(void);
+void check_copies_stray(void);
+
 void check_pool_format(void);
 void check_pool_format_over(void);
 void check_pool_attach_reads(void);

@@ -61,6 +61,9 @@ void bed_check_arg(struct bed *bed, u32 flags, struct wort_check_arg *arg);
 u32 bed_pool_state(struct bed *bed);
 u32 bed_index_state(struct bed *bed);
 
+/* Is the media the same, but for the generation, which attach raises? */
+bool media_same(const void *a, const void *b, u64 size);
+
 /* The value that a seed stands for, and comparing two without bytes. */
 void value_fill(u8 *buf, u64 seed, u32 len);
 

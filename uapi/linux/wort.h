@@ -401,6 +401,10 @@ struct wort_pool_info_arg {
  * @out_damaged_index: id of its index, 0 if it belongs to none
  * @out_nr_dropped: references dropped by CLEAR, since what they led to cannot
  *	be read; the kernel's log has the offset of each
+ * @out_nr_lost: of what is redundant, copies of the superblock and words beside
+ *	them, what was found lost since a check has last said so: by attach, which
+ *	has written it anew, and now.  CLEAR writes it anew; without it is damage,
+ *	and so is what somebody else has written there
  *
  * The call succeeds whatever is found.  Changes wait while it runs, and damage
  * makes an index read-only, so the descriptor must be open for writing.  CLEAR
@@ -420,6 +424,7 @@ struct wort_check_arg {
 	__aligned_u64 out_damaged_off;
 	__aligned_u64 out_damaged_index;
 	__aligned_u64 out_nr_dropped;
+	__aligned_u64 out_nr_lost;
 };
 
 /*

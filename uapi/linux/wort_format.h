@@ -11,7 +11,8 @@
  *	8 KiB	superblock, copy 1
  *	12 KiB	extent table: one word for each extent; of a pool that has
  *		grown it may lie in extents
- *	...	extents, from a multiple of the extent size to the end
+ *	...	extents, from a multiple of the extent size on
+ *	end	of the pool, its last 4 KiB: superblock, the further copy
  *
  * Documentation/format.rst tells the whole story.
  */
@@ -22,11 +23,12 @@
 
 /* "WORTPOOL" read as a little endian word */
 #define WORT_MEDIA_MAGIC		0x4c4f4f5054524f57ULL
-#define WORT_MEDIA_VERSION		2
+#define WORT_MEDIA_VERSION		3
 
 #define WORT_MEDIA_SB_OFF		4096
 #define WORT_MEDIA_SB_SPACE		4096
-#define WORT_MEDIA_SB_COPIES		2
+#define WORT_MEDIA_SB_COPIES		2	/* that attach reads */
+#define WORT_MEDIA_WORDS_OFF		6144	/* behind copy 0 */
 #define WORT_MEDIA_TABLE_OFF		12288
 
 #define WORT_MEDIA_POOL_MIN		(256ULL << 10)
@@ -50,8 +52,10 @@
 #define WORT_MEDIA_STATE_DAMAGED	(1ULL << 0)	/* read-only until checked */
 
 /*
- * The superblock.  The copy with the higher sequence number among those whose
- * checksum holds is in force; an update writes the other one.
+ * The superblock.  The copy with the higher sequence number among the first two
+ * whose checksum holds is in force.  An update writes all three, one after the
+ * other.  That at the end is for the case that the first two are lost, and comes
+ * into force only when a person says so.
  */
 struct wort_media_sb {
 	__le64 magic;			/* last word written by format */
@@ -72,6 +76,15 @@ struct wort_media_sb {
 	__le32 pad;
 	__u8 uuid[WORT_MEDIA_UUID_LEN];
 	__u8 label[WORT_MEDIA_LABEL_LEN];	/* zero padded */
+	__le64 self_off;		/* where this copy lies */
+};
+
+/* Words of the whole pool that change by one store, each in a line of its own. */
+struct wort_media_words {
+	__le64 generation;		/* raised by whoever is about to store */
+	__le64 pad[7];
+	__le64 next_id;			/* ids below it were given to indexes */
+	__le64 pad2[7];
 };
 
 /*

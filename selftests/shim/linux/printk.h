@@ -11,5 +11,6 @@ __printf(1, 2) void shim_log(const char *fmt, ...);
 #define pr_warn(...)		shim_log(__VA_ARGS__)
 #define pr_info(...)		shim_log(__VA_ARGS__)
 #define pr_err_ratelimited(...)	shim_log(__VA_ARGS__)
+#define pr_warn_ratelimited(...)	shim_log(__VA_ARGS__)
 
 #endif
