@@ -352,9 +352,11 @@ static void explore_again(const struct spot *spot, const struct world *w)
 static bool attach_again(const struct spot *spot, struct runner *r)
 {
 	u64 table = 8ull * r->pool->alloc.geo.nr_extents;
+	u64 copies = WORT_SB_NR * sizeof(struct wort_media_sb) +
+		     sizeof(struct wort_media_words);
 	u64 before;
 
-	if (spot->t->nr_stores * 8 > table)
+	if (spot->t->nr_stores * 8 > table + copies)
 		return true;
 	runner_detach(r);
 	before = spot->t->nr_stores;
@@ -362,7 +364,8 @@ static bool attach_again(const struct spot *spot, struct runner *r)
 		return true;
 	while (shim_run_work())
 		;
-	return spot->t->nr_stores != before;
+	/* the generation */
+	return spot->t->nr_stores != before + 1;
 }
 
 /* @again: what it holds, if nobody has recovered from such a state before. */
@@ -394,7 +397,7 @@ static const char *judge(const struct spot *spot, struct runner *r,
 	if (!set_add(states_seen, hash) && !sought)
 		return NULL;
 	if (attach_again(spot, r))
-		return "a second attach stores to the media";
+		return "a second attach stores more than a generation";
 	if (spot->t->hash != hash)
 		return "a second attach reads what nobody has read before";
 	spot->t->hashing = false;

@@ -2,25 +2,47 @@
 /*
  * wort check: examine a whole pool.
  */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "ctl.h"
 
-static bool clear;
+enum { OPTION_FROM_COPY = 0x1000, OPTION_YES };
+
+static bool clear, from_copy, yes;
 
 static const struct argp_option check_options[] = {
 	{ "clear", 'c', NULL, 0,
 	  "mend what a power cut left; drop what cannot be read; if all is well, end read-only states",
 	  0 },
+	{ "from-copy", OPTION_FROM_COPY, NULL, 0,
+	  "with -c, of a device or image: if its beginning is lost, write it anew from the copy at its end",
+	  0 },
+	{ "yes", OPTION_YES, NULL, 0, "with --from-copy: do not ask", 0 },
 	{ }
 };
 
 static error_t check_option(int key, char *arg, struct argp_state *state)
 {
 	(void)arg;
-	(void)state;
-	if (key != 'c')
+	switch (key) {
+	case 'c':
+		clear = true;
+		return 0;
+	case OPTION_FROM_COPY:
+		from_copy = true;
+		return 0;
+	case OPTION_YES:
+		yes = true;
+		return 0;
+	case ARGP_KEY_END:
+		if (from_copy && !clear)
+			argp_error(state, "--from-copy stores to the device: it takes -c");
 		return ARGP_ERR_UNKNOWN;
-	clear = true;
-	return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
 }
 
 static const struct syntax check_syntax = {
@@ -47,6 +69,7 @@ static void check_json(const struct wort_check_arg *check)
 	json_add_u64(obj, "freeing_bytes", check->out_freeing_bytes);
 	json_add_u64(obj, "transient", check->out_nr_transient);
 	json_add_u64(obj, "dropped", check->out_nr_dropped);
+	json_add_u64(obj, "lost_copies", check->out_nr_lost);
 	json_add_u64(obj, "damaged", check->out_nr_damaged);
 	if (check->out_nr_damaged) {
 		json_add_u64(obj, "damaged_offset", check->out_damaged_off);
@@ -73,6 +96,10 @@ static void check_text(const struct wort_check_arg *check)
 	printf("%llu bytes owned, %llu free, %llu being freed\n",
 	       ull(check->out_owned_bytes), ull(check->out_free_bytes),
 	       ull(check->out_freeing_bytes));
+	if (check->out_nr_lost)
+		printf("%llu copies of the superblock were lost%s\n",
+		       ull(check->out_nr_lost),
+		       clear ? ", written anew" : "");
 	if (check->out_nr_transient)
 		printf("%llu places in a legal state that a power cut left%s\n",
 		       ull(check->out_nr_transient), clear ? ", mended" : "");
@@ -85,23 +112,74 @@ static void check_text(const struct wort_check_arg *check)
 		puts("clean");
 }
 
+/* The device may be somebody else's by now: a person has to know it is not. */
+static bool agreed(const char *name, const struct image_label *label)
+{
+	char uuid[UUID_TEXT], answer[8];
+
+	uuid_to_text(label->uuid, uuid);
+	fprintf(stderr, "%s: at the end is a copy of pool %s \"", name, uuid);
+	put_escaped(stderr, label->label,
+		    strnlen((const char *)label->label, WORT_LABEL_LEN));
+	fprintf(stderr, "\", %llu bytes\n", ull(label->pool_size));
+	if (yes)
+		return true;
+	if (!isatty(STDIN_FILENO))
+		return false;
+	fputs("Has nobody else stored to it since? Type yes: ", stderr);
+	return fgets(answer, sizeof(answer), stdin) && !strcmp(answer, "yes\n");
+}
+
+static int restore(const char *name)
+{
+	struct image_label label;
+	char type[64];
+	int err = image_copy(name, settings.offset, false, &label);
+
+	if (err == -EEXIST)
+		return 0;
+	if (err == -ENODATA)
+		return complain("%s: there is no pool, nor a copy of a superblock at the end",
+				name);
+	if (!err)
+		err = foreign_signature(name, type, sizeof(type));
+	if (err)
+		return fail(name, err);
+	if (*type) {
+		complain("%s: there is something else (%s)", name, type);
+		mend("wipefs %s    # says where; if it is there by mistake, wipefs -a -b",
+		     shell_word(name));
+		return ST_REFUSED;
+	}
+	if (!agreed(name, &label))
+		return complain("%s: nothing was changed; --yes says that nobody else has stored to it",
+				name);
+	err = image_copy(name, settings.offset, true, &label);
+	return err ? fail(name, err) : 0;
+}
+
 int cmd_check(int argc, char **argv)
 {
 	struct wort_check_arg check = { .size = sizeof(check) };
 	struct source src;
 	char **args;
+	bool lost;
 	int err, err2;
 
 	parse_args(&check_syntax, argc, argv, &args);
 	check.flags = clear ? WORT_CHECK_F_CLEAR : 0;
-	err = source_open_to_check(args[0], clear, &src);
+	err = from_copy ? restore(args[0]) : 0;
+	if (!err)
+		err = source_open_to_check(args[0], clear, &src);
 	if (err)
 		return err;
 	err = source_check(&src, &check);
 	if (!err)
 		(settings.json ? check_json : check_text)(&check);
+	/* What was mended of an image that is only read was not. */
+	lost = check.out_nr_lost && src.image && !clear;
 	err2 = source_close(&src);
 	if (err || err2)
 		return fail(args[0], err ? err : err2);
-	return check.out_nr_damaged ? ST_DAMAGE : ST_OK;
+	return check.out_nr_damaged || lost ? ST_DAMAGE : ST_OK;
 }

@@ -119,17 +119,39 @@ static void check_foreign(const struct device *dev)
 	}
 }
 
-static void check_contents(const struct device *dev)
+/* A pool whose beginning is lost is no reason to format the device. */
+static bool check_copy(const struct device *dev)
 {
 	struct image_label label;
+	char uuid[UUID_TEXT], remedy[5 * PATH_MAX];
+
+	if (image_copy(sys_path("%s", dev->path), IMAGE_FIND, false, &label))
+		return false;
+	uuid_to_text(label.uuid, uuid);
+	snprintf(remedy, sizeof(remedy), "wort check --clear --from-copy %s",
+		 shell_word(dev->path));
+	report(PROBLEM, "contents", remedy,
+	       "the beginning of pool %s %.*s is lost; at its end is a copy of what it said",
+	       uuid, WORT_LABEL_LEN, (const char *)label.label);
+	return true;
+}
+
+static void check_contents(const struct device *dev)
+{
+	struct image_label label = { };
 	char uuid[UUID_TEXT], remedy[5 * PATH_MAX];
 	int err = image_probe(sys_path("%s", dev->path), &label);
 
 	if (err == -ENODATA) {
-		check_foreign(dev);
+		if (!check_copy(dev))
+			check_foreign(dev);
 	} else if (err == -EPROTONOSUPPORT) {
 		report(PROBLEM, "contents", NULL,
-		       "a pool with a version or a feature unknown here: it takes a newer wort");
+		       "a pool with a version or a feature unknown here: it takes another wort");
+	} else if (err == -EOVERFLOW) {
+		report(PROBLEM, "contents", NULL,
+		       "the pool has %llu bytes, the device %llu: give the device back what it had; formatting loses the records",
+		       ull(label.pool_size), ull(label.size));
 	} else if (!err) {
 		uuid_to_text(label.uuid, uuid);
 		report(FINE, "contents", NULL, "pool %s %.*s", uuid,

@@ -68,20 +68,14 @@ static const struct syntax format_syntax = {
 	.option = format_option,
 };
 
-/* The type of what libblkid finds, "" for nothing; -errno if it cannot look. */
-static int foreign_signature(const char *device, char *type, size_t size)
+int foreign_signature(const char *path, char *type, size_t size)
 {
 	const char *name = NULL;
 	blkid_probe probe;
-	struct stat st;
 	int found;
 
 	*type = 0;
-	if (stat(device, &st))
-		return -errno;
-	if (!S_ISBLK(st.st_mode))
-		return -ENOTBLK;
-	probe = blkid_new_probe_from_filename(device);
+	probe = blkid_new_probe_from_filename(path);
 	if (!probe)
 		return -errno;
 	blkid_probe_enable_superblocks(probe, 1);
@@ -119,9 +113,14 @@ static int refuse_mounted(const char *device, const char *name)
 static int refuse_foreign(const char *device)
 {
 	struct device dev;
+	struct stat st;
 	char type[64];
 	int err;
 
+	if (stat(device, &st))
+		return fail(device, -errno);
+	if (!S_ISBLK(st.st_mode))
+		return fail(device, -ENOTBLK);
 	device_find(device, &dev);
 	if (dev.kind == DEVICE_BLOCK && !disk_is_dax(dev.disk))
 		return 0;

@@ -239,6 +239,9 @@ int open_pool(const char *name, int flags, struct wort_pool **out);
 int open_index(const char *pool_name, const char *name, bool write,
 	       struct wort_index **out);
 
+/* What libblkid finds, "" for nothing; -errno if it cannot look. */
+int foreign_signature(const char *path, char *type, size_t size);
+
 int source_open(const char *name, bool repair, struct source *src);
 int source_open_to_check(const char *name, bool repair, struct source *src);
 int source_close(struct source *src);

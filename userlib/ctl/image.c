@@ -226,6 +226,32 @@ static int find_pool(struct image *image, u64 offset)
 	return -ENODATA;
 }
 
+/* Where a pool would begin whose beginning is lost. */
+static int find_place(struct image *image, u64 offset)
+{
+	if (offset != IMAGE_FIND)
+		return find_pool(image, offset);
+	if (!image->device)
+		find_by_info_block(image);
+	if (!image->region.size)
+		set_region(image, 0, image->size);
+	return 0;
+}
+
+/* At the end of the device, or before it, if that is larger than the pool. */
+static int find_copy(struct image *image, struct wort_media_sb *sb)
+{
+	u64 off = round_down(image->region.size, (u64)WORT_MEDIA_SB_SPACE);
+	struct wort_op op;
+
+	wort_op_begin(&op, &image->region, NULL);
+	for (; off > WORT_MEDIA_TABLE_OFF; off -= WORT_MEDIA_SB_SPACE)
+		if (!wort_sb_read(&op, off - WORT_MEDIA_SB_SPACE, sb) &&
+		    wort_sb_off(sb, WORT_SB_END) == off - WORT_MEDIA_SB_SPACE)
+			return 0;
+	return -ENODATA;
+}
+
 static int image_load(struct image *image, const char *path, u64 offset)
 {
 	int err = open_media(image, path);
@@ -294,6 +320,16 @@ uint64_t image_offset(const struct image *image)
 	return image->offset;
 }
 
+static void fill_label(const struct image *image,
+		       const struct wort_media_sb *sb, struct image_label *label)
+{
+	label->offset = image->offset;
+	label->pool_size = le64_to_cpu(sb->pool_size);
+	label->format_time = le64_to_cpu(sb->format_time);
+	memcpy(label->uuid, sb->uuid, sizeof(label->uuid));
+	memcpy(label->label, sb->label, sizeof(label->label));
+}
+
 int image_probe(const char *path, struct image_label *label)
 {
 	struct image *image = image_new(false);
@@ -305,14 +341,52 @@ int image_probe(const char *path, struct image_label *label)
 	err = image_load(image, path, IMAGE_FIND);
 	if (!err)
 		err = wort_pool_probe(&image->region, &sb);
-	if (!err) {
-		label->offset = image->offset;
-		label->pool_size = le64_to_cpu(sb.pool_size);
-		memcpy(label->uuid, sb.uuid, sizeof(label->uuid));
-		memcpy(label->label, sb.label, sizeof(label->label));
-	}
+	if (!err || err == -EOVERFLOW)
+		fill_label(image, &sb, label);
+	label->size = image->region.size;
 	release(image);
 	return err;
+}
+
+/* Is there no pool at the beginning, but a copy of the superblock at the end? */
+static int look_for_copy(struct image *image, const char *path, u64 offset,
+			 struct wort_media_sb *sb)
+{
+	struct wort_media_sb first;
+	int err = open_media(image, path);
+
+	if (!err)
+		err = map_media(image);
+	if (!err)
+		err = find_place(image, offset);
+	if (err)
+		return err;
+	err = wort_pool_probe(&image->region, &first);
+	if (err && err != -ENODATA && err != -EUCLEAN && err != -EIO)
+		return err;
+	return err ? find_copy(image, sb) : -EEXIST;
+}
+
+int image_copy(const char *path, uint64_t offset, bool restore,
+	       struct image_label *label)
+{
+	struct image *image = image_new(restore);
+	struct wort_media_sb sb;
+	struct wort_op op;
+	int err, err2;
+
+	if (!image)
+		return -ENOMEM;
+	err = look_for_copy(image, path, offset, &sb);
+	if (!err)
+		fill_label(image, &sb, label);
+	if (!err && restore) {
+		wort_op_begin(&op, &image->region, NULL);
+		err = wort_sb_replace(&op, &sb, 0);
+		wort_op_end(&op);
+	}
+	err2 = release(image);
+	return err ? err : err2;
 }
 
 static void settle(void)

@@ -24,6 +24,8 @@ struct image_index;
 struct image_label {
 	uint64_t offset;
 	uint64_t pool_size;
+	uint64_t size;			/* of the device or image, from there on */
+	uint64_t format_time;		/* seconds since 1970 */
 	uint8_t uuid[WORT_UUID_LEN];
 	uint8_t label[WORT_LABEL_LEN];
 };
@@ -40,8 +42,18 @@ int image_open(const char *path, bool write, uint64_t offset,
 int image_close(struct image *image);
 uint64_t image_offset(const struct image *image);
 
-/* Is there a pool?  Only a few pages are read. */
+/*
+ * Is there a pool?  Only a few pages are read.  With -EOVERFLOW, too, it is
+ * described: it is larger than what it lies on.
+ */
 int image_probe(const char *path, struct image_label *label);
+
+/*
+ * The superblock at the end of a pool, if those at its beginning are lost; -EEXIST
+ * if they are not.  With @restore they are written anew from it.
+ */
+int image_copy(const char *path, uint64_t offset, bool restore,
+	       struct image_label *label);
 
 /* The fields out_*; the walk has ended. */
 int image_info(struct image *image, struct wort_pool_info_arg *info);
