@@ -551,11 +551,12 @@ static int create(struct wort_op *op, struct wort_pool *pool, const u8 *name,
 		return -EOPNOTSUPP;
 	if (attr)
 		return -EINVAL;
+	/* An id is below that, and none is given twice. */
+	if (pool->next_id >= S64_MAX)
+		return -EOVERFLOW;
 	fill_entry(pool, &entry, name, name_len, engine, attr);
 	wort_op_begin(op, pool->region, &pool->alloc);
-	/* An id is below that, and none is given twice. */
-	err = pool->next_id >= S64_MAX ? -ENOSPC :
-	      create_reserved(op, pool, &entry, out);
+	err = create_reserved(op, pool, &entry, out);
 	wort_op_end(op);
 	return err;
 }
@@ -611,7 +612,8 @@ static int name_verify(const u8 *name, u32 len)
  * Return: 0; -ENOENT; -EEXIST; -EINVAL if the name is empty or has a zero byte,
  * if the engine is not that of the index or the attributes are wrong; -EMSGSIZE
  * if the name is too long; -EOPNOTSUPP if the engine is unknown; -EROFS;
- * -ENOSPC; -ENOMEM; -EINTR; -EUCLEAN if the catalogue is damaged; -EIO if it
+ * -ENOSPC; -EOVERFLOW if no id is left; -ENOMEM; -EINTR; -EUCLEAN if the
+ * catalogue is damaged; -EIO if it
  * lies on a page known to be bad.
  */
 int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,

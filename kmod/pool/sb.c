@@ -436,7 +436,7 @@ void wort_sb_set_next_id(struct wort_op *op, const struct wort_pool *pool,
 
 	if (!pool->generation || words_bad(op))
 		return;
-	wort_pm_store_release(op, word, next_id);
+	wort_pm_store(op, word, next_id);
 	wort_pm_flush(op, word, sizeof(*word));
 }
 

@@ -189,7 +189,11 @@ void check_copies_behind(void)
 	bed_close(&bed);
 }
 
-/* The higher number is in force, also if it cannot be served and the other could. */
+/*
+ * The higher number is in force, also if it cannot be served and the other could.
+ *
+ * errno-table: device EOVERFLOW
+ */
 void check_copies_larger(void)
 {
 	struct wort_media_sb old;
@@ -232,7 +236,7 @@ void check_copies_ids(void)
 	bed.pm.pool->next_id = S64_MAX;
 	CHECK_EQ(wort_index_open(bed.pm.pool, (u8 *)"u", 1,
 				 WORT_INDEX_OPEN_F_CREATE, 0, 0, &index),
-		 -ENOSPC);
+		 -EOVERFLOW);
 	words_at(&bed)->next_id = cpu_to_le64(~0ULL);
 	reattach(&bed);
 	wort_index_put(pmpool_index(&bed.pm, "u"));

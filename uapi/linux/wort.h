@@ -66,6 +66,8 @@
  *	EROFS		attach: the pool is to grow, but damage was found in it,
  *			or it has a feature that this module does not know
  *	EFBIG, ENOSPC	the device is larger or smaller than a pool can be
+ *	EOVERFLOW	attach: the pool is larger than the device, of which a part
+ *			is missing
  *	EACCES		the device is write-protected and not to be read only,
  *			or its node is on a nodev mount; other errors of opening
  *			a path as they are
