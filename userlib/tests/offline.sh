@@ -133,7 +133,24 @@ expect 3 'there is no pool' "$wort" check zero.img
 expect 0 '^clean' "$wort" check --offset 4M nvdimm.img
 expect 3 'there is no pool' "$wort" check --offset 8k flat.img
 head -c 300000 flat.img >cut.img
-expect 4 'damage' "$wort" check cut.img
+expect 3 'cut.img: the pool has 8388608 bytes, the device 300000' \
+	"$wort" check cut.img
+zero_copies()
+{
+	cp flat.img lost.img
+	dd if=/dev/zero of=lost.img bs=4096 seek="$1" count="$2" conv=notrunc \
+		status=none
+}
+zero_copies 2 1
+expect 4 '1 copies of the superblock were lost' "$wort" check lost.img
+expect 0 'written anew' "$wort" check -c lost.img
+expect 0 '^clean$' "$wort" check lost.img
+zero_copies 1 2
+expect 3 'there is no pool' "$wort" check -c lost.img
+expect 3 'nothing was changed' "$wort" check -c --from-copy lost.img </dev/null
+cmp -s -i 4096 -n 4096 lost.img zero.img
+expect 0 '^clean$' "$wort" check -c --from-copy --yes lost.img
+expect 0 '^3000$' "$wort" count lost.img n
 expect 1 'no such' "$wort" check absent.img
 long=$(head -c 3000 /dev/zero | tr '\0' k)
 for option in -s -a -b -p -rp; do
