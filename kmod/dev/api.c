@@ -62,6 +62,13 @@ static void teach_lockdep(struct wort_pool *pool, struct wort_index *index)
 	fs_reclaim_release(GFP_KERNEL);
 }
 
+static struct wort_buf old_buf(const struct wort_kernel_old *old)
+{
+	return (struct wort_buf){
+		.data = old->data, .size = old->size, .len = WORT_NO_VALUE,
+	};
+}
+
 /**
  * wort_kernel_pool_open() - Get a handle of an attached pool
  * @name: Its number, "0" for /dev/wort0; or the name of its block device,
@@ -229,8 +236,20 @@ int wort_kernel_index_destroy(struct wort_kernel_pool *pool, const char *name)
 }
 EXPORT_SYMBOL_NS_GPL(wort_kernel_index_destroy, WORT_NS);
 
+static int insert(struct wort_kernel_index *index, struct wort_put *put)
+{
+	unsigned int noio;
+	int err;
+
+	if (!enter(index->wdev, &noio))
+		return -ENODEV;
+	err = wort_index_insert(index->index, put);
+	leave(index->wdev, noio);
+	return err;
+}
+
 /**
- * wort_kernel_insert() - Store a record
+ * wort_kernel_insert_fetch() - Store a record, and tell what was there
  * @index: The index.
  * @key: 1 to WORT_KEY_MAX bytes.
  * @value: 0 to WORT_VALUE_MAX bytes.
@@ -238,42 +257,74 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_index_destroy, WORT_NS);
  *	NULL: whatever it is, or is not there.
  * @flags: WORT_INSERT_F_CREATE, WORT_INSERT_F_REPLACE or neither; with @expect
  *	not CREATE.
+ * @old: Where the value goes that was there; NULL: nowhere.
  *
- * Durable when the call returns 0; otherwise nothing was changed.
+ * Durable when the call returns 0; otherwise nothing was changed.  The old value
+ * is read in one step with the change.  It also comes back where it is the
+ * reason that nothing was changed: with -EEXIST and -ECANCELED.
  *
  * Context: May sleep, killably while the pool seems full or is examined.
  * Allocates without input and output, and not always.
  * Return: 0; -EEXIST with CREATE; -ENOENT with REPLACE or @expect; -ECANCELED
- * if the value is not @expect; -EINVAL, -EMSGSIZE for a length; -EINVAL for
- * flags that contradict each other; -EOPNOTSUPP for others; -ENOSPC; -ENOMEM;
- * -EINTR; -ESTALE; -EROFS; -EUCLEAN; -EIO; -ENODEV.
+ * if the value is not @expect; -ERANGE if the old value does not fit; -EINVAL,
+ * -EMSGSIZE for a length; -EINVAL for flags that contradict each other;
+ * -EOPNOTSUPP for others; -ENOSPC; -ENOMEM; -EINTR; -ESTALE; -EROFS; -EUCLEAN;
+ * -EIO; -ENODEV.
  */
-int wort_kernel_insert(struct wort_kernel_index *index,
-		       const struct wort_kernel_bytes *key,
-		       const struct wort_kernel_bytes *value,
-		       const struct wort_kernel_bytes *expect, u32 flags)
+int wort_kernel_insert_fetch(struct wort_kernel_index *index,
+			     const struct wort_kernel_bytes *key,
+			     const struct wort_kernel_bytes *value,
+			     const struct wort_kernel_bytes *expect, u32 flags,
+			     struct wort_kernel_old *old)
 {
 	struct wort_key k = { key->data, key->len };
 	struct wort_value v = { value->data, value->len };
 	struct wort_put put __uninitialized;
-	struct wort_value old;
-	unsigned int noio;
+	struct wort_value seen;
+	struct wort_buf buf;
 	int err;
 
+	if (old)
+		old->len = WORT_NO_VALUE;
 	if (flags & ~(WORT_INSERT_F_CREATE | WORT_INSERT_F_REPLACE))
 		return -EOPNOTSUPP;
 	wort_put_init(&put, &k, &v, flags);
 	if (put.create && (put.replace || expect))
 		return -EINVAL;
 	if (expect) {
-		old = (struct wort_value){ expect->data, expect->len };
-		put.expect = &old;
+		seen = (struct wort_value){ expect->data, expect->len };
+		put.expect = &seen;
 	}
-	if (!enter(index->wdev, &noio))
-		return -ENODEV;
-	err = wort_index_insert(index->index, &put);
-	leave(index->wdev, noio);
+	if (old) {
+		buf = old_buf(old);
+		put.old = &buf;
+	}
+	err = insert(index, &put);
+	if (old)
+		old->len = buf.len;
 	return err;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_insert_fetch, WORT_NS);
+
+/**
+ * wort_kernel_insert() - Store a record
+ * @index: The index.
+ * @key: 1 to WORT_KEY_MAX bytes.
+ * @value: 0 to WORT_VALUE_MAX bytes.
+ * @expect: As of wort_kernel_insert_fetch().
+ * @flags: As of wort_kernel_insert_fetch().
+ *
+ * Durable when the call returns 0; otherwise nothing was changed.
+ *
+ * Context: As wort_kernel_insert_fetch().
+ * Return: As wort_kernel_insert_fetch(), but not -ERANGE.
+ */
+int wort_kernel_insert(struct wort_kernel_index *index,
+		       const struct wort_kernel_bytes *key,
+		       const struct wort_kernel_bytes *value,
+		       const struct wort_kernel_bytes *expect, u32 flags)
+{
+	return wort_kernel_insert_fetch(index, key, value, expect, flags, NULL);
 }
 EXPORT_SYMBOL_NS_GPL(wort_kernel_insert, WORT_NS);
 
@@ -310,6 +361,49 @@ int wort_kernel_lookup(struct wort_kernel_index *index,
 EXPORT_SYMBOL_NS_GPL(wort_kernel_lookup, WORT_NS);
 
 /**
+ * wort_kernel_delete_fetch() - Remove a record, and tell what it was
+ * @index: The index.
+ * @key: 1 to WORT_KEY_MAX bytes.
+ * @expect: Remove it only if this is its value; NULL: whatever it is.
+ * @old: Where its value goes, with -ECANCELED too; NULL: nowhere.
+ *
+ * Durable when the call returns 0; otherwise nothing was changed.  Needs no
+ * space.
+ *
+ * Context: May sleep, killably while the pool is examined.  Allocates nothing.
+ * Return: 0; -ENOENT; -ECANCELED if the value is not @expect; -ERANGE if it
+ * does not fit; -EINVAL, -EMSGSIZE for a length; -EINTR; -ESTALE; -EROFS;
+ * -EUCLEAN; -EIO; -ENODEV.
+ */
+int wort_kernel_delete_fetch(struct wort_kernel_index *index,
+			     const struct wort_kernel_bytes *key,
+			     const struct wort_kernel_bytes *expect,
+			     struct wort_kernel_old *old)
+{
+	struct wort_key k = { key->data, key->len };
+	struct wort_value seen;
+	struct wort_buf buf;
+	unsigned int noio;
+	int err;
+
+	if (expect)
+		seen = (struct wort_value){ expect->data, expect->len };
+	if (old) {
+		old->len = WORT_NO_VALUE;
+		buf = old_buf(old);
+	}
+	if (!enter(index->wdev, &noio))
+		return -ENODEV;
+	err = wort_index_delete(index->index, &k, expect ? &seen : NULL,
+				old ? &buf : NULL);
+	leave(index->wdev, noio);
+	if (old)
+		old->len = buf.len;
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_delete_fetch, WORT_NS);
+
+/**
  * wort_kernel_delete() - Remove a record
  * @index: The index.
  * @key: 1 to WORT_KEY_MAX bytes.
@@ -318,29 +412,113 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_lookup, WORT_NS);
  * Durable when the call returns 0; otherwise nothing was changed.  Needs no
  * space.
  *
- * Context: May sleep, killably while the pool is examined.  Allocates nothing.
- * Return: 0; -ENOENT; -ECANCELED if the value is not @expect; -EINVAL,
- * -EMSGSIZE for a length; -EINTR; -ESTALE; -EROFS; -EUCLEAN; -EIO; -ENODEV.
+ * Context: As wort_kernel_delete_fetch().
+ * Return: As wort_kernel_delete_fetch(), but not -ERANGE.
  */
 int wort_kernel_delete(struct wort_kernel_index *index,
 		       const struct wort_kernel_bytes *key,
 		       const struct wort_kernel_bytes *expect)
 {
-	struct wort_key k = { key->data, key->len };
-	struct wort_value old;
-	unsigned int noio;
-	int err;
-
-	if (expect)
-		old = (struct wort_value){ expect->data, expect->len };
-	if (!enter(index->wdev, &noio))
-		return -ENODEV;
-	err = wort_index_delete(index->index, &k, expect ? &old : NULL,
-				NULL);
-	leave(index->wdev, noio);
-	return err;
+	return wort_kernel_delete_fetch(index, key, expect, NULL);
 }
 EXPORT_SYMBOL_NS_GPL(wort_kernel_delete, WORT_NS);
+
+/* So many operations of a batch can wait for the memory together. */
+#define BATCH_CHUNK	WORT_WARM_MAX
+
+static void op_request(const struct wort_kernel_op *op, bool relaxed,
+		       struct wort_request *req)
+{
+	*req = (struct wort_request){
+		.op = {
+			.rec_len = 1,
+			.op = op->op,
+			.flags = op->flags,
+			.key_len = op->key.len,
+			.expect_len = op->expect.len,
+			.value_len = op->value.len,
+			.max_len = op->old.size,
+		},
+		.put.key = { op->key.data, op->key.len },
+		.put.value = { op->value.data, op->value.len },
+		.expect = { op->expect.data, op->expect.len },
+		.answer = {
+			.data = op->old.data,
+			.size = op->old.size,
+			.relaxed = relaxed,
+		},
+	};
+}
+
+/* Carry out some operations; how many were is told. */
+static int batch_chunk(struct wort_kernel_index *index,
+		       struct wort_kernel_op *ops, struct wort_batch *b)
+{
+	unsigned int noio;
+	int err;
+	u32 i;
+
+	for (i = 0; i < b->nr_ops; i++)
+		op_request(&ops[i], index->relaxed, &b->reqs[i]);
+	b->done = 0;
+	if (!enter(index->wdev, &noio))
+		return -ENODEV;
+	err = wort_index_batch(index->index, b);
+	leave(index->wdev, noio);
+	for (i = 0; i < b->done; i++) {
+		ops[i].err = b->reqs[i].err;
+		ops[i].old.len = b->reqs[i].answer.len;
+	}
+	return err;
+}
+
+/**
+ * wort_kernel_batch() - Carry out several operations
+ * @index: The index.
+ * @ops: The operations.  Their memory, and what they refer to, does not change
+ *	during the call.
+ * @nr: How many, at most WORT_BATCH_MAX.
+ * @flags: WORT_BATCH_F_STOP: stop at the first that fails.
+ *
+ * They take effect in order, each atomic by itself, and each has an errno of its
+ * own.  What was carried out is durable when the call returns.  Up to 64
+ * changes share two fences, so they become durable in any order: a power cut
+ * during the call may leave any of its changes.  A change that must be durable
+ * before another one takes a call of its own.
+ *
+ * Context: May sleep, as wort_kernel_insert().  Allocates without input and
+ * output; without memory for it the operations are carried out one by one.
+ * Return: How many operations were carried out, whatever their errnos are.
+ * Fewer than @nr: with STOP the last of them failed; otherwise the call could
+ * not go on, and a call with the rest returns the reason.  If none was carried
+ * out, -EMSGSIZE for @nr; -EOPNOTSUPP for an unknown flag; -ENODEV.
+ */
+int wort_kernel_batch(struct wort_kernel_index *index,
+		      struct wort_kernel_op *ops, u32 nr, u32 flags)
+{
+	u32 done, chunk = min_t(u32, nr, BATCH_CHUNK);
+	struct wort_request one, *reqs;
+	struct wort_batch b = { .flags = flags, .write = true };
+	int err = 0;
+
+	if (flags & ~WORT_BATCH_F_ALL)
+		return -EOPNOTSUPP;
+	if (nr > WORT_BATCH_MAX)
+		return -EMSGSIZE;
+	reqs = kmalloc_array(chunk, sizeof(*reqs), GFP_NOIO | __GFP_NOWARN);
+	if (!reqs)
+		chunk = 1;
+	b.reqs = reqs ?: &one;
+	for (done = 0; done < nr && !err; done += b.done) {
+		b.nr_ops = min(nr - done, chunk);
+		err = batch_chunk(index, ops + done, &b);
+		if (flags & WORT_BATCH_F_STOP && b.failed)
+			err = -ECANCELED;
+	}
+	kfree(reqs);
+	return done ? done : err;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_batch, WORT_NS);
 
 static int scan_verify(const struct wort_kernel_scan *scan)
 {
@@ -353,18 +531,18 @@ static int scan_verify(const struct wort_kernel_scan *scan)
 }
 
 /* The next call is to begin after the last record that this one found. */
-static void go_on(struct wort_kernel_scan *scan, u32 last_len)
+static void go_on(struct wort_kernel_scan *scan, const struct wort_scan *s)
 {
-	const struct wort_record *rec, *last = NULL;
+	const struct wort_record *last = scan->buf + s->last;
 
 	scan->flags |= WORT_SCAN_F_AFTER;
-	scan->start = (struct wort_kernel_bytes){ scan->buf, last_len };
-	if (scan->flags & WORT_SCAN_F_COUNT)
-		return;
-	wort_kernel_for_each_record(rec, scan)
-		last = rec;
-	scan->start.data = wort_kernel_record_key(last);
-	scan->start.len = last->key_len;
+	if (scan->flags & WORT_SCAN_F_COUNT) {
+		scan->start.data = scan->buf;
+		scan->start.len = s->last_len;
+	} else {
+		scan->start.data = wort_kernel_record_key(last);
+		scan->start.len = last->key_len;
+	}
 }
 
 /**
@@ -411,7 +589,7 @@ int wort_kernel_scan(struct wort_kernel_index *index,
 	scan->need = err == -ERANGE ? s.need : 0;
 	scan->more = s.more;
 	if (s.more)
-		go_on(scan, s.last_len);
+		go_on(scan, &s);
 	return err;
 }
 EXPORT_SYMBOL_NS_GPL(wort_kernel_scan, WORT_NS);
@@ -441,3 +619,30 @@ int wort_kernel_state(struct wort_kernel_index *index)
 	return state;
 }
 EXPORT_SYMBOL_NS_GPL(wort_kernel_state, WORT_NS);
+
+/**
+ * wort_kernel_wait_lost() - Wait until the pool of an index is lost
+ * @index: The index, open as long as the call takes.
+ * @timeout: Jiffies to wait at most; 0: only ask; MAX_SCHEDULE_TIMEOUT: as long
+ *	as it takes.
+ *
+ * It is lost, for good, when it was detached or its device was removed.  The
+ * call ends as soon as that has begun; calls on records return -ENODEV from
+ * then on.  Neither detach nor removal waits for this call.
+ *
+ * Context: May sleep, interruptibly.
+ * Return: -ENODEV if it is lost; 0 if it was not in that time; -ERESTARTSYS if
+ * a signal came.
+ */
+int wort_kernel_wait_lost(struct wort_kernel_index *index, long timeout)
+{
+	struct wort_dax *dax = index->wdev->dax;
+	long left = wait_event_interruptible_timeout(dax->lost,
+						     wort_dax_dead(dax),
+						     timeout);
+
+	if (left < 0)
+		return left;
+	return left ? -ENODEV : 0;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_wait_lost, WORT_NS);

@@ -112,8 +112,10 @@ static void stop_mappings(struct wort_dax *dax)
  */
 static void kill_users(struct wort_dax *dax)
 {
-	if (!atomic_xchg(&dax->killed, 1))
+	if (!atomic_xchg(&dax->killed, 1)) {
 		percpu_ref_kill(&dax->users);
+		wake_up_all(&dax->lost);
+	}
 	stop_background(dax);
 	wait_for_completion(&dax->idle);
 	stop_background(dax);
@@ -496,6 +498,7 @@ int wort_dax_claim(const char *path, bool readonly, struct wort_dax **out)
 	INIT_LIST_HEAD(&dax->mapped);
 	mutex_init(&dax->mapped_lock);
 	init_completion(&dax->idle);
+	init_waitqueue_head(&dax->lost);
 	err = percpu_ref_init(&dax->users, users_gone, 0, GFP_KERNEL);
 	if (err) {
 		kfree(dax);

@@ -55,6 +55,7 @@ struct dax_device;
  * @users: whoever touches the memory
  * @idle: completed when nobody does and nobody will
  * @killed: somebody saw to that already
+ * @lost: woken when that has begun
  * @changed: queued when the state of the pool changes; NULL: nobody asks
  * @list: in the list of claims
  * @name: name of the block device
@@ -72,6 +73,7 @@ struct wort_dax {
 	struct percpu_ref users;
 	struct completion idle;
 	atomic_t killed;
+	wait_queue_head_t lost;
 	struct work_struct *changed;
 	struct list_head list;
 	char name[WORT_BDEV_NAME_LEN];

@@ -75,8 +75,8 @@ struct round {
 };
 
 /* The operation at @at; -EINVAL if it is not wholly inside the buffer. */
-static int parse(const struct wort_batch *batch, u32 at,
-		 struct wort_request *req)
+static int parse_packed(const struct wort_batch *batch, u32 at,
+			struct wort_request *req)
 {
 	struct wort_batch_op *op = &req->op;
 	const u8 *data = batch->ops + at + sizeof(*op);
@@ -97,6 +97,17 @@ static int parse(const struct wort_batch *batch, u32 at,
 	return 0;
 }
 
+static int parse(const struct wort_batch *batch, u32 at,
+		 struct wort_request *req)
+{
+	if (!batch->reqs)
+		return parse_packed(batch, at, req);
+	if (at >= batch->nr_ops)
+		return -EINVAL;
+	*req = batch->reqs[at];
+	return 0;
+}
+
 /* Make room for an answer at @at; -ERANGE if there is none. */
 static int answer_begin(const struct wort_batch *batch, u32 at,
 			struct wort_request *req, bool refused)
@@ -104,6 +115,9 @@ static int answer_begin(const struct wort_batch *batch, u32 at,
 	u32 max_len = refused ? 0 : min_t(u32, req->op.max_len, WORT_VALUE_MAX);
 	u32 head = sizeof(struct wort_batch_result);
 
+	req->answer.len = WORT_NO_VALUE;
+	if (batch->reqs)
+		return 0;
 	req->answer = (struct wort_buf){
 		.data = batch->results + at + head,
 		.size = max_len,
@@ -123,9 +137,8 @@ static u32 answer_len(const struct wort_request *req, int err)
 	return round_up(len, 8);
 }
 
-/* Write the answer of the next operation that was carried out. */
-static void answer_end(struct wort_batch *batch,
-		       const struct wort_request *req, int err, u32 len)
+static void answer_pack(struct wort_batch *batch,
+			const struct wort_request *req, int err, u32 len)
 {
 	struct wort_batch_result result = {
 		.rec_len = len,
@@ -141,6 +154,18 @@ static void answer_end(struct wort_batch *batch,
 		memset(at + used, 0, len - used);
 	memcpy(at, &result, sizeof(result));
 	batch->results_len += len;
+}
+
+/* Write the answer of the next operation that was carried out. */
+static void answer_end(struct wort_batch *batch,
+		       const struct wort_request *req, int err, u32 len)
+{
+	if (batch->reqs) {
+		batch->reqs[batch->done].err = err;
+		batch->reqs[batch->done].answer.len = req->answer.len;
+	} else {
+		answer_pack(batch, req, err, len);
+	}
 	batch->done++;
 	batch->failed += !!err;
 }

@@ -402,17 +402,21 @@ struct wort_scan {
  * @expect: the value expected, if there is one
  * @answer: where a value goes that is asked for; its length is told, or
  *	WORT_NO_VALUE
+ * @err: in wort_batch.reqs: how it ended, told with the length of the answer
  */
 struct wort_request {
 	struct wort_batch_op op;
 	struct wort_put put;
 	struct wort_value expect;
 	struct wort_buf answer;
+	int err;
 };
 
 /**
  * struct wort_batch - A batch of operations
  * @flags: WORT_BATCH_F_*
+ * @reqs: the operations, each with a rec_len of 1, by which one steps to the
+ *	next; NULL: they are packed in @ops, and their answers in @results
  * @ops: operations, each a struct wort_batch_op
  * @ops_len: bytes of operations
  * @nr_ops: operations
@@ -427,6 +431,7 @@ struct wort_request {
  */
 struct wort_batch {
 	u32 flags;
+	struct wort_request *reqs;
 	const u8 *ops;
 	u32 ops_len;
 	u32 nr_ops;

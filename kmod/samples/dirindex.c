@@ -23,6 +23,13 @@
  * Going on from step 2 is right wherever it was cut: storing the record once
  * more changes nothing, and where old is gone only step 4 is left.
  *
+ * Move does without an intent for many names at once: a batch inserts their
+ * records under the new directory, and when it has returned, which is when they
+ * are durable, a second batch deletes the old ones.  A power cut leaves each
+ * name in the old directory, in both or in the new one, and never in none; the
+ * command is given once more and goes on.  One batch for both would not do: its
+ * changes become durable in any order.
+ *
  * When the pool is detached or its device removed, every call answers -ENODEV,
  * for good, and so do the commands.  Nothing is lost: unload, attach, load.
  *
@@ -33,6 +40,8 @@
  *	unlink PARENT/NAME
  *	append PARENT/NAME BYTES		the size grows
  *	rename PARENT/NAME PARENT/NAME		replaces what is there
+ *	move PARENT PARENT			all names; replaces, too
+ *	watch SECONDS				ends when the pool is lost
  *	lookup PARENT/NAME			answer: a line as list has it
  *	list PARENT				PARENT/NAME INO MODE SIZE MTIME
  *	count PARENT				a number
@@ -41,6 +50,7 @@
 
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/jiffies.h>
 #include <linux/limits.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -53,6 +63,7 @@
 #include <linux/wort_kernel.h>
 
 #define LIST_BUF_SIZE	16384
+#define MOVE_MAX	64	/* records at a time */
 
 struct dir_key {
 	__be64 parent;
@@ -223,6 +234,113 @@ static int dir_rename(const struct dir_intent *move)
 		err = carry_out(move);
 out:
 	up_write(&rename_sem);
+	return err;
+}
+
+/* Records on their way to another directory. */
+struct dir_move {
+	struct wort_kernel_scan scan;
+	struct dir_key to[MOVE_MAX];
+	struct wort_kernel_op ops[MOVE_MAX];
+	u8 buf[LIST_BUF_SIZE] __aligned(8);
+};
+
+/* The error of the first operation that failed. */
+static int run_batch(struct wort_kernel_op *ops, u32 nr)
+{
+	int done;
+
+	for (; nr; ops += done, nr -= done) {
+		done = wort_kernel_batch(dirs, ops, nr, WORT_BATCH_F_STOP);
+		if (done < 0)
+			return done;
+		if (ops[done - 1].err)
+			return ops[done - 1].err;
+	}
+	return 0;
+}
+
+/* An insert for each record that the scan has found. */
+static int move_inserts(struct dir_move *move, __be64 to)
+{
+	const struct wort_record *rec;
+	const struct dir_key *from;
+	u32 nr = 0, len;
+
+	wort_kernel_for_each_record(rec, &move->scan) {
+		from = wort_kernel_record_key(rec);
+		len = rec->key_len;
+		if (len > sizeof(*from))
+			return -EUCLEAN;
+		memcpy(&move->to[nr], from, len);
+		move->to[nr].parent = to;
+		move->ops[nr] = (struct wort_kernel_op){
+			.op = WORT_BATCH_INSERT,
+			.key = { &move->to[nr], len },
+			.value = { wort_kernel_record_value(rec),
+				   rec->value_len },
+		};
+		nr++;
+	}
+	return nr;
+}
+
+static void move_deletes(struct dir_move *move)
+{
+	const struct wort_record *rec;
+	u32 nr = 0;
+
+	wort_kernel_for_each_record(rec, &move->scan)
+		move->ops[nr++] = (struct wort_kernel_op){
+			.op = WORT_BATCH_DELETE,
+			.key = { wort_kernel_record_key(rec), rec->key_len },
+		};
+}
+
+/* Some names; how many is told.  The first batch is durable when it returns. */
+static int move_some(struct dir_move *move, __be64 from, __be64 to)
+{
+	int nr, err;
+
+	move->scan = (struct wort_kernel_scan){
+		.flags = WORT_SCAN_F_PREFIX,
+		.max_count = MOVE_MAX,
+		.bound = { &from, sizeof(from) },
+		.buf = move->buf,
+		.buf_len = sizeof(move->buf),
+	};
+	err = wort_kernel_scan(dirs, &move->scan);
+	if (err)
+		return err;
+	nr = move_inserts(move, to);
+	if (nr <= 0)
+		return nr;
+	err = run_batch(move->ops, nr);
+	if (err)
+		return err;
+	move_deletes(move);
+	err = run_batch(move->ops, nr);
+	return err ? err : nr;
+}
+
+static int dir_move(__be64 from, __be64 to)
+{
+	struct dir_move *move;
+	int err;
+
+	if (from == to)
+		return 0;
+	move = kmalloc(sizeof(*move), GFP_KERNEL);
+	if (!move)
+		return -ENOMEM;
+	down_write(&rename_sem);
+	err = finish_rename();
+	if (!err)
+		do
+			err = move_some(move, from, to);
+		while (err > 0);
+	up_write(&rename_sem);
+	kfree(move);
 	return err;
 }
 
@@ -399,6 +517,26 @@ static int do_rename(char *args, struct question *q)
 	return err ? err : dir_rename(&move);
 }
 
+static int do_move(char *args, struct question *q)
+{
+	struct dir_key from, to;
+	int err = parse_parent(next_word(&args), &from);
+
+	if (!err)
+		err = parse_parent(next_word(&args), &to);
+	return err ? err : dir_move(from.parent, to.parent);
+}
+
+static int do_watch(char *args, struct question *q)
+{
+	unsigned int seconds;
+	int err = kstrtouint(next_word(&args), 10, &seconds);
+
+	if (err || seconds > LONG_MAX / HZ)
+		return -EINVAL;
+	return wort_kernel_wait_lost(dirs, (long)seconds * HZ);
+}
+
 static int do_lookup(char *args, struct question *q)
 {
 	q->show = show_one;
@@ -425,6 +563,8 @@ static const struct command {
 	{ "unlink", do_unlink },
 	{ "append", do_append },
 	{ "rename", do_rename },
+	{ "move", do_move },
+	{ "watch", do_watch },
 	{ "lookup", do_lookup },
 	{ "list", do_list },
 	{ "count", do_count },

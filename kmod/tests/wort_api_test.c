@@ -142,6 +142,133 @@ static void test_lookup_delete(struct wort_kernel_index *index)
 	EXPECT(0, delete(index, "empty", ""));
 }
 
+static struct wort_kernel_old old_in_buf(u32 size)
+{
+	return (struct wort_kernel_old){ .data = buf, .size = size };
+}
+
+static void test_fetch(struct wort_kernel_index *index)
+{
+	const u32 create = WORT_INSERT_F_CREATE;
+	struct wort_kernel_bytes key = text("key"), first = text("first");
+	struct wort_kernel_bytes second = text("second");
+	struct wort_kernel_old old = old_in_buf(BUF_SIZE);
+
+	EXPECT(0, wort_kernel_insert_fetch(index, &key, &first, NULL, 0, &old));
+	EXPECT(WORT_NO_VALUE, old.len);
+	EXPECT(-EEXIST, wort_kernel_insert_fetch(index, &key, &second, NULL,
+						 create, &old));
+	EXPECT(5, old.len);
+	EXPECT(0, memcmp(buf, "first", 5));
+	old.size = 4;
+	EXPECT(-ERANGE, wort_kernel_insert_fetch(index, &key, &second, NULL, 0,
+						 &old));
+	EXPECT(5, old.len);
+	old.size = 5;
+	EXPECT(-ECANCELED, wort_kernel_insert_fetch(index, &key, &second,
+						    &second, 0, &old));
+	EXPECT(0, wort_kernel_insert_fetch(index, &key, &second, &first, 0,
+					   &old));
+	EXPECT(5, old.len);
+	EXPECT(-ERANGE, wort_kernel_delete_fetch(index, &key, NULL, &old));
+	EXPECT(6, old.len);
+	old.size = BUF_SIZE;
+	EXPECT(-ECANCELED, wort_kernel_delete_fetch(index, &key, &first, &old));
+	EXPECT(0, wort_kernel_delete_fetch(index, &key, NULL, &old));
+	EXPECT(6, old.len);
+	EXPECT(0, memcmp(buf, "second", 6));
+	EXPECT(-ENOENT, wort_kernel_delete_fetch(index, &key, NULL, &old));
+	EXPECT(WORT_NO_VALUE, old.len);
+}
+
+static struct wort_kernel_op batch_op(u16 op, u16 flags, const char *key,
+				      const char *value)
+{
+	return (struct wort_kernel_op){
+		.op = op, .flags = flags, .key = text(key),
+		.value = text(value),
+	};
+}
+
+/* Each operation by itself: what it answers, and that those after it see it. */
+static void test_batch_answers(struct wort_kernel_index *index)
+{
+	const u16 insert = WORT_BATCH_INSERT, delete = WORT_BATCH_DELETE;
+	struct wort_kernel_op ops[] = {
+		batch_op(insert, WORT_INSERT_F_CREATE, "b1", "one"),
+		batch_op(insert, WORT_INSERT_F_CREATE, "b1", "two"),
+		batch_op(WORT_BATCH_LOOKUP, 0, "b1", ""),
+		batch_op(WORT_BATCH_CAS, WORT_F_FETCH, "b1", "three"),
+		batch_op(delete, WORT_DELETE_F_EXPECT, "b1", ""),
+		batch_op(delete, 0, "b2", ""),
+		batch_op(99, 0, "b1", ""),
+		batch_op(insert, 0, "", "value"),
+		batch_op(delete, WORT_F_FETCH, "b1", ""),
+	};
+	static const int errs[] = {
+		0, -EEXIST, 0, 0, -ECANCELED, -ENOENT, -EOPNOTSUPP, -EINVAL, 0,
+	};
+	int i;
+
+	ops[2].old = old_in_buf(8);
+	ops[3].expect = text("one");
+	ops[3].old = (struct wort_kernel_old){ .data = buf + 8, .size = 8 };
+	ops[4].expect = text("one");
+	ops[8].old = (struct wort_kernel_old){ .data = buf + 16, .size = 8 };
+	EXPECT(ARRAY_SIZE(ops), wort_kernel_batch(index, ops, ARRAY_SIZE(ops),
+						  0));
+	for (i = 0; i < ARRAY_SIZE(ops); i++)
+		EXPECT(errs[i], ops[i].err);
+	EXPECT(3, ops[2].old.len);
+	EXPECT(3, ops[3].old.len);
+	EXPECT(5, ops[8].old.len);
+	EXPECT(0, memcmp(buf, "one", 3));
+	EXPECT(0, memcmp(buf + 8, "one", 3));
+	EXPECT(0, memcmp(buf + 16, "three", 5));
+	EXPECT(WORT_NO_VALUE, ops[5].old.len);
+}
+
+#define NR_BATCHED	1000
+
+static void test_batch(struct wort_kernel_index *index)
+{
+	struct wort_kernel_op *ops = kcalloc(NR_BATCHED, sizeof(*ops),
+					     GFP_NOIO);
+	char (*keys)[16] = kcalloc(NR_BATCHED, sizeof(*keys), GFP_NOIO);
+	int i, failed = 0;
+
+	test_batch_answers(index);
+	EXPECT(1, ops && keys);
+	for (i = 0; ops && keys && i < NR_BATCHED; i++) {
+		snprintf(keys[i], sizeof(keys[i]), "b%05d", i);
+		ops[i] = batch_op(WORT_BATCH_INSERT, WORT_INSERT_F_CREATE,
+				  keys[i], "v");
+	}
+	if (!ops || !keys)
+		goto out;
+	EXPECT(NR_BATCHED, wort_kernel_batch(index, ops, NR_BATCHED, 0));
+	for (i = 0; i < NR_BATCHED; i++)
+		failed += ops[i].err || lookup(index, keys[i], 1) != 1;
+	EXPECT(0, failed);
+	/* the first fails, and those after it are not carried out */
+	EXPECT(1, wort_kernel_batch(index, ops, NR_BATCHED,
+				    WORT_BATCH_F_STOP));
+	EXPECT(-EEXIST, ops[0].err);
+	EXPECT(0, ops[1].err);
+	for (i = 0; i < NR_BATCHED; i++)
+		ops[i] = batch_op(WORT_BATCH_DELETE, 0, keys[i], "");
+	EXPECT(NR_BATCHED, wort_kernel_batch(index, ops, NR_BATCHED, 0));
+	for (i = 0; i < NR_BATCHED; i++)
+		failed += !!ops[i].err;
+	EXPECT(0, failed);
+	EXPECT(0, wort_kernel_batch(index, ops, 0, 0));
+	EXPECT(-EMSGSIZE, wort_kernel_batch(index, ops, WORT_BATCH_MAX + 1, 0));
+	EXPECT(-EOPNOTSUPP, wort_kernel_batch(index, ops, 1, 2));
+out:
+	kfree(keys);
+	kfree(ops);
+}
+
 static void number_key(char *key, int i)
 {
 	snprintf(key, 16, "n%05d", i);
@@ -232,6 +359,8 @@ static void test_records(struct wort_kernel_index *index)
 
 	test_insert(index);
 	test_lookup_delete(index);
+	test_fetch(index);
+	test_batch(index);
 	insert_numbers(index);
 	test_scan(index);
 	delete_numbers(index);
@@ -281,7 +410,11 @@ static void test_in_kernel_thread(struct wort_kernel_index *index)
 static void test_destroy(struct wort_kernel_pool *p,
 			 struct wort_kernel_index *index)
 {
+	struct wort_kernel_op op = batch_op(WORT_BATCH_DELETE, 0, "key", "");
+
 	EXPECT(0, wort_kernel_state(index) & ~WORT_STATE_WALKING);
+	EXPECT(0, wort_kernel_wait_lost(index, 0));
+	EXPECT(0, wort_kernel_wait_lost(index, 1));
 	EXPECT(-EINVAL, wort_kernel_index_destroy(p, ""));
 	EXPECT(0, wort_kernel_index_destroy(p, NAME));
 	EXPECT(-ENOENT, wort_kernel_index_destroy(p, NAME));
@@ -289,6 +422,8 @@ static void test_destroy(struct wort_kernel_pool *p,
 	EXPECT(-ESTALE, insert(index, "key", "value", NULL, 0));
 	EXPECT(-ESTALE, lookup(index, "key", 5));
 	EXPECT(-ESTALE, delete(index, "key", NULL));
+	EXPECT(1, wort_kernel_batch(index, &op, 1, 0));
+	EXPECT(-ESTALE, op.err);
 }
 
 static int test_all(struct wort_kernel_pool *p)

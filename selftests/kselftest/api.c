@@ -341,6 +341,56 @@ TEST_F(api, rename_cut)
 	}
 }
 
+#define NR_MOVED	150
+
+/* Two batches, and what a power cut between them leaves: both names. */
+TEST_F(api, move)
+{
+	struct dir_key cut = { htobe64(3), "e7" };
+	int i;
+
+	for (i = 0; i < NR_MOVED; i++)
+		ASSERT_EQ(0, tell("create 2/e%d %d 100644 0", i, 100 + i));
+	ASSERT_EQ(0, tell("create 3/own 99 100644 0"));
+	ASSERT_EQ(0, put_entry(self->index, &cut, 107));
+	EXPECT_EQ(0, tell("move 2 2"));
+	EXPECT_EQ(NR_MOVED, count_of(2));
+	EXPECT_EQ(0, tell("move 2 3"));
+	EXPECT_EQ(0, count_of(2));
+	EXPECT_EQ(NR_MOVED + 1, count_of(3));
+	for (i = 0; i < NR_MOVED; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "e%d", i);
+		EXPECT_EQ(100 + i, ino_of(3, name));
+	}
+	EXPECT_EQ(0, tell("move 2 3"));
+	EXPECT_EQ(-EINVAL, tell("move 2"));
+	EXPECT_EQ(-EINVAL, tell("move 0 3"));
+}
+
+static void *watch(void *answer)
+{
+	*(int *)answer = tell("watch 60");
+	return NULL;
+}
+
+/* Whoever waits for the loss of a pool is told, and detach does not wait. */
+TEST_F(api, watch)
+{
+	pthread_t watcher;
+	int answer = 0;
+
+	EXPECT_EQ(0, tell("watch 0"));
+	EXPECT_EQ(-EINVAL, tell("watch"));
+	ASSERT_EQ(0, pthread_create(&watcher, NULL, watch, &answer));
+	usleep(200000);
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	ASSERT_EQ(0, pthread_join(watcher, NULL));
+	EXPECT_EQ(-ENODEV, answer);
+	EXPECT_EQ(-ENODEV, tell("watch 0"));
+}
+
 TEST_F(api, open_by_name)
 {
 	struct wort_pool_info_arg found;

@@ -30,6 +30,41 @@ struct wort_kernel_bytes {
 };
 
 /**
+ * struct wort_kernel_old - Where the value goes that was there before a change
+ * @data: memory of the caller; may be NULL if @size is 0
+ * @size: its size
+ * @len: told: length of the value, also if it does not fit, or WORT_NO_VALUE
+ */
+struct wort_kernel_old {
+	void *data;
+	u32 size;
+	u32 len;
+};
+
+/**
+ * struct wort_kernel_op - An operation of a batch
+ * @op: WORT_BATCH_INSERT, _DELETE, _LOOKUP or _CAS
+ * @flags: of an INSERT WORT_INSERT_F_CREATE or _REPLACE; of a DELETE
+ *	WORT_DELETE_F_EXPECT; of all three changes WORT_F_FETCH
+ * @err: told: 0 or a negative errno, as the call for this operation alone
+ *	returns it
+ * @key: 1 to WORT_KEY_MAX bytes
+ * @value: the value to be stored, of an INSERT or CAS; otherwise no bytes
+ * @expect: the value expected, of a CAS, and of a DELETE with EXPECT
+ * @old: where the value goes that a LOOKUP, or FETCH, asks for; otherwise of no
+ *	size
+ */
+struct wort_kernel_op {
+	u16 op;
+	u16 flags;
+	int err;
+	struct wort_kernel_bytes key;
+	struct wort_kernel_bytes value;
+	struct wort_kernel_bytes expect;
+	struct wort_kernel_old old;
+};
+
+/**
  * struct wort_kernel_scan - A scan of an index
  * @flags: WORT_SCAN_F_*
  * @max_count: records wanted at most in one call, 0: as many as fit
@@ -113,8 +148,20 @@ int wort_kernel_lookup(struct wort_kernel_index *index,
 int wort_kernel_delete(struct wort_kernel_index *index,
 		       const struct wort_kernel_bytes *key,
 		       const struct wort_kernel_bytes *expect);
+int wort_kernel_insert_fetch(struct wort_kernel_index *index,
+			     const struct wort_kernel_bytes *key,
+			     const struct wort_kernel_bytes *value,
+			     const struct wort_kernel_bytes *expect, u32 flags,
+			     struct wort_kernel_old *old);
+int wort_kernel_delete_fetch(struct wort_kernel_index *index,
+			     const struct wort_kernel_bytes *key,
+			     const struct wort_kernel_bytes *expect,
+			     struct wort_kernel_old *old);
+int wort_kernel_batch(struct wort_kernel_index *index,
+		      struct wort_kernel_op *ops, u32 nr, u32 flags);
 int wort_kernel_scan(struct wort_kernel_index *index,
 		     struct wort_kernel_scan *scan);
+int wort_kernel_wait_lost(struct wort_kernel_index *index, long timeout);
 int wort_kernel_state(struct wort_kernel_index *index);
 
 #endif /* _LINUX_WORT_KERNEL_H */
