@@ -117,7 +117,6 @@ static DEVICE_ATTR_RO(name)
 
 FIGURE(extent_size, out_extent_size);
 FIGURE(flush, out_flush);
-FIGURE(used_bytes, out_used_bytes);
 FIGURE(nr_indexes, out_nr_indexes);
 FIGURE(nr_dying, out_nr_dying);
 FIGURE(nr_damaged, out_nr_damaged);
@@ -125,19 +124,32 @@ FIGURE(walk_indexes, out_walk_indexes);
 FIGURE(walk_records, out_walk_records);
 FIGURE(attach_lines, out_attach_lines);
 
-static ssize_t free_bytes_show(struct device *dev,
-			       struct device_attribute *attr, char *buf)
+/* The allocator knows these: no need to wait for the lock of the pool. */
+static int alloc_info(struct device *dev, struct wort_alloc_info *info)
 {
 	struct wort_dax *dax = wdev_of(dev)->dax;
-	struct wort_alloc_info info;
 
 	if (!wort_dax_enter(dax))
 		return -ENODEV;
-	wort_alloc_info(&dax->pool->alloc, &info);
+	wort_alloc_info(&dax->pool->alloc, info);
 	wort_dax_exit(dax);
-	return emit_figure(buf, info.known ? info.free_bytes : WORT_UNKNOWN);
+	return 0;
 }
-static DEVICE_ATTR_RO(free_bytes);
+
+#define SPACE(name, field)						\
+static ssize_t name##_show(struct device *dev,				\
+			   struct device_attribute *attr, char *buf)	\
+{									\
+	struct wort_alloc_info info;					\
+	int err = alloc_info(dev, &info);				\
+									\
+	return err ? err : emit_figure(buf, info.known ? info.field :	\
+						WORT_UNKNOWN);		\
+}									\
+static DEVICE_ATTR_RO(name)
+
+SPACE(used_bytes, used_bytes);
+SPACE(free_bytes, free_bytes);
 
 static ssize_t format_features_show(struct device *dev,
 				    struct device_attribute *attr, char *buf)

@@ -458,6 +458,57 @@ TEST_F(sysfs, unknown_feature)
 
 static atomic_bool stop;
 
+#define NR_READS	200
+
+/* Puts and deletes one record after the other, until told to stop. */
+static void *write_on(void *index)
+{
+	char key[16];
+	int i;
+
+	for (i = 0; !stop; i++) {
+		snprintf(key, sizeof(key), "key%d", i % 1000);
+		if (insert(*(int *)index, key, "a value of some bytes") ||
+		    (i % 3 == 0 && delete(*(int *)index, key)))
+			return index;
+	}
+	return NULL;
+}
+
+/* Space can be read beside writers, whom that does not disturb. */
+TEST_F_TIMEOUT(sysfs, space_beside_writers, 120)
+{
+	int index = open_index(self->pool.fd, "a", WORT_INDEX_OPEN_F_CREATE);
+	struct wort_check_arg found;
+	unsigned long long used, unused;
+	char text[32];
+	pthread_t writer;
+	void *failed;
+	int i;
+
+	ASSERT_LE(0, index);
+	/* the walk has ended afterwards, so the figures are known */
+	ASSERT_EQ(0, check(self->pool.fd, 0, &found));
+	stop = false;
+	ASSERT_EQ(0, pthread_create(&writer, NULL, write_on, &index));
+	for (i = 0; i < NR_READS; i++) {
+		ASSERT_LT(0, read_attr(self->minor, "used_bytes", text,
+				       sizeof(text)));
+		used = strtoull(text, NULL, 10);
+		ASSERT_LT(0, read_attr(self->minor, "free_bytes", text,
+				       sizeof(text)));
+		unused = strtoull(text, NULL, 10);
+		EXPECT_LT(0, used);
+		EXPECT_LT(0, unused);
+		EXPECT_LT(used + unused, 1ULL << 40);
+	}
+	stop = true;
+	ASSERT_EQ(0, pthread_join(writer, &failed));
+	EXPECT_EQ(0, PTR(failed));
+	stop = false;
+	close(index);
+}
+
 /* Read every attribute, again and again, whether the device is there or not. */
 static void *read_on(void *data)
 {
