@@ -137,6 +137,39 @@ static void check_map_twice(void)
 	CHECK(nr_maps == 0);
 }
 
+/* Begins and ends scans; the last user of the index is another thread, perhaps. */
+static void *scan_often(void *index)
+{
+	struct wort_scan *scan;
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		CHECK(wort_scan_begin(index, NULL, &scan) == 0);
+		wort_scan_end(scan);
+	}
+	return NULL;
+}
+
+/* Threads that scan count its users; the descriptor goes with the last one. */
+static void check_index_users(struct wort_pool *pool)
+{
+	struct wort_index *index;
+	struct wort_scan *scan;
+	pthread_t thread;
+	int fd;
+
+	CHECK(wort_index_open(pool, "index", NULL, &index) == 0);
+	fd = wort_index_fd(index);
+	pthread_create(&thread, NULL, scan_often, index);
+	scan_often(index);
+	pthread_join(thread, NULL);
+	CHECK(wort_scan_begin(index, NULL, &scan) == 0);
+	wort_index_close(index);
+	CHECK(fcntl(fd, F_GETFD) >= 0);
+	wort_scan_end(scan);
+	CHECK(fcntl(fd, F_GETFD) < 0);
+}
+
 /* What is said to be longer than its buffer is not read, nor is it later. */
 static void check_scan_answers(struct wort_index *index)
 {
@@ -226,6 +259,7 @@ int main(void)
 	if (wort_pool_open("pool", O_RDWR, &pool) ||
 	    wort_index_open(pool, "index", NULL, &index))
 		return 1;
+	check_index_users(pool);
 	check_scan_answers(index);
 	check_batch_answers(index);
 	check_long_name(pool);
