@@ -191,7 +191,7 @@ static int bad_input(struct loader *ld, int err)
 	int status = flush_batch(ld);
 
 	return status ? status : complain("%s: cannot read: %s", ld->in_name,
-					  strerror(err));
+					  strerror(err ? err : EIO));
 }
 
 static int load_line(struct loader *ld, const char *line, size_t len,

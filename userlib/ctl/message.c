@@ -19,7 +19,7 @@ static const struct reason {
 	{ ENOENT, "format attach", "no such device", "ls /dev/pmem*" },
 	{ ENOENT, "detach", "no such pool", "wort list" },
 	{ ENOENT, "get del cas", "no such key", NULL },
-	{ ENOENT, "put", "no such key: it was to be replaced", NULL },
+	{ ENOENT, "put load", "no such key: it was to be replaced", NULL },
 	{ ENOENT, NULL, "not found", "wort list" },
 	{ EEXIST, "format", "a pool is on the device",
 	  "wort format -f %s    # its records are lost" },

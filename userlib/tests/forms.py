@@ -34,6 +34,8 @@ REFUSED = [
     ("tsv", b"k\\q\tv\n", 1, "bad key"),
     ("tsv", b"k\tv\\x4\n", 1, "bad value"),
     ("tsv", b"k" * 1025 + b"\tv\n", 1, "too long"),
+    ("tsv -c", b"k\tv\nl\tv\nk\tw\n", 3, "the key exists"),
+    ("tsv -b1 -c", b"k\tv\nl\tv\nk\tw\n", 3, "the key exists"),
     ("lines", b"k\nl", 2, "no newline"),
     ("lines", b"k\nl\r\n", 2, "CR LF"),
     ("lines", b"k\n\n", 2, "empty key"),
