@@ -11,8 +11,6 @@
 
 #include "fuzz.h"
 
-#define POOL_SIZE	(256U << 10)
-#define MORE		(64U << 10)	/* memory behind a pool */
 
 struct base *bases;
 u32 nr_bases;
@@ -245,12 +243,12 @@ static void make(const char *name, void (*fill)(struct pmpool *pm),
 	struct pmpool pm;
 	u32 i;
 
-	*base = (struct base){ .name = name, .size = POOL_SIZE + more };
+	*base = (struct base){ .name = name, .size = WORT_MEDIA_POOL_MIN + more };
 	base->mem = map(base->size);
 	for (i = 0; i < WORT_MEDIA_SB_COPIES; i++)
 		base->sb_off[i] = WORT_MEDIA_SB_OFF + i * WORT_MEDIA_SB_SPACE;
 	pm.region = (struct wort_region){
-		.base = base->mem, .size = POOL_SIZE, .flush = true,
+		.base = base->mem, .size = WORT_MEDIA_POOL_MIN, .flush = true,
 	};
 	pmpool_format(&pm, extent_size);
 	pmpool_attach(&pm);
@@ -271,6 +269,6 @@ void bases_make(void)
 	make("integers", fill_integers, 4096, 0, false);
 	make("indexes", fill_indexes, 4096, 0, false);
 	make("grown", fill_kinds, 4096, 0, true);
-	make("smaller than its memory", fill_kinds, 4096, MORE, false);
+	make("smaller than its memory", fill_kinds, 4096, MEMORY_BEHIND, false);
 	make("large extents", fill_kinds, 16384, 0, false);
 }

@@ -16,6 +16,8 @@
 /* Where memory is bad is known by the page, and so is what nobody may touch. */
 #define PAGE		4096
 
+#define MEMORY_BEHIND	(64U << 10)	/* a pool that is smaller than its memory */
+
 /**
  * enum word_kind - What a word of an image is
  * @WORD_LINK: refers to a node or a leaf

@@ -669,6 +669,14 @@ static void make_good(struct fuzz *f)
 		mprotect(f->base->mem, f->base->size, PROT_READ | PROT_WRITE);
 }
 
+static u8 behind[MEMORY_BEHIND];
+
+static void keep_behind(const struct base *base)
+{
+	memcpy(behind, base->mem + WORT_MEDIA_POOL_MIN,
+	       base->size - WORT_MEDIA_POOL_MIN);
+}
+
 /* Nobody stores to what lies before and behind the pool, if check found it clean. */
 static void around_pool(struct fuzz *f)
 {
@@ -676,7 +684,7 @@ static void around_pool(struct fuzz *f)
 
 	if (memcmp(base->mem, base->clean, WORT_MEDIA_SB_OFF))
 		finding(f, "memory before the pool has changed");
-	if (memcmp(base->mem + f->end, base->clean + f->end,
+	if (memcmp(base->mem + f->end, behind + f->end - WORT_MEDIA_POOL_MIN,
 		   base->size - f->end))
 		finding(f, "memory behind the pool has changed");
 }
@@ -687,6 +695,7 @@ enum outcome run(struct fuzz *f)
 
 	base_restore(f->base);
 	mutate(f);
+	keep_behind(f->base);
 	f->region = (struct wort_region){
 		.base = f->base->mem, .size = f->base->size,
 		.flush = !one_in(f, 4), .readonly = one_in(f, 16),
