@@ -71,17 +71,6 @@ void say(const struct fuzz *f, const char *fmt, ...)
 	fflush(stdout);
 }
 
-/* The sanitizers call it, too. */
-static void tell_replay(void)
-{
-	if (!current)
-		return;
-	fprintf(stderr, "fuzz: image \"%s\"; again: build/fuzz/fuzz -s %llu -r %llu\n",
-		current->base->name, (unsigned long long)options.seed,
-		(unsigned long long)*doing);
-	fflush(stderr);
-}
-
 void finding(struct fuzz *f, const char *fmt, ...)
 {
 	va_list ap;
@@ -91,11 +80,8 @@ void finding(struct fuzz *f, const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
-	tell_replay();
 	_exit(1);
 }
-
-void __sanitizer_set_death_callback(void (*callback)(void));
 
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -172,7 +158,6 @@ static void work(u32 worker, u64 from, double end)
 	u64 nr = from;
 
 	doing = &shared->doing[worker];
-	__sanitizer_set_death_callback(tell_replay);
 	watch();
 	do {
 		if (nr % CHUNK == 0)
@@ -200,6 +185,16 @@ static pid_t start(u32 worker, u64 from, double end)
 	return pid;
 }
 
+static void tell_replay(u64 nr)
+{
+	struct fuzz f;
+
+	begin_run(&f, nr);
+	fprintf(stderr, "fuzz: image \"%s\"; again: build/fuzz/fuzz -s %llu -r %llu\n",
+		f.base->name, (unsigned long long)options.seed,
+		(unsigned long long)nr);
+}
+
 /* Returns how many runs have found something. */
 static u32 supervise(double end)
 {
@@ -216,6 +211,7 @@ static u32 supervise(double end)
 		left--;
 		if (WIFEXITED(status) && !WEXITSTATUS(status))
 			continue;
+		tell_replay(shared->doing[i]);
 		if (++found >= options.findings)
 			end = 0;
 		else if (now() < end)
@@ -275,7 +271,6 @@ static int replay(void)
 	if (options.file)
 		keep_image();
 	doing = &shared->doing[0];
-	__sanitizer_set_death_callback(tell_replay);
 	watch();
 	run_one(options.one);
 	printf("run %llu finds nothing\n", (unsigned long long)options.one);
