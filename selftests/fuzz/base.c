@@ -11,7 +11,6 @@
 
 #include "fuzz.h"
 
-
 struct base *bases;
 u32 nr_bases;
 
