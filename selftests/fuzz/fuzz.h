@@ -83,6 +83,7 @@ void seal_sb(struct base *base, u64 off);
  * @live: allocations before
  * @armed: an allocation is going to fail
  * @changes: words changed
+ * @changed: offsets of these
  * @end: of the pool
  * @tried: steps were done before check
  * @bad: pages known to be bad
@@ -96,6 +97,7 @@ struct fuzz {
 	long live;
 	bool armed;
 	u32 changes;
+	u64 changed[16];
 	u64 end;
 	bool tried;
 	unsigned long bad[4];

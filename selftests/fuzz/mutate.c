@@ -32,7 +32,7 @@ static void set(struct fuzz *f, u64 off, u64 val)
 	say(f, "  %#llx: %#llx, was %#llx", (unsigned long long)off,
 	    (unsigned long long)val, (unsigned long long)get(f, off));
 	base_set(f->base, off, val);
-	f->changes++;
+	f->changed[f->changes++ % ARRAY_NR(f->changed)] = off;
 }
 
 /* An offset: of an object, near the end of something, or of nothing. */
