@@ -26,7 +26,7 @@ static void close(void *opened, bool write)
 }
 
 #elif KERNEL_VERSION(6, 5, 0) <= LINUX_VERSION_CODE
-# error "wort was never run on Linux 6.5 to 6.8: take 6.1, or 6.9 and later"
+# error "Linux 6.5 to 6.8 open devices in other ways: take an older kernel, or a newer"
 #else
 
 static fmode_t mode(bool write)

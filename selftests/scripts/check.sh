@@ -81,6 +81,8 @@ rung_static()
 	step layers selftests/lint/layers.sh
 	step layers-self-test selftests/lint/layers.sh --self-test
 	step version selftests/lint/version.sh
+	step kernels selftests/lint/kernels.sh
+	step newer-kernel selftests/scripts/kernel.sh newer
 	step kernel-tools selftests/scripts/kernel.sh tools
 	step monitoring selftests/lint/monitoring.sh
 	step errno-table selftests/lint/errno-table.py --self-test
@@ -255,17 +257,25 @@ poison()
 		-c 'cd /wort-tests && insmod wort.ko && ./poison'
 }
 
+# What the kernel may change.
+main_guests()
+{
+	local flavour=$1
+
+	step "kselftest-$flavour" kselftests "$flavour" run_all.sh
+	grep '^# all:' "$log/kselftest-$flavour" || true
+	step "stress-$flavour" stress "$flavour"
+	step "powercuts-$flavour" powercuts "$flavour"
+	grep '^# [0-9]* power cuts' "$log/powercuts-$flavour" || true
+}
+
 # The steps in guests of one kernel.
 guests()
 {
 	local flavour=$1
 
 	step "vm-runner-$flavour" selftests/vm/test-runner.sh "$flavour"
-	step "kselftest-$flavour" kselftests "$flavour" run_all.sh
-	grep '^# all:' "$log/kselftest-$flavour" || true
-	step "stress-$flavour" stress "$flavour"
-	step "powercuts-$flavour" powercuts "$flavour"
-	grep '^# [0-9]* power cuts' "$log/powercuts-$flavour" || true
+	main_guests "$flavour"
 	step "fuzz-$flavour" fuzz "$flavour"
 	step "lossy-memory-$flavour" lossy_memory "$flavour"
 	step "wort-command-$flavour" wort_command "$flavour"

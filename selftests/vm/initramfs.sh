@@ -75,11 +75,15 @@ copy_module()
 # A kernel without modules has everything built in.
 add_modules()
 {
-	local bus=nfit path order
+	local bus=nfit path order names
 	[ -e "$1/modules.dep" ] || return 0
 
 	[ -z "$memmap" ] || bus=nd_e820
-	order=$(load_order "$1" "$bus" nd_pmem "${extra_modules[@]}")
+	names=("$bus" nd_pmem "${extra_modules[@]}")
+	# A part of the kernel itself since 6.15.
+	grep -q '/libcrc32c[.]ko' "$1"/modules.{dep,builtin} ||
+		names=("${names[@]/#libcrc32c/crc32}")
+	order=$(load_order "$1" "${names[@]}")
 	for path in $order; do
 		copy_module "$path"
 	done

@@ -16,8 +16,8 @@ usage()
 {
 	cat <<-'END'
 	run.sh -c COMMAND | -s  [options]
-	-k FLAVOUR	kernel: 6.1 (default), 6.12, debug, kcsan or custom (see
-	                kernel.sh)
+	-k FLAVOUR	kernel: 6.1 (default), another of Debian's, debug, kcsan or
+	                custom (see kernel.sh)
 	-c COMMAND	shell commands that the guest runs
 	-s		an interactive shell instead
 	-f SRC[:DEST]	copy a file or folder to the guest (DEST: /root/NAME),

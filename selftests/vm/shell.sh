@@ -5,7 +5,7 @@
 # virtual machine with persistent memory at /dev/pmem0; the module, the wort
 # command and two programs of the documentation are in /root.
 #
-#   -k FLAVOUR	kernel: 6.1 (default), 6.12, debug, kcsan or custom
+#   -k FLAVOUR	kernel: 6.1 (default), another of Debian's, debug, kcsan or custom
 #   -i IMAGE	keep the persistent memory in this file, made if it is not there
 #   -f FILE	take it along, to /root
 #   -c COMMANDS	instead of a shell

@@ -57,15 +57,18 @@ static bool other_kernel(const char *release, void *data)
 	return true;
 }
 
-/* 6.1 to 6.4, and 6.9 and later; 6.5 to 6.8 were never tried. */
+/* DKMS builds for no others. */
 static bool kernel_fits(void)
 {
-	unsigned int major = 0, minor = 0;
+	static const unsigned int tried[][2] = { { 6, 1 }, { 6, 12 }, { 7, 3 } };
+	unsigned int major = 0, minor = 0, i;
 
 	if (sscanf(host.release, "%u.%u", &major, &minor) != 2)
 		return true;
-	return major > 6 || (major == 6 && minor >= 1 && minor <= 4) ||
-	       (major == 6 && minor >= 9);
+	for (i = 0; i < sizeof(tried) / sizeof(*tried); i++)
+		if (major == tried[i][0] && minor == tried[i][1])
+			return true;
+	return false;
 }
 
 static bool is_dkms_source(const char *name, void *data)
@@ -82,7 +85,7 @@ static void not_installed(void)
 	if (!kernel_fits()) {
 		report(PROBLEM, "module",
 		       "apt install linux-image-amd64    # and reboot",
-		       "there is none for the kernel %s: it takes 6.1 to 6.4, or 6.9 and later",
+		       "none is built for the kernel %s: it was tried on Linux 6.1, 6.12 and 7.3",
 		       host.release);
 		return;
 	}
