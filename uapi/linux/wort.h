@@ -799,9 +799,9 @@ struct wort_stats_arg {
  *
  * An unknown command is ENOTTY as it is there.  EOPNOTSUPP is also a command
  * without IOSQE_ASYNC, a value in uring_cmd_flags, a ring made with
- * IORING_SETUP_SQE128 or IORING_SETUP_IOPOLL, and the control device, which has
- * no such commands.  ECANCELED is also io_uring's own word: the command was
- * never begun.
+ * IORING_SETUP_SQE128 or, before Linux 7.3, IORING_SETUP_IOPOLL, and the control
+ * device, which has no such commands.  ECANCELED is also io_uring's own word:
+ * the command was never begun.
  */
 struct wort_uring_cmd {
 	__aligned_u64 arg_ptr;
