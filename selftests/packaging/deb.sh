@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# deb.sh [-o DIR] [-i]: builds the Debian packages from a copy of what git
-# tracks, and looks at what is in them.
+# deb.sh [-o DIR] [-i] [-s SUITE]: builds the Debian packages from a copy of
+# what git tracks, and looks at what is in them.
 #
 #   -o DIR	leave the packages there
 #   -i		install them in a fresh Debian system in a folder, from which
 #		the module is built by DKMS and a program against libwort
 #		(root; downloads some 300 MB)
+#   -s SUITE	with -i: which release (this machine's); trixie-backports is
+#		trixie with the kernel of its backports
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../scripts/lib.sh
@@ -75,7 +77,8 @@ try_inside()
 	cat <<-'END'
 	set -e
 	dkms status | grep -q '^wort/.*installed'
-	modinfo -k "$(ls /lib/modules | head -n 1)" wort | grep -q vermagic
+	modinfo -k "$(ls /lib/modules | head -n 1)" wort >/tmp/module
+	sed -n "s/^vermagic:/module: for/p" /tmp/module | grep .
 	wort --version
 	wort doctor /dev/null | grep -q '^PROBLEM  module'
 	cc -o /tmp/example /usr/share/doc/wort-doc/examples/libwort.c \
@@ -95,28 +98,36 @@ try_inside()
 
 install_packages()
 {
-	local packages=gcc,libc6-dev,pkg-config,systemd,udev,linux-headers-amd64
+	local packages=gcc,libc6-dev,pkg-config,systemd,udev
+	local mirror=http://deb.debian.org/debian sources
 
 	need mmdebstrap packaging
+	sources=("deb $mirror ${suite%-backports} main")
+	[ "$suite" = "${suite%-backports}" ] ||
+		sources+=("deb $mirror $suite main")
+	packages+=,linux-headers-amd64/$suite
 	# shellcheck disable=SC2016 # $1 is the folder, for the hook
 	mmdebstrap --variant=apt --include="$packages" \
 		--customize-hook="mkdir \"\$1/debs\" && cp $work/*.deb \"\$1/debs\"" \
 		--customize-hook='chroot "$1" sh -c "apt-get -y -q install /debs/*.deb"' \
 		--customize-hook="chroot \"\$1\" sh -c '$(try_inside | sed "s/'/'\\\\''/g")'" \
-		"$(. /etc/os-release && echo "$VERSION_CODENAME")" /dev/null \
+		"${suite%-backports}" /dev/null "${sources[@]}" \
 		>"$work/log" 2>&1 || { tail -n 60 "$work/log"; die "not installed"; }
-	say "installed, used and purged in a fresh system"
+	grep '^module: ' "$work/log"
+	say "installed, used and purged in a fresh system of $suite"
 }
 
 main()
 {
-	local out='' install='' opt
+	local out='' install='' suite opt
 
-	while getopts o:i opt; do
+	suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+	while getopts o:is: opt; do
 		case $opt in
 		o) out=$(realpath -m "$OPTARG") ;;
 		i) install=1 ;;
-		*) die "usage: deb.sh [-o DIR] [-i]" ;;
+		s) suite=$OPTARG ;;
+		*) die "usage: deb.sh [-o DIR] [-i] [-s SUITE]" ;;
 		esac
 	done
 	need dpkg-buildpackage packaging
