@@ -14,6 +14,20 @@ SCRIPTS := selftests/scripts
 CHECK := $(SCRIPTS)/check.sh
 # What installs missing packages; who builds a package has them.
 DEPS ?= $(SCRIPTS)/deps.sh
+# make itself takes a path for several words.
+ifneq ($(words $(CURDIR)),1)
+$(error nothing can be built in a folder with a space in its path, neither by \
+make nor by the kernel: move "$(CURDIR)")
+endif
+
+# A kernel that clang built takes modules that clang built.
+clang = $(shell grep -sqx CONFIG_CC_IS_CLANG=y $(KDIR)/include/config/auto.conf && \
+	echo LLVM=1)
+# The modules of a second kernel would take the place of the first's, half way.
+alone = flock -n -E 99 kmod $(1) || { status=$$?; [ $$status -ne 99 ] || \
+	echo "modules are being built in this folder, maybe for another kernel:" \
+		"wait for that, or build in another copy" >&2; exit $$status; }
+
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/wort
 INSTALL ?= install
@@ -53,11 +67,8 @@ help:
 	@echo "KERNEL= and KDIR= name a kernel image and its headers for the virtual"
 	@echo "machines; without them Debian's are downloaded, not installed."
 
-modules:
-	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
-
-modules_install:
-	$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install
+modules modules_install:
+	$(call alone,$(MAKE) -C $(KDIR) M=$(CURDIR) $(clang) $@)
 
 lib:
 	$(DEPS) build
@@ -167,8 +178,8 @@ install-docs: html
 clean:
 	rm -rf $(BUILD)
 	find kmod \( -name '*.o' -o -name '*.ko' -o -name '*.mod*' -o \
-		-name '.*.cmd' \) -delete
-	rm -f *.o .*.cmd Module.symvers modules.order
+		-name '.*.cmd' -o -name '.*.d' -o -name 'modules.order' \) -delete
+	rm -f *.o .*.o .*.cmd .*.d Module.symvers modules.order
 
 .PHONY: help modules modules_install lib install install-dkms install-docs \
 	deb html man check check-static check-unit check-mutants check-vm \

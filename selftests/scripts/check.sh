@@ -83,6 +83,7 @@ rung_static()
 	step version selftests/lint/version.sh
 	step kernels selftests/lint/kernels.sh
 	step newer-kernel selftests/scripts/kernel.sh newer
+	step builds selftests/lint/builds.sh
 	step kernel-tools selftests/scripts/kernel.sh tools
 	step monitoring selftests/lint/monitoring.sh
 	step errno-table selftests/lint/errno-table.py --self-test
