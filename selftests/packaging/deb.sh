@@ -77,8 +77,8 @@ try_inside()
 	cat <<-'END'
 	set -e
 	dkms status | grep -q '^wort/.*installed'
-	modinfo -k "$(ls /lib/modules | head -n 1)" wort >/tmp/module
-	sed -n "s/^vermagic:/module: for/p" /tmp/module | grep .
+	modinfo -F vermagic $(find /lib/modules/ -name "wort.ko*") >/tmp/module
+	sed "s/^/module: for /" /tmp/module | grep .
 	wort --version
 	wort doctor /dev/null | grep -q '^PROBLEM  module'
 	cc -o /tmp/example /usr/share/doc/wort-doc/examples/libwort.c \
