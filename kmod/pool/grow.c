@@ -144,8 +144,8 @@ static void finish(struct grow *g)
  * attached; wort_pool_attach() has the details of its state.
  *
  * Context: May sleep.
- * Return: 0; what wort_sb_load() returns; -EROFS if the pool is read-only; -EIO if the extent table or a
- * copy of the superblock lies on bad memory.
+ * Return: 0; what wort_sb_load() returns; -EROFS if the pool is read-only; -EIO if
+ * the extent table or a copy of the superblock lies on bad memory.
  */
 int wort_pool_grow(struct wort_region *region)
 {

@@ -152,7 +152,7 @@ static int restore(const char *name)
 		return ST_REFUSED;
 	}
 	if (!agreed(name, &label))
-		return complain("%s: nothing was changed; --yes says that nobody else has stored to it",
+		return complain("%s: nothing was changed (--yes: nobody else has stored to it)",
 				name);
 	err = image_copy(name, settings.offset, true, &label);
 	return err ? fail(name, err) : 0;

@@ -20,6 +20,7 @@ typedef struct {
 } atomic_t;
 
 #define atomic_read(v)		__atomic_load_n(&(v)->counter, __ATOMIC_RELAXED)
+#define atomic_set(v, n)		__atomic_store_n(&(v)->counter, n, __ATOMIC_RELAXED)
 #define atomic_add(n, v) \
 	((void)__atomic_add_fetch(&(v)->counter, n, __ATOMIC_RELAXED))
 #define atomic_inc(v)		atomic_add(1, v)
