@@ -63,9 +63,8 @@ static void release(struct wort_op *op, struct wort_slots *slots)
  * loaded, and reclaim waits for that section.  What was freed in unknown extents
  * waits for the end of the walk.
  *
- * Does nothing during a check.
- *
- * Context: May sleep, waits for a grace period.  One caller at a time.
+ * Context: May sleep, waits for a grace period.  One caller at a time, and no check
+ * is under way.
  * Return: True if anything was given back.
  */
 bool wort_alloc_reclaim(struct wort_op *op)
@@ -76,7 +75,7 @@ bool wort_alloc_reclaim(struct wort_op *op)
 	bool any;
 
 	mutex_lock(&alloc->lock);
-	any = !alloc->marks && collect(alloc, &batch);
+	any = collect(alloc, &batch);
 	mutex_unlock(&alloc->lock);
 	if (!any)
 		return false;

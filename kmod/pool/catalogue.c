@@ -362,9 +362,9 @@ int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool)
 	return err ? err : err2;
 }
 
-/* An entry, if it is sound and of an index that is served. */
-static int visit_entry(struct wort_op *op, struct wort_pool *pool, u64 off,
-		       struct wort_visitor *visitor)
+/* An entry, if it is sound and of an index that is served, which has one slot. */
+static int visit_entry(struct wort_op *op, struct wort_pool *pool, u64 slot,
+		       u64 off, struct wort_visitor *visitor)
 {
 	struct wort_media_entry entry;
 	struct wort_index *index;
@@ -373,7 +373,7 @@ static int visit_entry(struct wort_op *op, struct wort_pool *pool, u64 off,
 	if (err)
 		return err;
 	index = wort_names_find(&pool->names, entry.name, entry.name_len);
-	if (!index || index->entry_off != off)
+	if (!index || index->entry_off != off || index->slot_off != slot)
 		return wort_corrupt(op, off, "index was left out by attach");
 	return visitor->visit(visitor, op, off, sizeof(entry), true);
 }
@@ -401,8 +401,8 @@ int wort_catalogue_visit(struct wort_op *op, struct wort_pool *pool, u64 *off,
 		err = visitor->visit(visitor, op, *off, sizeof(block), true);
 	for (i = 0; i < WORT_MEDIA_CATALOGUE_SLOTS && !err; i++)
 		if (block.slot[i])
-			err = visit_entry(op, pool, le64_to_cpu(block.slot[i]),
-					  visitor);
+			err = visit_entry(op, pool, slot_off(*off, i),
+					  le64_to_cpu(block.slot[i]), visitor);
 	*off = err ? 0 : le64_to_cpu(block.next);
 	return err;
 }

@@ -153,15 +153,13 @@ static bool is_damage(int err)
 /* A destroyed index owns its tree and its entry until these are freed. */
 static int check_dying(struct checker *ck, struct wort_index *index)
 {
+	bool known = !index->walk_failed && !index->damaged;
 	int err;
 
-	if (index->walk_failed || index->damaged) {
-		ck->unknown = true;
-		return 0;
-	}
+	ck->unknown |= !known;
 	ck->dying = true;
 	err = mark_entry(ck, index);
-	if (!err)
+	if (!err && known)
 		err = visit_tree(ck, index);
 	ck->dying = false;
 	if (is_damage(err))

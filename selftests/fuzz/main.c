@@ -54,7 +54,7 @@ static struct options {
 	      .workers = 1, .findings = 1 };
 
 static struct shared *shared;
-static struct fuzz *current;
+static struct fuzz *running;
 static u64 *doing;
 static u64 begun_before;
 
@@ -98,8 +98,8 @@ const char *__ubsan_default_options(void)
 /* Of the time of this processor: a run that began before the last signal hangs. */
 static void on_alarm(int sig)
 {
-	if (begun_before == *doing && current)
-		finding(current, "does not end");
+	if (begun_before == *doing && running)
+		finding(running, "does not end");
 	begun_before = *doing;
 }
 
@@ -145,9 +145,9 @@ static void run_one(u64 nr)
 
 	*doing = nr;
 	begin_run(&f, nr);
-	current = &f;
+	running = &f;
 	outcome = run(&f);
-	current = NULL;
+	running = NULL;
 	__atomic_add_fetch(&shared->outcomes[outcome], 1, __ATOMIC_RELAXED);
 	__atomic_add_fetch(&shared->changes, f.changes, __ATOMIC_RELAXED);
 }

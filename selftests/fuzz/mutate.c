@@ -180,7 +180,7 @@ static void move_leaf(struct fuzz *f)
 	if ((link & WORT_MEDIA_LINK_TAG_MASK) != WORT_MEDIA_LINK_LEAF ||
 	    from > f->base->size - 256)
 		return;
-	memcpy(f->base->mem + to, f->base->mem + from, f->base->size - to);
+	memmove(f->base->mem + to, f->base->mem + from, f->base->size - to);
 	set(f, slot, to | WORT_MEDIA_LINK_LEAF);
 	meta = get(f, to + offsetof(struct wort_media_leaf, meta));
 	if (one_in(f, 2))

@@ -161,7 +161,7 @@ static void detach(struct fuzz *f)
 
 static int attach(struct fuzz *f)
 {
-	static const int errors[] = { -ENODATA, -EPROTONOSUPPORT, -EUCLEAN,
+	static const int errors[] = { -ENODATA, -EPROTONOSUPPORT, -EOVERFLOW, -EUCLEAN,
 				      -EIO };
 	int err;
 
@@ -529,37 +529,6 @@ static void attach_again(struct fuzz *f)
 	}
 }
 
-static bool dying_damaged(const struct fuzz *f)
-{
-	return f->pool->nr_dying || f->pool->leaky || f->pool->damaged;
-}
-
-static bool walk_blocked(const struct fuzz *f)
-{
-	return f->pool->alloc.walking && !f->pool->readonly;
-}
-
-/* What runs into a fault that is known and not mended yet is not judged. */
-static const struct known {
-	const char *what;
-	bool (*met)(const struct fuzz *f);
-} known[] = {
-	{ "check does not tell of damage in a destroyed index", dying_damaged },
-	{ "check does not tell why the walk cannot end", walk_blocked },
-};
-
-static bool known_fault(const struct fuzz *f)
-{
-	u32 i;
-
-	for (i = 0; i < ARRAY_NR(known); i++)
-		if (known[i].met(f)) {
-			say(f, "known: %s", known[i].what);
-			return true;
-		}
-	return false;
-}
-
 /*
  * Check has found nothing wrong: what was marked as damaged before is made
  * writable, so that everything can be tried.
@@ -574,8 +543,6 @@ static bool begin_clean(struct fuzz *f)
 	if (check(f, WORT_CHECK_F_CLEAR, &arg) || arg.out_nr_damaged)
 		finding(f, "a second check finds damage");
 	settle(f);
-	if (known_fault(f))
-		return false;
 	check_clean(f);
 	close_all();
 	open_all(f);
@@ -604,8 +571,7 @@ static bool finds_clean(struct fuzz *f)
 {
 	struct wort_check_arg arg;
 
-	return !check(f, 0, &arg) && !arg.out_nr_damaged && !shim_poison &&
-	       !known_fault(f);
+	return !check(f, 0, &arg) && !arg.out_nr_damaged && !shim_poison;
 }
 
 static enum outcome on_pool(struct fuzz *f)
@@ -689,40 +655,12 @@ static void around_pool(struct fuzz *f)
 		finding(f, "memory behind the pool has changed");
 }
 
-/*
- * Known, and not mended yet: what is owned in an extent that is taken for free can be
- * freed while it is at hand.
- */
-static bool owned_in_free(const struct fuzz *f)
-{
-	const struct base *base = f->base;
-	u64 table = base->word[WORD_TABLE][0], nr = base->nr[WORD_TABLE];
-	struct wort_media_sb sb;
-	u64 off, extent;
-	u32 i;
-
-	memcpy(&sb, base->clean + base->sb_off[0], sizeof(sb));
-	for (i = 0; i < min_t(u32, f->changes, ARRAY_NR(f->changed)); i++) {
-		off = f->changed[i];
-		if (off >= table && off < table + 8 * nr && !base_get(base, off))
-			return true;
-		off = (base_get(base, off) & WORT_MEDIA_LINK_OFF_MASK) -
-		      le64_to_cpu(sb.data_off);
-		extent = off >> le32_to_cpu(sb.extent_shift);
-		if (extent < nr && !base_get(base, table + 8 * extent))
-			return true;
-	}
-	return false;
-}
-
 enum outcome run(struct fuzz *f)
 {
 	enum outcome outcome = RUN_REFUSED;
 
 	base_restore(f->base);
 	mutate(f);
-	if (owned_in_free(f))
-		return outcome;
 	keep_behind(f->base);
 	f->region = (struct wort_region){
 		.base = f->base->mem, .size = f->base->size,

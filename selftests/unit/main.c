@@ -33,6 +33,7 @@ static const struct test {
 	TEST(alloc_runs),
 	TEST(check_beside),
 	TEST(check_beside_leak),
+	TEST(check_reopen),
 	TEST(check_ends),
 	SLOW(large_pools),
 	SLOW(large_table),

@@ -126,6 +126,34 @@ void check_check_beside_leak(void)
 	bed_close(&bed);
 }
 
+/* An extent serves few large objects, then many small ones. */
+static void reopen(void)
+{
+	static const u32 sizes[] = { 200000, 1100, 200000, 5000 };
+	struct wort_op op;
+	u32 i;
+
+	if (!bed.pm.pool->alloc.marks || shim_locks_held > 1)
+		return;
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		wort_op_begin(&op, &bed.pm.region, &bed.pm.pool->alloc);
+		while (op.nr_reserved < WORT_RESERVE_MAX)
+			CHECK_EQ(wort_alloc_reserve(&op, sizes[i]), 0);
+		wort_op_end(&op);
+	}
+}
+
+void check_check_reopen(void)
+{
+	struct wort_check_arg arg;
+
+	bed_open(&bed, 64 * MIB, MIB);
+	put_nth(0, 8);
+	CHECK_EQ(check_with(reopen, &arg), 0);
+	CHECK_EQ(arg.out_nr_damaged, 0);
+	bed_close(&bed);
+}
+
 static void kill_it(void)
 {
 	shim_fatal_signal = true;

@@ -16,6 +16,7 @@ void check_alloc_walking(void);
 void check_alloc_runs(void);
 void check_check_beside(void);
 void check_check_beside_leak(void);
+void check_check_reopen(void);
 void check_check_ends(void);
 void check_large_pools(void);
 void check_large_table(void);
