@@ -529,12 +529,10 @@ static int do_move(char *args, struct question *q)
 
 static int do_watch(char *args, struct question *q)
 {
-	unsigned int seconds;
-	int err = kstrtouint(next_word(&args), 10, &seconds);
+	u16 seconds;
+	int err = kstrtou16(next_word(&args), 10, &seconds);
 
-	if (err || seconds > LONG_MAX / HZ)
-		return -EINVAL;
-	return wort_kernel_wait_lost(dirs, (long)seconds * HZ);
+	return err ? err : wort_kernel_wait_lost(dirs, (long)seconds * HZ);
 }
 
 static int do_lookup(char *args, struct question *q)
