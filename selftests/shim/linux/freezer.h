@@ -6,6 +6,6 @@
 
 extern bool shim_freezing;	/* the machine is about to sleep */
 
-#define freezing(task)		((void)(task), shim_freezing)
+#define freezing(task)		shim_freezing
 
 #endif
