@@ -233,7 +233,10 @@ static void check_table(struct checker *ck)
 	wort_op_end(&op);
 }
 
-/* Comparing makes sense only if all that is owned was found. */
+/*
+ * Comparing makes sense only if all that is owned was found.  What an operation took
+ * out of a tree before the check came by is known to be freed when that has ended.
+ */
 static int check_space(struct checker *ck)
 {
 	struct wort_alloc *alloc = &ck->pool->alloc;
@@ -249,6 +252,7 @@ static int check_space(struct checker *ck)
 	if (ck->arg->out_nr_damaged || ck->unknown || ck->pool->leaky ||
 	    alloc->walking)
 		return 0;
+	synchronize_srcu_expedited(&ck->pool->locks.writers);
 	wort_op_begin(&op, ck->pool->region, alloc);
 	err = wort_marks_compare(&op, &ck->marks, &bad, &bad_off);
 	wort_op_end(&op);

@@ -269,8 +269,8 @@ TEST_F(sysfs, walk)
 	EXPECT_EQ(0, attr_differs(self->minor, "used_bytes", "unknown"));
 	EXPECT_EQ(0, attr_differs(self->minor, "free_bytes", "unknown"));
 	fd = open_attr(self->minor, "state");
-	ASSERT_LT(0, read_fd(fd, text, sizeof(text)));
-	EXPECT_EQ(0, strcmp(text, "active walking"));
+	EXPECT_EQ(0, wait_state(fd, "active index-damaged walking"));
+	EXPECT_EQ(0, figure_differs(self->minor, "nr_damaged", 1));
 	ASSERT_EQ(0, destroy(self->pool.fd, "a"));
 	EXPECT_EQ(0, wait_state(fd, "active"));
 	EXPECT_EQ(0, wait_event(self->events, "active", &event));

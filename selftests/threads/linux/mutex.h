@@ -25,6 +25,13 @@ static inline void mutex_lock(struct mutex *lock)
 	WARN_ON_ONCE(pthread_mutex_lock(&lock->mutex));
 }
 
+/* Nobody is killed here. */
+static inline int mutex_lock_killable(struct mutex *lock)
+{
+	mutex_lock(lock);
+	return 0;
+}
+
 static inline void mutex_unlock(struct mutex *lock)
 {
 	WARN_ON_ONCE(pthread_mutex_unlock(&lock->mutex));

@@ -2,7 +2,9 @@
 #ifndef _SHIM_SCHED_SIGNAL_H
 #define _SHIM_SCHED_SIGNAL_H
 
-#include <linux/wait.h>
+#include <linux/types.h>
+
+extern bool shim_fatal_signal;	/* the task was killed */
 
 /* There is one task: "current" is no variable here. */
 #define fatal_signal_pending(task)	shim_fatal_signal
