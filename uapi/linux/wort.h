@@ -49,7 +49,8 @@
  *			that this module does not know
  *	EUCLEAN		damage was found now; the kernel log has the place
  *	EIO		the data lies on a page known to be bad
- *	EBUSY		the device is in use by somebody else
+ *	EBUSY		the device is in use by somebody else; or a check gave way to
+ *			operations that need space, again and again
  *	EMFILE, ENFILE	no descriptor is left for the index
  *
  * Errors of format and attach, further:
@@ -342,8 +343,9 @@ struct wort_index_destroy_arg {
  * @out_pool_size: bytes of the device in use
  * @out_extent_size: bytes of an extent
  * @out_nr_extents: extents of the pool
- * @out_free_extents: extents known to be wholly free
- * @out_reserve_extents: of these, kept back for the time after a crash
+ * @out_free_extents: wholly free extents, or WORT_UNKNOWN until all of the extent
+ *	table was read
+ * @out_reserve_extents: of these, kept back for the time after a crash; or WORT_UNKNOWN
  * @out_used_bytes: bytes in allocated objects, or WORT_UNKNOWN
  * @out_freeing_bytes: of these, waiting to be given back, or WORT_UNKNOWN
  * @out_nr_indexes: indexes in the catalogue
@@ -408,9 +410,10 @@ struct wort_pool_info_arg {
  *	has written it anew, and now.  CLEAR writes it anew; without it is damage,
  *	and so is what somebody else has written there
  *
- * The call succeeds whatever is found.  Changes wait while it runs, and damage
- * makes an index read-only, so the descriptor must be open for writing.  CLEAR
- * of a pool with WORT_STATE_READONLY answers EROFS.
+ * The call succeeds whatever is found.  Operations go on while it runs; what they
+ * free is given back at its end.  Damage makes an index read-only, so the descriptor
+ * must be open for writing.  CLEAR of a pool with WORT_STATE_READONLY answers EROFS;
+ * EBUSY: operations ran out of space again and again.
  */
 struct wort_check_arg {
 	__u32 size;
