@@ -516,7 +516,8 @@ static void *read_on(void *data)
 		"uuid", "label", "device", "pool_size", "state", "extent_size",
 		"flush", "used_bytes", "free_bytes", "nr_indexes", "nr_damaged",
 		"nr_dying",
-		"walk_indexes", "walk_records", "attach_lines",
+		"walk_indexes", "walk_records", "check_records",
+		"attach_lines",
 		"format_features", "uevent",
 	};
 	long *reads = data;
