@@ -21,6 +21,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 
 #include "../core/pmem.h"
@@ -122,6 +123,7 @@ static int write_table(struct grow *g)
 	for (; nr < g->new_nr && !err; nr += n) {
 		n = min_t(u32, g->new_nr - nr, WORDS);
 		err = write_words(g, nr, n);
+		cond_resched();
 	}
 	wort_pm_fence(&g->op);
 	return err;

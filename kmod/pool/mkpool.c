@@ -11,13 +11,19 @@
  * pool, perhaps with the new copy at the end, which attach does not look at; or
  * the new one with one or two of its first copies: never parts of both.
  */
+#include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 
 #include "../core/pmem.h"
 #include "pool.h"
+
+/* Bytes that are cleared without a pause. */
+#define ZEROES	BIT(20)
 
 static int plan_geometry(const struct wort_region *region, u32 extent_size,
 			 struct wort_media_sb *sb)
@@ -52,6 +58,19 @@ static int plan_geometry(const struct wort_region *region, u32 extent_size,
 	return 0;
 }
 
+/* It may be gigabytes. */
+static void write_zeroes(struct wort_op *op, u64 off, u64 len)
+{
+	u64 end = off + len, n;
+
+	for (; off < end; off += n) {
+		n = min_t(u64, end - off, ZEROES);
+		wort_pm_zero(op, wort_region_at(op->region, off), n);
+		wort_pm_flush(op, wort_region_at(op->region, off), n);
+		cond_resched();
+	}
+}
+
 /* An empty extent table but for the extent of the first catalogue block. */
 static void write_empty(struct wort_op *op, const struct wort_media_sb *sb)
 {
@@ -60,10 +79,14 @@ static void write_empty(struct wort_op *op, const struct wort_media_sb *sb)
 	void __pmem *block = wort_region_at(op->region,
 					    le64_to_cpu(sb->catalogue_off));
 
-	wort_pm_zero(op, table, table_len);
+	/* No line is flushed twice. */
+	wort_pm_zero(op, table, min_t(u64, table_len, WORT_LINE));
 	wort_pm_store(op, table,
 		      wort_class_of(sizeof(struct wort_media_catalogue)) + 1);
-	wort_pm_flush(op, table, table_len);
+	wort_pm_flush(op, table, min_t(u64, table_len, WORT_LINE));
+	if (table_len > WORT_LINE)
+		write_zeroes(op, WORT_MEDIA_TABLE_OFF + WORT_LINE,
+			     table_len - WORT_LINE);
 	wort_pm_zero(op, block, sizeof(struct wort_media_catalogue));
 	wort_pm_flush(op, block, sizeof(struct wort_media_catalogue));
 }
