@@ -16,6 +16,7 @@
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <linux/wort.h>
@@ -342,26 +343,17 @@ void wort_table_clear(struct wort_op *op, u32 nr)
 		wort_pm_publish_later(op, table_word(op->alloc, nr), 0);
 }
 
-/**
- * wort_alloc_check_table() - Is every word of the extent table valid?
- * @op: The operation.
- * @mend: Clear those that are not; the caller knows that nothing is owned there.
- *
- * Context: May sleep.
- * Return: Words that are invalid and were not mended, and words that lie on
- * pages known to be bad.
- */
-u32 wort_alloc_check_table(struct wort_op *op, bool mend)
+/* Invalid words of a group that were not mended, and those on bad memory. */
+static u32 check_group(struct wort_op *op, u32 group, bool mend)
 {
 	struct wort_alloc *alloc = op->alloc;
-	u32 nr, bad = 0;
+	u32 nr = group * WORT_GROUP_EXTENTS, bad = 0, end;
+	struct wort_extent probe = { };
+	u64 word;
 
-	for (nr = 0; nr < alloc->geo.nr_extents; nr++) {
-		struct wort_extent probe = { };
-		u64 word;
-
-		if (nr % WORT_GROUP_EXTENTS == 0)
-			cond_resched();
+	if (words_are_zero(op, nr, group_len(alloc, group)))
+		return 0;
+	for (end = nr + group_len(alloc, group); nr < end; nr++) {
 		if (wort_table_is_bad(op, nr)) {
 			bad++;
 			continue;
@@ -374,8 +366,34 @@ u32 wort_alloc_check_table(struct wort_op *op, bool mend)
 		else
 			bad++;
 	}
-	wort_pm_fence_settled(op);
-	if (!bad)
-		alloc->table_err = 0;
 	return bad;
+}
+
+/**
+ * wort_alloc_check_table() - Is every word of the extent table valid?
+ * @op: The operation.
+ * @mend: Clear those that are not; the caller knows that nothing is owned there.
+ * @bad: Told: words that are invalid and were not mended, and words that lie on
+ *	pages known to be bad.
+ *
+ * Context: May sleep.
+ * Return: 0; -EINTR if a fatal signal came.
+ */
+int wort_alloc_check_table(struct wort_op *op, bool mend, u32 *bad)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 group;
+	int err = 0;
+
+	*bad = 0;
+	for (group = 0; group < alloc->nr_groups && !err; group++) {
+		*bad += check_group(op, group, mend);
+		cond_resched();
+		if (fatal_signal_pending(current))
+			err = -EINTR;
+	}
+	wort_pm_fence_settled(op);
+	if (!err && !*bad)
+		alloc->table_err = 0;
+	return err;
 }

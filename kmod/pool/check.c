@@ -220,17 +220,21 @@ static int check_catalogue(struct checker *ck)
  * A nonsense word in the extent table: if all else is sound, nothing is owned
  * in its extent.
  */
-static void check_table(struct checker *ck)
+static int check_table(struct checker *ck)
 {
 	struct wort_pool *pool = ck->pool;
 	struct wort_op op;
 	bool mend;
+	u32 bad;
+	int err;
 
 	mend = ck->clear && !ck->arg->out_nr_damaged;
 	wort_op_begin(&op, pool->region, &pool->alloc);
-	if (wort_alloc_check_table(&op, mend))
-		damaged(ck, pool->alloc.geo.table_off, 0);
+	err = wort_alloc_check_table(&op, mend, &bad);
 	wort_op_end(&op);
+	if (bad)
+		damaged(ck, pool->alloc.geo.table_off, 0);
+	return err;
 }
 
 /*
@@ -298,12 +302,13 @@ static int begin_marks(struct checker *ck)
 
 	if (err)
 		return err;
+	/* An index that was being created is on the list when we have the lock. */
 	mutex_lock(&pool->lock);
-	synchronize_srcu_expedited(&pool->locks.writers);
 	if (!list_empty(&pool->todo))
 		pool->rewalk = true;
 	wort_todo_fill(pool);
 	mutex_unlock(&pool->lock);
+	synchronize_srcu_expedited(&pool->locks.writers);
 	return 0;
 }
 
@@ -328,10 +333,10 @@ static int check_all(struct checker *ck)
 		err = check_catalogue(ck);
 	if (!err)
 		err = check_indexes(ck);
-	if (!err) {
-		check_table(ck);
+	if (!err)
+		err = check_table(ck);
+	if (!err)
 		err = check_space(ck);
-	}
 	wort_marks_end(&ck->marks);
 	if (!err && ck->clear && !ck->arg->out_nr_damaged)
 		clear_damage(pool);
