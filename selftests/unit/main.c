@@ -138,6 +138,7 @@ static const struct test {
 	TEST(bad_pages_poison),
 	TEST(bad_pages_write),
 	TEST(bad_pages_table),
+	TEST(bad_pages_guess),
 	TEST(bad_pages_superblock),
 	TEST(bad_pages_later),
 	TEST(bad_pages_later_poison),

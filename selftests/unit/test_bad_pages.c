@@ -308,6 +308,68 @@ void check_bad_pages_table(void)
 	image_free();
 }
 
+static struct pmpool guess;
+
+static u64 media_get(u64 off)
+{
+	return wort_pm_load((__le64 *)((u8 *)guess.region.base + off));
+}
+
+static void media_set(u64 off, u64 word)
+{
+	__le64 le = cpu_to_le64(word);
+
+	memcpy((u8 *)guess.region.base + off, &le, sizeof(le));
+}
+
+/* A value that would reach beyond the last extent, whose word is on a bad page. */
+static void guess_run(void)
+{
+	struct wort_check_arg arg = { .size = sizeof(arg) };
+
+	if (wort_pool_attach(&guess.region, &guess.pool))
+		_exit(1);
+	pmpool_settle();
+	if (wort_pool_check(guess.pool, &arg) || !arg.out_nr_damaged)
+		_exit(1);
+	pmpool_detach(&guess);
+}
+
+void check_bad_pages_guess(void)
+{
+	static u8 value[5000];
+	struct wort_media_sb sb;
+	struct wort_index *index;
+	u64 last, leaf;
+
+	/* The last extent is the last of a group, too, and the device is larger. */
+	pmpool_map(&guess, 4 * MIB, false);
+	guess.region.size = 2 * MIB + 6 * 4096;
+	pmpool_format(&guess, 4096);
+	guess.region.size = 4 * MIB;
+	pmpool_attach(&guess);
+	index = pmpool_index(&guess, "t");
+	CHECK_EQ(pm_put(index, "k", 1, value, sizeof(value)), 0);
+	leaf = wort_pm_load(&index->tree.root[0]) & WORT_MEDIA_LINK_OFF_MASK;
+	wort_index_put(index);
+	pmpool_settle();
+	pmpool_detach(&guess);
+	memcpy(&sb, (u8 *)guess.region.base + WORT_MEDIA_SB_OFF, sizeof(sb));
+	last = le64_to_cpu(sb.nr_extents) - 1;
+	CHECK_EQ(last, WORT_GROUP_EXTENTS - 1);
+	media_set(leaf, le64_to_cpu(sb.data_off) + (last << 12));
+	media_set(leaf + 8, (media_get(leaf + 8) &
+			     ~(WORT_MEDIA_LEAF_VALUE_MASK <<
+			       WORT_MEDIA_LEAF_VALUE_SHIFT)) |
+			    (u64)WORT_VALUE_MAX << WORT_MEDIA_LEAF_VALUE_SHIFT);
+	__set_bit((le64_to_cpu(sb.table_off) + 8 * last) >> WORT_PAGE_SHIFT,
+		  bad_pages);
+	guess.region.bad_pages = bad_pages;
+	CHECK(hostile_survives(guess_run));
+	memset(bad_pages, 0, sizeof(bad_pages));
+	pmpool_unmap(&guess);
+}
+
 /* The same with poison that is met when memory is read safely. */
 void check_bad_pages_poison(void)
 {

@@ -141,6 +141,7 @@ void check_bad_pages_drop_cut(void);
 void check_bad_pages_poison(void);
 void check_bad_pages_write(void);
 void check_bad_pages_table(void);
+void check_bad_pages_guess(void);
 void check_bad_pages_superblock(void);
 void check_bad_pages_later(void);
 void check_bad_pages_later_poison(void);
