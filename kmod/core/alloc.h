@@ -240,6 +240,7 @@ u64 wort_alloc_table_bytes(const struct wort_alloc *alloc);
 /* alloc_table.c: the extent table */
 int wort_alloc_read_table(struct wort_op *op, const bool *stop);
 int wort_alloc_check_table(struct wort_op *op, bool mend, u32 *bad);
+int wort_alloc_servable(u32 nr_extents);
 
 int wort_alloc_reserve_slow(struct wort_op *op, u64 size);
 void wort_alloc_settle(struct wort_op *op);

@@ -294,10 +294,32 @@ int wort_alloc_read_table(struct wort_op *op, const bool *stop)
 	return READ_ONCE(alloc->table_err);
 }
 
+static u32 groups_of(u32 nr_extents)
+{
+	return DIV_ROUND_UP(nr_extents, WORT_GROUP_EXTENTS);
+}
+
+/**
+ * wort_alloc_servable() - Is there memory to attach a pool?
+ * @nr_extents: Its extents.
+ *
+ * A pool is neither made nor grown beyond what could be attached afterwards.
+ *
+ * Context: May sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int wort_alloc_servable(u32 nr_extents)
+{
+	struct wort_group *groups = kvcalloc(groups_of(nr_extents),
+					     sizeof(*groups), GFP_KERNEL);
+
+	kvfree(groups);
+	return groups ? 0 : -ENOMEM;
+}
+
 int wort_groups_init(struct wort_alloc *alloc)
 {
-	alloc->nr_groups = DIV_ROUND_UP(alloc->geo.nr_extents,
-					WORT_GROUP_EXTENTS);
+	alloc->nr_groups = groups_of(alloc->geo.nr_extents);
 	alloc->nr_unread = alloc->nr_groups;
 	alloc->groups = kvcalloc(alloc->nr_groups, sizeof(*alloc->groups),
 				 GFP_KERNEL);

@@ -147,7 +147,8 @@ static void finish(struct grow *g)
  *
  * Context: May sleep.
  * Return: 0; what wort_sb_load() returns; -EROFS if the pool is read-only; -EIO if
- * the extent table or a copy of the superblock lies on bad memory.
+ * the extent table or a copy of the superblock lies on bad memory; -ENOMEM if it could
+ * not be attached afterwards.
  */
 int wort_pool_grow(struct wort_region *region)
 {
@@ -161,7 +162,9 @@ int wort_pool_grow(struct wort_region *region)
 		return err;
 	if (g.sb.state || le64_to_cpu(g.sb.ro_compat) & ~WORT_RO_COMPAT_ALL)
 		return -EROFS;
-	err = write_table(&g);
+	err = wort_alloc_servable(g.new_nr);
+	if (!err)
+		err = write_table(&g);
 	g.sb.table_off = cpu_to_le64(g.new_table);
 	g.sb.nr_extents = cpu_to_le64(g.new_nr);
 	g.sb.pool_size = cpu_to_le64(g.new_end);

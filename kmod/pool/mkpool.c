@@ -163,7 +163,8 @@ static int bad_pages(struct wort_region *region, const struct wort_media_sb *sb)
  * Context: May sleep.
  * Return: 0; -EINVAL for an extent size; -ENOSPC, -EFBIG if the region is
  * smaller or larger than a pool can be; -EIO if a page that would hold the
- * superblock, the table or the catalogue is known to be bad.
+ * superblock, the table or the catalogue is known to be bad; -ENOMEM if such a pool
+ * could not be attached.  Nothing was stored then.
  */
 int wort_pool_format(struct wort_region *region,
 		     const struct wort_format_opts *opts)
@@ -175,6 +176,8 @@ int wort_pool_format(struct wort_region *region,
 	err = plan_geometry(region, opts->extent_size, &sb);
 	if (!err)
 		err = bad_pages(region, &sb);
+	if (!err)
+		err = wort_alloc_servable(le64_to_cpu(sb.nr_extents));
 	if (err)
 		return err;
 	sb.version = cpu_to_le32(WORT_MEDIA_VERSION);

@@ -73,6 +73,7 @@ static const struct test {
 	TEST(powercut_lines),
 	TEST(powercut_fences),
 	TEST(powercut_pool),
+	TEST(grow_nomem),
 	TEST(grow_sizes),
 	TEST(grow_little),
 	TEST(grow_powercut),

@@ -52,6 +52,28 @@ static void check_all(struct pmpool *pm, u64 size)
 		 round_down(size, 4096ULL) - WORT_MEDIA_SB_SPACE - data);
 }
 
+/* A pool does not grow beyond what could be attached. */
+void check_grow_nomem(void)
+{
+	static u8 before[512 * KIB];
+	struct pmpool pm;
+
+	pmpool_map(&pm, 4 * MIB, false);
+	pm.region.size = 512 * KIB;
+	pmpool_format(&pm, 4096);
+	memcpy(before, (u8 *)pm.region.base, sizeof(before));
+	pm.region.size = 4 * MIB;
+	shim_alloc_fail_nth = 0;
+	CHECK_EQ(wort_pool_grow(&pm.region), -ENOMEM);
+	shim_alloc_fail_nth = -1;
+	CHECK(!memcmp(before, (u8 *)pm.region.base, sizeof(before)));
+	CHECK_EQ(wort_pool_grow(&pm.region), 0);
+	pmpool_attach(&pm);
+	pmpool_settle();
+	pmpool_detach(&pm);
+	pmpool_unmap(&pm);
+}
+
 static u32 pool_extents(struct pmpool *pm)
 {
 	struct wort_media_sb sb;

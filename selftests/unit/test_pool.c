@@ -53,6 +53,11 @@ void check_pool_format(void)
 	CHECK_EQ(extent_chosen(&pm), 4096);
 	CHECK_EQ(format(&pm, 8 * MIB, 0), 0);
 	CHECK_EQ(extent_chosen(&pm), 65536);
+	/* One that could not be attached is not begun: the other is still there. */
+	shim_alloc_fail_nth = 0;
+	CHECK_EQ(format(&pm, 16 * MIB, 4096), -ENOMEM);
+	shim_alloc_fail_nth = -1;
+	CHECK_EQ(extent_chosen(&pm), 65536);
 	pmpool_unmap(&pm);
 }
 

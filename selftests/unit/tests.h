@@ -65,6 +65,7 @@ void check_batch_rules(void);
 void check_powercut_lines(void);
 void check_powercut_fences(void);
 void check_powercut_pool(void);
+void check_grow_nomem(void);
 void check_grow_sizes(void);
 void check_grow_little(void);
 void check_grow_powercut(void);
