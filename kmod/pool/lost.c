@@ -63,39 +63,19 @@ static int drop(struct search *s, struct wort_op *op)
 static int search_chunk(struct search *s, bool alone)
 {
 	struct wort_pool *pool = s->pool;
-	struct wort_cursor *cur = pool->cursor;
 	struct wort_op op;
-	int section, err;
+	int err;
 
-	if (alone) {
-		mutex_lock(&pool->lock);
-		wort_pool_freeze(pool);
-	}
-	section = srcu_read_lock(&pool->locks.writers);
-	wort_op_begin(&op, pool->region, &pool->alloc);
+	wort_chunk_begin(pool, s->index, &op, alone);
 	op.locks = &pool->locks;
 	op.time = wort_locks_now(op.locks);
-	op.alone = alone;
-	cur->op = &op;
-	cur->tree = &s->index->tree;
-	cur->reverse = false;
 	err = wort_index_verify(s->index);
 	if (!err) {
 		err = read_on(s);
 		if (err == -EIO && alone)
 			err = drop(s, &op);
 	}
-	wort_op_end(&op);
-	srcu_read_unlock(&pool->locks.writers, section);
-	if (alone) {
-		wort_pool_thaw(pool);
-		mutex_unlock(&pool->lock);
-	}
-	if (op.damaged) {
-		mutex_lock(&s->index->lock);
-		wort_index_set_damaged(s->index, true);
-		mutex_unlock(&s->index->lock);
-	}
+	wort_chunk_end(pool, s->index, &op, alone, err);
 	return err;
 }
 

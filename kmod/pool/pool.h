@@ -322,6 +322,10 @@ struct wort_walk {
 };
 
 /* walk.c */
+void wort_chunk_begin(struct wort_pool *pool, struct wort_index *index,
+		      struct wort_op *op, bool alone);
+void wort_chunk_end(struct wort_pool *pool, struct wort_index *index,
+		    struct wort_op *op, bool alone, int err);
 void wort_walk_begin(struct wort_walk *walk, struct wort_index *index);
 int wort_walk_chunk(struct wort_pool *pool, struct wort_walk *walk, bool alone);
 void wort_todo_fill(struct wort_pool *pool);

@@ -67,6 +67,62 @@ static int visit_records(struct wort_walk *walk, struct wort_cursor *cur)
 }
 
 /**
+ * wort_chunk_begin() - Begin to move the cursor of the pool over some records
+ * @pool: The pool.
+ * @index: The index.
+ * @op: Uninitialised memory of the caller.
+ * @alone: Keep writers out until wort_chunk_end().
+ *
+ * Context: May sleep.  Holds wort_pool.work_lock and nothing else.
+ */
+void wort_chunk_begin(struct wort_pool *pool, struct wort_index *index,
+		      struct wort_op *op, bool alone)
+{
+	int section;
+
+	if (alone) {
+		mutex_lock(&pool->lock);
+		wort_pool_freeze(pool);
+	}
+	section = srcu_read_lock(&pool->locks.writers);
+	/* Sparse cannot follow a section into another function. */
+	__release(&pool->locks.writers);
+	wort_op_begin(op, pool->region, &pool->alloc);
+	op->section = section;
+	op->alone = alone;
+	pool->cursor->op = op;
+	pool->cursor->tree = &index->tree;
+	pool->cursor->reverse = false;
+}
+
+/**
+ * wort_chunk_end() - Let go of what wort_chunk_begin() has taken
+ * @pool: The pool.
+ * @index: The index; damage turns it read-only.
+ * @op: The operation.
+ * @alone: As it was begun.
+ * @err: How it ended.
+ *
+ * Context: May sleep.
+ */
+void wort_chunk_end(struct wort_pool *pool, struct wort_index *index,
+		    struct wort_op *op, bool alone, int err)
+{
+	wort_op_end(op);
+	__acquire(&pool->locks.writers);
+	srcu_read_unlock(&pool->locks.writers, op->section);
+	if (alone) {
+		wort_pool_thaw(pool);
+		mutex_unlock(&pool->lock);
+	}
+	if (err == -EUCLEAN || op->damaged) {
+		mutex_lock(&index->lock);
+		wort_index_set_damaged(index, true);
+		mutex_unlock(&index->lock);
+	}
+}
+
+/**
  * wort_walk_chunk() - Visit some records
  * @pool: The pool.
  * @walk: The walk.
@@ -80,34 +136,14 @@ static int visit_records(struct wort_walk *walk, struct wort_cursor *cur)
  */
 int wort_walk_chunk(struct wort_pool *pool, struct wort_walk *walk, bool alone)
 {
-	struct wort_cursor *cur = pool->cursor;
 	struct wort_op op;
-	int section, err;
+	int err;
 
-	if (alone) {
-		mutex_lock(&pool->lock);
-		wort_pool_freeze(pool);
-	}
-	section = srcu_read_lock(&pool->locks.writers);
-	wort_op_begin(&op, pool->region, &pool->alloc);
-	op.alone = alone;
-	cur->op = &op;
-	cur->tree = &walk->index->tree;
-	cur->reverse = false;
+	wort_chunk_begin(pool, walk->index, &op, alone);
 	walk->objects = 0;
-	err = visit_records(walk, cur);
-	wort_op_end(&op);
-	srcu_read_unlock(&pool->locks.writers, section);
-	if (alone) {
-		wort_pool_thaw(pool);
-		mutex_unlock(&pool->lock);
-	}
+	err = visit_records(walk, pool->cursor);
+	wort_chunk_end(pool, walk->index, &op, alone, err);
 	walk->bad_off = op.bad_off;
-	if (err == -EUCLEAN) {
-		mutex_lock(&walk->index->lock);
-		wort_index_set_damaged(walk->index, true);
-		mutex_unlock(&walk->index->lock);
-	}
 	return err;
 }
 
