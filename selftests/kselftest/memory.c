@@ -105,27 +105,41 @@ static void *scan_once(void *unused UNUSED)
 	return NULL;
 }
 
-/* Whoever touches the first page of the answers is held. */
+static int protect_answers(int fd, __u64 mode)
+{
+	struct uffdio_writeprotect protect = {
+		.range = { PTR(answers), 4096 }, .mode = mode,
+	};
+
+	return ioctl(fd, UFFDIO_WRITEPROTECT, &protect);
+}
+
+/*
+ * Whoever writes to the first page of the answers is held.  The page is there: for
+ * one that is missing each of them would take memory before it is held.
+ */
 static int hold_answers(void)
 {
-	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_api api = {
+		.api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP,
+	};
 	struct uffdio_register reg = {
 		.range = { PTR(answers), 4096 },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
+		.mode = UFFDIO_REGISTER_MODE_WP,
 	};
 	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 
+	*(volatile char *)answers = 1;
 	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) ||
-	    ioctl(fd, UFFDIO_REGISTER, &reg))
+	    ioctl(fd, UFFDIO_REGISTER, &reg) ||
+	    protect_answers(fd, UFFDIO_WRITEPROTECT_MODE_WP))
 		return -errno;
 	return fd;
 }
 
 static void let_go(int fd)
 {
-	struct uffdio_zeropage zero = { .range = { PTR(answers), 4096 } };
-
-	ioctl(fd, UFFDIO_ZEROPAGE, &zero);
+	protect_answers(fd, 0);
 }
 
 /* Until each call is held or has returned. */

@@ -265,7 +265,10 @@ TEST_F(sysfs, walk)
 	ASSERT_EQ(0, next_event(self->events, "remove", &event));
 	ASSERT_EQ(0, reattach(&self->pool));
 	ASSERT_EQ(0, next_event(self->events, "add", &event));
-	EXPECT_EQ(0, differs(&event, "WORT_STATE", "active walking"));
+	/* The walk may have met the damage by then. */
+	if (strcmp(variable(&event, "WORT_STATE"),
+		   "active index-damaged walking"))
+		EXPECT_EQ(0, differs(&event, "WORT_STATE", "active walking"));
 	EXPECT_EQ(0, attr_differs(self->minor, "used_bytes", "unknown"));
 	EXPECT_EQ(0, attr_differs(self->minor, "free_bytes", "unknown"));
 	fd = open_attr(self->minor, "state");
