@@ -435,8 +435,9 @@ void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
 }
 
 /*
- * Was a slot freed that nobody had published?  A link of a hostile image led there:
- * the slot is due to reclaim, or its extent is free already.
+ * A link of a hostile image can lead to a slot that no operation has published, and
+ * the removal of that record frees it.  Return: true if this happened, in which case
+ * reclaim gives the slot back, or has done so with its whole extent.
  */
 static bool is_freed(struct wort_alloc *alloc, u32 nr, u32 slot)
 {
@@ -726,8 +727,8 @@ static int set_freed(struct wort_op *op, u64 off, u32 nr, u32 slot)
  *
  * The word that unlinked it is durable.  It is reused after a grace period; in an
  * extent that is unknown not before the walk has ended.  Cannot fail for want of
- * memory: it waits for it.  The operation has been carried out, so what makes no
- * sense here is damage, whoever is beside it.
+ * memory: it waits for it.  The operation has been carried out, so an inconsistency
+ * is damage here, not a race with another writer.
  *
  * Where nothing is known and the walk has not begun, there is nothing to do: the
  * walk will not find the object, which is what free means there.  Later it may
@@ -759,7 +760,8 @@ int wort_alloc_free(struct wort_op *op, u64 off, u64 size)
  * @alloc: The allocator.
  * @info: Filled in.
  *
- * From sums that are kept: exact when nobody is at work.  Slots at hand are free.
+ * The figures come from running sums, which are exact while no operation runs.  Slots
+ * that a processor has at hand count as free.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  */

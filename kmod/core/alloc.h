@@ -136,7 +136,8 @@ struct wort_cache {
  * @groups: all extents, by WORT_GROUP_EXTENTS
  * @nr_groups: how many
  * @nr_unread: of these, groups whose words were not read yet
- * @table_err: what is wrong with the words that were read: -EUCLEAN, -EIO or 0
+ * @table_err: -EUCLEAN if a word that was read is invalid, -EIO if one lies on bad
+ *	memory, or 0
  * @partial: for each class the open extents with a free slot
  * @freeing: extents with slots to give back
  * @nr_free: free extents, of those in groups that were read
@@ -148,7 +149,7 @@ struct wort_cache {
  * @freeing_bytes: of these, freed and not given back
  * @released: raised whenever anything is given back
  * @walking: the walk has not ended
- * @noting: the walk has begun: what is freed is noted in unknown extents, too
+ * @noting: the walk has begun, therefore frees are noted in unknown extents, too
  * @marks: of the check that is under way, or NULL
  * @caches: slots at hand, see alloc_cache.c
  */
