@@ -427,7 +427,8 @@ void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
 						  slots->hint), BITS_PER_LONG);
 	u32 n = min_t(u32, slots->slots - first, BITS_PER_LONG);
 
-	cached->free = ~used[BIT_WORD(first)] & BITMAP_LAST_WORD_MASK(n);
+	WRITE_ONCE(cached->free,
+		   ~used[BIT_WORD(first)] & BITMAP_LAST_WORD_MASK(n));
 	cached->off = slot_off(alloc, slots, first);
 	cached->slot_size =
 		wort_slot_size(alloc, wort_extent_at(alloc, slots->nr));

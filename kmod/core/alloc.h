@@ -330,7 +330,7 @@ static inline u64 wort_cached_get(struct wort_cached *cached)
 
 	if (unlikely(!free))
 		return 0;
-	cached->free = free & (free - 1);
+	WRITE_ONCE(cached->free, free & (free - 1));
 	return cached->off + __ffs(free) * (u64)cached->slot_size;
 }
 

@@ -154,9 +154,9 @@ expect 0 '^3000$' "$wort" count lost.img n
 expect 1 'no such' "$wort" check absent.img
 long=$(head -c 3000 /dev/zero | tr '\0' k)
 for option in -s -a -b -p -rp; do
-	expect 3 'too long: keys have 1024' "$wort" scan flat.img n $option "$long"
+	expect 2 'too long: 3000 bytes' "$wort" scan flat.img n $option "$long"
 done
-expect 3 'too long' "$wort" get flat.img n "$long"
+expect 2 'too long: 3000 bytes' "$wort" get flat.img n "$long"
 expect 3 'too long' "$wort" scan flat.img "$long"
 cp flat.img word.img
 head -c 8 /dev/zero | tr '\0' '\377' |
