@@ -637,7 +637,7 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_state, WORT_NS);
 int wort_kernel_wait_lost(struct wort_kernel_index *index, long timeout)
 {
 	struct wort_dax *dax = index->wdev->dax;
-	long left = wait_event_interruptible_timeout(dax->lost,
+	long left = wait_event_interruptible_timeout(dax->gate,
 						     wort_dax_dead(dax),
 						     timeout);
 

@@ -34,11 +34,25 @@ static DEFINE_MUTEX(claims_lock);
 static atomic_t nr_notifying = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(notified);
 
+static bool is_suspended(const struct wort_dax *dax)
+{
+	return READ_ONCE(dax->suspended) && !READ_ONCE(dax->killed);
+}
+
+/* Wait while the machine hibernates.  False: the claim is killed. */
+static bool wait_resumed(struct wort_dax *dax)
+{
+	wait_event_state(dax->gate, !is_suspended(dax),
+			 (TASK_IDLE | TASK_FREEZABLE));
+	return !READ_ONCE(dax->killed);
+}
+
 /**
  * wort_dax_enter() - Begin to touch the memory
  * @dax: The claim.
  *
- * Whether stores need a flush may have changed since the last time.
+ * Waits while the machine hibernates.  Whether stores need a flush may have changed
+ * since the last time.
  *
  * Context: May sleep until wort_dax_exit(), which removal waits for: no user
  * memory is touched in between.
@@ -48,8 +62,9 @@ bool wort_dax_enter(struct wort_dax *dax)
 {
 	bool flush;
 
-	if (!percpu_ref_tryget_live(&dax->users))
-		return false;
+	while (!percpu_ref_tryget_live(&dax->users))
+		if (!wait_resumed(dax))
+			return false;
 	flush = dax_write_cache_enabled(dax->dev);
 	if (READ_ONCE(dax->region.flush) != flush)
 		WRITE_ONCE(dax->region.flush, flush);
@@ -76,7 +91,7 @@ void wort_dax_exit(struct wort_dax *dax)
  */
 bool wort_dax_dead(struct wort_dax *dax)
 {
-	return percpu_ref_is_dying(&dax->users);
+	return READ_ONCE(dax->killed);
 }
 
 static void users_gone(struct percpu_ref *users)
@@ -112,10 +127,12 @@ static void stop_mappings(struct wort_dax *dax)
  */
 static void kill_users(struct wort_dax *dax)
 {
-	if (!atomic_xchg(&dax->killed, 1)) {
+	mutex_lock(&dax->gate_lock);
+	if (!dax->killed && !dax->suspended)
 		percpu_ref_kill(&dax->users);
-		wake_up_all(&dax->lost);
-	}
+	WRITE_ONCE(dax->killed, true);
+	mutex_unlock(&dax->gate_lock);
+	wake_up_all(&dax->gate);
 	stop_background(dax);
 	wait_for_completion(&dax->idle);
 	stop_background(dax);
@@ -216,12 +233,18 @@ void wort_dax_pool_changed(struct wort_pool *pool)
 	state_changed(container_of(pool->region, struct wort_dax, region));
 }
 
-static void memory_removed(struct wort_dax *dax)
+/* The memory is of no use any more: every call returns an error. */
+static void lose(struct wort_dax *dax)
 {
-	pr_crit("%s: the device is being removed\n", dax->name);
 	kill_users(dax);
 	trace_wort_dead(dax->region.dev);
 	state_changed(dax);
+}
+
+static void memory_removed(struct wort_dax *dax)
+{
+	pr_crit("%s: the device is being removed\n", dax->name);
+	lose(dax);
 }
 
 static struct wort_dax *find_claim(struct dax_device *dev)
@@ -233,6 +256,109 @@ static struct wort_dax *find_claim(struct dax_device *dev)
 		if (dax->dev == dev)
 			return dax;
 	return NULL;
+}
+
+/*
+ * How long operations under way may take to end.  An operation that waits for space
+ * may have been frozen there, and does not end before its task runs again.
+ */
+#define SUSPEND_TIMEOUT		(20 * HZ)
+
+static bool close_gate(struct wort_dax *dax)
+{
+	bool closed;
+
+	mutex_lock(&dax->gate_lock);
+	closed = !dax->killed && !dax->suspended;
+	if (closed) {
+		WRITE_ONCE(dax->suspended, true);
+		percpu_ref_kill(&dax->users);
+	}
+	mutex_unlock(&dax->gate_lock);
+	return closed;
+}
+
+static void open_gate(struct wort_dax *dax)
+{
+	mutex_lock(&dax->gate_lock);
+	if (dax->suspended && !dax->killed) {
+		percpu_ref_resurrect(&dax->users);
+		/* The count cannot reach zero again before it is killed again. */
+		reinit_completion(&dax->idle);
+		wort_pool_resume(dax->pool);
+		WRITE_ONCE(dax->suspended, false);
+	}
+	mutex_unlock(&dax->gate_lock);
+	wake_up_all(&dax->gate);
+}
+
+/**
+ * wort_dax_suspend() - Keep everybody from the memory until wort_dax_resume()
+ * @dax: The claim, with a pool.
+ *
+ * Operations under way are waited for, background work pauses, and wort_dax_enter()
+ * waits.  Mappings stay.  A no-op if the memory is gone or the claim is suspended.
+ *
+ * Context: May sleep.
+ * Return: 0, or -EBUSY if operations under way did not end: nothing is suspended.
+ */
+int wort_dax_suspend(struct wort_dax *dax)
+{
+	if (!close_gate(dax))
+		return 0;
+	if (!wait_for_completion_timeout(&dax->idle, SUSPEND_TIMEOUT)) {
+		open_gate(dax);
+		return -EBUSY;
+	}
+	wort_pool_suspend(dax->pool);
+	return 0;
+}
+
+/* No device is removed meanwhile, since that takes the lock of claims. */
+static void resume(struct wort_dax *dax)
+{
+	lockdep_assert_held(&claims_lock);
+	if (!dax->suspended || dax->killed)
+		return;
+	if (wort_sb_unchanged(dax->pool)) {
+		open_gate(dax);
+		return;
+	}
+	pr_crit("%s: somebody else has stored to the pool while the machine hibernated: nothing more is stored, detach it and attach it again\n",
+		dax->name);
+	lose(dax);
+}
+
+/**
+ * wort_dax_resume() - Let everybody to the memory of a claim again
+ * @dax: The claim.
+ *
+ * If somebody else has stored to the pool meanwhile, what this module knows of it is
+ * out of date: the pool is treated as if its device had been removed.  A no-op if the
+ * claim is not suspended, or its memory is gone.
+ *
+ * Context: May sleep.
+ */
+void wort_dax_resume(struct wort_dax *dax)
+{
+	mutex_lock(&claims_lock);
+	resume(dax);
+	mutex_unlock(&claims_lock);
+}
+
+/**
+ * wort_dax_resume_all() - wort_dax_resume() of each claim
+ *
+ * Context: May sleep.
+ */
+void wort_dax_resume_all(void)
+{
+	struct wort_dax *dax;
+
+	mutex_lock(&claims_lock);
+	list_for_each_entry(dax, &claims, list)
+		resume(dax);
+	mutex_unlock(&claims_lock);
 }
 
 /* Removal has flags of its own on some kernels; its range tells on all. */
@@ -498,8 +624,10 @@ int wort_dax_claim(const char *path, bool readonly, struct wort_dax **out)
 	INIT_LIST_HEAD(&dax->mapped);
 	mutex_init(&dax->mapped_lock);
 	init_completion(&dax->idle);
-	init_waitqueue_head(&dax->lost);
-	err = percpu_ref_init(&dax->users, users_gone, 0, GFP_KERNEL);
+	init_waitqueue_head(&dax->gate);
+	mutex_init(&dax->gate_lock);
+	err = percpu_ref_init(&dax->users, users_gone, PERCPU_REF_ALLOW_REINIT,
+			      GFP_KERNEL);
 	if (err) {
 		kfree(dax);
 		return err;

@@ -4,6 +4,7 @@
  */
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/pm.h>
 #include <linux/slab.h>
 #include <linux/uuid.h>
 #include <linux/xarray.h>
@@ -23,6 +24,7 @@ static struct class wort_class = {
 	.name = "wort",
 	.dev_groups = wort_dev_groups,
 	.dev_uevent = wort_dev_uevent,
+	.pm = pm_sleep_ptr(&wort_dev_pm),
 };
 
 static void wort_dev_free(struct device *dev)
@@ -368,12 +370,17 @@ static int __init wort_init(void)
 	err = alloc_chrdev_region(&first_devt, 0, NR_MINORS, "wort");
 	if (err)
 		goto out_class;
-	err = misc_register(&control);
+	err = wort_pm_init();
 	if (err)
 		goto out_chrdev;
+	err = misc_register(&control);
+	if (err)
+		goto out_pm;
 	wort_powercut_fs_init();
 	return 0;
 
+out_pm:
+	wort_pm_exit();
 out_chrdev:
 	unregister_chrdev_region(first_devt, NR_MINORS);
 out_class:
@@ -385,6 +392,7 @@ out_class:
 static void __exit wort_exit(void)
 {
 	misc_deregister(&control);
+	wort_pm_exit();
 	unregister_chrdev_region(first_devt, NR_MINORS);
 	class_unregister(&wort_class);
 	xa_destroy(&wort_devs);

@@ -54,8 +54,10 @@ struct dax_device;
  * @control: pages of wort_locks.control, held; NULL before there is a pool
  * @users: whoever touches the memory
  * @idle: completed when nobody does and nobody will
- * @killed: somebody saw to that already
- * @lost: woken when that has begun
+ * @killed: the memory is gone, or the pool detached
+ * @suspended: the machine hibernates: nobody touches the memory
+ * @gate_lock: protects @killed, @suspended and the state of @users
+ * @gate: woken when @killed or @suspended change
  * @changed: queued when the state of the pool changes; NULL: nobody asks
  * @list: in the list of claims
  * @name: name of the block device
@@ -72,8 +74,10 @@ struct wort_dax {
 	struct page *control[WORT_CONTROL_PAGES];
 	struct percpu_ref users;
 	struct completion idle;
-	atomic_t killed;
-	wait_queue_head_t lost;
+	bool killed;
+	bool suspended;
+	struct mutex gate_lock;		/* killed, suspended, state of users */
+	wait_queue_head_t gate;
 	struct work_struct *changed;
 	struct list_head list;
 	char name[WORT_BDEV_NAME_LEN];
@@ -130,6 +134,9 @@ int wort_dax_claim(const char *path, bool readonly, struct wort_dax **out);
 bool wort_dax_enter(struct wort_dax *dax);
 void wort_dax_exit(struct wort_dax *dax);
 bool wort_dax_dead(struct wort_dax *dax);
+int wort_dax_suspend(struct wort_dax *dax);
+void wort_dax_resume(struct wort_dax *dax);
+void wort_dax_resume_all(void);
 bool wort_dax_pfn(struct wort_dax *dax, u64 off, long nr, unsigned long *pfn);
 void wort_dax_serve(struct wort_dax *dax, struct wort_pool *pool);
 void wort_dax_pool_changed(struct wort_pool *pool);
@@ -147,6 +154,11 @@ u32 wort_dev_state(struct wort_dev *wdev);
 struct wort_dev *wort_dev_find(const char *name);
 u32 wort_dev_list(u32 start, struct wort_pool_record *records, u32 max,
 		  bool *more);
+
+/* pm.c */
+extern const struct dev_pm_ops wort_dev_pm;
+int wort_pm_init(void);
+void wort_pm_exit(void);
 
 /* sysfs.c */
 extern const struct attribute_group *wort_dev_groups[];

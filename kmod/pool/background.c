@@ -84,6 +84,30 @@ static void reclaim_in_walk(struct wort_pool *pool)
 	wake_up_all(&pool->work_done);
 }
 
+/**
+ * wort_pool_rest() - Pause while the pool is suspended
+ * @pool: The pool.
+ *
+ * Background work calls this wherever it may pause: between two steps, each of which
+ * leaves the pool as a power cut may leave it.
+ *
+ * Context: May sleep.  Holds wort_pool.work_lock, which is dropped meanwhile.
+ * Return: True if the work must end, and must not store anything any more.
+ */
+bool wort_pool_rest(struct wort_pool *pool)
+{
+	lockdep_assert_held(&pool->work_lock);
+	while (unlikely(READ_ONCE(pool->suspended)) &&
+	       !READ_ONCE(pool->stopping)) {
+		mutex_unlock(&pool->work_lock);
+		wait_event_state(pool->work_done,
+				 !READ_ONCE(pool->suspended) ||
+				 READ_ONCE(pool->stopping), TASK_IDLE);
+		mutex_lock(&pool->work_lock);
+	}
+	return READ_ONCE(pool->stopping);
+}
+
 /* Returns an error only if the walk cannot go on now. */
 static int walk_index(struct wort_pool *pool, struct wort_walk *walk)
 {
@@ -238,7 +262,7 @@ static int free_tree(struct wort_pool *pool, struct wort_index *index)
 		err = engine->owned(pool->cursor, &visitor);
 		if (!err)
 			err = engine->next(pool->cursor);
-		if (!err && READ_ONCE(pool->stopping))
+		if (!err && wort_pool_rest(pool))
 			err = -EINTR;
 		cond_resched();
 	}
@@ -272,7 +296,7 @@ static void free_dying(struct wort_pool *pool)
 		mutex_lock(&pool->lock);
 		index = list_first_entry(&pool->dying, struct wort_index, list);
 		mutex_unlock(&pool->lock);
-		if (READ_ONCE(pool->stopping))
+		if (wort_pool_rest(pool))
 			return;
 		err = index->walk_failed || index->damaged ?
 		      -EUCLEAN : free_tree(pool, index);
@@ -305,12 +329,16 @@ int wort_pool_round(struct wort_pool *pool)
 
 	lockdep_assert_held(&pool->work_lock);
 	wort_tops_renew(pool);
+	if (wort_pool_rest(pool))
+		return -EINTR;
 	if (pool->readonly)
 		return read_table(pool);
 	if (pool->alloc.walking)
 		err = walk(pool);
 	if (!err && !pool->alloc.walking)
 		free_dying(pool);
+	if (wort_pool_rest(pool))
+		return -EINTR;
 	reclaim(pool);
 	return err;
 }

@@ -177,6 +177,35 @@ void wort_pool_stop(struct wort_pool *pool)
 }
 
 /**
+ * wort_pool_suspend() - Pause the background work of a pool
+ * @pool: The pool; no operation on it is under way or will be begun.
+ *
+ * Whenever the background work takes wort_pool.work_lock, it calls wort_pool_rest()
+ * before it stores anything.  When the lock was held here once, therefore, the work
+ * has ended or sees @suspended.
+ *
+ * Context: May sleep.
+ */
+void wort_pool_suspend(struct wort_pool *pool)
+{
+	WRITE_ONCE(pool->suspended, true);
+	mutex_lock(&pool->work_lock);
+	mutex_unlock(&pool->work_lock);
+}
+
+/**
+ * wort_pool_resume() - Let the background work of a pool go on
+ * @pool: The pool, after wort_pool_suspend().
+ *
+ * Context: Any context.
+ */
+void wort_pool_resume(struct wort_pool *pool)
+{
+	WRITE_ONCE(pool->suspended, false);
+	wake_up_all(&pool->work_done);
+}
+
+/**
  * wort_pool_detach() - Serve a pool no more
  * @pool: The pool; no operation on it or its indexes is under way or will be
  *	begun.  Indexes that are still held may only be put.

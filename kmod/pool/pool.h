@@ -151,6 +151,7 @@ struct wort_index {
  * @rounds: rounds of @work completed
  * @work_err: how the last round ended
  * @stopping: @work shall end soon
+ * @suspended: @work shall pause: nothing may be stored
  * @rewalk: the walk has to start again; under @work_lock or @lock
  * @top_bytes: what the tables of the tops of all trees take
  * @leaky: space of a damaged index could not be given back before the next
@@ -202,6 +203,7 @@ struct wort_pool {
 	u64 rounds;
 	int work_err;
 	bool stopping;
+	bool suspended;
 	bool rewalk;
 	bool leaky;
 	size_t top_bytes;
@@ -239,6 +241,7 @@ void wort_sb_refused(const struct wort_region *region,
 void wort_sb_attach(struct wort_op *op, struct wort_pool *pool);
 void wort_sb_check(struct wort_pool *pool, struct wort_check_arg *arg, bool renew);
 int wort_sb_generation(struct wort_op *op, u64 *generation);
+bool wort_sb_unchanged(struct wort_pool *pool);
 void wort_sb_set_generation(struct wort_op *op, u64 generation);
 void wort_sb_set_next_id(struct wort_op *op, const struct wort_pool *pool,
 			 u64 next_id);
@@ -257,6 +260,8 @@ int wort_pool_grow(struct wort_region *region);
 /* pool.c */
 int wort_pool_attach(struct wort_region *region, struct wort_pool **out);
 void wort_pool_stop(struct wort_pool *pool);
+void wort_pool_suspend(struct wort_pool *pool);
+void wort_pool_resume(struct wort_pool *pool);
 void wort_pool_detach(struct wort_pool *pool);
 u32 wort_pool_state(const struct wort_pool *pool);
 int wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg);
@@ -273,15 +278,6 @@ int wort_pool_wait_round(struct wort_pool *pool);
 static inline bool wort_pool_writable(const struct wort_pool *pool)
 {
 	return !READ_ONCE(pool->damaged) && !pool->readonly;
-}
-
-/*
- * Shall a long piece of background work end?  A check does such work in the process of
- * its caller, who may be killed.
- */
-static inline bool wort_pool_interrupted(const struct wort_pool *pool)
-{
-	return READ_ONCE(pool->stopping) || fatal_signal_pending(current);
 }
 
 /* Tell the owner that the pool's state has changed. */
@@ -334,6 +330,16 @@ struct wort_index *wort_todo_next(struct wort_pool *pool);
 /* background.c */
 void wort_pool_work(struct work_struct *work);
 int wort_pool_round(struct wort_pool *pool);
+bool wort_pool_rest(struct wort_pool *pool);
+
+/*
+ * Must a long piece of work end?  A check does background work in the task of its
+ * caller, which may be killed.
+ */
+static inline bool wort_pool_interrupted(struct wort_pool *pool)
+{
+	return wort_pool_rest(pool) || fatal_signal_pending(current);
+}
 
 /* tops.c */
 void wort_tops_renew(struct wort_pool *pool);

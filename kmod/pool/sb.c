@@ -460,6 +460,33 @@ static bool is_same(const struct wort_media_sb *a, const struct wort_media_sb *b
 	return !memcmp(&x, &y, sizeof(x));
 }
 
+/**
+ * wort_sb_unchanged() - Does the media have what this pool stored last?
+ * @pool: The pool; no operation on it is under way.
+ *
+ * Attach for writing, format and growth raise the generation before they store
+ * anything else, so equal generations mean equal contents.
+ *
+ * Context: May sleep.
+ * Return: False if somebody else has stored, or if that cannot be known.
+ */
+bool wort_sb_unchanged(struct wort_pool *pool)
+{
+	struct wort_media_sb sb;
+	struct wort_op op;
+	u64 generation;
+	u32 copy;
+	int err;
+
+	wort_op_begin(&op, pool->region, NULL);
+	err = wort_sb_load(&op, &sb, &copy);
+	if (!err)
+		err = wort_sb_generation(&op, &generation);
+	wort_op_end(&op);
+	return !err && generation == pool->generation &&
+	       is_same(&sb, &pool->sb);
+}
+
 static enum verdict judge(struct wort_op *op, const struct wort_media_sb *sb,
 			  u32 copy)
 {

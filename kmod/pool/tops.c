@@ -205,6 +205,6 @@ void wort_tops_renew(struct wort_pool *pool)
 	struct wort_index *index;
 
 	lockdep_assert_held(&pool->work_lock);
-	while (!READ_ONCE(pool->stopping) && (index = next_due(pool)))
+	while (!wort_pool_rest(pool) && (index = next_due(pool)))
 		look(index);
 }

@@ -279,6 +279,7 @@ main_guests()
 	step "kselftest-$flavour" kselftests "$flavour" run_all.sh
 	grep '^# all:' "$log/kselftest-$flavour" || true
 	step "stress-$flavour" stress "$flavour"
+	step "hibernate-$flavour" selftests/load/hibernate.sh -k "$flavour"
 	step "powercuts-$flavour" powercuts "$flavour"
 	grep '^# [0-9]* power cuts' "$log/powercuts-$flavour" || true
 }

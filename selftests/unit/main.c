@@ -86,6 +86,7 @@ static const struct test {
 	TEST(copies_generation),
 	TEST(copies_grown),
 	TEST(copies_stray),
+	TEST(copies_unchanged),
 	TEST(pool_format),
 	TEST(pool_format_over),
 	TEST(pool_attach_reads),

@@ -361,3 +361,41 @@ void check_copies_stray(void)
 	CHECK_EQ(nr_sbs(&bed), 3);
 	bed_close(&bed);
 }
+
+/* Another system attaches the pool, while this one believes that it has it. */
+static void attach_elsewhere(struct bed *bed, bool readonly)
+{
+	struct wort_pool *other;
+
+	bed->pm.region.readonly = readonly;
+	CHECK_EQ(wort_pool_attach(&bed->pm.region, &other), 0);
+	bed->pm.region.readonly = false;
+	wort_pool_detach(other);
+}
+
+/* What this system stores leaves the pool unchanged for it; what others store does not. */
+void check_copies_unchanged(void)
+{
+	struct wort_check_arg arg;
+	struct bed bed;
+	u32 copy;
+
+	bed_open(&bed, MIB, 4096);
+	CHECK(wort_sb_unchanged(bed.pm.pool));
+	CHECK_EQ(pm_put(bed.index, "k", 1, "v", 1), 0);
+	wort_pool_damaged(bed.pm.pool);
+	bed_check_arg(&bed, WORT_CHECK_F_CLEAR, &arg);
+	CHECK(wort_sb_unchanged(bed.pm.pool));
+	attach_elsewhere(&bed, true);
+	CHECK(wort_sb_unchanged(bed.pm.pool));
+	attach_elsewhere(&bed, false);
+	CHECK(!wort_sb_unchanged(bed.pm.pool));
+	reattach(&bed);
+	memset(words_at(&bed), 0, sizeof(struct wort_media_words));
+	CHECK(!wort_sb_unchanged(bed.pm.pool));
+	reattach(&bed);
+	for (copy = 0; copy < WORT_MEDIA_SB_COPIES; copy++)
+		damage(&bed, copy, 0);
+	CHECK(!wort_sb_unchanged(bed.pm.pool));
+	bed_close(&bed);
+}

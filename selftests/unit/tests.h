@@ -78,6 +78,7 @@ void check_copies_ids(void);
 void check_copies_generation(void);
 void check_copies_grown(void);
 void check_copies_stray(void);
+void check_copies_unchanged(void);
 
 void check_pool_format(void);
 void check_pool_format_over(void);
