@@ -215,7 +215,7 @@ void wort_alloc_destroy(struct wort_alloc *alloc)
  */
 static bool is_bad(const struct wort_alloc *alloc, u32 nr)
 {
-	return unlikely(READ_ONCE(alloc->region->bad_pages)) &&
+	return wort_region_any_bad(alloc->region) &&
 	       (wort_table_known_bad(alloc, nr) ||
 		wort_region_bad(alloc->region, wort_extent_off(alloc, nr),
 				wort_extent_size(alloc)));

@@ -376,7 +376,7 @@ static inline u64 wort_cache_get(struct wort_alloc *alloc, u32 class)
 /* What lies on bad pages is not to be kept at hand. */
 static inline bool wort_cache_allowed(const struct wort_alloc *alloc, u64 size)
 {
-	return size <= WORT_CACHED_MAX && !READ_ONCE(alloc->region->bad_pages);
+	return size <= WORT_CACHED_MAX && !wort_region_any_bad(alloc->region);
 }
 
 /**

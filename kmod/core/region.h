@@ -8,6 +8,7 @@
 #include <linux/bitops.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
+#include <linux/rcupdate.h>
 #include <linux/types.h>
 
 #ifdef __CHECKER__
@@ -21,6 +22,8 @@
 #define WORT_PLAIN_SIZE	BIT(WORT_PAGE_SHIFT)
 #define WORT_PLAIN_MAX	BIT_ULL(50)
 
+struct wort_bad_pages;
+
 /**
  * struct wort_region - Mapped memory of a pool
  * @base: offset 0 of the pool
@@ -29,7 +32,8 @@
  *	look: wort_region_verify() and wort_pm_probe() would find it good, if its
  *	offset is a multiple of 8.  0 if they are to be asked each time; at most
  *	WORT_PLAIN_MAX.  wort_region_update() keeps it.
- * @bad_pages: a bit for each page known to be bad, or NULL if none is
+ * @bad_pages: the pages known to be bad, or NULL if none is.  wort_region_add_bad()
+ *	and wort_region_forget_bad() keep it.
  * @name: of the device, for messages; or NULL
  * @dev: number of the block device, for tracepoints; 0 if there is none
  * @flush: stores need a flush to become durable; false on a device whose
@@ -39,13 +43,13 @@
  *	    loaded is copied first in the way that survives a machine check
  * @readonly: nothing may be stored to it
  *
- * Filled in by whoever mapped the memory, but for @plain.
+ * Filled in by whoever mapped the memory, but for @plain and @bad_pages.
  */
 struct wort_region {
 	void __pmem *base;
 	u64 size;
 	u64 plain;
-	const unsigned long *bad_pages;
+	struct wort_bad_pages __rcu *bad_pages;
 	const char *name;
 	u32 dev;
 	bool flush;
@@ -55,6 +59,20 @@ struct wort_region {
 
 bool wort_region_bad(const struct wort_region *region, u64 off, u64 len);
 void wort_region_update(struct wort_region *region);
+void wort_region_add_bad(struct wort_region *region, u64 off, u64 len);
+void wort_region_forget_bad(struct wort_region *region);
+
+/**
+ * wort_region_any_bad() - Is any page known to be bad?
+ * @region: The region.
+ *
+ * Context: Any context.
+ * Return: True if there is one.
+ */
+static inline bool wort_region_any_bad(const struct wort_region *region)
+{
+	return unlikely(rcu_access_pointer(region->bad_pages));
+}
 
 /**
  * wort_region_inside() - Does a range named by media lie in the region?
@@ -91,8 +109,7 @@ static inline int wort_region_verify(const struct wort_region *region, u64 off,
 {
 	if (!wort_region_inside(region, off, len))
 		return -EUCLEAN;
-	if (unlikely(READ_ONCE(region->bad_pages)) &&
-	    wort_region_bad(region, off, len))
+	if (wort_region_any_bad(region) && wort_region_bad(region, off, len))
 		return -EIO;
 	return 0;
 }

@@ -139,18 +139,6 @@ static void kill_users(struct wort_dax *dax)
 	stop_mappings(dax);
 }
 
-static void mark_bad(struct wort_dax *dax, u64 off, u64 len)
-{
-	unsigned long page = off >> WORT_PAGE_SHIFT;
-	unsigned long last = (off + len - 1) >> WORT_PAGE_SHIFT;
-
-	for (; page <= last; page++)
-		set_bit(page, dax->bad);
-	/* Pairs with the load of whoever looks at the bits. */
-	smp_store_release(&dax->region.bad_pages, dax->bad);
-	wort_region_update(&dax->region);
-}
-
 /*
  * Pages are bad, which readers by a mapping would find out the hard way.  Either
  * the pool is there, or who brings it will see that they are.
@@ -179,7 +167,7 @@ static void memory_failed(struct wort_dax *dax, u64 off, u64 len)
 		return;
 	first -= dax->start;
 	last -= dax->start;
-	mark_bad(dax, first, last - first);
+	wort_region_add_bad(&dax->region, first, last - first);
 	ask_from_now_on(dax, first, last - first);
 	pr_crit("%s: memory failed from offset %#llx to %#llx: what lies there is lost\n",
 		dax->name, first, last);
@@ -210,7 +198,7 @@ void wort_dax_serve(struct wort_dax *dax, struct wort_pool *pool)
 	WRITE_ONCE(control->state, WORT_MAP_FOLLOW);
 	/* pairs with the barrier in ask_from_now_on() */
 	smp_mb();
-	if (READ_ONCE(dax->region.bad_pages))
+	if (wort_region_any_bad(&dax->region))
 		cmpxchg(&control->state, WORT_MAP_FOLLOW, WORT_MAP_ASK);
 }
 
@@ -513,6 +501,7 @@ static int map_memory(const char *path, struct wort_dax *dax)
 	return 0;
 }
 
+/* Memory may fail meanwhile, which wort_dax_notify() adds under the same lock. */
 static void load_bad_blocks(struct wort_dax *dax, struct block_device *bdev)
 {
 	struct badblocks *bb = bdev->bd_disk->bb;
@@ -531,8 +520,10 @@ static void load_bad_blocks(struct wort_dax *dax, struct block_device *bdev)
 		pr_warn_ratelimited("%s: bad blocks from sector %llu to %llu\n",
 				    dax->name, (u64)(bad - begin),
 				    (u64)(bad_end - begin));
-		mark_bad(dax, (bad - begin) << SECTOR_SHIFT,
-			 (bad_end - bad) << SECTOR_SHIFT);
+		mutex_lock(&claims_lock);
+		wort_region_add_bad(&dax->region, (bad - begin) << SECTOR_SHIFT,
+				    (bad_end - bad) << SECTOR_SHIFT);
+		mutex_unlock(&claims_lock);
 		at = bad_end;
 	}
 }
@@ -562,10 +553,6 @@ static int claim_opened(const char *path, struct wort_dax *dax)
 	if (err)
 		return err;
 	dax->region.size = bdev_nr_bytes(bdev);
-	dax->bad = kvcalloc(BITS_TO_LONGS(dax->region.size >> WORT_PAGE_SHIFT),
-			    sizeof(*dax->bad), GFP_KERNEL);
-	if (!dax->bad)
-		return -ENOMEM;
 	err = become_holder(path, dax);
 	if (!err)
 		err = map_memory(path, dax);
@@ -683,7 +670,7 @@ void wort_dax_free(struct wort_dax *dax)
 	for (i = 0; i < WORT_CONTROL_PAGES; i++)
 		if (dax->control[i])
 			put_page(dax->control[i]);
-	kvfree(dax->bad);
+	wort_region_forget_bad(&dax->region);
 	percpu_ref_exit(&dax->users);
 	kfree(dax);
 }

@@ -47,7 +47,6 @@ struct dax_device;
  * @opened: the block device, NULL once it was released
  * @dev: the DAX device beneath
  * @start: where the block device starts on it
- * @bad: pages known to be bad; the region refers to it as soon as there is one
  * @pool: the pool on it, while it is attached
  * @mapped: descriptors that were mapped
  * @mapped_lock: protects @mapped
@@ -67,7 +66,6 @@ struct wort_dax {
 	struct compat_bdev *opened;
 	struct dax_device *dev;
 	u64 start;
-	unsigned long *bad;
 	struct wort_pool *pool;
 	struct list_head mapped;
 	struct mutex mapped_lock;	/* mapped */

@@ -120,7 +120,7 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 	writable = !READ_ONCE(index->damaged) && wort_pool_writable(pool);
 	if (READ_ONCE(index->dead))
 		err = -ESTALE;
-	if (unlikely(READ_ONCE(pool->region->bad_pages)) && !err)
+	if (wort_region_any_bad(pool->region) && !err)
 		err = wort_index_verify(index);
 	if (!err && may_write(entry) && !writable)
 		err = -EROFS;

@@ -153,7 +153,7 @@ int wort_pool_drop_lost(struct wort_pool *pool, u64 *nr)
 
 	lockdep_assert_held(&pool->work_lock);
 	if (!wort_pool_writable(pool) ||
-	    !(READ_ONCE(pool->region->bad_pages) || pool->region->mcsafe))
+	    !(wort_region_any_bad(pool->region) || pool->region->mcsafe))
 		return 0;
 	while (err != -EINTR && (s.index = index_after(pool, s.index))) {
 		s.key = (struct wort_key){ .data = s.buf };

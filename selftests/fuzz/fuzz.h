@@ -86,7 +86,6 @@ void seal_sb(struct base *base, u64 off);
  * @changed: offsets of these
  * @end: of the pool
  * @tried: steps were done before check
- * @bad: pages known to be bad
  */
 struct fuzz {
 	u64 rnd;
@@ -100,7 +99,6 @@ struct fuzz {
 	u64 changed[16];
 	u64 end;
 	bool tried;
-	unsigned long bad[4];
 };
 
 static inline u32 draw(struct fuzz *f, u32 nr)

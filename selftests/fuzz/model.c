@@ -120,7 +120,7 @@ static int read_all(struct fuzz *f, struct model *model, bool reverse,
 	int err = wort_index_scan(model->index, &scan);
 	u32 i;
 
-	if (err == -EIO && f->region.bad_pages)
+	if (err == -EIO && wort_region_any_bad(&f->region))
 		return err;
 	if (err || scan.more || scan.count > MODEL_RECORDS)
 		finding(f, "a scan of a clean index: %d, %llu records%s", err,

@@ -199,7 +199,7 @@ static bool accounted(const struct fuzz *f, const struct wort_check_arg *arg)
 	u64 all = (u64)geo->nr_extents << geo->extent_shift;
 
 	return f->pool->alloc.walking || f->pool->leaky || sum == all ||
-	       (f->region.bad_pages && sum < all);
+	       (wort_region_any_bad(&f->region) && sum < all);
 }
 
 static void check_clean(struct fuzz *f)
@@ -445,7 +445,7 @@ static void do_read(struct fuzz *f, struct model *model, bool clean)
 	uint64_t retries = 0;
 
 	/* Whoever maps it may meet a bad page. */
-	if (f->region.bad_pages)
+	if (wort_region_any_bad(&f->region))
 		return;
 	pm_reader(model->index, &reader);
 	wort_reader_get(&reader, key.data, key.len, answer, &len, &retries);
@@ -516,7 +516,7 @@ static void attach_again(struct fuzz *f)
 	if (attach(f))
 		finding(f, "a clean pool cannot be attached again");
 	/* That it is none any more is not told where its page is bad. */
-	if (f->pool->damaged && !f->region.bad_pages)
+	if (f->pool->damaged && !wort_region_any_bad(&f->region))
 		finding(f, "attach finds damage in a clean pool");
 	for (i = 0; i < nr_models; i++) {
 		if (!models[i].index)
@@ -611,10 +611,9 @@ static void make_bad(struct fuzz *f)
 	while (nr--) {
 		page = 1 + draw(f, one_in(f, 2) ? 4 : f->base->size / PAGE - 1);
 		say(f, "page %u is bad", page);
-		__set_bit(page, f->bad);
+		wort_region_add_bad(&f->region, PAGE * page, PAGE);
 		mprotect(f->base->mem + PAGE * page, PAGE, PROT_NONE);
 	}
-	f->region.bad_pages = f->bad;
 }
 
 /* The memory ends before the pool does. */
@@ -631,8 +630,9 @@ static void make_good(struct fuzz *f)
 {
 	shim_poison = NULL;
 	shim_alloc_fail_nth = -1;
-	if (f->region.bad_pages || f->region.size < f->base->size)
+	if (wort_region_any_bad(&f->region) || f->region.size < f->base->size)
 		mprotect(f->base->mem, f->base->size, PROT_READ | PROT_WRITE);
+	wort_region_forget_bad(&f->region);
 }
 
 static u8 behind[MEMORY_BEHIND];

@@ -132,6 +132,7 @@ static const struct test {
 	TEST(hostile_owners),
 	TEST(hostile_commit),
 	TEST(hostile_flips),
+	TEST(bad_pages_ranges),
 	TEST(bad_pages_read),
 	TEST(bad_pages_value),
 	TEST(bad_pages_drop),

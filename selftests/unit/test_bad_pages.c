@@ -5,13 +5,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <linux/bitops.h>
+#include <linux/bitmap.h>
 #include <linux/uaccess.h>
 
 #include "../../kmod/core/powercut.h"
 #include "hostile.h"
 
-static unsigned long bad_pages[BITS_TO_LONGS(IMAGE_SIZE / 4096)];
 static bool poison;		/* bad memory is known to be bad to nobody */
 
 static void make_bad(u64 off)
@@ -20,8 +19,7 @@ static void make_bad(u64 off)
 		shim_poison = (char *)image.mem + round_down(off, 4096ULL);
 		image.pm.region.mcsafe = true;
 	} else {
-		__set_bit(off >> WORT_PAGE_SHIFT, bad_pages);
-		image.pm.region.bad_pages = bad_pages;
+		wort_region_add_bad(&image.pm.region, off, 1);
 	}
 	wort_region_update(&image.pm.region);
 	mprotect(image.mem + round_down(off, 4096ULL), 4096, PROT_NONE);
@@ -29,8 +27,7 @@ static void make_bad(u64 off)
 
 static void make_good(void)
 {
-	memset(bad_pages, 0, sizeof(bad_pages));
-	image.pm.region.bad_pages = NULL;
+	wort_region_forget_bad(&image.pm.region);
 	image.pm.region.mcsafe = false;
 	shim_poison = NULL;
 	mprotect(image.mem, IMAGE_SIZE, PROT_READ | PROT_WRITE);
@@ -79,6 +76,67 @@ static u32 served_with_bad(u64 off, bool lost)
 	pmpool_detach(&image.pm);
 	make_good();
 	return nr;
+}
+
+#define RANGES_PAGES	4096
+#define RANGES_SIZE	(100ULL << 40)
+
+static bool any_set(const unsigned long *bits, u32 first, u32 end)
+{
+	return find_next_bit(bits, end, first) < end;
+}
+
+/* Add random ranges; afterwards, each range asked for answers as a bitmap does. */
+static void add_ranges(struct wort_region *region, u64 base, u32 nr)
+{
+	unsigned long bits[BITS_TO_LONGS(RANGES_PAGES)] = { };
+	u64 rnd = unit_seed + nr;
+	u32 i, page, first, len;
+
+	for (i = 0; i < nr; i++) {
+		first = test_random(&rnd) % RANGES_PAGES;
+		len = 1 + test_random(&rnd) % (i % 8 ? 3 : 200);
+		len = min(len, RANGES_PAGES - first);
+		for (page = first; page < first + len; page++)
+			__set_bit(page, bits);
+		/* the first byte that is bad, and the last one, are within a page */
+		wort_region_add_bad(region, base + first * 4096 + 100,
+				    len * 4096 - 200);
+	}
+	for (i = 0; i < 20000; i++) {
+		first = test_random(&rnd) % RANGES_PAGES;
+		len = min(1 + (u32)(test_random(&rnd) % 8), RANGES_PAGES - first);
+		CHECK_EQ(wort_region_bad(region, base + first * 4096 + 8,
+					 len * 4096 - 8),
+			 any_set(bits, first, first + len));
+	}
+	CHECK(!wort_region_bad(region, base - 4096, 4096));
+}
+
+/* Memory is taken by range: the kernel gives no bitmap of 100 TiB, nor of a range. */
+void check_bad_pages_ranges(void)
+{
+	struct wort_region region = { .size = RANGES_SIZE };
+	long live = shim_alloc_live;
+	u32 nr;
+
+	wort_region_update(&region);
+	CHECK_EQ(shim_alloc_live, live);
+	CHECK_EQ(wort_region_verify(&region, RANGES_SIZE - 8, 8), 0);
+	for (nr = 1; nr <= 1024; nr *= 2) {
+		add_ranges(&region, RANGES_SIZE - (64 << 20), nr);
+		CHECK_EQ(shim_alloc_live, live + 1);
+		CHECK_EQ(wort_region_plain(&region), 0);
+		wort_region_forget_bad(&region);
+	}
+	wort_region_add_bad(&region, 1ULL << 40, 98ULL << 40);
+	CHECK_EQ(wort_region_verify(&region, (1ULL << 40) - 8, 8), 0);
+	CHECK_EQ(wort_region_verify(&region, (1ULL << 40) - 8, 16), -EIO);
+	CHECK_EQ(wort_region_verify(&region, (99ULL << 40) - 8, 8), -EIO);
+	CHECK_EQ(wort_region_verify(&region, 99ULL << 40, 8), 0);
+	CHECK_EQ(shim_alloc_live, live + 1);
+	wort_region_forget_bad(&region);
+	CHECK_EQ(shim_alloc_live, live);
 }
 
 /* EIO beneath a bad page, service for the rest. */
@@ -164,9 +222,7 @@ static void lose_value(u32 len, bool later, bool replace)
 	if (!later)
 		bed_detach(&bed);
 	image.mem = (u8 *)bed.pm.region.base;
-	__set_bit(page, bad_pages);
-	bed.pm.region.bad_pages = bad_pages;
-	wort_region_update(&bed.pm.region);
+	wort_region_add_bad(&bed.pm.region, page << WORT_PAGE_SHIFT, 1);
 	mprotect(image.mem + (page << WORT_PAGE_SHIFT), 4096, PROT_NONE);
 	if (!later)
 		bed_attach(&bed);
@@ -188,9 +244,9 @@ static void lose_value(u32 len, bool later, bool replace)
 	bed_check_arg(&bed, 0, &arg);
 	CHECK_EQ(arg.out_nr_damaged, 0);
 	mprotect(image.mem, IMAGE_SIZE, PROT_READ | PROT_WRITE);
-	memset(bad_pages, 0, sizeof(bad_pages));
 	wort_index_put(bed.index);
 	pmpool_detach(&bed.pm);
+	wort_region_forget_bad(&bed.pm.region);
 	pmpool_unmap(&bed.pm);
 }
 
@@ -218,15 +274,11 @@ static void lose_sibling(void)
 	node = wort_pm_load(&bed.index->tree.root[0]);
 	fill_page_of_nodes(&bed);
 	CHECK_EQ(pm_put(bed.index, "a", 1, "value", 5), 0);
-	__set_bit((node & WORT_MEDIA_LINK_OFF_MASK) >> WORT_PAGE_SHIFT,
-		  bad_pages);
-	bed.pm.region.bad_pages = bad_pages;
-	wort_region_update(&bed.pm.region);
+	wort_region_add_bad(&bed.pm.region, node & WORT_MEDIA_LINK_OFF_MASK, 1);
 	CHECK_EQ(pm_get(bed.index, "b1", 2, NULL, &len), -EIO);
 	CHECK_EQ(pm_del(bed.index, "a", 1), 0);
 	CHECK_EQ(wort_pm_load(&bed.index->tree.root[0]), node);
-	bed.pm.region.bad_pages = NULL;
-	memset(bad_pages, 0, sizeof(bad_pages));
+	wort_region_forget_bad(&bed.pm.region);
 	bed_check(&bed);
 	bed_close(&bed);
 }
@@ -362,11 +414,10 @@ void check_bad_pages_guess(void)
 			     ~(WORT_MEDIA_LEAF_VALUE_MASK <<
 			       WORT_MEDIA_LEAF_VALUE_SHIFT)) |
 			    (u64)WORT_VALUE_MAX << WORT_MEDIA_LEAF_VALUE_SHIFT);
-	__set_bit((le64_to_cpu(sb.table_off) + 8 * last) >> WORT_PAGE_SHIFT,
-		  bad_pages);
-	guess.region.bad_pages = bad_pages;
+	wort_region_add_bad(&guess.region, le64_to_cpu(sb.table_off) + 8 * last,
+			    8);
 	CHECK(hostile_survives(guess_run));
-	memset(bad_pages, 0, sizeof(bad_pages));
+	wort_region_forget_bad(&guess.region);
 	pmpool_unmap(&guess);
 }
 
@@ -714,9 +765,7 @@ static void drop_below_top(struct bed *bed, const u64 *keys, u64 off)
 	struct wort_check_arg arg;
 	u64 i;
 
-	__set_bit(off >> WORT_PAGE_SHIFT, bad_pages);
-	bed->pm.region.bad_pages = bad_pages;
-	wort_region_update(&bed->pm.region);
+	wort_region_add_bad(&bed->pm.region, off, 1);
 	CHECK(bed->index->tree.top->shape.digits);
 	bed_check_arg(bed, WORT_CHECK_F_CLEAR, &arg);
 	CHECK_NE(arg.out_nr_dropped, 0);
@@ -728,8 +777,7 @@ static void drop_below_top(struct bed *bed, const u64 *keys, u64 off)
 	CHECK_EQ(count_alike(bed, keys), DROP_KEYS);
 	bed_check_arg(bed, 0, &arg);
 	CHECK_EQ(arg.out_nr_damaged, 0);
-	bed->pm.region.bad_pages = NULL;
-	memset(bad_pages, 0, sizeof(bad_pages));
+	wort_region_forget_bad(&bed->pm.region);
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -771,12 +819,6 @@ void check_bad_pages_drop_top(void)
 	free(keys);
 }
 
-static void know_bad(u64 off)
-{
-	__set_bit(off >> WORT_PAGE_SHIFT, bad_pages);
-	image.pm.region.bad_pages = bad_pages;
-}
-
 /* The pool without what lies on a page; how many keys it has, or all but one. */
 static u32 without_page(u32 flags, bool cleared)
 {
@@ -803,7 +845,7 @@ static bool cut_drop(u64 off, u64 event, u64 seed, u32 kept)
 	struct wort_powercut_status status;
 
 	image_restore(image.clean);
-	know_bad(off);
+	wort_region_add_bad(&image.pm.region, off, 1);
 	CHECK_EQ(wort_powercut_arm(event), 0);
 	wort_powercut_begin(&image.pm.region);
 	without_page(WORT_CHECK_F_CLEAR, false);
@@ -831,7 +873,7 @@ void check_bad_pages_drop_cut(void)
 	off[2] = image_leaf(0, "zz");
 	for (i = 0; i < ARRAY_SIZE(off); i++) {
 		image_restore(image.clean);
-		know_bad(off[i]);
+		wort_region_add_bad(&image.pm.region, off[i], 1);
 		kept = without_page(0, false);
 		for (event = 1, seed = 4; seed; event++)
 			for (seed = 0; seed < 4; seed++)
@@ -839,8 +881,7 @@ void check_bad_pages_drop_cut(void)
 					break;
 		CHECK_LE(4, event);
 		wort_powercut_disarm();
-		memset(bad_pages, 0, sizeof(bad_pages));
-		image.pm.region.bad_pages = NULL;
+		wort_region_forget_bad(&image.pm.region);
 	}
 	image_free();
 }

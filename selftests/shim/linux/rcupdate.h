@@ -8,6 +8,10 @@
 
 #include <linux/turns.h>
 
+struct rcu_head {
+	struct rcu_head *next;
+};
+
 extern void (*shim_in_grace_period)(void);
 extern int shim_rcu_sections;
 
@@ -29,5 +33,11 @@ static inline void synchronize_rcu(void)
 	if (shim_in_grace_period)
 		shim_in_grace_period();
 }
+
+#define rcu_access_pointer(p)		READ_ONCE(p)
+#define rcu_dereference(p)		__atomic_load_n(&(p), __ATOMIC_ACQUIRE)
+#define rcu_dereference_protected(p, c)	(p)
+#define rcu_assign_pointer(p, v)	__atomic_store_n(&(p), v, __ATOMIC_RELEASE)
+#define RCU_INIT_POINTER(p, v)		WRITE_ONCE(p, v)
 
 #endif

@@ -45,4 +45,10 @@ void shim_free(const void *ptr);
 #define kfree(ptr)			shim_free(ptr)
 #define kvfree(ptr)			shim_free(ptr)
 
+/* Waits instead; the kernel puts the object on a list by its @head. */
+#define kvfree_rcu(ptr, head) do { \
+	synchronize_rcu(); \
+	kvfree(ptr); \
+} while (0)
+
 #endif

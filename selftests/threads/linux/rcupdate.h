@@ -17,6 +17,8 @@ void __tsan_release(void *addr);
 #define __tsan_release(addr)	((void)(addr))
 #endif
 
+#undef rcu_assign_pointer
+#undef rcu_dereference
 #undef rcu_read_lock
 #undef rcu_read_unlock
 #undef synchronize_rcu
@@ -43,5 +45,11 @@ static inline void synchronize_rcu(void)
 	urcu_memb_synchronize_rcu();
 	__tsan_acquire(&shim_rcu);
 }
+
+#define rcu_access_pointer(p)		READ_ONCE(p)
+#define rcu_dereference(p)		__atomic_load_n(&(p), __ATOMIC_ACQUIRE)
+#define rcu_dereference_protected(p, c)	(p)
+#define rcu_assign_pointer(p, v)	__atomic_store_n(&(p), v, __ATOMIC_RELEASE)
+#define RCU_INIT_POINTER(p, v)		WRITE_ONCE(p, v)
 
 #endif
