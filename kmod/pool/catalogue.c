@@ -17,6 +17,9 @@
  *		They are given back in the background; after a crash the walk
  *		does not find them.
  * damaged	state word of the entry: old or new.
+ * drop		slot := 0, or next := 0: what was referred to cannot be read, and its
+ *		owner is nobody afterwards.  The first block is replaced by an empty one,
+ *		which is durable when the superblock refers to it.
  */
 #include <linux/crc32c.h>
 #include <linux/errno.h>
@@ -670,6 +673,21 @@ static void unpublish(struct wort_pool *pool, struct wort_index *index)
 	wort_op_end(&op);
 }
 
+/* Take an index out of the pool: the background gives its space back. */
+static void take_out(struct wort_pool *pool, struct wort_index *index)
+{
+	struct wort_map_control *control = pool->locks.control;
+
+	unpublish(pool, index);
+	if (index->walk_failed)
+		WRITE_ONCE(pool->rewalk, true);
+	pool->catalogue_nr_free++;
+	index_unlink(pool, index);
+	list_add_tail(&index->list, &pool->dying);
+	pool->nr_dying++;
+	WRITE_ONCE(control->destroyed, control->destroyed + 1);
+}
+
 /**
  * wort_index_destroy() - Destroy an index
  * @pool: The pool.
@@ -686,7 +704,6 @@ static void unpublish(struct wort_pool *pool, struct wort_index *index)
  */
 int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 {
-	struct wort_map_control *control = pool->locks.control;
 	struct wort_index *index;
 	int err = name_verify(name, name_len);
 
@@ -702,21 +719,184 @@ int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 	else
 		err = wort_region_verify(pool->region, index->slot_off,
 					 sizeof(__le64));
-	if (err)
-		goto out;
-	unpublish(pool, index);
-	if (index->walk_failed)
-		WRITE_ONCE(pool->rewalk, true);
-	pool->catalogue_nr_free++;
-	index_unlink(pool, index);
-	list_add_tail(&index->list, &pool->dying);
-	pool->nr_dying++;
-	WRITE_ONCE(control->destroyed, control->destroyed + 1);
-out:
+	if (!err)
+		take_out(pool, index);
 	mutex_unlock(&pool->lock);
 	if (!err)
 		wort_pool_kick(pool);
 	return err;
+}
+
+/* The index that a slot refers to, if it is served.  Its entry cannot be read. */
+static struct wort_index *find_in_slot(struct wort_pool *pool, u64 slot)
+{
+	struct wort_index *index;
+
+	list_for_each_entry(index, &pool->indexes, list)
+		if (index->slot_off == slot)
+			return index;
+	return NULL;
+}
+
+/* The entry has the name and the root, so the index is lost. */
+static void drop_entry(struct wort_op *op, struct wort_pool *pool, u64 slot, u64 off)
+{
+	struct wort_index *index = find_in_slot(pool, slot);
+
+	if (index) {
+		pr_warn("%s: index with id %llu: its catalogue entry at offset %#llx cannot be read and was dropped, and all records with it\n",
+			op->region->name ?: "pool", (unsigned long long)index->id,
+			(unsigned long long)off);
+		/* What it owns cannot be found. */
+		index->walk_failed = true;
+		take_out(pool, index);
+		return;
+	}
+	pr_warn("%s: an index, whose name is not known: its catalogue entry at offset %#llx cannot be read and was dropped, and all records with it\n",
+		op->region->name ?: "pool", (unsigned long long)off);
+	wort_pm_publish(op, wort_region_at(pool->region, slot), 0);
+	pool->catalogue_nr_free++;
+}
+
+static bool is_served(struct wort_pool *pool, u64 slot,
+		      const struct wort_media_entry *entry)
+{
+	struct wort_index *index = wort_names_find(&pool->names, entry->name,
+						   entry->name_len);
+
+	return index && index->slot_off == slot;
+}
+
+/* Drop the entries that cannot be read.  False if another one is not served. */
+static bool drop_entries(struct wort_op *op, struct wort_pool *pool, u64 off,
+			 const struct wort_media_catalogue *block, u64 *nr)
+{
+	struct wort_media_entry entry;
+	bool served = true;
+	u32 i;
+	int err;
+
+	for (i = 0; i < WORT_MEDIA_CATALOGUE_SLOTS; i++) {
+		if (!block->slot[i])
+			continue;
+		err = read_entry(op, pool, le64_to_cpu(block->slot[i]), &entry);
+		if (err == -EIO) {
+			drop_entry(op, pool, slot_off(off, i),
+				   le64_to_cpu(block->slot[i]));
+			++*nr;
+		} else {
+			served &= !err && is_served(pool, slot_off(off, i), &entry);
+		}
+	}
+	return served;
+}
+
+/*
+ * Space for a first block.  Nothing is owned, since no index is known: if no extent is
+ * free, the walk can end at once.
+ */
+static int reserve_first(struct wort_op *op, struct wort_pool *pool)
+{
+	const u32 size = sizeof(struct wort_media_catalogue);
+	int err = wort_alloc_reserve(op, size);
+
+	if (err == -ENOSPC && pool->alloc.walking) {
+		err = wort_alloc_walk_end(op);
+		if (!err)
+			err = wort_alloc_reserve(op, size);
+	}
+	/* It may be where the lost one was. */
+	if (!err && wort_pm_probe(op, block_at(pool, op->reserved[0]), size))
+		err = -EIO;
+	return err;
+}
+
+/* An empty block takes the place of the first one. */
+static int replace_first(struct wort_op *op, struct wort_pool *pool)
+{
+	struct wort_media_catalogue __pmem *block;
+	u64 off;
+	int err = reserve_first(op, pool);
+
+	if (err)
+		return err;
+	off = wort_alloc_take(op);
+	block = block_at(pool, off);
+	wort_pm_zero(op, block, sizeof(*block));
+	wort_pm_flush(op, block, sizeof(*block));
+	wort_pm_fence(op);
+	pool->sb.catalogue_off = cpu_to_le64(off);
+	wort_sb_store(op, pool);
+	pool->catalogue_last = off;
+	pool->catalogue_hint = off;
+	pool->catalogue_blocks = 1;
+	pool->catalogue_nr_free = WORT_MEDIA_CATALOGUE_SLOTS;
+	return 0;
+}
+
+/* The block has the only references to its indexes and to the blocks behind it. */
+static int drop_block(struct wort_op *op, struct wort_pool *pool, u64 before, u64 off)
+{
+	int err = 0;
+
+	if (before)
+		wort_pm_publish(op, &block_at(pool, before)->next, 0);
+	else
+		err = replace_first(op, pool);
+	if (err)
+		return err;
+	pr_warn("%s: the catalogue block at offset %#llx cannot be read and was dropped: all indexes listed in it, %u at most, and in blocks behind it are lost, and their names are not known\n",
+		op->region->name ?: "pool", (unsigned long long)off,
+		WORT_MEDIA_CATALOGUE_SLOTS);
+	return 0;
+}
+
+/**
+ * wort_catalogue_drop() - Drop what cannot be read of the catalogue
+ * @op: The operation.
+ * @pool: The pool.
+ * @nr: Raised by the number of references that were dropped.
+ *
+ * A slot is cleared if its entry cannot be read: its index is lost.  The list of blocks
+ * ends before a block that attach could not read: the indexes in it and behind it are
+ * lost.  Ids of lost indexes are not given again.  A block that attach has read and
+ * that cannot be read any more stays: its indexes are served.
+ *
+ * Context: May sleep.  Holds wort_pool.work_lock and wort_pool.lock.
+ * Return: 0; -EINTR if a fatal signal came; -ENOMEM; -ENOSPC, -EIO or -EUCLEAN if
+ * there is no place for a first block.  What is damaged is left to the check.
+ */
+int wort_catalogue_drop(struct wort_op *op, struct wort_pool *pool, u64 *nr)
+{
+	u64 off = le64_to_cpu(pool->sb.catalogue_off), before = 0;
+	struct wort_media_catalogue block;
+	bool served = true;
+	u32 n;
+	int err;
+
+	lockdep_assert_held(&pool->lock);
+	for (n = 0; n < pool->catalogue_blocks; n++) {
+		cond_resched();
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		if (read_block(op, pool, off, &block))
+			return 0;
+		served &= drop_entries(op, pool, off, &block, nr);
+		before = off;
+		off = le64_to_cpu(block.next);
+	}
+	/* Attach has read no further. */
+	if (off) {
+		if (read_block(op, pool, off, &block) != -EIO)
+			return 0;
+		err = drop_block(op, pool, before, off);
+		if (err)
+			return err;
+		++*nr;
+	}
+	if (served)
+		pool->left_out = 0;
+	return 0;
 }
 
 /**

@@ -8,6 +8,9 @@
  * is owned by nobody afterwards, and the walk, which starts again, finds it free.  Where
  * the walk had ended before the page went bad, the next one gives that space back.
  *
+ * Of a catalogue entry or block that cannot be read not even the names are known: see
+ * wort_catalogue_drop().
+ *
  * An index is read from one key to the next, beside writers.  Where that fails it is
  * done again with no writer at work, since one of them might be below the word.
  */
@@ -136,25 +139,42 @@ static struct wort_index *index_after(struct wort_pool *pool,
 	return found;
 }
 
+static int drop_in_catalogue(struct wort_pool *pool, u64 *nr)
+{
+	struct wort_op op;
+	int err;
+
+	wort_op_begin(&op, pool->region, &pool->alloc);
+	mutex_lock(&pool->lock);
+	err = wort_catalogue_drop(&op, pool, nr);
+	mutex_unlock(&pool->lock);
+	wort_op_end(&op);
+	return err == -EINTR || err == -ENOMEM ? err : 0;
+}
+
 /**
  * wort_pool_drop_lost() - Drop what refers to what cannot be read
  * @pool: The pool.
  * @nr: Raised by the number of references that were dropped.
  *
- * Each is named in the log.  Does nothing where no memory is, or may be, bad.
+ * Each is named in the log.  Does nothing where no memory is, or may be, bad.  A pool
+ * that is read-only since part of the catalogue could not be read is mended, too.
  *
  * Context: May sleep for long.  Holds wort_pool.work_lock and nothing else.
- * Return: 0; -EINTR.  What is damaged is left to the check.
+ * Return: 0; -EINTR; -ENOMEM.  What is damaged is left to the check.
  */
 int wort_pool_drop_lost(struct wort_pool *pool, u64 *nr)
 {
 	struct search s = { .pool = pool };
-	int err = 0;
+	int err;
 
 	lockdep_assert_held(&pool->work_lock);
-	if (!wort_pool_writable(pool) ||
+	if (pool->readonly ||
 	    !(wort_region_any_bad(pool->region) || pool->region->mcsafe))
 		return 0;
+	err = drop_in_catalogue(pool, nr);
+	if (err)
+		return err;
 	while (err != -EINTR && (s.index = index_after(pool, s.index))) {
 		s.key = (struct wort_key){ .data = s.buf };
 		s.nr_dropped = 0;

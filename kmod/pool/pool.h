@@ -358,6 +358,7 @@ void wort_names_remove(struct wort_names *names, struct wort_index *index);
 
 /* catalogue.c */
 int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool);
+int wort_catalogue_drop(struct wort_op *op, struct wort_pool *pool, u64 *nr);
 int wort_catalogue_visit(struct wort_op *op, struct wort_pool *pool, u64 *off,
 			 struct wort_visitor *visitor);
 int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,

@@ -305,7 +305,7 @@ TEST_F_TIMEOUT(poison, catalogue_block, 120)
 	EXPECT_EQ(-EIO, destroy(self->pool.fd, "a"));
 	EXPECT_EQ(-EROFS, open_index(self->pool.fd, "new",
 				     WORT_INDEX_OPEN_F_CREATE));
-	EXPECT_LT(0, nr_damaged(self->pool.fd, WORT_CHECK_F_CLEAR));
+	EXPECT_LT(0, nr_damaged(self->pool.fd, 0));
 	EXPECT_ALL_BACK();
 }
 
@@ -316,8 +316,45 @@ TEST_F_TIMEOUT(poison, catalogue_entry, 120)
 	EXPECT_EQ(-EIO, self->b);
 	EXPECT_EQ(0, lost(self->a));
 	EXPECT_EQ(0, big_lookup(self->a));
-	EXPECT_LT(0, nr_damaged(self->pool.fd, WORT_CHECK_F_CLEAR));
+	EXPECT_LT(0, nr_damaged(self->pool.fd, 0));
 	EXPECT_ALL_BACK();
+}
+
+/* What cannot be read of the catalogue is dropped: names are free, and all is writable. */
+#define EXPECT_INDEX_DROPPED() do {					\
+	ASSERT_EQ(0, check(self->pool.fd, WORT_CHECK_F_CLEAR, &found));	\
+	EXPECT_EQ(0, found.out_nr_damaged);				\
+	EXPECT_LT(0, found.out_nr_dropped);				\
+	EXPECT_EQ(0, state(self->pool.fd));				\
+	EXPECT_EQ(-ENOENT, open_index(self->pool.fd, "b", 0));		\
+	self->b = open_index(self->pool.fd, "b",			\
+			     WORT_INDEX_OPEN_F_CREATE);			\
+	EXPECT_EQ(0, insert(self->b, "key", "again"));			\
+	EXPECT_EQ(0, nr_damaged(self->pool.fd, WORT_CHECK_F_CLEAR));	\
+	leave(self);							\
+	ASSERT_EQ(0, enter(self));					\
+	EXPECT_EQ(0, lookup(self->b, "key", "again"));			\
+	EXPECT_EQ(0, nr_damaged(self->pool.fd, 0));			\
+} while (0)
+
+TEST_F_TIMEOUT(poison, dropped_entry, 120)
+{
+	struct wort_check_arg found;
+
+	ASSERT_EQ(0, enter_with_bad(self, entry_off(NR_FILLERS + 1)));
+	EXPECT_INDEX_DROPPED();
+	EXPECT_EQ(0, lost(self->a));
+	EXPECT_EQ(0, big_lookup(self->a));
+	EXPECT_EQ(0, insert(self->a, "new", "value"));
+}
+
+TEST_F_TIMEOUT(poison, dropped_block, 120)
+{
+	struct wort_check_arg found;
+
+	ASSERT_EQ(0, enter_with_bad(self, block_off()));
+	EXPECT_INDEX_DROPPED();
+	EXPECT_EQ(-ENOENT, self->a);
 }
 
 /* Some of index a is lost, and nothing else. */

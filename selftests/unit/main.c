@@ -138,6 +138,8 @@ static const struct test {
 	TEST(bad_pages_drop),
 	TEST(bad_pages_drop_top),
 	TEST(bad_pages_drop_cut),
+	TEST(bad_pages_catalogue),
+	TEST(bad_pages_catalogue_cut),
 	TEST(bad_pages_poison),
 	TEST(bad_pages_write),
 	TEST(bad_pages_table),

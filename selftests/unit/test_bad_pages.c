@@ -885,3 +885,293 @@ void check_bad_pages_drop_cut(void)
 	}
 	image_free();
 }
+
+#define LIST_INDEXES	140	/* three blocks of the catalogue */
+
+/* Free space has been used before, so that zeroes there are somebody's. */
+static void make_stale(struct wort_index *index)
+{
+	static u8 value[480];
+	u64 n, nr;
+
+	memset(value, 0xff, sizeof(value));
+	for (n = 0; !pm_put(index, &n, 8, value, sizeof(value)); n++)
+		;
+	for (nr = n, n = 0; n < nr; n++)
+		CHECK_EQ(pm_del(index, &n, 8), 0);
+	pmpool_settle();
+}
+
+/* Blocks, and the first entries, lie on pages of their own. */
+static void list_make(void)
+{
+	static u8 value[480];
+	struct wort_index *index, *big;
+	char name[16];
+	u32 i;
+
+	image_make();
+	pmpool_attach(&image.pm);
+	big = pmpool_index(&image.pm, "a");
+	make_stale(big);
+	for (i = 0; i < LIST_INDEXES; i++) {
+		if (i % 50 == 40)
+			for (u64 n = i << 8; n < (i << 8) + 8; n++)
+				CHECK_EQ(pm_put(big, &n, 8, value, 480), 0);
+		snprintf(name, sizeof(name), "list%u", i);
+		index = pmpool_index(&image.pm, name);
+		CHECK_EQ(pm_put(index, "key", 3, value, 40), 0);
+		wort_index_put(index);
+	}
+	pmpool_settle();
+	wort_index_put(big);
+	pmpool_detach(&image.pm);
+	memcpy(image.clean, image.mem, IMAGE_SIZE);
+}
+
+static int open_new(const char *name, struct wort_index **index)
+{
+	return wort_index_open(image.pm.pool, (const u8 *)name, strlen(name),
+			       WORT_INDEX_OPEN_F_CREATE, 0, 0, index);
+}
+
+/* Space is given back, and an id is not given again. */
+static void use_listed(u64 least_id)
+{
+	struct wort_index *index;
+	u64 n, round;
+
+	/* A page that is not known to be bad is used again. */
+	if (poison)
+		return;
+	CHECK_EQ(open_new("new", &index), 0);
+	CHECK_LE(least_id, index->id);
+	for (round = 0; round < 2; round++) {
+		for (n = 0; !pm_put(index, &n, 8, image.clean, 900); n++)
+			;
+		CHECK_LE(500, n);
+		while (n--)
+			CHECK_EQ(pm_del(index, &n, 8), 0);
+		pmpool_settle();
+	}
+	wort_index_put(index);
+	CHECK_EQ(wort_index_destroy(image.pm.pool, (const u8 *)"new", 3), 0);
+	pmpool_settle();
+}
+
+/* Attach leaves something out; the check drops it, and @kept indexes live on. */
+static void drop_listed(u64 off, u32 kept)
+{
+	struct wort_check_arg arg = { .size = sizeof(arg) };
+	struct wort_index *index;
+	u32 nr;
+
+	image_restore(image.clean);
+	make_bad(off);
+	pmpool_attach(&image.pm);
+	pmpool_settle();
+	nr = image.pm.pool->nr_indexes;
+	CHECK_EQ(nr, kept);
+	CHECK_EQ(image.pm.pool->left_out, -EIO);
+	CHECK_EQ(wort_pool_check(image.pm.pool, &arg), 0);
+	CHECK_NE(arg.out_nr_damaged, 0);
+	CHECK_EQ(open_new("new", &index), -EROFS);
+	check_clear(&arg);
+	CHECK_NE(arg.out_nr_dropped, 0);
+	CHECK_EQ(arg.out_nr_damaged, 0);
+	CHECK_EQ(arg.out_nr_indexes, nr);
+	pmpool_settle();
+	CHECK(!image.pm.pool->alloc.walking);
+	use_listed(LIST_INDEXES + 4);
+	check_clear(&arg);
+	CHECK_EQ(arg.out_nr_dropped + arg.out_nr_damaged, 0);
+	pmpool_detach(&image.pm);
+	pmpool_attach(&image.pm);
+	pmpool_settle();
+	CHECK_EQ(image.pm.pool->left_out, 0);
+	CHECK(!image.pm.pool->damaged);
+	CHECK_EQ(image.pm.pool->nr_indexes, nr);
+	use_listed(LIST_INDEXES + 5);
+	pmpool_detach(&image.pm);
+	make_good();
+}
+
+/* An entry goes bad while its index is served: that has a name. */
+static void drop_served(u64 off)
+{
+	struct wort_check_arg arg;
+	struct wort_index *index;
+	u32 nr, len = 0;
+
+	image_restore(image.clean);
+	pmpool_attach(&image.pm);
+	pmpool_settle();
+	index = pmpool_index(&image.pm, "list10");
+	make_bad(off);
+	nr = image.pm.pool->nr_indexes;
+	check_clear(&arg);
+	CHECK_NE(arg.out_nr_dropped, 0);
+	CHECK_EQ(arg.out_nr_damaged, 0);
+	pmpool_settle();
+	CHECK_EQ(image.pm.pool->nr_indexes, nr - arg.out_nr_dropped);
+	CHECK_EQ(pm_get(index, "key", 3, NULL, &len), -ESTALE);
+	wort_index_put(index);
+	check_clear(&arg);
+	CHECK_EQ(arg.out_nr_dropped + arg.out_nr_damaged, 0);
+	pmpool_detach(&image.pm);
+	pmpool_attach(&image.pm);
+	pmpool_settle();
+	use_listed(LIST_INDEXES + 4);
+	pmpool_detach(&image.pm);
+	make_good();
+}
+
+/* A block goes bad while its indexes are served: they stay. */
+static void keep_block(u64 off)
+{
+	struct wort_check_arg arg;
+	u32 nr;
+
+	image_restore(image.clean);
+	pmpool_attach(&image.pm);
+	pmpool_settle();
+	make_bad(off);
+	nr = image.pm.pool->nr_indexes;
+	check_clear(&arg);
+	CHECK_NE(arg.out_nr_damaged, 0);
+	CHECK_EQ(image.pm.pool->nr_indexes, nr);
+	CHECK(!image.pm.pool->damaged);
+	pmpool_detach(&image.pm);
+	make_good();
+}
+
+static void list_blocks(u64 block[3])
+{
+	block[0] = image_catalogue();
+	block[1] = image_get(block[0]);
+	block[2] = image_get(block[1]);
+	CHECK_EQ(image_get(block[2]), 0);
+	CHECK_NE(block[0] >> WORT_PAGE_SHIFT, block[1] >> WORT_PAGE_SHIFT);
+	CHECK_NE(block[1] >> WORT_PAGE_SHIFT, block[2] >> WORT_PAGE_SHIFT);
+}
+
+/* Entries on the page of an entry. */
+static u32 list_entries(u64 off)
+{
+	u64 block, page = off >> WORT_PAGE_SHIFT;
+	u32 i, nr = 0;
+
+	for (block = image_catalogue(); block; block = image_get(block))
+		for (i = 1; i <= WORT_MEDIA_CATALOGUE_SLOTS; i++)
+			nr += image_get(block + 8 * i) >> WORT_PAGE_SHIFT == page;
+	return nr;
+}
+
+static void drop_catalogue(void)
+{
+	u64 block[3];
+	u32 i;
+
+	list_blocks(block);
+	for (i = 0; i < 3; i++) {
+		drop_listed(block[i], i * WORT_MEDIA_CATALOGUE_SLOTS);
+		keep_block(block[i]);
+	}
+	for (i = 13; i < WORT_MEDIA_CATALOGUE_SLOTS; i += 20) {
+		drop_listed(image_entry(i),
+			    LIST_INDEXES + 3 - list_entries(image_entry(i)));
+		drop_served(image_entry(13));
+	}
+}
+
+/* No extent is free: the space of what was lost has the new first block. */
+static void drop_first_full(void)
+{
+	u64 n = 0, first = image_catalogue();
+	struct wort_index *index;
+
+	pmpool_attach(&image.pm);
+	index = pmpool_index(&image.pm, "a");
+	while (!pm_put(index, &n, 8, &image_nr_keys, 4))
+		n++;
+	wort_index_put(index);
+	pmpool_detach(&image.pm);
+	memcpy(image.clean, image.mem, IMAGE_SIZE);
+	drop_listed(first, 0);
+}
+
+/* What cannot be read of the catalogue is dropped, and the rest lives on. */
+void check_bad_pages_catalogue(void)
+{
+	list_make();
+	drop_catalogue();
+	poison = true;
+	drop_catalogue();
+	poison = false;
+	drop_first_full();
+	image_free();
+}
+
+/* The pool without part of its catalogue: how many indexes it has. */
+static u32 without_part(u32 flags, bool cleared)
+{
+	struct wort_check_arg arg = { .size = sizeof(arg), .flags = flags };
+	u32 nr;
+
+	pmpool_attach(&image.pm);
+	pmpool_settle();
+	CHECK_EQ(wort_pool_check(image.pm.pool, &arg), 0);
+	CHECK(!flags || !arg.out_nr_damaged);
+	CHECK(!cleared || (!arg.out_nr_damaged && !arg.out_nr_dropped));
+	pmpool_settle();
+	CHECK(!flags || !image.pm.pool->alloc.walking);
+	nr = image.pm.pool->nr_indexes;
+	pmpool_detach(&image.pm);
+	return nr;
+}
+
+/* A power cut at @event of attach and drop; false: there was none so late. */
+static bool cut_list(u64 off, u64 event, u64 seed, u32 kept)
+{
+	struct wort_powercut_status status;
+
+	image_restore(image.clean);
+	wort_region_add_bad(&image.pm.region, off, 1);
+	CHECK_EQ(wort_powercut_arm(event), 0);
+	wort_powercut_begin(&image.pm.region);
+	without_part(WORT_CHECK_F_CLEAR, false);
+	wort_powercut_end(&image.pm.region);
+	wort_powercut_status(&status);
+	if (status.state != WORT_POWERCUT_CUT)
+		return false;
+	CHECK_EQ(wort_powercut_image(seed, image.mem, IMAGE_SIZE, 0),
+		 IMAGE_SIZE);
+	CHECK_EQ(without_part(0, false), kept);
+	CHECK_EQ(without_part(WORT_CHECK_F_CLEAR, false), kept);
+	CHECK_EQ(without_part(0, true), kept);
+	return true;
+}
+
+/* Whenever power goes, a part is dropped or not, and all else is there. */
+void check_bad_pages_catalogue_cut(void)
+{
+	u64 off[4], event, seed;
+	u32 i, kept;
+
+	list_make();
+	list_blocks(off);
+	off[3] = image_entry(13);
+	for (i = 0; i < ARRAY_SIZE(off); i++) {
+		kept = i < 3 ? i * WORT_MEDIA_CATALOGUE_SLOTS :
+			       LIST_INDEXES + 3 - list_entries(off[i]);
+		for (event = 1, seed = 2; seed; event++)
+			for (seed = 0; seed < 2; seed++)
+				if (!cut_list(off[i], event, seed, kept))
+					break;
+		CHECK_LE(4, event);
+		wort_powercut_disarm();
+		wort_region_forget_bad(&image.pm.region);
+		image_restore(image.clean);
+	}
+	image_free();
+}

@@ -141,6 +141,8 @@ void check_bad_pages_value(void);
 void check_bad_pages_drop(void);
 void check_bad_pages_drop_top(void);
 void check_bad_pages_drop_cut(void);
+void check_bad_pages_catalogue(void);
+void check_bad_pages_catalogue_cut(void);
 void check_bad_pages_poison(void);
 void check_bad_pages_write(void);
 void check_bad_pages_table(void);
