@@ -614,9 +614,9 @@ void wort_alloc_settle(struct wort_op *op)
 }
 
 /*
- * The class of an extent whose word lies on bad memory is not known: the first
- * object found in it tells.  Nothing is stored to such a pool.  The size is not
- * trusted: a run must end inside the pool.
+ * The class of an extent whose word is lost is not known: the first object found in it
+ * tells.  Only a check that finds all else sound stores to such a pool.  The size is
+ * not trusted: a run must end inside the pool.
  */
 static void guess_class(struct wort_op *op, u32 nr, u64 size)
 {
@@ -624,7 +624,8 @@ static void guess_class(struct wort_op *op, u32 nr, u64 size)
 	struct wort_extent *extent = wort_extent_at(alloc, nr);
 
 	if (extent->state != WORT_EXTENT_UNKNOWN ||
-	    extent->class != WORT_CLASS_NONE || !wort_table_is_bad(op, nr))
+	    extent->class != WORT_CLASS_NONE ||
+	    !(alloc->table_lost || wort_table_is_bad(op, nr)))
 		return;
 	if (!wort_is_run(alloc, size))
 		wort_extent_set_class(extent, wort_class_of(size), 0);

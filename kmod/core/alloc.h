@@ -136,6 +136,8 @@ struct wort_cache {
  * @groups: all extents, by WORT_GROUP_EXTENTS
  * @nr_groups: how many
  * @nr_unread: of these, groups whose words were not read yet
+ * @table_lost: somebody has zeroed words of the table: a zero tells nothing
+ * @table_witness: extent in which something is owned at all times
  * @table_err: -EUCLEAN if a word that was read is invalid, -EIO if one lies on bad
  *	memory, or 0
  * @partial: for each class the open extents with a free slot
@@ -162,6 +164,8 @@ struct wort_alloc {
 	u32 nr_groups;
 	u32 nr_unread;
 	int table_err;
+	bool table_lost;
+	u32 table_witness;
 	struct list_head partial[WORT_NR_CLASSES];
 	struct list_head freeing;
 	u32 nr_free;
@@ -239,6 +243,7 @@ void wort_alloc_destroy(struct wort_alloc *alloc);
 u64 wort_alloc_table_bytes(const struct wort_alloc *alloc);
 
 /* alloc_table.c: the extent table */
+void wort_alloc_witness(struct wort_op *op, u64 off);
 int wort_alloc_read_table(struct wort_op *op, const bool *stop);
 int wort_alloc_check_table(struct wort_op *op, bool mend, u32 *bad);
 int wort_alloc_servable(u32 nr_extents);

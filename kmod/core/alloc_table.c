@@ -11,6 +11,12 @@
  * before a group tell what covers it.  A longer run is a table that was given up
  * when the pool grew: nobody owns it, and what it covered is free.  The table in
  * use, if it lies in extents, covers what the superblock says.
+ *
+ * Somebody may overwrite the table with zeroes, which say that all extents are free.
+ * The extent that holds the first block of the catalogue is never free, so its word is
+ * the witness: if it is zero, no zero in the table is believed.  Then nothing is
+ * allocated, and a check that finds all else sound stores the words again, that of the
+ * witness last.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -148,7 +154,7 @@ static void read_extent(struct wort_op *op, struct wort_extent *extent, u32 nr,
 	}
 	if (!alloc->table_err)
 		alloc->table_err = err;
-	if (err || word || covered)
+	if (err || word || covered || alloc->table_lost)
 		extent->state = WORT_EXTENT_UNKNOWN;
 }
 
@@ -180,11 +186,31 @@ static bool words_are_zero(struct wort_op *op, u32 first, u32 n)
 	u64 any = 0;
 	u32 nr;
 
-	if (words_are_bad(op, first, n))
+	if (op->alloc->table_lost || words_are_bad(op, first, n))
 		return false;
 	for (nr = first; nr < first + n; nr++)
 		any |= wort_pm_load(table_word(op->alloc, nr));
 	return !any;
+}
+
+/**
+ * wort_alloc_witness() - Can zeroes in the extent table be believed?
+ * @op: The operation.
+ * @off: Offset of an object that is owned at all times, inside the extents.
+ *
+ * Context: Any context.  Nothing of the table was read.
+ */
+void wort_alloc_witness(struct wort_op *op, u64 off)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 nr = (off - alloc->geo.data_off) >> alloc->geo.extent_shift;
+
+	alloc->table_witness = nr;
+	if (wort_table_is_bad(op, nr) || wort_pm_load(table_word(alloc, nr)))
+		return;
+	alloc->table_lost = true;
+	alloc->table_err = wort_corrupt(op, table_off(alloc, nr),
+					"extent of the catalogue is free: was the extent table overwritten?");
 }
 
 /**
@@ -365,6 +391,41 @@ void wort_table_clear(struct wort_op *op, u32 nr)
 		wort_pm_publish_later(op, table_word(op->alloc, nr), 0);
 }
 
+/* An extent in which the check has found objects, which agree on its class. */
+static bool found_owned(struct wort_alloc *alloc, u32 nr)
+{
+	bool owned;
+
+	mutex_lock(&alloc->lock);
+	owned = wort_marks_any(alloc->marks, nr);
+	mutex_unlock(&alloc->lock);
+	return owned;
+}
+
+/* A zero that is not true; that of the witness is mended when all others are. */
+static bool lost_word(struct wort_op *op, u32 nr, bool mend)
+{
+	struct wort_alloc *alloc = op->alloc;
+
+	if (!alloc->table_lost || !found_owned(alloc, nr))
+		return false;
+	if (mend && nr != alloc->table_witness)
+		wort_table_store(op, nr);
+	return !mend;
+}
+
+/* A power cut before this leaves a table that is lost, with some words more. */
+static void mend_witness(struct wort_op *op)
+{
+	struct wort_alloc *alloc = op->alloc;
+
+	wort_pm_fence(op);
+	if (found_owned(alloc, alloc->table_witness))
+		wort_table_store(op, alloc->table_witness);
+	wort_pm_fence(op);
+	alloc->table_lost = false;
+}
+
 /* Invalid words of a group that were not mended, and those on bad memory. */
 static u32 check_group(struct wort_op *op, u32 group, bool mend)
 {
@@ -381,6 +442,8 @@ static u32 check_group(struct wort_op *op, u32 group, bool mend)
 			continue;
 		}
 		word = wort_pm_load(table_word(alloc, nr));
+		if (!word)
+			bad += lost_word(op, nr, mend);
 		if (!word || parse_word(alloc, &probe, nr, word))
 			continue;
 		if (mend)
@@ -394,7 +457,8 @@ static u32 check_group(struct wort_op *op, u32 group, bool mend)
 /**
  * wort_alloc_check_table() - Is every word of the extent table valid?
  * @op: The operation.
- * @mend: Clear those that are not; the caller knows that nothing is owned there.
+ * @mend: Clear those that are not, and store those that somebody has zeroed; the
+ *	caller has marked all that is owned, and found no damage.
  * @bad: Told: words that are invalid and were not mended, and words that lie on
  *	pages known to be bad.
  *
@@ -414,6 +478,8 @@ int wort_alloc_check_table(struct wort_op *op, bool mend, u32 *bad)
 		if (fatal_signal_pending(current))
 			err = -EINTR;
 	}
+	if (alloc->table_lost && mend && !err && !*bad)
+		mend_witness(op);
 	wort_pm_fence_settled(op);
 	if (!err && !*bad)
 		alloc->table_err = 0;

@@ -129,6 +129,7 @@ bool wort_table_is_bad(struct wort_op *op, u32 nr);
 /* marks.c */
 void wort_marks_note(struct wort_marks *marks, u32 nr, u32 word,
 		     unsigned long taken);
+bool wort_marks_any(const struct wort_marks *marks, u32 nr);
 void wort_marks_forget(struct wort_marks *marks, u32 nr);
 
 /*

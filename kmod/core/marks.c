@@ -143,6 +143,21 @@ void wort_marks_note(struct wort_marks *marks, u32 nr, u32 word,
 }
 
 /**
+ * wort_marks_any() - Was something marked in an extent?
+ * @marks: The marks.
+ * @nr: The extent.
+ *
+ * Context: Holds wort_alloc.lock.
+ * Return: True if an object begins there.
+ */
+bool wort_marks_any(const struct wort_marks *marks, u32 nr)
+{
+	unsigned long **bits = bits_find(marks, nr);
+
+	return bits && *bits && *bits != &marks->tail;
+}
+
+/**
  * wort_marks_forget() - Note that an extent becomes free
  * @marks: The marks.
  * @nr: The extent, in which nothing is used.

@@ -359,6 +359,7 @@ int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool)
 	int err, err2 = 0;
 
 	pool->catalogue_hint = le64_to_cpu(pool->sb.catalogue_off);
+	wort_alloc_witness(op, pool->catalogue_hint);
 	err = load_blocks(op, pool, &sorted);
 	if (!sorted && (!err || is_damage(err)))
 		err2 = sort_indexes(op, pool);

@@ -218,7 +218,8 @@ static int check_catalogue(struct checker *ck)
 
 /*
  * A nonsense word in the extent table: if all else is sound, nothing is owned
- * in its extent.
+ * in its extent.  Where the table was overwritten and no index is left, so was the
+ * catalogue, it seems: that is not mended, since it would free all that there is.
  */
 static int check_table(struct checker *ck)
 {
@@ -228,7 +229,8 @@ static int check_table(struct checker *ck)
 	u32 bad;
 	int err;
 
-	mend = ck->clear && !ck->arg->out_nr_damaged;
+	mend = ck->clear && !ck->arg->out_nr_damaged && !ck->unknown &&
+	       (!pool->alloc.table_lost || ck->arg->out_nr_indexes);
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	err = wort_alloc_check_table(&op, mend, &bad);
 	wort_op_end(&op);

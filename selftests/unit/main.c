@@ -132,6 +132,8 @@ static const struct test {
 	TEST(hostile_owners),
 	TEST(hostile_commit),
 	TEST(hostile_flips),
+	TEST(hostile_table_zeroed),
+	TEST(hostile_table_zeroed_cut),
 	TEST(bad_pages_ranges),
 	TEST(bad_pages_read),
 	TEST(bad_pages_value),

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../kmod/core/powercut.h"
 #include "hostile.h"
 
 static int try_attach(void)
@@ -344,6 +345,122 @@ void check_hostile_table_clear(void)
 	image_set(image_table(image_leaf(0, "apple")), 0xfe);
 	image_keep();
 	CHECK(clear_holds_back());
+	image_free();
+}
+
+/* Somebody writes zeroes over the table, from @first to @end. */
+static void zero_table(u64 first, u64 end)
+{
+	image_restore(image.clean);
+	memset(image.mem + first, 0, end - first);
+}
+
+/* Check it, and count what is served; how many records "a" has. */
+static u64 use_zeroed(u32 flags, bool sound, bool writable)
+{
+	struct wort_check_arg arg = { .size = sizeof(arg), .flags = flags };
+	struct wort_scan scan = { .flags = WORT_SCAN_F_COUNT };
+	struct wort_index *index;
+
+	pmpool_attach(&image.pm);
+	pmpool_settle();
+	index = pmpool_index(&image.pm, "a");
+	CHECK_EQ(pm_put(index, "new", 3, "value", 5), writable ? 0 : -EROFS);
+	CHECK_EQ(wort_pool_check(image.pm.pool, &arg), 0);
+	CHECK_EQ(!arg.out_nr_damaged, sound);
+	pmpool_settle();
+	CHECK_EQ(image.pm.pool->alloc.walking, !sound);
+	CHECK_EQ(wort_index_scan(index, &scan), 0);
+	wort_index_put(index);
+	pmpool_detach(&image.pm);
+	return scan.count;
+}
+
+static void mend_zeroed(u64 first, u64 end)
+{
+	u64 nr = le64_to_cpu(image_sb(0)->nr_extents), off, old, word;
+
+	zero_table(first, end);
+	CHECK_EQ(use_zeroed(0, false, false), image_nr_keys);
+	CHECK_EQ(use_zeroed(WORT_CHECK_F_CLEAR, true, false), image_nr_keys);
+	for (off = WORT_MEDIA_TABLE_OFF; nr--; off += 8) {
+		memcpy(&old, image.clean + off, 8);
+		word = image_get(off);
+		/* that of a free extent may not have been cleared yet */
+		CHECK(word == le64_to_cpu(old) || !word);
+	}
+	CHECK_EQ(use_zeroed(0, true, true), image_nr_keys + 1);
+	CHECK_EQ(use_zeroed(WORT_CHECK_F_CLEAR, true, true), image_nr_keys + 1);
+}
+
+/* A table of zeroes frees nothing: all is read, and the check stores the words again. */
+void check_hostile_table_zeroed(void)
+{
+	struct wort_check_arg arg = {
+		.size = sizeof(arg), .flags = WORT_CHECK_F_CLEAR,
+	};
+	u64 first = WORT_MEDIA_TABLE_OFF, end, data;
+
+	image_make();
+	data = le64_to_cpu(image_sb(0)->data_off);
+	end = first + 8 * le64_to_cpu(image_sb(0)->nr_extents);
+	mend_zeroed(first, end);
+	mend_zeroed(first, first + 8);
+	mend_zeroed(first, first + 8 * 5);
+	/* The block went, too: nothing says what is owned. */
+	zero_table(first, data + sizeof(struct wort_media_catalogue));
+	pmpool_attach(&image.pm);
+	pmpool_settle();
+	CHECK_EQ(wort_pool_check(image.pm.pool, &arg), 0);
+	CHECK_NE(arg.out_nr_damaged, 0);
+	CHECK(image.pm.pool->damaged);
+	pmpool_detach(&image.pm);
+	CHECK(!memcmp(image.mem + end, image.clean + end, data - end));
+	CHECK(!memcmp(image.mem + data + 512, image.clean + data + 512,
+		      IMAGE_SIZE - 4096 - data - 512));
+	image_free();
+}
+
+static bool cut_zeroed(u64 end, u64 event, u64 seed)
+{
+	struct wort_powercut_status status;
+	bool writable;
+
+	zero_table(WORT_MEDIA_TABLE_OFF, end);
+	CHECK_EQ(wort_powercut_arm(event), 0);
+	wort_powercut_begin(&image.pm.region);
+	use_zeroed(WORT_CHECK_F_CLEAR, true, false);
+	wort_powercut_end(&image.pm.region);
+	wort_powercut_status(&status);
+	if (status.state != WORT_POWERCUT_CUT)
+		return false;
+	CHECK_EQ(wort_powercut_image(seed, image.mem, IMAGE_SIZE, 0),
+		 IMAGE_SIZE);
+	pmpool_attach(&image.pm);
+	/* Either zeroes are not believed, or all words are there. */
+	CHECK(image.pm.pool->alloc.table_lost ||
+	      image_get(WORT_MEDIA_TABLE_OFF));
+	writable = !image.pm.pool->damaged;
+	pmpool_detach(&image.pm);
+	CHECK_EQ(use_zeroed(WORT_CHECK_F_CLEAR, true, writable),
+		 image_nr_keys + writable);
+	CHECK_EQ(use_zeroed(0, true, true), image_nr_keys + 1);
+	return true;
+}
+
+/* Whenever power goes, the next check mends the rest. */
+void check_hostile_table_zeroed_cut(void)
+{
+	u64 event, seed, end;
+
+	image_make();
+	end = WORT_MEDIA_TABLE_OFF + 8 * le64_to_cpu(image_sb(0)->nr_extents);
+	for (event = 1, seed = 4; seed; event++)
+		for (seed = 0; seed < 4; seed++)
+			if (!cut_zeroed(end, event, seed))
+				break;
+	CHECK_LE(4, event);
+	wort_powercut_disarm();
 	image_free();
 }
 

@@ -135,6 +135,8 @@ void check_hostile_commit(void);
 void check_hostile_flips(void);
 
 /* test_bad_pages.c */
+void check_hostile_table_zeroed(void);
+void check_hostile_table_zeroed_cut(void);
 void check_bad_pages_ranges(void);
 void check_bad_pages_read(void);
 void check_bad_pages_value(void);
