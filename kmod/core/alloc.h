@@ -216,6 +216,20 @@ struct wort_marks {
 	bool incomplete;
 };
 
+/**
+ * struct wort_object - An object that a check has found owned
+ * @off: its offset, not trusted
+ * @size: its size, not trusted
+ * @first: as wort_alloc_mark() has it
+ * @err: what wort_marks_add() says of it
+ */
+struct wort_object {
+	u64 off;
+	u64 size;
+	bool first;
+	int err;
+};
+
 u32 wort_class_size(u32 class);
 
 /**
@@ -316,8 +330,8 @@ bool wort_alloc_freeing(const struct wort_alloc *alloc);
 /* marks.c: comparing what is owned with what is allocated */
 int wort_marks_begin(struct wort_marks *marks, struct wort_alloc *alloc);
 void wort_marks_end(struct wort_marks *marks);
-int wort_marks_add(struct wort_op *op, struct wort_marks *marks, u64 off,
-		   u64 size, bool first);
+void wort_marks_add(struct wort_op *op, struct wort_marks *marks,
+		    struct wort_object *objects, u32 nr);
 int wort_marks_compare(struct wort_op *op, struct wort_marks *marks, u32 *bad,
 		       u64 *bad_off);
 

@@ -223,63 +223,76 @@ static int mark_slot(struct wort_op *op, struct wort_marks *marks, u64 off,
 }
 
 /**
- * wort_marks_add() - Mark an object as owned
+ * wort_marks_add() - Mark objects as owned
  * @op: The operation.
  * @marks: The marks.
- * @off: Its offset, not trusted.
- * @size: Its size, not trusted.
- * @first: As wort_alloc_mark() has it.
+ * @objects: The objects.  Of each is told 0; 1 if it is a node that was marked before;
+ *	-ENOMEM; -EUCLEAN if it is no slot or has another owner.
+ * @nr: How many.
  *
- * Context: May sleep.  Takes wort_alloc.lock.
- * Return: 0; 1 if it is a node that was marked before; -ENOMEM; -EUCLEAN if it is
- * no slot or has another owner.
+ * The first error ends it: of objects behind that nothing is told.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock once.
  */
-int wort_marks_add(struct wort_op *op, struct wort_marks *marks, u64 off,
-		   u64 size, bool first)
+void wort_marks_add(struct wort_op *op, struct wort_marks *marks,
+		    struct wort_object *objects, u32 nr)
 {
 	struct wort_alloc *alloc = marks->alloc;
-	u32 nr, slot;
-	int err;
+	struct wort_object *object;
+	u32 extent, slot;
+	int err = 0;
 
 	mutex_lock(&alloc->lock);
-	err = wort_extent_find(op, off, size, &nr, &slot);
-	if (!err)
-		err = mark_slot(op, marks, off, nr, slot, first);
+	for (object = objects; object < objects + nr && err >= 0; object++) {
+		err = wort_extent_find(op, object->off, object->size, &extent,
+				       &slot);
+		if (!err)
+			err = mark_slot(op, marks, object->off, extent, slot,
+					object->first);
+		object->err = err;
+	}
 	mutex_unlock(&alloc->lock);
-	return err;
 }
 
-/* Is a slot in the state that it may have, with its marks? */
-static bool slot_is_sound(const struct wort_marks *marks, u32 nr, u32 slot,
-			  const unsigned long *bits)
+/* The slots of a word of the bitmaps that are not in a state that they may have. */
+static unsigned long unsound_slots(struct wort_slots *slots, u32 n, u32 word,
+				   const unsigned long *bits)
 {
-	struct wort_slots *slots = wort_extent_at(marks->alloc, nr)->slots;
-	u32 longs = longs_of(marks, nr);
-	bool used = !slots || bit_of(slots, WORT_BITS_USED, slot);
+	unsigned long used, marked = 0, known = 0;
+	u32 longs = BITS_TO_LONGS(n);
 
-	if (bits && test_bit(slot, bits + BITS_MARKED * longs))
-		return used;
-	return !used || (bits && test_bit(slot, bits + BITS_NEW * longs)) ||
-	       (slots && (bit_of(slots, WORT_BITS_FREED, slot) ||
-			  bit_of(slots, WORT_BITS_WAITING, slot)));
+	if (slots) {
+		used = wort_slot_bits(slots, WORT_BITS_USED)[word];
+		known = wort_slot_bits(slots, WORT_BITS_FREED)[word] |
+			wort_slot_bits(slots, WORT_BITS_WAITING)[word];
+	} else {
+		used = word < longs - 1 ? ~0UL : BITMAP_LAST_WORD_MASK(n);
+	}
+	if (bits) {
+		marked = bits[BITS_MARKED * longs + word];
+		known |= marked | bits[BITS_NEW * longs + word];
+	}
+	return (marked & ~used) | (used & ~known);
 }
 
 static bool compare_extent(struct wort_op *op, struct wort_marks *marks, u32 nr)
 {
 	struct wort_alloc *alloc = marks->alloc;
 	const struct wort_extent *extent = wort_extent_at(alloc, nr);
+	u32 word, n = wort_slots_of(alloc, extent);
 	unsigned long **bits = bits_find(marks, nr);
-	u32 slot, n = wort_slots_of(alloc, extent);
+	unsigned long bad = 0;
 
 	if (!wort_extent_in_use(extent))
 		return true;
-	for (slot = 0; slot < n; slot++)
-		if (!slot_is_sound(marks, nr, slot, bits ? *bits : NULL))
-			break;
-	if (slot == n)
+	for (word = 0; word < BITS_TO_LONGS(n) && !bad; word++)
+		bad = unsound_slots(extent->slots, n, word,
+				    bits ? *bits : NULL);
+	if (!bad)
 		return true;
 	wort_corrupt(op, wort_extent_off(alloc, nr) +
-			 slot * wort_slot_size(alloc, extent),
+			 ((word - 1) * BITS_PER_LONG + __ffs(bad)) *
+			 wort_slot_size(alloc, extent),
 		     "allocated but owned by nobody, or the reverse");
 	return false;
 }

@@ -30,6 +30,9 @@
 /* Objects that are looked at while writers are kept out. */
 #define ALONE_MAX		4096
 
+/* Objects that are marked while the allocator's lock is held once. */
+#define FOUND_MAX		64
+
 struct checker {
 	struct wort_walk walk;
 	struct wort_visitor meta;	/* blocks of the catalogue */
@@ -41,32 +44,54 @@ struct checker {
 	bool unknown;		/* not all that is owned was found */
 	u64 nr_lost;
 	u64 nr_dropped;
+	u32 nr_found;			/* objects that are still to be marked */
+	struct wort_object found[FOUND_MAX];
 };
 
-/*
- * Nothing is given back before the end, so what makes no sense about an object is
- * damage, whoever is beside the check.
- */
-static int mark(struct checker *ck, struct wort_op *op, u64 off, u64 size,
-		bool first)
+static void count_object(struct checker *ck, const struct wort_object *object)
 {
 	struct wort_check_arg *arg = ck->arg;
+	u64 bytes = wort_alloc_footprint(&ck->pool->alloc, object->size);
+
+	if (ck->dying) {
+		arg->out_freeing_bytes += bytes;
+		return;
+	}
+	arg->out_owned_bytes += bytes;
+	arg->out_nr_nodes += !object->first;
+}
+
+/*
+ * Mark the objects that were found since the last call.  Writers take the allocator's
+ * lock, too, so it is taken once for many objects.  Nothing is given back before the
+ * check ends, therefore an object may be marked later than it was found, and an
+ * inconsistency is damage, not a race with a writer.
+ */
+static int mark_found(struct checker *ck, struct wort_op *op)
+{
 	bool alone = op->alone;
-	int err;
+	int err = 0;
+	u32 i;
 
 	op->alone = true;
-	err = wort_marks_add(op, &ck->marks, off, size, first);
+	wort_marks_add(op, &ck->marks, ck->found, ck->nr_found);
 	op->alone = alone;
-	if (err)
-		return min(err, 0);
-	size = wort_alloc_footprint(&ck->pool->alloc, size);
-	if (ck->dying) {
-		arg->out_freeing_bytes += size;
-		return 0;
+	for (i = 0; i < ck->nr_found && !err; i++) {
+		err = min(ck->found[i].err, 0);
+		if (!ck->found[i].err)
+			count_object(ck, &ck->found[i]);
 	}
-	arg->out_owned_bytes += size;
-	arg->out_nr_nodes += !first;
-	return 0;
+	ck->nr_found = 0;
+	return err;
+}
+
+static int add_found(struct checker *ck, struct wort_op *op, u64 off, u64 size,
+		     bool first)
+{
+	ck->found[ck->nr_found++] = (struct wort_object){
+		.off = off, .size = size, .first = first,
+	};
+	return ck->nr_found == FOUND_MAX ? mark_found(ck, op) : 0;
 }
 
 static int mark_object(struct wort_visitor *visitor, struct wort_op *op, u64 off,
@@ -75,7 +100,7 @@ static int mark_object(struct wort_visitor *visitor, struct wort_op *op, u64 off
 	struct checker *ck = container_of(visitor, struct checker, walk.visitor);
 
 	ck->walk.objects++;
-	return mark(ck, op, off, size, first);
+	return add_found(ck, op, off, size, first);
 }
 
 /* An entry is marked with its index, which may be destroyed meanwhile. */
@@ -86,7 +111,7 @@ static int mark_meta(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 
 	if (size == sizeof(struct wort_media_entry))
 		return 0;
-	return mark(ck, op, off, size, first);
+	return add_found(ck, op, off, size, first);
 }
 
 static void damaged(struct checker *ck, u64 off, u64 index_id)
@@ -131,23 +156,50 @@ static int visit_tree(struct checker *ck, struct wort_index *index)
 	return err;
 }
 
-static int mark_entry(struct checker *ck, struct wort_index *index)
-{
-	struct wort_op op;
-	int err;
-
-	wort_op_begin(&op, ck->pool->region, &ck->pool->alloc);
-	err = mark(ck, &op, index->entry_off, sizeof(struct wort_media_entry),
-		   true);
-	wort_op_end(&op);
-	ck->walk.bad_off = op.bad_off;
-	return err;
-}
-
 /* Is it about the pool, and not about the check? */
 static bool is_damage(int err)
 {
 	return err == -EUCLEAN || err == -EIO;
+}
+
+/* Mark what of an index was found and not marked yet. */
+static int mark_rest(struct checker *ck, struct wort_index *index)
+{
+	struct wort_op op;
+	int err;
+
+	wort_chunk_begin(ck->pool, index, &op, false);
+	err = mark_found(ck, &op);
+	wort_chunk_end(ck->pool, index, &op, false, err);
+	if (err)
+		ck->walk.bad_off = op.bad_off;
+	return err;
+}
+
+/*
+ * Mark the entry of an index and, with @tree, its tree.  What was found before damage
+ * is marked, too: another index may own it as well.
+ */
+static int mark_index(struct checker *ck, struct wort_index *index, bool tree)
+{
+	int err = 0, err2;
+
+	ck->walk.bad_off = 0;
+	ck->found[ck->nr_found++] = (struct wort_object){
+		.off = index->entry_off,
+		.size = sizeof(struct wort_media_entry),
+		.first = true,
+	};
+	if (tree)
+		err = visit_tree(ck, index);
+	if (err && err != -ENOENT && !is_damage(err))
+		return err;
+	err2 = mark_rest(ck, index);
+	if (err2)
+		err = err2;
+	if (is_damage(err))
+		damaged(ck, ck->walk.bad_off ?: index->entry_off, index->id);
+	return is_damage(err) || err == -ENOENT ? 0 : err;
 }
 
 /* A destroyed index owns its tree and its entry until these are freed. */
@@ -158,13 +210,9 @@ static int check_dying(struct checker *ck, struct wort_index *index)
 
 	ck->unknown |= !known;
 	ck->dying = true;
-	err = mark_entry(ck, index);
-	if (!err && known)
-		err = visit_tree(ck, index);
+	err = mark_index(ck, index, known);
 	ck->dying = false;
-	if (is_damage(err))
-		damaged(ck, ck->walk.bad_off ?: index->entry_off, index->id);
-	return is_damage(err) || err == -ENOENT ? 0 : err;
+	return err;
 }
 
 static int check_index(struct checker *ck, struct wort_index *index)
@@ -175,13 +223,9 @@ static int check_index(struct checker *ck, struct wort_index *index)
 	if (READ_ONCE(index->dead))
 		return check_dying(ck, index);
 	ck->arg->out_nr_indexes++;
-	err = mark_entry(ck, index);
-	if (!err)
-		err = visit_tree(ck, index);
+	err = mark_index(ck, index, true);
 	ck->arg->out_nr_leaves += ck->pool->check_records - before;
-	if (is_damage(err))
-		damaged(ck, ck->walk.bad_off ?: index->entry_off, index->id);
-	return is_damage(err) || err == -ENOENT ? 0 : err;
+	return err;
 }
 
 static int check_indexes(struct checker *ck)
@@ -209,6 +253,7 @@ static int check_catalogue(struct checker *ck)
 		mutex_lock(&pool->lock);
 		err = wort_catalogue_visit(&op, pool, &off, &ck->meta);
 		mutex_unlock(&pool->lock);
+		err = mark_found(ck, &op) ?: err;
 	}
 	wort_op_end(&op);
 	if (is_damage(err))
@@ -367,6 +412,7 @@ static void clear_results(struct checker *ck)
 	arg->out_nr_dropped = ck->nr_dropped;
 	arg->out_owned_bytes = wort_alloc_table_bytes(&ck->pool->alloc);
 	ck->unknown = false;
+	ck->nr_found = 0;
 	WRITE_ONCE(ck->pool->check_records, 0);
 }
 
