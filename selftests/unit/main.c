@@ -35,6 +35,7 @@ static const struct test {
 	TEST(check_beside_leak),
 	TEST(check_reopen),
 	TEST(check_ends),
+	TEST(check_alone),
 	SLOW(large_pools),
 	SLOW(large_table),
 	TEST(alloc_random),

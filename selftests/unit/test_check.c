@@ -194,3 +194,44 @@ void check_check_ends(void)
 	bed_check(&bed);
 	bed_close(&bed);
 }
+
+static struct wort_walk alone;
+static int section;
+static bool in_section;
+
+/* The writer ends its operation, before which the chunk may not begin. */
+static void end_section(void)
+{
+	shim_in_grace_period = NULL;
+	in_section = false;
+	srcu_read_unlock(&bed.pm.pool->locks.writers, section);
+}
+
+static int see_alone(struct wort_visitor *visitor, struct wort_op *op, u64 off,
+		     u64 size, bool first)
+{
+	CHECK(!in_section);
+	CHECK(READ_ONCE(bed.pm.pool->frozen));
+	alone.objects++;
+	return 0;
+}
+
+/* A chunk that keeps writers out begins when those inside an operation have ended it. */
+void check_check_alone(void)
+{
+	u64 records = 0;
+
+	fill();
+	alone.visitor.visit = see_alone;
+	alone.records = &records;
+	wort_walk_begin(&alone, bed.index);
+	section = srcu_read_lock(&bed.pm.pool->locks.writers);
+	in_section = true;
+	shim_in_grace_period = end_section;
+	CHECK_EQ(wort_walk_chunk(bed.pm.pool, &alone, true), 0);
+	CHECK(!in_section);
+	CHECK_GE(records, 1);
+	CHECK(!READ_ONCE(bed.pm.pool->frozen));
+	put_nth(0, 8);
+	bed_close(&bed);
+}
