@@ -347,13 +347,18 @@ int wort_pool_round(struct wort_pool *pool)
  * wort_pool_work() - The background work of a pool
  * @work: wort_pool.work
  *
+ * A check holds the lock for minutes: a worker that waits so long without being killable
+ * is taken for one that hangs.  The check queues the work again when it has let go of the
+ * lock.
+ *
  * Context: Workqueue.
  */
 void wort_pool_work(struct work_struct *work)
 {
 	struct wort_pool *pool = container_of(work, struct wort_pool, work);
 
-	mutex_lock(&pool->work_lock);
+	if (!mutex_trylock(&pool->work_lock))
+		return;
 	WRITE_ONCE(pool->work_err, wort_pool_round(pool));
 	WRITE_ONCE(pool->rounds, pool->rounds + 1);
 	mutex_unlock(&pool->work_lock);

@@ -153,6 +153,7 @@ struct wort_index {
  * @stopping: @work shall end soon
  * @suspended: @work shall pause: nothing may be stored
  * @rewalk: the walk has to start again; under @work_lock or @lock
+ * @tops_due: the table of an index shall be looked at
  * @top_bytes: what the tables of the tops of all trees take
  * @leaky: space of a damaged index could not be given back before the next
  *	attach
@@ -206,6 +207,7 @@ struct wort_pool {
 	bool suspended;
 	bool rewalk;
 	bool leaky;
+	bool tops_due;
 	size_t top_bytes;
 	u64 walk_indexes;
 	u64 walk_records;

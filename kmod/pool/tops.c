@@ -164,6 +164,8 @@ static struct wort_index *next_due(struct wort_pool *pool)
 void wort_top_due(struct wort_index *index)
 {
 	WRITE_ONCE(index->top_due, true);
+	/* Pairs with the load in wort_tops_renew(), which looks at the index afterwards. */
+	smp_store_release(&index->pool->tops_due, true);
 	wort_pool_kick(index->pool);
 }
 
@@ -197,14 +199,22 @@ void wort_top_disown(struct wort_index *index)
  * wort_tops_renew() - Look at the tables that are due
  * @pool: The pool.
  *
- * Context: May sleep.  Holds wort_pool.work_lock: only this work takes indexes off the
- * list, so none goes away meanwhile.
+ * Costs next to nothing if none is: a walk or a check, during which the background work
+ * has no turn, calls it after each chunk.
+ *
+ * Context: May sleep.  Holds wort_pool.work_lock and nothing else: only this work takes
+ * indexes off the list, so none goes away meanwhile.
  */
 void wort_tops_renew(struct wort_pool *pool)
 {
 	struct wort_index *index;
 
 	lockdep_assert_held(&pool->work_lock);
-	while (!wort_pool_rest(pool) && (index = next_due(pool)))
-		look(index);
+	while (!wort_pool_rest(pool) && smp_load_acquire(&pool->tops_due)) {
+		WRITE_ONCE(pool->tops_due, false);
+		/* An index that becomes due after it was looked at sets that again. */
+		smp_mb();
+		while (!wort_pool_rest(pool) && (index = next_due(pool)))
+			look(index);
+	}
 }

@@ -36,6 +36,7 @@ static const struct test {
 	TEST(check_reopen),
 	TEST(check_ends),
 	TEST(check_alone),
+	TEST(check_table),
 	SLOW(large_pools),
 	SLOW(large_table),
 	TEST(alloc_random),

@@ -10,9 +10,10 @@
 
 #define RECORDS	6000
 #define TURNS	4	/* at least, in a check */
+#define TURNS_MAX	50	/* nothing is given back meanwhile */
 
 static struct bed bed;
-static u32 turns, give_ways;
+static u32 turns, turns_left, give_ways;
 static u64 rnd;
 
 static void put_nth(u32 n, u32 len)
@@ -62,8 +63,9 @@ static void operate(void)
 	 * Another task holds nothing, and would wait where mutexes are held; the
 	 * background, which has its turn before the check, pauses very often.
 	 */
-	if (held > 1 || !bed.pm.pool->alloc.marks)
+	if (held > 1 || !bed.pm.pool->alloc.marks || !turns_left)
 		return;
+	turns_left--;
 	shim_locks_held = 0;
 	shim_in_resched = NULL;
 	for (i = 0; i < 50; i++) {
@@ -81,11 +83,37 @@ static void operate(void)
 	shim_locks_held = held;
 }
 
+static struct wort_index *grown;
+static bool has_table;
+
+/* The first time an index grows, which the background looks at, or the check. */
+static void grow_index(void)
+{
+	void (*again)(void) = shim_in_resched;
+	int held = shim_locks_held;
+	u32 i;
+
+	if (held > 1 || !bed.pm.pool->alloc.marks)
+		return;
+	shim_locks_held = 0;
+	shim_in_resched = NULL;
+	shim_run_work();
+	if (grown)
+		has_table |= grown->tree.top->shape.digits;
+	else
+		grown = pmpool_index(&bed.pm, "grown");
+	for (i = 0; !has_table && i < 3000; i++)
+		CHECK_EQ(pm_put(grown, &i, sizeof(i), "value", 5), 0);
+	shim_in_resched = again;
+	shim_locks_held = held;
+}
+
 static int check_with(void (*meanwhile)(void), struct wort_check_arg *arg)
 {
 	int err;
 
 	*arg = (struct wort_check_arg){ .size = sizeof(*arg) };
+	turns_left = TURNS_MAX;
 	shim_in_resched = meanwhile;
 	err = wort_pool_check(bed.pm.pool, arg);
 	shim_in_resched = NULL;
@@ -104,6 +132,20 @@ void check_check_beside(void)
 		bed_check(&bed);
 	}
 	CHECK_GE(turns, 6 * TURNS);
+	bed_close(&bed);
+}
+
+/* A check lasts for minutes: an index that grows meanwhile gets its table. */
+void check_check_table(void)
+{
+	struct wort_check_arg arg;
+
+	fill();
+	CHECK_EQ(check_with(grow_index, &arg), 0);
+	CHECK_EQ(arg.out_nr_damaged, 0);
+	CHECK(has_table);
+	wort_index_put(grown);
+	bed_check(&bed);
 	bed_close(&bed);
 }
 
@@ -228,7 +270,9 @@ void check_check_alone(void)
 	section = srcu_read_lock(&bed.pm.pool->locks.writers);
 	in_section = true;
 	shim_in_grace_period = end_section;
+	mutex_lock(&bed.pm.pool->work_lock);
 	CHECK_EQ(wort_walk_chunk(bed.pm.pool, &alone, true), 0);
+	mutex_unlock(&bed.pm.pool->work_lock);
 	CHECK(!in_section);
 	CHECK_GE(records, 1);
 	CHECK(!READ_ONCE(bed.pm.pool->frozen));

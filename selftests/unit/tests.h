@@ -19,6 +19,7 @@ void check_check_beside_leak(void);
 void check_check_reopen(void);
 void check_check_ends(void);
 void check_check_alone(void);
+void check_check_table(void);
 void check_large_pools(void);
 void check_large_table(void);
 void check_alloc_random(void);

@@ -46,6 +46,14 @@ static inline int mutex_lock_killable(struct mutex *lock)
 	return 0;
 }
 
+static inline int mutex_trylock(struct mutex *lock)
+{
+	if (lock->held)
+		return 0;
+	mutex_lock(lock);
+	return 1;
+}
+
 static inline void mutex_unlock(struct mutex *lock)
 {
 	WARN_ON_ONCE(!lock->held);

@@ -32,6 +32,11 @@ static inline int mutex_lock_killable(struct mutex *lock)
 	return 0;
 }
 
+static inline int mutex_trylock(struct mutex *lock)
+{
+	return !pthread_mutex_trylock(&lock->mutex);
+}
+
 static inline void mutex_unlock(struct mutex *lock)
 {
 	WARN_ON_ONCE(pthread_mutex_unlock(&lock->mutex));
