@@ -3,7 +3,9 @@
  * wort check: examine a whole pool.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ctl.h"
@@ -48,8 +50,8 @@ static error_t check_option(int key, char *arg, struct argp_state *state)
 static const struct syntax check_syntax = {
 	.args = "POOL|IMAGE",
 	.doc = "Examine a whole pool: each index, and that each byte is owned once,\n"
-	       "free, or being freed. Changes wait while it runs.",
-	.groups = GROUP_OUTPUT | GROUP_OFFLINE,
+	       "free, or being freed. Operations go on meanwhile.",
+	.groups = GROUP_OUTPUT | GROUP_OFFLINE | GROUP_VERBOSE,
 	.min_args = 1,
 	.max_args = 1,
 	.options = check_options,
@@ -158,6 +160,53 @@ static int restore(const char *name)
 	return err ? fail(name, err) : 0;
 }
 
+struct running {
+	struct source *src;
+	struct wort_check_arg *check;
+	int err;
+};
+
+static void *run_check(void *arg)
+{
+	struct running *run = arg;
+
+	run->err = source_check(run->src, run->check);
+	return NULL;
+}
+
+/* Does the thread go on for another second? */
+static bool goes_on(pthread_t thread)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec++;
+	return pthread_timedjoin_np(thread, NULL, &end) == ETIMEDOUT;
+}
+
+/*
+ * A check is one call, which tells nothing before it ends.  So a thread makes it, while
+ * this one shows how far it has come.
+ */
+static int check_shown(struct source *src, struct wort_check_arg *check)
+{
+	struct running run = { .src = src, .check = check };
+	struct progress progress;
+	pthread_t thread;
+
+	progress_begin(&progress);
+	if (!progress.shown || settings.json ||
+	    pthread_create(&thread, NULL, run_check, &run))
+		return source_check(src, check);
+	while (goes_on(thread)) {
+		progress.count = source_checked(src);
+		progress_tick(&progress);
+	}
+	if (progress.last > progress.begin)
+		progress_end(&progress);
+	return run.err;
+}
+
 int cmd_check(int argc, char **argv)
 {
 	struct wort_check_arg check = { .size = sizeof(check) };
@@ -173,7 +222,7 @@ int cmd_check(int argc, char **argv)
 		err = source_open_to_check(args[0], clear, &src);
 	if (err)
 		return err;
-	err = source_check(&src, &check);
+	err = check_shown(&src, &check);
 	if (!err)
 		(settings.json ? check_json : check_text)(&check);
 	/* What was mended of an image that is only read was not. */

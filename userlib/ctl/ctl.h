@@ -190,6 +190,7 @@ void json_print_line(json_object *obj, FILE *out);
 struct source {
 	const char *name;
 	struct wort_pool *pool;
+	unsigned int minor;
 	struct image *image;
 };
 
@@ -247,6 +248,8 @@ int source_open_to_check(const char *name, bool repair, struct source *src);
 int source_close(struct source *src);
 int source_info(struct source *src, struct wort_pool_info_arg *info);
 int source_check(struct source *src, struct wort_check_arg *check);
+/* Records that a check under way has examined; another thread may have called it. */
+uint64_t source_checked(const struct source *src);
 int source_list(struct source *src, uint64_t after,
 		struct wort_index_record *records, unsigned int max,
 		bool *more);

@@ -411,6 +411,11 @@ int image_check(struct image *image, struct wort_check_arg *check)
 	return err;
 }
 
+uint64_t image_checked(const struct image *image)
+{
+	return READ_ONCE(image->pool->check_records);
+}
+
 unsigned int image_list(struct image *image, uint64_t after,
 			struct wort_index_record *records, unsigned int max,
 			bool *more)

@@ -58,6 +58,8 @@ int image_copy(const char *path, uint64_t offset, bool restore,
 /* The fields out_*; the walk has ended. */
 int image_info(struct image *image, struct wort_pool_info_arg *info);
 int image_check(struct image *image, struct wort_check_arg *check);
+/* Records that image_check(), perhaps in another thread, has examined by now. */
+uint64_t image_checked(const struct image *image);
 unsigned int image_list(struct image *image, uint64_t after,
 			struct wort_index_record *records, unsigned int max,
 			bool *more);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How far a load or dump has come, on stderr.
+ * How far a load, a dump or a check has come, on stderr.
  */
 #include <time.h>
 #include <unistd.h>

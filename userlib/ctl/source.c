@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "ctl.h"
+#include "sysfs.h"
 
 #define SCAN_BUF	(256 << 10)
 
@@ -108,6 +109,7 @@ static int open_with(const char *name, int pool_flags, bool repair,
 	*src = (struct source) { .name = name };
 	if (err)
 		return no_pool(name, err);
+	src->minor = place.minor;
 	if (!place.offline)
 		return open_attached(name, &place, pool_flags,
 				     &src->pool);
@@ -143,6 +145,18 @@ int source_check(struct source *src, struct wort_check_arg *check)
 {
 	return src->image ? image_check(src->image, check) :
 			    wort_pool_check(src->pool, check);
+}
+
+uint64_t source_checked(const struct source *src)
+{
+	char line[32];
+	uint64_t val;
+
+	if (src->image)
+		return image_checked(src->image);
+	sys_line(line, sizeof(line), "/sys/class/wort/wort%u/check_records",
+		 src->minor);
+	return number_parse(line, strlen(line), &val) ? 0 : val;
 }
 
 int source_list(struct source *src, uint64_t after,

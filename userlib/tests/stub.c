@@ -261,6 +261,9 @@ static int on_pool(const struct handle *h, unsigned long cmd, void *arg)
 	case WORT_IOC_POOL_INFO:
 		return wort_pool_info(pool, arg);
 	case WORT_IOC_CHECK:
+		/* For tests of what is shown of one that takes long. */
+		if (getenv("WORT_STUB_CHECK_SECONDS"))
+			sleep(atoi(getenv("WORT_STUB_CHECK_SECONDS")));
 		return h->write ? wort_pool_check(pool, arg) : -EBADF;
 	default:
 		return -ENOTTY;

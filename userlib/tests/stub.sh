@@ -27,6 +27,7 @@ fi
 "$here/status.sh" "$out/tests/wort-stub"
 "$here/forms.py" "$out/tests/wort-stub"
 "$here/names.py" "$out/tests/wort-stub"
+"$here/progress.py" "$out/tests/wort-stub"
 "$here/completion.sh" "$out/tests/wort-stub"
 "$here/symbols.sh" "$out"
 WORT_LIBRARY=$out/tests/libwort-stub.so python3 "$here/../python/tests/test_wort.py" -q
