@@ -269,12 +269,13 @@ int wort_group_read(struct wort_op *op, u32 group)
 {
 	struct wort_alloc *alloc = op->alloc;
 	u32 first = group * WORT_GROUP_EXTENTS, free = group_len(alloc, group);
-	u32 covered = covered_to(op, first);
 	bool alone = op->alone;
+	u32 covered;
 
 	lockdep_assert_held(&alloc->lock);
 	if (alloc->groups[group].read)
 		return 0;
+	covered = covered_to(op, first);
 	wort_count(op, more_loads, DIV_ROUND_UP(free * 8, WORT_LINE));
 	if (covered > first || in_table(alloc, first, first + free) ||
 	    !words_are_zero(op, first, free)) {

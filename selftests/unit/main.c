@@ -40,6 +40,7 @@ static const struct test {
 	SLOW(large_pools),
 	SLOW(large_table),
 	TEST(alloc_random),
+	TEST(alloc_table_once),
 	TEST(keys_limits),
 	TEST(keys_digits),
 	TEST(keys_fill),

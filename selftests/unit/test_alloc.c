@@ -2,6 +2,8 @@
 /*
  * Size classes, reservations, reuse.
  */
+#include <sys/mman.h>
+
 #include "../../kmod/core/extent.h"
 #include "../../kmod/core/pmem.h"
 #include "unit.h"
@@ -371,4 +373,33 @@ void check_alloc_random(void)
 	alloc_random(4096, unit_seed);
 	alloc_random(65536, unit_seed + 1);
 	alloc_random(1048576, unit_seed + 2);
+}
+
+#define NR_RUNS	700	/* in two groups */
+
+/* Each word of the extent table was read with its group: to free reads none again. */
+void check_alloc_table_once(void)
+{
+	static u64 off[NR_RUNS];
+	struct wort_op op;
+	struct bed bed;
+	u8 *table;
+	u32 i;
+
+	bed_open(&bed, 4 * MIB, 4096);
+	for (i = 0; i < NR_RUNS; i++) {
+		begin(&bed, &op);
+		CHECK_EQ(wort_alloc_reserve(&op, 4096), 0);
+		off[i] = wort_alloc_take(&op);
+		wort_pm_fence(&op);
+		wort_op_end(&op);
+	}
+	table = (u8 *)bed.pm.region.base + bed.pm.pool->alloc.geo.table_off;
+	mprotect(table, 8192, PROT_NONE);
+	for (i = 0; i < NR_RUNS; i++)
+		CHECK_EQ(give(&bed, off[i], 4096), 0);
+	mprotect(table, 8192, PROT_READ | PROT_WRITE);
+	reclaim(&bed);
+	bed_check(&bed);
+	bed_close(&bed);
 }

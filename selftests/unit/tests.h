@@ -23,6 +23,7 @@ void check_check_table(void);
 void check_large_pools(void);
 void check_large_table(void);
 void check_alloc_random(void);
+void check_alloc_table_once(void);
 
 /* test_keys.c */
 void check_keys_limits(void);
