@@ -434,6 +434,63 @@ TEST_F_TIMEOUT(pool, questions_are_killed_beside_check, 300)
 	close(fd);
 }
 
+/* Records that a check under way has examined. */
+static long records_checked(int minor)
+{
+	char path[64], text[32] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/wort/wort%d/check_records",
+		 minor);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	return atol(text);
+}
+
+/* A process that checks; is it gone before its check is, when it is killed? */
+static bool killed_in_check(const struct pool *pool,
+			    struct wort_check_arg *found)
+{
+	pid_t pid = fork(), ended = 0;
+	int status;
+
+	if (!pid) {
+		check(pool->fd, 0, found);
+		_exit(0);
+	}
+	while (!ended && !records_checked(pool->minor))
+		ended = waitpid(pid, &status, WNOHANG);
+	if (ended)
+		return false;
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	return WIFSIGNALED(status) &&
+	       found->out_nr_leaves < NR_BATCHES * NR_IN_BATCH;
+}
+
+/* Now and then it ends by itself before the signal is sent. */
+TEST_F_TIMEOUT(pool, check_is_killed, 300)
+{
+	int fd = open_index(self->fd, "a", CREATE), tries = 0;
+	struct wort_check_arg *found, again;
+
+	found = mmap(NULL, sizeof(*found), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, found);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, insert_many(fd));
+	while (!killed_in_check(&self->pool, found))
+		ASSERT_GE(20, ++tries);
+	EXPECT_EQ(0, records_checked(self->pool.minor));
+	EXPECT_EQ(0, check(self->fd, 0, &again));
+	EXPECT_EQ(0, again.out_nr_damaged);
+	EXPECT_EQ(NR_BATCHES * NR_IN_BATCH, again.out_nr_leaves);
+	munmap(found, sizeof(*found));
+	close(fd);
+}
+
 /* errno-table: operation EUCLEAN EROFS */
 TEST_F(pool, damaged_index)
 {
