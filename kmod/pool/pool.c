@@ -203,6 +203,8 @@ void wort_pool_resume(struct wort_pool *pool)
 {
 	WRITE_ONCE(pool->suspended, false);
 	wake_up_all(&pool->work_done);
+	/* The work gives up where wort_pool_suspend() just holds its lock. */
+	wort_pool_kick(pool);
 }
 
 /**
