@@ -59,7 +59,7 @@ static const struct {
 	COUNT("damaged indexes", nr_damaged),
 	COUNT("dying indexes", nr_dying),
 	COUNT("walked indexes", walk_indexes),
-	COUNT("walked objects", walk_records),
+	COUNT("walked records", walk_records),
 	COUNT("lines read to attach", attach_lines),
 #undef COUNT
 };
