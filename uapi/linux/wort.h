@@ -10,8 +10,8 @@
  * struct it was compiled with.  A smaller argument than the first version is
  * refused, a larger one is accepted when the part unknown to the module is
  * zero, so a struct grows without a new ioctl number.  Fields named out_* are
- * written by the kernel; everything else is only read, once.  User memory
- * handed in by pointer is copied before an operation starts.
+ * written by the kernel; all others are only read, once.  User memory that a
+ * pointer refers to is copied before an operation starts.
  *
  * Errors of every ioctl:
  *
@@ -28,8 +28,8 @@
  *	EPERM		CAP_SYS_ADMIN is missing (control device)
  *	ENODEV		the pool was detached or its device removed
  *	ENOMEM		no memory, or the caller's memory cgroup is at its
- *			limit; nothing was changed (of a batch: no more than
- *			out_done tells)
+ *			limit; nothing was changed (of a batch: nothing beyond
+ *			out_done)
  *	EINTR		a fatal signal came before anything was changed
  *
  * Errors of operations on pools and indexes:
@@ -37,11 +37,11 @@
  *	ENOENT		no such key, index or pool
  *	EEXIST		the key or index exists and was to be created, or a
  *			pool is on the device and FORCE was not given
- *	ECANCELED	the value compared is not the one expected
+ *	ECANCELED	the value is not the one expected
  *	EMSGSIZE	key, value, name, path, buffer or batch longer than the
  *			limits below
  *	ERANGE		the result does not fit the buffer: out_value_len,
- *			out_old_len or out_need says what does
+ *			out_old_len or out_need has the size that is needed
  *	ENOSPC		the pool is full; nothing was changed
  *	ESTALE		the index was destroyed
  *	EROFS		the index or pool is read-only because damage was found,
@@ -49,8 +49,8 @@
  *			that this module does not know
  *	EUCLEAN		damage was found now; the kernel log has the place
  *	EIO		the data lies on a page known to be bad
- *	EBUSY		the device is in use by somebody else; or a check gave way to
- *			operations that need space, again and again
+ *	EBUSY		the device is in use; or a check gave way three times to
+ *			operations that need space
  *	EMFILE, ENFILE	no descriptor is left for the index
  *
  * Errors of format and attach, further:
@@ -69,9 +69,9 @@
  *	EFBIG, ENOSPC	the device is larger or smaller than a pool can be
  *	EOVERFLOW	attach: the pool is larger than the device, of which a part
  *			is missing
- *	EACCES		the device is write-protected and not to be read only,
+ *	EACCES		the device is write-protected and RDONLY was not given,
  *			or its node is on a nodev mount; other errors of opening
- *			a path as they are
+ *			a path are returned as they are
  *	EREMOTEIO	format: the device did not keep what was stored to it
  */
 #ifndef _UAPI_LINUX_WORT_H
@@ -139,9 +139,9 @@ struct wort_format_arg {
 	__u8 label[WORT_LABEL_LEN];
 };
 
-#define WORT_ATTACH_F_RDONLY	(1U << 0)	/* nothing is stored to it */
+#define WORT_ATTACH_F_RDONLY	(1U << 0)	/* store nothing to the device */
 #define WORT_ATTACH_F_GROW	(1U << 1)	/* take in what it has gained */
-#define WORT_ATTACH_F_MCSAFE	(1U << 2)	/* expect unknown poison */
+#define WORT_ATTACH_F_MCSAFE	(1U << 2)	/* survive unknown poison */
 #define WORT_ATTACH_F_ALL	0x7U
 
 /**
@@ -152,16 +152,16 @@ struct wort_format_arg {
  * @dev_len: its length in bytes
  * @out_minor: the pool is /dev/wort<out_minor>
  *
- * With RDONLY the device may be write-protected.  Every change answers EROFS;
+ * With RDONLY the device may be write-protected.  Every change returns EROFS;
  * there is no walk, so space figures stay unknown.
  *
  * With GROW, not together with RDONLY, the pool takes in what the device has
  * gained since it was formatted or grown; EROFS if the pool is read-only.
  *
- * A processor that meets poisoned memory stops the kernel unless it was told to
- * be careful.  Memory known to be bad is never touched; with MCSAFE whatever is
- * read is copied first in the careful way, so poison that nobody knew of is EIO
- * there too.  Reading gets slower.
+ * A load of poisoned memory stops the kernel.  Memory known to be bad is never
+ * accessed.  With MCSAFE all memory is copied before it is read, in a way that
+ * survives poison, so that poison unknown to the driver is EIO, too.  Reading
+ * gets slower.
  */
 struct wort_attach_arg {
 	__u32 size;
@@ -178,7 +178,7 @@ struct wort_attach_arg {
  * @minor: number of the pool
  * @__reserved: zero
  *
- * Open descriptors stay open and answer ENODEV from then on.
+ * Open descriptors stay open and return ENODEV from then on.
  */
 struct wort_detach_arg {
 	__u32 size;
@@ -190,7 +190,7 @@ struct wort_detach_arg {
 #define WORT_STATE_DAMAGED	(1U << 0)	/* read-only, see the log */
 #define WORT_STATE_WALKING	(1U << 1)	/* free space not fully known yet */
 #define WORT_STATE_DEAD		(1U << 2)	/* device removed */
-#define WORT_STATE_READONLY	(1U << 3)	/* attached so, or for a feature */
+#define WORT_STATE_READONLY	(1U << 3)	/* attached RDONLY, or unknown feature */
 #define WORT_STATE_INDEX_DAMAGED (1U << 4)	/* of a pool: an index is read-only */
 
 /**
@@ -233,15 +233,15 @@ struct wort_list_arg {
 
 #define WORT_INDEX_OPEN_F_CREATE	(1U << 0)	/* make it when absent */
 #define WORT_INDEX_OPEN_F_EXCL		(1U << 1)	/* with CREATE: EEXIST */
-#define WORT_INDEX_OPEN_F_RDONLY	(1U << 2)	/* descriptor only reads */
+#define WORT_INDEX_OPEN_F_RDONLY	(1U << 2)	/* descriptor for reading */
 #define WORT_INDEX_OPEN_F_RELAXED	(1U << 3)	/* see below */
 #define WORT_INDEX_OPEN_F_ALL		0xfU
 
 /*
- * What lookups and scans through a RELAXED descriptor tell may rest on a change
- * that is not durable yet: it was made just now, by somebody who was not told so,
- * and a power cut may take it back.  They never wait for the memory.  Changes, and
- * the values that these fetch, are as of any descriptor.
+ * Lookups and scans through a RELAXED descriptor can see a change that is still
+ * under way and not durable, and that a power cut can undo.  They never wait for
+ * the memory.  Changes, and the values that they fetch, are as durable as through
+ * any other descriptor.
  */
 
 /**
@@ -256,7 +256,8 @@ struct wort_list_arg {
  * @out_engine: engine of the index
  *
  * The descriptor may change the index if the pool's descriptor was opened for
- * writing and RDONLY is not given; CREATE needs the former.
+ * writing and RDONLY is not given.  CREATE needs a pool's descriptor that was
+ * opened for writing.
  */
 struct wort_index_open_arg {
 	__u32 size;
@@ -319,8 +320,8 @@ struct wort_index_list_arg {
  * @name_len: its length
  * @__reserved: zero
  *
- * The name is free at once, open descriptors answer ESTALE, the space is given
- * back in the background.
+ * The name is free at once, open descriptors return ESTALE, and the space is
+ * given back in the background.
  */
 struct wort_index_destroy_arg {
 	__u32 size;
@@ -331,8 +332,8 @@ struct wort_index_destroy_arg {
 };
 
 /*
- * a space figure that is not known before the walk after attach has ended, nor
- * in a read-only pool
+ * A space figure that is not known: before the walk after attach has ended, and
+ * in a read-only pool.
  */
 #define WORT_UNKNOWN		(~0ULL)
 
@@ -351,7 +352,7 @@ struct wort_index_destroy_arg {
  * @out_nr_indexes: indexes in the catalogue
  * @out_nr_dying: destroyed indexes whose space is not given back yet
  * @out_walk_indexes: indexes that the walk has finished
- * @out_walk_records: records that the walk has come by
+ * @out_walk_records: records that the walk has visited
  * @out_attach_lines: cache lines of the media read by attach
  * @out_incompat: incompatible features of the format
  * @out_format_time: seconds since 1970
@@ -385,7 +386,7 @@ struct wort_pool_info_arg {
 	__aligned_u64 out_nr_damaged;
 };
 
-/* drop what cannot be read; nothing wrong: writable again */
+/* drop what cannot be read; if nothing is wrong, end read-only states */
 #define WORT_CHECK_F_CLEAR	(1U << 0)
 #define WORT_CHECK_F_ALL	WORT_CHECK_F_CLEAR
 
@@ -400,20 +401,20 @@ struct wort_pool_info_arg {
  * @out_free_bytes: bytes free
  * @out_freeing_bytes: bytes waiting to be given back
  * @out_nr_transient: places in a legal state that a power cut left
- * @out_nr_damaged: places that are wrong
+ * @out_nr_damaged: places with damage
  * @out_damaged_off: offset of the first of them
  * @out_damaged_index: id of its index, 0 if it belongs to none
- * @out_nr_dropped: references dropped by CLEAR, since what they led to cannot
- *	be read; the kernel's log has the offset of each
- * @out_nr_lost: of what is redundant, copies of the superblock and words beside
- *	them, what was found lost since a check has last said so: by attach, which
- *	has written it anew, and now.  CLEAR writes it anew; without it is damage,
- *	and so is what somebody else has written there
+ * @out_nr_dropped: references dropped by CLEAR because their targets cannot be
+ *	read; the kernel's log has the offset of each
+ * @out_nr_lost: redundant data (copies of the superblock, the words of the pool)
+ *	found lost since the last check: by attach, which has written it anew, and
+ *	by this call.  CLEAR writes it anew, without CLEAR it is damage.  What
+ *	another system has written there is damage, too, and stays
  *
  * The call succeeds whatever is found.  Operations go on while it runs; what they
- * free is given back at its end.  Damage makes an index read-only, so the descriptor
- * must be open for writing.  CLEAR of a pool with WORT_STATE_READONLY answers EROFS;
- * EBUSY: operations ran out of space again and again.
+ * free is given back at its end.  Damage makes an index read-only, therefore the
+ * descriptor must be open for writing.  CLEAR of a pool with WORT_STATE_READONLY
+ * returns EROFS.  EBUSY: operations ran out of space three times.
  */
 struct wort_check_arg {
 	__u32 size;
@@ -433,15 +434,14 @@ struct wort_check_arg {
 };
 
 /*
- * A flag of every change of a record: give the value that was there before.
- * It is read in one step with the change, and given also where it is the
- * reason that nothing was changed (EEXIST, ECANCELED).  ERANGE if it does not
- * fit, and nothing was changed.  The buffer may be written before the change,
- * to see whether it can be.
+ * A flag of every change of a record: return the former value.  It is read in
+ * one step with the change, and returned also with EEXIST and ECANCELED.  If it
+ * does not fit, the call returns ERANGE and nothing was changed.  The buffer may
+ * be written before the change, to verify that it is writable.
  */
 #define WORT_F_FETCH		(1U << 8)
 
-/* the length of a value that is not there, which an empty one is */
+/* the length if there is no value; an empty value has length 0 */
 #define WORT_NO_VALUE		(~0U)
 
 #define WORT_INSERT_F_CREATE	(1U << 0)	/* EEXIST if the key is there */
@@ -454,12 +454,12 @@ struct wort_check_arg {
  * @flags: WORT_INSERT_F_*, WORT_F_FETCH; none: create or replace
  * @key_ptr: the key
  * @value_ptr: the value
- * @old_ptr: with FETCH: where the value goes that was there
+ * @old_ptr: with FETCH: where the former value goes
  * @key_len: 1 to WORT_KEY_MAX
  * @value_len: 0 to WORT_VALUE_MAX
  * @old_len: with FETCH: size of the buffer, otherwise 0
- * @out_old_len: with FETCH: length of the value that was there, also with
- *	ERANGE, or WORT_NO_VALUE
+ * @out_old_len: with FETCH: length of the former value, also with ERANGE, or
+ *	WORT_NO_VALUE
  *
  * Durable when the call returns.
  */
@@ -482,8 +482,8 @@ struct wort_insert_arg {
  * @size: sizeof(struct wort_cas_arg)
  * @flags: WORT_F_FETCH or 0
  * @key_ptr: the key
- * @expect_ptr: the value that is there
- * @value_ptr: the value that shall be there
+ * @expect_ptr: the expected value
+ * @value_ptr: the new value
  * @old_ptr: as in struct wort_insert_arg
  * @key_len: length of the key
  * @expect_len: 0 to WORT_VALUE_MAX
@@ -492,8 +492,8 @@ struct wort_insert_arg {
  * @__reserved: zero
  * @out_old_len: as in struct wort_insert_arg
  *
- * ENOENT without the key; ECANCELED if its value is another one, which FETCH
- * gives for the next attempt.  Durable when the call returns.
+ * ENOENT if the key does not exist; ECANCELED if its value is another one, which
+ * FETCH returns for the next attempt.  Durable when the call returns.
  */
 struct wort_cas_arg {
 	__u32 size;
@@ -540,7 +540,7 @@ struct wort_lookup_arg {
  * @size: sizeof(struct wort_delete_arg)
  * @flags: WORT_DELETE_F_*, WORT_F_FETCH
  * @key_ptr: the key
- * @expect_ptr: with EXPECT: the value that is there
+ * @expect_ptr: with EXPECT: the expected value
  * @old_ptr: as in struct wort_insert_arg
  * @key_len: length of the key
  * @expect_len: with EXPECT: its length, otherwise 0
@@ -588,9 +588,9 @@ struct wort_delete_arg {
  * @out_last_len: with COUNT: length of the last key, written to the buffer
  * @__reserved: zero
  *
- * ERANGE only if not even one record fits, or the last key of a COUNT: then
- * nothing is told but out_need.  Keys strictly increase (decrease); a key
- * present throughout a sequence of calls is seen exactly once.  A COUNT stops
+ * ERANGE only if not even one record fits, or the last key of a COUNT: then only
+ * out_need has a meaning.  Keys strictly increase (decrease); a key present
+ * throughout a sequence of calls is seen exactly once.  A COUNT stops
  * after a bounded number of records; the buffer (WORT_KEY_MAX bytes) then holds
  * the last key.
  */
@@ -617,7 +617,7 @@ struct wort_scan_arg {
  * @rec_len: bytes from this record to the next, a multiple of 8
  * @key_len: length of the key, which follows this struct
  * @value_len: length of the value, which follows the key without a gap; with
- *             KEYS the value is left out but its length is told
+ *             KEYS only the length is given
  * @__reserved: zero
  */
 struct wort_record {
@@ -658,11 +658,11 @@ struct wort_batch_op {
  * struct wort_batch_result - The answer to an operation of a batch
  * @rec_len: bytes from this answer to the next, a multiple of 8
  * @error: 0 or a negative errno
- * @value_len: length of the value of a LOOKUP, or that FETCH gives, or
+ * @value_len: length of the value that a LOOKUP or FETCH returns, or
  *             WORT_NO_VALUE
  * @__reserved: zero
  *
- * The value follows; with ERANGE nothing does.
+ * The value follows, but not with ERANGE.
  */
 struct wort_batch_result {
 	__u32 rec_len;
@@ -688,13 +688,13 @@ struct wort_batch_result {
  * @out_results_len: bytes of answers
  *
  * Each operation is atomic by itself, and they take effect in order.  All that
- * out_done counts is durable when the call returns; if the power goes before,
- * any of the changes may be there.  ERANGE if the answers do
- * not fit: those that did are given and the rest is not carried out.
+ * out_done counts is durable when the call returns; a power cut during the call
+ * may leave any of the changes.  If the answers do not fit, the call ends with
+ * ERANGE: the operations whose answers fit were carried out, the others were not.
  *
- * What does not fit 256 KiB is copied in pieces, so the memory of operations
- * and answers must not overlap.  A page that goes away after the call has begun
- * ends it with EFAULT; out_done tells what was carried out.
+ * More than 256 KiB are copied in pieces, so the memory of operations and answers
+ * must not overlap.  If a page is unmapped during the call, the call ends with
+ * EFAULT; out_done counts what was carried out.
  */
 struct wort_batch_arg {
 	__u32 size;
@@ -721,8 +721,8 @@ struct wort_batch_arg {
  * @out_name_len: length of the name
  * @__reserved: zero
  * @out_name: its bytes, padded with zeroes
- * @out_root_off: offset in the pool of its root record, for readers by mapping;
- *	0: they cannot follow its engine
+ * @out_root_off: offset in the pool of its root record, for readers in a mapping;
+ *	0: they cannot read its engine
  */
 struct wort_index_info_arg {
 	__u32 size;
@@ -740,8 +740,8 @@ struct wort_index_info_arg {
 
 /* operation types in statistics */
 #define WORT_OP_LOOKUP		0
-#define WORT_OP_INSERT		1	/* a key that was not there */
-#define WORT_OP_UPDATE		2	/* a key that was */
+#define WORT_OP_INSERT		1	/* of a new key */
+#define WORT_OP_UPDATE		2	/* of an existing key */
 #define WORT_OP_DELETE		3
 #define WORT_OP_SCAN		4
 #define WORT_OP_NR		5
@@ -777,7 +777,7 @@ struct wort_op_stats {
  * @flags: none defined, zero
  * @buf_ptr: array of struct wort_op_stats, indexed by WORT_OP_*
  * @buf_len: its size in bytes
- * @out_count: types that the module knows; as many as fit were written
+ * @out_count: types that the module has; as many as fit were written
  */
 struct wort_stats_arg {
 	__u32 size;
@@ -796,15 +796,15 @@ struct wort_stats_arg {
  * On a pool or an index: an SQE of 64 bytes with the opcode
  * IORING_OP_URING_CMD, the flag IOSQE_ASYNC, the number of the ioctl in cmd_op,
  * and this struct in the bytes of cmd.  The CQE's res is 0 or a negative errno
- * of those above, out_ fields are in the argument, and what the ioctl would
- * have made durable is durable, when the CQE is there.  Until then the
- * argument, and the memory that it refers to, belong to the kernel.
+ * of those above.  When the CQE is posted, out_ fields are in the argument, and
+ * the change is durable.  Until then the argument, and the memory that it refers
+ * to, belong to the kernel.
  *
- * An unknown command is ENOTTY as it is there.  EOPNOTSUPP is also a command
- * without IOSQE_ASYNC, a value in uring_cmd_flags, a ring made with
- * IORING_SETUP_SQE128 or, before Linux 7.3, IORING_SETUP_IOPOLL, and the control
- * device, which has no such commands.  ECANCELED is also io_uring's own word:
- * the command was never begun.
+ * An unknown command is ENOTTY, as for an ioctl.  EOPNOTSUPP is also returned for a
+ * command without IOSQE_ASYNC, a value in uring_cmd_flags, a ring made with
+ * IORING_SETUP_SQE128 or, before Linux 7.3, IORING_SETUP_IOPOLL, and by the control
+ * device, which has no such commands.  io_uring itself returns ECANCELED for a
+ * command that was never begun.
  */
 struct wort_uring_cmd {
 	__aligned_u64 arg_ptr;
@@ -822,19 +822,18 @@ struct wort_uring_cmd {
  *
  * A lookup:
  *
- *	1. Load generation (acquire), then state and destroyed.  Unless state is
- *	   WORT_MAP_FOLLOW, and destroyed what it was when the kernel last said
- *	   that the index is there, ask the kernel.
- *	2. Descend.  After each word, loaded once and by an acquire, look at
+ *	1. Load generation (acquire), then state and destroyed.  Ask the kernel
+ *	   unless state is WORT_MAP_FOLLOW, and destroyed is the same as when the
+ *	   kernel last said that the index exists.
+ *	2. Descend.  After each word, loaded once and by an acquire, load
  *	   in_flight of its unit.  If it is not 0 the word may not be durable:
- *	   begin again.  Trust nothing: what is being used again meanwhile may
- *	   hold anything.
+ *	   retry.  Trust nothing: memory that is reused meanwhile can hold any
+ *	   content.
  *	3. Copy the key and the value, then load generation again (behind an
- *	   acquire fence), and state.  Unless both are the same as before, begin
- *	   again.
+ *	   acquire fence), and state.  Unless both are the same as before, retry.
  *
- * Who has begun three times without success asks the kernel, also where what it
- * finds makes no sense.
+ * After three attempts without success, or if what it finds is inconsistent,
+ * the reader asks the kernel.
  */
 #define WORT_MAP_CONTROL_OFF	0
 #define WORT_MAP_POOL_OFF	(1 << 21)
@@ -842,16 +841,16 @@ struct wort_uring_cmd {
 #define WORT_MAP_UNIT_SHIFT	7
 #define WORT_MAP_NR_UNITS	1024
 
-#define WORT_MAP_ASK		0	/* pages are bad, or may be */
+#define WORT_MAP_ASK		0	/* ask the kernel: pages may be bad */
 #define WORT_MAP_FOLLOW		1
 #define WORT_MAP_DEAD		2	/* the pool was detached */
 
 /**
- * struct wort_map_control - What readers by mapping look at
+ * struct wort_map_control - What readers in a mapping have to load
  * @state: WORT_MAP_*
  * @__reserved: not used
- * @generation: changes before anything that could be reached is used again
- * @destroyed: changes when an index was destroyed
+ * @generation: changes before anything that was reachable is reused
+ * @destroyed: changes when an index is destroyed
  * @__reserved2: not used
  * @in_flight: by offset >> WORT_MAP_UNIT_SHIFT, modulo WORT_MAP_NR_UNITS: whether
  *	a word there is visible and perhaps not durable

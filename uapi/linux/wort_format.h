@@ -9,12 +9,12 @@
  *	0	4 KiB left alone (boot block, partition table)
  *	4 KiB	superblock, copy 0
  *	8 KiB	superblock, copy 1
- *	12 KiB	extent table: one word for each extent; of a pool that has
+ *	12 KiB	extent table: one word for each extent; in a pool that has
  *		grown it may lie in extents
  *	...	extents, from a multiple of the extent size on
- *	end	of the pool, its last 4 KiB: superblock, the further copy
+ *	end	the last 4 KiB of the pool: superblock, the third copy
  *
- * Documentation/format.rst tells the whole story.
+ * Documentation/format.rst describes the format in full.
  */
 #ifndef _UAPI_LINUX_WORT_FORMAT_H
 #define _UAPI_LINUX_WORT_FORMAT_H
@@ -52,13 +52,13 @@
 #define WORT_MEDIA_STATE_DAMAGED	(1ULL << 0)	/* read-only until checked */
 
 /*
- * The superblock.  The copy with the higher sequence number among the first two
- * whose checksum holds is in force.  An update writes all three, one after the
- * other.  That at the end is for the case that the first two are lost, and comes
- * into force only when a person says so.
+ * The superblock.  Of the first two copies the valid one with the higher sequence
+ * number is in force.  An update writes all three copies, one after the other.
+ * The copy at the end is a backup for the case that the first two are lost; it
+ * comes into force only if the user restores it.
  */
 struct wort_media_sb {
-	__le64 magic;			/* last word written by format */
+	__le64 magic;			/* format stores it last */
 	__le32 version;
 	__le32 csum;			/* crc32c of the struct, csum = 0 */
 	__le64 seq;
@@ -76,21 +76,21 @@ struct wort_media_sb {
 	__le32 pad;
 	__u8 uuid[WORT_MEDIA_UUID_LEN];
 	__u8 label[WORT_MEDIA_LABEL_LEN];	/* zero padded */
-	__le64 self_off;		/* where this copy lies */
+	__le64 self_off;		/* offset of this copy */
 };
 
 /* Words of the whole pool that change by one store, each in a line of its own. */
 struct wort_media_words {
-	__le64 generation;		/* raised by whoever is about to store */
+	__le64 generation;		/* raised by attach for writing, check, growth */
 	__le64 pad[7];
-	__le64 next_id;			/* ids below it were given to indexes */
+	__le64 next_id;			/* greater than the id of any index so far */
 	__le64 pad2[7];
 };
 
 /*
  * A word of the extent table.  Zero: nothing is owned in the extent.  Otherwise
- * the class that it serves, or served last: the word of an extent that became
- * free is cleared some time later.
+ * it has the class that the extent serves, or served last, because the word is
+ * cleared some time after the extent became free.
  *
  *	 63         40 39                     8 7        0
  *	+-------------+------------------------+----------+
@@ -149,9 +149,9 @@ struct wort_media_entry {
 #define WORT_MEDIA_LINK_PLACE_SHIFT	52
 
 /*
- * A leaf: one record.  The value of up to 8 bytes is the word itself; a longer
- * one follows the key at the next multiple of 8, or lies in an object of its
- * own to which the word refers.
+ * A leaf: one record.  A value of up to 8 bytes is in val.  A longer value follows
+ * the key at the next multiple of 8, or lies in an object of its own to which val
+ * refers.
  *
  *	 63             31 30  29 28             12  11  10            0
  *	+-----------------+------+-----------------+----+---------------+
@@ -176,8 +176,8 @@ struct wort_media_leaf {
 #define WORT_MEDIA_VALUE_OBJECT		2	/* val is an offset of bytes */
 
 /*
- * An inner node of WORT: children by four bits of the key, those at the place
- * that the link to it tells.
+ * An inner node of WORT.  Four bits of the key, at the place that is in the link
+ * to the node, select the child.
  */
 #define WORT_MEDIA_WORT_SLOTS		16
 
