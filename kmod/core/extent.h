@@ -2,10 +2,10 @@
 /*
  * Extents in DRAM: for the files of the allocator only.
  *
- * The state of extents is kept by group.  A group is read from the extent table
- * when something in it is first touched, or by the background, and gets an array
+ * The state of extents is kept in groups.  A group is read from the extent table
+ * when something in it is first accessed, or by the background.  It has an array
  * of its extents only if one of them is not free.  An extent that is partly used,
- * or in which something is being freed, has its slots in an object of their own:
+ * or in which something is being freed, has its bitmaps in a struct wort_slots:
  *
  *	wort_alloc.groups -> wort_group -> wort_extent[512] -> wort_slots
  *	                      |              16 bytes each      bitmaps
@@ -32,7 +32,7 @@
  * @freeing: in wort_alloc.freeing, when it has slots to give back
  * @waiting: in a list of wort_alloc_reclaim()
  * @nr: number of the extent
- * @slots: slots in it; a run is one
+ * @slots: number of slots in it; a run is one slot
  * @nr_used: bits in the first bitmap
  * @hint: no slot below it is free
  * @bits: WORT_NR_BITS bitmaps by slot
@@ -75,7 +75,7 @@ static inline u32 wort_extent_span(const struct wort_extent *extent)
 	return extent->run ?: 1;
 }
 
-/* Bytes of a slot; of a run all of it. */
+/* Bytes of a slot; the slot of a run is the whole run. */
 static inline u64 wort_slot_size(const struct wort_alloc *alloc,
 				 const struct wort_extent *extent)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Keys as sequences of 4-bit digits, the high one of a byte first.
+ * Keys as sequences of 4-bit digits, the high digit of a byte first.
  *
- * A key is filled up with zeroes to the longest one, and four digits with its
- * length come last.  So no key is the beginning of another, any two differ in
- * a digit, and the first such digit orders them as their bytes do and, where
- * one is the beginning of the other, the shorter first.
+ * A key is padded with zeroes to the maximum length, and four digits with its
+ * length follow.  Therefore no key is a prefix of another, any two keys differ in
+ * a digit, and the first such digit orders them as their bytes do; if one key is
+ * a prefix of the other, the shorter comes first.
  */
 #ifndef _WORT_KEY_H
 #define _WORT_KEY_H
@@ -39,7 +39,7 @@ struct wort_value {
 	u32 len;
 };
 
-/* Has it a length that keys have? */
+/* Is its length 1 to WORT_KEY_MAX? */
 static __always_inline bool wort_key_valid(const struct wort_key *key)
 {
 	return key->len - 1 < WORT_KEY_MAX;
@@ -75,15 +75,15 @@ static inline u32 wort_bytes_be32(const u8 *bytes)
 	return be32_to_cpu(half);
 }
 
-/* The byte at @pos of less than eight, in its place. */
+/* Byte @pos of less than eight, at its place in the word. */
 static inline u64 wort_byte_high(const u8 *bytes, u32 pos)
 {
 	return (u64)bytes[pos] << (56 - 8 * pos);
 }
 
 /*
- * One to seven bytes, the first one high, with zeroes behind.  What is loaded twice
- * comes to the same place.
+ * One to seven bytes, the first one high, with zeroes behind.  Loads may overlap;
+ * bytes that are loaded twice get the same place in the word.
  */
 static inline u64 wort_bytes_high(const u8 *bytes, u32 len)
 {
@@ -97,8 +97,8 @@ static inline u64 wort_bytes_high(const u8 *bytes, u32 len)
 }
 
 /*
- * The sixteen digits of a key of which @pos, less than WORT_KEY_DIGITS, is one.
- * Calls nothing.
+ * The aligned sixteen digits of a key among which is @pos, less than
+ * WORT_KEY_DIGITS.  It calls no function, so that registers need not be saved.
  */
 static inline u64 wort_key_word(const struct wort_key *key, u32 pos)
 {
@@ -111,15 +111,15 @@ static inline u64 wort_key_word(const struct wort_key *key, u32 pos)
 	return pos < WORT_KEY_BYTE_DIGITS ? 0 : (u64)key->len << 48;
 }
 
-/* The digit at @pos, from the word in which it is. */
+/* The digit at @pos, from its wort_key_word(). */
 static inline u32 wort_word_digit(u64 word, u32 pos)
 {
 	return word << 4 * pos % 64 >> 60;
 }
 
 /*
- * Up to 8 bytes as they would lie in a word, with zeroes behind.  They mostly
- * are 8, and then no copying function needs to be called.
+ * Up to 8 bytes as a word, with zeroes behind.  Mostly there are 8, which takes no
+ * call of memcpy().
  */
 static inline u64 wort_bytes_word(const void *bytes, u32 len)
 {

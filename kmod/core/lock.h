@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Locks of writers, and which words are in flight.
+ * Locks of writers, and marks of words in flight.
  *
- * Both are volatile, in tables by the place of what they stand for: an aligned
- * unit of 128 bytes of media, in which a node or a root record lies whole.
- * Several units may have the same lock.
+ * Both are volatile, in tables indexed by units: aligned 128 bytes of media, in
+ * which a node or a root record lies whole.  Several units share an entry.
  *
- * A writer looks for the word that it will change without any lock.  Then it
- * locks the unit of the word, and makes sure that the word is what it saw and
- * that nothing in the unit was removed since it began; or it begins again.  For
- * that there is a clock: each removal is a tick, and a lock remembers the last
- * one in its units.  What removes an object locks the object's unit, too.
+ * A writer searches the word that it will change without any lock.  Then it
+ * locks the unit of the word, and verifies that the word is unchanged and that
+ * nothing in the unit was removed since it began; otherwise it retries.  For
+ * that there is a clock: each removal is a tick, and each lock has the tick of
+ * the last removal in its units.  A writer that removes an object locks the
+ * unit of the object, too.
  *
- * Until the word is durable the unit is marked: whoever reads it must not rest an
- * answer on the word before it has made the word durable itself (promise 3 in
- * Documentation/persistence.rst).  A reader looks at the mark after the word.  The
- * mark is set before the word is stored and taken back after the fence, so who
- * sees the word sees the mark, unless the word is durable.  An operation alone
- * keeps its lock meanwhile; those of a batch wait for one fence and do not, so
- * also who has the lock looks at the mark.
+ * While a word is in flight, that is visible and perhaps not durable, its unit
+ * is marked.  An operation that reads the word must make it durable before its
+ * answer may rest on it (Documentation/persistence.rst).  A reader checks the
+ * mark after it has loaded the word.  The mark is set before the word is stored,
+ * and cleared after the fence.  Therefore a reader that sees the word also sees
+ * the mark, unless the word is already durable.  A single operation holds its
+ * lock until the fence.  The operations of a batch share one fence and hold no
+ * lock over it, therefore a holder of the lock checks the mark, too.
  */
 #ifndef _WORT_LOCK_H
 #define _WORT_LOCK_H
@@ -39,9 +40,9 @@
 #define WORT_NR_LOCKS		WORT_MAP_NR_UNITS
 
 /**
- * struct wort_lock - A lock and what happened under it
+ * struct wort_lock - The lock of some units
  * @lock: taken after the mutexes of a pool; several in the order of addresses
- * @removed: the tick at which something in its units was last removed
+ * @removed: tick of the last removal in its units
  */
 struct wort_lock {
 	spinlock_t lock;		/* after mutexes; by address */
@@ -55,10 +56,10 @@ struct wort_lock {
  * @clock: ticks with each removal
  * @lock: the locks
  * @ready: @writers was set up
- * @in_flight: beside each of them: how many words of its units are visible and
- *	perhaps not durable.  Changed under the lock.
- * @control: holds @in_flight, and what else readers in user space look at, who are
- *	in no section.  Whole pages, to be mapped.
+ * @in_flight: for each of @lock, how many words of its units are in flight;
+ *	changed under the lock
+ * @control: @in_flight and the other words that readers in a mapping load, which
+ *	are in no section.  Whole pages, so that they can be mapped.
  */
 struct wort_locks {
 	struct srcu_struct writers;
@@ -73,21 +74,21 @@ int wort_locks_init(struct wort_locks *locks);
 void wort_locks_destroy(struct wort_locks *locks);
 void wort_locks_synchronize(struct wort_locks *locks);
 
-/* The place of a unit in both tables, by an offset in it. */
+/* The index in both tables of the unit in which an offset lies. */
 static inline u32 wort_lock_nr(u64 off)
 {
 	return off >> WORT_UNIT_SHIFT & (WORT_NR_LOCKS - 1);
 }
 
 /**
- * wort_locks_now() - What time is it?
+ * wort_locks_now() - Read the clock
  * @locks: The locks.
  *
- * An acquire: who sees a tick sees what was stored before it.  Pairs with
+ * An acquire: loads after it see all stores before the last tick.  Pairs with
  * wort_units_removed().
  *
  * Context: Any context.
- * Return: The time.
+ * Return: The number of ticks.
  */
 static inline u64 wort_locks_now(struct wort_locks *locks)
 {
@@ -95,11 +96,12 @@ static inline u64 wort_locks_now(struct wort_locks *locks)
 }
 
 /**
- * wort_locks_reusing() - What was taken out of trees will be used again
+ * wort_locks_reusing() - Raise the generation before objects are reused
  * @locks: The locks.
  *
- * Whoever reads by a mapping and may have come by it begins again.  What was
- * stored before this is seen by who sees it; stores after it come after it.
+ * A reader in a mapping that may have reached one of these objects finds another
+ * generation, and retries.  Stores before this are visible before the new
+ * generation, stores after this are visible after it.
  *
  * Context: Any context.  The caller serialises calls.
  */
@@ -107,9 +109,9 @@ static inline void wort_locks_reusing(struct wort_locks *locks)
 {
 	u64 next = locks->control->generation + 1;
 
-	/* A reader that is new to this must not come by it: wort_map_control. */
+	/* A reader that loads this generation must not reach the objects. */
 	smp_store_release(&locks->control->generation, next);
-	/* Pairs with the fence before a reader looks again. */
+	/* Pairs with the fence before a reader loads the generation again. */
 	smp_wmb();
 }
 
@@ -119,7 +121,7 @@ static inline struct wort_lock *wort_lock_of(const struct wort_op *op, u64 off)
 }
 
 /**
- * wort_units_unlock() - Unlock what an operation has locked
+ * wort_units_unlock() - Unlock all units that an operation has locked
  * @op: The operation.
  *
  * Context: Any context but interrupts.
@@ -130,20 +132,20 @@ static inline void wort_units_unlock(struct wort_op *op)
 
 	while (op->nr_held) {
 		lock = op->held[--op->nr_held];
-		/* Sparse cannot follow how many are held. */
+		/* Sparse cannot count the locks that are held. */
 		__acquire(&lock->lock);
 		spin_unlock(&lock->lock);
 	}
 }
 
-/* Was nothing removed in its units since the operation began? */
+/* Has the lock seen no removal since the operation began? */
 static inline bool wort_lock_fresh(const struct wort_op *op,
 				   const struct wort_lock *lock)
 {
 	return lock->removed <= op->time;
 }
 
-/* One more lock, of a higher address.  False if it has seen a removal. */
+/* Take one more lock, of a higher address.  False if it has seen a removal. */
 static inline bool wort_lock_hold(struct wort_op *op, struct wort_lock *lock)
 {
 	spin_lock_nested(&lock->lock, op->nr_held);
@@ -153,14 +155,14 @@ static inline bool wort_lock_hold(struct wort_op *op, struct wort_lock *lock)
 }
 
 /**
- * wort_unit_lock() - Lock what an operation is about to change
+ * wort_unit_lock() - Lock a unit that an operation will change
  * @op: The operation, which has wort_op.locks.
  * @off: Offset in a unit.
  *
- * Context: Any context but interrupts.  No unit is locked; wort_units_unlock()
- * is due if it returns true.
- * Return: False if something in the unit, or perhaps in another one, was removed
- * since wort_op.time: then nothing is locked.
+ * Context: Any context but interrupts.  The operation holds no unit.  If this
+ * returns true the caller must call wort_units_unlock().
+ * Return: False if something in the unit, or in another unit of the same lock,
+ * was removed since wort_op.time: then nothing is locked.
  */
 static inline bool wort_unit_lock(struct wort_op *op, u64 off)
 {
@@ -171,12 +173,13 @@ static inline bool wort_unit_lock(struct wort_op *op, u64 off)
 }
 
 /**
- * wort_unit_hold() - As wort_unit_lock(), for a single unit
- * @op: The operation, which does not remember the lock.
+ * wort_unit_hold() - Lock a single unit, without recording that in the operation
+ * @op: The operation.
  * @off: Offset in the unit.
  *
  * Context: As wort_unit_lock().
- * Return: The lock, for wort_unit_release(); NULL where wort_unit_lock() says false.
+ * Return: The lock, for wort_unit_release(); NULL where wort_unit_lock() returns
+ * false.
  */
 static __always_inline struct wort_lock *wort_unit_hold(const struct wort_op *op,
 							u64 off)
@@ -194,7 +197,7 @@ static __always_inline struct wort_lock *wort_unit_hold(const struct wort_op *op
 
 /**
  * wort_unit_release() - Unlock a single unit
- * @lock: What wort_unit_hold() has returned, not NULL.
+ * @lock: The result of wort_unit_hold(), not NULL.
  *
  * Context: Any context but interrupts.
  */

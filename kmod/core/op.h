@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An operation under way: where it works, what it reserved, what it cost.
+ * An operation under way: its memory, its reservations, its costs.
  */
 #ifndef _WORT_OP_H
 #define _WORT_OP_H
@@ -23,7 +23,7 @@ DECLARE_STATIC_KEY_TRUE(wort_counting);
  *	and leaf
  * @alloc_lines: of @lines, those of the extent table
  *
- * What is seldom something else than 0 takes no store.
+ * Counters that are almost always 0 are skipped rather than stored.
  */
 struct wort_counts {
 	u64 stores;
@@ -52,16 +52,17 @@ struct wort_op_costs {
 } while (0)
 
 #define WORT_LINES_MAX		256
-#define WORT_LINES_NEAR		4	/* neighbours share lines: those of a node or two */
+#define WORT_LINES_NEAR		4	/* a line is compared with so many before it */
 
 /**
  * struct wort_lines - Lines to be flushed before the next fence
  * @nr: how many
- * @line: NULL, so that each line has WORT_LINES_NEAR before it, then the lines
+ * @line: WORT_LINES_NEAR times NULL, so that each line has that many entries
+ *	before it; then the lines
  *
- * To store to a line that is being written back takes as long as a fence.  So
- * where many small objects are written one behind the other, their lines are
- * flushed when all of them are written.
+ * A store to a cache line that is being written back stalls as long as a fence
+ * does.  An operation that writes several small adjacent objects therefore
+ * collects their lines here and flushes them together.
  */
 struct wort_lines {
 	u32 nr;
@@ -69,8 +70,8 @@ struct wort_lines {
 };
 
 /*
- * Member by member: of a whole structure kernels, which have no vectors, make a string
- * instruction, and a processor does not run ahead of that.
+ * Clear the fields one by one.  For a whole struct the compiler would emit `rep stos`
+ * (kernel code has no vector registers), which stops speculative execution.
  */
 static __always_inline void wort_counts_clear(struct wort_counts *n)
 {
@@ -87,10 +88,13 @@ static __always_inline void wort_counts_clear(struct wort_counts *n)
 /* Worst case of any engine: a value, a leaf and a node. */
 #define WORT_RESERVE_MAX	4
 
-/* A node that goes, the word that refers to it, and a leaf. */
+/* A node that is removed, the word that refers to it, and a leaf. */
 #define WORT_HELD_MAX		3
 
-/* Of no word: for operations whose answers need not be durable. */
+/*
+ * A mark table that is always zero.  Relaxed reads use it to skip the check for
+ * words in flight.
+ */
 extern const u32 wort_none_in_flight[];
 
 struct wort_alloc;
@@ -101,29 +105,30 @@ struct wort_locks;
  * struct wort_op - An operation under way
  * @region: memory that it works on
  * @alloc: allocator of the same pool
- * @locks: locks of the pool; NULL if nobody else is at work on what it touches
- * @in_flight: theirs; or nothing is, since an answer need not be durable
+ * @locks: locks of the pool; NULL if no other operation accesses the same objects
+ * @in_flight: marks of @locks, or wort_none_in_flight if its answer need not be
+ *	durable
  * @n: its cost so far
  * @pending: lines flushed since the last fence
- * @gather: lines that it flushes are gathered here; NULL: they are flushed at once
+ * @gather: lines that it flushes are collected here; NULL: they are flushed at once
  * @flush: value of wort_region.flush when it began
- * @alone: no writer is beside it, so what makes no sense is damage
- * @suspicious: how often it met such a thing when it was not alone
+ * @alone: no writer runs concurrently, so an inconsistency is damage, not a race
+ * @suspicious: inconsistencies met while writers were running
  * @nr_reserved: objects reserved
- * @nr_taken: of these, handed out
+ * @nr_taken: of these, taken
  * @opening: one of them lies in an extent whose word was perhaps not durable
- * @damaged: it met damage after it had committed, where it cannot fail any more
- * @reserved: offsets of the objects, in the order in which they were asked for
- * @section: of wort_locks.writers that it is
- * @time: of wort_locks_now(), before it looked at the tree
+ * @damaged: it met damage after its commit, where it must not fail any more
+ * @reserved: offsets of the objects, in the order of the reservations
+ * @section: its section of wort_locks.writers
+ * @time: result of wort_locks_now() before it read the tree
  * @held: locks held, in the order of addresses
  * @nr_held: how many
  * @released: wort_alloc.released when it found no space
  * @bad_off: place of the damage that it met, for messages
  *
- * Lives on the stack of the caller, belongs to one task.  Where operations are short it
- * is __uninitialized there: a kernel that clears variables does that by a string
- * instruction, too.
+ * It is on the stack of its caller and belongs to one task.  Callers with short
+ * operations declare it __uninitialized, because a kernel that clears variables emits
+ * a string instruction for it, too.
  */
 struct wort_op {
 	struct wort_region *region;
@@ -152,7 +157,7 @@ struct wort_op {
 void wort_op_settle(struct wort_op *op);
 
 /**
- * wort_op_relax() - Answers of an operation need not be durable
+ * wort_op_relax() - Let an operation answer from words in flight
  * @op: The operation, which only reads.
  *
  * Context: Any context.
@@ -198,9 +203,9 @@ static inline void wort_op_begin(struct wort_op *op,
  * wort_op_end() - End an operation
  * @op: The operation.
  *
- * What it reserved and did not take goes back to the allocator.  The words that
- * it found in flight are durable afterwards, so it may answer.  The counts stay
- * readable.
+ * Objects that it reserved and did not take go back to the allocator.  The words
+ * that it found in flight are durable afterwards, so it may answer.  The counts
+ * stay readable.
  *
  * Context: May sleep.
  */
@@ -214,7 +219,7 @@ static inline void wort_op_end(struct wort_op *op)
  * wort_op_end_read() - End an operation that has reserved nothing
  * @op: The operation.
  *
- * As wort_op_end() otherwise.
+ * Otherwise as wort_op_end().
  *
  * Context: Any context.
  */

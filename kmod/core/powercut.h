@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Power cuts, simulated.
+ * Simulated power cuts.
  *
- * An observer of the primitives that keeps in DRAM what the media would hold
- * if the caches were lost.  Flushes and fences are its events; before the one
- * asked for, the power goes: what the media may hold then can be read as
- * images, and whatever runs on is of no consequence.
+ * An observer of the primitives keeps in DRAM what the media would hold if the
+ * caches were lost.  Flushes and fences are its events.  Before the event that
+ * was asked for, the power fails: what the media may hold then can be read as
+ * images, and later stores do not change these.
  *
  * Built with CONFIG_WORT_POWERCUT, for tests; off until armed.
  */
@@ -22,11 +22,12 @@ struct wort_op;
 #define WORT_POWERCUT_MAX	(16U << 20)	/* bytes of a region */
 
 /**
- * enum wort_powercut_state - How far a simulation is
+ * enum wort_powercut_state - State of a simulation
  * @WORT_POWERCUT_OFF: nothing is observed
  * @WORT_POWERCUT_ARMED: waits for a region
- * @WORT_POWERCUT_RUNNING: observes it, also when it is given up and used again
- * @WORT_POWERCUT_CUT: the power went, there are images
+ * @WORT_POWERCUT_RUNNING: observes a region, also after it was released and claimed
+ *	again
+ * @WORT_POWERCUT_CUT: the power has failed, there are images
  * @WORT_POWERCUT_FAILED: there was no memory, or the region was too large
  */
 enum wort_powercut_state {
@@ -39,10 +40,10 @@ enum wort_powercut_state {
 
 /**
  * struct wort_powercut_status - What a simulation has seen
- * @state: how far it is
+ * @state: its state
  * @events: flushes and fences so far
  * @size: bytes of the region, and of an image
- * @dirty: lines that were not surely durable when the power went
+ * @dirty: lines that were perhaps not durable when the power failed
  */
 struct wort_powercut_status {
 	enum wort_powercut_state state;

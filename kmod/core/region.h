@@ -28,22 +28,22 @@ struct wort_bad_pages;
  * struct wort_region - Mapped memory of a pool
  * @base: offset 0 of the pool
  * @size: bytes mapped
- * @plain: what begins below it and has at most WORT_PLAIN_SIZE bytes needs no closer
- *	look: wort_region_verify() and wort_pm_probe() would find it good, if its
- *	offset is a multiple of 8.  0 if they are to be asked each time; at most
- *	WORT_PLAIN_MAX.  wort_region_update() keeps it.
- * @bad_pages: the pages known to be bad, or NULL if none is.  wort_region_add_bad()
- *	and wort_region_forget_bad() keep it.
+ * @plain: objects of at most WORT_PLAIN_SIZE bytes that start below this offset, a
+ *	multiple of 8, need no further check: wort_region_verify() and
+ *	wort_pm_probe() would accept them.  0 if each object has to be checked; at
+ *	most WORT_PLAIN_MAX.  wort_region_update() sets it.
+ * @bad_pages: the pages known to be bad, or NULL if none is;
+ *	wort_region_add_bad() and wort_region_forget_bad() change it
  * @name: of the device, for messages; or NULL
  * @dev: number of the block device, for tracepoints; 0 if there is none
  * @flush: stores need a flush to become durable; false on a device whose
- *         caches are persistent.  May change while operations run: each of
+ *         caches are persistent.  Can change while operations run: each of
  *         them reads it once.
- * @mcsafe: memory may be poisoned that nobody knows of yet: what would be
- *	    loaded is copied first in the way that survives a machine check
+ * @mcsafe: memory may have poison that the driver does not know of: copy what
+ *	    will be loaded first, in a way that survives a machine check
  * @readonly: nothing may be stored to it
  *
- * Filled in by whoever mapped the memory, but for @plain and @bad_pages.
+ * The caller that maps the memory sets all fields but @plain and @bad_pages.
  */
 struct wort_region {
 	void __pmem *base;
@@ -75,13 +75,13 @@ static inline bool wort_region_any_bad(const struct wort_region *region)
 }
 
 /**
- * wort_region_inside() - Does a range named by media lie in the region?
+ * wort_region_inside() - Does a range found on media lie in the region?
  * @region: The region.
  * @off: First byte of the range, as found on media.
  * @len: Length in bytes, at least 1, at most %S64_MAX.
  *
- * For what is given back or referred to elsewhere, whose bytes nobody reads:
- * they may lie on a bad page.
+ * For objects that are only given back or referred to and not read: they may lie
+ * on a bad page.
  *
  * Context: Any context.
  * Return: True if it does and @off is a multiple of 8.
@@ -93,12 +93,12 @@ static inline bool wort_region_inside(const struct wort_region *region, u64 off,
 }
 
 /**
- * wort_region_verify() - May a range named by media be touched?
+ * wort_region_verify() - May a range found on media be accessed?
  * @region: The region.
  * @off: First byte of the range, as found on media.
  * @len: Length in bytes, at least 1, at most %S64_MAX.
  *
- * Says nothing about what lies there, nor whether it is allocated.
+ * Verifies neither the contents nor whether the range is allocated.
  *
  * Context: Any context.
  * Return: 0; -EUCLEAN if the range is not inside the region or @off is not a
@@ -115,11 +115,11 @@ static inline int wort_region_verify(const struct wort_region *region, u64 off,
 }
 
 /**
- * wort_region_plain() - Where objects need a closer look
+ * wort_region_plain() - The first offset from which on objects have to be checked
  * @region: The region.
  *
  * Context: Any context.
- * Return: The first offset at which they do: @plain of the region.
+ * Return: @plain of the region.
  */
 static inline u64 wort_region_plain(const struct wort_region *region)
 {
@@ -129,10 +129,11 @@ static inline u64 wort_region_plain(const struct wort_region *region)
 /**
  * wort_region_at() - The memory at an offset
  * @region: The region.
- * @off: An offset that wort_region_verify() accepted or we chose ourselves.
+ * @off: An offset that wort_region_verify() accepted, or of an object that was
+ *	allocated by the caller.
  *
  * Context: Any context.
- * Return: Its address, never to be dereferenced but by the primitives.
+ * Return: Its address, which only the primitives may dereference.
  */
 static inline void __pmem *wort_region_at(const struct wort_region *region,
 					  u64 off)
