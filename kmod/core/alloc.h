@@ -2,11 +2,11 @@
 /*
  * The allocator of a pool.
  *
- * What is owned from the roots is allocated, nothing else: the only word on
- * media is the class of an extent, stored by the operation that opens it and
- * made durable by that operation's first fence.  So nothing can leak over a
- * power cut, and nothing is known of an extent that was open then until the
- * walk over all indexes has marked what is owned.
+ * An object is allocated if and only if an index reaches it.  The allocator keeps
+ * one word per extent on media, its size class.  The operation that opens an
+ * extent stores the word; its first fence makes the word durable.  Therefore a
+ * power cut leaks nothing.  After it the used slots of extents that were open are
+ * unknown until the walk over all indexes has marked what is owned.
  */
 #ifndef _WORT_ALLOC_H
 #define _WORT_ALLOC_H
@@ -22,7 +22,7 @@
 /* 16, 32, 64, then eight to a doubling up to a quarter of 1 MiB */
 #define WORT_NR_CLASSES		99
 
-/* Slots up to this size are kept at hand; an extent has at least four. */
+/* Each processor caches slots up to this size; an extent has at least four. */
 #define WORT_CACHED_MAX		1024
 #define WORT_CACHED_CLASSES	35
 
@@ -31,8 +31,8 @@
  * @WORT_EXTENT_FREE: nothing in it is owned
  * @WORT_EXTENT_UNKNOWN: it was open when the pool was attached, and the walk
  *	has not ended; nothing is allocated from it
- * @WORT_EXTENT_OPENING: opened by us, its word perhaps not durable
- * @WORT_EXTENT_OPEN: its bits say what is used
+ * @WORT_EXTENT_OPENING: opened since the attach, its word perhaps not durable
+ * @WORT_EXTENT_OPEN: its bitmaps say which slots are used
  * @WORT_EXTENT_TAIL: covered by a run that starts before it, or by the extent table
  * @WORT_EXTENT_BAD: free, but with a page known to be bad
  */
@@ -50,7 +50,7 @@ struct wort_slots;
 
 /**
  * struct wort_extent - An extent, in DRAM
- * @slots: which of its slots are used or marked; NULL: none is, or all are (extent.h)
+ * @slots: which of its slots are used or marked; NULL: none or all (extent.h)
  * @run: extents in the run that starts here, or 0
  * @class: size class, WORT_CLASS_RUN or WORT_CLASS_NONE
  * @state: enum wort_extent_state
@@ -66,7 +66,7 @@ struct wort_extent {
 #define WORT_GROUP_EXTENTS	512U
 
 /**
- * struct wort_group - Extents in a row
+ * struct wort_group - Adjacent extents
  * @extents: WORT_GROUP_EXTENTS of them; NULL: all are free, or nothing is known
  * @nr_free: free ones, once @read
  * @read: their words in the extent table were read
@@ -95,9 +95,11 @@ struct wort_geometry {
 };
 
 /**
- * wort_table_run() - Extents that an extent table takes which lies in extents
+ * wort_table_run() - Number of extents that an extent table takes up
  * @nr_extents: Extents that it describes.
  * @extent_shift: log2 of their size.
+ *
+ * For a table that lies in extents, in a pool that has grown.
  */
 static inline u32 wort_table_run(u32 nr_extents, u32 extent_shift)
 {
@@ -106,9 +108,9 @@ static inline u32 wort_table_run(u32 nr_extents, u32 extent_shift)
 }
 
 /**
- * struct wort_cached - Slots of a class that are at hand
+ * struct wort_cached - Cached slots of a class
  * @free: a bit for each
- * @off: offset of that of the first bit
+ * @off: offset of the slot of the first bit
  * @slot_size: bytes of each
  */
 struct wort_cached {
@@ -118,9 +120,9 @@ struct wort_cached {
 };
 
 /**
- * struct wort_cache - What a processor has at hand
- * @lock: protects the rest; whoever empties all caches takes it, too
- * @class: for each size class that has slots at hand
+ * struct wort_cache - The slots that a processor has cached
+ * @lock: protects the rest; a task that empties all caches takes it, too
+ * @class: for each size class up to WORT_CACHED_MAX
  */
 struct wort_cache {
 	spinlock_t lock;		/* taken after wort_alloc.lock */
@@ -131,8 +133,8 @@ struct wort_cache {
  * struct wort_alloc - Allocator of a pool
  * @region: the memory
  * @geo: where extents lie
- * @locks: who is at work on the pool
- * @lock: protects all below; of mutexes taken last
+ * @locks: locks of the pool, for grace periods
+ * @lock: protects all below; the last of the mutexes
  * @groups: all extents, by WORT_GROUP_EXTENTS
  * @nr_groups: how many
  * @nr_unread: of these, groups whose words were not read yet
@@ -145,21 +147,21 @@ struct wort_cache {
  * @nr_free: free extents, of those in groups that were read
  * @first_free: no extent below it is known to be free
  * @reserve: free extents that are opened only while the walk runs
- * @open_bytes: in open extents, and in a table that lies in extents
- * @used_bytes: of these, in used slots, runs and that table; while the walk runs
- *	also in what it has marked elsewhere
+ * @open_bytes: bytes of open extents, and of a table that lies in extents
+ * @used_bytes: of these, bytes of used slots, runs and that table; while the walk
+ *	runs, also of the objects that it has marked in other extents
  * @freeing_bytes: of these, freed and not given back
  * @released: raised whenever anything is given back
  * @walking: the walk has not ended
- * @noting: the walk has begun, therefore frees are noted in unknown extents, too
+ * @noting: the walk has begun, therefore frees are recorded in unknown extents, too
  * @marks: of the check that is under way, or NULL
- * @caches: slots at hand, see alloc_cache.c
+ * @caches: slots cached by each processor, see alloc_cache.c
  */
 struct wort_alloc {
 	struct wort_region *region;
 	struct wort_geometry geo;
 	struct wort_locks *locks;
-	struct mutex lock;		/* of mutexes taken last */
+	struct mutex lock;		/* the last of the mutexes */
 	struct wort_group *groups;
 	u32 nr_groups;
 	u32 nr_unread;
@@ -184,12 +186,13 @@ struct wort_alloc {
 /**
  * struct wort_alloc_info - Figures for people
  * @free_extents: wholly free extents
- * @reserve_extents: of these, kept back
+ * @reserve_extents: of these, kept back for the walk
  * @used_bytes: bytes in allocated slots and runs
  * @freeing_bytes: of these, freed and not given back
- * @free_bytes: bytes that can be allocated, or are too few for a slot
- * @known: the three figures before are true; they are not until the walk ended
- * @table_known: the first two are; they are not until the extent table was read
+ * @free_bytes: bytes that can be allocated, and remainders too small for a slot
+ * @known: the three figures before are known, which is so once the walk has ended
+ * @table_known: the first two figures are known, which is so once the extent table
+ *	was read
  */
 struct wort_alloc_info {
 	u32 free_extents;
@@ -202,12 +205,12 @@ struct wort_alloc_info {
 };
 
 /**
- * struct wort_marks - What a check has found owned
+ * struct wort_marks - The objects that a check has found owned
  * @alloc: the allocator
- * @groups: for each group of extents NULL, or for each of them bitmaps by slot, or
- *	NULL, or @tail
+ * @groups: for each group of extents NULL or an array, which has for each extent
+ *	bitmaps by slot, NULL, or @tail
  * @tail: stands for an extent that an owned run covers
- * @incomplete: a slot was taken for whose mark there was no memory
+ * @incomplete: there was no memory to mark a slot that was taken
  */
 struct wort_marks {
 	struct wort_alloc *alloc;
@@ -236,9 +239,9 @@ u32 wort_class_size(u32 class);
  * wort_class_of() - The class for an object
  * @size: Bytes of the object, 1 to 256 KiB.
  *
- * Above 64 bytes at most an eighth of the object is wasted.
+ * Above 64 bytes the slot is at most an eighth larger than the object.
  *
- * Return: The smallest class that it fits.
+ * Return: The smallest class whose slots hold the object.
  */
 static inline u32 wort_class_of(u32 size)
 {
@@ -275,7 +278,7 @@ static inline struct wort_extent *wort_extent_at(const struct wort_alloc *alloc,
 			.extents[nr % WORT_GROUP_EXTENTS];
 }
 
-/* The extent of an object that was handed out. */
+/* The extent of an object that was reserved. */
 static inline struct wort_extent *wort_extent_of(const struct wort_alloc *alloc,
 						 u64 off)
 {
@@ -287,8 +290,9 @@ static inline struct wort_extent *wort_extent_of(const struct wort_alloc *alloc,
  * wort_alloc_take() - Take the next reserved object, in order
  * @op: The operation.
  *
- * Its content is arbitrary.  Stores the word of an extent that is being
- * opened; the fence of the caller before it publishes makes that durable.
+ * The content of the object is arbitrary.  If its extent is being opened, this
+ * stores the word of the extent, and the fence of the caller before it publishes
+ * makes that durable.
  *
  * Context: Any context.
  * Return: Offset of the object.
@@ -304,7 +308,7 @@ static inline u64 wort_alloc_take(struct wort_op *op)
 }
 
 /**
- * wort_alloc_untake() - What was taken will not be published
+ * wort_alloc_untake() - Return all taken objects to the reserved ones
  * @op: The operation, which has published nothing.
  *
  * Context: Any context.
@@ -317,7 +321,7 @@ static inline void wort_alloc_untake(struct wort_op *op)
 u64 wort_alloc_footprint(const struct wort_alloc *alloc, u64 size);
 void wort_alloc_info(struct wort_alloc *alloc, struct wort_alloc_info *info);
 
-/* alloc_walk.c: finding again what is owned */
+/* alloc_walk.c: marking what is owned */
 void wort_alloc_walk_begin(struct wort_alloc *alloc);
 int wort_alloc_mark(struct wort_op *op, u64 off, u64 size, bool first);
 int wort_alloc_walk_end(struct wort_op *op);
@@ -335,14 +339,14 @@ void wort_marks_add(struct wort_op *op, struct wort_marks *marks,
 int wort_marks_compare(struct wort_op *op, struct wort_marks *marks, u32 *bad,
 		       u64 *bad_off);
 
-/* alloc_cache.c: objects at hand */
+/* alloc_cache.c: caches of slots */
 int wort_cache_init(struct wort_alloc *alloc);
 void wort_cache_destroy(struct wort_alloc *alloc);
 u64 wort_cache_fill(struct wort_alloc *alloc, struct wort_slots *slots);
 bool wort_cache_drain(struct wort_alloc *alloc);
 u64 wort_cache_bytes(struct wort_alloc *alloc);
 
-/* Take the first one, or 0. */
+/* Take the first slot; 0 if there is none. */
 static inline u64 wort_cached_get(struct wort_cached *cached)
 {
 	unsigned long free = cached->free;
@@ -354,8 +358,9 @@ static inline u64 wort_cached_get(struct wort_cached *cached)
 }
 
 /*
- * Begin to load what will be taken after the next: when it is written its lines have come,
- * and no fence waits for them.  Where memory is bad nothing is at hand.
+ * Prefetch the slot that will be taken after the next one.  Its lines then are in the cache
+ * when it is written, so that no fence waits for them.  It does not lie on bad memory, since
+ * the caches are not used if a page is known to be bad.
  */
 static __always_inline void wort_cached_prefetch(const struct wort_alloc *alloc,
 						 const struct wort_cached *cached)
@@ -372,7 +377,7 @@ static __always_inline void wort_cached_prefetch(const struct wort_alloc *alloc,
 }
 
 /**
- * wort_cache_get() - Take a slot that is at hand
+ * wort_cache_get() - Take a cached slot
  * @alloc: The allocator.
  * @class: Its size class, less than WORT_CACHED_CLASSES.
  *
@@ -392,7 +397,7 @@ static inline u64 wort_cache_get(struct wort_alloc *alloc, u32 class)
 	return off;
 }
 
-/* What lies on bad pages is not to be kept at hand. */
+/* Slots are not cached if a page is known to be bad: they could lie on it. */
 static inline bool wort_cache_allowed(const struct wort_alloc *alloc, u64 size)
 {
 	return size <= WORT_CACHED_MAX && !wort_region_any_bad(alloc->region);
@@ -403,13 +408,13 @@ static inline bool wort_cache_allowed(const struct wort_alloc *alloc, u64 size)
  * @op: The operation; at most WORT_RESERVE_MAX objects each.
  * @size: Bytes, 1 to WORT_VALUE_MAX plus a leaf.
  *
- * Nothing is stored to media, so an operation that reserves all it can need
- * before it publishes fails without a trace.  wort_op_end() gives back what
- * was not taken.
+ * Stores nothing to media.  Therefore an operation that reserves all objects that
+ * it can need before it publishes can fail without changes.  wort_op_end() gives
+ * back the objects that were not taken.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
- * Return: 0; -ENOMEM; -ENOSPC, upon which the caller may wait for the walk or
- * for freed objects and try the whole operation again.
+ * Return: 0; -ENOMEM; -ENOSPC: the caller may wait for the walk or for freed
+ * objects, and retry the whole operation.
  */
 static inline int wort_alloc_reserve(struct wort_op *op, u64 size)
 {
@@ -425,13 +430,13 @@ static inline int wort_alloc_reserve(struct wort_op *op, u64 size)
 }
 
 /**
- * wort_alloc_reserve_ready() - Reserve an object that may be taken as it is
- * @op: The operation, as for wort_pm_flush_now(), which takes it from @reserved.
+ * wort_alloc_reserve_ready() - Reserve a cached object without wort_alloc_take()
+ * @op: The operation, as for wort_pm_flush_now(); its caller uses @reserved directly.
  * @size: Bytes, 1 to WORT_CACHED_MAX.
  *
  * Context: Any context but interrupts.
- * Return: True if one was at hand and the word of its extent is durable.  If not, and it
- * was reserved nevertheless, wort_op_end() is due.
+ * Return: True if a slot was cached and the word of its extent is durable.  If false, a
+ * slot may be reserved nevertheless, so the caller must call wort_op_end().
  */
 static __always_inline bool wort_alloc_reserve_ready(struct wort_op *op, u64 size)
 {

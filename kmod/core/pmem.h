@@ -2,11 +2,11 @@
 /*
  * Persistence primitives.
  *
- * With pmem.c the only place that flushes, fences or drops __pmem.  A store
- * becomes visible when it is made and durable at any later moment; it surely
- * is durable once its line was flushed and a fence has passed.  Stores to one
- * line become durable in the order in which they became visible, stores to
- * different lines in any order unless a fence with a flush stands between.
+ * This file and pmem.c are the only ones that flush, fence or cast __pmem away.
+ * A store becomes visible when it is made, and durable at any later moment.  It
+ * is durable for certain once its line was flushed and a fence has passed.  Stores
+ * to one line become durable in the order in which they became visible, stores to
+ * different lines in any order unless a flush and a fence come between them.
  * Documentation/persistence.rst has the model.
  */
 #ifndef _WORT_PMEM_H
@@ -38,9 +38,8 @@ static inline bool wort_pm_lines_differ(const void __pmem *a,
  * wort_pm_load() - Read a word
  * @addr: The word, inside the region.
  *
- * An acquire: what was stored before the word was published is seen by loads
- * after this one.  Pairs with the release in wort_pm_store_release().  The
- * value is not to be trusted.
+ * An acquire: loads after it see all stores made before the word was published.
+ * Pairs with the release in wort_pm_store_release().  The value is untrusted.
  *
  * Context: Any context.
  * Return: The word in the byte order of the processor.
@@ -55,7 +54,7 @@ static inline u64 wort_pm_load(const __le64 __pmem *addr)
  * wort_pm_load_byte() - Read a byte of a line that was read before
  * @addr: The byte, inside the region.
  *
- * Not counted.
+ * The load is not counted.
  *
  * Context: Any context.
  * Return: The byte.
@@ -69,7 +68,7 @@ static inline u8 wort_pm_load_byte(const void __pmem *addr)
  * wort_pm_load_be64() - Read eight bytes of a line that was read before
  * @addr: The first one, inside the region; a multiple of 8.
  *
- * Not counted.
+ * The load is not counted.
  *
  * Context: Any context.
  * Return: The bytes, the first one high.
@@ -80,7 +79,7 @@ static inline u64 wort_pm_load_be64(const void __pmem *addr)
 }
 
 /**
- * wort_pm_prefetch() - Begin to load a line
+ * wort_pm_prefetch() - Prefetch a line for reading
  * @addr: In the line; wort_region_verify() accepted it.
  *
  * Context: Any context.
@@ -91,7 +90,7 @@ static inline void wort_pm_prefetch(const void __pmem *addr)
 }
 
 /**
- * wort_pm_prefetch_store() - Begin to load a line that will be written
+ * wort_pm_prefetch_store() - Prefetch a line for writing
  * @addr: In the line, inside the region.
  *
  * Context: Any context.
@@ -102,12 +101,12 @@ static inline void wort_pm_prefetch_store(const void __pmem *addr)
 }
 
 /**
- * wort_pm_store() - Store a word that nobody can reach yet
+ * wort_pm_store() - Store a word that is not reachable yet
  * @op: The operation.
  * @addr: The word.
  * @val: Its value in the byte order of the processor.
  *
- * Neither durable nor ordered; see wort_pm_flush().
+ * The store is neither durable nor ordered; see wort_pm_flush().
  *
  * Context: Any context.
  */
@@ -119,7 +118,7 @@ static inline void wort_pm_store(struct wort_op *op, __le64 __pmem *addr,
 }
 
 /**
- * wort_pm_store_release() - Store a word that others can reach
+ * wort_pm_store_release() - Store a word that is reachable
  * @op: The operation.
  * @addr: The word.
  * @val: Its value in the byte order of the processor.
@@ -138,12 +137,12 @@ static inline void wort_pm_store_release(struct wort_op *op,
 }
 
 /**
- * wort_pm_clear() - Store zeroes to a few words that nobody can reach yet
+ * wort_pm_clear() - Store zeroes to a few words that are not reachable yet
  * @op: The operation.
  * @words: The first one.
  * @nr: How many.
  *
- * Calls nothing, and a compiler makes no call of it.  Not flushed.
+ * Makes no function call, and the compiler does not turn it into one.  Does not flush.
  *
  * Context: Any context.
  */
@@ -160,13 +159,13 @@ void wort_pm_write_any(struct wort_op *op, void __pmem *dst, const void *src,
 		       size_t len);
 
 /**
- * wort_pm_write() - Store bytes that nobody can reach yet
+ * wort_pm_write() - Store bytes that are not reachable yet
  * @op: The operation.
  * @dst: Where to, a multiple of 8.
  * @src: Bytes of the caller.
  * @len: How many; may be 0.
  *
- * Not flushed, so that neighbours can share one flush.
+ * Does not flush, so that adjacent writes can share one flush.
  *
  * Context: Any context.
  */
@@ -185,9 +184,9 @@ void wort_pm_gather(struct wort_op *op, const void __pmem *addr, size_t len);
 void wort_pm_flush_gathered(struct wort_op *op);
 
 /**
- * wort_pm_flush_now() - As wort_pm_flush(), where nothing is gathered
- * @op: The operation, whose address goes nowhere: one that is a variable of its only
- *	function is kept in registers.
+ * wort_pm_flush_now() - Flush a range of an operation without wort_op.gather
+ * @op: The operation.  Its address is not passed on, so that the compiler can keep
+ *	an operation that is a local variable in registers.
  * @addr: First byte of the range.
  * @len: Length in bytes.
  *
@@ -208,15 +207,15 @@ static __always_inline void wort_pm_flush_now(struct wort_op *op,
 }
 
 /**
- * wort_pm_flush() - Start writing a range back towards the media
+ * wort_pm_flush() - Start writing a range back to the media
  * @op: The operation.
  * @addr: First byte of the range.
  * @len: Length in bytes.
  *
- * Covers every cache line that the range touches.  Orders nothing and waits
- * for nothing: the range is durable after the next wort_pm_fence().  Nor does
- * it hold anything back: a store may become durable at any moment.  With
- * wort_op.gather the range may change until then.
+ * Flushes every cache line that the range touches.  Orders nothing and does not
+ * wait: the range is durable after the next wort_pm_fence().  A store can also
+ * become durable earlier, at any moment.  With wort_op.gather the lines are only
+ * flushed before the next fence, and the range may change until then.
  *
  * Context: Any context.
  */
@@ -230,7 +229,7 @@ static inline void wort_pm_flush(struct wort_op *op, const void __pmem *addr,
 }
 
 /**
- * wort_pm_fence_now() - As wort_pm_fence(), where nothing is gathered
+ * wort_pm_fence_now() - Fence an operation without wort_op.gather
  * @op: The operation, as for wort_pm_flush_now().
  *
  * Context: Any context.
@@ -260,11 +259,11 @@ static inline void wort_pm_fence(struct wort_op *op)
 }
 
 /**
- * wort_pm_fence_contents() - Make what will be linked in durable
+ * wort_pm_fence_contents() - Make objects durable before they are linked in
  * @op: The operation.
  *
- * What was flushed is durable when this returns, and stores after it become
- * visible after those before.
+ * Ranges that were flushed are durable when this returns, and stores after it
+ * become visible after those before.
  *
  * Context: Any context.
  */
@@ -277,7 +276,7 @@ static inline void wort_pm_fence_contents(struct wort_op *op)
 void wort_pm_trace(const struct wort_region *region, const __le64 __pmem *addr,
 		   u64 val);
 
-/* A tracepoint's own inline would put its code beside every publish. */
+/* The tracepoint's own inline function would be expanded at every publish. */
 static inline void wort_pm_publishing(struct wort_op *op,
 				      const __le64 __pmem *addr, u64 val)
 {
@@ -286,8 +285,8 @@ static inline void wort_pm_publishing(struct wort_op *op,
 }
 
 /**
- * wort_pm_fence_settled() - Make durable what was found in flight
- * @op: The operation, which prepared nothing itself.
+ * wort_pm_fence_settled() - Wait for words that were found in flight
+ * @op: The operation, which has stored nothing itself.
  *
  * Context: Any context.
  */
@@ -314,35 +313,35 @@ void wort_pm_settle_slow(struct wort_op *op, u64 off, size_t len);
 
 /**
  * wort_pm_in_flight() - Is a word perhaps not durable?
- * @in_flight: wort_op.in_flight of who has read it.
- * @off: Where it is.
+ * @in_flight: wort_op.in_flight of the operation that has read it.
+ * @off: Offset of the word.
  *
- * For many words in a row; others call wort_pm_settle().  Who gets true calls
- * wort_pm_settle_slow().
+ * For loops over many words; other callers use wort_pm_settle().  If this returns
+ * true the caller must call wort_pm_settle_slow().
  *
  * Context: Any context.
- * Return: True if it, or a word of the same mark, is.
+ * Return: True if the word, or another word with the same mark, is in flight.
  */
 static inline bool wort_pm_in_flight(const u32 *in_flight, u64 off)
 {
 	/*
-	 * No later load has to wait for it.  But a volatile one takes an addition for the
-	 * index, where a compiler has acquire loads of its own, and lookups have no
-	 * register to spare.
+	 * A plain load would suffice, since no later load has to wait for it.  But the
+	 * compiler computes the address of a volatile load with an addition, which it
+	 * does not for an acquire load, and lookups have no register to spare.
 	 */
 	return smp_load_acquire(&in_flight[wort_lock_nr(off)]);
 }
 
 /**
- * wort_pm_settle() - Make a word durable that was read, if it is in flight
- * @op: The operation, which will rest an answer on the word.
- * @off: Where it is, or a range of words.
- * @len: Length of what was read; it does not leave the unit.
+ * wort_pm_settle() - Make a word that was read durable, if it is in flight
+ * @op: The operation, whose answer will rest on the word.
+ * @off: Offset of the word, or of a range of words.
+ * @len: Length of what was read; the range lies in one unit.
  *
- * Called after the word was read.  Flushes what is there now: the word that was
- * read, or one that came after it.  wort_op_end(), or the fence before what the
- * operation commits, waits for that.  A word that is not in flight costs a load
- * of DRAM.
+ * Must be called after the word was read.  Flushes the current content: the word
+ * that was read, or one that replaced it.  wort_op_end(), or the fence before the
+ * commit of the operation, waits for that flush.  If the word is not in flight
+ * this costs a load of DRAM.
  *
  * Context: Any context.
  */
@@ -353,19 +352,20 @@ static inline void wort_pm_settle(struct wort_op *op, u64 off, size_t len)
 }
 
 /**
- * wort_pm_launch() - Store a word that commits, and do not wait
+ * wort_pm_launch() - Store a word that commits, without waiting
  * @op: The operation.
  * @addr: The word that makes the new state reachable.
  * @val: Its new value in the byte order of the processor.
  *
- * Nothing was stored that @val makes reachable since wort_pm_fence_contents().
- * After a crash the word holds its old value or @val, never a mixture.
+ * Objects that @val makes reachable were not changed since
+ * wort_pm_fence_contents().  After a crash the word holds its old value or @val,
+ * never a mixture.
  *
- * Others see @val from now on, and that it is in flight.  wort_pm_land() is due,
- * or a flush, a fence and wort_pm_landed().
+ * From now on other operations see @val, and that it is in flight.  The caller must
+ * call wort_pm_land(), or flush, fence and call wort_pm_landed().
  *
- * Context: Any context.  The unit of the word is locked, or nobody else is there
- * (wort_op.locks is NULL) and the caller serialises writers of the word.
+ * Context: Any context.  The unit of the word is locked; or there are no other
+ * operations (wort_op.locks is NULL) and the caller serialises writers of the word.
  */
 static inline void wort_pm_launch(struct wort_op *op, __le64 __pmem *addr,
 				  u64 val)
@@ -381,7 +381,7 @@ static inline void wort_pm_launch(struct wort_op *op, __le64 __pmem *addr,
 }
 
 /**
- * wort_pm_landed() - A word that was launched is durable
+ * wort_pm_landed() - Clear the mark of a launched word, which is durable now
  * @op: The operation.
  * @addr: The word.
  *
@@ -398,7 +398,7 @@ static inline void wort_pm_landed(struct wort_op *op, __le64 __pmem *addr)
 }
 
 /**
- * wort_pm_land() - Make a word durable that was launched
+ * wort_pm_land() - Make a launched word durable
  * @op: The operation.
  * @addr: The word.
  *
@@ -417,9 +417,9 @@ static inline void wort_pm_land(struct wort_op *op, __le64 __pmem *addr)
  * @addr: The word that makes the new state reachable.
  * @val: Its new value in the byte order of the processor.
  *
- * The caller has flushed what is reachable through @val.  The leading fence
- * makes that durable before the word can change, so "contents, then link" is
- * a property of this function and not of each caller.
+ * The caller has flushed all objects that @val makes reachable.  The first fence
+ * makes them durable before the word can change, so this function guarantees the
+ * order "contents, then link", and its callers need not.
  *
  * Context: As wort_pm_launch().
  */
@@ -432,15 +432,15 @@ static inline void wort_pm_publish(struct wort_op *op, __le64 __pmem *addr,
 }
 
 /**
- * wort_pm_publish_pair() - Publish a word, and a second one that goes with it
+ * wort_pm_publish_pair() - Publish two words under one fence
  * @op: The operation.
  * @addr: The word that makes the new state reachable.
  * @val: Its new value in the byte order of the processor.
  * @addr2: The other word.
  * @val2: Its new value.
  *
- * As wort_pm_publish(), with one fence for both.  A crash may leave any
- * mixture of the two: it is the caller's to show that each is legal.
+ * As wort_pm_publish(), with one fence for both words.  A crash may leave any
+ * mixture of the two: the caller must show that each is legal.
  *
  * Context: Any context.  The caller serialises writers of both words.
  */
@@ -459,13 +459,13 @@ static inline void wort_pm_publish_pair(struct wort_op *op,
 }
 
 /**
- * wort_pm_publish_later() - Change a word whose old and new value both hold
+ * wort_pm_publish_later() - Change a word whose old and new value mean the same
  * @op: The operation.
  * @addr: The word.
  * @val: Its new value in the byte order of the processor.
  *
- * Atomic, durable at the next fence of anybody, and nothing may
- * depend on when that is.
+ * The change is atomic.  It becomes durable with a later fence, and nothing may
+ * depend on when.
  *
  * Context: Any context.  The caller serialises writers of the word.
  */
@@ -480,13 +480,13 @@ int wort_pm_probe_copy(struct wort_op *op, const void __pmem *addr,
 		       size_t len);
 
 /**
- * wort_pm_probe() - May a range be loaded, as far as poison goes?
+ * wort_pm_probe() - Is a range free of poison, so that it may be loaded?
  * @op: The operation.
  * @addr: First byte; wort_region_verify() accepted the range.
  * @len: Length in bytes.
  *
- * Looks only if the region is to be read safely.  Memory that goes bad between
- * this and the loads after it is not found.
+ * Checks only if wort_region.mcsafe is set.  Memory that goes bad between this
+ * and the loads after it is not found.
  *
  * Context: Any context.
  * Return: 0; -EIO if it is poisoned and the processor can tell.
@@ -506,7 +506,7 @@ u32 wort_pm_common(struct wort_counts *n, const void __pmem *addr,
 		   const void *data, u32 len);
 
 /**
- * wort_pm_read_words() - Copy bytes from media, by words if they are few
+ * wort_pm_read_words() - Copy bytes from media, by words if at most a line
  * @op: The operation.
  * @dst: Memory of the caller: room for whole words.
  * @src: As for wort_pm_read(); a multiple of 8.
@@ -531,7 +531,7 @@ static __always_inline int wort_pm_read_words(struct wort_op *op, void *dst,
 	return 0;
 }
 
-/* wort_pm_equal() of eight bytes, which counts nothing. */
+/* wort_pm_equal() of eight bytes, without counting. */
 static __always_inline bool wort_pm_equal_word(const void __pmem *addr,
 					       const void *data)
 {
@@ -541,7 +541,7 @@ static __always_inline bool wort_pm_equal_word(const void __pmem *addr,
 	return READ_ONCE(*(__force const u64 *)addr) == word;
 }
 
-/* The same of any number: by words, of which the last may begin in the one before. */
+/* The same of any number: by words, of which the last may overlap the one before. */
 static __always_inline bool wort_pm_equal_bytes(const void __pmem *addr,
 						const void *data, u32 len)
 {
@@ -562,7 +562,7 @@ static __always_inline bool wort_pm_equal_bytes(const void __pmem *addr,
 	return wort_bytes_be64(a + i) == wort_bytes_be64(b + i);
 }
 
-/* The lines of a range but for the first, in which the caller has read before. */
+/* The lines of a range without the first, which the caller has read before. */
 static __always_inline u32 wort_pm_more_lines(const void __pmem *addr, u32 len)
 {
 	unsigned long in_line = (__force unsigned long)addr % WORT_LINE;
