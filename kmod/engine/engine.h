@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an engine is.
+ * The interface of an engine.
  *
  * An engine is the structure of an index: a file in this folder, its media
  * structs in uapi/linux/wort_format.h, a line in the table in engine.c and in
- * Kbuild.  Nothing else names it.
+ * Kbuild.  No other code names it.
  */
 #ifndef _WORT_ENGINE_H
 #define _WORT_ENGINE_H
@@ -20,7 +20,7 @@
 
 /* traits */
 #define WORT_ENGINE_INSTANT_OPEN	BIT(0)	/* opens in O(1) */
-#define WORT_ENGINE_MAPPABLE		BIT(1)	/* user readers can follow */
+#define WORT_ENGINE_MAPPABLE		BIT(1)	/* readers in a mapping can read it */
 
 struct wort_alloc;
 struct wort_engine;
@@ -37,14 +37,14 @@ struct wort_top_shape;
  * @locks: locks of the pool
  * @root: its root record, WORT_MEDIA_ROOT_WORDS words in one line
  * @in_flight: of @locks
- * @skips: what is known of its nodes, and of all others of the pool
- * @top: leads past its first nodes; is freed when nobody looks at it any more
- * @made: nodes made since that was looked at last, roughly
- * @missed: of these, nodes for keys beyond it
- * @made_due: when so many were made it shall be looked at again
- * @missed_due: or when so many were beyond it
- * @outgrown: called then, perhaps more than once, with locks held: it neither sleeps
- *	nor calls back
+ * @skips: skipped digits of the nodes of all trees of the pool
+ * @top: table that leads past its first nodes; freed after a grace period
+ * @made: nodes made since @top was last reviewed, roughly
+ * @missed: of these, nodes for keys outside @top
+ * @made_due: value of @made at which @top has to be reviewed
+ * @missed_due: value of @missed at which @top has to be reviewed
+ * @outgrown: called when either is reached, perhaps more than once, with locks
+ *	held: it neither sleeps nor calls back
  */
 struct wort_tree {
 	const struct wort_engine *engine;
@@ -66,13 +66,13 @@ struct wort_tree {
  * wort_tree_top() - The table of the top of a tree
  * @tree: The tree.
  *
- * Context: A section, to the end of which it stays.
+ * Context: A section; the table is not freed before its end.
  * Return: The table, perhaps &wort_top_none.
  */
 static __always_inline struct wort_top *
 wort_tree_top(const struct wort_tree *tree)
 {
-	/* pairs with the release of who made it */
+	/* pairs with the release that publishes a table */
 	return smp_load_acquire(&tree->top);
 }
 
@@ -81,7 +81,7 @@ wort_tree_top(const struct wort_tree *tree)
  * @data: memory of the caller
  * @size: its size
  * @len: length of the value, also when it does not fit
- * @relaxed: of a lookup: it may be a value that a power cut would take back
+ * @relaxed: of a lookup: the value may be one that a power cut can undo
  */
 struct wort_buf {
 	void *data;
@@ -94,11 +94,11 @@ struct wort_buf {
  * struct wort_put - A record to store
  * @key: its key
  * @value: its value
- * @expect: change it only if this is its value now; NULL: whatever it is
- * @old: where the value goes that is there now, if any; NULL: not wanted
- * @create: the key must not be there yet
- * @replace: the key must be there
- * @replaced: told by the engine: it was
+ * @expect: change it only if this is its value now; NULL: any value
+ * @old: where the former value goes, if there is one; NULL: not wanted
+ * @create: the key must not exist
+ * @replace: the key must exist
+ * @replaced: set by the engine: the key existed
  */
 struct wort_put {
 	struct wort_key key;
@@ -110,7 +110,7 @@ struct wort_put {
 	bool replaced;
 };
 
-/* What flags say, WORT_INSERT_F_*; on no other condition, and no old value is wanted. */
+/* Set the conditions of WORT_INSERT_F_*, without an expected value or a former value. */
 static __always_inline void wort_put_flags(struct wort_put *put, u32 flags)
 {
 	put->expect = NULL;
@@ -121,14 +121,14 @@ static __always_inline void wort_put_flags(struct wort_put *put, u32 flags)
 }
 
 /**
- * wort_put_init() - Ask for an insert
+ * wort_put_init() - Fill in an insert
  * @put: Uninitialised memory of the caller, __uninitialized as struct wort_op is.
  * @key: The key.
  * @value: The value.
  * @flags: WORT_INSERT_F_*.
  *
- * One member after the other: what has just been stored in parts a processor does not
- * forward to a load of the whole, and waits until all before it is done.
+ * Copies the fields one by one.  A processor cannot forward several small stores to
+ * one larger load, so a copy of a whole struct that was just stored would stall.
  *
  * Context: Any context.
  */
@@ -148,11 +148,11 @@ static __always_inline void wort_put_init(struct wort_put *put,
 #define WORT_CHANGE_WORDS	20
 
 /**
- * struct wort_change - A change that is prepared, to be committed with others
- * @contents: a fence has to come first
- * @removes: what lies in its units will be out of date
- * @slot: offset of the word that it is about; of two changes that are about one
- *	the second has to be prepared when the first is committed
+ * struct wort_change - A prepared change, to be committed with others
+ * @contents: its contents need a fence before the commit
+ * @removes: it removes objects that lie in its units
+ * @slot: offset of the word that it changes.  Of two changes with the same word the
+ *	second must be prepared after the first is committed
  * @unit: offsets in the units that it will lock, or 0
  * @engine: for the engine
  */
@@ -165,17 +165,17 @@ struct wort_change {
 };
 
 #define WORT_WARM_MAX		64	/* keys at a time */
-#define WORT_LOOK_NODES		64	/* on the way of a look: fewer */
-#define WORT_SET_NODES		17	/* on that of a set */
+#define WORT_LOOK_NODES		64	/* a look visits fewer nodes */
+#define WORT_SET_NODES		17	/* a set visits fewer nodes */
 #define WORT_TOP_PARTS		16
 
 /**
- * struct wort_visitor - Told about objects that an index owns
- * @visit: called with the place of each object, which is not trusted.
- *	@first: a walk of the whole index comes by this object only once, also
- *	when it is interrupted and goes on.  False of inner nodes, and of nothing
- *	else: what was told of as both has two owners.  Returns 0 or a negative errno,
- *	which ends the walk.
+ * struct wort_visitor - Called for the objects that an index owns
+ * @visit: called with the offset and size of each object, which are untrusted.
+ *	@first is true if a walk of the whole index visits the object only once, also
+ *	when it is interrupted and continues.  It is false for inner nodes only.
+ *	Therefore an object that is visited with both values has two owners.  Returns
+ *	0 or a negative errno, which ends the walk.
  */
 struct wort_visitor {
 	int (*visit)(struct wort_visitor *visitor, struct wort_op *op, u64 off,
@@ -187,15 +187,15 @@ struct wort_visitor {
  * @op: operation that moves it
  * @tree: the index
  * @reverse: it moves from high keys to low
- * @wanted: how many records its mover goes for at most, this one among them; counted
- *	down by the engine, which loads no more than those ahead
- * @key_len: length of the key that it stands at
- * @value_len: length of the value there
- * @key: the key that it stands at, perhaps with other bytes behind it
+ * @wanted: how many records the caller wants at most, including the current one; the
+ *	engine counts it down and prefetches no more than these
+ * @key_len: length of the current key
+ * @value_len: length of the current value
+ * @key: the current key, perhaps with other bytes behind it
  * @engine: for the engine
  *
- * Valid as long as the section of its operation.  To go on later, seek the last
- * key.
+ * Valid in the section of its operation.  To continue in a later section, seek the
+ * last key.
  */
 struct wort_cursor {
 	struct wort_op *op;
@@ -211,12 +211,12 @@ struct wort_cursor {
 #define WORT_PAIR_BYTES		(sizeof(struct wort_record) + 2 * sizeof(u64))
 
 /**
- * struct wort_pairs - Where pairs go: records with keys of eight bytes at most, and values
- *	of eight
- * @head: what each begins with, among it how far it is to the next
- * @value_at: how far its value is from its beginning, which lies over zeroes behind the
- *	key, or behind the record, where it is lost
- * @at: where the next one goes, with WORT_PAIR_BYTES of room
+ * struct wort_pairs - A buffer for pairs: records with a key of at most eight bytes and a
+ *	value of eight
+ * @head: head of each record, with the distance to the next one
+ * @value_at: offset of the value in the record.  It may overwrite zeroes behind the key;
+ *	if no values are wanted it is an offset behind the record, which is overwritten
+ * @at: where the next record goes, with room for WORT_PAIR_BYTES
  */
 struct wort_pairs {
 	struct wort_record head;
@@ -226,9 +226,9 @@ struct wort_pairs {
 
 /**
  * enum wort_set_kind - What a set of an engine has done
- * @WORT_SET_NEW: a record for a new key where nothing was in the way
- * @WORT_SET_BESIDE: one where another record was
- * @WORT_SET_VALUE: another value of a record
+ * @WORT_SET_NEW: inserted a record into an empty slot
+ * @WORT_SET_BESIDE: inserted a record where another record was, with a new node
+ * @WORT_SET_VALUE: replaced the value of a record
  */
 enum wort_set_kind {
 	WORT_SET_NEW,
@@ -239,12 +239,12 @@ enum wort_set_kind {
 #define WORT_SET_NR	(WORT_SET_VALUE + 1)
 
 /**
- * struct wort_set_costs - What a set of one kind costs, besides inner nodes on the way
- * @type: WORT_OP_* that it is
+ * struct wort_set_costs - What a set of one kind costs, besides the inner nodes visited
+ * @type: its WORT_OP_*
  * @stores: words stored
- * @lines: flushed, where stores need that
- * @fences: ordering points, where they do
- * @leaves: visited
+ * @lines: lines flushed, if stores need a flush
+ * @fences: ordering points, if stores need a flush
+ * @leaves: leaves visited
  */
 struct wort_set_costs {
 	u8 type;
@@ -255,11 +255,11 @@ struct wort_set_costs {
 };
 
 /**
- * struct wort_index_stats - What operations on an index did on one processor
- * @of: by WORT_OP_*, but for those in @found and @set
- * @found: looks that found a record, by the inner nodes on the way.  One addition
- *	tells of operations, nodes and leaves.
- * @set: sets of each kind, the same; first those that needed no flush
+ * struct wort_index_stats - Costs of operations on an index on one processor
+ * @of: by WORT_OP_*, without those in @found and @set
+ * @found: number of looks that found a record, by the number of inner nodes visited.
+ *	So one addition counts operations, nodes and leaves.
+ * @set: likewise the sets of each kind; first those that needed no flush
  */
 struct wort_index_stats {
 	struct wort_op_costs of[WORT_OP_NR];
@@ -270,7 +270,7 @@ struct wort_index_stats {
 /**
  * wort_look_found() - Count a look that found a record
  * @stats: Where to.
- * @nodes: Inner nodes on the way, less than WORT_LOOK_NODES.
+ * @nodes: Inner nodes visited, less than WORT_LOOK_NODES.
  * @lines: Cache lines of the leaf that were read beyond the first.
  *
  * Context: Any context.
@@ -286,10 +286,10 @@ static __always_inline void wort_look_found(struct wort_index_stats __percpu *st
 }
 
 /**
- * wort_look_missed() - Count a look for what is not there
+ * wort_look_missed() - Count a look that found no record
  * @stats: Where to.
- * @nodes: Inner nodes on the way.
- * @leaves: Leaves at its end, 1 or 0.
+ * @nodes: Inner nodes visited.
+ * @leaves: Leaves visited, 1 or 0.
  * @lines: Cache lines of the leaf that were read beyond the first.
  *
  * Context: Any context.
@@ -313,7 +313,7 @@ static __always_inline void wort_look_missed(struct wort_index_stats __percpu *s
  * @stats: Where to.
  * @kind: What it does.
  * @flush: Stores need a flush.
- * @nodes: Inner nodes on the way, less than WORT_SET_NODES.
+ * @nodes: Inner nodes visited, less than WORT_SET_NODES.
  *
  * Context: Any context.
  */
@@ -342,61 +342,60 @@ typedef int wort_set_fn(struct wort_tree *tree, struct wort_put *put,
  * @cursor_size: bytes of its part of a cursor
  * @create: make the root record of an empty index in zeroed memory, which the
  *	caller flushes and publishes
- * @look: as @lookup, without an operation, of values of one word, where nothing is in
- *	flight or makes no sense and no memory is or may be bad.  Counts itself in its
- *	last argument.  With -ENOENT the buffer is as it was.  -EAGAIN otherwise, and not
- *	counted; also where the key is none.
+ * @look: the fast path of @lookup, without a struct wort_op, for values of one word.
+ *	Counts itself in its last argument.  With -ENOENT the buffer is unchanged.
+ *	-EAGAIN, uncounted, if it meets a word in flight, an inconsistency, memory
+ *	that is or may be bad, another kind of value, or an invalid key.
  * @lookup: read the value of a key.  -ENOENT; -ERANGE if it does not fit.
  * @put: store a record.  -ENOENT, -EEXIST, -ECANCELED if the value is not the
  *	one expected, -ERANGE if that does not fit @old, -ENOSPC, -ENOMEM:
  *	nothing changed.
- * @set: as @put of a key and a value of one word each, without an operation, under the
- *	same conditions as @look, where all it needs is at hand.  Counts itself.
- *	-EAGAIN otherwise, and not counted; also of any other record, and where
- *	more is asked for than to create it.
+ * @set: the fast path of @put, without a struct wort_op, for a key and a value of one
+ *	word each.  Counts itself.  -EAGAIN, uncounted, for the reasons of @look, if an
+ *	object that it needs is not cached, for any other record, and for any
+ *	condition but to create it.
  * @set_costs: what sets cost
  * @remove: remove a record.  -ENOENT; -ECANCELED if its value is not @expect;
  *	-ERANGE if it does not fit @old.  Both may be NULL.
- * @prepare_put: as @put, as far as nobody sees it.  0: a change is due; it may
- *	also be dropped, with wort_alloc_untake().
+ * @prepare_put: as @put, without a change that is reachable.  With 0 the caller
+ *	commits the change, or drops it with wort_alloc_untake().
  * @prepare_remove: the same of @remove
- * @commit: store the word of a change that was prepared, and flush it.  A fence
- *	for its contents has passed.  -EAGAIN: prepare it again.
- * @finish: a fence has passed since it was committed
- * @warm: begin to load what operations on these keys will need.  WORT_WARM_MAX
- *	at most.
- * @look_ahead: begin to load what a change of this key will need, before its
- *	operation is set up.  Reads nothing where memory is or may be bad.
- * @top_shape: which table would lead past many nodes, and be no larger than so many
- *	bytes.  Of no digits where the tree is small.
+ * @commit: store the word of a prepared change, and flush it.  A fence for its
+ *	contents has passed.  -EAGAIN: prepare it again.
+ * @finish: end a change after the fence that follows its commit
+ * @warm: prefetch what operations on these keys will need, at most WORT_WARM_MAX
+ * @look_ahead: prefetch what a change of this key will need, before its operation is
+ *	set up.  Reads nothing if memory is or may be bad.
+ * @top_shape: find the shape of a table that would lead past many nodes and have at
+ *	most so many bytes.  It has no digits if the tree is small.
  * @top_fill: fill in one of WORT_TOP_PARTS parts of the table of a tree, which has
- *	digits, beside others who change it.  This and @top_shape sleep.
+ *	digits, concurrently with writers.  This and @top_shape sleep.
  * @seek: move to the record at a key or, if there is none, to the next one in
  *	the direction of the cursor; without a key to the first.  -ENOENT at
  *	the end.
  * @next: move one record further in the direction of the cursor.  -ENOENT at
  *	the end.
- * @next_pairs: as @next, up to @max times, as long as it comes by pairs whose keys are
- *	as long as the one before, and nothing is in flight or makes no sense: how
- *	often.  They are packed; behind them other bytes may be.  Where it says 0,
- *	@next goes on.
+ * @next_pairs: move as @next, at most @max times, and pack each record, as long as
+ *	the records are pairs with keys of the same length as the one before, and no
+ *	word in flight or inconsistency is met.  Returns how often it moved.  Bytes
+ *	behind the packed records are overwritten.  If it returns 0, call @next.
  * @value: copy the value at the cursor; -ERANGE if it does not fit
- * @owned: tell about the objects that the cursor entered with its last move.
- *	Seeking from the start and moving to the end tells of every object.
+ * @owned: visit the objects that the cursor entered with its last move.  Seeking
+ *	from the start and moving to the end visits every object.
  * @drop: the last move, of a cursor that is not reversed, failed with -EIO: clear the
- *	one word that leads to what could not be read, whatever that is, which
- *	wort_op.bad_off tells.  To go on, seek.  No writer is at work, and the tree has
- *	no table of its top, which might lead past the word.  -EIO if the root cannot
- *	be read, either; -EAGAIN if it can be read now.
- * @check: examine what the cursor entered with its last move, beyond what moving
- *	verifies
+ *	one word that leads to the object that could not be read, and set
+ *	wort_op.bad_off to its offset.  To continue, seek.  No writer runs, and the tree
+ *	has no table of its top, which might lead past the word.  -EIO if the root
+ *	cannot be read, either; -EAGAIN if the object can be read now.
+ * @check: examine the objects that the cursor entered with its last move, beyond what
+ *	moving verifies
  *
- * All of them return -EUCLEAN where media is damaged and -EIO where it is
- * known to be bad.  What has committed does not fail any more: damage that it meets
- * afterwards, where it gives back what it took away, is told by wort_op.damaged.
- * They run concurrently, in sections that keep what they see from being used again;
- * -EAGAIN: nothing was changed, the caller retries.  What an operation needs it
- * reserves before its first store to media.
+ * All of them return -EUCLEAN if media is damaged and -EIO if it is known to be
+ * bad.  A change that has committed must not fail any more: if it meets damage
+ * afterwards, when it frees objects, it sets wort_op.damaged.  Operations may run
+ * concurrently, each inside a section that keeps the memory it can see from being
+ * reused.  -EAGAIN: nothing was changed; the caller retries.  An operation reserves
+ * the objects that it needs before its first store to media.
  */
 struct wort_engine {
 	const char *name;
@@ -448,8 +447,9 @@ struct wort_engine {
 
 const struct wort_engine *wort_engine_by_id(u32 id);
 /*
- * Memory for the time of a call is charged to the memory cgroup of its caller.
- * If there is none the call fails, or does without; no task is killed for it.
+ * Memory that is allocated for the time of a call is charged to the memory cgroup of
+ * the caller.  If that has none left the call fails, or uses a fallback; no task is
+ * killed for it.
  */
 #define WORT_GFP_CALL	(__GFP_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 

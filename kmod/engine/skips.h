@@ -3,16 +3,16 @@
  * Skipped digits, kept in DRAM.
  *
  * A node of a radix tree with path compression skips digits that all keys below
- * it have in common; the keys tell them, not the node.  Who puts a key into an
- * empty slot behind such a node would have to read one of them.  This table of
- * all trees of a pool, which may forget anything, spares that.
+ * it have in common.  They are in these keys and not in the node, so an insert into
+ * an empty slot below skipped digits would have to read one of the keys.  This cache,
+ * which all trees of a pool share, avoids that.  An entry can be lost at any time.
  *
- * The digits before the branching place of a node are the same for as long as
- * the node lives, whatever changes above it.  An entry outlives the node:  so
- * each node that is made sets the entry that it may find before it is published,
- * or clears it, if it skips nothing, before its slot is unlocked.  A writer that
- * still knows the node which lay there before cannot set it again: he has begun
- * before it was given back, and memory is used again only after a grace period.
+ * The digits before the branching place of a node stay the same as long as the node
+ * lives, whatever changes above it.  An entry can outlive its node.  Therefore each
+ * new node sets its entry before it is published or, if it skips nothing, clears the
+ * entry before its slot is unlocked.  A writer that still has the former node at that
+ * address cannot set the entry again: it began before that node was given back, and
+ * memory is reused only after a grace period.
  */
 #ifndef _WORT_SKIPS_H
 #define _WORT_SKIPS_H
@@ -28,8 +28,9 @@
 #define WORT_SKIPS_DIGITS	WORT_KEY_WORD_DIGITS	/* that an entry holds */
 
 /**
- * struct wort_skip - What is known of a node
- * @link: the link to it with its place; 0: nothing; WORT_SKIP_BUSY: is written
+ * struct wort_skip - The digits that a node skips
+ * @link: the link to the node with its place; 0: no node; WORT_SKIP_BUSY: the entry is
+ *	being written
  * @digits: the sixteen digits before its place, or all with zeroes before them
  */
 struct wort_skip {
@@ -40,9 +41,9 @@ struct wort_skip {
 #define WORT_SKIP_BUSY	1
 
 /**
- * struct wort_skips - What is known of the nodes of a pool
+ * struct wort_skips - The digits that nodes of a pool skip
  * @bits: log2 of the number of entries
- * @entry: the entries, WORT_SKIPS_RUN of neighbours beside each other
+ * @entry: the entries; WORT_SKIPS_RUN adjacent nodes have adjacent entries
  */
 struct wort_skips {
 	u32 bits;
@@ -53,8 +54,8 @@ struct wort_skips {
 #define WORT_SKIPS_RUN		64U
 
 /*
- * Nodes that are made one after the other lie side by side, so their entries do, and are
- * in the cache; runs of them are spread by a hash.
+ * Nodes that are made in succession are adjacent.  Adjacent nodes have adjacent entries, so
+ * that these are in the cache; a hash spreads runs of entries.
  */
 static __always_inline struct wort_skip *
 wort_skip_of(const struct wort_skips *skips, u64 link)
@@ -72,14 +73,14 @@ void wort_skips_learn(struct wort_skips *skips, u64 link, u64 digits);
 void wort_skips_forget(struct wort_skips *skips, u64 link);
 
 /**
- * wort_skips_match() - Are these the digits that a node skips?
+ * wort_skips_match() - Does a node skip these digits?
  * @skips: The table.
  * @link: The link to the node.
  * @digits: The digits of a key before the place of the node.
- * @nr: How many of them, the last ones, it skips; at least 1.
+ * @nr: How many of them, the last ones, the node skips; at least 1.
  *
  * Context: Any context, in an RCU section begun before the link was loaded.
- * Return: True if they are; false if not, or if it is not known.
+ * Return: True if it does; false if not, or if the node has no entry.
  */
 static inline bool wort_skips_match(const struct wort_skips *skips, u64 link,
 				    u64 digits, u32 nr)
@@ -91,8 +92,8 @@ static inline bool wort_skips_match(const struct wort_skips *skips, u64 link,
 	if (smp_load_acquire(&entry->link) != link || nr > WORT_SKIPS_DIGITS)
 		return false;
 	/*
-	 * They may be of another node.  Then the link that is loaded next is
-	 * not the one looked for: this pairs with the first release there.
+	 * The digits may be those of another node.  Then the link that is loaded
+	 * next is another one, too: this pairs with the first release there.
 	 */
 	known = smp_load_acquire(&entry->digits);
 	return READ_ONCE(entry->link) == link &&

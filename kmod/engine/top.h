@@ -2,27 +2,27 @@
 /*
  * The top of a tree, kept in DRAM.
  *
- * Most of the nodes on the way to a key are those near the root, which have hardly
- * more to tell than the first digits of the key do.  This table has, for all values
- * of some digits from the branching place of the root on, the link to the first node
- * beyond them.  It is made in the background and may have gaps, where the way begins
- * at the root.
+ * Most of the nodes on the way to a key are those near the root, and the first
+ * digits of the key determine them.  This table has, for all values of some digits
+ * from the branching place of the root on, the link to the first node beyond these
+ * digits.  It is made in the background and may have gaps; for a key in a gap the
+ * descent begins at the root.
  *
- * An entry holds a link to a node C only while
+ * An entry may hold a link to a node C only while
  *
  *	the link to C is durable,
  *	C is in the tree, and its place is beyond the digits of the table,
  *	all keys with the digits of the entry are below C.
  *
- * What could end that is a change of the one slot that refers to C, whose node is
- * before that place.  Who makes one has locked the slot.  He clears the entry before
- * he stores to the slot, since from then on others may put keys where the old entry
- * does not lead; and sets it when the slot is durable and still locked.  Changes of
- * other slots, further up or down, leave the entry true.  Who holds no lock sets
- * nothing.
+ * Only a change of the one slot that refers to C, in a node before that place, can
+ * end that.  The writer of such a change holds the lock of the slot.  It clears the
+ * entry before it stores to the slot, because from then on other writers may insert
+ * keys that are not below C.  It sets the entry when the slot is durable and still
+ * locked.  Changes of other slots, further up or down, leave the entry valid.  A
+ * writer without the lock never sets an entry.
  *
- * A reader who has found C goes on as if he had come by the slots above it when he
- * loaded the entry.
+ * A reader that has loaded C from an entry continues as if it had passed the slots
+ * above C at that moment.
  */
 #ifndef _WORT_TOP_H
 #define _WORT_TOP_H
@@ -36,10 +36,10 @@
 #define WORT_TOP_DIGITS		4U	/* at most: 512 KiB */
 
 /**
- * struct wort_top_shape - What a table leads past
+ * struct wort_top_shape - Which digits a table covers
  * @first: the first sixteen digits of the first key of the first entry
- * @place: the first digit that the table has not
- * @digits: how many it has before that, 1 to WORT_TOP_DIGITS; 0: it is empty
+ * @place: position of the digit behind the last one of the table
+ * @digits: number of digits of the table, 1 to WORT_TOP_DIGITS; 0: it is empty
  */
 struct wort_top_shape {
 	u64 first;
@@ -49,8 +49,8 @@ struct wort_top_shape {
 
 /**
  * struct wort_top - A table of links
- * @shape: what it leads past
- * @shift: of the distance of a key from the first one, to the number of its entry
+ * @shape: which digits it covers
+ * @shift: shifts the distance of a key from @first to the number of its entry
  * @mask: the number of the last entry, all ones
  * @link: links to nodes, or 0
  */
@@ -67,7 +67,7 @@ struct wort_top *wort_top_alloc(const struct wort_top_shape *shape);
 void wort_top_free(struct wort_top *top);
 
 /**
- * wort_top_size() - What does a table take?
+ * wort_top_size() - Size of a table
  * @shape: Its shape.
  *
  * Context: Any context.
@@ -83,8 +83,7 @@ static inline size_t wort_top_size(const struct wort_top_shape *shape)
  * @top: The table.
  * @word: The first sixteen digits of the key.
  *
- * Whatever the key is, and whatever a processor guesses, nothing beyond the table is
- * loaded.
+ * For any key, and also under speculation, no load is outside the table.
  *
  * Context: Any context, in a section in which the table was loaded.
  * Return: The entry, or NULL if there is none.
@@ -98,13 +97,13 @@ static __always_inline u64 *wort_top_entry(struct wort_top *top, u64 word)
 }
 
 /**
- * wort_top_find() - Where does the way to a key begin?
+ * wort_top_find() - Find the node at which the descent to a key begins
  * @top: The table.
  * @word: The first sixteen digits of the key.
  *
- * Context: As wort_top_entry(), and in a section that keeps nodes from being used
- * again.
- * Return: The link to a node, or 0: at the root.
+ * Context: As wort_top_entry(), and in a section that keeps nodes from being
+ * reused.
+ * Return: The link to a node; 0: begin at the root.
  */
 static __always_inline u64 wort_top_find(const struct wort_top *top, u64 word)
 {
@@ -121,9 +120,9 @@ static __always_inline u64 wort_top_find(const struct wort_top *top, u64 word)
  * wort_top_set() - Set or clear the entry of a key
  * @top: The table.
  * @word: The first sixteen digits of the key.
- * @link: What was found, or 0.
+ * @link: The link to the node, or 0.
  *
- * A release: who finds the link finds what was stored before.
+ * A release: a reader that finds the link sees all stores before it.
  *
  * Context: Any context.  The slot that holds the link, or held it, is locked.
  */
