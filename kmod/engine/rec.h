@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Records: the leaf that carries a key and its value.
+ * Records: the leaf that holds a key and its value.
  */
 #ifndef _WORT_REC_H
 #define _WORT_REC_H
@@ -68,7 +68,7 @@ static __always_inline u64 wort_value_word(const struct wort_value *value)
 }
 
 /**
- * wort_rec_reserve() - Reserve what a new record needs
+ * wort_rec_reserve() - Reserve the objects of a new record
  * @op: The operation.
  * @key: Its key.
  * @value: Its value.
@@ -85,7 +85,7 @@ static __always_inline int wort_rec_reserve(struct wort_op *op,
 	return wort_alloc_reserve(op, sizeof(struct wort_media_leaf) + key->len);
 }
 
-/* A leaf with its key, to be flushed.  Returns its offset. */
+/* Write a leaf with its key, without a flush.  Returns its offset. */
 static __always_inline u64 wort_rec_write(struct wort_op *op,
 					  const struct wort_key *key,
 					  u64 value_len, u64 kind, u64 val)
@@ -102,12 +102,12 @@ static __always_inline u64 wort_rec_write(struct wort_op *op,
 }
 
 /**
- * wort_rec_create() - Write a record that nobody can reach yet
+ * wort_rec_create() - Write a record that is not reachable yet
  * @op: The operation, which has called wort_rec_reserve().
  * @key: Its key.
  * @value: Its value.
  *
- * Flushed, not fenced.
+ * Flushes the record; does not fence.
  *
  * Context: Any context.
  * Return: Its offset.
@@ -128,14 +128,14 @@ static __always_inline u64 wort_rec_create(struct wort_op *op,
 }
 
 /**
- * wort_rec_peek() - Read the head of a leaf whose key alone is wanted
+ * wort_rec_peek() - Read the head of a leaf, without verifying its value
  * @op: The operation.
- * @off: Its offset, a multiple of 8, not trusted otherwise.
- * @rec: Filled in; its value must not be touched.
+ * @off: Its offset, a multiple of 8, untrusted otherwise.
+ * @rec: Filled in; its value must not be accessed.
  *
  * Context: Any context.
- * Return: 0; -EUCLEAN if it is not inside the region or its meta word makes no
- * sense; -EIO.
+ * Return: 0; -EUCLEAN if it is not inside the region or its meta word is invalid;
+ * -EIO.
  */
 static __always_inline int wort_rec_peek(struct wort_op *op, u64 off,
 					 struct wort_rec *rec)
@@ -166,8 +166,8 @@ static __always_inline int wort_rec_peek(struct wort_op *op, u64 off,
  * @op: The operation.
  * @rec: A record that wort_rec_peek() filled in.
  *
- * It may lie on a bad page: wort_rec_value() and wort_rec_expect(), which read it,
- * find that out.
+ * The value may lie on a bad page: wort_rec_value() and wort_rec_expect(), which read
+ * it, check that.
  *
  * Context: Any context.
  * Return: 0; -EUCLEAN if it is not.
@@ -270,23 +270,23 @@ static __always_inline int wort_rec_copy_word(struct wort_buf *buf, u64 val,
 	return 0;
 }
 
-/* The meta word of a record with a value of eight bytes: but one, if it is valid. */
+/* The only valid meta word of a record with a value of eight bytes. */
 static inline u64 wort_rec_word_meta(u32 key_len)
 {
 	return key_len | sizeof(u64) << WORT_MEDIA_LEAF_VALUE_SHIFT;
 }
 
 /**
- * wort_rec_look() - Copy the value of a record if that is a word, and of a key
- * @leaf: Its leaf, which is plain, but of which nothing else is trusted.
+ * wort_rec_look() - Copy the value of a record if that is a word, and the key matches
+ * @leaf: Its leaf, below wort_region.plain, but otherwise untrusted.
  * @key: The key.
- * @len: Its length, for a compiler that may know it.
+ * @len: Its length, which the compiler may know as a constant.
  * @word: wort_key_word() of its first digit.
  * @buf: Where to.
  *
  * Context: Any context.
- * Return: The lines of the leaf that were read beyond the first; -ENOENT if it is of
- * another key; -EAGAIN: wort_rec_look_other() or wort_rec_lookup() has to look;
+ * Return: The lines of the leaf that were read beyond the first; -ENOENT if the key is
+ * another one; -EAGAIN: the caller must use wort_rec_look_other() or wort_rec_lookup();
  * -ERANGE if the value does not fit.
  */
 static __always_inline int wort_rec_look(const struct wort_media_leaf __pmem *leaf,

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Pools and indexes: what every front door shares.
+ * Pools and indexes: what ioctls, io_uring, other kernel code and the command share.
  *
  * Lock order: wort_pool.work_lock, wort_pool.lock, wort_index.lock, a section of
  * wort_locks.writers, wort_alloc.lock, struct wort_lock in the order of
  * addresses, locks of caches.
  *
- * Operations on an index take none of the first three.  Those that only read
- * are RCU sections, the others sections of wort_locks.writers.  Whoever wants to
- * be alone sets wort_pool.frozen and waits for them.  None of the first three is
- * taken in such a section, since their holder may be waiting for it.
+ * Operations on an index that only read are RCU sections, the others are sections of
+ * wort_locks.writers.  To exclude writers, a task takes wort_pool.lock, sets
+ * wort_pool.frozen and waits for the end of all sections of writers.  Holders of
+ * wort_pool.work_lock wait for sections, too.  Therefore neither of the two is taken
+ * in a section.
  *
- * Memory is allocated with GFP_NOIO while one of them is held, whoever holds
- * it: what writes memory out to make room may be an operation that waits for
- * that lock.
+ * While any of the first three locks is held, memory is allocated with GFP_NOIO:
+ * reclaim may write memory out through an operation that waits for that lock.
  */
 #ifndef _WORT_POOL_H
 #define _WORT_POOL_H
@@ -38,10 +38,10 @@ struct wort_pool;
 
 /**
  * struct wort_names - Indexes by name
- * @heads: a chain for each value of so many bits of a hash
- * @bits: how many
- * @nr: indexes
- * @seed: of the hash
+ * @heads: hash table with 2^@bits chains
+ * @bits: log2 of the number of chains
+ * @nr: number of indexes
+ * @seed: seed of the hash
  */
 struct wort_names {
 	struct hlist_head *heads;
@@ -53,11 +53,11 @@ struct wort_names {
 /**
  * struct wort_index - An index of an attached pool
  * @tree: for the engine; first, so that a lookup need not compute its address
- * @look: that of its engine; of a destroyed index one that never knows.  Lookups look
- *	at nothing else to find out.
- * @set: the same, of a damaged one, too
- * @stats: what operations did since it was opened while nobody had; NULL while
- *	nobody has
+ * @look: fast lookup of its engine; of a destroyed index a function that returns
+ *	-EAGAIN, so that a lookup need not test @dead
+ * @set: fast change of its engine; likewise of a destroyed or damaged index
+ * @stats: costs of operations since the first of the present openings; NULL while the
+ *	index is not open
  * @ref: the pool holds one reference until the index is destroyed, each opening
  *	another one
  * @pool: its pool
@@ -69,16 +69,16 @@ struct wort_names {
  * @slot_off: the catalogue slot that refers to the entry
  * @damaged: read-only; set and cleared with @lock held
  * @dead: destroyed; set with @lock held
- * @walk_failed: it could not mark all that the index owns
- * @was_open: somebody has opened it since attach
- * @nr_open: so often it is open
- * @top_due: the table of its top shall be looked at
- * @top_looks: how often that has happened; for the background work
- * @top_idle: how often, last, for nothing
+ * @walk_failed: the walk could not mark all objects that the index owns
+ * @was_open: it was opened since attach
+ * @nr_open: number of openings
+ * @top_due: the table of its top has to be reviewed
+ * @top_looks: number of reviews; for the background work
+ * @top_idle: number of last reviews in a row that changed nothing
  * @list: in wort_pool.indexes, in the order of ids, or wort_pool.dying
  * @todo: in wort_pool.todo
  * @hash: in wort_pool.names
- * @past: what operations did before nobody had it open the last time
+ * @past: costs of operations until it was last closed
  * @name_len: length of the name
  * @name: its bytes and a zero
  */
@@ -115,15 +115,15 @@ struct wort_index {
  * struct wort_pool - An attached pool
  * @region: its memory
  * @alloc: its allocator
- * @locks: who is at work on it
- * @skips: what engines like to remember of nodes
+ * @locks: its locks and sections
+ * @skips: digits that nodes of all its trees skip
  * @lock: protects the catalogue, lists and states
  * @sb: the superblock in force
  * @sb_copy: which of its copies that is
- * @damaged: read-only until checked
- * @left_out: why attach could not read all of the catalogue, or 0
- * @readonly: nothing is stored: the memory is read-only, or for a feature that
- *	we do not know
+ * @damaged: read-only until a check clears that
+ * @left_out: errno with which attach could not read all of the catalogue, or 0
+ * @readonly: nothing is stored, because the memory is read-only, or the pool has a
+ *	feature that the module does not know
  * @frozen: operations that may change something wait; under @lock
  * @indexes: indexes in the order of ids
  * @dying: destroyed indexes whose space is not given back yet
@@ -132,9 +132,9 @@ struct wort_index {
  * @nr_indexes: entries of @indexes
  * @nr_dying: entries of @dying
  * @nr_damaged: entries of @indexes that are damaged
- * @next_id: id of the next index; on media it is not less
- * @generation: that on media; 0 if it could not be read
- * @nr_lost: what was redundant on media and is lost, since that was told
+ * @next_id: id of the next index; the word on media is not less
+ * @generation: generation on media; 0 if it could not be read
+ * @nr_lost: redundant data on media found lost since the last check reported it
  * @catalogue_last: offset of the last catalogue block
  * @catalogue_hint: offset of a block from which to look for an empty slot
  * @catalogue_nr_free: empty catalogue slots
@@ -143,29 +143,28 @@ struct wort_index {
  * @work: tables of tops, walk, freeing of destroyed indexes, reclaim
  * @work_lock: held while @work runs
  * @cursor: for @work
- * @spare_cursor: NULL, or what the last scan has used, for the next one: memory
- *	of that size takes longer to get, and to clear, than a short scan
- * @spare_round: the same of batches
+ * @spare_cursor: NULL, or the cursor of the last scan for the next one: to allocate
+ *	and clear one takes longer than a short scan
+ * @spare_round: likewise for batches
  * @work_done: woken at the end of a round of @work, and when @frozen ends
  * @space_waiters: operations that wait for space to be given back
  * @rounds: rounds of @work completed
- * @work_err: how the last round ended
- * @stopping: @work shall end soon
- * @suspended: @work shall pause: nothing may be stored
+ * @work_err: result of the last round
+ * @stopping: @work must end soon
+ * @suspended: @work must pause, and store nothing
  * @rewalk: the walk has to start again; under @work_lock or @lock
- * @tops_due: the table of an index shall be looked at
- * @top_bytes: what the tables of the tops of all trees take
- * @leaky: space of a damaged index could not be given back before the next
- *	attach
+ * @tops_due: the table of an index is due for renewal
+ * @top_bytes: bytes of the tables of the tops of all trees
+ * @leaky: space of a damaged index can only be given back after the next attach
  * @walk_indexes: indexes that the walk has finished
- * @walk_records: records that it has come by
- * @check_records: records that a check has examined which is under way
+ * @walk_records: records that the walk has visited
+ * @check_records: records that the running check has examined
  * @attach_lines: cache lines of media loaded by attach
- * @notify: NULL, or called when @damaged or @nr_damaged changed or the walk ended,
- *	by whoever did that, perhaps with locks of the pool held: it neither sleeps nor
- *	calls back.  Not after wort_pool_stop() and the last operation.  Set by
- *	the owner before operations begin; of what attach itself finds, and of
- *	a walk that ends before, nobody is told.
+ * @notify: NULL, or called when @damaged or @nr_damaged has changed or the walk has
+ *	ended, in the task that caused that, perhaps with locks of the pool held: it
+ *	neither sleeps nor calls back.  It is not called after wort_pool_stop() and
+ *	the last operation.  The owner sets it before operations begin; it is not
+ *	called for damage that attach finds, or for a walk that ended before.
  */
 struct wort_pool {
 	struct wort_region *region;
@@ -282,7 +281,7 @@ static inline bool wort_pool_writable(const struct wort_pool *pool)
 	return !READ_ONCE(pool->damaged) && !pool->readonly;
 }
 
-/* Tell the owner that the pool's state has changed. */
+/* Notify the owner that the state of the pool has changed. */
 static inline void wort_pool_changed(struct wort_pool *pool)
 {
 	void (*notify)(struct wort_pool *pool) = READ_ONCE(pool->notify);
@@ -291,22 +290,22 @@ static inline void wort_pool_changed(struct wort_pool *pool)
 		notify(pool);
 }
 
-/* A fatal signal ends a wait, and the machine may sleep meanwhile. */
+/* A fatal signal ends a wait, and the machine can suspend during it. */
 #define WORT_WAITING		(TASK_KILLABLE | TASK_FREEZABLE)
 
-/* So often a walk meets what makes no sense before it keeps writers out. */
+/* Attempts of a walk at an inconsistency before it excludes writers. */
 #define WORT_WALK_TRIES		8
 
 /**
- * struct wort_walk - A visit of all that an index owns
- * @visitor: told of each object; counts @objects
+ * struct wort_walk - A visit of all objects that an index owns
+ * @visitor: called for each object; counts @objects
  * @check: examine nodes, too
- * @records: counts records
+ * @records: where visited records are counted
  * @index: the index
- * @objects: of the chunk under way
- * @bad_off: where the last chunk met damage
- * @key: the last key that was visited, in @buf; of no bytes: none was
- * @buf: its bytes
+ * @objects: objects visited by the current chunk
+ * @bad_off: offset of damage that the last chunk met
+ * @key: the last key that was visited, in @buf; length 0: none yet
+ * @buf: bytes of @key
  */
 struct wort_walk {
 	struct wort_visitor visitor;
@@ -379,7 +378,7 @@ void wort_index_stats(struct wort_index *index,
 /**
  * struct wort_scan - A scan of an index
  * @flags: WORT_SCAN_F_*
- * @relaxed: what it finds may be taken back by a power cut
+ * @relaxed: a power cut can undo what it finds
  * @start: first key, or NULL; may lie in @buf, which is written later
  * @bound: bound or prefix, or NULL
  * @max: records at most; 0: as many as fit
@@ -387,8 +386,8 @@ void wort_index_stats(struct wort_index *index,
  * @buf_len: its size
  * @count: records found
  * @len: bytes written
- * @need: with -ERANGE: bytes that the next record, or with COUNT the last key, takes
- * @last: without COUNT: where the last record is in @buf
+ * @need: with -ERANGE: bytes that the next record, or with COUNT the last key, needs
+ * @last: without COUNT: offset of the last record in @buf
  * @last_len: with COUNT: length of the last key
  * @more: the bound was not reached
  */
@@ -409,13 +408,12 @@ struct wort_scan {
 };
 
 /**
- * struct wort_request - An operation as a program asks for it
+ * struct wort_request - An operation as a program requests it
  * @op: which one, flags and lengths
- * @put: its key, and its value, if there is one; the rest is for who carries it out
- * @expect: the value expected, if there is one
- * @answer: where a value goes that is asked for; its length is told, or
- *	WORT_NO_VALUE
- * @err: in wort_batch.reqs: how it ended, told with the length of the answer
+ * @put: its key, and its value, if there is one; other fields are set when it runs
+ * @expect: the expected value, if there is one
+ * @answer: where the requested value goes; its length is set, or WORT_NO_VALUE
+ * @err: in wort_batch.reqs: its result, set with the length of the answer
  */
 struct wort_request {
 	struct wort_batch_op op;
@@ -428,15 +426,15 @@ struct wort_request {
 /**
  * struct wort_batch - A batch of operations
  * @flags: WORT_BATCH_F_*
- * @reqs: the operations, each with a rec_len of 1, by which one steps to the
- *	next; NULL: they are packed in @ops, and their answers in @results
+ * @reqs: the operations as an array, each with a rec_len of 1; NULL: they are packed
+ *	in @ops, and their answers in @results
  * @ops: operations, each a struct wort_batch_op
  * @ops_len: bytes of operations
  * @nr_ops: operations
  * @results: answers go here
  * @results_size: size of that buffer
- * @write: operations that change are allowed
- * @relaxed: what lookups find may be taken back by a power cut
+ * @write: changes are allowed
+ * @relaxed: a power cut can undo what lookups find
  * @done: operations carried out
  * @failed: of these, failed
  * @ops_done: bytes of the operations carried out
@@ -468,11 +466,11 @@ int wort_request_verify(const struct wort_batch_op *op, bool write);
 int wort_request_run(struct wort_index *index, struct wort_request *req);
 
 /**
- * enum wort_entry - How an operation is beside others
+ * enum wort_entry - Which operations may run concurrently
  * @WORT_READ: it changes nothing, and does not sleep
  * @WORT_WRITE: it may change something
- * @WORT_READ_ALONE: as the first, with no writer beside it
- * @WORT_WRITE_ALONE: as the second, with no other writer beside it
+ * @WORT_READ_ALONE: as the first, while writers are excluded
+ * @WORT_WRITE_ALONE: as the second, while other writers are excluded
  */
 enum wort_entry {
 	WORT_READ,
@@ -496,7 +494,7 @@ int wort_request_prepare(struct wort_index *index, struct wort_op *op,
 			 u32 *type);
 void wort_index_kick(struct wort_index *index);
 
-/* Does it ask for a value? */
+/* Does the operation return a value? */
 static inline bool wort_request_answers(const struct wort_batch_op *op)
 {
 	return op->op == WORT_BATCH_LOOKUP || op->flags & WORT_F_FETCH;
