@@ -2,7 +2,7 @@
 /*
  * The devices of the module.
  *
- * Who keeps what alive:
+ * References:
  *
  *	a mapping	holds its file
  *	an open file	holds the struct of its pool's device, and the module; so
@@ -10,13 +10,13 @@
  *	a device	holds the struct of its claim; an attached pool holds
  *			the module, too
  *	a claim		holds the block device, its memory and the pool until
- *			detach, which ends all of these however many files
- *			are open: they answer ENODEV
+ *			detach, which ends all of these even if files are
+ *			open: calls on them return ENODEV
  *	queued work	holds nothing: detach waits for it, after the last
  *			callback that could queue it
  *
- * The memory is touched between wort_dax_enter() and wort_dax_exit(), by the
- * background work of the pool, and by programs that have it mapped, nowhere else.
+ * The memory is only accessed between wort_dax_enter() and wort_dax_exit(), by the
+ * background work of the pool, and by programs that have it mapped.
  *
  * Lock order: wort_devs_lock; the lock over claims; wort_dax.mapped_lock; those
  * of the pool.  wort_dax.mapped_lock comes after mmap_lock, too.
@@ -42,7 +42,7 @@
 struct dax_device;
 
 /**
- * struct wort_dax - A block device that we claimed for its memory
+ * struct wort_dax - A block device that the module has claimed for its memory
  * @region: the memory
  * @opened: the block device, NULL once it was released
  * @dev: the DAX device beneath
@@ -51,13 +51,13 @@ struct dax_device;
  * @mapped: descriptors that were mapped
  * @mapped_lock: protects @mapped
  * @control: pages of wort_locks.control, held; NULL before there is a pool
- * @users: whoever touches the memory
- * @idle: completed when nobody does and nobody will
- * @killed: the memory is gone, or the pool detached
- * @suspended: the machine hibernates: nobody touches the memory
+ * @users: references of operations that access the memory
+ * @idle: completed when the last of @users is gone and no more can come
+ * @killed: the memory is gone, or the pool is being detached
+ * @suspended: the machine hibernates: the memory must not be accessed
  * @gate_lock: protects @killed, @suspended and the state of @users
- * @gate: woken when @killed or @suspended change
- * @changed: queued when the state of the pool changes; NULL: nobody asks
+ * @gate: woken when @killed or @suspended changes
+ * @changed: queued when the state of the pool changes; or NULL
  * @list: in the list of claims
  * @name: name of the block device
  */
@@ -87,11 +87,11 @@ struct wort_dax {
  * @cdev: its node
  * @dax: its memory and pool
  * @minor: N
- * @added: its node is there; under wort_devs_lock
- * @detaching: somebody detaches it; under wort_devs_lock
- * @told: the state that was told last, WORT_STATE_*; under wort_devs_lock
- * @told_damaged: the same of the number of damaged indexes
- * @changed: tells of the state if it is another
+ * @added: its node exists; under wort_devs_lock
+ * @detaching: a detach has begun; under wort_devs_lock
+ * @told: the state of the last event, WORT_STATE_*; under wort_devs_lock
+ * @told_damaged: the number of damaged indexes of the last event; likewise
+ * @changed: sends an event if the state has changed
  * @pool_size: bytes of the device in use
  * @uuid: identity of the pool
  * @label: name for people

@@ -14,8 +14,8 @@
  *	err = wort_put(index, "key", 3, "value", 5, 0);
  *
  * Every function that can fail returns a negative errno, whose meanings are
- * in <linux/wort.h>; the global errno says nothing.
- * When wort_put(), wort_cas(), wort_del() or a batch returns, what it did is
+ * in <linux/wort.h>; the global errno has no meaning.
+ * When wort_put(), wort_cas(), wort_del() or a batch returns, its changes are
  * durable.
  *
  * Options are structs whose first member is their own size; NULL asks for the
@@ -23,13 +23,13 @@
  * unknown to it is zero.  Arguments of <linux/wort.h> that are filled in have
  * their member size set by the caller in the same spirit.
  *
- * The library has no state but in handles, and takes no lock.  Any functions of
+ * All state of the library is in its handles, and it takes no lock.  Functions of
  * a control device, a pool or an index may run concurrently with the same handle;
- * of a scan or a batch, one at a time.  The exception is the function that closes,
- * ends or frees a handle: no other call with that handle may be running or follow,
- * because memory and descriptor are given back, and the next open gets the same
- * ones.  An index does not need its pool's handle any more, nor a scan that of its
- * index: each keeps open what it reads.
+ * functions of a scan or a batch must not.  The exception is the function that
+ * closes, ends or frees a handle: no other call with that handle may be running or
+ * follow, because memory and descriptor are given back, and the next open can get
+ * the same ones.  An index does not need the handle of its pool once it is open, nor
+ * a scan that of its index: each keeps open what it reads.
  */
 #ifndef _WORT_H
 #define _WORT_H
@@ -74,7 +74,7 @@ struct wort_format_opts {
 	const char *label;
 };
 
-/* Makes an empty pool: what was on the device is lost. */
+/* Makes an empty pool: the former contents of the device are lost. */
 int wort_ctl_format(struct wort_ctl *ctl, const char *device,
 		    const struct wort_format_opts *opts);
 /* The pool is /dev/wort<minor> then; @flags: WORT_ATTACH_F_*. */
@@ -114,19 +114,20 @@ int wort_pool_destroy(struct wort_pool *pool, const char *name);
 
 /*
  * Maps the pool for reading: wort_get() of indexes opened afterwards makes no
- * system call, unless what it finds is being changed.  -ENOMEM: there is no room
- * for it among the addresses; any other error of mmap() likewise: the pool stays
- * as it is.  0 also if it was mapped before.
+ * system call, unless writers keep changing what it reads or the module asks for
+ * one.  -ENOMEM if there is no room in the address space, or another error of
+ * mmap(): the pool is unchanged then.  0 also if it was mapped before.
  *
- * Lookups in the mapping are not in wort_index_stats().  Memory that fails under
- * one of them raises SIGBUS.
+ * Lookups in the mapping are not counted in wort_index_stats().  Memory that fails
+ * during one of them raises SIGBUS.
  */
 int wort_pool_map(struct wort_pool *pool);
 
 /**
- * struct wort_map_stats - What lookups in a mapping had to do again
- * @retries: they began again, since what they looked at was being changed
- * @fallbacks: they asked the kernel, after three times, or because it said so
+ * struct wort_map_stats - Lookups in a mapping that did not succeed at once
+ * @retries: attempts that were repeated, because a writer changed what they read
+ * @fallbacks: lookups that asked the kernel, after three attempts, or because the
+ *	control page said so
  */
 struct wort_map_stats {
 	uint64_t retries;
@@ -179,14 +180,14 @@ int wort_get(struct wort_index *index, const void *key, size_t key_len,
 int wort_del(struct wort_index *index, const void *key, size_t key_len);
 
 /**
- * struct wort_old - Where the value goes that a change found
- * @buf: memory of the caller, written whether or not anything is found
+ * struct wort_old - Where the former value of a change goes
+ * @buf: memory of the caller, which may be written also if there is no value
  * @size: its size
- * @len: told: length of the value, also when it does not fit
- * @found: told: there was one
+ * @len: set by the call: length of the value, also when it does not fit
+ * @found: set by the call: there was a value
  *
- * It is told also where it is the reason that nothing was changed (-EEXIST,
- * -ECANCELED).  -ERANGE if it does not fit: nothing was changed.
+ * The value is also returned with -EEXIST and -ECANCELED.  -ERANGE if it does not
+ * fit: nothing was changed.
  */
 struct wort_old {
 	void *buf;
@@ -195,22 +196,22 @@ struct wort_old {
 	bool found;
 };
 
-/* As wort_put(), and tells the value that was there. */
+/* As wort_put(), and returns the former value. */
 int wort_put_fetch(struct wort_index *index, const void *key, size_t key_len,
 		   const void *value, size_t value_len, uint32_t flags,
 		   struct wort_old *old);
 
 /*
  * Replaces the value if it is the one expected: -ECANCELED if it is another
- * one, -ENOENT if there is none.  @old may be NULL; with it a caller can try
- * again without a wort_get().
+ * one, -ENOENT if there is none.  @old may be NULL; with it a caller can retry
+ * without a wort_get().
  */
 int wort_cas(struct wort_index *index, const void *key, size_t key_len,
 	     const void *expect, size_t expect_len,
 	     const void *value, size_t value_len, struct wort_old *old);
 
 /*
- * Removes the record if its value is the one expected, NULL: whatever it is.
+ * Removes the record if its value is the one expected; NULL expects any value.
  * @old may be NULL.
  */
 int wort_del_if(struct wort_index *index, const void *key, size_t key_len,
@@ -229,9 +230,9 @@ int wort_del_if(struct wort_index *index, const void *key, size_t key_len,
  * @bound_len: its length
  * @max_count: records at most, 0: all
  *
- * A key without bytes, whose pointer is not NULL, is before all others: nothing
- * is before such a bound, all has it for a prefix, and from it on there is all, or
- * with REVERSE nothing.
+ * A pointer that is not NULL with a length of 0 is the empty key, which is less than
+ * all others.  As a bound it excludes all keys, as a prefix none; as a start it
+ * includes all keys, or with REVERSE none.
  */
 struct wort_scan_opts {
 	size_t sz;
@@ -265,7 +266,7 @@ int wort_scan_begin(struct wort_index *index, const struct wort_scan_opts *opts,
 int wort_scan_next(struct wort_scan *scan, struct wort_scan_item *item);
 void wort_scan_end(struct wort_scan *scan);
 
-/* Records that a scan with these options would find. */
+/* The number of records that a scan with these options would find. */
 int wort_count(struct wort_index *index, const struct wort_scan_opts *opts,
 	       uint64_t *count);
 
@@ -308,8 +309,8 @@ unsigned int wort_batch_done(const struct wort_batch *batch);
 unsigned int wort_batch_failed(const struct wort_batch *batch);
 
 /*
- * Append an operation.  -ENOBUFS: no room for it, submit first; -EMSGSIZE: it
- * has no room in an empty batch either.
+ * Append an operation.  -ENOBUFS: the batch is full, submit and reset it first;
+ * -EMSGSIZE: the operation does not fit an empty batch, either.
  */
 int wort_batch_put(struct wort_batch *batch, const void *key, size_t key_len,
 		   const void *value, size_t value_len, uint32_t flags);
@@ -343,21 +344,21 @@ struct wort_batch_request {
 	size_t max_len;
 };
 
-/* As the three before. */
+/* Append any operation that the module has; errors as of the three above. */
 int wort_batch_add(struct wort_batch *batch,
 		   const struct wort_batch_request *request);
 
 /*
- * Carry them out in order; @flags: WORT_BATCH_F_*.  0 whatever the answers
- * say.  All that wort_batch_done() counts was carried out, whether with
- * success or not, and is durable, also if the call fails.
+ * Carry out all operations in order; @flags: WORT_BATCH_F_*.  0 whatever the
+ * answers say.  The operations that wort_batch_done() counts were carried out,
+ * successfully or not, and their changes are durable, also if the call fails.
  */
 int wort_batch_submit(struct wort_batch *batch, struct wort_index *index,
 		      uint32_t flags);
 
 /*
  * 1: *@item is the next answer, in the order of operations; 0: there is none
- * left; -EBADMSG: the module's answers make no sense.
+ * left; -EBADMSG: the module's answers are malformed.
  */
 int wort_batch_next(struct wort_batch *batch, struct wort_batch_item *item);
 

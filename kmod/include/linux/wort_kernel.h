@@ -2,7 +2,7 @@
 /*
  * Indexes on persistent memory for other kernel code.
  *
- * Documentation/kernel-api.rst tells how to use them, and kmod/dev/api.c has the
+ * Documentation/kernel-api.rst describes how to use them, and kmod/dev/api.c has the
  * contract of each function.  Limits, flags and struct wort_record are those of
  * programs, in linux/wort.h.
  */
@@ -21,7 +21,7 @@ struct wort_kernel_index;
 
 /**
  * struct wort_kernel_bytes - A key or a value in memory
- * @data: its bytes, which do not change while a call looks at them
+ * @data: its bytes, which must not change during a call
  * @len: how many
  */
 struct wort_kernel_bytes {
@@ -30,10 +30,11 @@ struct wort_kernel_bytes {
 };
 
 /**
- * struct wort_kernel_old - Where the value goes that was there before a change
+ * struct wort_kernel_old - Where the former value of a change goes
  * @data: memory of the caller; may be NULL if @size is 0
  * @size: its size
- * @len: told: length of the value, also if it does not fit, or WORT_NO_VALUE
+ * @len: set by the call: length of the value, also if it does not fit, or
+ *	WORT_NO_VALUE
  */
 struct wort_kernel_old {
 	void *data;
@@ -46,13 +47,12 @@ struct wort_kernel_old {
  * @op: WORT_BATCH_INSERT, _DELETE, _LOOKUP or _CAS
  * @flags: of an INSERT WORT_INSERT_F_CREATE or _REPLACE; of a DELETE
  *	WORT_DELETE_F_EXPECT; of all three changes WORT_F_FETCH
- * @err: told: 0 or a negative errno, as the call for this operation alone
- *	returns it
+ * @err: set by the call: 0 or a negative errno, as the call for this operation
+ *	alone returns it
  * @key: 1 to WORT_KEY_MAX bytes
- * @value: the value to be stored, of an INSERT or CAS; otherwise no bytes
- * @expect: the value expected, of a CAS, and of a DELETE with EXPECT
- * @old: where the value goes that a LOOKUP, or FETCH, asks for; otherwise of no
- *	size
+ * @value: of an INSERT or CAS: the value to be stored; otherwise of length 0
+ * @expect: of a CAS, and of a DELETE with EXPECT: the expected value
+ * @old: of a LOOKUP, and with FETCH: where the value goes; otherwise of size 0
  */
 struct wort_kernel_op {
 	u16 op;
@@ -73,13 +73,14 @@ struct wort_kernel_op {
  * @bound: the key before which to stop, or the prefix; no bytes: none
  * @buf: records go here, each a struct wort_record; aligned for one
  * @buf_len: its size in bytes, at most WORT_BUF_MAX
- * @count: told: records found
- * @len: told: bytes of records in @buf
- * @need: told with -ERANGE: bytes that the next record, with COUNT the last key, takes
- * @more: told: the bound was not reached
+ * @count: set by the call: records found
+ * @len: set by the call: bytes of records in @buf
+ * @need: set with -ERANGE: bytes that the next record, with COUNT the last key, needs
+ * @more: set by the call: the bound was not reached
  *
- * With @more, @start and @flags are set to go on: the next call begins after
- * the last record.  Its key lies in @buf, which must not change in between.
+ * If @more is set, the call has set @start and @flags so that the next call begins
+ * after the last record.  The key of that lies in @buf, which must not change in
+ * between.
  */
 struct wort_kernel_scan {
 	u32 flags;
@@ -95,8 +96,8 @@ struct wort_kernel_scan {
 };
 
 /**
- * wort_kernel_for_each_record() - Go through the records that a scan found
- * @rec: const struct wort_record * that stands at each of them.
+ * wort_kernel_for_each_record() - Iterate over the records that a scan found
+ * @rec: const struct wort_record *, the loop variable.
  * @scan: The scan.
  */
 #define wort_kernel_for_each_record(rec, scan)				\
@@ -109,7 +110,7 @@ struct wort_kernel_scan {
  * @rec: The record, in the buffer of a scan.
  *
  * Context: Any context.
- * Return: Its first byte; there are wort_record.key_len.
+ * Return: Its first byte; the length is wort_record.key_len.
  */
 static inline const void *wort_kernel_record_key(const struct wort_record *rec)
 {
@@ -121,7 +122,7 @@ static inline const void *wort_kernel_record_key(const struct wort_record *rec)
  * @rec: The record, in the buffer of a scan without WORT_SCAN_F_KEYS.
  *
  * Context: Any context.
- * Return: Its first byte; there are wort_record.value_len.
+ * Return: Its first byte; the length is wort_record.value_len.
  */
 static inline const void *
 wort_kernel_record_value(const struct wort_record *rec)
