@@ -37,8 +37,8 @@ class BatchError(Error):
     @operation: "put" or "delete"
     @key: its key
 
-    What was appended before it is durable; it and what came after it changed
-    nothing, and are no longer in the batch.
+    The operations before it are durable.  It and those after it changed nothing,
+    and are no longer in the batch.
     """
 
     def __init__(self, number, text, operation=None, key=None, position=None):
@@ -56,7 +56,8 @@ _handles = weakref.WeakValueDictionary()
 
 
 def _in_child():
-    """A lock that another thread had when we forked is never released."""
+    """Replace all locks: one that another thread held during the fork is never
+    released in the child."""
     for handle in list(_handles.values()):
         handle.new_locks()
 
@@ -80,11 +81,12 @@ class _Use:
 
 
 class _Handle:
-    """Something of libwort's that its last user gives back.
+    """A handle of libwort that its last user closes.
 
-    ctypes lets other threads run during a call, and libwort frees what is
-    closed, whose memory and descriptor the next open gets.  So whoever may
-    close it is one user, and each call is another.
+    ctypes lets other threads run during a call.  After libwort has closed a
+    handle, the next open can get the same memory and descriptor.  Therefore
+    the object is one user of the handle until it is closed, and each call is
+    another.
     """
 
     _close = ""
@@ -99,13 +101,13 @@ class _Handle:
         _handles[id(self)] = self
 
     def new_locks(self):
-        """To begin with, and after a fork."""
+        """Make the locks, at first and after a fork."""
         # A signal handler may use what it has interrupted.
         self._lock = threading.RLock()
 
     def close(self):
-        """Give it back, as soon as no call is under way; a second time
-        nothing happens."""
+        """Close the handle, once no call on it is under way.  Closing it again
+        has no effect."""
         if self._closed:
             return
         with self._lock:
@@ -123,11 +125,12 @@ class _Handle:
         self.close()
 
     def use(self):
-        """Within it libwort does not get it back; what libwort calls it."""
+        """A context in which the handle stays open; its value is libwort's
+        pointer."""
         return _Use(self)
 
     def begin(self):
-        """One user more."""
+        """Add a user."""
         with self._lock:
             self._users += 1
         if self._closed:
@@ -136,7 +139,7 @@ class _Handle:
         return self._ptr
 
     def end(self):
-        """One user less."""
+        """Remove a user; the last one closes the handle."""
         ptr = None
         with self._lock:
             self._users -= 1
@@ -147,7 +150,7 @@ class _Handle:
 
 
 class _Exclusive(_Handle):
-    """Something that libwort lets one call at a time use; others wait."""
+    """A handle that one call at a time may use; other calls wait."""
 
     _busy = False
 
@@ -189,15 +192,16 @@ class Pool(_Handle):
 
     def map(self):
         """Map the pool: lookups in indexes opened afterwards make no system
-        call, unless what they find is being changed."""
+        call, unless a writer changes what they read."""
         with self.use() as ptr:
             _lib.call("wort_pool_map", ptr)
 
     def index(self, name, create=False, exclusive=False, readonly=False,
               relaxed=False):
-        """Open an index; with @create make it if there is none, with
-        @exclusive only then.  With @relaxed what is read may rest on a change
-        that is not durable yet.  It stays open when the pool is closed."""
+        """Open an index; with @create make it if it does not exist, with
+        @exclusive it must not exist.  With @relaxed what is read may rest on a
+        change that is not durable yet.  The index stays open when the pool is
+        closed."""
         flags = _lib.OPEN_CREATE * bool(create or exclusive) | \
             _lib.OPEN_EXCL * bool(exclusive) | \
             _lib.OPEN_RDONLY * bool(readonly) | \
@@ -234,8 +238,8 @@ class Index(_Handle, MutableMapping):
                                       _lib.string(name), opts))
 
     def put(self, key, value, create=False, replace=False):
-        """Store a record; with @create only a new one, with @replace only
-        in the place of an old one."""
+        """Store a record; with @create only if the key does not exist, with
+        @replace only if it does."""
         with self.use() as ptr:
             _lib.call("wort_put", ptr, *_lib.sized(key), *_lib.sized(value),
                       _lib.PUT_CREATE * bool(create) |
@@ -281,19 +285,19 @@ class Index(_Handle, MutableMapping):
     def scan(self, **selection):
         """Pairs of key and value, from @start or after @after up to @before
         or within @prefix; @reverse; at most @limit; with values=False the
-        values are None.  None is no bound and no limit; an empty key is one
-        that nothing is before.  Beside changes it sees each key that is there
-        throughout exactly once."""
+        values are None.  None is no bound and no limit; the empty key is less
+        than all others.  A key that exists throughout is seen exactly once,
+        whatever is changed meanwhile."""
         return Scan(self, _lib.scan_opts(**selection))
 
     def count(self, **selection):
-        """How many records a scan would find."""
+        """The number of records that a scan would find."""
         opts = _lib.scan_opts(**selection)
         with self.use() as ptr:
             return _lib.count(ptr, opts)
 
     def batch(self, max_ops=None):
-        """Operations that go to the module together, at most @max_ops."""
+        """A batch of at most @max_ops operations, which share a call."""
         return Batch(self, max_ops)
 
     def stats(self):
@@ -329,12 +333,12 @@ class Scan(_Exclusive, Iterator):
 class Batch(_Exclusive):
     """Operations that are carried out in order, with few calls.
 
-    put() and delete() submit when there is no room left; leaving a with
-    statement submits the rest, unless an exception came.  Each operation is
-    atomic by itself.  The first that fails is raised, as a BatchError that
-    says which one it is; what came before it is durable, and what came after
-    it was not carried out.  The operation whose put() or delete() raises it is
-    among the latter.
+    put() and delete() submit when the batch is full; leaving a with
+    statement submits the rest, unless an exception was raised.  Each operation
+    is atomic by itself.  The first that fails raises a BatchError, which
+    says which one it is.  The operations before it are durable, and those after
+    it were not carried out, including the one whose put() or delete() raised
+    the error.
     """
 
     _close = "wort_batch_free"
@@ -358,18 +362,19 @@ class Batch(_Exclusive):
             self._pending.append((operation, key))
 
     def put(self, key, value):
-        """Store a record, new or not."""
+        """Store a record, whether or not the key exists."""
         key = _lib.sized(key)
         self._append("put", key[0], "wort_batch_put", *key,
                      *_lib.sized(value), 0)
 
     def delete(self, key):
-        """Remove a record, which has to be there."""
+        """Remove a record; it is an error if the key does not exist."""
         key = _lib.sized(key)
         self._append("delete", key[0], "wort_batch_del", *key)
 
     def submit(self):
-        """Carry out what was appended; @done counts what is durable."""
+        """Carry out the operations that were appended; @done counts those that
+        are durable."""
         with self.use() as ptr:
             self._submit(ptr)
 
