@@ -24,10 +24,10 @@ HEAD = """.. SPDX-License-Identifier: GPL-2.0-only
 Deliberate bugs
 ===============
 
-Each line is a bug that somebody could make.  It is built into a copy of the source, and
-the test in its column has to fail with it; *survives* stands for a change that is no bug,
-with which the test has to pass, or it would be too strict.  :doc:`testing` says what the
-tests are and how a bug is added.
+Each line is a deliberate bug.  It is built into a copy of the source, and the test in its
+column must fail with it.  *survives* marks a change that is no bug: the test must pass with
+it, otherwise the test would be too strict.  :doc:`testing` describes the tests, and how to
+add a bug.
 
 """
 
