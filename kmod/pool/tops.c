@@ -210,6 +210,7 @@ void wort_tops_renew(struct wort_pool *pool)
 	struct wort_index *index;
 
 	lockdep_assert_held(&pool->work_lock);
+	/* pairs with the release in wort_top_due() */
 	while (!wort_pool_rest(pool) && smp_load_acquire(&pool->tops_due)) {
 		WRITE_ONCE(pool->tops_due, false);
 		/* An index that becomes due after it was looked at sets that again. */
