@@ -4,8 +4,11 @@
 it finds each; the control, which is no bug, has to survive."""
 
 import pathlib
+import re
+import shlex
 import subprocess
 import sys
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -31,64 +34,112 @@ PAIRS = (("large values", "move a 0; look a 0", "1"),
          ("root of many", "put a 1 1; get a 1", "1"))
 
 
-def failure(explore, *options):
-    """What the explorer says when it fails; None if it does not."""
-    done = subprocess.run([explore, *options, "--workers", "1"],
-                          capture_output=True, text=True, check=False)
-    if "FAILURE" not in done.stderr:
-        return None
-    why = done.stderr.split("\n", 1)[0].removeprefix("FAILURE: ")
-    return f"beside each other: {why}"
+MUTANTS = HERE / "mutants.txt"
+PINS = HERE / "killers.txt"
+WRITING = threading.Lock()
+HEAD = """\
+# What kills each deliberate bug of mutants.txt: options of the explorer, which
+# is run with them first.  Written by mutants.py --pin.
+"""
 
 
-def pair_beside(explore):
-    for start, steps, preemptions in PAIRS:
-        yield failure(explore, "--models", "x86", "--start", start, "--steps",
-                      steps, "--preemptions", preemptions)
+def read_pins():
+    """{name: options as one text}"""
+    lines = PINS.read_text().splitlines() if PINS.exists() else []
+    return dict(line.split("\t", 1) for line in lines
+                if line and not line.startswith("#"))
 
 
-def change_beside(explore):
-    for start in "one leaf", "long prefix", "odd place":
-        yield failure(explore, "--len", "0", "--preemptions", "1", "--start",
-                      start)
+def write_pin(name, options):
+    """At once: who ends a long search early keeps what it has found."""
+    with WRITING:
+        pins = {**read_pins(), name: options}
+        names = [mutant[0] for mutant in edit_list.parse(MUTANTS)]
+        PINS.write_text(HEAD + "".join(f"{name}\t{pins[name]}\n"
+                                       for name in names if name in pins))
 
 
-def alone(explore, name, length):
-    """What goes wrong with sequences of steps; None if nothing does."""
-    begin = time.monotonic()
-    done = subprocess.run([explore, "--len", length, "--workers", "1"],
-                          capture_output=True, text=True, check=False)
-    took = f"{length} steps, {time.monotonic() - begin:.1f} s"
-    if "FAILURE" in done.stderr or done.returncode not in (0, 1):
-        why = done.stderr.split("\n", 1)[0].removeprefix("FAILURE: ")
-        return f"{took}: {why}"
-    if name != "control" and done.returncode:
-        said = [line for line in done.stdout.splitlines()
-                if line.startswith("LINT: ")] or ["a pair not reached"]
-        return f"{took}: {said[0]}"
-    return None
+class Explorer:
+    """The explorer with a bug, and how it was killed."""
+
+    def __init__(self, program, name):
+        self.program, self.name = program, name
+        self.how = self.pin = None
+
+    def explore(self, options):
+        """True if the explorer fails with these options.
+
+        The two words of the control's pair may be met in any mixture but are
+        met in other pairs of places, so pairs that are not reached do not
+        count.
+        """
+        begin = time.monotonic()
+        done = subprocess.run([self.program, *shlex.split(options),
+                               "--workers", "1"],
+                              capture_output=True, text=True, check=False)
+        failed = "FAILURE" in done.stderr or done.returncode not in (0, 1)
+        if not failed and (not done.returncode or self.name == "control"):
+            return False
+        said = re.search(r"^FAILURE: (.*)$", done.stderr, re.M) or \
+            re.search(r"^LINT: (.*)$", done.stdout, re.M)
+        why = said[1] if said else done.stderr.split("\n", 1)[0]
+        self.how = (f"{time.monotonic() - begin:.1f} s: "
+                    f"{why or 'a pair not reached'}")
+        self.pin = pin_of(done.stderr) or options
+        return True
 
 
-def runs(explore, name):
+def pin_of(said):
+    """All crash points of the sequence that failed, by every schedule."""
+    replay = re.search(r"replay: explore (.*) --at ", said)
+    return replay and re.sub(r" --schedule '.*'", "", replay[1])
+
+
+def searches():
     """The fastest first."""
-    yield alone(explore, name, "1")
-    yield from pair_beside(explore)
-    yield from change_beside(explore)
-    yield alone(explore, name, "2")
+    yield "--len 1"
+    for start, steps, preemptions in PAIRS:
+        yield (f"--models x86 --start '{start}' --steps '{steps}'"
+               f" --preemptions {preemptions}")
+    for start in "one leaf", "long prefix", "odd place":
+        yield f"--len 0 --preemptions 1 --start '{start}'"
+    yield "--len 2"
 
 
-def judge(tree, name, edits):
-    """(killed, how): the first run that ends in a failure.
+def judge(program, name, pins, found):
+    """(killed, how): by what killed it before, or else by the first search,
+    which is put into found."""
+    explorer = Explorer(program, name)
+    if name in pins and explorer.explore(pins[name]):
+        return True, explorer.how
+    if not any(map(explorer.explore, searches())):
+        return False, "survives"
+    found[name] = explorer.pin
+    return True, f"{explorer.how}\n    found by a search: {explorer.pin}"
 
-    The two words of the control's pair may be met in any mixture but are met
-    in other pairs of places, so pairs that are not reached do not count.
-    """
-    explore = edit_list.build(tree, edits, "crash",
-                              ("shim", "crash", "world"), "explore")
-    why = next(filter(None, runs(explore, name)), None)
-    return bool(why), why or "survives"
+
+def main():
+    parser = edit_list.arguments(__doc__, ROOT / "build/mutants")
+    parser.add_argument("--pin", action="store_true",
+                        help="write what kills those without a pin, or with a "
+                             "stale one")
+    args = parser.parse_args()
+    pins, found = read_pins(), {}
+    base = edit_list.Base(args.build, "crash", ("shim", "crash", "world"),
+                          "explore")
+
+    def one(program, name):
+        answer = judge(program, name, pins, found)
+        if args.pin and name in found:
+            write_pin(name, found[name])
+        return answer
+
+    failed = edit_list.run(args, MUTANTS, base, one)
+    if found and not args.pin:
+        print("stale pins, or none; mutants.py --pin writes them: "
+              f"{' '.join(found)}")
+    return failed
 
 
 if __name__ == "__main__":
-    sys.exit(edit_list.run(__doc__, HERE / "mutants.txt",
-                           ROOT / "build/mutants", judge))
+    sys.exit(main())

@@ -48,43 +48,67 @@ def apply(tree, edits):
         path.write_text(text.replace(want, "\n".join(new)))
 
 
-def build(tree, edits, folder, parts, program):
-    """Build a program of a folder from a copy of the sources with the bug."""
-    shutil.rmtree(tree, ignore_errors=True)
-    shutil.copytree(ROOT / "kmod", tree / "kmod")
-    shutil.copytree(ROOT / "uapi", tree / "uapi")
-    shutil.copytree(ROOT / "userlib/lib", tree / "userlib/lib")
-    for part in parts:
-        shutil.copytree(ROOT / "selftests" / part, tree / "selftests" / part)
-    apply(tree, edits)
-    subprocess.run(["make", "-s", "-C", tree / "selftests" / folder,
-                    f"O={tree}/build", "CFLAGS=-w",
-                    f"{tree}/build/{program}"], check=True)
-    return tree / "build" / program
+class Base:
+    """A program of a folder of selftests, built once from a copy of the sources.
 
-
-def run(description, path, work, judge):
-    """Judge each mutant of a list; what ends the program.
-
-    judge(tree, name, edits) tells whether it was killed, and how.  One that is
-    called control has to survive.
+    parts are the folders of selftests that it is built from.
     """
+
+    def __init__(self, work, folder, parts, program):
+        self.work, self.folder, self.program = work, folder, program
+        tree = work / "unchanged"
+        shutil.rmtree(tree, ignore_errors=True)
+        for part in ("kmod", "uapi", "userlib/lib",
+                     *(f"selftests/{part}" for part in parts)):
+            shutil.copytree(ROOT / part, tree / part)
+        self.make(tree, os.cpu_count())
+
+    def make(self, tree, jobs):
+        """O is relative: the copy of a build folder is up to date as well."""
+        subprocess.run(["make", "-s", f"-j{jobs}",
+                        "-C", tree / "selftests" / self.folder,
+                        "O=../../build", "CFLAGS=-w",
+                        f"../../build/{self.program}"], check=True)
+
+    def build(self, name, edits):
+        """The program with a bug: only what includes it is compiled again."""
+        tree = self.work / name
+        shutil.rmtree(tree, ignore_errors=True)
+        shutil.copytree(self.work / "unchanged", tree)
+        apply(tree, edits)
+        self.make(tree, 1)
+        return tree / "build" / self.program
+
+
+def arguments(description, work):
+    """The options that all lists of bugs have."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("names", nargs="*", help="only these")
     parser.add_argument("--build", default=work, type=pathlib.Path)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    args = parser.parse_args()
+    return parser
+
+
+def run(args, path, base, judge):
+    """Judge each mutant of a list; what ends the program.
+
+    judge(program, name) tells whether it was killed, and how.  One that is
+    called control has to survive, for which it takes the longest: it is first.
+    """
     mutants = [m for m in parse(path) if not args.names or m[0] in args.names]
+    mutants.sort(key=lambda mutant: mutant[0] != "control")
 
     def one(mutant):
         name, what, edits = mutant
-        dead, how = judge(args.build / name, name, edits)
-        shutil.rmtree(args.build / name)
+        dead, how = judge(base.build(name, edits), name)
+        shutil.rmtree(base.work / name)
         return name, what, dead, how
 
     killed = wrong = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for name, what, dead, how in pool.map(one, mutants):
+        judged = [pool.submit(one, mutant) for mutant in mutants]
+        for future in concurrent.futures.as_completed(judged):
+            name, what, dead, how = future.result()
             expected = dead != (name == "control")
             wrong += not expected
             killed += dead

@@ -17,11 +17,8 @@ RUNS = (("-w", "-k", "48"), ("-k", "48"), ("-w",), ("-k", "600"))
 TRIES = 3
 
 
-def judge(tree, name, edits):
+def judge(stress, name):
     """(killed, how) by the first run that fails, or does not end."""
-    stress = edit_list.build(tree, edits, "stress",
-                             ("shim", "threads", "stress", "lib", "kselftest"),
-                             "stress")
     for number in range(1 if name == "control" else TRIES):
         for run in RUNS:
             command = [stress, *run, "-t", "1000", "-s", str(number + 1)]
@@ -38,6 +35,13 @@ def judge(tree, name, edits):
     return False, "survives"
 
 
+def main():
+    args = edit_list.arguments(__doc__, ROOT / "build/stress-mutants").parse_args()
+    base = edit_list.Base(args.build, "stress",
+                          ("shim", "threads", "stress", "lib", "kselftest"),
+                          "stress")
+    return edit_list.run(args, HERE / "mutants.txt", base, judge)
+
+
 if __name__ == "__main__":
-    sys.exit(edit_list.run(__doc__, HERE / "mutants.txt",
-                           ROOT / "build/stress-mutants", judge))
+    sys.exit(main())
