@@ -44,46 +44,56 @@ def copy(tree):
     shutil.copytree(ROOT, tree, symlinks=True,
                     ignore=shutil.ignore_patterns(".git", "build", "*.o",
                                                   "*.ko", ".*.cmd"))
+    (tree / "build").mkdir()
 
 
-def run(step, log):
-    """True if the step passes."""
-    with tempfile.TemporaryDirectory(prefix="wort-breakage-") as temp:
-        tree = pathlib.Path(temp) / "tree"
-        copy(tree)
-        if log[1]:
-            edits.apply(tree, log[1])
-        (tree / "build").mkdir()
-        done = subprocess.run(["bash", "-c", commands(step)], cwd=tree,
-                              stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True,
-                              check=False)
-    log[0].write_text(done.stdout)
+def run(tree, step, log, changes=()):
+    """True if the step passes with the changes, which are taken back.
+
+    What was built stays: a step builds what depends on a change, and then on
+    its being taken back.
+    """
+    before = {name: (tree / name).read_text() for name, _, _ in changes}
+    edits.apply(tree, changes)
+    done = subprocess.run(["bash", "-c", commands(step)], cwd=tree,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
+    for name, text in before.items():
+        (tree / name).write_text(text)
+    log.write_text(done.stdout)
     return done.returncode == 0
+
+
+def run_all(tree, chosen):
+    """How many (passed, failed)."""
+    logs = ROOT / "build/log"
+    logs.mkdir(parents=True, exist_ok=True)
+    passed = failed = 0
+    for step in sorted({what.split(":", 1)[0] for _, what, _ in chosen}):
+        ok = run(tree, step, logs / f"unbroken-{step}".replace(" ", "-"))
+        passed, failed = passed + ok, failed + (not ok)
+        print(f"{'ok' if ok else 'NOT OK'} {step} is green as it is",
+              flush=True)
+    for name, what, changes in chosen:
+        step = what.split(":", 1)[0]
+        ok = not run(tree, step, logs / f"breakage-{name}", changes)
+        passed, failed = passed + ok, failed + (not ok)
+        print(f"{'ok' if ok else 'NOT OK'} {name} turns {what.split(': ')[0]}"
+              f" red: {what.split(': ')[1]}", flush=True)
+    return passed, failed
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="only these")
     args = parser.parse_args()
-    logs = ROOT / "build/log"
-    logs.mkdir(parents=True, exist_ok=True)
     here = pathlib.Path(__file__).resolve().parent
     chosen = [b for b in edits.parse(here / "breakages.txt")
               if not args.names or b[0] in args.names]
-    steps = sorted({what.split(":", 1)[0] for _, what, _ in chosen})
-    passed = failed = 0
-    for step in steps:
-        ok = run(step, (logs / f"unbroken-{step}".replace(" ", "-"), None))
-        passed, failed = passed + ok, failed + (not ok)
-        print(f"{'ok' if ok else 'NOT OK'} {step} is green as it is",
-              flush=True)
-    for name, what, changes in chosen:
-        step = what.split(":", 1)[0]
-        ok = not run(step, (logs / f"breakage-{name}", changes))
-        passed, failed = passed + ok, failed + (not ok)
-        print(f"{'ok' if ok else 'NOT OK'} {name} turns {what.split(': ')[0]}"
-              f" red: {what.split(': ')[1]}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="wort-breakage-") as temp:
+        tree = pathlib.Path(temp) / "tree"
+        copy(tree)
+        passed, failed = run_all(tree, chosen)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
