@@ -34,6 +34,7 @@
 
 #include "explore.h"
 #include "lint.h"
+#include "memo.h"
 
 #define SECONDS_SILENT	60
 #define SHORT_LEN	2
@@ -42,6 +43,7 @@
 #define LONG_SET_BITS	28
 #define MAX_PROBES	100000
 #define MAX_WORKERS	16
+#define PROOF		64	/* one run of so many that need not be made is */
 
 static const char *const model_names[NR_MODELS] = { "x86", "arm64", "eadr" };
 
@@ -368,9 +370,29 @@ static bool attach_again(const struct spot *spot, struct runner *r)
 	return spot->t->nr_stores != before + 1;
 }
 
-/* @again: what it holds, if nobody has recovered from such a state before. */
+/* Is the state one that nobody went on from again by a crash? */
+static bool first_left(const struct spot *spot, u64 hash)
+{
+	return !spot->depth && set_add(states_left, hash ^ spot->t->model);
+}
+
+/* Recovery differs by the flushes that it makes. */
+static u64 program(const struct spot *spot)
+{
+	return spot->t->model == MODEL_EADR;
+}
+
+static u64 world_hash(const struct world *w)
+{
+	return xxh64(w, sizeof(*w), 0) & ~MEMO_END;
+}
+
+/*
+ * @known: the hash that the run has to come to, or 0.  @again: what it holds, if
+ * nobody has recovered from such a state before.
+ */
 static const char *judge(const struct spot *spot, struct runner *r,
-			 const struct world *const *worlds, u32 nr,
+			 const struct world *const *worlds, u32 nr, u64 known,
 			 const struct world **again)
 {
 	const char *bad = "no world";
@@ -391,7 +413,10 @@ static const char *judge(const struct spot *spot, struct runner *r,
 	if (bad)
 		return bad;
 	hash = spot->t->hash;
-	if (!spot->depth && set_add(states_left, hash ^ spot->t->model))
+	if (known && hash != known)
+		return "a run goes another way than one that read the same";
+	memo_keep(spot->t, program(spot), world_hash(found));
+	if (first_left(spot, hash))
 		*again = found;
 	/* What goes on from a state goes on from all that look the same. */
 	if (!set_add(states_seen, hash) && !sought)
@@ -407,8 +432,9 @@ static const char *judge(const struct spot *spot, struct runner *r,
 	return runner_go_on(r, &now);
 }
 
-static void run_state(const struct spot *spot,
-		      const struct world *const *worlds, u32 nr)
+/* Recover, judge, and go on. */
+static void recover(const struct spot *spot, const struct world *const *worlds,
+		    u32 nr, u64 known, const struct world **again)
 {
 	struct runner r = {
 		.region = {
@@ -417,22 +443,61 @@ static void run_state(const struct spot *spot,
 		},
 	};
 	struct list_head *works = shim_works;
-	const struct spot *before = current;
-	const struct world *again = NULL;
 	LIST_HEAD(mine);
 	const char *bad;
 
 	shim_works = &mine;
-	current = spot;
 	tracer_run_begin(spot->t);
-	bad = judge(spot, &r, worlds, nr, &again);
+	bad = judge(spot, &r, worlds, nr, known, again);
 	if (bad)
 		fail(spot, bad);
 	runner_detach(&r);
+	shim_works = works;
+}
+
+/*
+ * Is it known from other runs that this one finds one of the worlds?  What made
+ * them find it is all that this one would read.  Now and then the run is made all
+ * the same, and has to come to @known.
+ */
+static bool recall(const struct spot *spot, const struct world *const *worlds,
+		   u32 nr, u64 *known, const struct world **again)
+{
+	struct tracer *t = spot->t;
+	struct tracer_mark begin;
+	static u64 recalled;
+	u64 answer;
+	u32 i = 0;
+
+	tracer_run_begin(t);
+	tracer_mark(t, &begin);
+	answer = sought ? 0 : memo_recall(t, program(spot));
+	while (answer && i < nr && (world_hash(worlds[i]) | MEMO_END) != answer)
+		i++;
+	if (answer && i < nr && ++recalled % PROOF) {
+		if (first_left(spot, t->hash))
+			*again = worlds[i];
+		return true;
+	}
+	*known = answer && i < nr ? t->hash : 0;
+	tracer_back(t, &begin);
+	tracer_run_end(t);
+	return false;
+}
+
+static void run_state(const struct spot *spot,
+		      const struct world *const *worlds, u32 nr)
+{
+	const struct spot *before = current;
+	const struct world *again = NULL;
+	u64 known = 0;
+
+	current = spot;
+	if (!recall(spot, worlds, nr, &known, &again))
+		recover(spot, worlds, nr, known, &again);
 	count_commits(spot);
 	tracer_run_end(spot->t);
 	current = before;
-	shim_works = works;
 	tally_add(spot->depth ? &tally->nested : &tally->states, 1);
 	if (!spot->depth)
 		tally_add(&shared->by_start[spot->start - starts], 1);
@@ -937,6 +1002,7 @@ int main(int argc, char **argv)
 	states_seen = map(8ull << set_bits, MAP_SHARED | MAP_NORESERVE);
 	states_left = map(8ull << set_bits, MAP_SHARED | MAP_NORESERVE);
 	points_seen = map(8ull << set_bits, MAP_SHARED | MAP_NORESERVE);
+	memo_init();
 	tally = &shared->tally;
 	mem = map(NR_TRACERS * IMAGE_SIZE, MAP_PRIVATE);
 	for (i = 0; i < NR_TRACERS; i++)

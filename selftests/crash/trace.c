@@ -42,6 +42,9 @@ void tracer_init(struct tracer *t, uint8_t *mem)
 	t->write_stamp = need(IMAGE_WORDS * sizeof(*t->write_stamp));
 	t->unit_pending = need(IMAGE_WORDS * sizeof(*t->unit_pending));
 	t->undo = need(IMAGE_WORDS * sizeof(*t->undo));
+	t->touches = need(IMAGE_WORDS * sizeof(*t->touches));
+	t->hash_at = need((IMAGE_WORDS / TOUCHES + 1) * sizeof(*t->hash_at));
+	t->settled = need(IMAGE_WORDS * sizeof(*t->settled));
 	if (!nr_tracers)
 		traced_base = (uintptr_t)mem;
 	tracers[nr_tracers++] = t;
@@ -403,11 +406,71 @@ static void settle(struct tracer *t, uint32_t word)
 		eadr_bounds(t, word, &min, &max);
 	t->unit_stamp[unit] = t->stamp;
 	t->unit_taken[unit] = min;
+	if (max)
+		t->settled[t->nr_settled++] = unit;
 	if (max > min)
 		t->unit_taken[unit] = choose(t, unit, min, max);
 	if (max && t->model == MODEL_EADR)
 		eadr_narrow(t, word, t->unit_taken[unit]);
 	apply(t, unit, t->unit_taken[unit]);
+}
+
+void tracer_touch(struct tracer *t, uint16_t touch)
+{
+	uint32_t word = touch & ~TOUCH_STORE;
+	uint64_t h;
+
+	settle(t, word);
+	if (touch & TOUCH_STORE)
+		return;
+	h = (word_at(t->mem, word) ^ (uint64_t)word << 40) *
+	    0x9e3779b97f4a7c15ull;
+	t->hash = (t->hash ^ h ^ h >> 29) * 0xbf58476d1ce4e5b9ull;
+}
+
+static void touch_first(struct tracer *t, uint32_t word, uint16_t kind)
+{
+	t->read_stamp[word] = t->stamp;
+	if (!t->hashing) {
+		settle(t, word);
+		return;
+	}
+	if (t->nr_touches % TOUCHES == 0)
+		t->hash_at[t->nr_touches / TOUCHES] = t->hash;
+	t->touches[t->nr_touches++] = word | kind;
+	tracer_touch(t, word | kind);
+}
+
+void tracer_mark(const struct tracer *t, struct tracer_mark *mark)
+{
+	*mark = (struct tracer_mark){
+		.nr_choices = t->nr_choices, .at_choice = t->at_choice,
+		.eadr_min = t->eadr_min, .eadr_max = t->eadr_max,
+		.nr_undo = t->nr_undo, .nr_settled = t->nr_settled,
+		.hash = t->hash,
+	};
+}
+
+static void undo(struct tracer *t, uint32_t nr)
+{
+	while (t->nr_undo > nr) {
+		t->nr_undo--;
+		set_word(t->mem, t->undo[t->nr_undo].word,
+			 t->undo[t->nr_undo].val);
+		t->write_stamp[t->undo[t->nr_undo].word] = 0;
+	}
+}
+
+void tracer_back(struct tracer *t, const struct tracer_mark *mark)
+{
+	undo(t, mark->nr_undo);
+	while (t->nr_settled > mark->nr_settled)
+		t->unit_stamp[t->settled[--t->nr_settled]] = 0;
+	t->nr_choices = mark->nr_choices;
+	t->at_choice = mark->at_choice;
+	t->eadr_min = mark->eadr_min;
+	t->eadr_max = mark->eadr_max;
+	t->hash = mark->hash;
 }
 
 bool tracer_next(struct tracer *t)
@@ -429,6 +492,8 @@ void tracer_run_begin(struct tracer *t)
 	t->at_choice = 0;
 	t->hash = 0;
 	t->nr_stores = 0;
+	t->nr_touches = 0;
+	t->nr_settled = 0;
 	t->eadr_min = 0;
 	t->eadr_max = t->nr_order;
 	t->hashing = true;
@@ -438,11 +503,7 @@ void tracer_run_begin(struct tracer *t)
 void tracer_run_end(struct tracer *t)
 {
 	t->mode = TRACE_OFF;
-	while (t->nr_undo) {
-		t->nr_undo--;
-		set_word(t->mem, t->undo[t->nr_undo].word,
-			 t->undo[t->nr_undo].val);
-	}
+	undo(t, 0);
 }
 
 void tracer_left(const struct tracer *t, uint8_t *image)
@@ -488,19 +549,9 @@ static noinline void on_read(struct tracer *t, const void *addr, size_t size)
 	resolve();
 	if (t->mode != TRACE_RUN)
 		return;
-	for (uint32_t w = first; w <= last; w++) {
-		if (t->read_stamp[w] == t->stamp)
-			continue;
-		t->read_stamp[w] = t->stamp;
-		settle(t, w);
-		if (t->hashing) {
-			uint64_t h = word_at(t->mem, w) ^ (uint64_t)w << 40;
-
-			h *= 0x9e3779b97f4a7c15ull;
-			t->hash = (t->hash ^ h ^ h >> 29) *
-				  0xbf58476d1ce4e5b9ull;
-		}
-	}
+	for (uint32_t w = first; w <= last; w++)
+		if (t->read_stamp[w] != t->stamp)
+			touch_first(t, w, 0);
 }
 
 static noinline void on_write(struct tracer *t, void *addr, size_t size,
@@ -518,8 +569,8 @@ static noinline void on_write(struct tracer *t, void *addr, size_t size,
 		unresolved.site = site;
 	} else if (t->mode == TRACE_RUN) {
 		for (uint32_t w = first; w <= last; w++) {
-			settle(t, w);
-			t->read_stamp[w] = t->stamp;
+			if (t->read_stamp[w] != t->stamp)
+				touch_first(t, w, TOUCH_STORE);
 			t->nr_stores++;
 			save(t, w);
 		}

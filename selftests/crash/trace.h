@@ -50,6 +50,9 @@ enum trace_mode {
 #define MAX_EVENTS	65536
 #define MAX_CHOICES	4096
 
+#define TOUCHES		63	/* between two that the hash is kept of */
+#define TOUCH_STORE	0x8000	/* of a touch: no load; the rest is the word */
+
 /* A unit of memory whose content after the crash is a choice. */
 struct choice {
 	uint32_t unit;
@@ -90,7 +93,18 @@ struct tracer {
 	uint32_t nr_undo;
 	uint64_t hash;		/* of the words read first */
 	uint64_t nr_stores;	/* in this run */
+	uint16_t *touches;	/* words as they were touched first, while @hashing */
+	uint32_t nr_touches;
+	uint64_t *hash_at;	/* before each of TOUCHES */
+	uint32_t *settled;	/* units that had something open */
+	uint32_t nr_settled;
 	bool hashing;		/* recovery and oracle read; later, life goes on */
+};
+
+/* How far a run has come. */
+struct tracer_mark {
+	uint32_t nr_choices, at_choice, eadr_min, eadr_max, nr_undo, nr_settled;
+	uint64_t hash;
 };
 
 /* The memory of a second tracer follows that of the first. */
@@ -120,6 +134,11 @@ void tracer_advance(struct tracer *t, uint32_t event);
 void tracer_run_begin(struct tracer *t);
 /* Undo all; memory is again as it was before tracer_run_begin(). */
 void tracer_run_end(struct tracer *t);
+/* What a run does to choices and hash when it touches a word first, without it. */
+void tracer_touch(struct tracer *t, uint16_t touch);
+void tracer_mark(const struct tracer *t, struct tracer_mark *mark);
+/* Take back what was touched since. */
+void tracer_back(struct tracer *t, const struct tracer_mark *mark);
 /* What the crash had left, as far as the last run has looked. */
 void tracer_left(const struct tracer *t, uint8_t *image);
 /* Prescribe the next combination of choices; false after the last. */
