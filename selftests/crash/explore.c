@@ -336,10 +336,9 @@ static void explore_again(const struct spot *spot, const struct world *w)
 	struct start start = *spot->start;
 	static u8 image[IMAGE_SIZE];
 
-	tracer_left(spot->t, image);
+	start.hash = tracer_left(spot->t, image);
 	start.name = "as it was left";
 	start.image = image;
-	start.hash = tracer_hash(image);
 	start.world = *w;
 	start.unsettled = true;
 	for (i = 0; i < nr; i++)

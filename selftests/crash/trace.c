@@ -94,9 +94,24 @@ uint64_t tracer_hash(const uint8_t *image)
 	return hash;
 }
 
+static uint64_t part_of(uint32_t word)
+{
+	return 1ull << word / (IMAGE_WORDS / IMAGE_PARTS);
+}
+
 void tracer_load(struct tracer *t, const uint8_t *image, uint64_t hash)
 {
-	memcpy(t->mem, image, IMAGE_SIZE);
+	const uint32_t size = IMAGE_SIZE / IMAGE_PARTS;
+
+	if (t->image != image || t->image_hash != hash)
+		t->dirty = -1ull;
+	for (; t->dirty; t->dirty &= t->dirty - 1) {
+		uint32_t at = __builtin_ctzll(t->dirty) * size;
+
+		memcpy(t->mem + at, image + at, size);
+	}
+	t->image = image;
+	t->image_hash = hash;
 	t->durable = hash;
 }
 
@@ -212,6 +227,7 @@ static void retire(struct tracer *t, uint32_t thread)
 			t->durable += word_hash(e->word, e->val) -
 				word_hash(e->word, word_at(t->mem, e->word));
 			set_word(t->mem, e->word, e->val);
+			t->dirty |= part_of(e->word);
 			count_pending(t, event, -1);
 		} else {
 			t->order[kept++] = event;
@@ -506,9 +522,10 @@ void tracer_run_end(struct tracer *t)
 	undo(t, 0);
 }
 
-void tracer_left(const struct tracer *t, uint8_t *image)
+uint64_t tracer_left(const struct tracer *t, uint8_t *image)
 {
 	static uint32_t seen[IMAGE_WORDS];
+	uint64_t hash = t->durable;
 
 	memcpy(image, t->mem, IMAGE_SIZE);
 	for (uint32_t i = 0; i < t->nr_order; i++)
@@ -517,10 +534,14 @@ void tracer_left(const struct tracer *t, uint8_t *image)
 		const struct event *e = &t->events[t->order[i]];
 		uint32_t unit = unit_of(t, e->word);
 
-		if (t->unit_stamp[unit] == t->stamp &&
-		    seen[unit]++ < t->unit_taken[unit])
-			set_word(image, e->word, e->val);
+		if (t->unit_stamp[unit] != t->stamp ||
+		    seen[unit]++ >= t->unit_taken[unit])
+			continue;
+		hash += word_hash(e->word, e->val) -
+			word_hash(e->word, word_at(image, e->word));
+		set_word(image, e->word, e->val);
 	}
+	return hash;
 }
 
 int tracer_persisted(struct tracer *t, uint32_t event)
@@ -561,6 +582,8 @@ static noinline void on_write(struct tracer *t, void *addr, size_t size,
 	uint32_t last = ((uintptr_t)addr - (uintptr_t)t->mem + size - 1) / 8;
 
 	resolve();
+	for (uint32_t w = first; w <= last; w++)
+		t->dirty |= part_of(w);
 	if (t->mode == TRACE_RECORD) {
 		unresolved.t = t;
 		unresolved.first = first;

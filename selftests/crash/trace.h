@@ -18,6 +18,7 @@
 #define IMAGE_SIZE	(256u << 10)
 #define IMAGE_WORDS	(IMAGE_SIZE / 8)
 #define IMAGE_LINES	(IMAGE_SIZE / 64)
+#define IMAGE_PARTS	64
 
 enum memory_model {
 	MODEL_X86,	/* per line a prefix of its stores */
@@ -78,6 +79,9 @@ struct tracer {
 	uint32_t *flushed_at[SCHED_THREADS + 1];	/* by it, per line: up to which event */
 	uint32_t *unit_pending;	/* per unit: stores in @order */
 	uint64_t durable;	/* hash of @mem */
+	const uint8_t *image;	/* that was loaded */
+	uint64_t image_hash;
+	uint64_t dirty;		/* a bit per part of @mem that may differ from it */
 
 	/* one run after a crash */
 	struct choice choices[MAX_CHOICES];
@@ -111,7 +115,7 @@ struct tracer_mark {
 void tracer_init(struct tracer *t, uint8_t *mem);
 /* A sum over its words, so that one that changes can be exchanged in it. */
 uint64_t tracer_hash(const uint8_t *image);
-/* The memory is an image, with that hash. */
+/* The memory is an image, with that hash; what was changed since is copied. */
 void tracer_load(struct tracer *t, const uint8_t *image, uint64_t hash);
 /* Hash of what a power cut now can leave: what is durable, and what may be. */
 uint64_t tracer_point(const struct tracer *t);
@@ -139,8 +143,11 @@ void tracer_touch(struct tracer *t, uint16_t touch);
 void tracer_mark(const struct tracer *t, struct tracer_mark *mark);
 /* Take back what was touched since. */
 void tracer_back(struct tracer *t, const struct tracer_mark *mark);
-/* What the crash had left, as far as the last run has looked. */
-void tracer_left(const struct tracer *t, uint8_t *image);
+/*
+ * What the crash had left, as far as the last run, which has ended, has looked.
+ * Returns its hash.
+ */
+uint64_t tracer_left(const struct tracer *t, uint8_t *image);
 /* Prescribe the next combination of choices; false after the last. */
 bool tracer_next(struct tracer *t);
 /* Did this run find a pending store durable? -1: it was not read. */
