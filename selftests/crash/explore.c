@@ -528,6 +528,11 @@ static u64 point_hash(const struct spot *spot,
 	return tracer_point(spot->t) ^ sum * 0x9e3779b97f4a7c15ull;
 }
 
+bool crash_points_new(u64 hash)
+{
+	return set_add(points_seen, hash);
+}
+
 void crash_point(const struct spot *spot, const struct world *const *worlds,
 		 u32 nr)
 {

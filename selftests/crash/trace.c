@@ -128,6 +128,21 @@ uint64_t tracer_point(const struct tracer *t)
 	return hash;
 }
 
+uint64_t tracer_events_hash(const struct tracer *t)
+{
+	uint64_t hash = mix(t->model);
+
+	for (uint32_t i = 0; i < t->nr_events; i++) {
+		const struct event *e = &t->events[i];
+
+		hash = mix(hash + word_hash(e->word, e->val));
+		hash = mix(hash + ((uintptr_t)e->site << 1 | e->release));
+		hash = mix(hash + ((uint64_t)e->nr_lines << 16 |
+				   e->thread << 8 | e->kind));
+	}
+	return hash;
+}
+
 static struct event *event_add(struct tracer *t, enum event_kind kind,
 			       uint32_t word, uint32_t thread, void *site)
 {

@@ -119,6 +119,8 @@ uint64_t tracer_hash(const uint8_t *image);
 void tracer_load(struct tracer *t, const uint8_t *image, uint64_t hash);
 /* Hash of what a power cut now can leave: what is durable, and what may be. */
 uint64_t tracer_point(const struct tracer *t);
+/* Hash of all events, in their order. */
+uint64_t tracer_events_hash(const struct tracer *t);
 /* All of memory is durable; nothing is pending; no events. */
 void tracer_reset(struct tracer *t, enum memory_model model);
 void tracer_record(struct tracer *t);
