@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # boot.sh: what "make install" installs for systemd is what systemd takes, for
-# each way to name a pool; without systemd nothing is looked at.
+# each way to name a pool; where systemd cannot be asked nothing is looked at.
 
 set -euo pipefail
 
 here=$(realpath "$(dirname "$0")")
 command -v systemd-analyze >/dev/null || { echo "no systemd-analyze"; exit; }
+# It makes this folder where there is none, for which an ordinary user has no right.
+[ -d /run/systemd ] || [ -w /run ] || { echo "no /run/systemd"; exit; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

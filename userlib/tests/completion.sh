@@ -90,7 +90,7 @@ test_hostile()
 	expect 'books boots' put 0 ''
 	for name in '$(touch evil)' '`touch evil`' '$HOME' '~root' '-x' '*' \
 		'a b' "it's" 'q"e' 'back\slash' 'a;b' '<(touch evil)' \
-		$'\e[2J' $'n\nl' $'\u009b2J' $'\u202eabc' $'\x9b' ; do
+		$'\e[2J' $'n\nl' $'\xc2\x9b2J' $'\xe2\x80\xaeabc' $'\x9b' ; do
 		"$wort" create 0 -- "$name"
 	done
 	expect '* <(touch evil) a b a;b books boots it'"'"'s' put 0 ''

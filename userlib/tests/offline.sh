@@ -115,13 +115,13 @@ check_names()
 {
 	expect 3 'too long' "$wort" count flat.img "$(printf '%0112d' 0)"
 	expect 3 . "$wort" count flat.img ''
-	cp flat.img $'\e[2J\u009b'
-	"$wort" check --offset 8k $'\e[2J\u009b' >said 2>&1 || true
-	! grep -q $'\e\|\u009b' said
-	cp word.img $'\e[2J\u009b'
-	"$wort" check $'\e[2J\u009b' >said 2>&1 || true
+	cp flat.img $'\e[2J\xc2\x9b'
+	"$wort" check --offset 8k $'\e[2J\xc2\x9b' >said 2>&1 || true
+	! grep -q $'\e\|\xc2\x9b' said
+	cp word.img $'\e[2J\xc2\x9b'
+	"$wort" check $'\e[2J\xc2\x9b' >said 2>&1 || true
 	grep -q '\\x1b' said
-	! grep -q $'\e\|\u009b' said
+	! grep -q $'\e\|\xc2\x9b' said
 }
 
 "$mkimage" flat.img 8 0 3000

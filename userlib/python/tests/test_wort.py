@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import warnings
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -554,7 +555,10 @@ class Handles(unittest.TestCase):
         thread.start()
         self.assertTrue(locked.wait(60))
         with Call("wort_scan_next") as call, call.under_way(next, scan, None):
-            child = os.fork()
+            with warnings.catch_warnings():
+                # Python 3.12 warns of what is tried here.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                child = os.fork()
             if not child:
                 signal.alarm(30)
                 try:
