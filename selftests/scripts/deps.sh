@@ -25,7 +25,7 @@ package_table()
 	build	uuid-dev		pkg uuid
 	build	kmod			cmd depmod
 	build	xz-utils		cmd xz
-	build	libelf1			lib libelf.so.1
+	build	libelf-dev		lib libelf.so.1
 	build	python3			cmd python3
 	build	e2fsprogs		cmd mke2fs
 	build	pahole			cmd pahole
