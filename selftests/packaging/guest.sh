@@ -143,7 +143,8 @@ main()
 	need mmdebstrap packaging
 	need qemu-system-x86_64 vm
 	work=$(temp_dir guest)
-	trap 'rm -rf "$work"' EXIT
+	# mmdebstrap leaves this mounted in a folder that it was told to make.
+	trap 'umount -q "$work/root/dev/pts" || true; rm -rf --one-file-system "$work"' EXIT
 	make_system
 	boot_system first
 	boot_system second
