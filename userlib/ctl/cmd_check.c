@@ -136,7 +136,8 @@ static int restore(const char *name)
 {
 	struct image_label label;
 	char type[64];
-	int err = image_copy(name, settings.offset, false, &label);
+	int err = image_copy(name, settings.offset, UINT64_MAX, false,
+			     &label);
 
 	if (err == -EEXIST)
 		return 0;
@@ -156,7 +157,7 @@ static int restore(const char *name)
 	if (!agreed(name, &label))
 		return complain("%s: nothing was changed (--yes: nobody else has stored to it)",
 				name);
-	err = image_copy(name, settings.offset, true, &label);
+	err = image_copy(name, settings.offset, UINT64_MAX, true, &label);
 	return err ? fail(name, err) : 0;
 }
 

@@ -238,14 +238,16 @@ static int find_place(struct image *image, u64 offset)
 	return 0;
 }
 
-/* At the end of the device, or before it, if that is larger than the pool. */
-static int find_copy(struct image *image, struct wort_media_sb *sb)
+/* At the end of the device, or up to @reach before it, if that is larger than the pool. */
+static int find_copy(struct image *image, u64 reach, struct wort_media_sb *sb)
 {
-	u64 off = round_down(image->region.size, (u64)WORT_MEDIA_SB_SPACE);
+	u64 size = image->region.size;
+	u64 off = round_down(size, (u64)WORT_MEDIA_SB_SPACE);
+	u64 last = max_t(u64, WORT_MEDIA_TABLE_OFF, size - min(size, reach));
 	struct wort_op op;
 
 	wort_op_begin(&op, &image->region, NULL);
-	for (; off > WORT_MEDIA_TABLE_OFF; off -= WORT_MEDIA_SB_SPACE)
+	for (; off > last; off -= WORT_MEDIA_SB_SPACE)
 		if (!wort_sb_read(&op, off - WORT_MEDIA_SB_SPACE, sb) &&
 		    wort_sb_off(sb, WORT_SB_END) == off - WORT_MEDIA_SB_SPACE)
 			return 0;
@@ -350,7 +352,7 @@ int image_probe(const char *path, struct image_label *label)
 
 /* Is there no pool at the beginning, but a copy of the superblock at the end? */
 static int look_for_copy(struct image *image, const char *path, u64 offset,
-			 struct wort_media_sb *sb)
+			 u64 reach, struct wort_media_sb *sb)
 {
 	struct wort_media_sb first;
 	int err = open_media(image, path);
@@ -364,10 +366,10 @@ static int look_for_copy(struct image *image, const char *path, u64 offset,
 	err = wort_pool_probe(&image->region, &first);
 	if (err && err != -ENODATA && err != -EUCLEAN && err != -EIO)
 		return err;
-	return err ? find_copy(image, sb) : -EEXIST;
+	return err ? find_copy(image, reach, sb) : -EEXIST;
 }
 
-int image_copy(const char *path, uint64_t offset, bool restore,
+int image_copy(const char *path, uint64_t offset, uint64_t reach, bool restore,
 	       struct image_label *label)
 {
 	struct image *image = image_new(restore);
@@ -377,7 +379,7 @@ int image_copy(const char *path, uint64_t offset, bool restore,
 
 	if (!image)
 		return -ENOMEM;
-	err = look_for_copy(image, path, offset, &sb);
+	err = look_for_copy(image, path, offset, reach, &sb);
 	if (!err)
 		fill_label(image, &sb, label);
 	if (!err && restore) {

@@ -50,9 +50,10 @@ int image_probe(const char *path, struct image_label *label);
 
 /*
  * The superblock at the end of a pool, if those at its beginning are lost; -EEXIST
- * if they are not.  With @restore they are written anew from it.
+ * if they are not.  It is looked for in the last @reach bytes of the device, each page of
+ * which is read.  With @restore the others are written anew from it.
  */
-int image_copy(const char *path, uint64_t offset, bool restore,
+int image_copy(const char *path, uint64_t offset, uint64_t reach, bool restore,
 	       struct image_label *label);
 
 /* The fields out_*; the walk has ended. */
