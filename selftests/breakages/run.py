@@ -31,6 +31,10 @@ STEPS = {
             "&& build/unit/unit",
     "fuzz": "make -s -C selftests/fuzz O=$PWD/build/fuzz && "
             "build/fuzz/fuzz -t 60 -j $(nproc)",
+    "hibernate": "selftests/lint/kbuild.sh -n -o build/guest 6.12 gcc && "
+                 "make -s -C userlib O=$PWD/build/userlib static && "
+                 "cp build/userlib/wort-static build/guest && "
+                 "selftests/load/hibernate.sh -k 6.12 -p build/guest",
 }
 
 
