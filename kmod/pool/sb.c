@@ -475,16 +475,15 @@ bool wort_sb_unchanged(struct wort_pool *pool)
 	struct wort_media_sb sb;
 	struct wort_op op;
 	u64 generation;
+	bool unchanged;
 	u32 copy;
-	int err;
 
 	wort_op_begin(&op, pool->region, NULL);
-	err = wort_sb_load(&op, &sb, &copy);
-	if (!err)
-		err = wort_sb_generation(&op, &generation);
+	unchanged = !wort_sb_load(&op, &sb, &copy) && is_same(&sb, &pool->sb) &&
+		    !wort_sb_generation(&op, &generation) &&
+		    generation == pool->generation;
 	wort_op_end(&op);
-	return !err && generation == pool->generation &&
-	       is_same(&sb, &pool->sb);
+	return unchanged;
 }
 
 static enum verdict judge(struct wort_op *op, const struct wort_media_sb *sb,
