@@ -82,6 +82,7 @@ void seal_sb(struct base *base, u64 off);
  * @pool: the pool, if it is attached
  * @live: allocations before
  * @armed: an allocation is going to fail
+ * @dropped: a check has dropped references to what cannot be read
  * @changes: words changed
  * @changed: offsets of these
  * @end: of the pool
@@ -95,6 +96,7 @@ struct fuzz {
 	struct wort_pool *pool;
 	long live;
 	bool armed;
+	bool dropped;
 	u32 changes;
 	u64 changed[16];
 	u64 end;

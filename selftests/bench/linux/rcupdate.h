@@ -6,7 +6,13 @@
 #ifndef _BENCH_RCUPDATE_H
 #define _BENCH_RCUPDATE_H
 
-#include <linux/compiler.h>
+#define rcu_read_lock shim_rcu_read_lock
+#define rcu_read_unlock shim_rcu_read_unlock
+#define synchronize_rcu shim_synchronize_rcu
+#include_next <linux/rcupdate.h>
+#undef rcu_read_lock
+#undef rcu_read_unlock
+#undef synchronize_rcu
 
 static inline void rcu_read_lock(void)
 {
