@@ -426,4 +426,73 @@ TEST_F_TIMEOUT(revoke, memory_fails, 120)
 	munmap(at_pool, MAP_LEN);
 }
 
+#define NR_MAPPINGS	2000
+#define NR_FAILING	300
+
+/* Map a page again and again until it has failed.  How many mappings show it then. */
+static int map_until(int pool, unsigned long long off, const volatile int *failed)
+{
+	static void *mapping[NR_MAPPINGS];
+	int nr = 0, shown = 0;
+
+	while (nr < NR_MAPPINGS && !*failed) {
+		mapping[nr] = mmap(NULL, 4096, PROT_READ, MAP_SHARED, pool,
+				   WORT_MAP_POOL_OFF + off);
+		touch(mapping[nr++]);
+	}
+	while (!*failed)
+		sched_yield();
+	while (nr--) {
+		shown += !touch(mapping[nr]);
+		munmap(mapping[nr], 4096);
+	}
+	return shown;
+}
+
+/* A trace of each insertion makes the time before it long. */
+static void slow_insertion(int on)
+{
+	static const char dir[] = "/sys/kernel/debug/tracing/";
+	char path[96];
+
+	snprintf(path, sizeof(path), "%skprobe_events", dir);
+	if (on)
+		write_file(path, "p:wort/insert vmf_insert_pfn");
+	snprintf(path, sizeof(path), "%sevents/wort/insert/trigger", dir);
+	write_file(path, on ? "stacktrace" : "!stacktrace");
+	snprintf(path, sizeof(path), "%sevents/wort/insert/enable", dir);
+	write_file(path, "%d", on);
+}
+
+/* A page that fails while it is being mapped is mapped no more when that is told. */
+TEST_F_TIMEOUT(revoke, memory_fails_meanwhile, 120)
+{
+	static const char offline[] =
+		"/sys/devices/system/memory/hard_offline_page";
+	volatile int *failed = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned long long off = MAP_LEN / 2;
+	long long start = physical_start();
+	int i, status;
+	pid_t pid;
+
+	if (access(offline, W_OK) || !start)
+		SKIP(return, "the kernel cannot make memory fail");
+	ASSERT_NE(MAP_FAILED, (void *)failed);
+	slow_insertion(1);
+	for (i = 0; i < NR_FAILING; i++, off += 4096) {
+		*failed = 0;
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			_exit(map_until(self->pool.fd, off, failed));
+		usleep(2000 + 37 * i);
+		EXPECT_EQ(0, write_file(offline, "%#llx", start + off));
+		*failed = 1;
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status);
+	}
+	slow_insertion(0);
+}
+
 TEST_HARNESS_MAIN
