@@ -54,7 +54,7 @@ static int open_into(struct wort_file *wfile, struct wort_index_open_arg *arg,
 	err = wort_index_open(dax->pool, name->data, arg->name_len, arg->flags,
 			      arg->engine, arg->attr, &wfile->index);
 	if (!err)
-		arg->out_engine = wfile->index->tree.engine->id;
+		arg->out_engine = wfile->index->engine_id;
 	wfile->relaxed = arg->flags & WORT_INDEX_OPEN_F_RELAXED;
 	wort_dax_exit(dax);
 	return err;

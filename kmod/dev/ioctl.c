@@ -84,7 +84,7 @@ static const struct wort_ioctl ioctls[] = {
 	      OUT(wort_pool_info_arg, out_pool_size, out_nr_damaged)),
 	IOCTL(WORT_IOC_CHECK, KIND_POOL, wort_check_arg, out_damaged_index,
 	      wort_cmd_check, .write = true,
-	      OUT(wort_check_arg, out_nr_indexes, out_nr_lost)),
+	      OUT(wort_check_arg, out_nr_indexes, out_nr_unknown)),
 
 	IOCTL(WORT_IOC_INSERT, KIND_INDEX, wort_insert_arg, out_old_len,
 	      wort_cmd_insert, .write = true, .probe = true,

@@ -57,12 +57,12 @@ static void verify_abi(void)
 	       M(out_attach_lines) + M(out_incompat) + M(out_format_time) +
 	       M(out_state) + M(out_flush) + M(out_uuid) + M(out_label) +
 	       M(out_nr_damaged));
-	LAYOUT(wort_check_arg, 104,
+	LAYOUT(wort_check_arg, 112,
 	       M(size) + M(flags) + M(out_nr_indexes) + M(out_nr_nodes) +
 	       M(out_nr_leaves) + M(out_owned_bytes) + M(out_free_bytes) +
 	       M(out_freeing_bytes) + M(out_nr_transient) + M(out_nr_damaged) +
 	       M(out_damaged_off) + M(out_damaged_index) + M(out_nr_dropped) +
-	       M(out_nr_lost));
+	       M(out_nr_lost) + M(out_nr_unknown));
 	LAYOUT(wort_insert_arg, 48,
 	       M(size) + M(flags) + M(key_ptr) + M(value_ptr) + M(old_ptr) +
 	       M(key_len) + M(value_len) + M(old_len) + M(out_old_len));

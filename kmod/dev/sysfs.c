@@ -24,6 +24,7 @@ static const struct {
 	{ WORT_STATE_READONLY,	WORT_STATE_READONLY,	"readonly" },
 	{ WORT_STATE_DEAD,	WORT_STATE_DEAD,	"dead" },
 	{ WORT_STATE_INDEX_DAMAGED, WORT_STATE_INDEX_DAMAGED, "index-damaged" },
+	{ WORT_STATE_UNKNOWN,	WORT_STATE_UNKNOWN,	"unknown-engine" },
 	{ WORT_STATE_WALKING,	WORT_STATE_WALKING,	"walking" },
 };
 

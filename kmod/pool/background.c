@@ -335,7 +335,7 @@ int wort_pool_round(struct wort_pool *pool)
 		return read_table(pool);
 	if (pool->alloc.walking)
 		err = walk(pool);
-	if (!err && !pool->alloc.walking)
+	if (!err)
 		free_dying(pool);
 	if (wort_pool_rest(pool))
 		return -EINTR;

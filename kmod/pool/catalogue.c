@@ -74,9 +74,10 @@ static void index_update(struct wort_index *index)
 {
 	const struct wort_engine *engine = index->tree.engine;
 
-	WRITE_ONCE(index->look, index->dead ? look_at_nothing : engine->look);
-	WRITE_ONCE(index->set, index->dead || index->damaged ? set_nothing :
-							       engine->set);
+	WRITE_ONCE(index->look, index->dead || !engine ? look_at_nothing :
+							 engine->look);
+	WRITE_ONCE(index->set, index->dead || index->damaged || !engine ?
+			       set_nothing : engine->set);
 }
 
 static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
@@ -95,7 +96,10 @@ static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 	index->attr = le64_to_cpu(entry->attr);
 	index->create_time = le64_to_cpu(entry->create_time);
 	index->damaged = le64_to_cpu(entry->state) & WORT_MEDIA_STATE_DAMAGED;
-	index->tree.engine = wort_engine_by_id(le32_to_cpu(entry->engine));
+	index->engine_id = le32_to_cpu(entry->engine);
+	index->tree.engine = wort_engine_by_id(index->engine_id);
+	/* What it owns is not known, as if it were damaged. */
+	index->walk_failed = !index->tree.engine;
 	index_update(index);
 	index->tree.region = pool->region;
 	index->tree.alloc = &pool->alloc;
@@ -117,6 +121,7 @@ static void index_link(struct wort_pool *pool, struct wort_index *index)
 	wort_names_add(&pool->names, index);
 	pool->nr_indexes++;
 	atomic_add(index->damaged, &pool->nr_damaged);
+	pool->nr_unknown += !index->tree.engine;
 	pool->next_id = max(pool->next_id, index->id + 1);
 }
 
@@ -206,9 +211,8 @@ static int read_entry(struct wort_op *op, struct wort_pool *pool, u64 off,
 				    entry->name_len);
 	if (memchr(entry->name, 0, entry->name_len))
 		return wort_corrupt(op, off, "name with a zero byte");
-	if (!wort_engine_by_id(le32_to_cpu(entry->engine)))
-		return wort_corrupt(op, off, "engine %u unknown",
-				    le32_to_cpu(entry->engine));
+	if (entry->engine == cpu_to_le32(WORT_ENGINE_DEFAULT))
+		return wort_corrupt(op, off, "no engine");
 	if (!entry->id || le64_to_cpu(entry->id) >= S64_MAX)
 		return wort_corrupt(op, off, "id of an index");
 	return 0;
@@ -584,7 +588,9 @@ static int open_locked(struct wort_op *op, struct wort_pool *pool,
 	if (index && (flags & WORT_INDEX_OPEN_F_CREATE) &&
 	    (flags & WORT_INDEX_OPEN_F_EXCL))
 		return -EEXIST;
-	if (index && engine && index->tree.engine->id != engine)
+	if (index && !index->tree.engine)
+		return -EOPNOTSUPP;
+	if (index && engine && index->engine_id != engine)
 		return -EINVAL;
 	if (!index)
 		err = create(op, pool, name, name_len, engine, attr, &index);
@@ -615,7 +621,8 @@ static int name_verify(const u8 *name, u32 len)
  * Context: May sleep, killably.  Takes wort_pool.lock.
  * Return: 0; -ENOENT; -EEXIST; -EINVAL if the name is empty or has a zero byte,
  * if the engine is not that of the index or the attributes are wrong; -EMSGSIZE
- * if the name is too long; -EOPNOTSUPP if the engine is unknown; -EROFS;
+ * if the name is too long; -EOPNOTSUPP if the engine asked for, or that of the index,
+ * is unknown; -EROFS;
  * -ENOSPC; -EOVERFLOW if no id is left; -ENOMEM; -EINTR; -EUCLEAN if the
  * catalogue is damaged; -EIO if it
  * lies on a page known to be bad.
@@ -700,7 +707,8 @@ static void take_out(struct wort_pool *pool, struct wort_index *index)
  *
  * Context: May sleep, killably.  Takes wort_pool.lock and wort_index.lock.
  * Return: 0; -ENOENT; -EINVAL, -EMSGSIZE for a name that no index has; -EINTR;
- * -EROFS; -EIO if its slot lies on a page known to be bad;
+ * -EROFS; -EOPNOTSUPP if its engine is unknown, so that nobody can tell what it owns;
+ * -EIO if its slot lies on a page known to be bad;
  * -EIO or -EUCLEAN if it may be in a part of the catalogue that is lost.
  */
 int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
@@ -715,6 +723,8 @@ int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 	index = wort_names_find(&pool->names, name, name_len);
 	if (!index)
 		err = not_found(pool);
+	else if (!index->tree.engine)
+		err = -EOPNOTSUPP;
 	else if (!wort_pool_writable(pool))
 		err = -EROFS;
 	else
@@ -930,6 +940,12 @@ void wort_index_set_damaged(struct wort_index *index, bool damaged)
 	wort_op_end(&op);
 }
 
+static u32 index_state(const struct wort_index *index)
+{
+	return (READ_ONCE(index->damaged) ? WORT_STATE_DAMAGED : 0) |
+	       (index->tree.engine ? 0 : WORT_STATE_UNKNOWN);
+}
+
 /**
  * wort_index_list() - Describe the indexes of a pool
  * @pool: The pool.
@@ -960,9 +976,8 @@ int wort_index_list(struct wort_pool *pool, u64 after,
 		}
 		memset(&records[n], 0, sizeof(records[n]));
 		records[n].id = index->id;
-		records[n].engine = index->tree.engine->id;
-		records[n].state = READ_ONCE(index->damaged) ?
-				   WORT_STATE_DAMAGED : 0;
+		records[n].engine = index->engine_id;
+		records[n].state = index_state(index);
 		records[n].name_len = index->name_len;
 		memcpy(records[n].name, index->name, index->name_len);
 		n++;
@@ -983,8 +998,8 @@ void wort_index_info(struct wort_index *index, struct wort_index_info_arg *arg)
 	arg->out_id = index->id;
 	arg->out_attr = index->attr;
 	arg->out_create_time = index->create_time;
-	arg->out_engine = index->tree.engine->id;
-	arg->out_state = READ_ONCE(index->damaged) ? WORT_STATE_DAMAGED : 0;
+	arg->out_engine = index->engine_id;
+	arg->out_state = index_state(index);
 	arg->out_name_len = index->name_len;
 	memset(arg->out_name, 0, sizeof(arg->out_name));
 	memcpy(arg->out_name, index->name, index->name_len);

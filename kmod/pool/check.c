@@ -411,7 +411,8 @@ static void clear_results(struct checker *ck)
 	arg->flags = flags;
 	arg->out_nr_dropped = ck->nr_dropped;
 	arg->out_owned_bytes = wort_alloc_table_bytes(&ck->pool->alloc);
-	ck->unknown = false;
+	arg->out_nr_unknown = ck->pool->nr_unknown;
+	ck->unknown = arg->out_nr_unknown;
 	ck->nr_found = 0;
 	WRITE_ONCE(ck->pool->check_records, 0);
 }
@@ -445,7 +446,8 @@ static int check_once(struct checker *ck)
  * Waits for the walk first.  Damage found turns its index read-only.  With
  * WORT_CHECK_F_CLEAR references to what cannot be read are dropped and, if nothing is
  * wrong, what was read-only becomes writable.  In a read-only pool, which has no walk,
- * space is not compared with what is owned.
+ * space is not compared with what is owned.  Nor is it where an index has an engine that
+ * the module does not know: then nothing is cleared, either.
  *
  * Operations go on meanwhile, but for short times in which writers are kept out.
  * Figures are of the time in which they were counted.
@@ -475,7 +477,8 @@ int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 	ck->meta.visit = mark_meta;
 	ck->pool = pool;
 	ck->arg = arg;
-	ck->clear = arg->flags & WORT_CHECK_F_CLEAR;
+	/* What seems to be damage may belong to an index that cannot be examined. */
+	ck->clear = (arg->flags & WORT_CHECK_F_CLEAR) && !pool->nr_unknown;
 	do {
 		err = check_once(ck);
 	} while (err == -EBUSY && ++tries < CHECK_TRIES);

@@ -292,7 +292,8 @@ void wort_pool_thaw(struct wort_pool *pool)
  * @pool: The pool.
  *
  * What a damaged index owns is not known, so no hole is, until the index is
- * destroyed or a check finds it sound.
+ * destroyed or a check finds it sound.  The same holds for an index of an unknown engine,
+ * which no check can examine.
  *
  * Context: Holds wort_pool.lock.
  * Return: True if it cannot.
@@ -317,9 +318,9 @@ static int space_pending(struct wort_pool *pool)
 
 	if (mutex_lock_killable(&pool->lock))
 		return -EINTR;
-	pending = wort_alloc_freeing(&pool->alloc) ||
-		  (!wort_pool_walk_blocked(pool) &&
-		   (pool->nr_dying || READ_ONCE(pool->alloc.walking)));
+	pending = wort_alloc_freeing(&pool->alloc) || pool->nr_dying ||
+		  (READ_ONCE(pool->alloc.walking) &&
+		   !wort_pool_walk_blocked(pool));
 	mutex_unlock(&pool->lock);
 	return pending;
 }
@@ -414,6 +415,8 @@ u32 wort_pool_state(const struct wort_pool *pool)
 
 	if (atomic_read(&pool->nr_damaged))
 		state |= WORT_STATE_INDEX_DAMAGED;
+	if (pool->nr_unknown)
+		state |= WORT_STATE_UNKNOWN;
 	if (pool->readonly)
 		return state | WORT_STATE_READONLY;
 	return state | (READ_ONCE(pool->alloc.walking) ? WORT_STATE_WALKING : 0);

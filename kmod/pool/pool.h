@@ -69,6 +69,7 @@ struct wort_names {
  * @slot_off: the catalogue slot that refers to the entry
  * @damaged: read-only; set and cleared with @lock held
  * @dead: destroyed; set with @lock held
+ * @engine_id: number of its engine; tree.engine is NULL if the module does not know it
  * @walk_failed: the walk could not mark all objects that the index owns
  * @was_open: it was opened since attach
  * @nr_open: number of openings
@@ -97,6 +98,7 @@ struct wort_index {
 	u64 slot_off;
 	bool damaged;
 	bool dead;
+	u32 engine_id;
 	bool walk_failed;
 	bool was_open;
 	bool top_due;
@@ -132,6 +134,7 @@ struct wort_index {
  * @nr_indexes: entries of @indexes
  * @nr_dying: entries of @dying
  * @nr_damaged: entries of @indexes that are damaged
+ * @nr_unknown: indexes that attach found and whose engine the module does not know
  * @next_id: id of the next index; the word on media is not less
  * @generation: generation on media; 0 if it could not be read
  * @nr_lost: redundant data on media found lost since the last check reported it
@@ -185,6 +188,7 @@ struct wort_pool {
 	u32 nr_indexes;
 	u32 nr_dying;
 	atomic_t nr_damaged;
+	u32 nr_unknown;
 	u64 next_id;
 	u64 generation;
 	u32 nr_lost;

@@ -149,11 +149,18 @@ int wort_walk_chunk(struct wort_pool *pool, struct wort_walk *walk, bool alone)
 	return err;
 }
 
+/* What an unknown engine keeps cannot be visited. */
+static void add_todo(struct wort_pool *pool, struct wort_index *index)
+{
+	if (index->tree.engine)
+		list_move_tail(&index->todo, &pool->todo);
+}
+
 /**
  * wort_todo_fill() - Put all indexes on the list of those to be visited
  * @pool: The pool.
  *
- * Also those that are destroyed and not freed.
+ * Also those that are destroyed and not freed, but none of an unknown engine.
  *
  * Context: Holds wort_pool.lock, and wort_pool.work_lock unless the pool is being
  * attached.
@@ -163,9 +170,9 @@ void wort_todo_fill(struct wort_pool *pool)
 	struct wort_index *index;
 
 	list_for_each_entry(index, &pool->indexes, list)
-		list_move_tail(&index->todo, &pool->todo);
+		add_todo(pool, index);
 	list_for_each_entry(index, &pool->dying, list)
-		list_move_tail(&index->todo, &pool->todo);
+		add_todo(pool, index);
 }
 
 /**

@@ -28,7 +28,7 @@ STEPS = {
                "build/crash/explore --len 1 --models x86",
     "build": "selftests/lint/kbuild.sh -n 6.1 gcc",
     "unit": "make -s -C selftests/unit O=$PWD/build/unit $PWD/build/unit/unit "
-            "&& build/unit/unit",
+            "&& timeout 900 build/unit/unit",
     "fuzz": "make -s -C selftests/fuzz O=$PWD/build/fuzz && "
             "build/fuzz/fuzz -t 60 -j $(nproc)",
     "hibernate": "selftests/lint/kbuild.sh -n -o build/guest 6.12 gcc && "

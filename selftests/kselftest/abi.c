@@ -234,7 +234,7 @@ TEST_F(abi, sizes)
 	EXPECT_EQ(sizeof(struct wort_index_list_arg), commands[5].size);
 	EXPECT_EQ(sizeof(struct wort_index_destroy_arg), commands[6].size);
 	EXPECT_EQ(216, sizeof(struct wort_pool_info_arg));
-	EXPECT_EQ(104, sizeof(struct wort_check_arg));
+	EXPECT_EQ(112, sizeof(struct wort_check_arg));
 	EXPECT_EQ(sizeof(struct wort_insert_arg), commands[9].size);
 	EXPECT_EQ(sizeof(struct wort_lookup_arg), commands[10].size);
 	EXPECT_EQ(sizeof(struct wort_delete_arg), commands[11].size);

@@ -546,7 +546,6 @@ void check_hostile_catalogue(void)
 	catalogue_case(true);
 	ENTRY_CASE(name_len, 1, 0);
 	ENTRY_CASE(name_len, 1, WORT_NAME_MAX + 1);
-	ENTRY_CASE(engine, 4, 77);
 	ENTRY_CASE(engine, 4, 0);
 	ENTRY_CASE(id, 8, 0);
 	ENTRY_CASE(id, 8, S64_MAX);

@@ -82,6 +82,10 @@ void check_copies_generation(void);
 void check_copies_grown(void);
 void check_copies_stray(void);
 void check_copies_unchanged(void);
+void check_unknown_open(void);
+void check_unknown_check(void);
+void check_unknown_space(void);
+void check_unknown_again(void);
 
 void check_pool_format(void);
 void check_pool_format_over(void);

@@ -192,6 +192,7 @@ struct wort_detach_arg {
 #define WORT_STATE_DEAD		(1U << 2)	/* device removed */
 #define WORT_STATE_READONLY	(1U << 3)	/* attached RDONLY, or unknown feature */
 #define WORT_STATE_INDEX_DAMAGED (1U << 4)	/* of a pool: an index is read-only */
+#define WORT_STATE_UNKNOWN	(1U << 5)	/* unknown engine: of an index, or one of a pool's */
 
 /**
  * struct wort_pool_record - One pool in the answer to WORT_IOC_LIST
@@ -274,7 +275,7 @@ struct wort_index_open_arg {
  * struct wort_index_record - One index in the answer to WORT_IOC_INDEX_LIST
  * @id: number of the index, unique in the pool
  * @engine: WORT_ENGINE_*
- * @state: WORT_STATE_DAMAGED or 0
+ * @state: WORT_STATE_DAMAGED, WORT_STATE_UNKNOWN or 0
  * @name_len: length of the name
  * @__reserved: zero
  * @name: its bytes, padded with zeroes
@@ -410,6 +411,8 @@ struct wort_pool_info_arg {
  *	found lost since the last check: by attach, which has written it anew, and
  *	by this call.  CLEAR writes it anew, without CLEAR it is damage.  What
  *	another system has written there is damage, too, and stays
+ * @out_nr_unknown: indexes of engines that the module does not know.  They are not
+ *	examined, so space is not compared with what is owned, and CLEAR changes nothing
  *
  * The call succeeds whatever is found.  Operations go on while it runs; what they
  * free is given back at its end.  Damage makes an index read-only, therefore the
@@ -431,6 +434,7 @@ struct wort_check_arg {
 	__aligned_u64 out_damaged_index;
 	__aligned_u64 out_nr_dropped;
 	__aligned_u64 out_nr_lost;
+	__aligned_u64 out_nr_unknown;
 };
 
 /*

@@ -72,6 +72,7 @@ static void check_json(const struct wort_check_arg *check)
 	json_add_u64(obj, "transient", check->out_nr_transient);
 	json_add_u64(obj, "dropped", check->out_nr_dropped);
 	json_add_u64(obj, "lost_copies", check->out_nr_lost);
+	json_add_u64(obj, "unknown", check->out_nr_unknown);
 	json_add_u64(obj, "damaged", check->out_nr_damaged);
 	if (check->out_nr_damaged) {
 		json_add_u64(obj, "damaged_offset", check->out_damaged_off);
@@ -108,10 +109,14 @@ static void check_text(const struct wort_check_arg *check)
 	if (check->out_nr_dropped)
 		printf("%llu references dropped to what cannot be read: see the kernel's log\n",
 		       ull(check->out_nr_dropped));
+	if (check->out_nr_unknown)
+		printf("%llu indexes of engines that are not known here were not examined%s\n",
+		       ull(check->out_nr_unknown),
+		       clear ? ", so nothing was cleared" : "");
 	if (check->out_nr_damaged)
 		damage_text(check);
 	else
-		puts("clean");
+		puts(check->out_nr_unknown ? "clean otherwise" : "clean");
 }
 
 /* The device may be somebody else's by now: a person has to know it is not. */

@@ -25,6 +25,8 @@ static const char *state_text(uint32_t state)
 		return "read-only";
 	if (state & WORT_STATE_INDEX_DAMAGED)
 		return "index-damaged";
+	if (state & WORT_STATE_UNKNOWN)
+		return "unknown";
 	return state & WORT_STATE_WALKING ? "walking" : "ok";
 }
 

@@ -84,7 +84,9 @@ static void pool_text(const struct wort_pool_info_arg *info, const char *uuid)
 	putchar('\n');
 	say("state", info->out_state & WORT_STATE_DAMAGED ?
 	    "damaged: read-only" : read_only ? "read-only" :
-	    info->out_nr_damaged ? "an index is damaged" : "ok");
+	    info->out_nr_damaged ? "an index is damaged" :
+	    info->out_state & WORT_STATE_UNKNOWN ?
+	    "an index has an unknown engine" : "ok");
 	say("walk", read_only ? "none" :
 	    info->out_state & WORT_STATE_WALKING ? "under way" : "ended");
 	say("stores", info->out_flush ? "flushed" :
@@ -107,6 +109,8 @@ static json_object *pool_object(const struct wort_pool_info_arg *info,
 		       strnlen((const char *)info->out_label, WORT_LABEL_LEN));
 	json_add_bool(obj, "damaged", info->out_state & WORT_STATE_DAMAGED);
 	json_add_bool(obj, "walking", info->out_state & WORT_STATE_WALKING);
+	json_add_bool(obj, "unknown_engine",
+		      info->out_state & WORT_STATE_UNKNOWN);
 	json_add_bool(obj, "read_only", info->out_state & WORT_STATE_READONLY);
 	json_add_bool(obj, "flush", info->out_flush);
 	for (i = 0; i < ARRAY_SIZE(pool_counts); i++)

@@ -121,6 +121,7 @@ static uint32_t state_bits(char *text)
 		{ "readonly", WORT_STATE_READONLY },
 		{ "dead", WORT_STATE_DEAD },
 		{ "index-damaged", WORT_STATE_INDEX_DAMAGED },
+		{ "unknown-engine", WORT_STATE_UNKNOWN },
 		{ "walking", WORT_STATE_WALKING },
 	};
 	uint32_t bits = 0;

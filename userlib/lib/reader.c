@@ -238,6 +238,11 @@ static uint32_t state(const struct wort_reader *r)
 	return __atomic_load_n(&r->control->state, __ATOMIC_RELAXED);
 }
 
+bool wort_reader_knows(uint32_t engine)
+{
+	return engine == WORT_ENGINE_WORT;
+}
+
 uint64_t wort_reader_destroyed(const struct wort_reader *r)
 {
 	return __atomic_load_n(&r->control->destroyed, __ATOMIC_ACQUIRE);

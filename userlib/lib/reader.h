@@ -30,6 +30,8 @@ struct wort_reader {
 	uint64_t destroyed;
 };
 
+/* Can a reader follow the structure of this engine, WORT_ENGINE_*? */
+bool wort_reader_knows(uint32_t engine);
 /* As wort_get(); -EAGAIN: ask the kernel.  @retries is raised by those made. */
 int wort_reader_get(struct wort_reader *reader, const void *key, size_t key_len,
 		    void *value, size_t *value_len, uint64_t *retries);
