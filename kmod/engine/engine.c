@@ -26,6 +26,18 @@ const struct wort_engine *wort_engine_by_id(u32 id)
 }
 
 /**
+ * wort_engine_nth() - The engines, one after the other
+ * @nr: Counts from 0.
+ *
+ * Context: Any context.
+ * Return: The engine, or NULL if there are not so many.
+ */
+const struct wort_engine *wort_engine_nth(u32 nr)
+{
+	return nr < ARRAY_SIZE(engines) ? engines[nr] : NULL;
+}
+
+/**
  * wort_engine_cursor() - Memory for a cursor of any engine
  *
  * Context: May sleep.

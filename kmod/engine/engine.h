@@ -446,6 +446,7 @@ struct wort_engine {
 };
 
 const struct wort_engine *wort_engine_by_id(u32 id);
+const struct wort_engine *wort_engine_nth(u32 nr);
 /*
  * Memory that is allocated for the time of a call is charged to the memory cgroup of
  * the caller.  If that has none left the call fails, or uses a fallback; no task is

@@ -328,6 +328,7 @@ int cmd_dump(int argc, char **argv);
 int cmd_format(int argc, char **argv);
 int cmd_get(int argc, char **argv);
 int cmd_list(int argc, char **argv);
+int cmd_engines(int argc, char **argv);
 int cmd_load(int argc, char **argv);
 int cmd_put(int argc, char **argv);
 int cmd_scan(int argc, char **argv);

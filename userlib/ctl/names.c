@@ -13,32 +13,29 @@
 
 #define POOL_CLASS	"/sys/class/wort"
 
-static const struct {
-	uint32_t engine;
-	const char *name;
-} engines[] = {
-	{ WORT_ENGINE_DEFAULT, "default" },
-	{ WORT_ENGINE_WORT, "wort" },
-};
-
 const char *engine_name(uint32_t engine, char *buf, size_t size)
 {
-	unsigned int i;
+	struct image_engine found;
+	unsigned int nr;
 
-	for (i = 0; i < ARRAY_SIZE(engines); i++)
-		if (engines[i].engine == engine)
-			return engines[i].name;
+	for (nr = 0; image_engine(nr, &found); nr++)
+		if (found.id == engine)
+			return found.name;
 	snprintf(buf, size, "%u", engine);
 	return buf;
 }
 
 int engine_by_name(const char *name, uint32_t *engine)
 {
-	unsigned int i;
+	struct image_engine found;
+	unsigned int nr;
 
-	for (i = 0; i < ARRAY_SIZE(engines); i++)
-		if (!strcmp(engines[i].name, name)) {
-			*engine = engines[i].engine;
+	*engine = WORT_ENGINE_DEFAULT;
+	if (!strcmp(name, "default"))
+		return 0;
+	for (nr = 0; image_engine(nr, &found); nr++)
+		if (!strcmp(name, found.name)) {
+			*engine = found.id;
 			return 0;
 		}
 	return -ENOENT;

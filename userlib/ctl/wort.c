@@ -20,6 +20,7 @@ static const struct verb {
 	{ "attach", cmd_attach, "serve the pool of a device" },
 	{ "detach", cmd_detach, "stop serving pools" },
 	{ "list", cmd_list, "attached pools, or the indexes of a pool" },
+	{ "engines", cmd_engines, "structures that an index can have" },
 	{ "create", cmd_create, "make an index" },
 	{ "destroy", cmd_destroy, "drop an index with all its records" },
 	{ "put", cmd_put, "store a record" },

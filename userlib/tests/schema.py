@@ -141,6 +141,7 @@ def use(wort, device):
     wort("format", "format", "-f", "-L", "me", device)
     wort("attach", "attach", device)
     wort("list", "list")
+    wort("engines", "engines")
     wort("create", "create", "0", "a")
     wort("create", "create", "-k", "0", "a")
     wort("list POOL", "list", "0")

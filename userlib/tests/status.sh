@@ -44,7 +44,10 @@ usage()
 		expect 0 "$verb" --help
 		expect 2 "$verb" --absent-option
 		expect 2 "$verb" -o xml a b c d
-		[ "$verb" = list ] || expect 2 "$verb"
+		case $verb in
+		list | engines)	;;
+		*)		expect 2 "$verb" ;;
+		esac
 	done
 }
 
