@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mkimage FILE MIB OFFSET-MIB NR: an image whose pool holds an index "n" with
+ * mkimage FILE MIB OFFSET-MIB NR [ENGINE]: an image whose pool holds an index "n" with
  * keys and values 1 to NR.  With an offset there is an info block, as ndctl
- * writes it.
+ * writes it.  With ENGINE the index has that number as its engine.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include <linux/crc32c.h>
 
 #include "../../kmod/pool/pool.h"
 
@@ -49,6 +51,18 @@ static void fill(struct wort_index *index, int nr)
 	}
 }
 
+static void set_engine(struct wort_media_entry *entry, u32 engine)
+{
+	struct wort_media_entry tmp;
+
+	entry->engine = cpu_to_le32(engine);
+	tmp = *entry;
+	tmp.csum = 0;
+	tmp.state = 0;
+	memset(tmp.root, 0, sizeof(tmp.root));
+	entry->csum = cpu_to_le32(crc32c(~0U, &tmp, sizeof(tmp)));
+}
+
 int main(int argc, char **argv)
 {
 	struct wort_format_opts opts = { .label = "image" };
@@ -60,7 +74,7 @@ int main(int argc, char **argv)
 	char *mem;
 	int err;
 
-	if (argc != 5)
+	if (argc != 5 && argc != 6)
 		fail("usage", argc);
 	mem = map(argv[1], size);
 	region.base = mem + off;
@@ -77,6 +91,8 @@ int main(int argc, char **argv)
 	if (err)
 		fail("format", err);
 	fill(index, atoi(argv[4]));
+	if (argc == 6)
+		set_engine((void *)(mem + off + index->entry_off), atoi(argv[5]));
 	wort_index_put(index);
 	wort_pool_detach(pool);
 	return 0;

@@ -158,6 +158,16 @@ for option in -s -a -b -p -rp; do
 done
 expect 2 'too long: 3000 bytes' "$wort" get flat.img n "$long"
 expect 3 'too long' "$wort" scan flat.img "$long"
+# a newer wort has made the index
+"$mkimage" newer.img 8 0 3000 77
+expect 0 ' 77 *unknown *n$' "$wort" list newer.img
+expect 0 'an index has an unknown engine' "$wort" stat newer.img
+expect 3 'takes a newer wort' "$wort" get newer.img n 1
+expect 3 'takes a newer wort' "$wort" dump newer.img n
+expect 0 '^1 indexes of engines that are not known here' "$wort" check newer.img
+expect 0 '"unknown": 1' "$wort" check -o json newer.img
+expect 0 'nothing was cleared' "$wort" check -c newer.img
+expect 0 ' 77 *unknown *n$' "$wort" list newer.img
 cp flat.img word.img
 head -c 8 /dev/zero | tr '\0' '\377' |
 	dd of=word.img bs=8 seek=1536 conv=notrunc status=none
