@@ -228,11 +228,11 @@ static int measure(pid_t pid)
 {
 	int status;
 
-	while (!seen->settled)
+	while (!seen->settled) {
 		if (waitpid(pid, &status, WNOHANG) == pid)
 			return status;
-		else
-			usleep(1000);
+		usleep(1000);
+	}
 	seen->current = read_number(GROUP "/memory.current", NULL);
 	seen->measured = 1;
 	waitpid(pid, &status, 0);

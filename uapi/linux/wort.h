@@ -192,7 +192,7 @@ struct wort_detach_arg {
 #define WORT_STATE_DEAD		(1U << 2)	/* device removed */
 #define WORT_STATE_READONLY	(1U << 3)	/* attached RDONLY, or unknown feature */
 #define WORT_STATE_INDEX_DAMAGED (1U << 4)	/* of a pool: an index is read-only */
-#define WORT_STATE_UNKNOWN	(1U << 5)	/* unknown engine: the index's or one's in the pool */
+#define WORT_STATE_UNKNOWN	(1U << 5)	/* an unknown engine: its own, or in it */
 
 /**
  * struct wort_pool_record - One pool in the answer to WORT_IOC_LIST
