@@ -38,6 +38,9 @@ static void answered(struct fuzz *f, const char *what, int err,
 	/* A check has dropped the index, since its entry could not be read. */
 	if (err == -ESTALE && f->dropped)
 		return;
+	/* An index seems to be of another engine: its entry was changed. */
+	if (err == -EOPNOTSUPP && f->pool && f->pool->nr_unknown)
+		return;
 	while (nr--)
 		if (errors[nr] == err && err != -ENOMEM)
 			return;
@@ -417,7 +420,7 @@ static void do_create(struct fuzz *f, struct model *unused, bool clean)
 	ANSWERED(f, "create", err, errors_write);
 	if (!err)
 		name_model(&models[nr_models++]);
-	if (!clean || !err || err == -ENOSPC)
+	if (!clean || !err || err == -ENOSPC || f->pool->nr_unknown)
 		return;
 	for (i = 0; i < nr_models; i++)
 		if (models[i].index && models[i].index->name_len == 2 &&
