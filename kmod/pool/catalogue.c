@@ -89,6 +89,7 @@ static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 		return NULL;
 	kref_init(&index->ref);
 	INIT_LIST_HEAD(&index->todo);
+	INIT_LIST_HEAD(&index->due);
 	mutex_init(&index->lock);
 	index->pool = pool;
 	index->entry_off = entry_off;

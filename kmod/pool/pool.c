@@ -57,6 +57,8 @@ static void init_empty(struct wort_pool *pool, struct wort_region *region)
 	INIT_LIST_HEAD(&pool->indexes);
 	INIT_LIST_HEAD(&pool->dying);
 	INIT_LIST_HEAD(&pool->todo);
+	spin_lock_init(&pool->due_lock);
+	INIT_LIST_HEAD(&pool->due);
 	INIT_WORK(&pool->work, wort_pool_work);
 	init_waitqueue_head(&pool->work_done);
 }

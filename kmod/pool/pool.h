@@ -4,7 +4,7 @@
  *
  * Lock order: wort_pool.work_lock, wort_pool.lock, wort_index.lock, a section of
  * wort_locks.writers, wort_alloc.lock, struct wort_lock in the order of
- * addresses, locks of caches.
+ * addresses, locks of caches, wort_pool.due_lock.
  *
  * Operations on an index that only read are RCU sections, the others are sections of
  * wort_locks.writers.  To exclude writers, a task takes wort_pool.lock, sets
@@ -73,11 +73,11 @@ struct wort_names {
  * @walk_failed: the walk could not mark all objects that the index owns
  * @was_open: it was opened since attach
  * @nr_open: number of openings
- * @top_due: the table of its top has to be reviewed
  * @top_looks: number of reviews; for the background work
  * @top_idle: number of last reviews in a row that changed nothing
  * @list: in wort_pool.indexes, in the order of ids, or wort_pool.dying
  * @todo: in wort_pool.todo
+ * @due: in wort_pool.due
  * @hash: in wort_pool.names
  * @past: costs of operations until it was last closed
  * @name_len: length of the name
@@ -101,12 +101,12 @@ struct wort_index {
 	u32 engine_id;
 	bool walk_failed;
 	bool was_open;
-	bool top_due;
 	u32 nr_open;
 	u32 top_looks;
 	u32 top_idle;
 	struct list_head list;
 	struct list_head todo;
+	struct list_head due;
 	struct hlist_node hash;
 	struct wort_op_stats past[WORT_OP_NR];
 	u32 name_len;
@@ -156,7 +156,8 @@ struct wort_index {
  * @stopping: @work must end soon
  * @suspended: @work must pause, and store nothing
  * @rewalk: the walk has to start again; under @work_lock or @lock
- * @tops_due: the table of an index is due for renewal
+ * @due_lock: protects @due, also where other spinlocks are held
+ * @due: indexes whose tables of the top have to be reviewed
  * @top_bytes: bytes of the tables of the tops of all trees
  * @leaky: space of a damaged index can only be given back after the next attach
  * @walk_indexes: indexes that the walk has finished
@@ -210,7 +211,8 @@ struct wort_pool {
 	bool suspended;
 	bool rewalk;
 	bool leaky;
-	bool tops_due;
+	spinlock_t due_lock;		/* due; taken last */
+	struct list_head due;
 	size_t top_bytes;
 	u64 walk_indexes;
 	u64 walk_records;

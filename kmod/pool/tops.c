@@ -142,17 +142,14 @@ static void look(struct wort_index *index)
 
 static struct wort_index *next_due(struct wort_pool *pool)
 {
-	struct wort_index *index, *due = NULL;
+	struct wort_index *index;
 
-	mutex_lock(&pool->lock);
-	list_for_each_entry(index, &pool->indexes, list)
-		if (READ_ONCE(index->top_due)) {
-			WRITE_ONCE(index->top_due, false);
-			due = index;
-			break;
-		}
-	mutex_unlock(&pool->lock);
-	return due;
+	spin_lock(&pool->due_lock);
+	index = list_first_entry_or_null(&pool->due, struct wort_index, due);
+	if (index)
+		list_del_init(&index->due);
+	spin_unlock(&pool->due_lock);
+	return index;
 }
 
 /**
@@ -163,10 +160,13 @@ static struct wort_index *next_due(struct wort_pool *pool)
  */
 void wort_top_due(struct wort_index *index)
 {
-	WRITE_ONCE(index->top_due, true);
-	/* Pairs with the load in wort_tops_renew(), which looks at the index afterwards. */
-	smp_store_release(&index->pool->tops_due, true);
-	wort_pool_kick(index->pool);
+	struct wort_pool *pool = index->pool;
+
+	spin_lock(&pool->due_lock);
+	if (list_empty(&index->due))
+		list_add_tail(&index->due, &pool->due);
+	spin_unlock(&pool->due_lock);
+	wort_pool_kick(pool);
 }
 
 /**
@@ -191,8 +191,13 @@ void wort_top_outgrown(struct wort_tree *tree)
  */
 void wort_top_disown(struct wort_index *index)
 {
-	lockdep_assert_held(&index->pool->work_lock);
-	index->pool->top_bytes -= wort_top_size(&index->tree.top->shape);
+	struct wort_pool *pool = index->pool;
+
+	lockdep_assert_held(&pool->work_lock);
+	spin_lock(&pool->due_lock);
+	list_del_init(&index->due);
+	spin_unlock(&pool->due_lock);
+	pool->top_bytes -= wort_top_size(&index->tree.top->shape);
 }
 
 /**
@@ -202,20 +207,15 @@ void wort_top_disown(struct wort_index *index)
  * Costs next to nothing if none is: a walk or a check, during which the background work
  * has no turn, calls it after each chunk.
  *
- * Context: May sleep.  Holds wort_pool.work_lock and nothing else: only this work takes
- * indexes off the list, so none goes away meanwhile.
+ * Context: May sleep.  Holds wort_pool.work_lock and nothing else: only this work frees
+ * indexes, so none goes away meanwhile.
  */
 void wort_tops_renew(struct wort_pool *pool)
 {
 	struct wort_index *index;
 
 	lockdep_assert_held(&pool->work_lock);
-	/* pairs with the release in wort_top_due() */
-	while (!wort_pool_rest(pool) && smp_load_acquire(&pool->tops_due)) {
-		WRITE_ONCE(pool->tops_due, false);
-		/* An index that becomes due after it was looked at sets that again. */
-		smp_mb();
-		while (!wort_pool_rest(pool) && (index = next_due(pool)))
+	while (!wort_pool_rest(pool) && (index = next_due(pool)))
+		if (!READ_ONCE(index->dead))
 			look(index);
-	}
 }

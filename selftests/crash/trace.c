@@ -684,19 +684,6 @@ uint32_t __tsan_atomic32_load(const volatile uint32_t *p, int order)
 	return *p;
 }
 
-/* Flags of the background work, which is scheduled by what it does to the pool. */
-uint8_t __tsan_atomic8_load(const volatile uint8_t *p, int order)
-{
-	(void)order;
-	return *p;
-}
-
-void __tsan_atomic8_store(volatile uint8_t *p, uint8_t val, int order)
-{
-	(void)order;
-	*p = val;
-}
-
 /* One thread runs after the other. */
 void __tsan_atomic_thread_fence(int order)
 {
