@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hibernation: the memory of the machine is saved and comes back later, persistent
- * memory is not saved and may have changed.
+ * Hibernation: the kernel saves its memory and restores it later.  Persistent memory is
+ * not saved, and another system can change it meanwhile.
  *
- * What is stored between the snapshot and the power-off is unknown to the system that
- * comes back: it would, for example, believe in an extent that reclaim has given back.
- * So pools are suspended before the snapshot, when no task runs any more, and go on
- * in the system that comes back, before any task runs:
+ * The restored system does not know what was stored after the snapshot: it would, for
+ * example, use an extent that reclaim has given back.  Therefore each pool is suspended
+ * before the snapshot, when no task runs, and resumes in the restored system, before any
+ * task runs:
  *
  *	freeze		operations under way end, new ones wait, background work pauses
  *	(snapshot)
- *	thaw		a system that is about to power off: the pools stay suspended
- *	restore		the system that came back: a pool to which somebody else has
- *			stored is lost, others go on
+ *	thaw		the system is about to power off: its pools stay suspended
+ *	restore		the restored system: a pool that another system has changed is
+ *			lost, the others resume
  *
- * If hibernation fails nobody restores: then the pools go on at its end, which
- * notifiers are told of.  To suspend pools at its beginning would be too early: the
- * kernel syncs filesystems after that, which may keep their metadata in a pool.
+ * If hibernation fails, no device is restored: the notifier at its end resumes the pools.
+ * The notifier at its beginning would be too early to suspend them, because the kernel
+ * syncs filesystems after it, and these can keep their metadata in a pool.
  */
 #include <linux/device.h>
 #include <linux/notifier.h>
@@ -25,7 +25,7 @@
 
 #include "wort_dev.h"
 
-/* Between the beginning and the end of hibernation, as notifiers are told. */
+/* From the notifier at the beginning of hibernation to the one at its end. */
 static bool hibernating;
 
 static struct wort_dax *dax_of(struct device *dev)
@@ -42,7 +42,7 @@ static int freeze(struct device *dev)
 	return err;
 }
 
-/* Hypervisors freeze and thaw a machine without hibernation. */
+/* Xen freezes and thaws a machine without hibernation, and calls no notifier. */
 static int thaw(struct device *dev)
 {
 	if (!hibernating)
@@ -83,7 +83,7 @@ static struct notifier_block notifier = {
 };
 
 /**
- * wort_pm_init() - Be told of hibernation
+ * wort_pm_init() - Register the notifier of hibernation
  *
  * Context: May sleep.
  * Return: 0 or an error of register_pm_notifier().
@@ -94,7 +94,7 @@ int wort_pm_init(void)
 }
 
 /**
- * wort_pm_exit() - Be told of hibernation no more
+ * wort_pm_exit() - Unregister the notifier of hibernation
  *
  * Context: May sleep.
  */
