@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Which deliberate bug turns which test red: Documentation/mutants.rst, from the
-lists that the tests go by.  Without an option, fails if the page is another;
-with --write it is written."""
+lists that the tests go by.  Without an option, fails if the page is another, or if
+the code that a bug replaces does not occur exactly once; with --write the page is
+written."""
 
 import argparse
 import pathlib
@@ -93,6 +94,16 @@ def breakages():
                    "has to be red.", rows)
 
 
+def stale():
+    """The bugs whose code is not there, or several times."""
+    names = []
+    for kind in ("crash/mutants", "stress/mutants", "breakages/breakages"):
+        for name, _, changes in edits.parse(ROOT / f"selftests/{kind}.txt"):
+            names += [name for file, want, _ in changes
+                      if (ROOT / file).read_text().count("\n".join(want)) != 1]
+    return names
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
@@ -104,6 +115,9 @@ def main():
     elif not PAGE.exists() or PAGE.read_text() != text:
         sys.exit(f"{PAGE.relative_to(ROOT)} is out of date: "
                  "selftests/lint/mutant-matrix.py --write")
+    if stale():
+        sys.exit("deliberate bugs that the code has left behind: "
+                 + " ".join(stale()))
 
 
 if __name__ == "__main__":
