@@ -89,7 +89,9 @@ static void reclaim_in_walk(struct wort_pool *pool)
  * @pool: The pool.
  *
  * Background work calls this wherever it may pause: between two steps, each of which
- * leaves the pool as a power cut may leave it.
+ * leaves the pool as a power cut may leave it.  Nobody else takes the lock during the
+ * pause: no operation is under way, and a check that begins later waits for the end of
+ * the round before it takes the lock.
  *
  * Context: May sleep.  Holds wort_pool.work_lock, which is dropped meanwhile.
  * Return: True if the work must end, and must not store anything any more.

@@ -839,8 +839,9 @@ static u32 without_page(u32 flags, bool cleared)
 	return kept;
 }
 
-/* A power cut at @event of attach and drop; false: there was none so late. */
-static bool cut_drop(u64 off, u64 event, u64 seed, u32 kept)
+/* A power cut at @event of @use, which attaches and drops; false: none was so late. */
+static bool cut_drop(u32 (*use)(u32 flags, bool cleared), u64 off, u64 event,
+		     u64 seed, u32 kept)
 {
 	struct wort_powercut_status status;
 
@@ -848,16 +849,16 @@ static bool cut_drop(u64 off, u64 event, u64 seed, u32 kept)
 	wort_region_add_bad(&image.pm.region, off, 1);
 	CHECK_EQ(wort_powercut_arm(event), 0);
 	wort_powercut_begin(&image.pm.region);
-	without_page(WORT_CHECK_F_CLEAR, false);
+	use(WORT_CHECK_F_CLEAR, false);
 	wort_powercut_end(&image.pm.region);
 	wort_powercut_status(&status);
 	if (status.state != WORT_POWERCUT_CUT)
 		return false;
 	CHECK_EQ(wort_powercut_image(seed, image.mem, IMAGE_SIZE, 0),
 		 IMAGE_SIZE);
-	CHECK_EQ(without_page(0, false), kept);
-	CHECK_EQ(without_page(WORT_CHECK_F_CLEAR, false), kept);
-	CHECK_EQ(without_page(0, true), kept);
+	CHECK_EQ(use(0, false), kept);
+	CHECK_EQ(use(WORT_CHECK_F_CLEAR, false), kept);
+	CHECK_EQ(use(0, true), kept);
 	return true;
 }
 
@@ -877,7 +878,7 @@ void check_bad_pages_drop_cut(void)
 		kept = without_page(0, false);
 		for (event = 1, seed = 4; seed; event++)
 			for (seed = 0; seed < 4; seed++)
-				if (!cut_drop(off[i], event, seed, kept))
+				if (!cut_drop(without_page, off[i], event, seed, kept))
 					break;
 		CHECK_LE(4, event);
 		wort_powercut_disarm();
@@ -1130,28 +1131,6 @@ static u32 without_part(u32 flags, bool cleared)
 	return nr;
 }
 
-/* A power cut at @event of attach and drop; false: there was none so late. */
-static bool cut_list(u64 off, u64 event, u64 seed, u32 kept)
-{
-	struct wort_powercut_status status;
-
-	image_restore(image.clean);
-	wort_region_add_bad(&image.pm.region, off, 1);
-	CHECK_EQ(wort_powercut_arm(event), 0);
-	wort_powercut_begin(&image.pm.region);
-	without_part(WORT_CHECK_F_CLEAR, false);
-	wort_powercut_end(&image.pm.region);
-	wort_powercut_status(&status);
-	if (status.state != WORT_POWERCUT_CUT)
-		return false;
-	CHECK_EQ(wort_powercut_image(seed, image.mem, IMAGE_SIZE, 0),
-		 IMAGE_SIZE);
-	CHECK_EQ(without_part(0, false), kept);
-	CHECK_EQ(without_part(WORT_CHECK_F_CLEAR, false), kept);
-	CHECK_EQ(without_part(0, true), kept);
-	return true;
-}
-
 /* Whenever power goes, a part is dropped or not, and all else is there. */
 void check_bad_pages_catalogue_cut(void)
 {
@@ -1166,7 +1145,7 @@ void check_bad_pages_catalogue_cut(void)
 			       LIST_INDEXES + 3 - list_entries(off[i]);
 		for (event = 1, seed = 2; seed; event++)
 			for (seed = 0; seed < 2; seed++)
-				if (!cut_list(off[i], event, seed, kept))
+				if (!cut_drop(without_part, off[i], event, seed, kept))
 					break;
 		CHECK_LE(4, event);
 		wort_powercut_disarm();

@@ -21,7 +21,7 @@
  *			argument, a reserved field is not zero, or a value is
  *			wrong in itself (an empty key, say)
  *	E2BIG		the argument is larger than known and its tail not zero
- *	EOPNOTSUPP	an unknown flag or operation
+ *	EOPNOTSUPP	an unknown flag, operation or engine
  *	EFAULT		a pointer cannot be read or written
  *	EBADF		a change or a check asked of a descriptor not opened for
  *			writing

@@ -65,7 +65,7 @@ static const struct reason {
 	  "wort del or wort destroy, or a larger device" },
 	{ EREMOTEIO, NULL,
 	  "the device did not keep what was stored to it: it is no memory", NULL },
-	{ ENODEV, NULL, "the pool is dead: it was detached, or its device removed",
+	{ ENODEV, NULL, "the pool is dead: it was detached, or its device removed or changed",
 	  "wort list    # of a dead one: wort detach, then attach it again" },
 	{ ENOTTY, NULL, "not a wort device", "wort list" },
 	{ EMSGSIZE, NULL,

@@ -52,7 +52,7 @@ static int open_attached(const char *name, const struct pool_place *place,
 	int err;
 
 	if (place->dead) {
-		complain("%s: the pool is dead: its device was unbound or removed",
+		complain("%s: the pool is dead: its device was unbound, removed or changed",
 			 name);
 		mend("wort detach %u    # and attach the device again",
 		     place->minor);
