@@ -538,7 +538,8 @@ static void attach_again(struct fuzz *f)
 
 /*
  * Check has found nothing wrong: what was marked as damaged before is made
- * writable, so that everything can be tried.
+ * writable, so that everything can be tried.  Return: false if something stays
+ * read-only.  Check clears no mark while an index has an unknown engine.
  */
 static bool begin_clean(struct fuzz *f)
 {
@@ -554,7 +555,8 @@ static bool begin_clean(struct fuzz *f)
 	close_all();
 	open_all(f);
 	for (i = 0; i < nr_models; i++)
-		if (model_load(f, &models[i]))
+		if ((f->pool->nr_unknown && models[i].index->damaged) ||
+		    model_load(f, &models[i]))
 			return false;
 	return true;
 }
