@@ -481,7 +481,7 @@ int wort_alloc_check_table(struct wort_op *op, bool mend, u32 *bad)
 	}
 	if (alloc->table_lost && mend && !err && !*bad)
 		mend_witness(op);
-	wort_pm_fence_settled(op);
+	wort_pm_fence_in_flight(op);
 	if (!err && !*bad)
 		alloc->table_err = 0;
 	return err;

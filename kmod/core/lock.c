@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/errno.h>
-#include <linux/minmax.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -30,8 +29,10 @@ int wort_locks_init(struct wort_locks *locks)
 	if (!locks->lock || !locks->control)
 		return -ENOMEM;
 	locks->in_flight = locks->control->in_flight;
-	for (i = 0; i < WORT_NR_LOCKS; i++)
+	for (i = 0; i < WORT_NR_LOCKS; i++) {
 		spin_lock_init(&locks->lock[i].lock);
+		locks->lock[i].in_flight = &locks->in_flight[i];
+	}
 	return 0;
 }
 
@@ -63,54 +64,61 @@ void wort_locks_synchronize(struct wort_locks *locks)
 	synchronize_rcu();
 }
 
-/**
- * wort_units_lock() - Lock what an operation is about to change or remove
- * @op: The operation, which has wort_op.locks.
- * @a: Offset in a unit.
- * @b: Offset in another one, perhaps the same.
- * @c: The same.
- *
- * Context: As wort_unit_lock().
- * Return: The same, of any of them.
- */
-bool wort_units_lock(struct wort_op *op, u64 a, u64 b, u64 c)
+/* Insert a lock into a sorted array, unless it is there.  Returns how many there are. */
+static u32 add_lock(struct wort_lock **sorted, u32 nr, struct wort_lock *lock)
 {
-	struct wort_lock *x = wort_lock_of(op, a), *y = wort_lock_of(op, b);
-	struct wort_lock *z = wort_lock_of(op, c);
-	bool valid;
+	u32 at = nr, i;
 
-	if (x > y)
-		swap(x, y);
-	if (y > z)
-		swap(y, z);
-	if (x > y)
-		swap(x, y);
-	valid = wort_lock_hold(op, x);
-	if (y != x)
-		valid &= wort_lock_hold(op, y);
-	if (z != y)
-		valid &= wort_lock_hold(op, z);
-	if (unlikely(!valid))
-		wort_units_unlock(op);
-	return valid;
+	while (at && sorted[at - 1] > lock)
+		at--;
+	if (at && sorted[at - 1] == lock)
+		return nr;
+	for (i = nr; i > at; i--)
+		sorted[i] = sorted[i - 1];
+	sorted[at] = lock;
+	return nr + 1;
 }
 
 /**
- * wort_units_removed() - Objects have been taken out of a tree
- * @op: The operation.  The word that did it is stored; it need not be durable
- *	yet, and better is not: this would have to wait for the fence.
- * @a: Offset of an object, whose unit is locked.
+ * wort_nodes_lock() - Lock the nodes that an operation will change or remove
+ * @op: The operation, which has wort_op.locks.
+ * @nodes: Their offsets; some of them may be equal.
+ * @nr: How many, 1 to WORT_HELD_MAX.
+ *
+ * Context: As wort_node_lock().
+ * Return: As wort_node_lock(), of any of them.
+ */
+bool wort_nodes_lock(struct wort_op *op, const u64 *nodes, u32 nr)
+{
+	struct wort_lock *sorted[WORT_HELD_MAX];
+	bool fresh = true;
+	u32 i, n = 0;
+
+	for (i = 0; i < nr; i++)
+		n = add_lock(sorted, n, wort_lock_of(op, nodes[i]));
+	for (i = 0; i < n; i++)
+		fresh &= wort_lock_hold(op, sorted[i]);
+	if (unlikely(!fresh))
+		wort_nodes_unlock(op);
+	return fresh;
+}
+
+/**
+ * wort_nodes_removed() - Nodes have been taken out of a tree
+ * @op: The operation.  The word that did it is stored.  It need not be durable yet:
+ *	others then find out sooner that they have to retry.
+ * @a: Offset of a node, which is locked.
  * @b: Offset of another one, or 0.
  *
- * A full barrier, so that who sees the tick does not find the objects.
+ * A full barrier: an operation that begins at this tick does not find the nodes.
  *
  * Context: Any context but interrupts.
  */
-void wort_units_removed(struct wort_op *op, u64 a, u64 b)
+void wort_nodes_removed(struct wort_op *op, u64 a, u64 b)
 {
 	u64 tick = atomic64_inc_return(&op->locks->clock);
 
-	op->locks->lock[wort_lock_nr(a)].removed = tick;
+	wort_lock_of(op, a)->removed = tick;
 	if (b)
-		op->locks->lock[wort_lock_nr(b)].removed = tick;
+		wort_lock_of(op, b)->removed = tick;
 }

@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Locks of writers, and marks of words in flight.
+ * Locks of nodes, and marks of words in flight.
  *
- * Both are volatile, in tables indexed by units: aligned 128 bytes of media, in
- * which a node or a root record lies whole.  Several units share an entry.
+ * A lock stands for a node, which is named by its own offset: that of its first
+ * byte.  Records are nodes, too; the root record of an index is locked by the
+ * offset of its catalogue entry.  Locks are volatile.  They lie in one table, and
+ * the name of a node is hashed to an entry, which several nodes share.  The hash
+ * multiplies: engines have nodes of many sizes, and a node of 1 KiB would use
+ * every eighth entry only if its offset was taken modulo the table.
  *
  * A writer searches the word that it will change without any lock.  Then it
- * locks the unit of the word, and verifies that the word is unchanged and that
- * nothing in the unit was removed since it began; otherwise it retries.  For
+ * locks the node of the word, and verifies that the word is unchanged and that
+ * no node of this lock was removed since it began; otherwise it retries.  For
  * that there is a clock: each removal is a tick, and each lock has the tick of
- * the last removal in its units.  A writer that removes an object locks the
- * unit of the object, too.
+ * the last removal of one of its nodes.  A writer that removes a node locks it,
+ * too.  So a writer of a word in the middle of a large node sees that the node
+ * was replaced.
  *
- * While a word is in flight, that is visible and perhaps not durable, its unit
+ * A writer that needs several locks knows them all before it takes the first one,
+ * and takes them in the order of the table.  A writer that turns out to need one
+ * more tries to take it, before its first store, and retries if it is taken.
+ *
+ * While a word is in flight, that is visible and perhaps not durable, its lock
  * is marked.  An operation that reads the word must make it durable before its
  * answer may rest on it (Documentation/persistence.rst).  A reader checks the
- * mark after it has loaded the word.  The mark is set before the word is stored,
- * and cleared after the fence.  Therefore a reader that sees the word also sees
- * the mark, unless the word is already durable.  A single operation holds its
- * lock until the fence.  The operations of a batch share one fence and hold no
- * lock over it, therefore a holder of the lock checks the mark, too.
+ * mark of the node after it has loaded the word.  The mark is set before the word
+ * is stored, and cleared after the fence.  Therefore a reader that sees the word
+ * also sees the mark, unless the word is already durable.  A single operation
+ * holds its lock until the fence.  The operations of a batch share one fence and
+ * hold no lock over it, therefore a holder of the lock checks the mark, too.
  */
 #ifndef _WORT_LOCK_H
 #define _WORT_LOCK_H
@@ -36,16 +45,18 @@
 
 #include "op.h"
 
-#define WORT_UNIT_SHIFT		WORT_MAP_UNIT_SHIFT
-#define WORT_NR_LOCKS		WORT_MAP_NR_UNITS
+#define WORT_NR_LOCKS		WORT_MAP_NR_NODES
 
 /**
- * struct wort_lock - The lock of some units
+ * struct wort_lock - The lock of some nodes
  * @lock: taken after the mutexes of a pool; several in the order of addresses
- * @removed: tick of the last removal in its units
+ * @in_flight: the mark: how many words that were stored under the lock are in
+ *	flight; changed under the lock
+ * @removed: tick of the last removal of one of its nodes
  */
 struct wort_lock {
 	spinlock_t lock;		/* after mutexes; by address */
+	u32 *in_flight;
 	u64 removed;
 } ____cacheline_aligned_in_smp;
 
@@ -56,8 +67,7 @@ struct wort_lock {
  * @clock: ticks with each removal
  * @lock: the locks
  * @ready: @writers was set up
- * @in_flight: for each of @lock, how many words of its units are in flight;
- *	changed under the lock
+ * @in_flight: the marks of @lock
  * @control: @in_flight and the other words that readers in a mapping load, which
  *	are in no section.  Whole pages, so that they can be mapped.
  */
@@ -74,10 +84,10 @@ int wort_locks_init(struct wort_locks *locks);
 void wort_locks_destroy(struct wort_locks *locks);
 void wort_locks_synchronize(struct wort_locks *locks);
 
-/* The index in both tables of the unit in which an offset lies. */
-static inline u32 wort_lock_nr(u64 off)
+/* The number of the lock of a node, and of its mark. */
+static inline u32 wort_lock_nr(u64 node)
 {
-	return off >> WORT_UNIT_SHIFT & (WORT_NR_LOCKS - 1);
+	return WORT_MAP_NODE(node);
 }
 
 /**
@@ -85,7 +95,7 @@ static inline u32 wort_lock_nr(u64 off)
  * @locks: The locks.
  *
  * An acquire: loads after it see all stores before the last tick.  Pairs with
- * wort_units_removed().
+ * wort_nodes_removed().
  *
  * Context: Any context.
  * Return: The number of ticks.
@@ -115,18 +125,18 @@ static inline void wort_locks_reusing(struct wort_locks *locks)
 	smp_wmb();
 }
 
-static inline struct wort_lock *wort_lock_of(const struct wort_op *op, u64 off)
+static inline struct wort_lock *wort_lock_of(const struct wort_op *op, u64 node)
 {
-	return &op->locks->lock[wort_lock_nr(off)];
+	return &op->locks->lock[wort_lock_nr(node)];
 }
 
 /**
- * wort_units_unlock() - Unlock all units that an operation has locked
+ * wort_nodes_unlock() - Unlock all nodes that an operation has locked
  * @op: The operation.
  *
  * Context: Any context but interrupts.
  */
-static inline void wort_units_unlock(struct wort_op *op)
+static inline void wort_nodes_unlock(struct wort_op *op)
 {
 	struct wort_lock *lock;
 
@@ -155,36 +165,36 @@ static inline bool wort_lock_hold(struct wort_op *op, struct wort_lock *lock)
 }
 
 /**
- * wort_unit_lock() - Lock a unit that an operation will change
+ * wort_node_lock() - Lock a node that an operation will change
  * @op: The operation, which has wort_op.locks.
- * @off: Offset in a unit.
+ * @node: Offset of the node.
  *
- * Context: Any context but interrupts.  The operation holds no unit.  If this
- * returns true the caller must call wort_units_unlock().
- * Return: False if something in the unit, or in another unit of the same lock,
- * was removed since wort_op.time: then nothing is locked.
+ * Context: Any context but interrupts.  The operation holds no node.  If this
+ * returns true the caller must call wort_nodes_unlock().
+ * Return: False if the node, or another node of the same lock, was removed since
+ * wort_op.time: then nothing is locked.
  */
-static inline bool wort_unit_lock(struct wort_op *op, u64 off)
+static inline bool wort_node_lock(struct wort_op *op, u64 node)
 {
-	if (likely(wort_lock_hold(op, wort_lock_of(op, off))))
+	if (likely(wort_lock_hold(op, wort_lock_of(op, node))))
 		return true;
-	wort_units_unlock(op);
+	wort_nodes_unlock(op);
 	return false;
 }
 
 /**
- * wort_unit_hold() - Lock a single unit, without recording that in the operation
+ * wort_node_hold() - Lock a single node, without recording that in the operation
  * @op: The operation.
- * @off: Offset in the unit.
+ * @node: Offset of the node.
  *
- * Context: As wort_unit_lock().
- * Return: The lock, for wort_unit_release(); NULL where wort_unit_lock() returns
+ * Context: As wort_node_lock().
+ * Return: The lock, for wort_node_release(); NULL where wort_node_lock() returns
  * false.
  */
-static __always_inline struct wort_lock *wort_unit_hold(const struct wort_op *op,
-							u64 off)
+static __always_inline struct wort_lock *wort_node_hold(const struct wort_op *op,
+							u64 node)
 {
-	struct wort_lock *lock = wort_lock_of(op, off);
+	struct wort_lock *lock = wort_lock_of(op, node);
 
 	spin_lock(&lock->lock);
 	__release(&lock->lock);
@@ -196,18 +206,18 @@ static __always_inline struct wort_lock *wort_unit_hold(const struct wort_op *op
 }
 
 /**
- * wort_unit_release() - Unlock a single unit
- * @lock: The result of wort_unit_hold(), not NULL.
+ * wort_node_release() - Unlock a single node
+ * @lock: The result of wort_node_hold(), not NULL.
  *
  * Context: Any context but interrupts.
  */
-static __always_inline void wort_unit_release(struct wort_lock *lock)
+static __always_inline void wort_node_release(struct wort_lock *lock)
 {
 	__acquire(&lock->lock);
 	spin_unlock(&lock->lock);
 }
 
-bool wort_units_lock(struct wort_op *op, u64 a, u64 b, u64 c);
-void wort_units_removed(struct wort_op *op, u64 a, u64 b);
+bool wort_nodes_lock(struct wort_op *op, const u64 *nodes, u32 nr);
+void wort_nodes_removed(struct wort_op *op, u64 a, u64 b);
 
 #endif /* _WORT_LOCK_H */

@@ -14,7 +14,7 @@ DEFINE_STATIC_KEY_TRUE(wort_counting);
 /* What wort_op_end() seldom has to do. */
 void wort_op_settle(struct wort_op *op)
 {
-	wort_pm_fence_settled(op);
+	wort_pm_fence_in_flight(op);
 	if (op->nr_reserved)
 		wort_alloc_settle(op);
 }

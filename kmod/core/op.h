@@ -88,8 +88,8 @@ static __always_inline void wort_counts_clear(struct wort_counts *n)
 /* Worst case of any engine: a value, a leaf and a node. */
 #define WORT_RESERVE_MAX	4
 
-/* A node that is removed, the word that refers to it, and a leaf. */
-#define WORT_HELD_MAX		3
+/* Locks of one step: a node that is removed, its neighbour, its parent, and a record. */
+#define WORT_HELD_MAX		4
 
 /*
  * A mark table that is always zero.  Relaxed reads use it to skip the check for

@@ -87,7 +87,7 @@ void wort_pm_gather(struct wort_op *op, const void __pmem *addr, size_t len)
 }
 
 /* Kept out of the way of descents. */
-noinline void wort_pm_settle_slow(struct wort_op *op, u64 off, size_t len)
+noinline void wort_pm_flush_read(struct wort_op *op, u64 off, size_t len)
 {
 	wort_pm_flush(op, wort_region_at(op->region, off), len);
 }

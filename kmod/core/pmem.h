@@ -285,12 +285,12 @@ static inline void wort_pm_publishing(struct wort_op *op,
 }
 
 /**
- * wort_pm_fence_settled() - Wait for words that were found in flight
+ * wort_pm_fence_in_flight() - Wait for words that were found in flight
  * @op: The operation, which has stored nothing itself.
  *
  * Context: Any context.
  */
-static inline void wort_pm_fence_settled(struct wort_op *op)
+static inline void wort_pm_fence_in_flight(struct wort_op *op)
 {
 	if (unlikely(op->pending))
 		wort_pm_fence(op);
@@ -302,58 +302,57 @@ static inline u64 wort_pm_off(const struct wort_op *op,
 	return addr - (const void __pmem *)op->region->base;
 }
 
-/* The mark of the unit of a word. */
-static inline u32 *wort_pm_mark(const struct wort_op *op,
-				const void __pmem *addr)
-{
-	return &op->locks->in_flight[wort_lock_nr(wort_pm_off(op, addr))];
-}
-
-void wort_pm_settle_slow(struct wort_op *op, u64 off, size_t len);
+void wort_pm_flush_read(struct wort_op *op, u64 off, size_t len);
 
 /**
- * wort_pm_in_flight() - Is a word perhaps not durable?
- * @in_flight: wort_op.in_flight of the operation that has read it.
- * @off: Offset of the word.
+ * wort_pm_in_flight() - Is a word of a node perhaps not durable?
+ * @in_flight: wort_op.in_flight of the operation that has read the word.
+ * @node: Offset of the node, which is the name of its lock.
  *
- * For loops over many words; other callers use wort_pm_settle().  If this returns
- * true the caller must call wort_pm_settle_slow().
+ * For loops over many words; other callers use wort_pm_flush_in_flight().  If this
+ * returns true the caller must call wort_pm_flush_read().
  *
  * Context: Any context.
- * Return: True if the word, or another word with the same mark, is in flight.
+ * Return: True if a word of the node, or of another node with the same mark, is in
+ * flight.
  */
-static inline bool wort_pm_in_flight(const u32 *in_flight, u64 off)
+static inline bool wort_pm_in_flight(const u32 *in_flight, u64 node)
 {
 	/*
 	 * A plain load would suffice, since no later load has to wait for it.  But the
 	 * compiler computes the address of a volatile load with an addition, which it
 	 * does not for an acquire load, and lookups have no register to spare.
 	 */
-	return smp_load_acquire(&in_flight[wort_lock_nr(off)]);
+	return smp_load_acquire(&in_flight[wort_lock_nr(node)]);
 }
 
 /**
- * wort_pm_settle() - Make a word that was read durable, if it is in flight
- * @op: The operation, whose answer will rest on the word.
- * @off: Offset of the word, or of a range of words.
- * @len: Length of what was read; the range lies in one unit.
+ * wort_pm_flush_in_flight() - Make words that were read durable, if they are in flight
+ * @op: The operation, whose answer will rest on the words.
+ * @node: Offset of the node that they lie in.
+ * @off: Offset of the first one.
+ * @len: Length of what was read.
  *
- * Must be called after the word was read.  Flushes the current content: the word
- * that was read, or one that replaced it.  wort_op_end(), or the fence before the
- * commit of the operation, waits for that flush.  If the word is not in flight
- * this costs a load of DRAM.
+ * Must be called after the words were read.  Flushes the current content: the words
+ * that were read, or others that replaced them.  wort_op_end(), or the fence before
+ * the commit of the operation, waits for that flush.  If nothing is in flight this
+ * costs a load of DRAM.
  *
  * Context: Any context.
  */
-static inline void wort_pm_settle(struct wort_op *op, u64 off, size_t len)
+static inline void wort_pm_flush_in_flight(struct wort_op *op, u64 node, u64 off,
+					   size_t len)
 {
-	if (unlikely(wort_pm_in_flight(op->in_flight, off)))
-		wort_pm_settle_slow(op, off, len);
+	if (unlikely(wort_pm_in_flight(op->in_flight, node)))
+		wort_pm_flush_read(op, off, len);
 }
 
 /**
  * wort_pm_launch() - Store a word that commits, without waiting
  * @op: The operation.
+ * @lock: The lock of the node in which the word lies, held; NULL if there are no
+ *	other operations (wort_op.locks is NULL) and the caller serialises writers of
+ *	the word.
  * @addr: The word that makes the new state reachable.
  * @val: Its new value in the byte order of the processor.
  *
@@ -364,51 +363,43 @@ static inline void wort_pm_settle(struct wort_op *op, u64 off, size_t len)
  * From now on other operations see @val, and that it is in flight.  The caller must
  * call wort_pm_land(), or flush, fence and call wort_pm_landed().
  *
- * Context: Any context.  The unit of the word is locked; or there are no other
- * operations (wort_op.locks is NULL) and the caller serialises writers of the word.
+ * Context: Any context.
  */
-static inline void wort_pm_launch(struct wort_op *op, __le64 __pmem *addr,
-				  u64 val)
+static inline void wort_pm_launch(struct wort_op *op, struct wort_lock *lock,
+				  __le64 __pmem *addr, u64 val)
 {
-	u32 *mark;
-
 	wort_pm_publishing(op, addr, val);
-	if (op->locks) {
-		mark = wort_pm_mark(op, addr);
-		WRITE_ONCE(*mark, *mark + 1);
-	}
+	if (lock)
+		WRITE_ONCE(*lock->in_flight, *lock->in_flight + 1);
 	wort_pm_store_release(op, addr, val);
 }
 
 /**
  * wort_pm_landed() - Clear the mark of a launched word, which is durable now
- * @op: The operation.
- * @addr: The word.
+ * @lock: As for wort_pm_launch(): held, perhaps again.
  *
- * Context: As wort_pm_launch().
+ * Context: Any context.
  */
-static inline void wort_pm_landed(struct wort_op *op, __le64 __pmem *addr)
+static inline void wort_pm_landed(struct wort_lock *lock)
 {
-	u32 *mark;
-
-	if (!op->locks)
-		return;
-	mark = wort_pm_mark(op, addr);
-	WRITE_ONCE(*mark, *mark - 1);
+	if (lock)
+		WRITE_ONCE(*lock->in_flight, *lock->in_flight - 1);
 }
 
 /**
  * wort_pm_land() - Make a launched word durable
  * @op: The operation.
+ * @lock: As for wort_pm_launch(), held since then.
  * @addr: The word.
  *
- * Context: As wort_pm_launch().
+ * Context: Any context.
  */
-static inline void wort_pm_land(struct wort_op *op, __le64 __pmem *addr)
+static inline void wort_pm_land(struct wort_op *op, struct wort_lock *lock,
+				__le64 __pmem *addr)
 {
 	wort_pm_flush(op, addr, sizeof(*addr));
 	wort_pm_fence(op);
-	wort_pm_landed(op, addr);
+	wort_pm_landed(lock);
 }
 
 /**
@@ -421,14 +412,15 @@ static inline void wort_pm_land(struct wort_op *op, __le64 __pmem *addr)
  * makes them durable before the word can change, so this function guarantees the
  * order "contents, then link", and its callers need not.
  *
- * Context: As wort_pm_launch().
+ * Context: Any context.  There are no other operations on the word (wort_op.locks is
+ * NULL), and the caller serialises its writers.
  */
 static inline void wort_pm_publish(struct wort_op *op, __le64 __pmem *addr,
 				   u64 val)
 {
 	wort_pm_fence_contents(op);
-	wort_pm_launch(op, addr, val);
-	wort_pm_land(op, addr);
+	wort_pm_launch(op, NULL, addr, val);
+	wort_pm_land(op, NULL, addr);
 }
 
 /**

@@ -144,23 +144,23 @@ static __always_inline void wort_put_init(struct wort_put *put,
 	wort_put_flags(put, flags);
 }
 
-#define WORT_CHANGE_UNITS	3
-#define WORT_CHANGE_WORDS	20
+#define WORT_CHANGE_NODES	3
+#define WORT_CHANGE_WORDS	21
 
 /**
  * struct wort_change - A prepared change, to be committed with others
  * @contents: its contents need a fence before the commit
- * @removes: it removes objects that lie in its units
+ * @removes: it removes some of its nodes
  * @slot: offset of the word that it changes.  Of two changes with the same word the
  *	second must be prepared after the first is committed
- * @unit: offsets in the units that it will lock, or 0
+ * @node: offsets of the nodes that it will lock, or 0
  * @engine: for the engine
  */
 struct wort_change {
 	bool contents;
 	bool removes;
 	u64 slot;
-	u64 unit[WORT_CHANGE_UNITS];
+	u64 node[WORT_CHANGE_NODES];
 	u64 engine[WORT_CHANGE_WORDS];
 };
 

@@ -125,7 +125,7 @@ int wort_rec_peek_any(struct wort_op *op, u64 off, struct wort_rec *rec)
 	rec->off = off;
 	meta = wort_pm_load(&rec->leaf->meta);
 	rec->val = wort_pm_load(&rec->leaf->val);
-	wort_pm_settle(op, off, sizeof(rec->leaf->val));
+	wort_pm_flush_in_flight(op, off, off, sizeof(rec->leaf->val));
 	wort_count(op, leaves, 1);
 	if (!parse_meta(rec, meta))
 		return wort_corrupt(op, off, "leaf with meta word %#llx",

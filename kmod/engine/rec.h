@@ -156,7 +156,7 @@ static __always_inline int wort_rec_peek(struct wort_op *op, u64 off,
 		.leaf = leaf, .off = off, .val = wort_pm_load(&leaf->val),
 		.value_len = value_len, .key_len = key_len,
 	};
-	wort_pm_settle(op, off, sizeof(leaf->val));
+	wort_pm_flush_in_flight(op, off, off, sizeof(leaf->val));
 	wort_count(op, leaves, 1);
 	return 0;
 }

@@ -60,7 +60,7 @@
  * tree keeps its slots, too.  So whatever is found below a node has the node's
  * digits, however stale the way there.
  *
- * A change locks the slot, its node with it; a merge the slot above, too; what
+ * A change locks the node of the slot; a merge the node above, too; what
  * takes a record away or updates it the record.  path_lock() then makes sure of
  * what the descent has seen.
  *
@@ -129,6 +129,16 @@ static u64 node_off(u64 link)
 static u32 node_place(u64 link)
 {
 	return link >> WORT_MEDIA_LINK_PLACE_SHIFT;
+}
+
+/*
+ * The offset of the node that holds a slot, which is its name for locks.  Nodes lie at
+ * multiples of their size.  A root record is locked by its catalogue entry, which this
+ * gives, too.
+ */
+static __always_inline u64 slot_node(u64 slot)
+{
+	return round_down(slot, sizeof(struct wort_media_wort_node));
 }
 
 static u64 link_to_node(u64 off, u32 place)
@@ -240,14 +250,23 @@ static int node_open(struct wort_op *op, u64 link, u32 start,
 	return node_verify(op, link, start, node);
 }
 
+/* An answer rests on all slots of the node: also on empty ones. */
+static __always_inline void node_flush_in_flight(struct wort_op *op,
+						 const struct wrt_node *node)
+{
+	u64 off = node_off(node->link);
+
+	wort_pm_flush_in_flight(op, off, off, sizeof(*node->media));
+}
+
 /* What is in a slot an answer may rest on. */
 static __always_inline u64 slot_load(struct wort_op *op,
 				     const struct wrt_node *node, u32 slot)
 {
 	u64 link = wort_pm_load(&node->media->slot[slot]);
+	u64 off = node_off(node->link);
 
-	wort_pm_settle(op, node_off(node->link) + slot * sizeof(link),
-		       sizeof(link));
+	wort_pm_flush_in_flight(op, off, off + slot * sizeof(link), sizeof(link));
 	return link;
 }
 
@@ -268,7 +287,7 @@ static u32 slot_scan(struct wort_op *op, const struct wrt_node *node, u32 slot,
 			break;
 	}
 	wort_count(op, more_loads, wort_pm_lines_differ(word, first));
-	wort_pm_settle(op, node_off(node->link), sizeof(*node->media));
+	node_flush_in_flight(op, node);
 	return *link ? slot : WRT_SLOTS;
 }
 
@@ -300,9 +319,10 @@ static __always_inline int root_load(struct wort_op *op, struct wort_tree *tree,
 				     u64 *link)
 {
 	int err = wort_pm_probe(op, tree->root, WORT_LINE);
+	u64 off = wort_pm_off(op, &tree->root[0]);
 
 	*link = err ? 0 : wort_pm_load(&tree->root[0]);
-	wort_pm_settle(op, wort_pm_off(op, &tree->root[0]), sizeof(*link));
+	wort_pm_flush_in_flight(op, slot_node(off), off, sizeof(*link));
 	return err;
 }
 
@@ -387,11 +407,10 @@ static __always_inline int wrt_descend(struct wort_op *op,
 		}
 		above_slot = slot;
 		above = link;
-		off += key_digit(key, word, place) * sizeof(link);
-		slot = base + off;
+		slot = base + off + key_digit(key, word, place) * sizeof(link);
 		link = wort_pm_load(slot);
 		if (unlikely(wort_pm_in_flight(in_flight, off)))
-			wort_pm_settle_slow(op, off, sizeof(link));
+			wort_pm_flush_read(op, wort_pm_off(op, slot), sizeof(link));
 		start = place + 1;
 		nr_nodes++;
 	}
@@ -556,12 +575,12 @@ static noinline bool trail_verify(const struct wort_tree *tree,
 		slot = before[i] ?: root_off(tree);
 		link = wort_pm_load(base + slot);
 		if (link <= above ||
-		    wort_pm_in_flight(tree->in_flight, slot))
+		    wort_pm_in_flight(tree->in_flight, slot_node(slot)))
 			return false;
 		above = link_place_end(link);
 	}
 	return node_place(above) < WORT_KEY_DIGITS &&
-	       !wort_pm_in_flight(tree->in_flight, off);
+	       !wort_pm_in_flight(tree->in_flight, slot_node(off));
 }
 
 /*
@@ -575,8 +594,8 @@ static __always_inline bool trail_durable(const u32 *in_flight, const u64 *befor
 	u64 above = trail->nr ? before[trail->nr - 1] : trail->off;
 
 	return !wort_pm_in_flight(in_flight, leaf) &&
-	       !wort_pm_in_flight(in_flight, trail->off) &&
-	       !wort_pm_in_flight(in_flight, above);
+	       !wort_pm_in_flight(in_flight, slot_node(trail->off)) &&
+	       !wort_pm_in_flight(in_flight, slot_node(above));
 }
 
 /*
@@ -651,6 +670,7 @@ struct wrt_change {
 	struct wort_top *top;	/* leads to what the word refers to; or NULL */
 	u64 val;		/* what the word becomes */
 	__le64 __pmem *word;	/* the word, once it is stored */
+	struct wort_lock *lock;	/* that of its node */
 	struct wrt_path path;	/* to the slot */
 	struct wort_rec rec;	/* where the descent has ended, or beside that */
 	struct wort_key key;
@@ -898,11 +918,11 @@ static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
 static __always_inline int slot_lock(struct wort_op *op, __le64 __pmem *slot,
 				     u64 link)
 {
-	if (unlikely(!wort_unit_lock(op, wort_pm_off(op, slot))))
+	if (unlikely(!wort_node_lock(op, slot_node(wort_pm_off(op, slot)))))
 		return -EAGAIN;
 	if (likely(wort_pm_load(slot) == link))
 		return 0;
-	wort_units_unlock(op);
+	wort_nodes_unlock(op);
 	return -EAGAIN;
 }
 
@@ -913,15 +933,18 @@ static __always_inline int slot_lock(struct wort_op *op, __le64 __pmem *slot,
 static noinline int path_lock(struct wort_op *op, const struct wrt_path *path,
 			      const struct wort_rec *rec, bool merge)
 {
-	u64 slot = wort_pm_off(op, path->slot);
+	u64 nodes[] = {
+		slot_node(wort_pm_off(op, path->slot)),
+		rec->off,
+		merge ? slot_node(wort_pm_off(op, path->node_slot)) : rec->off,
+	};
 
-	if (!wort_units_lock(op, slot, rec->off, !merge ? slot :
-			     wort_pm_off(op, path->node_slot)))
+	if (!wort_nodes_lock(op, nodes, ARRAY_SIZE(nodes)))
 		return -EAGAIN;
 	if (likely(wort_pm_load(path->slot) == path->link &&
 		   (!merge || wort_pm_load(path->node_slot) == path->node)))
 		return 0;
-	wort_units_unlock(op);
+	wort_nodes_unlock(op);
 	return -EAGAIN;
 }
 
@@ -936,7 +959,7 @@ static int rec_lock(struct wort_op *op, const struct wrt_path *path,
 
 	if (err || likely(wort_rec_renew(rec)))
 		return err;
-	wort_units_unlock(op);
+	wort_nodes_unlock(op);
 	return -EAGAIN;
 }
 
@@ -949,11 +972,19 @@ static void skip_learn(struct wort_tree *tree, u64 link,
 				    node_place(link)));
 }
 
-static void change_store(struct wort_op *op, struct wrt_change *c,
+/* @node: offset of the node of the word, which is locked. */
+static void change_store(struct wort_op *op, struct wrt_change *c, u64 node,
 			 __le64 __pmem *word, u64 val)
 {
+	c->lock = wort_lock_of(op, node);
 	c->word = word;
-	wort_pm_launch(op, word, val);
+	wort_pm_launch(op, c->lock, word, val);
+}
+
+static void slot_store(struct wort_op *op, struct wrt_change *c,
+		       __le64 __pmem *slot, u64 link)
+{
+	change_store(op, c, slot_node(wort_pm_off(op, slot)), slot, link);
 }
 
 static u64 change_digits(const struct wrt_change *c)
@@ -1031,7 +1062,7 @@ static int launch_leaf(struct wort_op *op, struct wrt_change *c)
 	int err = slot_lock(op, c->path.slot, c->path.link);
 
 	if (!err)
-		change_store(op, c, c->path.slot, c->val);
+		slot_store(op, c, c->path.slot, c->val);
 	return err;
 }
 
@@ -1056,7 +1087,7 @@ static __always_inline int launch_node(struct wort_op *op,
 		skip_learn(tree, c->val, &c->key);
 	c->top = top_split(tree, c->path.start, place, change_digits(c));
 	tree_grows(tree, node_off(c->val), change_digits(c));
-	change_store(op, c, c->path.slot, c->val);
+	slot_store(op, c, c->path.slot, c->val);
 	trace_wort_split(op->region->dev, node_off(c->val), place, !above_node);
 	return 0;
 }
@@ -1067,21 +1098,21 @@ static noinline int launch_replace(struct wort_op *op, struct wrt_change *c)
 
 	if (err)
 		return err;
-	change_store(op, c, c->path.slot, c->val);
-	wort_units_removed(op, c->rec.off, 0);
+	slot_store(op, c, c->path.slot, c->val);
+	wort_nodes_removed(op, c->rec.off, 0);
 	return 0;
 }
 
 static noinline int launch_update(struct wort_op *op, struct wrt_change *c)
 {
-	if (!wort_unit_lock(op, c->rec.off))
+	if (!wort_node_lock(op, c->rec.off))
 		return -EAGAIN;
 	if (!wort_rec_renew(&c->rec) && c->exact) {
-		wort_units_unlock(op);
+		wort_nodes_unlock(op);
 		return -EAGAIN;
 	}
-	wort_pm_fence_settled(op);
-	change_store(op, c, &c->rec.leaf->val, c->val);
+	wort_pm_fence_in_flight(op);
+	change_store(op, c, c->rec.off, &c->rec.leaf->val, c->val);
 	return 0;
 }
 
@@ -1124,7 +1155,7 @@ static int only_entry(struct wort_op *op, const struct wrt_path *path, u64 link)
 	       0 : report_node(op, link, path->start, 0);
 }
 
-/* With the units locked: two entries are in the node, the other one moves up. */
+/* With the nodes locked: two entries are in the node, the other one moves up. */
 static int merge(struct wort_op *op, struct wort_tree *tree,
 		 struct wrt_change *c, u64 link)
 {
@@ -1136,14 +1167,14 @@ static int merge(struct wort_op *op, struct wort_tree *tree,
 	c->merged = true;
 	c->val = link;
 	c->top = top_merge(tree, path->node, change_digits(c));
-	change_store(op, c, path->node_slot, link);
-	wort_units_removed(op, c->rec.off, node_off(path->node));
+	slot_store(op, c, path->node_slot, link);
+	wort_nodes_removed(op, c->rec.off, node_off(path->node));
 	trace_wort_merge(op->region->dev, node_off(path->node),
 			 node_place(path->node), link_is_leaf(link));
 	return 0;
 }
 
-/* With the units locked. */
+/* With the nodes locked. */
 static int unlink_locked(struct wort_op *op, struct wort_tree *tree,
 			 struct wrt_change *c)
 {
@@ -1159,11 +1190,11 @@ static int unlink_locked(struct wort_op *op, struct wort_tree *tree,
 		return wort_corrupt(op, node_off(c->path.node),
 				    "node with one entry");
 	/* What was read on the way, or what the node is left with, could be lost. */
-	wort_pm_fence_settled(op);
+	wort_pm_fence_in_flight(op);
 	if (nr == 1)
 		return merge(op, tree, c, link);
-	change_store(op, c, c->path.slot, 0);
-	wort_units_removed(op, c->rec.off, 0);
+	slot_store(op, c, c->path.slot, 0);
+	wort_nodes_removed(op, c->rec.off, 0);
 	return 0;
 }
 
@@ -1178,11 +1209,11 @@ static noinline int launch_remove(struct wort_op *op, struct wort_tree *tree,
 		return err;
 	err = unlink_locked(op, tree, c);
 	if (err)
-		wort_units_unlock(op);
+		wort_nodes_unlock(op);
 	return err;
 }
 
-/* Afterwards units are locked, unless it fails. */
+/* Afterwards nodes are locked, unless it fails. */
 static __always_inline int change_launch(struct wort_op *op,
 					 struct wort_tree *tree,
 					 struct wrt_change *c)
@@ -1244,10 +1275,10 @@ static __always_inline int change_run(struct wort_op *op,
 	err = change_launch(op, tree, c);
 	if (err)
 		return err;
-	wort_pm_land(op, c->word);
+	wort_pm_land(op, c->lock, c->word);
 	change_stored(tree, c);
 	change_enter(c);
-	wort_units_unlock(op);
+	wort_nodes_unlock(op);
 	change_done(op, tree, c);
 	return 0;
 }
@@ -1272,9 +1303,9 @@ static __always_inline int put_in_slot(struct wort_op *op, struct wort_put *put,
 	err = slot_lock(op, slot, 0);
 	if (unlikely(err))
 		return err;
-	wort_pm_launch(op, slot, leaf | WORT_MEDIA_LINK_LEAF);
-	wort_pm_land(op, slot);
-	wort_units_unlock(op);
+	wort_pm_launch(op, op->held[0], slot, leaf | WORT_MEDIA_LINK_LEAF);
+	wort_pm_land(op, op->held[0], slot);
+	wort_nodes_unlock(op);
 	return 0;
 }
 
@@ -1350,7 +1381,7 @@ static __always_inline bool set_find(struct wrt_set *set)
 		if (off >= plain)
 			return false;
 		link = wort_pm_load(base + off);
-		if (unlikely(wort_pm_in_flight(tree->in_flight, off)))
+		if (unlikely(wort_pm_in_flight(tree->in_flight, slot_node(off))))
 			return false;
 	}
 	for (; link_is_node(link); start = place + 1, nr_nodes++) {
@@ -1365,7 +1396,7 @@ static __always_inline bool set_find(struct wrt_set *set)
 						    place - start);
 		off = node + wort_word_digit(word, place) * sizeof(link);
 		link = wort_pm_load(base + off);
-		if (unlikely(wort_pm_in_flight(tree->in_flight, off)))
+		if (unlikely(wort_pm_in_flight(tree->in_flight, node)))
 			return false;
 	}
 	set->slot = base + off;
@@ -1424,28 +1455,29 @@ static __always_inline u64 set_node(struct wrt_set *set, u64 off, u32 place, u64
 /* As slot_lock(). */
 static __always_inline struct wort_lock *set_lock(const struct wrt_set *set)
 {
-	struct wort_lock *lock = wort_unit_hold(&set->op,
-						wort_pm_off(&set->op, set->slot));
+	u64 node = slot_node(wort_pm_off(&set->op, set->slot));
+	struct wort_lock *lock = wort_node_hold(&set->op, node);
 
 	if (likely(lock && wort_pm_load(set->slot) == set->link))
 		return lock;
 	if (lock)
-		wort_unit_release(lock);
+		wort_node_release(lock);
 	return NULL;
 }
 
 /*
- * Store the word whose unit is locked, and make it durable.  What all of it has cost is
- * counted while the processor has to wait.
+ * Store a word, the lock of whose node is held, and make it durable.  What all of it has
+ * cost is counted while the processor has to wait.
  */
-static __always_inline void set_word(struct wrt_set *set, __le64 __pmem *word, u64 val,
+static __always_inline void set_word(struct wrt_set *set, struct wort_lock *lock,
+				     __le64 __pmem *word, u64 val,
 				     enum wort_set_kind kind)
 {
-	wort_pm_launch(&set->op, word, val);
+	wort_pm_launch(&set->op, lock, word, val);
 	wort_pm_flush_now(&set->op, word, sizeof(*word));
 	wort_set_done(set->stats, kind, set->op.flush, set->nr_nodes);
 	wort_pm_fence_now(&set->op);
-	wort_pm_landed(&set->op, word);
+	wort_pm_landed(lock);
 }
 
 static __always_inline int set_new(struct wrt_set *set)
@@ -1462,13 +1494,14 @@ static __always_inline int set_new(struct wrt_set *set)
 	lock = set_lock(set);
 	if (unlikely(!lock))
 		return set_give_up(set);
-	set_word(set, set->slot, leaf, WORT_SET_NEW);
-	wort_unit_release(lock);
+	set_word(set, lock, set->slot, leaf, WORT_SET_NEW);
+	wort_node_release(lock);
 	return 0;
 }
 
 /* As launch_node() and what comes after it. */
-static __always_inline void set_launch_node(struct wrt_set *set, u64 link)
+static __always_inline void set_launch_node(struct wrt_set *set,
+					    struct wort_lock *lock, u64 link)
 {
 	struct wort_tree *tree = set->tree;
 	u32 place = node_place(link);
@@ -1479,7 +1512,7 @@ static __always_inline void set_launch_node(struct wrt_set *set, u64 link)
 	top = top_split(tree, set->start, place, set->word);
 	tree_grows(tree, node_off(link), set->word);
 	trace_wort_split(set->op.region->dev, node_off(link), place, true);
-	set_word(set, set->slot, link, WORT_SET_BESIDE);
+	set_word(set, lock, set->slot, link, WORT_SET_BESIDE);
 	if (place == set->start)
 		wort_skips_forget(tree->skips, link);
 	top_enter(top, link, set->word);
@@ -1504,8 +1537,8 @@ static __always_inline int set_beside(struct wrt_set *set, u64 other)
 	lock = set_lock(set);
 	if (unlikely(!lock))
 		return set_give_up(set);
-	set_launch_node(set, link);
-	wort_unit_release(lock);
+	set_launch_node(set, lock, link);
+	wort_node_release(lock);
 	return 0;
 }
 
@@ -1517,11 +1550,11 @@ static __always_inline int set_value(struct wrt_set *set,
 
 	if (unlikely(set->put->create))
 		return -EAGAIN;
-	lock = wort_unit_hold(&set->op, wort_pm_off(&set->op, leaf));
+	lock = wort_node_hold(&set->op, wort_pm_off(&set->op, leaf));
 	if (unlikely(!lock))
 		return -EAGAIN;
-	set_word(set, &leaf->val, wort_value_word(&set->put->value), WORT_SET_VALUE);
-	wort_unit_release(lock);
+	set_word(set, lock, &leaf->val, wort_value_word(&set->put->value), WORT_SET_VALUE);
+	wort_node_release(lock);
 	set->put->replaced = true;
 	return 0;
 }
@@ -1652,14 +1685,14 @@ static int wrt_top_shape(struct wort_op *op, struct wort_tree *tree,
 static void fill_entry(struct wort_op *op, struct wort_tree *tree,
 		       const __le64 __pmem *slot, u64 link, u64 word)
 {
-	u64 off = wort_pm_off(op, slot);
+	u64 node = slot_node(wort_pm_off(op, slot));
 
-	if (!wort_unit_lock(op, off))
+	if (!wort_node_lock(op, node))
 		return;
 	if (wort_pm_load(slot) == link &&
-	    !wort_pm_in_flight(tree->in_flight, off))
+	    !wort_pm_in_flight(tree->in_flight, node))
 		wort_top_set(tree->top, word, link);
-	wort_units_unlock(op);
+	wort_nodes_unlock(op);
 }
 
 static int fill_below(struct wort_op *op, struct wort_tree *tree, u64 link,
@@ -1745,9 +1778,10 @@ static void change_tell(struct wort_op *op, struct wort_change *change)
 	change->contents = c->kind < WRT_UPDATE;
 	change->removes = c->kind == WRT_REPLACE || c->kind == WRT_REMOVE;
 	change->slot = wort_pm_off(op, c->path.slot);
-	change->unit[0] = change->slot;
-	change->unit[1] = c->kind == WRT_LEAF ? 0 : c->rec.off;
-	change->unit[2] = slot_above ? wort_pm_off(op, c->path.node_slot) : 0;
+	change->node[0] = slot_node(change->slot);
+	change->node[1] = c->kind == WRT_LEAF ? 0 : c->rec.off;
+	change->node[2] = slot_above ?
+			  slot_node(wort_pm_off(op, c->path.node_slot)) : 0;
 }
 
 static int wrt_prepare_put(struct wort_op *op, struct wort_tree *tree,
@@ -1788,7 +1822,7 @@ static int wrt_commit(struct wort_op *op, struct wort_tree *tree,
 		return err;
 	wort_pm_flush(op, c->word, sizeof(*c->word));
 	change_stored(tree, c);
-	wort_units_unlock(op);
+	wort_nodes_unlock(op);
 	return 0;
 }
 
@@ -1796,17 +1830,13 @@ static void wrt_finish(struct wort_op *op, struct wort_tree *tree,
 		       struct wort_change *change)
 {
 	struct wrt_change *c = wrt_change(change);
-	bool there = wort_unit_lock(op, wort_pm_off(op, c->word));
+	bool there = wort_lock_hold(op, c->lock);
 
-	if (!there) {
-		/* Something in its unit was removed since, perhaps its node. */
-		op->time = U64_MAX;
-		wort_unit_lock(op, wort_pm_off(op, c->word));
-	}
-	wort_pm_landed(op, c->word);
+	/* Otherwise a node of the lock was removed since, perhaps that of the word. */
+	wort_pm_landed(c->lock);
 	if (there && wort_pm_load(c->word) == c->val)
 		change_enter(c);
-	wort_units_unlock(op);
+	wort_nodes_unlock(op);
 	change_done(op, tree, c);
 }
 
@@ -1951,8 +1981,7 @@ static __always_inline struct wrt_view node_view(struct wort_op *op,
 	/* The other line of nodes: for each slot that would be a third more. */
 	for (more = prefetch ? nodes : 0; more; more &= more - 1)
 		link_prefetch(base, plain, wort_pm_load(&slots[__ffs(more)]));
-	/* That a slot is empty is an answer, too. */
-	wort_pm_settle(op, node_off(node->link), sizeof(*node->media));
+	node_flush_in_flight(op, node);
 	return (struct wrt_view){ used, nodes };
 }
 
@@ -2442,7 +2471,7 @@ static __always_inline struct wrt_level *pairs_down(const struct wrt_pairs *p,
 		link = wort_pm_load(p->base + at);
 		if (!link_is_node(link))
 			return level;
-		if (wort_pm_in_flight(p->in_flight, at))
+		if (wort_pm_in_flight(p->in_flight, node_off(level->link)))
 			return NULL;
 		level->ahead &= ~BIT(level->slot);
 		level = pairs_enter(p, level, link);
@@ -2697,8 +2726,8 @@ static int wrt_drop(struct wort_cursor *cur)
 		return err;
 	err = unlink_locked(op, cur->tree, &c);
 	if (!err)
-		wort_pm_land(op, c.word);
-	wort_units_unlock(op);
+		wort_pm_land(op, c.lock, c.word);
+	wort_nodes_unlock(op);
 	if (err)
 		return err;
 	if (c.merged)

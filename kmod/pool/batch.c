@@ -241,9 +241,9 @@ static bool depends(const struct round *round,
 {
 	u32 i;
 
-	for (i = 0; i < WORT_CHANGE_UNITS; i++)
-		if (change->unit[i] &&
-		    test_bit(wort_lock_nr(change->unit[i]), round->removing))
+	for (i = 0; i < WORT_CHANGE_NODES; i++)
+		if (change->node[i] &&
+		    test_bit(wort_lock_nr(change->node[i]), round->removing))
 			return true;
 	return set_has(&round->slots, change->slot);
 }
@@ -256,9 +256,9 @@ static void wait_in_round(struct round *round, struct batched *b, u64 key)
 	round->nr_waiting++;
 	set_add(&round->keys, key);
 	set_add(&round->slots, b->change.slot);
-	for (i = 0; b->change.removes && i < WORT_CHANGE_UNITS; i++)
-		if (b->change.unit[i])
-			__set_bit(wort_lock_nr(b->change.unit[i]),
+	for (i = 0; b->change.removes && i < WORT_CHANGE_NODES; i++)
+		if (b->change.node[i])
+			__set_bit(wort_lock_nr(b->change.node[i]),
 				  round->removing);
 }
 

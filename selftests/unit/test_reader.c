@@ -74,7 +74,7 @@ void check_reader_asks(void)
 	control->state = WORT_MAP_DEAD;
 	CHECK_EQ(look(&reader, 7, &retries), -EAGAIN);
 	control->state = WORT_MAP_FOLLOW;
-	for (i = 0; i < WORT_MAP_NR_UNITS; i++)
+	for (i = 0; i < WORT_MAP_NR_NODES; i++)
 		control->in_flight[i]++;
 	CHECK_EQ(look(&reader, 7, &retries), -EAGAIN);
 	CHECK_EQ(retries, 3);
@@ -83,7 +83,7 @@ void check_reader_asks(void)
 	CHECK_EQ(look(&reader, 7, &retries), 0);
 	CHECK_EQ(look(&reader, 700, &retries), -ENOENT);
 	reader.relaxed = false;
-	for (i = 0; i < WORT_MAP_NR_UNITS; i++)
+	for (i = 0; i < WORT_MAP_NR_NODES; i++)
 		control->in_flight[i]--;
 	CHECK_EQ(look(&reader, 7, &retries), 0);
 	bed_close(&bed);

@@ -830,7 +830,7 @@ struct wort_uring_cmd {
  *	   unless state is WORT_MAP_FOLLOW, and destroyed is the same as when the
  *	   kernel last said that the index exists.
  *	2. Descend.  After each word, loaded once and by an acquire, load
- *	   in_flight of its unit.  If it is not 0 the word may not be durable:
+ *	   in_flight of its node.  If it is not 0 the word may not be durable:
  *	   retry.  Trust nothing: memory that is reused meanwhile can hold any
  *	   content.
  *	3. Copy the key and the value, then load generation again (behind an
@@ -842,8 +842,16 @@ struct wort_uring_cmd {
 #define WORT_MAP_CONTROL_OFF	0
 #define WORT_MAP_POOL_OFF	(1 << 21)
 
-#define WORT_MAP_UNIT_SHIFT	7
-#define WORT_MAP_NR_UNITS	1024
+#define WORT_MAP_NODE_BITS	10
+#define WORT_MAP_NR_NODES	(1 << WORT_MAP_NODE_BITS)
+
+/*
+ * The number of a node in struct wort_map_control.  @off is the offset of the node: of
+ * an inner node or a record that of its first byte, of a root record that of the
+ * catalogue entry in which it lies.  Several nodes have one number.
+ */
+#define WORT_MAP_NODE(off) \
+	((__u32)((off) * 0x9e3779b97f4a7c15ULL >> (64 - WORT_MAP_NODE_BITS)))
 
 #define WORT_MAP_ASK		0	/* ask the kernel: pages may be bad */
 #define WORT_MAP_FOLLOW		1
@@ -856,8 +864,8 @@ struct wort_uring_cmd {
  * @generation: changes before anything that was reachable is reused
  * @destroyed: changes when an index is destroyed
  * @__reserved2: not used
- * @in_flight: by offset >> WORT_MAP_UNIT_SHIFT, modulo WORT_MAP_NR_UNITS: whether
- *	a word there is visible and perhaps not durable
+ * @in_flight: by WORT_MAP_NODE(): whether a word of such a node is visible and perhaps
+ *	not durable
  */
 struct wort_map_control {
 	__u32 state;
@@ -865,7 +873,7 @@ struct wort_map_control {
 	__aligned_u64 generation;
 	__aligned_u64 destroyed;
 	__u8 __reserved2[4096 - 24];
-	__u32 in_flight[WORT_MAP_NR_UNITS];
+	__u32 in_flight[WORT_MAP_NR_NODES];
 };
 
 #endif /* _UAPI_LINUX_WORT_H */

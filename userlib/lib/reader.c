@@ -35,7 +35,7 @@ static bool in_pool(const struct wort_reader *r, uint64_t off, uint64_t len)
 }
 
 /* Of no word: for who asks for what need not be durable. */
-static const uint32_t none_in_flight[WORT_MAP_NR_UNITS];
+static const uint32_t none_in_flight[WORT_MAP_NR_NODES];
 
 static const uint32_t *marks(const struct wort_reader *r)
 {
@@ -43,17 +43,17 @@ static const uint32_t *marks(const struct wort_reader *r)
 }
 
 /*
- * A word, or -EAGAIN while it may not be durable.  The mark of a word is set
- * before the word, so it is looked at after it.
+ * Load a word of a node.  The mark of the node is set before the word is stored, so it
+ * is loaded after the word.  Return: -EAGAIN if the word may not be durable.
  */
 static inline int load(const unsigned char *pool, const uint32_t *in_flight,
-		       uint64_t off, uint64_t *word)
+		       uint64_t node, uint64_t off, uint64_t *word)
 {
-	uint32_t unit = off >> WORT_MAP_UNIT_SHIFT & (WORT_MAP_NR_UNITS - 1);
+	uint32_t nr = WORT_MAP_NODE(node);
 
 	*word = le64toh(__atomic_load_n((const uint64_t *)(pool + off),
 					__ATOMIC_ACQUIRE));
-	return __atomic_load_n(&in_flight[unit], __ATOMIC_RELAXED) ?
+	return __atomic_load_n(&in_flight[nr], __ATOMIC_RELAXED) ?
 	       -EAGAIN : 0;
 }
 
@@ -83,23 +83,25 @@ static inline int descend(const struct wort_reader *r,
 			  uint32_t len, uint64_t *link)
 {
 	uint64_t last = r->size - sizeof(struct wort_media_wort_node);
+	uint64_t node = r->root_off / sizeof(struct wort_media_wort_node) *
+			sizeof(struct wort_media_wort_node);
 	uint64_t digits = key_word(key, len, 0), off = r->root_off, word;
 	uint32_t left = KEY_DIGITS, end = WORD_DIGITS, place;
 	const unsigned char *pool = r->pool;
 
-	while (!load(pool, in_flight, off, &word)) {
+	while (!load(pool, in_flight, node, off, &word)) {
 		*link = word;
 		if ((word & WORT_MEDIA_LINK_TAG_MASK) != WORT_MEDIA_LINK_NODE)
 			return 0;
 		place = word >> WORT_MEDIA_LINK_PLACE_SHIFT;
-		off = word & WORT_MEDIA_LINK_OFF_MASK;
-		if (off > last || KEY_DIGITS - 1 - place >= left)
+		node = word & WORT_MEDIA_LINK_OFF_MASK;
+		if (node > last || KEY_DIGITS - 1 - place >= left)
 			return -EAGAIN;
 		if (place >= end) {
 			digits = key_word(key, len, place);
 			end = place / WORD_DIGITS * WORD_DIGITS + WORD_DIGITS;
 		}
-		off += digits << 4 * place % 64 >> 60 << 3;
+		off = node + (digits << 4 * place % 64 >> 60 << 3);
 		left = KEY_DIGITS - 1 - place;
 	}
 	return -EAGAIN;
@@ -137,10 +139,11 @@ static int leaf_open(const struct wort_reader *r, uint64_t link,
 	if ((link & WORT_MEDIA_LINK_TAG_MASK) != WORT_MEDIA_LINK_LEAF ||
 	    !in_pool(r, leaf->off, sizeof(struct wort_media_leaf)))
 		return -EAGAIN;
-	err = load(r->pool, marks(r), leaf->off, &leaf->val);
+	err = load(r->pool, marks(r), leaf->off, leaf->off, &leaf->val);
 	if (err)
 		return err;
-	err = load(r->pool, marks(r), leaf->off + sizeof(leaf->val), &meta);
+	err = load(r->pool, marks(r), leaf->off, leaf->off + sizeof(leaf->val),
+		   &meta);
 	if (err)
 		return err;
 	leaf->key_len = meta & WORT_MEDIA_LEAF_KEY_MASK;
@@ -214,7 +217,7 @@ static inline int look(const struct wort_reader *r, const void *key,
 	if ((link & WORT_MEDIA_LINK_TAG_MASK) != WORT_MEDIA_LINK_LEAF ||
 	    off > r->size - sizeof(struct wort_media_leaf) - WORT_KEY_MAX)
 		return look_any(r, link, key, key_len, value, size, len);
-	if (load(r->pool, in_flight, off, &val))
+	if (load(r->pool, in_flight, off, off, &val))
 		return -EAGAIN;
 	leaf = (const void *)(r->pool + off);
 	if (le64toh(__atomic_load_n(&leaf->meta, __ATOMIC_RELAXED)) != plain ||
