@@ -403,6 +403,18 @@ static bool found_owned(struct wort_alloc *alloc, u32 nr)
 	return owned;
 }
 
+/*
+ * Store the word that belongs in the place of an invalid one.  If the check has found
+ * objects in the extent, these have told its class, since the table is lost.
+ */
+static void mend_word(struct wort_op *op, u32 nr)
+{
+	if (found_owned(op->alloc, nr))
+		wort_table_store(op, nr);
+	else
+		wort_table_clear(op, nr);
+}
+
 /* A zero that is not true; that of the witness is mended when all others are. */
 static bool lost_word(struct wort_op *op, u32 nr, bool mend)
 {
@@ -448,7 +460,7 @@ static u32 check_group(struct wort_op *op, u32 group, bool mend)
 		if (!word || parse_word(alloc, &probe, nr, word))
 			continue;
 		if (mend)
-			wort_table_clear(op, nr);
+			mend_word(op, nr);
 		else
 			bad++;
 	}
@@ -458,8 +470,8 @@ static u32 check_group(struct wort_op *op, u32 group, bool mend)
 /**
  * wort_alloc_check_table() - Is every word of the extent table valid?
  * @op: The operation.
- * @mend: Clear those that are not, and store those that somebody has zeroed; the
- *	caller has marked all that is owned, and found no damage.
+ * @mend: Store those of extents in which something is owned, clear others that are
+ *	invalid; the caller has marked all that is owned, and found no damage.
  * @bad: Told: words that are invalid and were not mended, and words that lie on
  *	pages known to be bad.
  *

@@ -558,7 +558,7 @@ static bool begin_clean(struct fuzz *f)
 		if ((f->pool->nr_unknown && models[i].index->damaged) ||
 		    model_load(f, &models[i]))
 			return false;
-	return true;
+	return !f->pool->damaged || !f->pool->nr_unknown;
 }
 
 static void run_clean(struct fuzz *f)

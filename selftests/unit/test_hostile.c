@@ -376,11 +376,11 @@ static u64 use_zeroed(u32 flags, bool sound, bool writable)
 	return scan.count;
 }
 
-static void mend_zeroed(u64 first, u64 end)
+/* A check makes the image sound, in whose table some words are zero. */
+static void mend_table(void)
 {
 	u64 nr = le64_to_cpu(image_sb(0)->nr_extents), off, old, word;
 
-	zero_table(first, end);
 	CHECK_EQ(use_zeroed(0, false, false), image_nr_keys);
 	CHECK_EQ(use_zeroed(WORT_CHECK_F_CLEAR, true, false), image_nr_keys);
 	for (off = WORT_MEDIA_TABLE_OFF; nr--; off += 8) {
@@ -391,6 +391,21 @@ static void mend_zeroed(u64 first, u64 end)
 	}
 	CHECK_EQ(use_zeroed(0, true, true), image_nr_keys + 1);
 	CHECK_EQ(use_zeroed(WORT_CHECK_F_CLEAR, true, true), image_nr_keys + 1);
+}
+
+static void mend_zeroed(u64 first, u64 end)
+{
+	zero_table(first, end);
+	mend_table();
+}
+
+/* Beside zeroes a word is invalid in whose extent there are objects. */
+static void mend_invalid(u64 first, u64 word)
+{
+	zero_table(first, first + 8);
+	image_set(word, 0xfe);
+	mend_table();
+	CHECK_EQ(image_get(word), le64_to_cpu(*(__le64 *)(image.clean + word)));
 }
 
 /* A table of zeroes frees nothing: all is read, and the check stores the words again. */
@@ -407,6 +422,7 @@ void check_hostile_table_zeroed(void)
 	mend_zeroed(first, end);
 	mend_zeroed(first, first + 8);
 	mend_zeroed(first, first + 8 * 5);
+	mend_invalid(first, image_table(image_leaf(0, "apple")));
 	/* The block went, too: nothing says what is owned. */
 	zero_table(first, data + sizeof(struct wort_media_catalogue));
 	pmpool_attach(&image.pm);
