@@ -848,10 +848,11 @@ struct wort_uring_cmd {
 /*
  * The number of a node in struct wort_map_control.  @off is the offset of the node: of
  * an inner node or a record that of its first byte, of a root record that of the
- * catalogue entry in which it lies.  Several nodes have one number.
+ * catalogue entry in which it lies.  Several nodes have one number, among them those
+ * that begin in the same 128 bytes.
  */
 #define WORT_MAP_NODE(off) \
-	((__u32)((off) * 0x9e3779b97f4a7c15ULL >> (64 - WORT_MAP_NODE_BITS)))
+	((__u32)((off) >> 7) * 0x9e3779b1U >> (32 - WORT_MAP_NODE_BITS))
 
 #define WORT_MAP_ASK		0	/* ask the kernel: pages may be bad */
 #define WORT_MAP_FOLLOW		1
