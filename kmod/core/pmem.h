@@ -305,18 +305,18 @@ static inline u64 wort_pm_off(const struct wort_op *op,
 void wort_pm_flush_read(struct wort_op *op, u64 off, size_t len);
 
 /**
- * wort_pm_in_flight() - Is a word of a node perhaps not durable?
- * @in_flight: wort_op.in_flight of the operation that has read the word.
+ * wort_pm_mark() - The mark of a node
+ * @in_flight: wort_op.in_flight of the operation that has read a word of the node.
  * @node: Offset of the node, which is the name of its lock.
  *
- * For loops over many words; other callers use wort_pm_flush_in_flight().  If this
- * returns true the caller must call wort_pm_flush_read().
+ * For loops over many words; other callers use wort_pm_flush_in_flight().  If this is
+ * not 0, the caller must call wort_pm_flush_read(), or must not answer.
  *
  * Context: Any context.
- * Return: True if a word of the node, or of another node with the same mark, is in
- * flight.
+ * Return: The number of words of the node, and of other nodes with the same mark, that
+ * are in flight.
  */
-static inline bool wort_pm_in_flight(const u32 *in_flight, u64 node)
+static inline u32 wort_pm_mark(const u32 *in_flight, u64 node)
 {
 	/*
 	 * A plain load would suffice, since no later load has to wait for it.  But the
@@ -324,6 +324,12 @@ static inline bool wort_pm_in_flight(const u32 *in_flight, u64 node)
 	 * does not for an acquire load, and lookups have no register to spare.
 	 */
 	return smp_load_acquire(&in_flight[wort_lock_nr(node)]);
+}
+
+/* Is a word of a node perhaps not durable? */
+static inline bool wort_pm_in_flight(const u32 *in_flight, u64 node)
+{
+	return wort_pm_mark(in_flight, node);
 }
 
 /**

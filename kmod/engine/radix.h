@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What radix engines share: links, and the digits of keys.
+ *
+ * A link is a word that refers to a node or a record.  The link to a node has the
+ * place of the node, the position of the digit by which it selects a child.  A node
+ * keeps its place as long as it lives.  On a path places strictly grow, therefore no
+ * descent takes more than WORT_KEY_DIGITS steps, whatever is on media.
+ */
+#ifndef _WORT_RADIX_H
+#define _WORT_RADIX_H
+
+#include <linux/types.h>
+#include <linux/wort_format.h>
+
+#include "../core/key.h"
+#include "../core/pmem.h"
+
+static __always_inline bool wort_link_is_record(u64 link)
+{
+	return (link & WORT_MEDIA_LINK_TAG_MASK) == WORT_MEDIA_LINK_LEAF;
+}
+
+/*
+ * The offset of a record.  The link to a record has no place, so the bits of one put
+ * the offset outside the pool.
+ */
+static __always_inline u64 wort_link_record(u64 link)
+{
+	return link & ~WORT_MEDIA_LINK_TAG_MASK;
+}
+
+/* The offset of a node. */
+static __always_inline u64 wort_link_off(u64 link)
+{
+	return link & WORT_MEDIA_LINK_OFF_MASK;
+}
+
+/* The place of a node. */
+static __always_inline u32 wort_link_place(u64 link)
+{
+	return link >> WORT_MEDIA_LINK_PLACE_SHIFT;
+}
+
+/* May a node with this link be found behind so many digits? */
+static __always_inline bool wort_link_place_valid(u64 link, u32 start)
+{
+	return wort_link_place(link) >= start &&
+	       wort_link_place(link) < WORT_KEY_DIGITS;
+}
+
+/* The digit of a key at @place; @word has its first sixteen. */
+static __always_inline u32 wort_radix_digit(const struct wort_key *key, u64 word,
+					    u32 place)
+{
+	if (likely(place < WORT_KEY_WORD_DIGITS))
+		return wort_word_digit(word, place);
+	return wort_key_digit(key->data, key->len, place);
+}
+
+/* The digits before @place, at least one, of the first word of a key. */
+static __always_inline u64 wort_word_before(u64 word, u32 place)
+{
+	return word >> 4 * (WORT_KEY_WORD_DIGITS - place);
+}
+
+u64 wort_digits_before_far(const struct wort_key *key, u32 place);
+
+/*
+ * The sixteen digits before @place, which is at least 1.  Fewer digits have zeroes
+ * before them.
+ */
+static __always_inline u64 wort_digits_before(const struct wort_key *key, u64 word,
+					      u32 place)
+{
+	if (likely(place <= WORT_KEY_WORD_DIGITS))
+		return wort_word_before(word, place);
+	return wort_digits_before_far(key, place);
+}
+
+#endif /* _WORT_RADIX_H */

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files of WORT share: its nodes, and the step of a descent.
+ */
+#ifndef _WORT_WORT_H
+#define _WORT_WORT_H
+
+#include "../core/alloc.h"
+#include "../core/pmem.h"
+#include "engine.h"
+#include "radix.h"
+#include "rec.h"
+#include "skips.h"
+#include "top.h"
+
+#define WRT_SLOTS	WORT_MEDIA_WORT_SLOTS
+#define WRT_LINES	(WRT_SLOTS * sizeof(__le64) / WORT_LINE)
+
+/**
+ * struct wrt_node - A node whose link has been verified
+ * @media: the node
+ * @link: the link to it
+ * @place: its place
+ */
+struct wrt_node {
+	struct wort_media_wort_node __pmem *media;
+	u64 link;
+	u32 place;
+};
+
+/**
+ * struct wrt_pos - Where a descent is
+ * @slot: offset of the slot that was loaded last; 0 before the first step from the
+ *	table of the top
+ * @link: what the slot holds
+ * @node: the link to the node that has the slot; 0: the root record has it
+ * @above: offset of the slot that refers to that node; 0: not known, since the table
+ *	of the top led to it
+ * @start: digits consumed on the path to @link
+ * @skip: the link to the last node on the way whose skipped digits may differ from those
+ *	of the key, or 0; only if the descent asks for it
+ */
+struct wrt_pos {
+	u64 slot;
+	u64 link;
+	u64 node;
+	u64 above;
+	u64 skip;
+	u32 start;
+};
+
+/**
+ * struct wrt_descent - A descent to a key
+ * @op: the operation; NULL in a fast path, which gives up with -EAGAIN where an
+ *	operation would read with care
+ * @tree: the tree
+ * @key: the key
+ * @word: its first sixteen digits
+ * @base: memory at offset 0
+ * @plain: wort_region_plain()
+ * @in_flight: marks of nodes
+ * @pos: where it is
+ * @nr_nodes: nodes entered
+ * @nr_marks: of a fast path: not 0 if a word that it has loaded is in flight
+ */
+struct wrt_descent {
+	struct wort_op *op;
+	const struct wort_tree *tree;
+	const struct wort_key *key;
+	u64 word;
+	void __pmem *base;
+	u64 plain;
+	const u32 *in_flight;
+	struct wrt_pos pos;
+	u32 nr_nodes;
+	u32 nr_marks;
+};
+
+int wrt_report_link(struct wort_op *op, u64 link);
+int wrt_report_node(struct wort_op *op, u64 link, u32 start, int err);
+int wrt_node_verify(struct wort_op *op, u64 link, u32 start);
+u32 wrt_slot_scan(struct wort_op *op, const struct wrt_node *node, u32 slot,
+		  bool reverse, u64 *link);
+u32 wrt_other_entries(struct wort_op *op, const struct wrt_node *node, u64 slot,
+		      u64 *link);
+int wrt_any_record(struct wort_op *op, u64 link, u32 start, struct wort_rec *rec);
+int wrt_unlink_lost(struct wort_op *op, struct wort_tree *tree,
+		    const struct wrt_pos *pos);
+
+wort_look_fn wrt_fast_lookup;
+wort_set_fn wrt_fast_put;
+
+int wrt_top_shape(struct wort_op *op, struct wort_tree *tree, size_t max_size,
+		  struct wort_top_shape *shape);
+int wrt_top_fill(struct wort_op *op, struct wort_tree *tree, u32 part);
+
+void wrt_prefetch_keys(struct wort_op *op, struct wort_tree *tree,
+		       const struct wort_key *keys, u32 nr);
+void wrt_prefetch_key(const struct wort_tree *tree, const struct wort_key *key);
+
+int wrt_seek(struct wort_cursor *cur, const struct wort_key *key);
+int wrt_next(struct wort_cursor *cur);
+int wrt_value(struct wort_cursor *cur, struct wort_buf *buf);
+int wrt_owned(struct wort_cursor *cur, struct wort_visitor *visitor);
+int wrt_drop(struct wort_cursor *cur);
+int wrt_check(struct wort_cursor *cur);
+u32 wrt_next_pairs(struct wort_cursor *cur, struct wort_pairs *pairs, u32 max);
+
+static __always_inline bool wrt_link_is_node(u64 link)
+{
+	return (link & WORT_MEDIA_LINK_TAG_MASK) == WORT_MEDIA_LINK_NODE;
+}
+
+static __always_inline u64 wrt_link(u64 off, u32 place)
+{
+	return (u64)place << WORT_MEDIA_LINK_PLACE_SHIFT | off |
+	       WORT_MEDIA_LINK_NODE;
+}
+
+/*
+ * The offset of the node that has a slot, which is its name for locks.  Nodes lie at
+ * multiples of their size.  A root record is locked by its catalogue entry, which this
+ * gives, too.
+ */
+static __always_inline u64 wrt_slot_node(u64 slot)
+{
+	return round_down(slot, sizeof(struct wort_media_wort_node));
+}
+
+static __always_inline u64 wrt_root(const struct wort_tree *tree)
+{
+	return (void __pmem *)tree->root - wort_region_at(tree->region, 0);
+}
+
+/* Return: -EUCLEAN for a word that is neither 0 nor a link to a record or a node. */
+static __always_inline int wrt_link_verify(struct wort_op *op, u64 link)
+{
+	return likely(wort_link_is_record(link) || !link || wrt_link_is_node(link)) ?
+	       0 : wrt_report_link(op, link);
+}
+
+/*
+ * Prefetch the first line of what a link refers to, which is untrusted, and the second
+ * line of a node; nothing where memory is or may be bad.  For an empty slot that is the
+ * first line of the pool, which costs less than a branch.
+ */
+static __always_inline void wrt_prefetch(void __pmem *base, u64 plain, u64 link)
+{
+	u64 off = wort_link_off(link);
+
+	if (likely(off < plain)) {
+		wort_pm_prefetch(base + off);
+		if (wrt_link_is_node(link))
+			wort_pm_prefetch(base + off + WORT_LINE);
+	}
+}
+
+/* A node whose link was verified. */
+static inline void wrt_node_at(struct wort_op *op, u64 link, struct wrt_node *node)
+{
+	node->link = link;
+	node->place = wort_link_place(link);
+	node->media = wort_region_at(op->region, wort_link_off(link));
+}
+
+/* Enter a node: verify the link, and count the node. */
+static inline int wrt_node_open(struct wort_op *op, u64 link, u32 start,
+				struct wrt_node *node)
+{
+	wort_count(op, nodes, 1);
+	wrt_node_at(op, link, node);
+	return wrt_node_verify(op, link, start);
+}
+
+/* An answer rests on all slots of the node, also on empty ones. */
+static __always_inline void wrt_node_flush_in_flight(struct wort_op *op,
+						     const struct wrt_node *node)
+{
+	u64 off = wort_link_off(node->link);
+
+	wort_pm_flush_in_flight(op, off, off, sizeof(*node->media));
+}
+
+/* Load the word of the root record, on which an answer may rest. */
+static inline int wrt_root_load(struct wort_op *op, const struct wort_tree *tree,
+				u64 *link)
+{
+	int err = wort_pm_probe(op, tree->root, WORT_LINE);
+	u64 off = wrt_root(tree);
+
+	*link = err ? 0 : wort_pm_load(&tree->root[0]);
+	wort_pm_flush_in_flight(op, wrt_slot_node(off), off, sizeof(*link));
+	return err;
+}
+
+static __always_inline void wrt_descent_init(struct wrt_descent *d,
+					     struct wort_op *op,
+					     const struct wort_tree *tree,
+					     const struct wort_key *key, u64 word,
+					     const u32 *in_flight)
+{
+	d->op = op;
+	d->tree = tree;
+	d->key = key;
+	d->word = word;
+	d->base = wort_region_at(tree->region, 0);
+	d->plain = wort_region_plain(tree->region);
+	d->in_flight = in_flight;
+	d->pos.skip = 0;
+	d->nr_nodes = 0;
+	d->nr_marks = 0;
+}
+
+/* Begin a descent at the root record. */
+static __always_inline int wrt_descent_root(struct wrt_descent *d)
+{
+	u64 root = wrt_root(d->tree);
+
+	d->pos.slot = root;
+	d->pos.node = 0;
+	d->pos.above = 0;
+	d->pos.start = 0;
+	if (d->op)
+		return wrt_root_load(d->op, d->tree, &d->pos.link);
+	if (unlikely(root >= d->plain))
+		return -EAGAIN;
+	d->pos.link = wort_pm_load(d->base + root);
+	d->nr_marks = wort_pm_mark(d->in_flight, wrt_slot_node(root));
+	return 0;
+}
+
+/* Begin a descent where the table of the top leads to, or at the root record. */
+static __always_inline int wrt_descent_begin(struct wrt_descent *d)
+{
+	const struct wort_top *top = wort_tree_top(d->tree);
+	u64 link = wort_top_find(top, d->word);
+
+	if (unlikely(!link))
+		return wrt_descent_root(d);
+	d->pos.slot = 0;
+	d->pos.link = link;
+	d->pos.node = 0;
+	d->pos.above = 0;
+	d->pos.start = top->shape.place;
+	return 0;
+}
+
+/* Does a node that skips digits skip those of the key, as far as is known? */
+static __always_inline bool wrt_skips_match(const struct wrt_descent *d, u64 link,
+					    u32 place)
+{
+	return wort_skips_match(d->tree->skips, link,
+				wort_digits_before(d->key, d->word, place),
+				place - d->pos.start);
+}
+
+/**
+ * wrt_step() - Go from a link to a node to the link in its slot for the key
+ * @d: The descent; it is at a link to a node, which is untrusted.
+ * @skips: Tell wrt_pos.skip; a constant.
+ *
+ * The slot may be in flight.  Then an operation flushes it, and waits for that before
+ * it answers; a fast path gives up at the end of its descent.
+ *
+ * Context: A section of readers or writers.
+ * Return: 0; -EUCLEAN or -EIO; -EAGAIN.
+ */
+static __always_inline int wrt_step(struct wrt_descent *d, bool skips)
+{
+	struct wrt_pos *pos = &d->pos;
+	u32 place = wort_link_place(pos->link);
+	u64 node = wort_link_off(pos->link);
+	int err;
+
+	if (unlikely(node >= d->plain || place < pos->start ||
+		     place >= WORT_KEY_DIGITS)) {
+		err = d->op ? wrt_node_verify(d->op, pos->link, pos->start) : -EAGAIN;
+		if (err)
+			return err;
+	}
+	if (skips && place > pos->start && !wrt_skips_match(d, pos->link, place))
+		pos->skip = pos->link;
+	pos->above = pos->slot;
+	pos->node = pos->link;
+	pos->slot = node + wort_radix_digit(d->key, d->word, place) * sizeof(u64);
+	pos->link = wort_pm_load(d->base + pos->slot);
+	pos->start = place + 1;
+	d->nr_nodes++;
+	if (!d->op)
+		d->nr_marks |= wort_pm_mark(d->in_flight, node);
+	else if (unlikely(wort_pm_mark(d->in_flight, node)))
+		wort_pm_flush_read(d->op, pos->slot, sizeof(u64));
+	return 0;
+}
+
+/* A whole descent: to an empty slot, a record, or the first node from @limit on. */
+static __always_inline int wrt_descend(struct wrt_descent *d, u32 limit, bool skips)
+{
+	int err;
+
+	while (wrt_link_is_node(d->pos.link) &&
+	       wort_link_place(d->pos.link) < limit) {
+		err = wrt_step(d, skips);
+		if (unlikely(err))
+			return err;
+	}
+	return likely(!d->nr_marks) ? 0 : -EAGAIN;
+}
+
+/* The key has the digits that the node of a link skips. */
+static inline void wrt_skip_learn(const struct wort_tree *tree, u64 link,
+				  const struct wort_key *key)
+{
+	wort_skips_learn(tree->skips, link,
+			 wort_digits_before(key, wort_key_word(key, 0),
+					    wort_link_place(link)));
+}
+
+#define WRT_MADE_STEP	4096
+
+/*
+ * What the table of the top leads to is about to be another node: nobody may find the
+ * old one once others can find the new one.  The slot has been locked before the table
+ * was looked for: another one is not filled in from it until it is unlocked.  Returns
+ * the table, for wrt_top_enter(), or NULL.
+ */
+static inline struct wort_top *wrt_top_leave(struct wort_top *top, bool leads, u64 digits)
+{
+	if (!leads)
+		return NULL;
+	wort_top_set(top, digits, 0);
+	return top;
+}
+
+/* A node at @place comes to a slot with @start digits consumed. */
+static __always_inline struct wort_top *wrt_top_split(struct wort_tree *tree, u32 start,
+						      u32 place, u64 digits)
+{
+	struct wort_top *top = wort_tree_top(tree);
+	u32 end = top->shape.place;
+
+	return wrt_top_leave(top, start <= end && end <= place, digits);
+}
+
+/* A node goes. */
+static inline struct wort_top *wrt_top_merge(struct wort_tree *tree, u64 node, u64 digits)
+{
+	struct wort_top *top = wort_tree_top(tree);
+
+	return wrt_top_leave(top, wort_top_find(top, digits) == node, digits);
+}
+
+/*
+ * The word is durable, and its slot still locked.  If there is another table now, this
+ * one is looked at by those who had begun before.
+ */
+static __always_inline void wrt_top_enter(struct wort_top *top, u64 link, u64 digits)
+{
+	if (top && wrt_link_is_node(link))
+		wort_top_set(top, digits, link);
+}
+
+/* Of the nodes that are made those count which begin a page: one counter for all. */
+static __always_inline void wrt_tree_grows(struct wort_tree *tree, u64 node, u64 digits)
+{
+	u64 made, missed;
+
+	if (likely(node % WRT_MADE_STEP))
+		return;
+	made = READ_ONCE(tree->made) + 1;
+	missed = READ_ONCE(tree->missed) +
+		 !wort_top_entry(wort_tree_top(tree), digits);
+	WRITE_ONCE(tree->made, made);
+	WRITE_ONCE(tree->missed, missed);
+	if (made >= READ_ONCE(tree->made_due) ||
+	    missed >= READ_ONCE(tree->missed_due))
+		tree->outgrown(tree);
+}
+
+#endif /* _WORT_WORT_H */

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The fast paths of WORT: lookups and puts without an operation, and prefetching.
+ *
+ * A processor runs ahead into later lookups as far as it has registers for what they
+ * compute and load.  So a fast path has no operation that others can see, makes no call
+ * on its way, and gives up with -EAGAIN where an operation would read with care: a word
+ * in flight, an inconsistency, memory that is or may be bad, another kind of record.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include <trace/events/wort.h>
+
+#include "wort.h"
+
+#define WRT_WORD_RECORD	(sizeof(struct wort_media_leaf) + sizeof(u64))
+
+/*
+ * @len: the length of the key, which the compiler may know as a constant.
+ *
+ * A miss rests on every slot of the path, a hit on the record and what made it
+ * reachable.  The step asks for all of them, except for slots above the node that the
+ * table of the top led to, which are durable.
+ */
+static __always_inline int fast_lookup(const struct wort_tree *tree,
+				       const struct wort_key *key, const u32 len,
+				       struct wort_buf *buf,
+				       struct wort_index_stats __percpu *stats)
+{
+	const bool one_word = len == sizeof(u64);
+	struct wrt_descent d __uninitialized;
+	u64 word, rec;
+	int lines = 0;
+
+	word = one_word ? wort_bytes_be64(key->data) : wort_key_word(key, 0);
+	wrt_descent_init(&d, NULL, tree, key, word, tree->in_flight);
+	if (unlikely(wrt_descent_begin(&d) ||
+		     wrt_descend(&d, one_word ? WORT_KEY_WORD_DIGITS :
+						WORT_KEY_DIGITS, false) ||
+		     d.nr_nodes >= WORT_LOOK_NODES))
+		return -EAGAIN;
+	if (d.pos.link) {
+		rec = d.pos.link - WORT_MEDIA_LINK_LEAF;
+		if (unlikely(rec % sizeof(u64) || rec >= d.plain))
+			return -EAGAIN;
+		lines = wort_rec_look(d.base + rec, key, len, word, buf);
+		if (likely(lines >= 0)) {
+			if (unlikely(wort_pm_in_flight(d.in_flight, rec)))
+				return -EAGAIN;
+			wort_look_found(stats, d.nr_nodes, lines);
+			return 0;
+		}
+		lines = lines == -ENOENT ? 0 :
+			wort_rec_look_other(tree->region, rec, key);
+		if (lines < 0)
+			return -EAGAIN;
+	}
+	wort_look_missed(stats, d.nr_nodes, !!d.pos.link, lines);
+	return -ENOENT;
+}
+
+/* @look of struct wort_engine. */
+int wrt_fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
+		    struct wort_buf *buf, struct wort_index_stats __percpu *stats)
+{
+	if (likely(key->len == sizeof(u64)))
+		return fast_lookup(tree, key, sizeof(u64), buf, stats);
+	return wort_key_valid(key) ? fast_lookup(tree, key, key->len, buf, stats) :
+				     -EAGAIN;
+}
+
+/*
+ * A put of a key and a value of one word each: a record for an empty slot, one beside
+ * another record, or another value.  The operation is a local variable whose address is
+ * not passed on, so it is kept in registers.
+ */
+struct wrt_fast {
+	struct wort_op op;
+	struct wrt_descent d;
+	struct wort_tree *tree;
+	struct wort_put *put;
+	struct wort_index_stats __percpu *stats;
+};
+
+static __always_inline void fast_begin(struct wrt_fast *fast, struct wort_tree *tree,
+				       struct wort_put *put,
+				       struct wort_index_stats __percpu *stats)
+{
+	wort_op_begin(&fast->op, tree->region, tree->alloc);
+	fast->op.locks = tree->locks;
+	fast->op.in_flight = tree->in_flight;
+	fast->op.alone = false;
+	fast->op.time = wort_locks_now(tree->locks);
+	fast->op.reserved[0] = 0;
+	fast->op.reserved[1] = 0;
+	fast->tree = tree;
+	fast->put = put;
+	fast->stats = stats;
+}
+
+static __always_inline bool fast_find(struct wrt_fast *fast)
+{
+	wrt_descent_init(&fast->d, NULL, fast->tree, &fast->put->key,
+			 wort_bytes_be64(fast->put->key.data), fast->tree->in_flight);
+	return !wrt_descent_begin(&fast->d) &&
+	       !wrt_descend(&fast->d, WORT_KEY_WORD_DIGITS, true) &&
+	       fast->d.nr_nodes < WORT_SET_NODES;
+}
+
+/* Give back the reserved objects: nothing was stored that can be reached. */
+static noinline int reserved_give_up(struct wort_tree *tree, u32 nr, u64 a, u64 b)
+{
+	struct wort_op op;
+
+	wort_op_begin(&op, tree->region, tree->alloc);
+	op.nr_reserved = nr;
+	op.reserved[0] = a;
+	op.reserved[1] = b;
+	wort_op_end(&op);
+	return -EAGAIN;
+}
+
+static __always_inline int fast_give_up(const struct wrt_fast *fast)
+{
+	return reserved_give_up(fast->tree, fast->op.nr_reserved,
+				fast->op.reserved[0], fast->op.reserved[1]);
+}
+
+/* Write the record, and flush it.  Returns the link to it. */
+static __always_inline u64 fast_record(struct wrt_fast *fast, u64 off)
+{
+	struct wort_media_leaf __pmem *leaf = wort_region_at(fast->op.region, off);
+	const struct wort_put *put = fast->put;
+
+	wort_pm_store(&fast->op, &leaf->val, wort_value_word(&put->value));
+	wort_pm_store(&fast->op, &leaf->meta, wort_rec_word_meta(sizeof(u64)));
+	wort_pm_write(&fast->op, leaf->key, put->key.data, sizeof(u64));
+	wort_pm_flush_now(&fast->op, leaf, WRT_WORD_RECORD);
+	return off | WORT_MEDIA_LINK_LEAF;
+}
+
+/*
+ * Write a node with the new record and the one in the slot, whose key is @other, and
+ * flush it.  Returns the link to it.
+ */
+static __always_inline u64 fast_node(struct wrt_fast *fast, u64 off, u32 place,
+				     u64 record, u64 other)
+{
+	struct wort_media_wort_node __pmem *node = wort_region_at(fast->op.region, off);
+
+	wort_pm_clear(&fast->op, node->slot, WRT_SLOTS);
+	wort_pm_store(&fast->op, &node->slot[wort_word_digit(other, place)],
+		      fast->d.pos.link);
+	wort_pm_store(&fast->op, &node->slot[wort_word_digit(fast->d.word, place)],
+		      record);
+	wort_pm_flush_now(&fast->op, node, sizeof(*node));
+	return wrt_link(off, place);
+}
+
+static __always_inline __le64 __pmem *fast_slot(const struct wrt_fast *fast)
+{
+	return fast->d.base + fast->d.pos.slot;
+}
+
+/* As slot_lock(). */
+static __always_inline struct wort_lock *fast_lock(const struct wrt_fast *fast)
+{
+	u64 node = wrt_slot_node(fast->d.pos.slot);
+	struct wort_lock *lock = wort_node_hold(&fast->op, node);
+
+	if (likely(lock && wort_pm_load(fast_slot(fast)) == fast->d.pos.link))
+		return lock;
+	if (lock)
+		wort_node_release(lock);
+	return NULL;
+}
+
+/*
+ * Store a word, the lock of whose node is held, and make it durable.  The costs are
+ * counted while the processor has to wait.
+ */
+static __always_inline void fast_word(struct wrt_fast *fast, struct wort_lock *lock,
+				      __le64 __pmem *word, u64 val,
+				      enum wort_set_kind kind)
+{
+	wort_pm_launch(&fast->op, lock, word, val);
+	wort_pm_flush_now(&fast->op, word, sizeof(*word));
+	wort_set_done(fast->stats, kind, fast->op.flush, fast->d.nr_nodes);
+	wort_pm_fence_now(&fast->op);
+	wort_pm_landed(lock);
+}
+
+static __always_inline int fast_in_slot(struct wrt_fast *fast)
+{
+	struct wort_lock *lock;
+	u64 record;
+
+	if (unlikely(fast->d.pos.skip))
+		return -EAGAIN;
+	if (unlikely(!wort_alloc_reserve_ready(&fast->op, WRT_WORD_RECORD)))
+		return fast_give_up(fast);
+	record = fast_record(fast, fast->op.reserved[0]);
+	wort_pm_fence_now(&fast->op);
+	lock = fast_lock(fast);
+	if (unlikely(!lock))
+		return fast_give_up(fast);
+	fast_word(fast, lock, fast_slot(fast), record, WORT_SET_NEW);
+	wort_node_release(lock);
+	return 0;
+}
+
+/* As launch_node() and what comes after it. */
+static __always_inline void fast_launch_node(struct wrt_fast *fast,
+					     struct wort_lock *lock, u64 link)
+{
+	struct wort_tree *tree = fast->tree;
+	u32 place = wort_link_place(link);
+	struct wort_top *top;
+
+	if (place > fast->d.pos.start)
+		wort_skips_learn(tree->skips, link,
+				 wort_word_before(fast->d.word, place));
+	top = wrt_top_split(tree, fast->d.pos.start, place, fast->d.word);
+	wrt_tree_grows(tree, wort_link_off(link), fast->d.word);
+	trace_wort_split(fast->op.region->dev, wort_link_off(link), place, true);
+	fast_word(fast, lock, fast_slot(fast), link, WORT_SET_BESIDE);
+	if (place == fast->d.pos.start)
+		wort_skips_forget(tree->skips, link);
+	wrt_top_enter(top, link, fast->d.word);
+}
+
+/* @other: the key of the record at which the descent has ended. */
+static __always_inline int fast_beside(struct wrt_fast *fast, u64 other)
+{
+	u32 place = (64 - fls64(fast->d.word ^ other)) / 4;
+	struct wort_lock *lock;
+	u64 link;
+
+	if (unlikely(place < fast->d.pos.start))
+		return -EAGAIN;
+	if (unlikely(!wort_alloc_reserve_ready(&fast->op, WRT_WORD_RECORD) ||
+		     !wort_alloc_reserve_ready(&fast->op,
+					       sizeof(struct wort_media_wort_node))))
+		return fast_give_up(fast);
+	link = fast_record(fast, fast->op.reserved[0]);
+	link = fast_node(fast, fast->op.reserved[1], place, link, other);
+	wort_pm_fence_now(&fast->op);
+	lock = fast_lock(fast);
+	if (unlikely(!lock))
+		return fast_give_up(fast);
+	fast_launch_node(fast, lock, link);
+	wort_node_release(lock);
+	return 0;
+}
+
+/* The old value may be in flight: nothing rests on it, and it is replaced. */
+static __always_inline int fast_value(struct wrt_fast *fast,
+				      struct wort_media_leaf __pmem *leaf)
+{
+	struct wort_lock *lock;
+
+	if (unlikely(fast->put->create))
+		return -EAGAIN;
+	lock = wort_node_hold(&fast->op, wort_pm_off(&fast->op, leaf));
+	if (unlikely(!lock))
+		return -EAGAIN;
+	fast_word(fast, lock, &leaf->val, wort_value_word(&fast->put->value), WORT_SET_VALUE);
+	wort_node_release(lock);
+	fast->put->replaced = true;
+	return 0;
+}
+
+static __always_inline int fast_at_record(struct wrt_fast *fast)
+{
+	u64 off = wort_link_record(fast->d.pos.link), other;
+	struct wort_media_leaf __pmem *leaf;
+
+	if (unlikely(!wort_link_is_record(fast->d.pos.link) ||
+		     off >= wort_region_plain(fast->op.region)))
+		return -EAGAIN;
+	leaf = wort_region_at(fast->op.region, off);
+	if (unlikely(wort_pm_load(&leaf->meta) != wort_rec_word_meta(sizeof(u64))))
+		return -EAGAIN;
+	other = wort_pm_load_be64(leaf->key);
+	return other == fast->d.word ? fast_value(fast, leaf) : fast_beside(fast, other);
+}
+
+/* @set of struct wort_engine. */
+int wrt_fast_put(struct wort_tree *tree, struct wort_put *put,
+		 struct wort_index_stats __percpu *stats)
+{
+	struct wrt_fast fast __uninitialized;
+
+	if (put->key.len != sizeof(u64) || put->value.len != sizeof(u64) ||
+	    put->replace || put->expect || put->old)
+		return -EAGAIN;
+	fast_begin(&fast, tree, put, stats);
+	if (!fast_find(&fast))
+		return -EAGAIN;
+	put->replaced = false;
+	return fast.d.pos.link ? fast_at_record(&fast) : fast_in_slot(&fast);
+}
+
+/*
+ * Prefetch the path of one key.  A processor runs ahead of a fence, but not far: while it
+ * waits for the last fence of the operation before, it gets to this, not to the descent.
+ */
+void wrt_prefetch_key(const struct wort_tree *tree, const struct wort_key *key)
+{
+	struct wrt_descent d __uninitialized;
+
+	wrt_descent_init(&d, NULL, tree, key, wort_key_word(key, 0), tree->in_flight);
+	if (!wrt_descent_begin(&d) &&
+	    !wrt_descend(&d, WORT_KEY_WORD_DIGITS, false))
+		wrt_prefetch(d.base, d.plain, d.pos.link);
+}
+
+/* The path to a key: a slot on it, whose line is being loaded, or NULL. */
+struct wrt_path {
+	const __le64 __pmem *slot;
+	u64 word;
+	u32 start;
+};
+
+static void path_follow(struct wort_op *op, const struct wort_key *key, u64 link,
+			struct wrt_path *path)
+{
+	u64 plain = wort_region_plain(op->region), off = wort_link_off(link);
+	u32 place = wort_link_place(link);
+
+	path->slot = NULL;
+	if (!wrt_link_is_node(link))
+		wrt_prefetch(wort_region_at(op->region, 0), plain, link);
+	if (!wrt_link_is_node(link) || off >= plain ||
+	    !wort_link_place_valid(link, path->start))
+		return;
+	path->slot = wort_region_at(op->region, off) +
+		     wort_radix_digit(key, path->word, place) * sizeof(link);
+	path->start = place + 1;
+	wort_pm_prefetch(path->slot);
+}
+
+static void path_begin(struct wort_op *op, struct wort_tree *tree,
+		       const struct wort_top *top, const struct wort_key *key,
+		       struct wrt_path *path)
+{
+	u64 word = wort_key_word(key, 0);
+	u64 link = wort_top_find(top, word);
+
+	*path = (struct wrt_path){ &tree->root[0], word, 0 };
+	if (link)
+		path_follow(op, key, link, path);
+}
+
+/*
+ * @warm of struct wort_engine: follow all paths, a step of each at a time, so that many
+ * lines are loaded at once.  Nothing that is read here is trusted or answered.
+ */
+void wrt_prefetch_keys(struct wort_op *op, struct wort_tree *tree,
+		       const struct wort_key *keys, u32 nr)
+{
+	struct wort_top *top = wort_tree_top(tree);
+	struct wrt_path path[WORT_WARM_MAX] __uninitialized;
+	u32 i, going = nr;
+
+	if (!wort_region_plain(op->region))
+		return;
+	for (i = 0; i < nr; i++)
+		path_begin(op, tree, top, &keys[i], &path[i]);
+	while (going)
+		for (i = going = 0; i < nr; i++)
+			if (path[i].slot) {
+				path_follow(op, &keys[i],
+					    wort_pm_load(path[i].slot), &path[i]);
+				going++;
+			}
+}
