@@ -173,7 +173,7 @@ struct wort_change {
  * struct wort_visitor - Called for the objects that an index owns
  * @visit: called with the offset and size of each object, which are untrusted.
  *	@first is true if a walk of the whole index visits the object only once, also
- *	when it is interrupted and continues.  It is false for inner nodes only.
+ *	when the walk is interrupted and continues.  It is false for inner nodes only.
  *	Therefore an object that is visited with both values has two owners.  Returns
  *	0 or a negative errno, which ends the walk.
  */
@@ -380,15 +380,20 @@ typedef int wort_set_fn(struct wort_tree *tree, struct wort_put *put,
  *	word in flight or inconsistency is met.  Returns how often it moved.  Bytes
  *	behind the packed records are overwritten.  If it returns 0, call @next.
  * @value: copy the value at the cursor; -ERANGE if it does not fit
- * @owned: visit the objects that the cursor entered with its last move.  Seeking
- *	from the start and moving to the end visits every object.
- * @drop: the last move, of a cursor that is not reversed, failed with -EIO: clear the
- *	one word that leads to the object that could not be read, and set
- *	wort_op.bad_off to its offset.  To continue, seek.  No writer runs, and the tree
- *	has no table of its top, which might lead past the word.  -EIO if the root
- *	cannot be read, either; -EAGAIN if the object can be read now.
- * @check: examine the objects that the cursor entered with its last move, beyond what
- *	moving verifies
+ * @walk: take one step of a walk: move to the objects that come next, verify them, and
+ *	call the visitor for each.  With a position the walk begins, or begins again,
+ *	behind it; a position without bytes is the start.  Without one the walk
+ *	continues after the last step, which was taken in the same section.  Returns how
+ *	many records the step has met, perhaps none, and leaves the new position in
+ *	@key and @key_len of the cursor; -ENOENT at the end.  See below.
+ * @check: examine the objects of the current step beyond what @walk verifies.  Called
+ *	by the visitor before it takes note of the first object of the step.
+ * @drop: the last step, or the last move of a cursor that is not reversed, failed with
+ *	-EIO: clear the one word that leads to the object that could not be read, and set
+ *	wort_op.bad_off to its offset.  To continue, walk from the last position.  No
+ *	writer runs, and the tree has no table of its top, which might lead past the
+ *	word.  -EIO if the root cannot be read, either; -EAGAIN if the object can be read
+ *	now.
  *
  * All of them return -EUCLEAN if media is damaged and -EIO if it is known to be
  * bad.  A change that has committed must not fail any more: if it meets damage
@@ -396,6 +401,30 @@ typedef int wort_set_fn(struct wort_tree *tree, struct wort_put *put,
  * concurrently, each inside a section that keeps the memory it can see from being
  * reused.  -EAGAIN: nothing was changed; the caller retries.  An operation reserves
  * the objects that it needs before its first store to media.
+ *
+ * A walk visits every object that the index owns, also objects on the path of no record
+ * (empty leaves, headers of chunks).  It takes many sections, and writers run
+ * concurrently.  The engine chooses what a step is: a record with the inner nodes entered
+ * on the way to it, a leaf page with its records, a chunk of a hash table.  A step visits at
+ * least one object and at most some hundreds.  The engine guarantees:
+ *
+ * - Each object that the index owned when the walk began, and still owns when the walk
+ *   ends, is visited, whatever legal state a power cut or a concurrent writer has left.
+ *   With @first it is visited once; an inner node is visited again only when the walk
+ *   begins again at a position that lies below it.  New objects may be left out.
+ * - The position is a key, a low fence, or other bytes that keep their meaning when all
+ *   sections have ended.  An offset does not: the memory may be reused.
+ * - A step that begins at a position does not visit again what earlier steps have visited
+ *   with @first.  For instance, a leaf page that holds keys on both sides of the position
+ *   was visited before, and so were its records up to the position.
+ * - The link to an object is loaded in the section that visits the object.
+ * - A step verifies all its objects before it visits the first.  So a step that fails has
+ *   visited nothing, unless the visitor failed; the error of the visitor ends the walk,
+ *   except for the first object of a step.
+ * - If a writer can move a reference from a place that the walk has not reached to one that
+ *   it has passed, or back, the engine calls wort_alloc_keep() for each reference moved.
+ *   An engine whose walk goes in the order of keys, and whose records keep their keys, need
+ *   not.
  */
 struct wort_engine {
 	const char *name;
@@ -439,10 +468,11 @@ struct wort_engine {
 	u32 (*next_pairs)(struct wort_cursor *cur, struct wort_pairs *pairs,
 			  u32 max);
 	int (*value)(struct wort_cursor *cur, struct wort_buf *buf);
-	int (*owned)(struct wort_cursor *cur, struct wort_visitor *visitor);
-	int (*drop)(struct wort_cursor *cur);
 
+	int (*walk)(struct wort_cursor *cur, const struct wort_key *pos,
+		    struct wort_visitor *visitor);
 	int (*check)(struct wort_cursor *cur);
+	int (*drop)(struct wort_cursor *cur);
 };
 
 const struct wort_engine *wort_engine_by_id(u32 id);

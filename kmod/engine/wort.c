@@ -917,7 +917,7 @@ const struct wort_engine wort_engine_wort = {
 	.next = wrt_next,
 	.next_pairs = wrt_next_pairs,
 	.value = wrt_value,
-	.owned = wrt_owned,
-	.drop = wrt_drop,
+	.walk = wrt_walk,
 	.check = wrt_check,
+	.drop = wrt_drop,
 };

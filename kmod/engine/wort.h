@@ -101,7 +101,8 @@ void wrt_prefetch_key(const struct wort_tree *tree, const struct wort_key *key);
 int wrt_seek(struct wort_cursor *cur, const struct wort_key *key);
 int wrt_next(struct wort_cursor *cur);
 int wrt_value(struct wort_cursor *cur, struct wort_buf *buf);
-int wrt_owned(struct wort_cursor *cur, struct wort_visitor *visitor);
+int wrt_walk(struct wort_cursor *cur, const struct wort_key *pos,
+	     struct wort_visitor *visitor);
 int wrt_drop(struct wort_cursor *cur);
 int wrt_check(struct wort_cursor *cur);
 u32 wrt_next_pairs(struct wort_cursor *cur, struct wort_pairs *pairs, u32 max);

@@ -455,20 +455,37 @@ int wrt_value(struct wort_cursor *cur, struct wort_buf *buf)
 	return wort_rec_value(cur->op, &wrt_cursor(cur)->rec, buf);
 }
 
-int wrt_owned(struct wort_cursor *cur, struct wort_visitor *visitor)
+/* Behind a position, or without one to the record after the current one. */
+static int walk_move(struct wort_cursor *cur, const struct wort_key *pos)
 {
-	struct wrt_cursor *wc = wrt_cursor(cur);
-	u32 i;
 	int err;
 
-	for (i = wc->fresh; i < wc->nr; i++) {
+	if (!pos)
+		return wrt_next(cur);
+	err = wrt_seek(cur, pos->len ? pos : NULL);
+	if (!err && cur->key_len == pos->len &&
+	    !memcmp(cur->key, pos->data, pos->len))
+		err = wrt_next(cur);
+	return err;
+}
+
+/*
+ * A step is a record, and the nodes that the cursor has entered on the way to it.  The
+ * position is the key.  A record keeps its key, and a node the digits that all keys below it
+ * have in common.  Therefore no object moves from one side of the position to the other.
+ */
+int wrt_walk(struct wort_cursor *cur, const struct wort_key *pos,
+	     struct wort_visitor *visitor)
+{
+	struct wrt_cursor *wc = wrt_cursor(cur);
+	int err = walk_move(cur, pos);
+	u32 i;
+
+	for (i = wc->fresh; i < wc->nr && !err; i++)
 		err = visitor->visit(visitor, cur->op,
 				     wort_link_off(wc->level[i].link),
 				     sizeof(struct wort_media_wort_node), false);
-		if (err)
-			return err;
-	}
-	return wort_rec_visit(cur->op, &wc->rec, visitor);
+	return err ?: wort_rec_visit(cur->op, &wc->rec, visitor) ?: 1;
 }
 
 /* Examine a node that the cursor has just entered. */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What runs in the background of a pool, in this order: the tables of the tops of
- * trees (tops.c); the walk that finds again what is owned, once after attach; the
- * freeing of destroyed indexes; reclaim.
+ * The background work of a pool, in this order: the tables of the tops of trees
+ * (tops.c); the walk that marks all owned objects, once after attach; the freeing of
+ * destroyed indexes; reclaim.
  *
- * An index that is destroyed before the walk has come by is walked all the
- * same and freed afterwards, like any other: so each object is either found
- * and given back, or in an extent that the walk leaves free.
+ * An index that is destroyed before the walk has visited it is walked nevertheless, and
+ * freed afterwards like any other.  So each object is either found and given back, or lies
+ * in an extent that the walk leaves free.
  *
- * A walk that memory ran out for starts again from nothing, since it cannot
- * tell an object that it has marked already from one with two owners.
+ * A walk that runs out of memory starts again from nothing, because it cannot tell an
+ * object that it has marked already from one with two owners.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -22,9 +22,23 @@
 #include "pool.h"
 
 /*
- * An object is marked in the section that loaded the link to it, and what was freed
- * is given back only after all sections, so an inconsistency about an object is
- * damage, not a race.
+ * An inconsistency about an object is damage here, not a race with a writer, although
+ * writers run concurrently:
+ *
+ * - "No such slot", "owned object is free": the walk has loaded the link to the object in
+ *   its current section, and marks the object before the section ends.  The link was
+ *   found in the tree, or in a node that was in the tree when the section began.  So the
+ *   object was freed after that, if at all, and is given back only when the section has
+ *   ended: until then its slot is used and its extent keeps its class.  An object that is
+ *   marked after its section may have been given back, and its extent too.
+ * - "Two owners" is said only in extents that were open before the attach.  Nothing is
+ *   allocated from these before the walk ends, so there the walk can meet a slot twice
+ *   only if it meets one object twice.  A step does not visit again what earlier steps have
+ *   visited, and a reference that a writer has moved in the meantime was kept.
+ *
+ * If mark() answered -EAGAIN the chunk would be repeated from the position before the
+ * current step, and the objects of this step that are marked already would be taken for
+ * objects with two owners.
  */
 static int mark(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 		u64 size, bool first)
@@ -38,27 +52,10 @@ static int mark(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 	return err;
 }
 
-/* The same, of an object that a chunk of a walk comes to. */
-static int mark_object(struct wort_visitor *visitor, struct wort_op *op, u64 off,
-		       u64 size, bool first)
-{
-	container_of(visitor, struct wort_walk, visitor)->objects++;
-	return mark(visitor, op, off, size, first);
-}
-
 static int give_back(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 		     u64 size, bool first)
 {
 	return wort_alloc_free(op, off, size);
-}
-
-static void cursor_begin(struct wort_pool *pool, struct wort_op *op,
-			 struct wort_index *index)
-{
-	wort_op_begin(op, pool->region, &pool->alloc);
-	pool->cursor->op = op;
-	pool->cursor->tree = &index->tree;
-	pool->cursor->reverse = false;
 }
 
 static void reclaim(struct wort_pool *pool)
@@ -71,8 +68,8 @@ static void reclaim(struct wort_pool *pool)
 }
 
 /*
- * Operations that wait for space get what was freed in extents opened since the
- * attach: they need not wait for the end of the walk.
+ * Give back objects that were freed in extents opened since the attach, so that operations
+ * that wait for space need not wait for the end of the walk.
  */
 static void reclaim_in_walk(struct wort_pool *pool)
 {
@@ -88,9 +85,9 @@ static void reclaim_in_walk(struct wort_pool *pool)
  * wort_pool_rest() - Pause while the pool is suspended
  * @pool: The pool.
  *
- * Background work calls this wherever it may pause: between two steps, each of which
- * leaves the pool as a power cut may leave it.  Nobody else takes the lock during the
- * pause: no operation is under way, and a check that begins later waits for the end of
+ * Background work calls this wherever it may pause: between two pieces of work, each of
+ * which leaves the pool as a power cut may leave it.  No other task takes the lock during
+ * the pause: no operation is under way, and a check that begins later waits for the end of
  * the round before it takes the lock.
  *
  * Context: May sleep.  Holds wort_pool.work_lock, which is dropped meanwhile.
@@ -110,27 +107,28 @@ bool wort_pool_rest(struct wort_pool *pool)
 	return READ_ONCE(pool->stopping);
 }
 
-/* Returns an error only if the walk cannot go on now. */
-static int walk_index(struct wort_pool *pool, struct wort_walk *walk)
+static int pause_walk(struct wort_walk *walk)
 {
-	struct wort_index *index = walk->index;
-	int err = 0, tries = 0;
+	if (wort_pool_interrupted(walk->pool))
+		return -EINTR;
+	reclaim_in_walk(walk->pool);
+	return 0;
+}
+
+/* Returns an error only if the walk cannot continue now. */
+static int walk_index(struct wort_walk *walk, struct wort_index *index)
+{
+	int err;
 
 	if (READ_ONCE(index->dead) && READ_ONCE(index->damaged))
 		return 0;
-	while (!err || err == -EAGAIN) {
-		if (wort_pool_interrupted(pool))
-			return -EINTR;
-		tries = err ? tries + 1 : 0;
-		err = wort_walk_chunk(pool, walk, tries == WORT_WALK_TRIES);
-		reclaim_in_walk(pool);
-		cond_resched();
-	}
-	if (err == -ENOMEM)
+	wort_walk_begin(walk, index);
+	err = wort_walk_run(walk);
+	if (err == -ENOMEM || err == -EINTR)
 		return err;
-	mutex_lock(&pool->lock);
+	mutex_lock(&walk->pool->lock);
 	index->walk_failed = err != -ENOENT;
-	mutex_unlock(&pool->lock);
+	mutex_unlock(&walk->pool->lock);
 	return 0;
 }
 
@@ -169,7 +167,7 @@ static int end_walk(struct wort_pool *pool)
 	struct wort_op op;
 	int err = 0;
 
-	/* Some may still be at what was freed before the walk came by. */
+	/* Operations may still read objects that were freed before the walk reached them. */
 	wort_locks_synchronize(&pool->locks);
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	mutex_lock(&pool->lock);
@@ -185,19 +183,21 @@ static int end_walk(struct wort_pool *pool)
 	return 0;
 }
 
-/* Only this work frees indexes, so none goes away meanwhile. */
+/* No index is freed meanwhile: only this work frees indexes. */
 static int walk_all(struct wort_pool *pool)
 {
+	struct wort_visitor visitor = { .visit = mark };
 	struct wort_walk walk = {
-		.visitor = { .visit = mark_object },
+		.pool = pool,
+		.visitor = &visitor,
+		.pause = pause_walk,
 		.records = &pool->walk_records,
 	};
 	struct wort_index *index;
 	int err = 0;
 
 	while (!err && (index = wort_todo_next(pool))) {
-		wort_walk_begin(&walk, index);
-		err = walk_index(pool, &walk);
+		err = walk_index(&walk, index);
 		mutex_lock(&pool->lock);
 		pool->walk_indexes += !err;
 		pool->rewalk |= err;
@@ -208,7 +208,7 @@ static int walk_all(struct wort_pool *pool)
 	return err;
 }
 
-/* Damage in the table keeps nothing from being walked that is sound. */
+/* Damage in the table makes the pool read-only; the walk runs nevertheless. */
 static int read_table(struct wort_pool *pool)
 {
 	struct wort_op op;
@@ -246,36 +246,34 @@ static int walk(struct wort_pool *pool)
 }
 
 /*
- * Nothing that is freed here is reused before reclaim, which comes later.  It ends early
- * only for good, since it cannot tell what it has freed already.
+ * Free all that a destroyed index owns.  No operation uses the index, and what is freed here
+ * is not reused before the next reclaim: so one pass without a section visits each object
+ * once.  The pass pauses between chunks, and ends early only for good, because a second one
+ * would free objects twice.
  */
 static int free_tree(struct wort_pool *pool, struct wort_index *index)
 {
-	const struct wort_engine *engine = index->tree.engine;
 	struct wort_visitor visitor = { .visit = give_back };
-	struct wort_op op;
+	struct wort_walk walk = { .pool = pool, .visitor = &visitor };
 	int err;
 
-	cursor_begin(pool, &op, index);
+	wort_walk_begin(&walk, index);
+	wort_walk_open(&walk);
 	err = wort_index_verify(index);
-	if (!err)
-		err = engine->seek(pool->cursor, NULL);
 	while (!err) {
-		err = engine->owned(pool->cursor, &visitor);
-		if (!err)
-			err = engine->next(pool->cursor);
+		err = wort_walk_steps(&walk);
 		if (!err && wort_pool_rest(pool))
 			err = -EINTR;
 		cond_resched();
 	}
 	if (err == -ENOENT)
-		err = wort_alloc_free(&op, index->entry_off,
+		err = wort_alloc_free(&walk.op, index->entry_off,
 				      sizeof(struct wort_media_entry));
-	wort_op_end(&op);
+	wort_op_end(&walk.op);
 	return err;
 }
 
-/* The indexes that are dead now, and in which nobody writes any more. */
+/* How many indexes are dead.  No operation writes to these any more. */
 static u32 settle_dying(struct wort_pool *pool)
 {
 	u32 nr;
@@ -317,10 +315,10 @@ static void free_dying(struct wort_pool *pool)
 }
 
 /**
- * wort_pool_round() - Do what there is to do in the background
+ * wort_pool_round() - Do one round of background work
  * @pool: The pool.
  *
- * In a read-only pool nothing is walked: free space is of no use there.
+ * A read-only pool is not walked, because it needs no free space.
  *
  * Context: May sleep.  Holds wort_pool.work_lock and nothing else.
  * Return: 0; -ENOMEM or -EINTR if the walk has not ended for that reason.
@@ -349,9 +347,9 @@ int wort_pool_round(struct wort_pool *pool)
  * wort_pool_work() - The background work of a pool
  * @work: wort_pool.work
  *
- * A check holds the lock for minutes: a worker that waits so long without being killable
- * is taken for one that hangs.  The check queues the work again when it has let go of the
- * lock.
+ * A check holds the lock for minutes, and the kernel reports an unkillable worker that
+ * waits so long as hung.  Therefore the worker does not wait; the check queues the work
+ * again when it has dropped the lock.
  *
  * Context: Workqueue.
  */

@@ -3,15 +3,15 @@
  * Examination of a whole pool: each index, then whether each byte is owned
  * once, free, or being freed.
  *
- * Operations go on meanwhile.  Indexes are visited in chunks, beside writers, as the
- * walk does (walk.c); writers are kept out only to look again at what made no sense,
- * for one chunk.  What is freed is not given back before the end, and what is new is
- * noted (marks.c), so the comparison holds whatever was changed.  The background has
- * no turn: no index goes away, and destroyed ones still own their trees.
+ * Operations run concurrently.  The loop of walk.c visits each index in chunks, and
+ * excludes writers only to look again at an inconsistency, for one chunk.  No freed object
+ * is given back before the check ends, and new objects are noted (marks.c), so the
+ * comparison holds whatever was changed.  The background does not run meanwhile: no index
+ * is freed, and destroyed indexes still own their trees.
  *
- * An operation that finds no space waits for the background.  So a check during which
- * one does lets the background have a turn and begins again, a few times.  When the
- * machine is about to sleep the call ends, and begins again afterwards.
+ * An operation that finds no space waits for the background.  A check that sees such an
+ * operation ends, lets the background run and begins again, a few times.  System suspend
+ * ends the call, which begins again after resume.
  */
 #include <linux/errno.h>
 #include <linux/freezer.h>
@@ -24,24 +24,22 @@
 #include "../core/pmem.h"
 #include "pool.h"
 
-/* A check gives way to operations that need space so often. */
+/* A check makes this many attempts, if operations that need space end it. */
 #define CHECK_TRIES		3
-
-/* Objects that are looked at while writers are kept out. */
-#define ALONE_MAX		4096
 
 /* Objects that are marked while the allocator's lock is held once. */
 #define FOUND_MAX		64
 
 struct checker {
 	struct wort_walk walk;
+	struct wort_visitor tree;	/* objects of an index */
 	struct wort_visitor meta;	/* blocks of the catalogue */
 	struct wort_pool *pool;
 	struct wort_marks marks;
 	struct wort_check_arg *arg;
 	bool clear;
 	bool dying;		/* the index that is visited was destroyed */
-	bool unknown;		/* not all that is owned was found */
+	bool unknown;		/* some owned objects cannot be found */
 	u64 nr_lost;
 	u64 nr_dropped;
 	u32 nr_found;			/* objects that are still to be marked */
@@ -97,9 +95,8 @@ static int add_found(struct checker *ck, struct wort_op *op, u64 off, u64 size,
 static int mark_object(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 		       u64 size, bool first)
 {
-	struct checker *ck = container_of(visitor, struct checker, walk.visitor);
+	struct checker *ck = container_of(visitor, struct checker, tree);
 
-	ck->walk.objects++;
 	return add_found(ck, op, off, size, first);
 }
 
@@ -122,12 +119,11 @@ static void damaged(struct checker *ck, u64 off, u64 index_id)
 	}
 }
 
-/* May the check go on?  -EBUSY: an operation waits for space. */
-static int may_go_on(const struct checker *ck)
+/* Must the check end now?  -EBUSY: an operation waits for space. */
+static int must_end(const struct checker *ck)
 {
 	struct wort_pool *pool = ck->pool;
 
-	cond_resched();
 	if (READ_ONCE(pool->stopping))
 		return -ENODEV;
 	if (fatal_signal_pending(current))
@@ -137,64 +133,47 @@ static int may_go_on(const struct checker *ck)
 	return atomic_read(&pool->space_waiters) ? -EBUSY : 0;
 }
 
-/* -ENOENT: all of the index was visited. */
-static int visit_tree(struct checker *ck, struct wort_index *index)
+static int pause_check(struct wort_walk *walk)
 {
-	int err = 0, tries = 0;
-	bool alone;
-
-	wort_walk_begin(&ck->walk, index);
-	while (!err || err == -EAGAIN) {
-		tries = err ? tries + 1 : 0;
-		alone = tries == WORT_WALK_TRIES;
-		err = may_go_on(ck);
-		if (err)
-			return err;
-		err = wort_walk_chunk(ck->pool, &ck->walk, alone);
-		WARN_ON_ONCE(alone && ck->walk.objects > ALONE_MAX);
-	}
-	return err;
+	return must_end(container_of(walk, struct checker, walk));
 }
 
-/* Is it about the pool, and not about the check? */
+/* Does an error tell of damage in the pool, not of a check that had to end? */
 static bool is_damage(int err)
 {
 	return err == -EUCLEAN || err == -EIO;
 }
 
-/* Mark what of an index was found and not marked yet. */
-static int mark_rest(struct checker *ck, struct wort_index *index)
+/* Mark the objects of an index that were found and not marked yet. */
+static int mark_rest(struct checker *ck)
 {
-	struct wort_op op;
 	int err;
 
-	wort_chunk_begin(ck->pool, index, &op, false);
-	err = mark_found(ck, &op);
-	wort_chunk_end(ck->pool, index, &op, false, err);
-	if (err)
-		ck->walk.bad_off = op.bad_off;
+	wort_chunk_begin(&ck->walk, false);
+	err = mark_found(ck, &ck->walk.op);
+	wort_chunk_end(&ck->walk, err);
 	return err;
 }
 
 /*
- * Mark the entry of an index and, with @tree, its tree.  What was found before damage
- * is marked, too: another index may own it as well.
+ * Mark the entry of an index and, with @tree, its tree.  Objects found before damage are
+ * marked, too, because another index may own them as well.
  */
 static int mark_index(struct checker *ck, struct wort_index *index, bool tree)
 {
 	int err = 0, err2;
 
-	ck->walk.bad_off = 0;
+	wort_walk_begin(&ck->walk, index);
 	ck->found[ck->nr_found++] = (struct wort_object){
 		.off = index->entry_off,
 		.size = sizeof(struct wort_media_entry),
 		.first = true,
 	};
 	if (tree)
-		err = visit_tree(ck, index);
+		err = wort_walk_run(&ck->walk);
 	if (err && err != -ENOENT && !is_damage(err))
 		return err;
-	err2 = mark_rest(ck, index);
+	err2 = mark_rest(ck);
 	if (err2)
 		err = err2;
 	if (is_damage(err))
@@ -247,7 +226,8 @@ static int check_catalogue(struct checker *ck)
 
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	while (off && !err) {
-		err = may_go_on(ck);
+		cond_resched();
+		err = must_end(ck);
 		if (err)
 			break;
 		mutex_lock(&pool->lock);
@@ -262,9 +242,9 @@ static int check_catalogue(struct checker *ck)
 }
 
 /*
- * A nonsense word in the extent table: if all else is sound, nothing is owned
- * in its extent.  Where the table was overwritten and no index is left, so was the
- * catalogue, it seems: that is not mended, since it would free all that there is.
+ * Examine the extent table, and mend invalid words if all else is sound: then nothing is
+ * owned in their extents.  If the table was overwritten and no index is left, the catalogue
+ * was probably overwritten, too.  Mending would free all objects, so it is not done.
  */
 static int check_table(struct checker *ck)
 {
@@ -285,8 +265,9 @@ static int check_table(struct checker *ck)
 }
 
 /*
- * Comparing makes sense only if all that is owned was found.  What an operation took
- * out of a tree before the check came by is known to be freed when that has ended.
+ * The comparison needs all owned objects, so it is left out if some were not found.  An
+ * operation may have unlinked an object before the check reached it: the grace period
+ * waits until the operation has freed the object.
  */
 static int check_space(struct checker *ck)
 {
@@ -312,7 +293,7 @@ static int check_space(struct checker *ck)
 	return err;
 }
 
-/* Nothing is wrong any more: what was read-only is writable again. */
+/* The check has found no damage: indexes and a pool that were read-only become writable. */
 static void clear_damage(struct wort_pool *pool)
 {
 	struct wort_index *index;
@@ -339,8 +320,8 @@ static void clear_damage(struct wort_pool *pool)
 }
 
 /*
- * From here on what is new is noted.  An operation that reserved space before has ended
- * when the grace period has passed.
+ * New objects are noted from now on.  Operations that reserved space earlier have ended when
+ * the grace period has passed.
  */
 static int begin_marks(struct checker *ck)
 {
@@ -359,7 +340,7 @@ static int begin_marks(struct checker *ck)
 	return 0;
 }
 
-/* What is redundant: whatever was lost is told once, also if the check begins again. */
+/* Redundant data.  Lost copies are told once, also if the check begins again. */
 static void check_copies(struct checker *ck)
 {
 	mutex_lock(&ck->pool->lock);
@@ -390,7 +371,7 @@ static int check_all(struct checker *ck)
 	return err;
 }
 
-/* The walk did not end while these were there, and now it can. */
+/* Drop lost references; the walk can end without them, so it runs before the check. */
 static int drop_lost(struct checker *ck)
 {
 	u64 nr = 0;
@@ -417,7 +398,7 @@ static void clear_results(struct checker *ck)
 	WRITE_ONCE(ck->pool->check_records, 0);
 }
 
-/* What was freed before is given back first. */
+/* Reclaim runs first, so that little is left that is freed and not given back. */
 static int check_once(struct checker *ck)
 {
 	struct wort_pool *pool = ck->pool;
@@ -443,17 +424,17 @@ static int check_once(struct checker *ck)
  * @pool: The pool.
  * @arg: Flags; its out_ fields are filled in.
  *
- * Waits for the walk first.  Damage found turns its index read-only.  With
- * WORT_CHECK_F_CLEAR references to what cannot be read are dropped and, if nothing is
- * wrong, what was read-only becomes writable.  In a read-only pool, which has no walk,
- * space is not compared with what is owned.  Nor is it where an index has an engine that
- * the module does not know: then nothing is cleared, either.
+ * Waits for the walk first.  Damage turns its index read-only.  With WORT_CHECK_F_CLEAR
+ * the check drops references to objects that cannot be read and, if it finds no damage,
+ * makes indexes and a pool that were read-only writable.  In a read-only pool, which is
+ * not walked, space is not compared.  If the module does not know the engine of an index,
+ * space is not compared and nothing is cleared.
  *
- * Operations go on meanwhile, but for short times in which writers are kept out.
- * Figures are of the time in which they were counted.
+ * Operations run concurrently; writers are excluded for short times.  Each figure is of
+ * the time at which it was counted.
  *
  * Context: May sleep for long, killably.  Holds no lock.
- * Return: 0 whatever was found; -EROFS for WORT_CHECK_F_CLEAR of a read-only pool;
+ * Return: 0, also if damage was found; -EROFS for WORT_CHECK_F_CLEAR of a read-only pool;
  * -EBUSY if operations ran out of space again and again, which the check kept from
  * being given back; -ENOMEM; -EINTR; -ERESTARTNOINTR if the machine is about to sleep;
  * -ENODEV.
@@ -471,13 +452,16 @@ int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 	ck = kzalloc(sizeof(*ck), GFP_KERNEL);
 	if (!ck)
 		return -ENOMEM;
-	ck->walk.visitor.visit = mark_object;
+	ck->tree.visit = mark_object;
+	ck->walk.pool = pool;
+	ck->walk.visitor = &ck->tree;
+	ck->walk.pause = pause_check;
 	ck->walk.check = true;
 	ck->walk.records = &pool->check_records;
 	ck->meta.visit = mark_meta;
 	ck->pool = pool;
 	ck->arg = arg;
-	/* What seems to be damage may belong to an index that cannot be examined. */
+	/* An apparent inconsistency may belong to an index that cannot be examined. */
 	ck->clear = (arg->flags & WORT_CHECK_F_CLEAR) && !pool->nr_unknown;
 	do {
 		err = check_once(ck);

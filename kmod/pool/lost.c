@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What cannot be read any more.
+ * Drop references to objects that cannot be read any more.
  *
- * Of a node on a bad page, or of a record whose leaf is, nobody knows what it owns.  So
- * the walk does not end, and no space is given back in the whole pool.  A check that may
- * mend drops the reference then: it clears the one word that leads there.  What was below
- * is owned by nobody afterwards, and the walk, which starts again, finds it free.  Where
- * the walk had ended before the page went bad, the next one gives that space back.
+ * A node or a leaf on a bad page hides references.  The objects behind these cannot be
+ * found, so the walk cannot end, and no space is given back in the whole pool.  A check
+ * with WORT_CHECK_F_CLEAR therefore drops the reference to such a node or leaf: it clears
+ * the one word that leads there.  The objects below have no owner afterwards; the walk
+ * starts again and finds that they are free.  If the walk had ended before the page went
+ * bad, the walk after the next attach gives that space back.
  *
- * Of a catalogue entry or block that cannot be read not even the names are known: see
+ * A catalogue entry or block that cannot be read hides even the names of indexes: see
  * wort_catalogue_drop().
  *
- * An index is read from one key to the next, beside writers.  Where that fails it is
- * done again with no writer at work, since one of them might be below the word.
+ * The search walks an index while writers run.  Where it meets -EIO it repeats the chunk
+ * while writers are excluded, because a writer might be below the word.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -23,104 +24,92 @@
 #include "../core/pmem.h"
 #include "pool.h"
 
-/* Records that are read without a pause. */
-#define CHUNK	1024
-
 struct search {
-	struct wort_pool *pool;
-	struct wort_index *index;
-	u64 nr_dropped;
-	struct wort_key key;	/* the last that was read; of no bytes: none was */
-	u8 buf[WORT_KEY_MAX];
+	struct wort_walk walk;
+	u64 nr_dropped;		/* in the current index */
 };
 
-static int read_on(struct search *s)
+static int pause_search(struct wort_walk *walk)
 {
-	const struct wort_engine *engine = s->index->tree.engine;
-	struct wort_cursor *cur = s->pool->cursor;
-	int n, err;
-
-	err = engine->seek(cur, s->key.len ? &s->key : NULL);
-	for (n = 0; n < CHUNK && !err; n++) {
-		memcpy(s->buf, cur->key, cur->key_len);
-		s->key.len = cur->key_len;
-		err = engine->next(cur);
-	}
-	return err;
+	return wort_pool_interrupted(walk->pool) ? -EINTR : 0;
 }
 
-/* What the cursor could not read; 0 also if it can be read now. */
-static int drop(struct search *s, struct wort_op *op)
+/* Drop the object that the last step could not read, unless it can be read now. */
+static int drop(struct search *s)
 {
-	int err = s->index->tree.engine->drop(s->pool->cursor);
+	const struct wort_index *index = s->walk.index;
+	struct wort_op *op = &s->walk.op;
+	int err = index->tree.engine->drop(s->walk.pool->cursor);
 
 	if (err)
 		return err == -EAGAIN ? 0 : err;
 	pr_warn("%s: index with id %llu: what lies at offset %#llx cannot be read and was dropped\n",
-		op->region->name ?: "pool", (unsigned long long)s->index->id,
+		op->region->name ?: "pool", (unsigned long long)index->id,
 		(unsigned long long)op->bad_off);
 	s->nr_dropped++;
 	return 0;
 }
 
-static int search_chunk(struct search *s, bool alone)
+/*
+ * Continue where an object could not be read, this time while writers are excluded, and drop
+ * the object.  The table of the top might lead past the word that is cleared.
+ */
+static int drop_next(struct search *s)
 {
-	struct wort_pool *pool = s->pool;
-	struct wort_op op;
+	struct wort_walk *walk = &s->walk;
 	int err;
 
-	wort_chunk_begin(pool, s->index, &op, alone);
-	op.locks = &pool->locks;
-	op.time = wort_locks_now(op.locks);
-	err = wort_index_verify(s->index);
+	wort_top_forget(walk->index);
+	wort_chunk_begin(walk, true);
+	walk->op.locks = &walk->pool->locks;
+	walk->op.time = wort_locks_now(walk->op.locks);
+	err = wort_index_verify(walk->index);
 	if (!err) {
-		err = read_on(s);
-		if (err == -EIO && alone)
-			err = drop(s, &op);
+		err = wort_walk_steps(walk);
+		if (err == -EIO)
+			err = drop(s);
 	}
-	wort_chunk_end(pool, s->index, &op, alone, err);
+	wort_chunk_end(walk, err);
 	return err;
 }
 
-/* -ENOENT: all of it has been read. */
-static int search_index(struct search *s)
+/* Returns -ENOENT if all of the index can be read now. */
+static int search_index(struct search *s, struct wort_index *index)
 {
-	bool alone = false;
-	u64 before;
+	bool forgot = false;
 	int err;
 
+	s->nr_dropped = 0;
+	wort_walk_begin(&s->walk, index);
 	do {
-		if (wort_pool_interrupted(s->pool))
-			return -EINTR;
-		/* It might lead past the word that is cleared. */
-		if (alone)
-			wort_top_forget(s->index);
-		before = s->nr_dropped;
-		err = search_chunk(s, alone);
-		if (err && alone)
-			return err;
-		alone = err || s->nr_dropped != before;
-		cond_resched();
-	} while (err != -ENOENT);
+		err = wort_walk_run(&s->walk);
+		if (err == -EIO) {
+			forgot = true;
+			err = drop_next(s);
+		}
+	} while (!err);
+	if (forgot)
+		wort_top_due(index);
 	return err;
 }
 
-/* What the index owns is known, unless it is damaged as well. */
-static void settle(const struct search *s, bool whole)
+/*
+ * References were dropped.  If the walk has not ended it starts again and frees what lay
+ * behind them; otherwise that space is lost until the next attach.  With @whole the rest of
+ * the index can be read, so the walk can find what the index owns.
+ */
+static void settle(struct wort_pool *pool, struct wort_index *index, bool whole)
 {
-	struct wort_pool *pool = s->pool;
-
 	mutex_lock(&pool->lock);
 	if (!pool->alloc.walking)
 		pool->leaky = true;
 	WRITE_ONCE(pool->rewalk, pool->alloc.walking);
-	if (whole && !s->index->damaged)
-		s->index->walk_failed = false;
+	if (whole && !index->damaged)
+		index->walk_failed = false;
 	mutex_unlock(&pool->lock);
-	wort_top_due(s->index);
 }
 
-/* Background work alone frees indexes, so one that is destroyed meanwhile stays. */
+/* Only background work frees indexes, so an index that is destroyed meanwhile stays. */
 static struct wort_index *index_after(struct wort_pool *pool,
 				      struct wort_index *last)
 {
@@ -153,19 +142,21 @@ static int drop_in_catalogue(struct wort_pool *pool, u64 *nr)
 }
 
 /**
- * wort_pool_drop_lost() - Drop what refers to what cannot be read
+ * wort_pool_drop_lost() - Drop references to objects that cannot be read
  * @pool: The pool.
  * @nr: Raised by the number of references that were dropped.
  *
- * Each is named in the log.  Does nothing where no memory is, or may be, bad.  A pool
- * that is read-only since part of the catalogue could not be read is mended, too.
+ * Logs each reference.  Does nothing if no memory is, or may be, bad.  Also mends a pool
+ * that is read-only because part of the catalogue could not be read.  Leaves damage to the
+ * check.
  *
  * Context: May sleep for long.  Holds wort_pool.work_lock and nothing else.
- * Return: 0; -EINTR; -ENOMEM.  What is damaged is left to the check.
+ * Return: 0; -EINTR if a fatal signal came or the pool is being detached; -ENOMEM.
  */
 int wort_pool_drop_lost(struct wort_pool *pool, u64 *nr)
 {
-	struct search s = { .pool = pool };
+	struct search s = { .walk = { .pool = pool, .pause = pause_search } };
+	struct wort_index *index = NULL;
 	int err;
 
 	lockdep_assert_held(&pool->work_lock);
@@ -175,12 +166,10 @@ int wort_pool_drop_lost(struct wort_pool *pool, u64 *nr)
 	err = drop_in_catalogue(pool, nr);
 	if (err)
 		return err;
-	while (err != -EINTR && (s.index = index_after(pool, s.index))) {
-		s.key = (struct wort_key){ .data = s.buf };
-		s.nr_dropped = 0;
-		err = search_index(&s);
+	while (err != -EINTR && (index = index_after(pool, index))) {
+		err = search_index(&s, index);
 		if (s.nr_dropped)
-			settle(&s, err == -ENOENT);
+			settle(pool, index, err == -ENOENT);
 		*nr += s.nr_dropped;
 	}
 	return err == -EINTR ? err : 0;

@@ -299,38 +299,51 @@ static inline void wort_pool_changed(struct wort_pool *pool)
 /* A fatal signal ends a wait, and the machine can suspend during it. */
 #define WORT_WAITING		(TASK_KILLABLE | TASK_FREEZABLE)
 
-/* Attempts of a walk at an inconsistency before it excludes writers. */
-#define WORT_WALK_TRIES		8
-
 /**
- * struct wort_walk - A visit of all objects that an index owns
- * @visitor: called for each object; counts @objects
+ * struct wort_walk - A visit of all objects that an index owns (walk.c)
+ * @pool: the pool
+ * @visitor: called for each object; NULL: objects are only read
+ * @pause: called between sections; an error ends the walk
  * @check: examine nodes, too
- * @records: where visited records are counted
+ * @records: NULL, or where visited records are counted
  * @index: the index
+ * @bad_off: offset of the damage that the walk has met, or 0
+ * @op: operation of the current chunk
+ * @alone: the current chunk excludes writers
+ * @moved: the cursor is at the last step, taken in the current section
+ * @checked: the current step was examined
  * @objects: objects visited by the current chunk
- * @bad_off: offset of damage that the last chunk met
- * @key: the last key that was visited, in @buf; length 0: none yet
- * @buf: bytes of @key
+ * @step: called by the engine
+ * @pos: position from which a later section continues, in @buf; length 0: the start
+ * @buf: bytes of @pos
  */
 struct wort_walk {
-	struct wort_visitor visitor;
+	struct wort_pool *pool;
+	struct wort_visitor *visitor;
+	int (*pause)(struct wort_walk *walk);
 	bool check;
 	u64 *records;
 	struct wort_index *index;
-	u32 objects;
 	u64 bad_off;
-	struct wort_key key;
+	/* private: */
+	struct wort_op op;
+	bool alone;
+	bool moved;
+	bool checked;
+	u32 objects;
+	struct wort_visitor step;
+	struct wort_key pos;
 	u8 buf[WORT_KEY_MAX];
 };
 
 /* walk.c */
-void wort_chunk_begin(struct wort_pool *pool, struct wort_index *index,
-		      struct wort_op *op, bool alone);
-void wort_chunk_end(struct wort_pool *pool, struct wort_index *index,
-		    struct wort_op *op, bool alone, int err);
 void wort_walk_begin(struct wort_walk *walk, struct wort_index *index);
-int wort_walk_chunk(struct wort_pool *pool, struct wort_walk *walk, bool alone);
+void wort_walk_open(struct wort_walk *walk);
+int wort_walk_steps(struct wort_walk *walk);
+void wort_chunk_begin(struct wort_walk *walk, bool alone);
+void wort_chunk_end(struct wort_walk *walk, int err);
+int wort_walk_chunk(struct wort_walk *walk, bool alone);
+int wort_walk_run(struct wort_walk *walk);
 void wort_todo_fill(struct wort_pool *pool);
 struct wort_index *wort_todo_next(struct wort_pool *pool);
 

@@ -260,24 +260,25 @@ static int see_alone(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 	/* A reader does not wait: here it would do so for itself. */
 	key_u64(key, 1 * 0x9e3779b97f4a7c15ULL);
 	CHECK_EQ(pm_get(bed.index, key, 8, value, &len), 0);
-	alone.objects++;
 	return 0;
 }
 
 /* A chunk that keeps writers out begins when those inside an operation have ended it. */
 void check_check_alone(void)
 {
+	struct wort_visitor visitor = { .visit = see_alone };
 	u64 records = 0;
 
 	fill();
-	alone.visitor.visit = see_alone;
+	alone.pool = bed.pm.pool;
+	alone.visitor = &visitor;
 	alone.records = &records;
 	wort_walk_begin(&alone, bed.index);
 	section = srcu_read_lock(&bed.pm.pool->locks.writers);
 	in_section = true;
 	shim_in_grace_period = end_section;
 	mutex_lock(&bed.pm.pool->work_lock);
-	CHECK_EQ(wort_walk_chunk(bed.pm.pool, &alone, true), 0);
+	CHECK_EQ(wort_walk_chunk(&alone, true), 0);
 	mutex_unlock(&bed.pm.pool->work_lock);
 	CHECK(!in_section);
 	CHECK_GE(records, 1);
