@@ -181,4 +181,9 @@ void check_counts_batch(void);
 void check_counts_closed(void);
 void check_counts_insert_million(void);
 
+/* test_walk.c */
+void check_walk_steps(void);
+void check_walk_check(void);
+void check_walk_section(void);
+
 #endif /* _WORT_TEST_TESTS_H */
