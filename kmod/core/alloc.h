@@ -154,6 +154,7 @@ struct wort_cache {
  * @released: raised whenever anything is given back
  * @walking: the walk has not ended
  * @noting: the walk has begun, therefore frees are recorded in unknown extents, too
+ * @keeping: moved references are recorded in unknown extents, see wort_alloc_keep()
  * @marks: of the check that is under way, or NULL
  * @caches: slots cached by each processor, see alloc_cache.c
  */
@@ -179,6 +180,7 @@ struct wort_alloc {
 	u64 released;
 	bool walking;
 	bool noting;
+	bool keeping;
 	struct wort_marks *marks;
 	struct wort_cache __percpu *caches;
 };
@@ -324,6 +326,7 @@ void wort_alloc_info(struct wort_alloc *alloc, struct wort_alloc_info *info);
 /* alloc_walk.c: marking what is owned */
 void wort_alloc_walk_begin(struct wort_alloc *alloc);
 int wort_alloc_mark(struct wort_op *op, u64 off, u64 size, bool first);
+int wort_alloc_keep(struct wort_op *op, u64 off, u64 size);
 int wort_alloc_walk_end(struct wort_op *op);
 void wort_alloc_walk_restart(struct wort_op *op);
 

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finding again what is owned.
+ * Marking the objects that are owned.
  *
- * After an attach nothing is known of extents that were open before.  The walk
- * over all indexes marks each object that it reaches; when it has ended, what
- * is not marked is free.  Until then nothing is allocated from those extents
- * and nothing freed in them is given back, so a hole cannot be handed out
- * while an owner of it is still to be found.  A second power cut during the
- * walk loses only the marks.
+ * After an attach nothing is known of extents that were open before.  The walk over all
+ * indexes marks each object that it reaches; when it has ended, slots without a mark are
+ * free.  Until then nothing is allocated from those extents and nothing freed in them is
+ * given back, because an owner of a slot without a mark may still be found.  A second power
+ * cut during the walk loses only the marks.
  *
- * All marks are there before the first extent is settled, so settling lets go of the
- * lock between groups: what is freed meanwhile was marked, and is noted.
+ * All marks are there before the first extent is settled, so settling drops the lock
+ * between groups: an object that is freed meanwhile was marked, and the free is noted.
+ *
+ * The first and the third bitmap of an unknown extent say how a slot was found:
+ *
+ *	used	nodes
+ *	0	0	not yet
+ *	1	0	by the walk, which meets the object once
+ *	1	1	by the walk, as an inner node, which it may meet again
+ *	0	1	kept: owned, however often the walk meets the object
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -20,19 +27,32 @@
 #include "pmem.h"
 
 /**
- * wort_alloc_walk_begin() - The walk is about to mark what is owned
+ * wort_alloc_walk_begin() - The walk is about to mark the objects that are owned
  * @alloc: The allocator; the walk has not ended, the extent table was read.
  *
- * From now on what is freed is noted also where nothing is known.  So it makes
- * no difference whether the walk comes by an object before or after that.
+ * From now on frees are noted in unknown extents, too.  So it makes no difference whether
+ * the walk reaches an object before or after an operation frees it.
  *
- * Context: May sleep.  Takes wort_alloc.lock.
+ * Then wort_alloc_keep() begins to note moved references.  A grace period follows each of
+ * the two changes.  The second: an operation whose moves were not noted has ended when the
+ * walk begins, so the walk finds the references in their new places.  The first: an operation
+ * whose moves are noted began when frees were noted already.  If another operation frees the
+ * object meanwhile, the free is noted as well, and the slot does not stay used for nothing.
+ *
+ * Context: May sleep, waits for grace periods.  Takes wort_alloc.lock.  Holds no section.
  */
 void wort_alloc_walk_begin(struct wort_alloc *alloc)
 {
+	if (alloc->keeping)
+		return;
 	mutex_lock(&alloc->lock);
 	alloc->noting = true;
 	mutex_unlock(&alloc->lock);
+	synchronize_srcu_expedited(&alloc->locks->writers);
+	mutex_lock(&alloc->lock);
+	WRITE_ONCE(alloc->keeping, true);
+	mutex_unlock(&alloc->lock);
+	synchronize_srcu_expedited(&alloc->locks->writers);
 }
 
 /* An extent opened since the attach knows its owners. */
@@ -45,35 +65,46 @@ static int verify_used(struct wort_op *op, u64 off, u32 nr, u32 slot)
 	return 0;
 }
 
+/* A slot of an unknown extent is found to be owned. */
+static void count_found(struct wort_alloc *alloc, struct wort_slots *slots)
+{
+	slots->nr_used++;
+	alloc->used_bytes += wort_slot_size(alloc,
+					    wort_extent_at(alloc, slots->nr));
+}
+
 static int mark_slot(struct wort_op *op, u64 off, u32 nr, u32 slot, bool first)
 {
-	struct wort_alloc *alloc = op->alloc;
-	struct wort_slots *slots = wort_slots_need(alloc, nr, GFP_NOIO);
+	struct wort_slots *slots = wort_slots_need(op->alloc, nr, GFP_NOIO);
 	unsigned long *nodes;
+	bool node;
 
 	if (!slots)
 		return -ENOMEM;
 	nodes = wort_slot_bits(slots, WORT_BITS_NODES);
-	if (__test_and_set_bit(slot, wort_slot_bits(slots, WORT_BITS_USED)))
-		return first || !test_bit(slot, nodes) ?
+	node = test_bit(slot, nodes);
+	if (test_bit(slot, wort_slot_bits(slots, WORT_BITS_USED)))
+		return first || !node ?
 		       wort_corrupt(op, off, "object has two owners") : 0;
+	if (node)
+		return 0;
+	__set_bit(slot, wort_slot_bits(slots, WORT_BITS_USED));
 	if (!first)
 		__set_bit(slot, nodes);
-	slots->nr_used++;
-	alloc->used_bytes += wort_slot_size(alloc, wort_extent_at(alloc, nr));
+	count_found(op->alloc, slots);
 	return 0;
 }
 
 /**
  * wort_alloc_mark() - Mark an object as owned
  * @op: The operation.
- * @off: Its offset, not trusted.
- * @size: Its size, not trusted.
- * @first: The walk meets each such object once, so a mark there is damage.  False of
- *	inner nodes, which it may meet again, but as nothing else.
+ * @off: Its offset, untrusted.
+ * @size: Its size, untrusted.
+ * @first: The walk meets such an object once, so a mark there is damage, unless
+ *	wort_alloc_keep() has set it.  False for inner nodes, which the walk may meet again,
+ *	but as nothing else.
  *
- * Context: May sleep.  Takes wort_alloc.lock.  The owner may let go of the
- * object meanwhile.
+ * Context: May sleep.  Takes wort_alloc.lock.  The owner may unlink the object meanwhile.
  * Return: 0; -ENOMEM; -EUCLEAN if it is no slot or has another owner.
  */
 int wort_alloc_mark(struct wort_op *op, u64 off, u64 size, bool first)
@@ -90,6 +121,62 @@ int wort_alloc_mark(struct wort_op *op, u64 off, u64 size, bool first)
 		      verify_used(op, off, nr, slot);
 	mutex_unlock(&alloc->lock);
 	return err;
+}
+
+static void keep_slot(struct wort_alloc *alloc, u32 nr, u32 slot)
+{
+	struct wort_slots *slots;
+	unsigned long *used, *nodes;
+
+	slots = wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL);
+	used = wort_slot_bits(slots, WORT_BITS_USED);
+	nodes = wort_slot_bits(slots, WORT_BITS_NODES);
+	if (!test_bit(slot, used) && !test_bit(slot, nodes))
+		count_found(alloc, slots);
+	__clear_bit(slot, used);
+	__set_bit(slot, nodes);
+}
+
+/**
+ * wort_alloc_keep() - Note that an operation has moved a reference to an object
+ * @op: The operation.
+ * @off: Offset of the object, untrusted.
+ * @size: Its size, untrusted.
+ *
+ * A walk may miss a reference that moves from a place that it has not reached to one that
+ * it has passed, and may meet one twice that moves the other way.  An engine in which that
+ * can happen calls this function for each existing reference that it has stored in a new
+ * place, when it has dropped its locks and before its section ends.  The object counts as
+ * owned as if the walk had met it, and the walk may meet it any number of times.  The same
+ * holds for a check.  Does nothing if neither is under way.
+ *
+ * Cannot fail for lack of memory: it waits for it.  The operation has been carried out, so
+ * an inconsistency is damage here, not a race with another writer.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock.  In a section of writers, in which the object
+ * was owned.
+ * Return: 0; -EUCLEAN if it is no slot, or one that is free.
+ */
+int wort_alloc_keep(struct wort_op *op, u64 off, u64 size)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 nr, slot;
+	int err;
+
+	if (!READ_ONCE(alloc->keeping) && !READ_ONCE(alloc->marks))
+		return 0;
+	op->alone = true;
+	mutex_lock(&alloc->lock);
+	err = wort_extent_find(op, off, size, &nr, &slot);
+	if (!err && wort_extent_at(alloc, nr)->state != WORT_EXTENT_UNKNOWN)
+		err = verify_used(op, off, nr, slot);
+	else if (!err && alloc->keeping)
+		keep_slot(alloc, nr, slot);
+	if (!err && alloc->marks)
+		wort_marks_keep(alloc->marks, nr, slot);
+	mutex_unlock(&alloc->lock);
+	/* No memory to read the table with: neither walk nor check has begun. */
+	return err == -ENOMEM ? 0 : err;
 }
 
 /* Do something to each unknown extent, until an error. */
@@ -129,17 +216,23 @@ static int forget_marks(struct wort_op *op, u32 nr)
 }
 
 /**
- * wort_alloc_walk_restart() - Forget all marks
+ * wort_alloc_walk_restart() - Forget all marks, and begin again to note changes
  * @op: The operation; the walk has not ended.
  *
- * And what was freed, since an operation that begins now does not meet it any more.
- * An object that had two owners, of which one freed it, is kept for the other.
+ * Also forgets frees, because an operation that begins now does not meet those objects
+ * any more.  An object that had two owners, of which one freed it, stays for the other.
  *
- * Context: May sleep.  Takes wort_alloc.lock.
+ * Context: May sleep, waits for grace periods.  Takes wort_alloc.lock.  Holds no section.
  */
 void wort_alloc_walk_restart(struct wort_op *op)
 {
+	struct wort_alloc *alloc = op->alloc;
+
+	mutex_lock(&alloc->lock);
+	WRITE_ONCE(alloc->keeping, false);
+	mutex_unlock(&alloc->lock);
 	walk_unknown(op, forget_marks);
+	wort_alloc_walk_begin(alloc);
 }
 
 /* The extents that an owned run covers can own nothing themselves. */
@@ -170,11 +263,13 @@ static void open_marked(struct wort_alloc *alloc, struct wort_slots *slots)
 	struct wort_extent *extent = wort_extent_at(alloc, slots->nr);
 	unsigned long *used = wort_slot_bits(slots, WORT_BITS_USED);
 	unsigned long *freed = wort_slot_bits(slots, WORT_BITS_FREED);
+	unsigned long *nodes = wort_slot_bits(slots, WORT_BITS_NODES);
 
 	extent->state = WORT_EXTENT_OPEN;
 	alloc->open_bytes += wort_extent_span(extent) * wort_extent_size(alloc);
 	slots->hint = 0;
-	bitmap_zero(wort_slot_bits(slots, WORT_BITS_NODES), slots->slots);
+	bitmap_or(used, used, nodes, slots->slots);
+	bitmap_zero(nodes, slots->slots);
 	if (slots->nr_used < slots->slots)
 		list_add_tail(&slots->partial, &alloc->partial[extent->class]);
 	if (bitmap_and(freed, freed, used, slots->slots)) {
@@ -201,16 +296,15 @@ static int settle_extent(struct wort_op *op, u32 nr)
 }
 
 /**
- * wort_alloc_walk_end() - All that is owned has been marked
+ * wort_alloc_walk_end() - All objects that are owned have been marked
  * @op: The operation.
  *
- * Holes become known.  What was freed meanwhile and had been marked is due to
- * wort_alloc_reclaim(); what had not been marked is free at once.
+ * Slots without a mark become free.  A marked object that was freed meanwhile is left to
+ * wort_alloc_reclaim().
  *
  * Context: May sleep.  Takes wort_alloc.lock.  A grace period has passed since
  * the last object was walked.
- * Return: 0; -EUCLEAN if a run overlaps what others own, upon which the walk
- * has not ended.
+ * Return: 0; -EUCLEAN if a run overlaps other objects; the walk has not ended then.
  */
 int wort_alloc_walk_end(struct wort_op *op)
 {
@@ -227,6 +321,7 @@ int wort_alloc_walk_end(struct wort_op *op)
 		wort_pm_fence(op);
 	mutex_lock(&alloc->lock);
 	WRITE_ONCE(alloc->walking, false);
+	WRITE_ONCE(alloc->keeping, false);
 	wort_alloc_released(alloc);
 	mutex_unlock(&alloc->lock);
 	return 0;

@@ -23,7 +23,7 @@
 #define WORT_BITS_USED		0
 #define WORT_BITS_FREED		1	/* freed, of those used */
 #define WORT_BITS_WAITING	2	/* freed and in a grace period, of these */
-#define WORT_BITS_NODES		2	/* of an unknown extent: marked as nodes */
+#define WORT_BITS_NODES		2	/* of an unknown extent: see alloc_walk.c */
 #define WORT_NR_BITS		3
 
 /**
@@ -129,6 +129,7 @@ bool wort_table_is_bad(struct wort_op *op, u32 nr);
 /* marks.c */
 void wort_marks_note(struct wort_marks *marks, u32 nr, u32 word,
 		     unsigned long taken);
+void wort_marks_keep(struct wort_marks *marks, u32 nr, u32 slot);
 bool wort_marks_any(const struct wort_marks *marks, u32 nr);
 void wort_marks_forget(struct wort_marks *marks, u32 nr);
 

@@ -8,10 +8,11 @@
  *
  *	that is marked			is used
  *	that is used and neither	is marked
- *	freed nor new
+ *	freed nor new nor kept
  *
  * whatever operations did meanwhile: the check may have passed by what is new, and
- * may have met what was freed.  An operation that reserved a slot before the
+ * may have met what was freed.  It may have missed an object whose reference moved, or have
+ * met it twice (wort_alloc_keep()).  An operation that reserved a slot before the
  * beginning has published it or given it back when the writers' grace period has
  * passed, for which the caller waits before it marks anything.
  */
@@ -28,7 +29,8 @@
 #define BITS_MARKED	0
 #define BITS_NODES	1	/* of these, inner nodes */
 #define BITS_NEW	2	/* taken since the beginning */
-#define NR_BITS		3
+#define BITS_KEPT	3	/* their references have moved since then */
+#define NR_BITS		4
 
 /**
  * wort_marks_begin() - Begin to mark what is owned
@@ -143,6 +145,26 @@ void wort_marks_note(struct wort_marks *marks, u32 nr, u32 word,
 }
 
 /**
+ * wort_marks_keep() - Note that a reference to an object has moved
+ * @marks: The marks.
+ * @nr: The extent.
+ * @slot: The slot in it.
+ *
+ * The check may miss the object, or find it more than once.
+ *
+ * Context: May sleep.  Holds wort_alloc.lock.
+ */
+void wort_marks_keep(struct wort_marks *marks, u32 nr, u32 slot)
+{
+	unsigned long *bits = bits_need(marks, nr);
+
+	if (!bits)
+		marks->incomplete = true;
+	else if (bits != &marks->tail)
+		__set_bit(slot, bits + BITS_KEPT * longs_of(marks, nr));
+}
+
+/**
  * wort_marks_any() - Was something marked in an extent?
  * @marks: The marks.
  * @nr: The extent.
@@ -204,33 +226,37 @@ static int mark_slot(struct wort_op *op, struct wort_marks *marks, u64 off,
 		     u32 nr, u32 slot, bool first)
 {
 	const struct wort_extent *extent = wort_extent_at(marks->alloc, nr);
-	unsigned long *bits = bits_need(marks, nr), *nodes;
+	unsigned long *bits = bits_need(marks, nr);
+	u32 longs = longs_of(marks, nr);
 
 	if (!bits)
 		return -ENOMEM;
 	if (wort_extent_in_use(extent) && extent->slots &&
 	    !bit_of(extent->slots, WORT_BITS_USED, slot))
 		return wort_corrupt(op, off, "owned object is free");
-	nodes = bits + BITS_NODES * longs_of(marks, nr);
-	if (bits != &marks->tail && !__test_and_set_bit(slot, bits)) {
+	if (bits == &marks->tail)
+		return wort_corrupt(op, off, "object inside a run");
+	if (!__test_and_set_bit(slot, bits)) {
 		if (!first)
-			__set_bit(slot, nodes);
+			__set_bit(slot, bits + BITS_NODES * longs);
 		return mark_tail(op, marks, nr);
 	}
-	if (bits == &marks->tail || first || !test_bit(slot, nodes))
-		return wort_corrupt(op, off, "object has two owners");
-	return 1;
+	if (test_bit(slot, bits + BITS_KEPT * longs) ||
+	    (!first && test_bit(slot, bits + BITS_NODES * longs)))
+		return 1;
+	return wort_corrupt(op, off, "object has two owners");
 }
 
 /**
  * wort_marks_add() - Mark objects as owned
  * @op: The operation.
  * @marks: The marks.
- * @objects: The objects.  Of each is told 0; 1 if it is a node that was marked before;
- *	-ENOMEM; -EUCLEAN if it is no slot or has another owner.
+ * @objects: The objects.  The result of each goes into its @err: 0; 1 if it is marked
+ *	already and is a node, or was kept; -ENOMEM; -EUCLEAN if it is no slot or has
+ *	another owner.
  * @nr: How many.
  *
- * The first error ends it: of objects behind that nothing is told.
+ * Stops after the first error; the results of the objects behind it are not set.
  *
  * Context: May sleep.  Takes wort_alloc.lock once.
  */
@@ -270,7 +296,8 @@ static unsigned long unsound_slots(struct wort_slots *slots, u32 n, u32 word,
 	}
 	if (bits) {
 		marked = bits[BITS_MARKED * longs + word];
-		known |= marked | bits[BITS_NEW * longs + word];
+		known |= marked | bits[BITS_NEW * longs + word] |
+			 bits[BITS_KEPT * longs + word];
 	}
 	return (marked & ~used) | (used & ~known);
 }

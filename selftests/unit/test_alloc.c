@@ -278,6 +278,221 @@ void check_alloc_walking(void)
 	bed_close(&bed);
 }
 
+#define KEPT_SIZE	200
+
+/* What happens to an object in an extent that was open before the attach. */
+enum kept {
+	KEPT_EARLY, KEPT_ONLY, KEPT_TWICE, KEPT_MARKED, MARKED_KEPT, NODE_KEPT,
+	KEPT_NODE, KEPT_FREED, MARKED_TWICE, UNMARKED, KEPT_NR
+};
+
+static int keep(struct bed *bed, u64 off, u64 size)
+{
+	struct wort_op op;
+	int err;
+
+	begin(bed, &op);
+	err = wort_alloc_keep(&op, off, size);
+	wort_op_end(&op);
+	return err;
+}
+
+static int mark(struct bed *bed, u64 off, bool first)
+{
+	struct wort_op op;
+	int err;
+
+	begin(bed, &op);
+	err = wort_alloc_mark(&op, off, KEPT_SIZE, first);
+	wort_op_end(&op);
+	return err;
+}
+
+/* Objects that no index owns, in extents of which nothing is known. */
+static void keep_open(struct bed *bed, u64 off[KEPT_NR])
+{
+	u32 i;
+
+	bed_open(bed, 4 * MIB, 65536);
+	for (i = 0; i < KEPT_NR; i++)
+		off[i] = take(bed, KEPT_SIZE);
+	bed_detach(bed);
+	bed_attach(bed);
+}
+
+static void walk_begin(struct bed *bed)
+{
+	const bool stop = false;
+	struct wort_op op;
+
+	begin(bed, &op);
+	CHECK_EQ(wort_alloc_read_table(&op, &stop), 0);
+	wort_op_end(&op);
+	wort_alloc_walk_begin(alloc_of(bed));
+}
+
+static void walk_end(struct bed *bed)
+{
+	struct wort_op op;
+
+	begin(bed, &op);
+	CHECK_EQ(wort_alloc_walk_end(&op), 0);
+	wort_op_end(&op);
+	CHECK(!alloc_of(bed)->walking);
+}
+
+static void keep_all(struct bed *bed, const u64 *off)
+{
+	CHECK_EQ(keep(bed, off[KEPT_ONLY], KEPT_SIZE), 0);
+	CHECK_EQ(keep(bed, off[KEPT_TWICE], KEPT_SIZE), 0);
+	CHECK_EQ(keep(bed, off[KEPT_TWICE], KEPT_SIZE), 0);
+	CHECK_EQ(keep(bed, off[KEPT_MARKED], KEPT_SIZE), 0);
+	CHECK_EQ(mark(bed, off[KEPT_MARKED], true), 0);
+	CHECK_EQ(mark(bed, off[KEPT_MARKED], true), 0);
+	CHECK_EQ(mark(bed, off[MARKED_KEPT], true), 0);
+	CHECK_EQ(keep(bed, off[MARKED_KEPT], KEPT_SIZE), 0);
+	CHECK_EQ(mark(bed, off[MARKED_KEPT], true), 0);
+	CHECK_EQ(mark(bed, off[NODE_KEPT], false), 0);
+	CHECK_EQ(keep(bed, off[NODE_KEPT], KEPT_SIZE), 0);
+	CHECK_EQ(mark(bed, off[NODE_KEPT], false), 0);
+	CHECK_EQ(keep(bed, off[KEPT_NODE], KEPT_SIZE), 0);
+	CHECK_EQ(mark(bed, off[KEPT_NODE], false), 0);
+	CHECK_EQ(keep(bed, off[KEPT_FREED], KEPT_SIZE), 0);
+	CHECK_EQ(give(bed, off[KEPT_FREED], KEPT_SIZE), 0);
+	CHECK_EQ(mark(bed, off[MARKED_TWICE], true), 0);
+	CHECK_EQ(mark(bed, off[MARKED_TWICE], true), -EUCLEAN);
+	CHECK_EQ(mark(bed, off[MARKED_TWICE], false), -EUCLEAN);
+}
+
+/* An object whose reference moves while the walk runs has one owner, whatever is met. */
+void check_alloc_keep(void)
+{
+	u64 off[KEPT_NR], used, size;
+	struct bed bed;
+	u32 i;
+
+	keep_open(&bed, off);
+	size = wort_alloc_footprint(alloc_of(&bed), KEPT_SIZE);
+	CHECK_EQ(keep(&bed, off[KEPT_EARLY], KEPT_SIZE), 0);
+	walk_begin(&bed);
+	used = used_bytes(&bed);
+	keep_all(&bed, off);
+	CHECK_EQ(keep(&bed, off[KEPT_ONLY] + 8, KEPT_SIZE), -EUCLEAN);
+	CHECK_EQ(keep(&bed, off[KEPT_ONLY], 24), -EUCLEAN);
+	CHECK_EQ(keep(&bed, 0, KEPT_SIZE), -EUCLEAN);
+	CHECK_EQ(used_bytes(&bed) - used, (KEPT_NR - 2) * size);
+	walk_end(&bed);
+	CHECK_EQ(used_bytes(&bed) - used, (KEPT_NR - 2) * size);
+	CHECK_EQ(keep(&bed, off[UNMARKED], KEPT_SIZE), 0);
+	for (i = 0; i < KEPT_NR; i++)
+		CHECK_EQ(give(&bed, off[i], KEPT_SIZE),
+			 i == KEPT_EARLY || i == UNMARKED || i == KEPT_FREED ?
+			 -EUCLEAN : 0);
+	CHECK(reclaim(&bed));
+	CHECK_EQ(used_bytes(&bed), used);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+static struct bed *moving_bed;
+static u64 moving_off;
+static int moving_section;
+static bool moving;
+
+/* An operation that moves a reference ends; it began before moves were noted. */
+static void end_moving(void)
+{
+	shim_in_grace_period = NULL;
+	CHECK(alloc_of(moving_bed)->noting);
+	CHECK(!alloc_of(moving_bed)->keeping);
+	CHECK_EQ(keep(moving_bed, moving_off, KEPT_SIZE), 0);
+	moving = false;
+	srcu_read_unlock(&moving_bed->pm.pool->locks.writers, moving_section);
+}
+
+/*
+ * Operations whose moves are not noted have ended before the walk begins.  A walk that
+ * starts again finds the new places itself.
+ */
+void check_alloc_keep_begin(void)
+{
+	u64 off[KEPT_NR], used;
+	struct bed bed;
+
+	keep_open(&bed, off);
+	used = used_bytes(&bed);
+	moving_bed = &bed;
+	moving_off = off[KEPT_EARLY];
+	moving = true;
+	moving_section = srcu_read_lock(&bed.pm.pool->locks.writers);
+	shim_in_grace_period = end_moving;
+	walk_begin(&bed);
+	CHECK(!moving);
+	CHECK(alloc_of(&bed)->keeping);
+	CHECK_EQ(used_bytes(&bed), used);
+	CHECK_EQ(keep(&bed, off[KEPT_ONLY], KEPT_SIZE), 0);
+	CHECK_NE(used_bytes(&bed), used);
+	bed.pm.pool->rewalk = true;
+	pmpool_settle();
+	CHECK(!alloc_of(&bed)->walking);
+	CHECK_EQ(used_bytes(&bed), used);
+	CHECK_EQ(give(&bed, off[KEPT_ONLY], KEPT_SIZE), -EUCLEAN);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/* Extents in which the marks and what is allocated differ. */
+static u32 differences(struct bed *bed, struct wort_marks *marks)
+{
+	struct wort_op op;
+	u64 bad_off;
+	u32 bad;
+
+	begin(bed, &op);
+	CHECK_EQ(wort_marks_compare(&op, marks, &bad, &bad_off), 0);
+	wort_op_end(&op);
+	return bad;
+}
+
+static int add_mark(struct bed *bed, struct wort_marks *marks, u64 off)
+{
+	struct wort_object object = { off, KEPT_SIZE, true };
+	struct wort_op op;
+
+	begin(bed, &op);
+	wort_marks_add(&op, marks, &object, 1);
+	wort_op_end(&op);
+	return object.err;
+}
+
+/* A check that runs while references move: it may miss objects, or find them twice. */
+void check_alloc_keep_check(void)
+{
+	struct wort_marks marks;
+	struct bed bed;
+	u64 a, b;
+	u32 bad;
+
+	bed_open(&bed, 4 * MIB, 65536);
+	a = take(&bed, KEPT_SIZE);
+	b = take(&bed, KEPT_SIZE);
+	CHECK_EQ(wort_marks_begin(&marks, alloc_of(&bed)), 0);
+	bad = differences(&bed, &marks);
+	CHECK_EQ(keep(&bed, a, KEPT_SIZE), 0);
+	CHECK_EQ(add_mark(&bed, &marks, b), 0);
+	CHECK_EQ(differences(&bed, &marks), bad - 1);
+	CHECK_EQ(add_mark(&bed, &marks, b), -EUCLEAN);
+	CHECK_EQ(keep(&bed, b, KEPT_SIZE), 0);
+	CHECK_EQ(add_mark(&bed, &marks, b), 1);
+	CHECK_EQ(add_mark(&bed, &marks, a), 0);
+	CHECK_EQ(add_mark(&bed, &marks, a), 1);
+	CHECK_EQ(differences(&bed, &marks), bad - 1);
+	wort_marks_end(&marks);
+	CHECK_EQ(give(&bed, a, KEPT_SIZE), 0);
+	CHECK_EQ(give(&bed, b, KEPT_SIZE), 0);
+	bed_close(&bed);
+}
+
 /* Runs take whole extents side by side and give them all back. */
 void check_alloc_runs(void)
 {

@@ -28,6 +28,15 @@ static inline void bitmap_zero(unsigned long *map, unsigned int nbits)
 	memset(map, 0, BITS_TO_LONGS(nbits) * sizeof(long));
 }
 
+static inline void bitmap_or(unsigned long *dst, const unsigned long *a,
+			     const unsigned long *b, unsigned int nbits)
+{
+	unsigned long i;
+
+	for (i = 0; i < BITS_TO_LONGS(nbits); i++)
+		dst[i] = a[i] | b[i];
+}
+
 static inline void bitmap_copy(unsigned long *dst, const unsigned long *src,
 			       unsigned int nbits)
 {
