@@ -417,10 +417,11 @@ typedef int wort_set_fn(struct wort_tree *tree, struct wort_put *put,
  * - A step that begins at a position does not visit again what earlier steps have visited
  *   with @first.  For instance, a leaf page that holds keys on both sides of the position
  *   was visited before, and so were its records up to the position.
- * - The link to an object is loaded in the section that visits the object.
+ * - The link to an object is loaded in the section that visits the object, and the offset
+ *   and the size are of one state: a step that may have read a torn link reads it again.
  * - A step verifies all its objects before it visits the first.  So a step that fails has
- *   visited nothing, unless the visitor failed; the error of the visitor ends the walk,
- *   except for the first object of a step.
+ *   visited nothing, unless the visitor failed.  For the first object of a step the visitor
+ *   may answer -EAGAIN, and the step is repeated; any other error of it ends the walk.
  * - If a writer can move a reference from a place that the walk has not reached to one that
  *   it has passed, or back, the engine calls wort_alloc_keep() for each reference moved.
  *   An engine whose walk goes in the order of keys, and whose records keep their keys, need

@@ -26,11 +26,11 @@
  * writers run concurrently:
  *
  * - "No such slot", "owned object is free": the walk has loaded the link to the object in
- *   its current section, and marks the object before the section ends.  The link was
- *   found in the tree, or in a node that was in the tree when the section began.  So the
- *   object was freed after that, if at all, and is given back only when the section has
- *   ended: until then its slot is used and its extent keeps its class.  An object that is
- *   marked after its section may have been given back, and its extent too.
+ *   its current section, untorn, and marks the object before the section ends.  The link
+ *   was found in the tree, or in a node that was in the tree when the section began.  So
+ *   the object was freed after the section began, if at all, and is given back only when
+ *   the section has ended: until then its slot is used and its extent keeps its class.  An
+ *   object that is marked after its section may have been given back, and its extent too.
  * - "Two owners" is said only in extents that were open before the attach.  Nothing is
  *   allocated from these before the walk ends, so there the walk can meet a slot twice
  *   only if it meets one object twice.  A step does not visit again what earlier steps have
