@@ -396,18 +396,26 @@ void check_alloc_keep(void)
 
 static struct bed *moving_bed;
 static u64 moving_off;
-static int moving_section;
-static bool moving;
+static int moving_section[2];
+static u32 moves;
 
-/* An operation that moves a reference ends; it began before moves were noted. */
+/*
+ * A grace period waits for an operation that moves a reference, and now ends.  Another one
+ * begins while the first grace period waits.
+ */
 static void end_moving(void)
 {
-	shim_in_grace_period = NULL;
+	struct srcu_struct *writers = &moving_bed->pm.pool->locks.writers;
+
 	CHECK(alloc_of(moving_bed)->noting);
-	CHECK(!alloc_of(moving_bed)->keeping);
-	CHECK_EQ(keep(moving_bed, moving_off, KEPT_SIZE), 0);
-	moving = false;
-	srcu_read_unlock(&moving_bed->pm.pool->locks.writers, moving_section);
+	CHECK_EQ(alloc_of(moving_bed)->keeping, moves);
+	if (!moves) {
+		CHECK_EQ(keep(moving_bed, moving_off, KEPT_SIZE), 0);
+		moving_section[1] = srcu_read_lock(writers);
+	} else {
+		shim_in_grace_period = NULL;
+	}
+	srcu_read_unlock(writers, moving_section[moves++]);
 }
 
 /*
@@ -423,11 +431,11 @@ void check_alloc_keep_begin(void)
 	used = used_bytes(&bed);
 	moving_bed = &bed;
 	moving_off = off[KEPT_EARLY];
-	moving = true;
-	moving_section = srcu_read_lock(&bed.pm.pool->locks.writers);
+	moves = 0;
+	moving_section[0] = srcu_read_lock(&bed.pm.pool->locks.writers);
 	shim_in_grace_period = end_moving;
 	walk_begin(&bed);
-	CHECK(!moving);
+	CHECK_EQ(moves, 2);
 	CHECK(alloc_of(&bed)->keeping);
 	CHECK_EQ(used_bytes(&bed), used);
 	CHECK_EQ(keep(&bed, off[KEPT_ONLY], KEPT_SIZE), 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One thread: nobody is in a section while another one waits for its end, unless a test
- * has begun one, and ends it when it is called.
+ * One thread: no section is open while a grace period waits, unless a test has begun one,
+ * and ends it when it is called.  A grace period waits for the sections that began before
+ * it: these have the other index.
  */
 #ifndef _SHIM_SRCU_H
 #define _SHIM_SRCU_H
@@ -13,36 +14,40 @@
 
 struct srcu_struct {
 	void *mem;
-	int nr;
+	int idx;
+	int nr[2];	/* open sections by index */
 };
 
 static inline int init_srcu_struct(struct srcu_struct *ssp)
 {
-	ssp->nr = 0;
+	ssp->idx = ssp->nr[0] = ssp->nr[1] = 0;
 	ssp->mem = kzalloc(1, GFP_KERNEL);
 	return ssp->mem ? 0 : -ENOMEM;
 }
 
 static inline void cleanup_srcu_struct(struct srcu_struct *ssp)
 {
-	WARN_ON_ONCE(ssp->nr);
+	WARN_ON_ONCE(ssp->nr[0] || ssp->nr[1]);
 	kfree(ssp->mem);
 }
 
 static inline int srcu_read_lock(struct srcu_struct *ssp)
 {
-	ssp->nr++;
-	return 0;
+	ssp->nr[ssp->idx]++;
+	return ssp->idx;
 }
 
 static inline void srcu_read_unlock(struct srcu_struct *ssp, int idx)
 {
-	WARN_ON_ONCE(--ssp->nr < 0);
+	WARN_ON_ONCE(--ssp->nr[idx] < 0);
 }
 
 static inline void synchronize_srcu(struct srcu_struct *ssp)
 {
-	while (ssp->nr)
+	int idx = ssp->idx;
+
+	ssp->idx = !idx;
+	while (ssp->nr[idx])
 		if (shim_in_grace_period)
 			shim_in_grace_period();
 		else if (WARN_ON_ONCE(!shim_others()))
