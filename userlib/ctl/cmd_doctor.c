@@ -142,6 +142,21 @@ static bool check_copy(const struct device *dev)
 	return true;
 }
 
+/* A version or a feature that is unknown here. */
+static void report_other(const struct device *dev)
+{
+	const char *path = sys_path("%s", dev->path);
+	struct image_label label;
+
+	if (image_version(path, IMAGE_FIND, &label) ||
+	    label.version == image_own_version())
+		report(PROBLEM, "contents", NULL,
+		       "a pool with a feature unknown here: it takes a newer wort");
+	else
+		report(PROBLEM, "contents", version_mend(dev->path, label.version),
+		       "the pool has %s", version_text(label.version));
+}
+
 static void check_contents(const struct device *dev)
 {
 	struct image_label label = { };
@@ -152,8 +167,7 @@ static void check_contents(const struct device *dev)
 		if (!check_copy(dev))
 			check_foreign(dev);
 	} else if (err == -EPROTONOSUPPORT) {
-		report(PROBLEM, "contents", NULL,
-		       "a pool with a version or a feature unknown here: it takes another wort");
+		report_other(dev);
 	} else if (err == -EOVERFLOW) {
 		report(PROBLEM, "contents", NULL,
 		       "the pool has %llu bytes, the device %llu: give the device back what it had; formatting loses the records",

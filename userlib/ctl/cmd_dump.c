@@ -64,6 +64,15 @@ static int dump_record(const struct wort_scan_item *item, void *data)
 	return 0;
 }
 
+/* A pool of an older version cannot be checked: what was left out stays so. */
+static int incomplete(const struct reader *reader, int err)
+{
+	if (!reader->old || (err != -EUCLEAN && err != -EIO))
+		return fail("dump", err);
+	complain("records are missing: the places above cannot be read");
+	return status_of(err);
+}
+
 static int dump(struct reader *reader, const struct wort_scan_opts *opts,
 		const char *path)
 {
@@ -85,7 +94,7 @@ static int dump(struct reader *reader, const struct wort_scan_opts *opts,
 		return complain("%s: cannot write all of the records: %s",
 				named ? path : "standard output",
 				strerror(dump.err));
-	return err ? fail("dump", err) : 0;
+	return err ? incomplete(reader, err) : 0;
 }
 
 int cmd_dump(int argc, char **argv)
@@ -101,7 +110,7 @@ int cmd_dump(int argc, char **argv)
 		dump_format = FORMAT_JSONL;
 	range.keys = dump_format == FORMAT_LINES;
 	selection_read(&sel);
-	err = source_open(args[0], false, &src);
+	err = source_open_to_dump(args[0], &src);
 	if (err)
 		return err;
 	err = reader_open(&src, args[1], &reader);

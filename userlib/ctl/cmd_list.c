@@ -143,7 +143,7 @@ int cmd_list(int argc, char **argv)
 
 	if (!parse_args(&list_syntax, argc, argv, &args))
 		return show_pools();
-	err = source_open(args[0], false, &src);
+	err = source_open_to_dump(args[0], &src);
 	if (err)
 		return err;
 	if (settings.json)

@@ -306,6 +306,13 @@ static int device_named(const char *name, char *device, size_t size)
 	return ST_NOTHING;
 }
 
+static int attach_failed(const char *device, int err)
+{
+	int status = err == -EPROTONOSUPPORT ? other_version(device, device) : 0;
+
+	return status ? status : fail(device, err);
+}
+
 int cmd_attach(int argc, char **argv)
 {
 	char device[PATH_MAX];
@@ -321,7 +328,8 @@ int cmd_attach(int argc, char **argv)
 	err = device_named(args[0], device, sizeof(device));
 	if (!err) {
 		err = wort_ctl_attach(ctl, device, attach_flags, &minor);
-		err = err ? fail(device, err) : 0;
+		if (err)
+			err = attach_failed(device, err);
 	}
 	wort_ctl_close(ctl);
 	if (err)

@@ -14,6 +14,7 @@
 #include <wort.h>
 
 #include "image.h"
+#include "old_image.h"
 #include "text.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -186,17 +187,20 @@ void json_print_line(json_object *obj, FILE *out);
 
 /* ---- pools and indexes: source.c, names.c ---- */
 
-/* A pool, through the module or from an image. */
+/* A pool, through the module or from an image, or one of an older version. */
 struct source {
 	const char *name;
 	struct wort_pool *pool;
 	unsigned int minor;
 	struct image *image;
+	struct old_image *old;
 };
 
 struct reader {
 	struct wort_index *index;
 	struct image_index *image;
+	struct old_image *old;
+	const struct old_index *old_index;
 };
 
 /* Called with each record; a non-zero result ends it and is returned. */
@@ -245,6 +249,13 @@ int foreign_signature(const char *path, char *type, size_t size);
 
 int source_open(const char *name, bool repair, struct source *src);
 int source_open_to_check(const char *name, bool repair, struct source *src);
+/* A pool of an older version, too; then only source_list() and reader_scan() read it. */
+int source_open_to_dump(const char *name, struct source *src);
+/* Complain if the pool at @path is of another media version; a status, 0 if it is not. */
+int other_version(const char *name, const char *path);
+/* What is said of a pool of another version, and the line that mends it, or NULL. */
+const char *version_text(uint32_t version);
+const char *version_mend(const char *path, uint32_t version);
 int source_close(struct source *src);
 int source_info(struct source *src, struct wort_pool_info_arg *info);
 int source_check(struct source *src, struct wort_check_arg *check);

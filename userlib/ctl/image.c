@@ -350,6 +350,42 @@ int image_probe(const char *path, struct image_label *label)
 	return err;
 }
 
+uint32_t image_own_version(void)
+{
+	return WORT_MEDIA_VERSION;
+}
+
+/* If the copies disagree, one of them is damaged: the one of another version. */
+static u32 version_of(const struct image *image)
+{
+	const u8 *sb = image->region.base + WORT_MEDIA_SB_OFF;
+	u32 i, version = 0;
+
+	for (i = 0; i < WORT_MEDIA_SB_COPIES; i++, sb += WORT_MEDIA_SB_SPACE)
+		if (le64_at(sb) == WORT_MEDIA_MAGIC &&
+		    (!version || le32_at(sb + 8) == WORT_MEDIA_VERSION))
+			version = le32_at(sb + 8);
+	return version;
+}
+
+int image_version(const char *path, uint64_t offset, struct image_label *label)
+{
+	struct image *image = image_new(false);
+	int err;
+
+	if (!image)
+		return -ENOMEM;
+	err = image_load(image, path, offset);
+	if (!err && image->region.size < WORT_MEDIA_POOL_MIN)
+		err = -ENODATA;
+	if (!err) {
+		label->offset = image->offset;
+		label->version = version_of(image);
+	}
+	release(image);
+	return !err && !label->version ? -ENODATA : err;
+}
+
 /* Is there no pool at the beginning, but a copy of the superblock at the end? */
 static int look_for_copy(struct image *image, const char *path, u64 offset,
 			 u64 reach, struct wort_media_sb *sb)

@@ -26,6 +26,7 @@ struct image_label {
 	uint64_t pool_size;
 	uint64_t size;			/* of the device or image, from there on */
 	uint64_t format_time;		/* seconds since 1970 */
+	uint32_t version;		/* of the layout on media */
 	uint8_t uuid[WORT_UUID_LEN];
 	uint8_t label[WORT_LABEL_LEN];
 };
@@ -47,6 +48,15 @@ uint64_t image_offset(const struct image *image);
  * described: it is larger than what it lies on.
  */
 int image_probe(const char *path, struct image_label *label);
+
+/* The media version of the pools that this command can open as an image. */
+uint32_t image_own_version(void);
+
+/*
+ * Find a pool, and fill in @offset and @version of the label, whatever the version
+ * is.  Nothing else of the pool is verified.
+ */
+int image_version(const char *path, uint64_t offset, struct image_label *label);
 
 /*
  * The superblock at the end of a pool, if those at its beginning are lost; -EEXIST

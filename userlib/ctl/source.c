@@ -100,6 +100,77 @@ int open_index(const char *pool_name, const char *name, bool write,
 	return err ? no_index(pool_name, name, err) : 0;
 }
 
+const char *version_text(uint32_t version)
+{
+	static char text[120];
+	uint32_t own = image_own_version();
+	const char *way = "";
+
+	if (version > own)
+		way = ": it takes a newer wort";
+	else if (version < OLD_VERSION_MIN)
+		way = ": dump its records with the wort that made it";
+	snprintf(text, sizeof(text), "media version %u, this wort has %u%s",
+		 version, own, way);
+	return text;
+}
+
+const char *version_mend(const char *path, uint32_t version)
+{
+	static char line[5 * PATH_MAX];
+
+	if (version < OLD_VERSION_MIN || version > OLD_VERSION_MAX)
+		return NULL;
+	snprintf(line, sizeof(line),
+		 "wort dump %s INDEX >FILE    # each index of wort list; then wort format -f, wort attach, wort load -m",
+		 shell_word(path));
+	return line;
+}
+
+int other_version(const char *name, const char *path)
+{
+	struct image_label label;
+	const char *line;
+
+	if (image_version(path, settings.offset, &label) ||
+	    label.version == image_own_version())
+		return 0;
+	complain("%s: the pool has %s", name, version_text(label.version));
+	line = version_mend(name, label.version);
+	if (line)
+		mend("%s", line);
+	return ST_REFUSED;
+}
+
+/* A pool of an older version: 0 if there is none. */
+static int open_old(const char *name, const char *path, struct source *src)
+{
+	struct image_label label;
+	int err;
+
+	if (image_version(path, settings.offset, &label) ||
+	    label.version == image_own_version())
+		return 0;
+	err = old_image_open(path, label.offset, &src->old);
+	if (!err || err == -EPROTONOSUPPORT)
+		return 0;
+	return fail(name, err);
+}
+
+int source_open_to_dump(const char *name, struct source *src)
+{
+	struct pool_place place;
+	int err;
+
+	*src = (struct source) { .name = name };
+	if (!find_pool(name, &place) && place.offline) {
+		err = open_old(name, place.path, src);
+		if (err || src->old)
+			return err;
+	}
+	return source_open(name, false, src);
+}
+
 static int open_with(const char *name, int pool_flags, bool repair,
 		     struct source *src)
 {
@@ -113,6 +184,9 @@ static int open_with(const char *name, int pool_flags, bool repair,
 	if (!place.offline)
 		return open_attached(name, &place, pool_flags,
 				     &src->pool);
+	err = other_version(name, place.path);
+	if (err)
+		return err;
 	err = image_open(place.path, repair, settings.offset, &src->image);
 	return err ? fail(name, err) : 0;
 }
@@ -131,6 +205,7 @@ int source_open_to_check(const char *name, bool repair, struct source *src)
 int source_close(struct source *src)
 {
 	wort_pool_close(src->pool);
+	old_image_close(src->old);
 	return image_close(src->image);
 }
 
@@ -162,6 +237,8 @@ uint64_t source_checked(const struct source *src)
 int source_list(struct source *src, uint64_t after,
 		struct wort_index_record *records, unsigned int max, bool *more)
 {
+	if (src->old)
+		return old_image_list(src->old, after, records, max, more);
 	return src->image ?
 	       (int)image_list(src->image, after, records, max, more) :
 	       wort_pool_list(src->pool, after, records, max, more);
@@ -175,7 +252,10 @@ int reader_open(struct source *src, const char *name, struct reader *reader)
 	int err;
 
 	*reader = (struct reader) { };
-	if (src->image)
+	reader->old = src->old;
+	if (src->old)
+		err = old_image_index(src->old, name, &reader->old_index);
+	else if (src->image)
 		err = image_index_open(src->image, name, &reader->image);
 	else
 		err = wort_index_open(src->pool, name, &opts, &reader->index);
@@ -300,6 +380,9 @@ static int scan_image(struct image_index *index,
 int reader_scan(struct reader *reader, const struct wort_scan_opts *opts,
 		record_fn fn, void *data)
 {
+	if (reader->old)
+		return old_image_scan(reader->old, reader->old_index, opts, fn,
+				      data);
 	return reader->image ? scan_image(reader->image, opts, fn, data) :
 			       scan_index(reader->index, opts, fn, data);
 }

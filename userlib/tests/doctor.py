@@ -16,10 +16,14 @@ by whoever changes it.  Lines of a description, later ones winning:
     bytes PATH HEX          a file with these bytes
     mode PATH OCTAL         permissions of a file
     remove PATH             nothing
-    contents WHAT           of the device: zero, ext4, swap or pool
+    contents WHAT           of the device: zero, ext4, swap, pool, or a file of old/
+
+In what is printed @VERSION@ stands for the current media version.
 """
+import gzip
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +36,11 @@ WHAT = {
 }
 
 
+def own_version():
+    text = (HERE.parents[2] / "uapi/linux/wort_format.h").read_text()
+    return re.search(r"^#define WORT_MEDIA_VERSION\s+(\d+)$", text, re.M)[1]
+
+
 class Case:
     def __init__(self, name):
         self.name = name
@@ -39,6 +48,7 @@ class Case:
         self.entries = {}
         self.modes = {}
         text, _, self.expected = (HERE / name).read_text().partition("\n==\n")
+        self.expected = self.expected.replace("@VERSION@", own_version())
         self.read(text)
 
     def read(self, text):
@@ -94,6 +104,10 @@ class Case:
         image.parent.mkdir(exist_ok=True)
         if self.contents == "pool":
             subprocess.run([mkimage, image, "8", "0", "1"], check=True)
+            return
+        if self.contents.endswith(".gz"):
+            packed = (HERE.parent / "old" / self.contents).read_bytes()
+            image.write_bytes(gzip.decompress(packed))
             return
         image.write_bytes(bytes(8 << 20))
         if self.contents != "zero":
