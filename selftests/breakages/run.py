@@ -31,6 +31,9 @@ STEPS = {
             "&& timeout 900 build/unit/unit",
     "fuzz": "make -s -C selftests/fuzz O=$PWD/build/fuzz && "
             "build/fuzz/fuzz -t 60 -j $(nproc)",
+    "old": "make -s -C userlib O=$PWD/build/userlib all "
+           "$PWD/build/userlib/tests/old-images && userlib/tests/old.sh "
+           "build/userlib/wort build/userlib/tests/old-images",
     "hibernate": "selftests/lint/kbuild.sh -n -o build/guest 6.12 gcc && "
                  "make -s -C userlib O=$PWD/build/userlib static && "
                  "cp build/userlib/wort-static build/guest && "
