@@ -1,12 +1,96 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/bitops.h>
+#include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/slab.h>
 
 #include "engine.h"
 
-static const struct wort_engine *const engines[] = {
-	&wort_engine_wort,
+#define ATTR(name_, shift_, bits_, unit_, min_, max_, def_, values_)	\
+	{ .name = name_, .shift = shift_, .bits = bits_, .unit = unit_,	\
+	  .min = min_, .max = max_ },
+#define ENGINE(symbol, name_, id_, traits_)				\
+	{ &wort_engine_##symbol, { WORT_ATTRS_##symbol(ATTR) } },
+
+static const struct {
+	const struct wort_engine *engine;
+	struct wort_attr attrs[WORT_ATTRS_MAX + 1];
+} engines[] = {
+	WORT_ENGINES(ENGINE)
 };
+
+static u64 attr_mask(const struct wort_attr *attr)
+{
+	return GENMASK_ULL(attr->bits - 1, 0);
+}
+
+/**
+ * wort_attr_verify() - Verify an attribute word against the table of an engine
+ * @table: Attributes of the engine; an entry without a name ends it.
+ * @word: The word.
+ * @name: Set to the name of the attribute that is out of range, or to NULL if
+ *	the word has bits of no attribute.  Unchanged if the word is valid.
+ *
+ * Context: Any context.
+ * Return: 0; -EINVAL.
+ */
+int wort_attr_verify(const struct wort_attr *table, u64 word, const char **name)
+{
+	u64 field, known = 0;
+
+	for (; table->name; table++) {
+		known |= attr_mask(table) << table->shift;
+		field = word >> table->shift & attr_mask(table);
+		/* 0 is the default, whatever the range. */
+		if (field && (field * table->unit < table->min ||
+			      field * table->unit > table->max)) {
+			*name = table->name;
+			return -EINVAL;
+		}
+	}
+	if (!(word & ~known))
+		return 0;
+	*name = NULL;
+	return -EINVAL;
+}
+
+/**
+ * wort_engine_attrs() - The attributes of an engine
+ * @id: Number as in a catalogue entry.
+ *
+ * Context: Any context.
+ * Return: Its table, or NULL if there is no such engine.
+ */
+const struct wort_attr *wort_engine_attrs(u32 id)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(engines); i++)
+		if (engines[i].engine->id == id)
+			return engines[i].attrs;
+	return NULL;
+}
+
+/**
+ * wort_engine_for() - The engine that can serve an index
+ * @id: Number as in a catalogue entry.
+ * @attr: Attribute word of the index.
+ *
+ * A newer module may have given the engine an attribute, or a greater range, so a
+ * word that is not valid here is no damage.
+ *
+ * Context: Any context.
+ * Return: The engine, or NULL if it is unknown, or one of the attributes is.
+ */
+const struct wort_engine *wort_engine_for(u32 id, u64 attr)
+{
+	const struct wort_engine *engine = wort_engine_by_id(id);
+	const char *name;
+
+	if (!engine || wort_attr_verify(wort_engine_attrs(id), attr, &name))
+		return NULL;
+	return engine;
+}
 
 /**
  * wort_engine_by_id() - The engine with a number
@@ -20,8 +104,8 @@ const struct wort_engine *wort_engine_by_id(u32 id)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(engines); i++)
-		if (engines[i]->id == id)
-			return engines[i];
+		if (engines[i].engine->id == id)
+			return engines[i].engine;
 	return NULL;
 }
 
@@ -34,7 +118,7 @@ const struct wort_engine *wort_engine_by_id(u32 id)
  */
 const struct wort_engine *wort_engine_nth(u32 nr)
 {
-	return nr < ARRAY_SIZE(engines) ? engines[nr] : NULL;
+	return nr < ARRAY_SIZE(engines) ? engines[nr].engine : NULL;
 }
 
 /**
@@ -50,7 +134,7 @@ struct wort_cursor *wort_engine_cursor(void)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(engines); i++)
-		size = max(size, engines[i]->cursor_size);
+		size = max(size, engines[i].engine->cursor_size);
 	cur = kvmalloc(sizeof(*cur) + size, GFP_KERNEL | WORT_GFP_CALL);
 	if (cur)
 		cur->wanted = U32_MAX;

@@ -3,7 +3,7 @@
  * The interface of an engine.
  *
  * An engine is the structure of an index: a file in this folder, its media
- * structs in uapi/linux/wort_format.h, a line in the table in engine.c and in
+ * structs in uapi/linux/wort_format.h, a line in uapi/linux/wort_engines.h and in
  * Kbuild.  No other code names it.
  */
 #ifndef _WORT_ENGINE_H
@@ -11,16 +11,13 @@
 
 #include <linux/percpu.h>
 #include <linux/wort.h>
+#include <linux/wort_engines.h>
 #include <linux/wort_format.h>
 
 #include <asm/barrier.h>
 
 #include "../core/key.h"
 #include "../core/op.h"
-
-/* traits */
-#define WORT_ENGINE_INSTANT_OPEN	BIT(0)	/* opens in O(1) */
-#define WORT_ENGINE_MAPPABLE		BIT(1)	/* readers in a mapping can read it */
 
 struct wort_alloc;
 struct wort_engine;
@@ -338,7 +335,7 @@ typedef int wort_set_fn(struct wort_tree *tree, struct wort_put *put,
  * struct wort_engine - The operations of an engine
  * @name: for people and programs
  * @id: for catalogue entries
- * @traits: WORT_ENGINE_*
+ * @traits: WORT_TRAIT_*
  * @cursor_size: bytes of its part of a cursor
  * @create: make the root record of an empty index in zeroed memory, which the
  *	caller flushes and publishes
@@ -476,6 +473,27 @@ struct wort_engine {
 	int (*drop)(struct wort_cursor *cur);
 };
 
+/**
+ * struct wort_attr - An attribute of an engine: a field of the attribute word
+ * @name: for people; NULL ends a table
+ * @shift: lowest bit of the field
+ * @bits: its width
+ * @unit: the field counts units
+ * @min: least value
+ * @max: greatest value
+ */
+struct wort_attr {
+	const char *name;
+	u8 shift;
+	u8 bits;
+	u32 unit;
+	u64 min;
+	u64 max;
+};
+
+int wort_attr_verify(const struct wort_attr *table, u64 word, const char **name);
+const struct wort_attr *wort_engine_attrs(u32 id);
+const struct wort_engine *wort_engine_for(u32 id, u64 attr);
 const struct wort_engine *wort_engine_by_id(u32 id);
 const struct wort_engine *wort_engine_nth(u32 nr);
 /*

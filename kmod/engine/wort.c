@@ -890,7 +890,7 @@ static void wrt_finish(struct wort_op *op, struct wort_tree *tree,
 const struct wort_engine wort_engine_wort = {
 	.name = "wort",
 	.id = WORT_MEDIA_ENGINE_WORT,
-	.traits = WORT_ENGINE_INSTANT_OPEN | WORT_ENGINE_MAPPABLE,
+	.traits = WORT_TRAITS_wort,
 	.cursor_size = sizeof(struct wrt_cursor),
 	.create = wrt_create,
 	.look = wrt_fast_lookup,

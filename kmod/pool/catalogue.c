@@ -98,7 +98,7 @@ static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 	index->create_time = le64_to_cpu(entry->create_time);
 	index->damaged = le64_to_cpu(entry->state) & WORT_MEDIA_STATE_DAMAGED;
 	index->engine_id = le32_to_cpu(entry->engine);
-	index->tree.engine = wort_engine_by_id(index->engine_id);
+	index->tree.engine = wort_engine_for(index->engine_id, index->attr);
 	/* What it owns is not known, as if it were damaged. */
 	index->walk_failed = !index->tree.engine;
 	index_update(index);
@@ -555,10 +555,10 @@ static int create(struct wort_op *op, struct wort_pool *pool, const u8 *name,
 	if (!wort_pool_writable(pool) || pool->left_out)
 		return -EROFS;
 	if (engine == WORT_ENGINE_DEFAULT)
-		engine = WORT_ENGINE_WORT;
+		engine = wort_engine_nth(0)->id;
 	if (!wort_engine_by_id(engine))
 		return -EOPNOTSUPP;
-	if (attr)
+	if (!wort_engine_for(engine, attr))
 		return -EINVAL;
 	/* An id is below that, and none is given twice. */
 	if (pool->next_id >= S64_MAX)
@@ -591,7 +591,8 @@ static int open_locked(struct wort_op *op, struct wort_pool *pool,
 		return -EEXIST;
 	if (index && !index->tree.engine)
 		return -EOPNOTSUPP;
-	if (index && engine && index->engine_id != engine)
+	if (index && ((engine && index->engine_id != engine) ||
+		      (attr && index->attr != attr)))
 		return -EINVAL;
 	if (!index)
 		err = create(op, pool, name, name_len, engine, attr, &index);
@@ -614,19 +615,18 @@ static int name_verify(const u8 *name, u32 len)
  * @name_len: 1 to WORT_NAME_MAX.
  * @flags: WORT_INDEX_OPEN_F_CREATE and _EXCL; others are ignored.
  * @engine: WORT_ENGINE_*.
- * @attr: Engine attributes of a new index.
+ * @attr: Attribute word of a new index; of an index that exists, its own or 0.
  * @out: The index, held for the caller.
  *
  * A new index is durable when the call returns.
  *
  * Context: May sleep, killably.  Takes wort_pool.lock.
  * Return: 0; -ENOENT; -EEXIST; -EINVAL if the name is empty or has a zero byte,
- * if the engine is not that of the index or the attributes are wrong; -EMSGSIZE
- * if the name is too long; -EOPNOTSUPP if the engine asked for, or that of the index,
- * is unknown; -EROFS;
- * -ENOSPC; -EOVERFLOW if no id is left; -ENOMEM; -EINTR; -EUCLEAN if the
- * catalogue is damaged; -EIO if it
- * lies on a page known to be bad.
+ * if engine or attributes are not those of the index, or the engine does not have
+ * such attributes; -EMSGSIZE if the name is too long; -EOPNOTSUPP if the engine asked
+ * for, or that of the index, or an attribute of the index is unknown; -EROFS; -ENOSPC;
+ * -EOVERFLOW if no id is left; -ENOMEM; -EINTR; -EUCLEAN if the catalogue is damaged;
+ * -EIO if it lies on a page known to be bad.
  */
 int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 		    u32 flags, u32 engine, u64 attr, struct wort_index **out)
@@ -1005,7 +1005,7 @@ void wort_index_info(struct wort_index *index, struct wort_index_info_arg *arg)
 	memset(arg->out_name, 0, sizeof(arg->out_name));
 	memcpy(arg->out_name, index->name, index->name_len);
 	arg->out_root_off = 0;
-	if (index->tree.engine->traits & WORT_ENGINE_MAPPABLE)
+	if (index->tree.engine->traits & WORT_TRAIT_MAPPABLE)
 		arg->out_root_off = index->entry_off +
 				    offsetof(struct wort_media_entry, root);
 }

@@ -89,6 +89,9 @@ void check_unknown_open(void);
 void check_unknown_check(void);
 void check_unknown_space(void);
 void check_unknown_again(void);
+void check_attr_verify(void);
+void check_attr_engines(void);
+void check_attr_open(void);
 
 void check_pool_format(void);
 void check_pool_format_over(void);

@@ -252,7 +252,8 @@ struct wort_list_arg {
  * @name_ptr: name of the index, any bytes but zero
  * @name_len: its length
  * @engine: WORT_ENGINE_*; of an index that exists it must be its own or DEFAULT
- * @attr: engine attributes for a new index; zero
+ * @attr: attributes of the engine for a new index, as <linux/wort_engines.h> has
+ *	them, 0 for the defaults; of an index that exists, its own or 0
  * @out_fd: the descriptor, closed on exec
  * @out_engine: engine of the index
  *

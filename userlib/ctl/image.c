@@ -435,8 +435,8 @@ bool image_engine(unsigned int nr, struct image_engine *out)
 		return false;
 	out->name = engine->name;
 	out->id = engine->id;
-	out->instant_open = engine->traits & WORT_ENGINE_INSTANT_OPEN;
-	out->mappable = engine->traits & WORT_ENGINE_MAPPABLE;
+	out->instant_open = engine->traits & WORT_TRAIT_INSTANT_OPEN;
+	out->mappable = engine->traits & WORT_TRAIT_MAPPABLE;
 	return true;
 }
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR MIT */
+/*
+ * The engines, which are the structures that an index can have: one table for the
+ * module, the library and the tests.
+ *
+ * Each of them has the table that it was compiled with.  No system call returns it.
+ */
+#ifndef _UAPI_LINUX_WORT_ENGINES_H
+#define _UAPI_LINUX_WORT_ENGINES_H
+
+#include <linux/wort.h>
+
+/* Traits: what the users of an index may expect of its engine. */
+#define WORT_TRAIT_INSTANT_OPEN	(1U << 0)	/* opening takes the same time
+						 * whatever the index holds
+						 */
+#define WORT_TRAIT_MAPPABLE	(1U << 1)	/* lookups in a mapping */
+#define WORT_TRAIT_ORDERED	(1U << 2)	/* scans in the order of keys */
+#define WORT_TRAIT_READERS_LOCK	(1U << 3)	/* readers may wait for a lock */
+#define WORT_TRAIT_DELETE_SPACE	(1U << 4)	/* a delete may need space */
+#define WORT_TRAIT_BATCH_SHARED	(1U << 5)	/* the changes of a batch share
+						 * fences; else each has its own
+						 */
+
+/*
+ * Engines: X(symbol, name, id, traits).  The first is the default.  The attributes of
+ * an engine are in WORT_ATTRS_<symbol>.
+ */
+#define WORT_ENGINES(X)							\
+	X(wort, "wort", WORT_ENGINE_WORT, WORT_TRAITS_wort)
+
+#define WORT_TRAITS_wort						\
+	(WORT_TRAIT_INSTANT_OPEN | WORT_TRAIT_MAPPABLE |		\
+	 WORT_TRAIT_ORDERED | WORT_TRAIT_BATCH_SHARED)
+#define WORT_ATTRS_wort(X)
+
+/*
+ * Attributes: X(name, shift, bits, unit, min, max, default, values).
+ *
+ * An attribute is a field of the attribute word of an index, which never changes.
+ * The field is @bits wide, begins at bit @shift and counts units: a value is a
+ * multiple of @unit from @min to @max.  A field of 0 stands for the default, so a
+ * word of 0 is valid for every engine.  The default is part of the format on media:
+ * it never changes, and is 0 if @min is 0.  @values has names for the values from
+ * @min on, separated by spaces, and is NULL for numbers.
+ *
+ * Attributes that several engines have are in the lower half of the word, with the
+ * same name and place in each.  The upper half is for attributes of one engine.
+ */
+#define WORT_ATTRS_MAX	8	/* of one engine */
+
+#define WORT_ATTR_KEY(X)						\
+	X("key", 0, 4, 1, 0, 1, 0, "any fixed8")
+#define WORT_ATTR_VALUE(X)						\
+	X("value", 4, 4, 1, 0, 1, 0, "any fixed8")
+#define WORT_ATTR_NODE(X, min, max, def)				\
+	X("node", 8, 12, 16, min, max, def, NULL)
+
+#endif /* _UAPI_LINUX_WORT_ENGINES_H */
