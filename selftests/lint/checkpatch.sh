@@ -20,6 +20,8 @@ exceptions()
 	userlib/	BIT_MACRO		programs have no BIT()
 	userlib/	PREFER_KERNEL_TYPES	C's own types are a library's
 	userlib/	PREFER_DEFINED_ATTRIBUTE_MACRO	nor __noreturn
+	userlib/tests/	COMPLEX_MACRO		lists that are expanded by a macro
+	userlib/tests/	MACRO_ARG_REUSE		the argument is such a macro
 	selftests/	BIT_MACRO		programs have no BIT()
 	selftests/	PREFER_KERNEL_TYPES	C's own types are a program's
 	selftests/	PREFER_DEFINED_ATTRIBUTE_MACRO	nor __noreturn

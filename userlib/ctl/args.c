@@ -8,10 +8,10 @@
 
 #include "ctl.h"
 
-struct settings settings = { .offset = IMAGE_FIND };
+struct settings settings = { .offset = IMAGE_FIND, .nr_attrs = -1 };
 struct range range;
 
-enum { KEY_OFFSET = 0x100 };
+enum { KEY_OFFSET = 0x100, KEY_ATTR };
 
 static const struct argp_option output_options[] = {
 	{ "output", 'o', "FORMAT", 0, "text (default) or json", 10 },
@@ -28,6 +28,12 @@ static const struct argp_option key_options[] = {
 static const struct argp_option offline_options[] = {
 	{ "offset", KEY_OFFSET, "BYTES", 0,
 	  "where in an image the pool begins (default: find it)", 10 },
+	{ }
+};
+
+static const struct argp_option attr_options[] = {
+	{ "attr", KEY_ATTR, "NAME=VALUE", 0,
+	  "attribute of the index, see wort engines; also -o NAME=VALUE", 10 },
 	{ }
 };
 
@@ -74,10 +80,26 @@ uint64_t parse_size(const char *text, struct argp_state *state)
 	return val << shift;
 }
 
+static void add_attr(const char *arg, struct argp_state *state)
+{
+	if (!strchr(arg, '='))
+		usage_error(state, "not NAME=VALUE: %s", arg);
+	if (settings.nr_attrs == ATTRS_MAX)
+		argp_error(state, "more than %d attributes", ATTRS_MAX);
+	settings.attrs[settings.nr_attrs++] = arg;
+}
+
 static error_t parse_common(int key, char *arg, struct argp_state *state)
 {
 	switch (key) {
+	case KEY_ATTR:
+		add_attr(arg, state);
+		return 0;
 	case 'o':
+		if (settings.nr_attrs >= 0 && strchr(arg, '=')) {
+			add_attr(arg, state);
+			return 0;
+		}
 		if (strcmp(arg, "json") && strcmp(arg, "text"))
 			usage_error(state, "unknown output format: %s", arg);
 		settings.json = !strcmp(arg, "json");
@@ -151,6 +173,7 @@ static const struct {
 	{ GROUP_KEYS, { .options = key_options, .parser = parse_common } },
 	{ GROUP_OFFLINE,
 	  { .options = offline_options, .parser = parse_common } },
+	{ GROUP_ATTRS, { .options = attr_options, .parser = parse_common } },
 	{ GROUP_VERBOSE,
 	  { .options = verbose_options, .parser = parse_common } },
 };
@@ -236,6 +259,8 @@ int parse_args(const struct syntax *syntax, int argc, char **argv,
 	for (i = 0; i < ARRAY_SIZE(groups); i++)
 		if (syntax->groups & groups[i].group)
 			children[n++].argp = &groups[i].argp;
+	if (syntax->groups & GROUP_ATTRS)
+		settings.nr_attrs = 0;
 	argp_err_exit_status = ST_USAGE;
 	hold_stderr();
 	if (argp_parse(&argp, argc, argv, 0, NULL, &parse))

@@ -37,7 +37,7 @@ static error_t create_option(int key, char *arg, struct argp_state *state)
 static const struct syntax create_syntax = {
 	.args = "POOL INDEX",
 	.doc = "Make an index.",
-	.groups = GROUP_OUTPUT,
+	.groups = GROUP_OUTPUT | GROUP_ATTRS,
 	.min_args = 2,
 	.max_args = 2,
 	.options = create_options,
@@ -84,7 +84,9 @@ int cmd_create(int argc, char **argv)
 		complain("the name of an index has at least one byte");
 		return ST_USAGE;
 	}
-	err = open_pool(args[0], O_RDWR, &pool);
+	err = attrs_read(create.engine, &opts.attr);
+	if (!err)
+		err = open_pool(args[0], O_RDWR, &pool);
 	if (err)
 		return err;
 	err = wort_index_open(pool, args[1], &opts, &index);

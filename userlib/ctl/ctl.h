@@ -30,6 +30,8 @@ enum status {
 
 /* ---- arguments: args.c ---- */
 
+#define ATTRS_MAX	16
+
 /**
  * struct settings - Options that several verbs share
  * @verb: the verb that runs
@@ -38,6 +40,8 @@ enum status {
  * @number: -n: keys are 64-bit numbers
  * @verbose: -v
  * @quiet: -q
+ * @attrs: NAME=VALUE of -o and --attr
+ * @nr_attrs: number of them; -1: the verb takes none
  * @offset: --offset
  */
 struct settings {
@@ -47,10 +51,15 @@ struct settings {
 	bool number;
 	bool verbose;
 	bool quiet;
+	const char *attrs[ATTRS_MAX];
+	int nr_attrs;
 	uint64_t offset;
 };
 
 extern struct settings settings;
+
+/* The attribute word that -o and --attr choose for an engine; complains, a status. */
+int attrs_read(uint32_t engine, uint64_t *word);
 
 /* option groups */
 #define GROUP_OUTPUT	(1U << 0)	/* -o */
@@ -58,6 +67,7 @@ extern struct settings settings;
 #define GROUP_OFFLINE	(1U << 2)	/* --offset */
 #define GROUP_RANGE	(1U << 3)	/* see struct range */
 #define GROUP_VERBOSE	(1U << 4)	/* -v -q */
+#define GROUP_ATTRS	(1U << 5)	/* --attr and, with GROUP_OUTPUT, -o */
 
 /**
  * struct syntax - What the command line of a verb looks like

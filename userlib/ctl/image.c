@@ -427,19 +427,6 @@ int image_copy(const char *path, uint64_t offset, uint64_t reach, bool restore,
 	return err ? err : err2;
 }
 
-bool image_engine(unsigned int nr, struct image_engine *out)
-{
-	const struct wort_engine *engine = wort_engine_nth(nr);
-
-	if (!engine)
-		return false;
-	out->name = engine->name;
-	out->id = engine->id;
-	out->instant_open = engine->traits & WORT_TRAIT_INSTANT_OPEN;
-	out->mappable = engine->traits & WORT_TRAIT_MAPPABLE;
-	return true;
-}
-
 static void settle(void)
 {
 	while (shim_run_work())

@@ -66,23 +66,6 @@ int image_version(const char *path, uint64_t offset, struct image_label *label);
 int image_copy(const char *path, uint64_t offset, uint64_t reach, bool restore,
 	       struct image_label *label);
 
-/**
- * struct image_engine - An engine that this command, and a module of its version, knows
- * @name: for people
- * @id: WORT_ENGINE_*
- * @instant_open: opening takes the same time whatever the index holds
- * @mappable: lookups can be made in a mapping, without a system call
- */
-struct image_engine {
-	const char *name;
-	uint32_t id;
-	bool instant_open;
-	bool mappable;
-};
-
-/* The engines by number, from 0; false: there are not so many. */
-bool image_engine(unsigned int nr, struct image_engine *out);
-
 /* The fields out_*; the walk has ended. */
 int image_info(struct image *image, struct wort_pool_info_arg *info);
 int image_check(struct image *image, struct wort_check_arg *check);

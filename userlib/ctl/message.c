@@ -85,6 +85,9 @@ static const struct reason {
 	{ EBADF, NULL, "not opened for writing", NULL },
 	{ EINTR, NULL, "interrupted", NULL },
 	{ ENOMEM, NULL, "out of memory", NULL },
+	{ EINVAL, "create",
+	  "the index has another engine or other attributes, or the module does not know one of them",
+	  "wort stat POOL INDEX" },
 	{ EINVAL, "format", "the extent size is no power of two from 4k to 1M",
 	  NULL },
 };

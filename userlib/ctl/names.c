@@ -15,30 +15,67 @@
 
 const char *engine_name(uint32_t engine, char *buf, size_t size)
 {
-	struct image_engine found;
+	const struct wort_engine *found;
 	unsigned int nr;
 
-	for (nr = 0; image_engine(nr, &found); nr++)
-		if (found.id == engine)
-			return found.name;
+	for (nr = 0; (found = wort_engine(nr)); nr++)
+		if (found->id == engine)
+			return found->name;
 	snprintf(buf, size, "%u", engine);
 	return buf;
 }
 
 int engine_by_name(const char *name, uint32_t *engine)
 {
-	struct image_engine found;
+	const struct wort_engine *found;
 	unsigned int nr;
 
 	*engine = WORT_ENGINE_DEFAULT;
 	if (!strcmp(name, "default"))
 		return 0;
-	for (nr = 0; image_engine(nr, &found); nr++)
-		if (!strcmp(name, found.name)) {
-			*engine = found.id;
+	for (nr = 0; (found = wort_engine(nr)); nr++)
+		if (!strcmp(name, found->name)) {
+			*engine = found->id;
 			return 0;
 		}
 	return -ENOENT;
+}
+
+/* The attribute of the engine that "NAME=VALUE" names, which has no such value. */
+static int out_of_range(uint32_t engine, const char *text)
+{
+	const struct wort_attr *attr;
+	size_t len = strcspn(text, "=");
+	unsigned int nr;
+
+	for (nr = 0; (attr = wort_engine_attr(engine, nr)); nr++)
+		if (strlen(attr->name) == len && !strncmp(attr->name, text, len))
+			break;
+	if (!attr || attr->values)
+		complain("%s: not one of: %s", text, attr ? attr->values : "");
+	else
+		complain("%s: not from %llu to %llu in steps of %llu", text,
+			 ull(attr->min), ull(attr->max), ull(attr->unit));
+	return ST_USAGE;
+}
+
+int attrs_read(uint32_t engine, uint64_t *word)
+{
+	int i, err;
+
+	*word = 0;
+	for (i = 0; i < settings.nr_attrs; i++) {
+		err = wort_attr_set(engine, settings.attrs[i], word);
+		if (err == -ERANGE)
+			return out_of_range(engine, settings.attrs[i]);
+		if (!err)
+			continue;
+		complain("%s: %s", settings.attrs[i], err == -ENOENT ?
+			 "the engine has no such attribute" : "not NAME=VALUE, or not a number");
+		mend("wort engines");
+		return ST_USAGE;
+	}
+	return 0;
 }
 
 void uuid_to_text(const uint8_t *uuid, char *text)

@@ -138,6 +138,63 @@ struct wort_map_stats {
 int wort_pool_map_stats(const struct wort_pool *pool,
 			struct wort_map_stats *stats);
 
+/* ---- engines ---- */
+
+/**
+ * struct wort_engine - A structure that an index can have
+ * @name: for people and programs
+ * @id: WORT_ENGINE_*
+ * @traits: WORT_TRAIT_* of <linux/wort_engines.h>
+ */
+struct wort_engine {
+	const char *name;
+	uint32_t id;
+	uint32_t traits;
+};
+
+/**
+ * struct wort_attr - An attribute of an engine, chosen when an index is made
+ * @name: for people and programs
+ * @values: names of the values from @min on, separated by spaces; NULL: a number
+ * @min: least value
+ * @max: greatest value
+ * @def: the value if none is chosen
+ * @unit: a value is a multiple of it
+ * @shift: lowest bit of its field in wort_index_opts.attr
+ * @bits: width of the field
+ */
+struct wort_attr {
+	const char *name;
+	const char *values;
+	uint64_t min;
+	uint64_t max;
+	uint64_t def;
+	uint64_t unit;
+	uint8_t shift;
+	uint8_t bits;
+};
+
+/*
+ * The engines by number, from 0, which is the default; NULL: there are not so many.
+ * They are those that a module of this library's version knows; the loaded one is
+ * not asked.
+ */
+const struct wort_engine *wort_engine(unsigned int nr);
+
+/* The attributes of an engine by number, from 0; NULL: there are not so many. */
+const struct wort_attr *wort_engine_attr(uint32_t engine, unsigned int nr);
+
+/*
+ * Set an attribute, which is called NAME=VALUE, in a word for wort_index_opts.attr,
+ * which is 0 before the first one.  -EINVAL: the text is not of this form, or the value
+ * is no number; -ENOENT: the engine has no such attribute; -ERANGE: it has no such
+ * value; -EOPNOTSUPP: there is no such engine.
+ */
+int wort_attr_set(uint32_t engine, const char *text, uint64_t *word);
+
+/* The value of an attribute in wort_index_info_arg.out_attr. */
+uint64_t wort_attr_get(const struct wort_attr *attr, uint64_t word);
+
 /* ---- an index ---- */
 
 /**
@@ -145,7 +202,7 @@ int wort_pool_map_stats(const struct wort_pool *pool,
  * @sz: sizeof(struct wort_index_opts)
  * @flags: WORT_INDEX_OPEN_F_*
  * @engine: WORT_ENGINE_*
- * @attr: engine attributes of a new index
+ * @attr: attributes of a new index, see wort_attr_set(); of one that exists, its own or 0
  */
 struct wort_index_opts {
 	size_t sz;

@@ -54,6 +54,10 @@ int wort_map_index(struct wort_map *map, struct wort_index *index,
 /* index.c: give back a reference, which the handle and each scan hold. */
 void wort_index_put(struct wort_index *index);
 
+/* engine.c: as wort_attr_set(), with a table that an entry without a name ends. */
+int wort_attr_set_in(const struct wort_attr *table, const char *text,
+		     uint64_t *word);
+
 /* A pointer as the ioctl interface carries it. */
 static inline uint64_t wort_ptr(const void *ptr)
 {

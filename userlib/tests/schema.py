@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""schema.py WORT-STUB WORT: what the command prints with -o json is what
+"""schema.py WORT-STUB WORT WORT-MADE-UP: what the command prints with -o json is what
 Documentation/json.rst says, member by member, for every verb; and each of the
 members documented is met.  WORT_STUB names the image of the stub.
 """
@@ -24,6 +24,7 @@ TYPES = {
     "number": lambda val: type(val) in (int, float),
     "bool": lambda val: isinstance(val, bool),
     "null": lambda val: val is None,
+    "strings": lambda val: all(isinstance(item, str) for item in val),
     "key": lambda val: isinstance(val, str) or
     type(val) is int and val in U64,
 }
@@ -96,6 +97,9 @@ def member(title, name, kinds, val, where):
     if "operations" in kinds:
         for operation, cost in val.items():
             match("operations", cost, f"{where}: {operation}")
+    elif "attributes" in kinds:
+        for attr in val:
+            match("attributes", attr, where)
     elif not any(TYPES[kind](val) for kind in kinds if kind in TYPES):
         wrong(f"{where}: {name} is {val!r}, not {' or '.join(kinds)}")
 
@@ -204,7 +208,7 @@ def verbs(program):
 
 
 def main():
-    stub, program = map(Command, sys.argv[1:])
+    stub, program, made_up = map(Command, sys.argv[1:])
     device = os.environ["WORT_STUB"]
     undocumented = set(verbs(program.program)) - set(SECTIONS)
     if undocumented:
@@ -216,6 +220,7 @@ def main():
         stub("put", "put", "0", "d", key, "v")
     offline(program, device)
     damaged(program, device)
+    made_up("engines", "engines")
     program("doctor", "doctor", "/dev/null", status=1)
     never = {(title, name) for title, (_, members) in SECTIONS.items()
              for name in members} - SEEN

@@ -68,6 +68,9 @@ statuses()
 	expect 0 create 0 a
 	expect 3 create 0 a
 	expect 2 create 0 ""
+	expect 2 create 0 attrs -o node=512
+	expect 2 create 0 attrs --attr node
+	expect 2 list -o node=512
 	expect 0 put 0 a k v
 	expect 3 put -c 0 a k v
 	expect 1 put -r 0 a l v

@@ -23,7 +23,7 @@ else
 	"$out/tests/answers-tsan"
 fi
 "$out/tests/libwort-test-stub" /dev/wort0
-"$here/schema.py" "$out/tests/wort-stub" "$out/wort"
+"$here/schema.py" "$out/tests/wort-stub" "$out/wort" "$out/tests/wort-made-up"
 "$here/status.sh" "$out/tests/wort-stub"
 "$here/forms.py" "$out/tests/wort-stub"
 "$here/names.py" "$out/tests/wort-stub"

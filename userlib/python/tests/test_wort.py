@@ -315,6 +315,17 @@ class IndexTest(unittest.TestCase):
             with Errno(errno.ESTALE):
                 gone[b"k"] = b"v"
 
+    def test_engine(self):
+        name = wort.engines()[0].name
+        self.pool.index("t", engine=name).close()
+        self.pool.index("u", create=True, engine=name, attributes={}).close()
+        self.pool.destroy("u")
+        with self.assertRaises(ValueError):
+            self.pool.index("t", engine="none")
+        with Errno(errno.ENOENT):
+            self.pool.index("u", create=True, attributes={"absent": 1})
+        self.assertNotIn(b"u", {rec.name for rec in self.pool.indexes()})
+
     def test_many_indexes(self):
         for i in range(130):
             self.pool.index(f"many{i}", create=True).close()
@@ -614,6 +625,23 @@ class WithoutModule(unittest.TestCase):
         with Errno(errno.ENOENT):
             wort.Pool("/dev/wort7")
 
+    def test_engines(self):
+        engines = wort.engines()
+        self.assertEqual(engines[0].name, "wort")
+        self.assertEqual(engines[0].id, 1)
+        self.assertLessEqual({"ordered", "mappable"}, engines[0].traits)
+        self.assertNotIn("readers_lock", engines[0].traits)
+        self.assertEqual(engines[0].attributes, [])
+        with Errno(errno.ENOENT) as caught:
+            _lib.attr_word(engines[0].id, {"node": 512})
+        self.assertEqual(caught.exc.filename, "node=512")
+
+    def test_attribute(self):
+        attr = _lib.Attr(b"split", b"left right", 1, 2, 2, 1, 60, 4)
+        self.assertEqual(
+            wort._attribute(attr),
+            wort.Attribute("split", ["left", "right"], 1, 2, 1, 2))
+
     def test_version(self):
         self.assertRegex(wort.version(), r"^\d+\.\d+$")
 
@@ -625,6 +653,7 @@ class Declarations(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder, "a.c")
             source.write_text("#include <stdio.h>\n#include <wort.h>\n"
+                              "#include <linux/wort_engines.h>\n"
                               "int main(void)\n{\n" + "".join(lines) + "}\n")
             subprocess.run(["cc", f"-I{TOP}/userlib/include",
                             f"-I{TOP}/uapi", "-o", f"{folder}/a", source],
@@ -637,7 +666,7 @@ class Declarations(unittest.TestCase):
         lines, expected = [], []
         for struct in (_lib.IndexOpts, _lib.ScanOpts, _lib.BatchOpts,
                        _lib.ScanItem, _lib.BatchItem, _lib.IndexRecord,
-                       _lib.OpStats):
+                       _lib.OpStats, _lib.Engine, _lib.Attr):
             name = "wort" + re.sub("([A-Z])", r"_\1", struct.__name__).lower()
             lines.append(f'printf("%zu\\n", sizeof(struct {name}));\n')
             expected.append(ctypes.sizeof(struct))
@@ -664,6 +693,10 @@ class Declarations(unittest.TestCase):
             "WORT_SCAN_F_KEYS": _lib.SCAN_KEYS,
             "WORT_BATCH_F_STOP": _lib.BATCH_STOP,
         }
+        pairs.update({f"WORT_TRAIT_{name}": 1 << bit for bit, name in
+                      enumerate(("INSTANT_OPEN", "MAPPABLE", "ORDERED",
+                                 "READERS_LOCK", "DELETE_SPACE",
+                                 "BATCH_SHARED"))})
         lines = [f'printf("%u\\n", {name});\n' for name in pairs]
         self.assertEqual(self.compile(lines), list(pairs.values()))
 

@@ -19,15 +19,44 @@ from collections.abc import Iterator, MutableMapping
 from . import _lib
 from ._lib import Error, KEY_MAX, VALUE_MAX
 
-__all__ = ["Batch", "BatchError", "Error", "Index", "IndexRecord", "KEY_MAX",
-           "Pool", "VALUE_MAX", "version"]
+__all__ = ["Attribute", "Batch", "BatchError", "Engine", "Error", "Index",
+           "IndexRecord", "KEY_MAX", "Pool", "VALUE_MAX", "engines", "version"]
 
 IndexRecord = collections.namedtuple("IndexRecord", "name id engine damaged")
+Engine = collections.namedtuple("Engine", "name id traits attributes")
+Attribute = collections.namedtuple("Attribute",
+                                   "name values min max step default")
 
 
 def version():
     """The version of libwort."""
     return _lib.library().wort_version().decode()
+
+
+def engines():
+    """The structures that an index can have, as Engines; the first is the
+    default.  @traits is a set of names, @attributes a list of Attributes, whose
+    @values are names or, of a number, None.  They are those of a module of
+    libwort's version; the loaded one is not asked."""
+    return [Engine(engine.name.decode(), engine.id, _lib.traits(engine.traits),
+                   [_attribute(attr) for attr in
+                    _lib.each("wort_engine_attr", engine.id)])
+            for engine in _lib.each("wort_engine")]
+
+
+def _attribute(attr):
+    values = attr.values and attr.values.decode().split()
+    return Attribute(attr.name.decode(), values, attr.min, attr.max, attr.unit,
+                     getattr(attr, "def"))
+
+
+def _engine_id(name):
+    if name is None:
+        return 0
+    for engine in engines():
+        if engine.name == name:
+            return engine.id
+    raise ValueError(f"no engine is called {name!r}")
 
 
 class BatchError(Error):
@@ -197,16 +226,17 @@ class Pool(_Handle):
             _lib.call("wort_pool_map", ptr)
 
     def index(self, name, create=False, exclusive=False, readonly=False,
-              relaxed=False):
+              relaxed=False, engine=None, attributes=None):
         """Open an index; with @create make it if it does not exist, with
         @exclusive it must not exist.  With @relaxed what is read may rest on a
-        change that is not durable yet.  The index stays open when the pool is
-        closed."""
+        change that is not durable yet.  @engine is the name of its engine and
+        @attributes a map from names of attributes to values; an index that
+        exists must have them.  The index stays open when the pool is closed."""
         flags = _lib.OPEN_CREATE * bool(create or exclusive) | \
             _lib.OPEN_EXCL * bool(exclusive) | \
             _lib.OPEN_RDONLY * bool(readonly) | \
             _lib.OPEN_RELAXED * bool(relaxed)
-        return Index(self, name, flags)
+        return Index(self, name, flags, _engine_id(engine), attributes or {})
 
     def destroy(self, name):
         """Drop an index with all of its records."""
@@ -231,8 +261,9 @@ class Index(_Handle, MutableMapping):
 
     _close = "wort_index_close"
 
-    def __init__(self, pool, name, flags=0):
-        opts = _lib.IndexOpts.new(flags=flags)
+    def __init__(self, pool, name, flags=0, engine=0, attributes=None):
+        opts = _lib.IndexOpts.new(flags=flags, engine=engine,
+                                  attr=_lib.attr_word(engine, attributes or {}))
         with pool.use() as ptr:
             super().__init__(_lib.out("wort_index_open", ptr,
                                       _lib.string(name), opts))

@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import errno
 import functools
+import itertools
 import operator
 import os
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_size_t, \
@@ -17,6 +18,8 @@ OPEN_CREATE, OPEN_EXCL, OPEN_RDONLY, OPEN_RELAXED = 1, 2, 4, 8
 PUT_CREATE, PUT_REPLACE = 1, 2
 SCAN_REVERSE, SCAN_AFTER, SCAN_PREFIX, SCAN_KEYS = 1, 2, 4, 8
 BATCH_STOP = 1
+TRAITS = ("instant_open", "mappable", "ordered", "readers_lock",
+          "delete_needs_space", "batch_shares_fences")
 
 OPERATIONS = "lookup", "insert", "update", "delete", "scan"
 COUNTERS = ("ops", "stores", "lines", "fences", "ordering_points", "nodes",
@@ -38,6 +41,16 @@ class Opts(ctypes.Structure):
 class IndexOpts(Opts):
     _fields_ = [("sz", c_size_t), ("flags", c_uint32), ("engine", c_uint32),
                 ("attr", c_uint64)]
+
+
+class Engine(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("id", c_uint32), ("traits", c_uint32)]
+
+
+class Attr(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("values", c_char_p), ("min", c_uint64),
+                ("max", c_uint64), ("def", c_uint64), ("unit", c_uint64),
+                ("shift", c_uint8), ("bits", c_uint8)]
 
 
 class ScanOpts(Opts):
@@ -78,6 +91,9 @@ BYTES = [c_char_p, c_size_t]
 # None: no answer.
 FUNCTIONS = {
     "wort_version": (c_char_p, []),
+    "wort_engine": (POINTER(Engine), [c_uint]),
+    "wort_engine_attr": (POINTER(Attr), [c_uint32, c_uint]),
+    "wort_attr_set": (c_int, [c_uint32, c_char_p, POINTER(c_uint64)]),
     "wort_pool_open": (c_int, [c_char_p, c_int, HANDLE]),
     "wort_pool_close": (None, [c_void_p]),
     "wort_pool_list": (c_int, [c_void_p, c_uint64, POINTER(IndexRecord),
@@ -135,6 +151,31 @@ def out(name, *args):
     handle = c_void_p()
     call(name, *args, byref(handle))
     return handle
+
+
+def each(name, *args):
+    """What a function answers to 0, 1, ... behind the arguments."""
+    for nr in itertools.count():
+        item = getattr(library(), name)(*args, nr)
+        if not item:
+            return
+        yield item[0]
+
+
+def traits(word):
+    return frozenset(name for bit, name in enumerate(TRAITS)
+                     if word >> bit & 1)
+
+
+def attr_word(engine, attributes):
+    """The word of attributes, a map from names to values."""
+    word = c_uint64()
+    for name, value in attributes.items():
+        text = f"{name}={value}"
+        err = library().wort_attr_set(engine, string(text), byref(word))
+        if err:
+            raise Error(-err, os.strerror(-err), text)
+    return word.value
 
 
 def sized(data):
