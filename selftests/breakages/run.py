@@ -34,6 +34,9 @@ STEPS = {
     "old": "make -s -C userlib O=$PWD/build/userlib all "
            "$PWD/build/userlib/tests/old-images && userlib/tests/old.sh "
            "build/userlib/wort build/userlib/tests/old-images",
+    "attributes": "make -s -C userlib O=$PWD/build/userlib "
+                  "$PWD/build/userlib/tests/attributes && "
+                  "build/userlib/tests/attributes",
     "hibernate": "selftests/lint/kbuild.sh -n -o build/guest 6.12 gcc && "
                  "make -s -C userlib O=$PWD/build/userlib static && "
                  "cp build/userlib/wort-static build/guest && "
