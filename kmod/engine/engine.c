@@ -122,6 +122,22 @@ const struct wort_engine *wort_engine_nth(u32 nr)
 }
 
 /**
+ * wort_engine_nr() - The number of an engine among those of the module
+ * @engine: The engine.
+ *
+ * Context: Any context.
+ * Return: The argument with which wort_engine_nth() returns the engine.
+ */
+u32 wort_engine_nr(const struct wort_engine *engine)
+{
+	u32 i = 0;
+
+	while (engines[i].engine != engine)
+		i++;
+	return i;
+}
+
+/**
  * wort_engine_cursor() - Memory for a cursor of any engine
  *
  * Context: May sleep.

@@ -22,9 +22,6 @@
 struct wort_alloc;
 struct wort_engine;
 struct wort_locks;
-struct wort_skips;
-struct wort_top;
-struct wort_top_shape;
 
 /**
  * struct wort_tree - An index as its engine sees it
@@ -34,14 +31,11 @@ struct wort_top_shape;
  * @locks: locks of the pool
  * @root: its root record, WORT_MEDIA_ROOT_WORDS words in one line
  * @in_flight: of @locks
- * @skips: skipped digits of the nodes of all trees of the pool
- * @top: table that leads past its first nodes; freed after a grace period
- * @made: nodes made since @top was last reviewed, roughly
- * @missed: of these, nodes for keys outside @top
- * @made_due: value of @made at which @top has to be reviewed
- * @missed_due: value of @missed at which @top has to be reviewed
- * @outgrown: called when either is reached, perhaps more than once, with locks
- *	held: it neither sleeps nor calls back
+ * @priv: what the engine keeps in DRAM for the open tree, or NULL
+ * @priv_bytes: bytes of it that the pool limits; set by the engine
+ * @shared: what all trees of the engine in the pool share in DRAM, or NULL
+ * @want_tend: asks the background for a call of @tend.  Any context, also with locks
+ *	held; calls before @tend has begun count as one.
  */
 struct wort_tree {
 	const struct wort_engine *engine;
@@ -50,28 +44,11 @@ struct wort_tree {
 	struct wort_locks *locks;
 	__le64 __pmem *root;
 	const u32 *in_flight;
-	struct wort_skips *skips;
-	struct wort_top *top;
-	u64 made;
-	u64 missed;
-	u64 made_due;
-	u64 missed_due;
-	void (*outgrown)(struct wort_tree *tree);
+	void *priv;
+	size_t priv_bytes;
+	void *shared;
+	void (*want_tend)(struct wort_tree *tree);
 };
-
-/**
- * wort_tree_top() - The table of the top of a tree
- * @tree: The tree.
- *
- * Context: A section; the table is not freed before its end.
- * Return: The table, perhaps &wort_top_none.
- */
-static __always_inline struct wort_top *
-wort_tree_top(const struct wort_tree *tree)
-{
-	/* pairs with the release that publishes a table */
-	return smp_load_acquire(&tree->top);
-}
 
 /**
  * struct wort_buf - Where a value goes
@@ -164,7 +141,6 @@ struct wort_change {
 #define WORT_WARM_MAX		64	/* keys at a time */
 #define WORT_LOOK_NODES		64	/* a look visits fewer nodes */
 #define WORT_SET_NODES		17	/* a set visits fewer nodes */
-#define WORT_TOP_PARTS		16
 
 /**
  * struct wort_visitor - Called for the objects that an index owns
@@ -332,6 +308,27 @@ typedef int wort_set_fn(struct wort_tree *tree, struct wort_put *put,
 			struct wort_index_stats __percpu *stats);
 
 /**
+ * struct wort_volatile_ops - What an engine keeps in DRAM
+ * @share: make what all trees of the engine in a pool of so many bytes share, when the
+ *	first index of the engine is opened.  NULL if there is no memory: the trees do
+ *	without.
+ * @unshare: free that; NULL is valid
+ * @open: set wort_tree.priv, when the index is first opened.  0 or -ENOMEM.
+ * @close: free wort_tree.priv.  Nobody uses the tree any more, and its pool may be gone.
+ * @tend: review wort_tree.priv, after @open and after wort_tree.want_tend.  It may have @room bytes; with
+ *	0 it must lead to nothing that is in the tree.  In the background, in no section.
+ *
+ * What is kept may be dropped at any time, and changes no answer.
+ */
+struct wort_volatile_ops {
+	void *(*share)(u64 pool_size);
+	void (*unshare)(void *shared);
+	int (*open)(struct wort_tree *tree);
+	void (*close)(struct wort_tree *tree);
+	void (*tend)(struct wort_tree *tree, size_t room);
+};
+
+/**
  * struct wort_engine - The operations of an engine
  * @name: for people and programs
  * @id: for catalogue entries
@@ -361,12 +358,9 @@ typedef int wort_set_fn(struct wort_tree *tree, struct wort_put *put,
  *	contents has passed.  -EAGAIN: prepare it again.
  * @finish: end a change after the fence that follows its commit
  * @warm: prefetch what operations on these keys will need, at most WORT_WARM_MAX
+ * @volatile_ops: NULL: it keeps nothing in DRAM
  * @look_ahead: prefetch what a change of this key will need, before its operation is
  *	set up.  Reads nothing if memory is or may be bad.
- * @top_shape: find the shape of a table that would lead past many nodes and have at
- *	most so many bytes.  It has no digits if the tree is small.
- * @top_fill: fill in one of WORT_TOP_PARTS parts of the table of a tree, which has
- *	digits, concurrently with writers.  This and @top_shape sleep.
  * @seek: move to the record at a key or, if there is none, to the next one in
  *	the direction of the cursor; without a key to the first.  -ENOENT at
  *	the end.
@@ -457,9 +451,7 @@ struct wort_engine {
 	void (*look_ahead)(const struct wort_tree *tree,
 			   const struct wort_key *key);
 
-	int (*top_shape)(struct wort_op *op, struct wort_tree *tree,
-			 size_t max_size, struct wort_top_shape *shape);
-	int (*top_fill)(struct wort_op *op, struct wort_tree *tree, u32 part);
+	const struct wort_volatile_ops *volatile_ops;
 
 	int (*seek)(struct wort_cursor *cur, const struct wort_key *key);
 	int (*next)(struct wort_cursor *cur);
@@ -494,8 +486,12 @@ struct wort_attr {
 int wort_attr_verify(const struct wort_attr *table, u64 word, const char **name);
 const struct wort_attr *wort_engine_attrs(u32 id);
 const struct wort_engine *wort_engine_for(u32 id, u64 attr);
+#define WORT_ENGINE_ONE(symbol, name, id, traits) + 1
+#define WORT_ENGINES_NR	(0 WORT_ENGINES(WORT_ENGINE_ONE))
+
 const struct wort_engine *wort_engine_by_id(u32 id);
 const struct wort_engine *wort_engine_nth(u32 nr);
+u32 wort_engine_nr(const struct wort_engine *engine);
 /*
  * Memory that is allocated for the time of a call is charged to the memory cgroup of
  * the caller.  If that has none left the call fails, or uses a fallback; no task is

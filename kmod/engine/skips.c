@@ -12,32 +12,49 @@
 #define SKIPS_MIN_BITS		8
 #define SKIPS_MAX_BITS		20
 
+static struct wort_skip no_entries[2 * WORT_SKIPS_RUN];
+
+/* A table that learns nothing. */
+struct wort_skips wort_skips_none = {
+	.bits = ilog2(2 * WORT_SKIPS_RUN), .entry = no_entries,
+};
+
 /**
- * wort_skips_init() - Make an empty table
- * @skips: The table.
+ * wort_skips_make() - Make an empty table
  * @pool_size: Bytes of the pool that it is for.
  *
  * Context: May sleep.
- * Return: 0 or -ENOMEM; wort_skips_destroy() is due in any case.
+ * Return: The table, for wort_skips_free(), or NULL.
  */
-int wort_skips_init(struct wort_skips *skips, u64 pool_size)
+void *wort_skips_make(u64 pool_size)
 {
+	struct wort_skips *skips = kmalloc(sizeof(*skips), GFP_NOIO);
+
+	if (!skips)
+		return NULL;
 	skips->bits = clamp_t(u32, ilog2(pool_size >> BYTES_PER_SKIP_SHIFT),
 			      SKIPS_MIN_BITS, SKIPS_MAX_BITS);
 	skips->entry = kvcalloc(1UL << skips->bits, sizeof(*skips->entry),
-				GFP_KERNEL);
-	return skips->entry ? 0 : -ENOMEM;
+				GFP_NOIO);
+	if (skips->entry)
+		return skips;
+	kfree(skips);
+	return NULL;
 }
 
 /**
- * wort_skips_destroy() - Forget all
- * @skips: A table, or one whose wort_skips_init() failed.
+ * wort_skips_free() - Free a table
+ * @skips: The table, which nobody uses any more, or NULL.
  *
  * Context: May sleep.
  */
-void wort_skips_destroy(struct wort_skips *skips)
+void wort_skips_free(void *skips)
 {
-	kvfree(skips->entry);
+	struct wort_skips *table = skips;
+
+	if (table)
+		kvfree(table->entry);
+	kfree(table);
 }
 
 /**
@@ -57,7 +74,7 @@ void wort_skips_learn(struct wort_skips *skips, u64 link, u64 digits)
 	struct wort_skip *entry = wort_skip_of(skips, link);
 	u64 old = READ_ONCE(entry->link);
 
-	if (old == WORT_SKIP_BUSY ||
+	if (skips == &wort_skips_none || old == WORT_SKIP_BUSY ||
 	    cmpxchg(&entry->link, old, WORT_SKIP_BUSY) != old)
 		return;
 	/* pairs with the second acquire in wort_skips_match() */

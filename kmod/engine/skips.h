@@ -42,13 +42,15 @@ struct wort_skip {
 
 /**
  * struct wort_skips - The digits that nodes of a pool skip
- * @bits: log2 of the number of entries
+ * @bits: log2 of the number of entries, more than that of WORT_SKIPS_RUN
  * @entry: the entries; WORT_SKIPS_RUN adjacent nodes have adjacent entries
  */
 struct wort_skips {
 	u32 bits;
 	struct wort_skip *entry;
 };
+
+extern struct wort_skips wort_skips_none;
 
 #define WORT_SKIPS_NODE		128	/* bytes, of the smallest there are */
 #define WORT_SKIPS_RUN		64U
@@ -67,8 +69,8 @@ wort_skip_of(const struct wort_skips *skips, u64 link)
 	return &skips->entry[run * WORT_SKIPS_RUN + node % WORT_SKIPS_RUN];
 }
 
-int wort_skips_init(struct wort_skips *skips, u64 pool_size);
-void wort_skips_destroy(struct wort_skips *skips);
+void *wort_skips_make(u64 pool_size);
+void wort_skips_free(void *skips);
 void wort_skips_learn(struct wort_skips *skips, u64 link, u64 digits);
 void wort_skips_forget(struct wort_skips *skips, u64 link);
 

@@ -726,7 +726,7 @@ static __always_inline int change_launch(struct wort_op *op,
 static void change_stored(struct wort_tree *tree, const struct wrt_change *c)
 {
 	if (c->kind == WRT_NODE && wort_link_place(c->val) == c->pos.start)
-		wort_skips_forget(tree->skips, c->val);
+		wort_skips_forget(wort_tree_top(tree)->skips, c->val);
 }
 
 static void node_free(struct wort_op *op, u64 link)
@@ -911,8 +911,7 @@ const struct wort_engine wort_engine_wort = {
 	.finish = wrt_finish,
 	.warm = wrt_prefetch_keys,
 	.look_ahead = wrt_prefetch_key,
-	.top_shape = wrt_top_shape,
-	.top_fill = wrt_top_fill,
+	.volatile_ops = &wrt_volatile_ops,
 	.seek = wrt_seek,
 	.next = wrt_next,
 	.next_pairs = wrt_next_pairs,

@@ -9,9 +9,8 @@
 #include "../core/pmem.h"
 #include "engine.h"
 #include "radix.h"
+#include "radix_top.h"
 #include "rec.h"
-#include "skips.h"
-#include "top.h"
 
 #define WRT_SLOTS	WORT_MEDIA_WORT_SLOTS
 #define WRT_LINES	(WRT_SLOTS * sizeof(__le64) / WORT_LINE)
@@ -54,6 +53,7 @@ struct wrt_pos {
  * @op: the operation; NULL in a fast path, which gives up with -EAGAIN where an
  *	operation would read with care
  * @tree: the tree
+ * @top: the table of its top
  * @key: the key
  * @word: its first sixteen digits
  * @base: memory at offset 0
@@ -66,6 +66,7 @@ struct wrt_pos {
 struct wrt_descent {
 	struct wort_op *op;
 	const struct wort_tree *tree;
+	const struct wort_top *top;
 	const struct wort_key *key;
 	u64 word;
 	void __pmem *base;
@@ -90,9 +91,7 @@ int wrt_unlink_lost(struct wort_op *op, struct wort_tree *tree,
 wort_look_fn wrt_fast_lookup;
 wort_set_fn wrt_fast_put;
 
-int wrt_top_shape(struct wort_op *op, struct wort_tree *tree, size_t max_size,
-		  struct wort_top_shape *shape);
-int wrt_top_fill(struct wort_op *op, struct wort_tree *tree, u32 part);
+extern const struct wort_volatile_ops wrt_volatile_ops;
 
 void wrt_prefetch_keys(struct wort_op *op, struct wort_tree *tree,
 		       const struct wort_key *keys, u32 nr);
@@ -202,6 +201,7 @@ static __always_inline void wrt_descent_init(struct wrt_descent *d,
 {
 	d->op = op;
 	d->tree = tree;
+	d->top = wort_tree_top(tree);
 	d->key = key;
 	d->word = word;
 	d->base = wort_region_at(tree->region, 0);
@@ -233,8 +233,7 @@ static __always_inline int wrt_descent_root(struct wrt_descent *d)
 /* Begin a descent where the table of the top leads to, or at the root record. */
 static __always_inline int wrt_descent_begin(struct wrt_descent *d)
 {
-	const struct wort_top *top = wort_tree_top(d->tree);
-	u64 link = wort_top_find(top, d->word);
+	u64 link = wort_top_find(d->top, d->word);
 
 	if (unlikely(!link))
 		return wrt_descent_root(d);
@@ -242,7 +241,7 @@ static __always_inline int wrt_descent_begin(struct wrt_descent *d)
 	d->pos.link = link;
 	d->pos.node = 0;
 	d->pos.above = 0;
-	d->pos.start = top->shape.place;
+	d->pos.start = d->top->shape.place;
 	return 0;
 }
 
@@ -250,7 +249,7 @@ static __always_inline int wrt_descent_begin(struct wrt_descent *d)
 static __always_inline bool wrt_skips_match(const struct wrt_descent *d, u64 link,
 					    u32 place)
 {
-	return wort_skips_match(d->tree->skips, link,
+	return wort_skips_match(d->top->skips, link,
 				wort_digits_before(d->key, d->word, place),
 				place - d->pos.start);
 }
@@ -312,7 +311,7 @@ static __always_inline int wrt_descend(struct wrt_descent *d, u32 limit, bool sk
 static inline void wrt_skip_learn(const struct wort_tree *tree, u64 link,
 				  const struct wort_key *key)
 {
-	wort_skips_learn(tree->skips, link,
+	wort_skips_learn(wort_tree_top(tree)->skips, link,
 			 wort_digits_before(key, wort_key_word(key, 0),
 					    wort_link_place(link)));
 }
@@ -364,18 +363,25 @@ static __always_inline void wrt_top_enter(struct wort_top *top, u64 link, u64 di
 /* Of the nodes that are made those count which begin a page: one counter for all. */
 static __always_inline void wrt_tree_grows(struct wort_tree *tree, u64 node, u64 digits)
 {
+	struct wort_top *top;
 	u64 made, missed;
 
 	if (likely(node % WRT_MADE_STEP))
 		return;
-	made = READ_ONCE(tree->made) + 1;
-	missed = READ_ONCE(tree->missed) +
-		 !wort_top_entry(wort_tree_top(tree), digits);
-	WRITE_ONCE(tree->made, made);
-	WRITE_ONCE(tree->missed, missed);
-	if (made >= READ_ONCE(tree->made_due) ||
-	    missed >= READ_ONCE(tree->missed_due))
-		tree->outgrown(tree);
+	top = wort_tree_top(tree);
+	if (top == &wort_top_none)
+		return;
+	made = READ_ONCE(top->made) + 1;
+	missed = READ_ONCE(top->missed) + !wort_top_entry(top, digits);
+	WRITE_ONCE(top->made, made);
+	WRITE_ONCE(top->missed, missed);
+	if (made >= READ_ONCE(top->made_due) ||
+	    missed >= READ_ONCE(top->missed_due)) {
+		/* The review sets when the next one is due. */
+		WRITE_ONCE(top->made_due, U64_MAX);
+		WRITE_ONCE(top->missed_due, U64_MAX);
+		tree->want_tend(tree);
+	}
 }
 
 #endif /* _WORT_WORT_H */

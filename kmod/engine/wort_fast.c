@@ -219,14 +219,14 @@ static __always_inline void fast_launch_node(struct wrt_fast *fast,
 	struct wort_top *top;
 
 	if (place > fast->d.pos.start)
-		wort_skips_learn(tree->skips, link,
+		wort_skips_learn(fast->d.top->skips, link,
 				 wort_word_before(fast->d.word, place));
 	top = wrt_top_split(tree, fast->d.pos.start, place, fast->d.word);
 	wrt_tree_grows(tree, wort_link_off(link), fast->d.word);
 	trace_wort_split(fast->op.region->dev, wort_link_off(link), place, true);
 	fast_word(fast, lock, fast_slot(fast), link, WORT_SET_BESIDE);
 	if (place == fast->d.pos.start)
-		wort_skips_forget(tree->skips, link);
+		wort_skips_forget(fast->d.top->skips, link);
 	wrt_top_enter(top, link, fast->d.word);
 }
 

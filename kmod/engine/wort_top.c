@@ -63,8 +63,8 @@ static bool survey_fits(const struct wrt_survey *survey, size_t max_size,
 	       wort_top_size(shape) <= max_size;
 }
 
-int wrt_top_shape(struct wort_op *op, struct wort_tree *tree,
-		  size_t max_size, struct wort_top_shape *shape)
+static int wrt_top_shape(struct wort_op *op, struct wort_tree *tree,
+			 size_t max_size, struct wort_top_shape *shape)
 {
 	struct wrt_survey survey = { .op = op };
 	struct wort_rec rec;
@@ -99,7 +99,7 @@ static void fill_entry(struct wort_op *op, struct wort_tree *tree,
 		return;
 	if (wort_pm_load(slot) == link &&
 	    !wort_pm_in_flight(tree->in_flight, node))
-		wort_top_set(tree->top, word, link);
+		wort_top_set(wort_tree_top(tree), word, link);
 	wort_nodes_unlock(op);
 }
 
@@ -111,7 +111,7 @@ static int fill_slot(struct wort_op *op, struct wort_tree *tree,
 		     const struct wrt_node *node, u32 slot, u64 word)
 {
 	const __le64 __pmem *at = &node->media->slot[slot];
-	u32 end = tree->top->shape.place, start = node->place + 1;
+	u32 end = wort_tree_top(tree)->shape.place, start = node->place + 1;
 	u64 link = wort_pm_load(at);
 	struct wort_rec rec;
 	int err = 0;
@@ -153,7 +153,7 @@ static int fill_below(struct wort_op *op, struct wort_tree *tree, u64 link,
 }
 
 /* What is below one slot of the root, if that is before the end of the table. */
-int wrt_top_fill(struct wort_op *op, struct wort_tree *tree, u32 part)
+static int wrt_top_fill(struct wort_op *op, struct wort_tree *tree, u32 part)
 {
 	struct wrt_node node;
 	struct wort_rec rec;
@@ -163,8 +163,26 @@ int wrt_top_fill(struct wort_op *op, struct wort_tree *tree, u32 part)
 	BUILD_BUG_ON(WORT_TOP_PARTS != WRT_SLOTS);
 	err = wrt_root_load(op, tree, &link);
 	if (err || !wrt_link_is_node(link) ||
-	    wort_link_place(link) >= tree->top->shape.place)
+	    wort_link_place(link) >= wort_tree_top(tree)->shape.place)
 		return err;
 	err = wrt_node_open(op, link, 0, &node) ?: wrt_any_record(op, link, 0, &rec);
 	return err ?: fill_slot(op, tree, &node, part, wort_rec_digits(&rec));
 }
+
+static const struct wort_top_ops top_ops = {
+	.shape = wrt_top_shape,
+	.fill = wrt_top_fill,
+};
+
+static void wrt_tend(struct wort_tree *tree, size_t room)
+{
+	wort_top_tend(tree, room, &top_ops);
+}
+
+const struct wort_volatile_ops wrt_volatile_ops = {
+	.share = wort_skips_make,
+	.unshare = wort_skips_free,
+	.open = wort_top_open,
+	.close = wort_top_close,
+	.tend = wrt_tend,
+};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The background work of a pool, in this order: the tables of the tops of trees
- * (tops.c); the walk that marks all owned objects, once after attach; the freeing of
+ * (tend.c); the walk that marks all owned objects, once after attach; the freeing of
  * destroyed indexes; reclaim.
  *
  * An index that is destroyed before the walk has visited it is walked nevertheless, and
@@ -304,7 +304,7 @@ static void free_dying(struct wort_pool *pool)
 			return;
 		if (err)
 			pool->leaky = true;
-		wort_top_disown(index);
+		wort_tend_never(index);
 		mutex_lock(&pool->lock);
 		list_del_init(&index->list);
 		list_del_init(&index->todo);
@@ -328,7 +328,7 @@ int wort_pool_round(struct wort_pool *pool)
 	int err = 0;
 
 	lockdep_assert_held(&pool->work_lock);
-	wort_tops_renew(pool);
+	wort_tend_all(pool);
 	if (wort_pool_rest(pool))
 		return -EINTR;
 	if (pool->readonly)

@@ -106,9 +106,7 @@ static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 	index->tree.alloc = &pool->alloc;
 	index->tree.locks = &pool->locks;
 	index->tree.in_flight = pool->locks.in_flight;
-	index->tree.skips = &pool->skips;
-	index->tree.top = &wort_top_none;
-	index->tree.outgrown = wort_top_outgrown;
+	index->tree.want_tend = wort_tend_wanted;
 	index->tree.root = entry_at(pool, entry_off)->root;
 	index->name_len = entry->name_len;
 	memcpy(index->name, entry->name, entry->name_len);
@@ -138,7 +136,8 @@ static void index_release(struct kref *ref)
 	struct wort_index *index = container_of(ref, struct wort_index, ref);
 
 	mutex_destroy(&index->lock);
-	wort_top_free(index->tree.top);
+	if (index->tree.priv)
+		index->tree.engine->volatile_ops->close(&index->tree);
 	kfree(index);
 }
 
@@ -153,6 +152,23 @@ void wort_index_drop(struct wort_index *index)
 	kref_put(&index->ref, index_release);
 }
 
+/* Have the engine make what it keeps in DRAM for the tree. */
+static int tree_open(struct wort_index *index)
+{
+	const struct wort_engine *engine = index->tree.engine;
+	const struct wort_volatile_ops *ops = engine->volatile_ops;
+	struct wort_pool *pool = index->pool;
+	void **shared;
+
+	if (!ops || index->tree.priv)
+		return 0;
+	shared = &pool->shared[wort_engine_nr(engine)];
+	if (!*shared && ops->share)
+		*shared = ops->share(pool->region->size);
+	index->tree.shared = *shared;
+	return ops->open(&index->tree);
+}
+
 /* Returns what is to be freed of the counters that the caller has made for it. */
 static struct wort_index_stats __percpu *
 index_opened(struct wort_index *index, struct wort_index_stats __percpu *stats)
@@ -162,8 +178,8 @@ index_opened(struct wort_index *index, struct wort_index_stats __percpu *stats)
 	if (!index->nr_open++)
 		swap(index->stats, stats);
 	mutex_unlock(&index->lock);
-	if (!index->was_open)
-		wort_top_due(index);
+	if (!index->was_open && index->tree.priv)
+		wort_tend_due(index);
 	index->was_open = true;
 	return stats;
 }
@@ -530,6 +546,11 @@ static int create_reserved(struct wort_op *op, struct wort_pool *pool,
 	index = index_alloc(pool, op->reserved[0], entry);
 	if (!index)
 		return -ENOMEM;
+	err = tree_open(index);
+	if (err) {
+		wort_index_drop(index);
+		return err;
+	}
 	index->slot_off = slot;
 	off = wort_alloc_take(op);
 	wort_pm_write(op, entry_at(pool, off), entry, sizeof(*entry));
@@ -594,8 +615,8 @@ static int open_locked(struct wort_op *op, struct wort_pool *pool,
 	if (index && ((engine && index->engine_id != engine) ||
 		      (attr && index->attr != attr)))
 		return -EINVAL;
-	if (!index)
-		err = create(op, pool, name, name_len, engine, attr, &index);
+	err = index ? tree_open(index) :
+		      create(op, pool, name, name_len, engine, attr, &index);
 	if (!err)
 		*out = index;
 	return err;

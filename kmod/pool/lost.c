@@ -59,7 +59,7 @@ static int drop_next(struct search *s)
 	struct wort_walk *walk = &s->walk;
 	int err;
 
-	wort_top_forget(walk->index);
+	wort_tend_nothing(walk->index);
 	wort_chunk_begin(walk, true);
 	walk->op.locks = &walk->pool->locks;
 	walk->op.time = wort_locks_now(walk->op.locks);
@@ -89,7 +89,7 @@ static int search_index(struct search *s, struct wort_index *index)
 		}
 	} while (!err);
 	if (forgot)
-		wort_top_due(index);
+		wort_tend_due(index);
 	return err;
 }
 

@@ -74,6 +74,17 @@ static void drop_indexes(struct list_head *list)
 	}
 }
 
+/* Free what the trees of each engine share. */
+static void unshare(struct wort_pool *pool)
+{
+	const struct wort_engine *engine;
+	u32 nr;
+
+	for (nr = 0; (engine = wort_engine_nth(nr)); nr++)
+		if (pool->shared[nr])
+			engine->volatile_ops->unshare(pool->shared[nr]);
+}
+
 static void pool_free(struct wort_pool *pool)
 {
 	if (pool->wq)
@@ -81,7 +92,7 @@ static void pool_free(struct wort_pool *pool)
 	drop_indexes(&pool->indexes);
 	drop_indexes(&pool->dying);
 	wort_names_destroy(&pool->names);
-	wort_skips_destroy(&pool->skips);
+	unshare(pool);
 	wort_alloc_destroy(&pool->alloc);
 	wort_locks_destroy(&pool->locks);
 	kvfree(pool->cursor);
@@ -144,9 +155,6 @@ int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
 			 le64_to_cpu(sb.ro_compat) & ~WORT_RO_COMPAT_ALL;
 	op.alloc = &pool->alloc;
 	err = load(&op, pool, &damaged);
-	if (err)
-		goto out_free;
-	err = wort_skips_init(&pool->skips, region->size);
 	if (err)
 		goto out_free;
 	err = -ENOMEM;

@@ -31,8 +31,6 @@
 
 #include "../core/alloc.h"
 #include "../engine/engine.h"
-#include "../engine/skips.h"
-#include "../engine/top.h"
 
 struct wort_pool;
 
@@ -73,8 +71,6 @@ struct wort_names {
  * @walk_failed: the walk could not mark all objects that the index owns
  * @was_open: it was opened since attach
  * @nr_open: number of openings
- * @top_looks: number of reviews; for the background work
- * @top_idle: number of last reviews in a row that changed nothing
  * @list: in wort_pool.indexes, in the order of ids, or wort_pool.dying
  * @todo: in wort_pool.todo
  * @due: in wort_pool.due
@@ -102,8 +98,6 @@ struct wort_index {
 	bool walk_failed;
 	bool was_open;
 	u32 nr_open;
-	u32 top_looks;
-	u32 top_idle;
 	struct list_head list;
 	struct list_head todo;
 	struct list_head due;
@@ -118,7 +112,7 @@ struct wort_index {
  * @region: its memory
  * @alloc: its allocator
  * @locks: its locks and sections
- * @skips: digits that nodes of all its trees skip
+ * @shared: what the trees of each engine share in DRAM, by wort_engine_nr()
  * @lock: protects the catalogue, lists and states
  * @sb: the superblock in force
  * @sb_copy: which of its copies that is
@@ -157,8 +151,8 @@ struct wort_index {
  * @suspended: @work must pause, and store nothing
  * @rewalk: the walk has to start again; under @work_lock or @lock
  * @due_lock: protects @due, also where other spinlocks are held
- * @due: indexes whose tables of the top have to be reviewed
- * @top_bytes: bytes of the tables of the tops of all trees
+ * @due: indexes to be tended
+ * @volatile_bytes: bytes that engines keep in DRAM for all trees
  * @leaky: space of a damaged index can only be given back after the next attach
  * @walk_indexes: indexes that the walk has finished
  * @walk_records: records that the walk has visited
@@ -174,7 +168,7 @@ struct wort_pool {
 	struct wort_region *region;
 	struct wort_alloc alloc;
 	struct wort_locks locks;
-	struct wort_skips skips;
+	void *shared[WORT_ENGINES_NR];
 	struct mutex lock;		/* catalogue, lists, states */
 	struct wort_media_sb sb;
 	u32 sb_copy;
@@ -213,7 +207,7 @@ struct wort_pool {
 	bool leaky;
 	spinlock_t due_lock;		/* due; taken last */
 	struct list_head due;
-	size_t top_bytes;
+	size_t volatile_bytes;
 	u64 walk_indexes;
 	u64 walk_records;
 	u64 check_records;
@@ -361,12 +355,12 @@ static inline bool wort_pool_interrupted(struct wort_pool *pool)
 	return wort_pool_rest(pool) || fatal_signal_pending(current);
 }
 
-/* tops.c */
-void wort_tops_renew(struct wort_pool *pool);
-void wort_top_due(struct wort_index *index);
-void wort_top_forget(struct wort_index *index);
-void wort_top_outgrown(struct wort_tree *tree);
-void wort_top_disown(struct wort_index *index);
+/* tend.c */
+void wort_tend_all(struct wort_pool *pool);
+void wort_tend_due(struct wort_index *index);
+void wort_tend_nothing(struct wort_index *index);
+void wort_tend_wanted(struct wort_tree *tree);
+void wort_tend_never(struct wort_index *index);
 
 /* names.c */
 int wort_names_init(struct wort_names *names);

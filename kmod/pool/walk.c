@@ -204,7 +204,7 @@ int wort_walk_chunk(struct wort_walk *walk, bool alone)
 	WARN_ON_ONCE(alone && walk->objects > ALONE_MAX);
 	wort_chunk_end(walk, err);
 	/* Inserts into an index without a table take twice as long. */
-	wort_tops_renew(walk->pool);
+	wort_tend_all(walk->pool);
 	return err;
 }
 

@@ -8,6 +8,7 @@
 #include <linux/bitmap.h>
 #include <linux/uaccess.h>
 
+#include "../../kmod/engine/radix_top.h"
 #include "../../kmod/core/powercut.h"
 #include "hostile.h"
 
@@ -780,7 +781,7 @@ static void drop_below_top(struct bed *bed, const u64 *keys, u64 off)
 	u64 i;
 
 	wort_region_add_bad(&bed->pm.region, off, 1);
-	CHECK(bed->index->tree.top->shape.digits);
+	CHECK(wort_tree_top(&bed->index->tree)->shape.digits);
 	bed_check_arg(bed, WORT_CHECK_F_CLEAR, &arg);
 	CHECK_NE(arg.out_nr_dropped, 0);
 	CHECK_LE(count_alike(bed, keys), DROP_KEYS - 1);

@@ -4,6 +4,7 @@
  */
 #include <linux/wort_format.h>
 
+#include "../../kmod/engine/radix_top.h"
 #include "unit.h"
 
 static bool is_node(u64 link)
@@ -29,7 +30,7 @@ static u64 from_root(struct wort_index *index, u64 word)
 {
 	u64 link = le64_to_cpu(index->tree.root[0]);
 
-	while (is_node(link) && place_of(link) < index->tree.top->shape.place)
+	while (is_node(link) && place_of(link) < wort_tree_top(&index->tree)->shape.place)
 		link = slot_of(index, link,
 			       wort_word_digit(word, place_of(link)));
 	return link;
@@ -57,7 +58,7 @@ static u64 some_word(struct wort_index *index, u64 link)
 
 u32 top_verify(struct wort_index *index)
 {
-	const struct wort_top *top = index->tree.top;
+	const struct wort_top *top = wort_tree_top(&index->tree);
 	u64 i, link, nr = 0, word;
 
 	for (i = 0; i <= top->mask; i++) {
@@ -135,11 +136,11 @@ void check_top_shapes(void)
 		for (n = 0; n < list[i].nr; n++)
 			put_word(&bed, n);
 		look_again(&bed);
-		top = bed.index->tree.top;
+		top = wort_tree_top(&bed.index->tree);
 		CHECK_EQ(top->shape.digits, list[i].digits);
 		CHECK_EQ(top->shape.place, list[i].place);
 		CHECK_EQ(top_verify(bed.index), list[i].entries);
-		CHECK_EQ(bed.pm.pool->top_bytes, wort_top_size(&top->shape));
+		CHECK_EQ(bed.pm.pool->volatile_bytes, wort_top_size(&top->shape));
 		before = nodes_of_lookups(&bed);
 		for (n = 0; n < list[i].nr; n++)
 			get_word(&bed, n, 0);
@@ -219,9 +220,9 @@ void check_top_in_flight(void)
 		put_word(&bed, n);
 	marks = bed.pm.pool->locks.in_flight;
 	memset(marks, 1, WORT_NR_LOCKS * sizeof(*marks));
-	wort_top_due(bed.index);
+	wort_tend_due(bed.index);
 	pmpool_settle();
-	CHECK_EQ(bed.index->tree.top->shape.digits, 2);
+	CHECK_EQ(wort_tree_top(&bed.index->tree)->shape.digits, 2);
 	CHECK_EQ(top_verify(bed.index), 0);
 	memset(marks, 0, WORT_NR_LOCKS * sizeof(*marks));
 	bed_check(&bed);
@@ -240,8 +241,8 @@ void check_top_growth(void)
 	for (i = 0; i < 140000; i++) {
 		put_word(&bed, i);
 		pmpool_settle();
-		CHECK_GE(bed.index->tree.top->shape.digits, digits);
-		digits = bed.index->tree.top->shape.digits;
+		CHECK_GE(wort_tree_top(&bed.index->tree)->shape.digits, digits);
+		digits = wort_tree_top(&bed.index->tree)->shape.digits;
 		if (i % 10000 == 0)
 			top_verify(bed.index);
 	}
@@ -249,7 +250,7 @@ void check_top_growth(void)
 	top_verify(bed.index);
 	CHECK_EQ(wort_index_destroy(bed.pm.pool, (const u8 *)"t", 1), 0);
 	pmpool_settle();
-	CHECK_EQ(bed.pm.pool->top_bytes, 0);
+	CHECK_EQ(bed.pm.pool->volatile_bytes, 0);
 	bed_check(&bed);
 	bed_close(&bed);
 }
@@ -299,11 +300,11 @@ void check_top_none(void)
 		del_word(&bed, n);
 	for (n = 9; n < sizeof(key); n++)
 		CHECK_EQ(pm_put(bed.index, key, n, &n, sizeof(n)), 0);
-	CHECK_EQ(bed.index->tree.top->shape.digits, 1);
-	wort_top_due(bed.index);
+	CHECK_EQ(wort_tree_top(&bed.index->tree)->shape.digits, 1);
+	wort_tend_due(bed.index);
 	pmpool_settle();
-	CHECK_EQ(bed.index->tree.top->shape.digits, 0);
-	CHECK_EQ(bed.pm.pool->top_bytes, 0);
+	CHECK_EQ(wort_tree_top(&bed.index->tree)->shape.digits, 0);
+	CHECK_EQ(bed.pm.pool->volatile_bytes, 0);
 	bed_check(&bed);
 	bed_close(&bed);
 }
@@ -352,7 +353,7 @@ static void skip_second(u32 thirds)
 			put_word(&bed, i / thirds * 0x11 << 56 |
 				       i % thirds << 52 | n);
 	look_again(&bed);
-	CHECK_EQ(bed.index->tree.top->shape.place, thirds > 1 ? 3 : 2);
+	CHECK_EQ(wort_tree_top(&bed.index->tree)->shape.place, thirds > 1 ? 3 : 2);
 	CHECK_EQ(top_verify(bed.index), 16 * thirds);
 	for (n = 1; n < 3; n++)
 		for (i = 0; i < 256; i++) {

@@ -24,15 +24,17 @@
  * A reader that has loaded C from an entry continues as if it had passed the slots
  * above C at that moment.
  */
-#ifndef _WORT_TOP_H
-#define _WORT_TOP_H
+#ifndef _WORT_RADIX_TOP_H
+#define _WORT_RADIX_TOP_H
 
 #include <linux/compiler.h>
 #include <linux/types.h>
 #include <asm/barrier.h>
 
-#include "../core/key.h"
+#include "engine.h"
+#include "skips.h"
 
+#define WORT_TOP_PARTS		16
 #define WORT_TOP_DIGITS		4U	/* at most: 512 KiB */
 
 /**
@@ -48,23 +50,71 @@ struct wort_top_shape {
 };
 
 /**
- * struct wort_top - A table of links
+ * struct wort_top - A table of links: wort_tree.priv of a radix engine
  * @shape: which digits it covers
  * @shift: shifts the distance of a key from @first to the number of its entry
  * @mask: the number of the last entry, all ones
+ * @skips: skipped digits of the nodes of all trees of the pool
+ * @made: nodes made since the last review, roughly
+ * @missed: of these, nodes for keys outside the table
+ * @made_due: value of @made at which the next review is due
+ * @missed_due: value of @missed at which it is due
+ * @reviews: number of reviews of the tree
+ * @idle: number of last reviews in a row that changed nothing
  * @link: links to nodes, or 0
+ *
+ * It is freed after a grace period.
  */
 struct wort_top {
 	struct wort_top_shape shape;
 	u32 shift;
 	u32 mask;
+	struct wort_skips *skips;
+	u64 made;
+	u64 missed;
+	u64 made_due;
+	u64 missed_due;
+	u32 reviews;
+	u32 idle;
 	u64 link[];
+};
+
+/**
+ * struct wort_top_ops - How an engine looks at the top of its trees
+ * @shape: find the shape of a table that would lead past many nodes and have at most
+ *	so many bytes.  It has no digits if the tree is small.
+ * @fill: fill in one of WORT_TOP_PARTS parts of the table of a tree, which has digits,
+ *	concurrently with writers
+ *
+ * Both may sleep, in a section of writers.  They return 0, -EUCLEAN or -EIO.
+ */
+struct wort_top_ops {
+	int (*shape)(struct wort_op *op, struct wort_tree *tree, size_t max_size,
+		     struct wort_top_shape *shape);
+	int (*fill)(struct wort_op *op, struct wort_tree *tree, u32 part);
 };
 
 extern struct wort_top wort_top_none;
 
-struct wort_top *wort_top_alloc(const struct wort_top_shape *shape);
-void wort_top_free(struct wort_top *top);
+int wort_top_open(struct wort_tree *tree);
+void wort_top_close(struct wort_tree *tree);
+void wort_top_tend(struct wort_tree *tree, size_t room,
+		   const struct wort_top_ops *ops);
+
+/**
+ * wort_tree_top() - The table of the top of a tree
+ * @tree: The tree.
+ *
+ * Context: A section; the table is not freed before its end.
+ * Return: The table; &wort_top_none if the tree is not open.
+ */
+static __always_inline struct wort_top *wort_tree_top(const struct wort_tree *tree)
+{
+	/* pairs with the release that publishes a table */
+	struct wort_top *top = smp_load_acquire(&tree->priv);
+
+	return likely(top) ? top : &wort_top_none;
+}
 
 /**
  * wort_top_size() - Size of a table
@@ -136,4 +186,4 @@ static inline void wort_top_set(struct wort_top *top, u64 word, u64 link)
 	smp_store_release(entry, link);
 }
 
-#endif /* _WORT_TOP_H */
+#endif /* _WORT_RADIX_TOP_H */
