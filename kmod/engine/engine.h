@@ -315,8 +315,9 @@ typedef int wort_set_fn(struct wort_tree *tree, struct wort_put *put,
  * @unshare: free that; NULL is valid
  * @open: set wort_tree.priv, when the index is first opened.  0 or -ENOMEM.
  * @close: free wort_tree.priv.  Nobody uses the tree any more, and its pool may be gone.
- * @tend: review wort_tree.priv, after @open and after wort_tree.want_tend.  It may have @room bytes; with
- *	0 it must lead to nothing that is in the tree.  In the background, in no section.
+ * @tend: review wort_tree.priv, after @open and after wort_tree.want_tend.  It may have
+ *	@room bytes; with 0 it must lead to nothing that is in the tree.  In the
+ *	background, in no section.
  *
  * What is kept may be dropped at any time, and changes no answer.
  */
@@ -486,8 +487,8 @@ struct wort_attr {
 int wort_attr_verify(const struct wort_attr *table, u64 word, const char **name);
 const struct wort_attr *wort_engine_attrs(u32 id);
 const struct wort_engine *wort_engine_for(u32 id, u64 attr);
-#define WORT_ENGINE_ONE(symbol, name, id, traits) + 1
-#define WORT_ENGINES_NR	(0 WORT_ENGINES(WORT_ENGINE_ONE))
+#define WORT_ENGINE_NR(symbol, name, id, traits)	WORT_ENGINE_NR_##symbol,
+enum { WORT_ENGINES(WORT_ENGINE_NR) WORT_ENGINES_NR };
 
 const struct wort_engine *wort_engine_by_id(u32 id);
 const struct wort_engine *wort_engine_nth(u32 nr);
