@@ -424,7 +424,7 @@ int wort_kernel_delete(struct wort_kernel_index *index,
 EXPORT_SYMBOL_NS_GPL(wort_kernel_delete, WORT_NS);
 
 /* So many operations of a batch can wait for the memory together. */
-#define BATCH_CHUNK	WORT_WARM_MAX
+#define BATCH_CHUNK	WORT_PREFETCH_MAX
 
 static void op_request(const struct wort_kernel_op *op, bool relaxed,
 		       struct wort_request *req)

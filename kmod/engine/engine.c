@@ -19,6 +19,9 @@ static const struct {
 	WORT_ENGINES(ENGINE)
 };
 
+/* Do without the optional functions of engines: for tests. */
+bool wort_engine_mandatory;
+
 static u64 attr_mask(const struct wort_attr *attr)
 {
 	return GENMASK_ULL(attr->bits - 1, 0);

@@ -18,6 +18,7 @@
 
 #include "../core/key.h"
 #include "../core/op.h"
+#include "costs.h"
 
 struct wort_alloc;
 struct wort_engine;
@@ -118,11 +119,25 @@ static __always_inline void wort_put_init(struct wort_put *put,
 	wort_put_flags(put, flags);
 }
 
+/**
+ * struct wort_del - A record to remove
+ * @key: its key
+ * @expect: remove it only if this is its value now; NULL: any value
+ * @old: where the value goes; NULL: not wanted
+ */
+struct wort_del {
+	struct wort_key key;
+	const struct wort_value *expect;
+	struct wort_buf *old;
+};
+
 #define WORT_CHANGE_NODES	3
 #define WORT_CHANGE_WORDS	21
 
 /**
- * struct wort_change - A prepared change, to be committed with others
+ * struct wort_change - A change that is prepared, to be committed with others
+ * @put: the record to store, or
+ * @del: the record to remove; the other one is NULL
  * @contents: its contents need a fence before the commit
  * @removes: it removes some of its nodes
  * @slot: offset of the word that it changes.  Of two changes with the same word the
@@ -131,6 +146,8 @@ static __always_inline void wort_put_init(struct wort_put *put,
  * @engine: for the engine
  */
 struct wort_change {
+	struct wort_put *put;
+	const struct wort_del *del;
 	bool contents;
 	bool removes;
 	u64 slot;
@@ -138,9 +155,24 @@ struct wort_change {
 	u64 engine[WORT_CHANGE_WORDS];
 };
 
-#define WORT_WARM_MAX		64	/* keys at a time */
-#define WORT_LOOK_NODES		64	/* a look visits fewer nodes */
-#define WORT_SET_NODES		17	/* a set visits fewer nodes */
+#define WORT_NEED_MAX	4
+
+/**
+ * struct wort_need - Objects that a change reserves at most
+ * @nr: number of sizes
+ * @of: for each size:
+ * @of.size: bytes of an object
+ * @of.count: number of such objects
+ */
+struct wort_need {
+	u32 nr;
+	struct {
+		u32 size;
+		u32 count;
+	} of[WORT_NEED_MAX];
+};
+
+#define WORT_PREFETCH_MAX	64	/* keys at a time */
 
 /**
  * struct wort_visitor - Called for the objects that an index owns
@@ -181,131 +213,15 @@ struct wort_cursor {
 	u64 engine[];
 };
 
-#define WORT_PAIR_BYTES		(sizeof(struct wort_record) + 2 * sizeof(u64))
-
 /**
- * struct wort_pairs - A buffer for pairs: records with a key of at most eight bytes and a
- *	value of eight
- * @head: head of each record, with the distance to the next one
- * @value_at: offset of the value in the record.  It may overwrite zeroes behind the key;
- *	if no values are wanted it is an offset behind the record, which is overwritten
- * @at: where the next record goes, with room for WORT_PAIR_BYTES
+ * struct wort_pair - A record whose key has at most eight bytes, and its value eight
+ * @key: bytes of the key, with zeroes behind
+ * @value: bytes of the value
  */
-struct wort_pairs {
-	struct wort_record head;
-	u32 value_at;
-	u8 *at;
+struct wort_pair {
+	__be64 key;
+	__le64 value;
 };
-
-/**
- * enum wort_set_kind - What a set of an engine has done
- * @WORT_SET_NEW: inserted a record into an empty slot
- * @WORT_SET_BESIDE: inserted a record where another record was, with a new node
- * @WORT_SET_VALUE: replaced the value of a record
- */
-enum wort_set_kind {
-	WORT_SET_NEW,
-	WORT_SET_BESIDE,
-	WORT_SET_VALUE,
-};
-
-#define WORT_SET_NR	(WORT_SET_VALUE + 1)
-
-/**
- * struct wort_set_costs - What a set of one kind costs, besides the inner nodes visited
- * @type: its WORT_OP_*
- * @stores: words stored
- * @lines: lines flushed, if stores need a flush
- * @fences: ordering points, if stores need a flush
- * @leaves: leaves visited
- */
-struct wort_set_costs {
-	u8 type;
-	u8 stores;
-	u8 lines;
-	u8 fences;
-	u8 leaves;
-};
-
-/**
- * struct wort_index_stats - Costs of operations on an index on one processor
- * @of: by WORT_OP_*, without those in @found and @set
- * @found: number of looks that found a record, by the number of inner nodes visited.
- *	So one addition counts operations, nodes and leaves.
- * @set: likewise the sets of each kind; first those that needed no flush
- */
-struct wort_index_stats {
-	struct wort_op_costs of[WORT_OP_NR];
-	u64 found[WORT_LOOK_NODES];
-	u64 set[2][WORT_SET_NR][WORT_SET_NODES];
-};
-
-/**
- * wort_look_found() - Count a look that found a record
- * @stats: Where to.
- * @nodes: Inner nodes visited, less than WORT_LOOK_NODES.
- * @lines: Cache lines of the leaf that were read beyond the first.
- *
- * Context: Any context.
- */
-static __always_inline void wort_look_found(struct wort_index_stats __percpu *stats,
-					    u64 nodes, u64 lines)
-{
-	if (!static_branch_likely(&wort_counting))
-		return;
-	this_cpu_inc(stats->found[nodes]);
-	if (lines)
-		this_cpu_add(stats->of[WORT_OP_LOOKUP].n.more_loads, lines);
-}
-
-/**
- * wort_look_missed() - Count a look that found no record
- * @stats: Where to.
- * @nodes: Inner nodes visited.
- * @leaves: Leaves visited, 1 or 0.
- * @lines: Cache lines of the leaf that were read beyond the first.
- *
- * Context: Any context.
- */
-static __always_inline void wort_look_missed(struct wort_index_stats __percpu *stats,
-					     u64 nodes, u64 leaves, u64 lines)
-{
-	struct wort_op_costs __percpu *costs = &stats->of[WORT_OP_LOOKUP];
-
-	if (!static_branch_likely(&wort_counting))
-		return;
-	this_cpu_inc(costs->ops);
-	this_cpu_add(costs->n.nodes, nodes);
-	this_cpu_add(costs->n.leaves, leaves);
-	if (lines)
-		this_cpu_add(costs->n.more_loads, lines);
-}
-
-/**
- * wort_set_done() - Count a set
- * @stats: Where to.
- * @kind: What it does.
- * @flush: Stores need a flush.
- * @nodes: Inner nodes visited, less than WORT_SET_NODES.
- *
- * Context: Any context.
- */
-static __always_inline void wort_set_done(struct wort_index_stats __percpu *stats,
-					  enum wort_set_kind kind, bool flush,
-					  u64 nodes)
-{
-	if (static_branch_likely(&wort_counting))
-		this_cpu_inc(stats->set[flush][kind][nodes]);
-}
-
-/* As @look of an engine. */
-typedef int wort_look_fn(const struct wort_tree *tree, const struct wort_key *key,
-			 struct wort_buf *buf,
-			 struct wort_index_stats __percpu *stats);
-
-/* As @set of an engine. */
-typedef int wort_set_fn(struct wort_tree *tree, struct wort_put *put,
-			struct wort_index_stats __percpu *stats);
 
 /**
  * struct wort_volatile_ops - What an engine keeps in DRAM
@@ -330,6 +246,51 @@ struct wort_volatile_ops {
 };
 
 /**
+ * struct wort_batch_ops - Several changes under two fences
+ * @prepare: as @put or @remove of the engine, but nothing that is reachable changes.  With
+ *	0 the caller commits the change, or drops it with wort_alloc_untake().
+ * @commit: store the word of a prepared change, and flush it.  A fence for its
+ *	contents has passed.  -EAGAIN: prepare it again.
+ * @finish: end a change after the fence that follows its commit
+ *
+ * Without them each operation of a batch is carried out by itself.
+ */
+struct wort_batch_ops {
+	int (*prepare)(struct wort_op *op, struct wort_tree *tree,
+		       struct wort_change *change);
+	int (*commit)(struct wort_op *op, struct wort_tree *tree,
+		      struct wort_change *change);
+	void (*finish)(struct wort_op *op, struct wort_tree *tree,
+		       struct wort_change *change);
+};
+
+typedef int wort_fast_lookup_fn(const struct wort_tree *tree,
+				const struct wort_key *key, struct wort_buf *buf,
+				struct wort_index_stats __percpu *stats);
+typedef int wort_fast_put_fn(struct wort_tree *tree, struct wort_put *put,
+			     struct wort_index_stats __percpu *stats);
+
+/**
+ * struct wort_fast_ops - Operations without a struct wort_op
+ * @lookup: as @lookup of the engine.  With -ENOENT the buffer is unchanged.
+ * @put: as @put of the engine
+ * @class: what they cost
+ *
+ * They count themselves in their last argument.  -EAGAIN, uncounted: the caller must use
+ * the function of the engine.  A fast path returns it if it meets a word in flight, an
+ * inconsistency, or memory that is or may be bad, if an object that it needs is not
+ * cached, and for any key, value or condition that it does not know.
+ */
+struct wort_fast_ops {
+	wort_fast_lookup_fn *lookup;
+	wort_fast_put_fn *put;
+	struct wort_cost_class class[WORT_COST_CLASSES];
+};
+
+typedef void wort_prefetch_fn(const struct wort_tree *tree,
+			      const struct wort_key *keys, u32 nr);
+
+/**
  * struct wort_engine - The operations of an engine
  * @name: for people and programs
  * @id: for catalogue entries
@@ -337,40 +298,16 @@ struct wort_volatile_ops {
  * @cursor_size: bytes of its part of a cursor
  * @create: make the root record of an empty index in zeroed memory, which the
  *	caller flushes and publishes
- * @look: the fast path of @lookup, without a struct wort_op, for values of one word.
- *	Counts itself in its last argument.  With -ENOENT the buffer is unchanged.
- *	-EAGAIN, uncounted, if it meets a word in flight, an inconsistency, memory
- *	that is or may be bad, another kind of value, or an invalid key.
  * @lookup: read the value of a key.  -ENOENT; -ERANGE if it does not fit.
  * @put: store a record.  -ENOENT, -EEXIST, -ECANCELED if the value is not the
  *	one expected, -ERANGE if that does not fit @old, -ENOSPC, -ENOMEM:
  *	nothing changed.
- * @set: the fast path of @put, without a struct wort_op, for a key and a value of one
- *	word each.  Counts itself.  -EAGAIN, uncounted, for the reasons of @look, if an
- *	object that it needs is not cached, for any other record, and for any
- *	condition but to create it.
- * @set_costs: what sets cost
- * @remove: remove a record.  -ENOENT; -ECANCELED if its value is not @expect;
- *	-ERANGE if it does not fit @old.  Both may be NULL.
- * @prepare_put: as @put, without a change that is reachable.  With 0 the caller
- *	commits the change, or drops it with wort_alloc_untake().
- * @prepare_remove: the same of @remove
- * @commit: store the word of a prepared change, and flush it.  A fence for its
- *	contents has passed.  -EAGAIN: prepare it again.
- * @finish: end a change after the fence that follows its commit
- * @warm: prefetch what operations on these keys will need, at most WORT_WARM_MAX
- * @volatile_ops: NULL: it keeps nothing in DRAM
- * @look_ahead: prefetch what a change of this key will need, before its operation is
- *	set up.  Reads nothing if memory is or may be bad.
+ * @remove: remove a record.  -ENOENT; -ECANCELED; -ERANGE.
  * @seek: move to the record at a key or, if there is none, to the next one in
  *	the direction of the cursor; without a key to the first.  -ENOENT at
  *	the end.
  * @next: move one record further in the direction of the cursor.  -ENOENT at
  *	the end.
- * @next_pairs: move as @next, at most @max times, and pack each record, as long as
- *	the records are pairs with keys of the same length as the one before, and no
- *	word in flight or inconsistency is met.  Returns how often it moved.  Bytes
- *	behind the packed records are overwritten.  If it returns 0, call @next.
  * @value: copy the value at the cursor; -ERANGE if it does not fit
  * @walk: take one step of a walk: move to the objects that come next, verify them, and
  *	call the visitor for each.  With a position the walk begins, or begins again,
@@ -380,12 +317,26 @@ struct wort_volatile_ops {
  *	@key and @key_len of the cursor; -ENOENT at the end.  See below.
  * @check: examine the objects of the current step beyond what @walk verifies.  Called
  *	by the visitor before it takes note of the first object of the step.
+ * @need: tell which objects one put or removal of a record with such lengths reserves at
+ *	most, alone, over all its steps; @value_len is U32_MAX for a removal
  * @drop: the last step, or the last move of a cursor that is not reversed, failed with
  *	-EIO: clear the one word that leads to the object that could not be read, and set
  *	wort_op.bad_off to its offset.  To continue, walk from the last position.  No
  *	writer runs, and the tree has no table of its top, which might lead past the
  *	word.  -EIO if the root cannot be read, either; -EAGAIN if the object can be read
- *	now.
+ *	now.  Optional: without it the index stays as it is.
+ * @volatile_ops: what it keeps in DRAM; optional
+ * @batch_ops: batches; optional
+ * @fast_ops: fast paths; optional
+ * @prefetch_keys: prefetch what operations on these keys will need, at most
+ *	WORT_PREFETCH_MAX.  Reads nothing if memory is or may be bad.  Optional.
+ * @next_many: move as @next, at most @max times, as long as the records have keys of the
+ *	length of the current one and values of eight bytes, and no word in flight or
+ *	inconsistency is met; tell each record.  Returns how often it moved.  If it
+ *	returns 0, call @next.  Optional.
+ *
+ * The optional functions may change costs, and no answer; wort_engine_mandatory turns
+ * them off, for tests.
  *
  * All of them return -EUCLEAN if media is damaged and -EIO if it is known to be
  * bad.  A change that has committed must not fail any more: if it meets damage
@@ -426,45 +377,48 @@ struct wort_engine {
 	size_t cursor_size;
 
 	void (*create)(struct wort_op *op, struct wort_tree *tree);
-	wort_look_fn *look;
 	int (*lookup)(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_key *key, struct wort_buf *buf);
 	int (*put)(struct wort_op *op, struct wort_tree *tree,
 		   struct wort_put *put);
-	wort_set_fn *set;
-	struct wort_set_costs set_costs[WORT_SET_NR];
 	int (*remove)(struct wort_op *op, struct wort_tree *tree,
-		      const struct wort_key *key,
-		      const struct wort_value *expect, struct wort_buf *old);
-
-	int (*prepare_put)(struct wort_op *op, struct wort_tree *tree,
-			   struct wort_put *put, struct wort_change *change);
-	int (*prepare_remove)(struct wort_op *op, struct wort_tree *tree,
-			      const struct wort_key *key,
-			      const struct wort_value *expect,
-			      struct wort_buf *old, struct wort_change *change);
-	int (*commit)(struct wort_op *op, struct wort_tree *tree,
-		      struct wort_change *change);
-	void (*finish)(struct wort_op *op, struct wort_tree *tree,
-		       struct wort_change *change);
-	void (*warm)(struct wort_op *op, struct wort_tree *tree,
-		     const struct wort_key *keys, u32 nr);
-	void (*look_ahead)(const struct wort_tree *tree,
-			   const struct wort_key *key);
-
-	const struct wort_volatile_ops *volatile_ops;
-
+		      const struct wort_del *del);
 	int (*seek)(struct wort_cursor *cur, const struct wort_key *key);
 	int (*next)(struct wort_cursor *cur);
-	u32 (*next_pairs)(struct wort_cursor *cur, struct wort_pairs *pairs,
-			  u32 max);
 	int (*value)(struct wort_cursor *cur, struct wort_buf *buf);
-
 	int (*walk)(struct wort_cursor *cur, const struct wort_key *pos,
 		    struct wort_visitor *visitor);
 	int (*check)(struct wort_cursor *cur);
+	void (*need)(const struct wort_tree *tree, u32 key_len, u32 value_len,
+		     struct wort_need *need);
+
 	int (*drop)(struct wort_cursor *cur);
+	const struct wort_volatile_ops *volatile_ops;
+	const struct wort_batch_ops *batch_ops;
+	const struct wort_fast_ops *fast_ops;
+	wort_prefetch_fn *prefetch_keys;
+	u32 (*next_many)(struct wort_cursor *cur, struct wort_pair *pairs, u32 max);
 };
+
+extern bool wort_engine_mandatory;
+
+static inline const struct wort_volatile_ops *
+wort_volatile_ops(const struct wort_engine *engine)
+{
+	return READ_ONCE(wort_engine_mandatory) ? NULL : engine->volatile_ops;
+}
+
+static inline const struct wort_batch_ops *
+wort_batch_ops(const struct wort_engine *engine)
+{
+	return READ_ONCE(wort_engine_mandatory) ? NULL : engine->batch_ops;
+}
+
+static inline const struct wort_fast_ops *
+wort_fast_ops(const struct wort_engine *engine)
+{
+	return READ_ONCE(wort_engine_mandatory) ? NULL : engine->fast_ops;
+}
 
 /**
  * struct wort_attr - An attribute of an engine: a field of the attribute word
@@ -487,6 +441,7 @@ struct wort_attr {
 int wort_attr_verify(const struct wort_attr *table, u64 word, const char **name);
 const struct wort_attr *wort_engine_attrs(u32 id);
 const struct wort_engine *wort_engine_for(u32 id, u64 attr);
+
 #define WORT_ENGINE_NR(symbol, name, id, traits)	WORT_ENGINE_NR_##symbol,
 enum { WORT_ENGINES(WORT_ENGINE_NR) WORT_ENGINES_NR };
 

@@ -33,9 +33,9 @@ static u64 leaf_size(u32 key_len, u32 value_len, u32 kind)
 	return sizeof(struct wort_media_leaf) + key_len;
 }
 
-static u32 kind_for(const struct wort_op *op, u32 key_len, u32 value_len)
+static u32 kind_for(const struct wort_alloc *alloc, u32 key_len, u32 value_len)
 {
-	u64 largest = 1ULL << (op->alloc->geo.extent_shift - 2);
+	u64 largest = 1ULL << (alloc->geo.extent_shift - 2);
 
 	if (value_len <= sizeof(__le64))
 		return WORT_MEDIA_VALUE_WORD;
@@ -164,7 +164,7 @@ int wort_rec_verify_any(struct wort_op *op, const struct wort_rec *rec)
 int wort_rec_reserve_any(struct wort_op *op, const struct wort_key *key,
 			 const struct wort_value *value)
 {
-	u32 kind = kind_for(op, key->len, value->len);
+	u32 kind = kind_for(op->alloc, key->len, value->len);
 	int err = 0;
 
 	if (kind == WORT_MEDIA_VALUE_OBJECT)
@@ -172,6 +172,29 @@ int wort_rec_reserve_any(struct wort_op *op, const struct wort_key *key,
 	if (err)
 		return err;
 	return wort_alloc_reserve(op, leaf_size(key->len, value->len, kind));
+}
+
+/**
+ * wort_rec_need() - Tell which objects a new record reserves
+ * @alloc: The allocator.
+ * @key_len: Length of its key.
+ * @value_len: Length of its value.
+ * @need: Filled in from its first entry on.
+ *
+ * Context: Any context.
+ */
+void wort_rec_need(const struct wort_alloc *alloc, u32 key_len, u32 value_len,
+		   struct wort_need *need)
+{
+	u32 kind = kind_for(alloc, key_len, value_len);
+
+	need->nr = 0;
+	if (kind == WORT_MEDIA_VALUE_OBJECT) {
+		need->of[need->nr].size = value_len;
+		need->of[need->nr++].count = 1;
+	}
+	need->of[need->nr].size = leaf_size(key_len, value_len, kind);
+	need->of[need->nr++].count = 1;
 }
 
 static u64 object_create(struct wort_op *op, const struct wort_value *value)
@@ -196,7 +219,7 @@ static u64 object_create(struct wort_op *op, const struct wort_value *value)
 u64 wort_rec_create_any(struct wort_op *op, const struct wort_key *key,
 			const struct wort_value *value)
 {
-	u32 kind = kind_for(op, key->len, value->len);
+	u32 kind = kind_for(op->alloc, key->len, value->len);
 	struct wort_media_leaf __pmem *leaf;
 	u64 off, val = 0;
 

@@ -31,6 +31,8 @@ int wort_rec_peek_any(struct wort_op *op, u64 off, struct wort_rec *rec);
 int wort_rec_verify_any(struct wort_op *op, const struct wort_rec *rec);
 int wort_rec_reserve_any(struct wort_op *op, const struct wort_key *key,
 			 const struct wort_value *value);
+void wort_rec_need(const struct wort_alloc *alloc, u32 key_len, u32 value_len,
+		   struct wort_need *need);
 u64 wort_rec_create_any(struct wort_op *op, const struct wort_key *key,
 			const struct wort_value *value);
 int wort_rec_free(struct wort_op *op, const struct wort_rec *rec);

@@ -460,25 +460,23 @@ static int plan_merge(struct wort_op *op, struct wort_tree *tree,
 }
 
 static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
-			  const struct wort_key *key,
-			  const struct wort_value *expect,
-			  struct wort_buf *old, struct wrt_change *c)
+			  const struct wort_del *del, struct wrt_change *c)
 {
 	u64 link;
 	int err;
 
 	c->kind = WRT_REMOVE;
-	set_key(c, key);
-	err = descend(op, tree, key, WORT_KEY_DIGITS, false, false, &c->pos);
+	set_key(c, &del->key);
+	err = descend(op, tree, &del->key, WORT_KEY_DIGITS, false, false, &c->pos);
 	link = c->pos.link;
 	if (err || !link)
 		return err ?: -ENOENT;
 	err = wort_rec_open(op, wort_link_record(link), &c->rec);
 	if (err)
 		return err;
-	if (!wort_rec_is(op, &c->rec, key))
+	if (!wort_rec_is(op, &c->rec, &del->key))
 		return -ENOENT;
-	err = wort_rec_expect(op, &c->rec, expect, old) ?:
+	err = wort_rec_expect(op, &c->rec, del->expect, del->old) ?:
 	      plan_merge(op, tree, c);
 	return !err && c->pos.link != link ? -EAGAIN : err;
 }
@@ -777,12 +775,11 @@ static int wrt_put(struct wort_op *op, struct wort_tree *tree,
 }
 
 static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
-		      const struct wort_key *key,
-		      const struct wort_value *expect, struct wort_buf *old)
+		      const struct wort_del *del)
 {
 	struct wrt_change c __uninitialized;
 
-	return prepare_remove(op, tree, key, expect, old, &c) ?:
+	return prepare_remove(op, tree, del, &c) ?:
 	       change_run(op, tree, &c);
 }
 
@@ -836,23 +833,12 @@ static void change_tell(struct wort_change *change)
 	change->node[2] = removes && c->merges ? wrt_slot_node(c->pos.above) : 0;
 }
 
-static int wrt_prepare_put(struct wort_op *op, struct wort_tree *tree,
-			   struct wort_put *put, struct wort_change *change)
+static int wrt_prepare(struct wort_op *op, struct wort_tree *tree,
+		       struct wort_change *change)
 {
-	int err = prepare_put(op, tree, put, wrt_change(change));
-
-	if (!err)
-		change_tell(change);
-	return err;
-}
-
-static int wrt_prepare_remove(struct wort_op *op, struct wort_tree *tree,
-			      const struct wort_key *key,
-			      const struct wort_value *expect,
-			      struct wort_buf *old, struct wort_change *change)
-{
-	int err = prepare_remove(op, tree, key, expect, old,
-				 wrt_change(change));
+	struct wrt_change *c = wrt_change(change);
+	int err = change->put ? prepare_put(op, tree, change->put, c) :
+				prepare_remove(op, tree, change->del, c);
 
 	if (!err)
 		change_tell(change);
@@ -887,36 +873,43 @@ static void wrt_finish(struct wort_op *op, struct wort_tree *tree,
 	change_done(op, tree, c);
 }
 
+/* A new record, with the object of its value, and a new node. */
+static void wrt_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
+		     struct wort_need *need)
+{
+	need->nr = 0;
+	if (value_len == U32_MAX)
+		return;
+	wort_rec_need(tree->alloc, key_len, value_len, need);
+	need->of[need->nr].size = sizeof(struct wort_media_wort_node);
+	need->of[need->nr++].count = 1;
+}
+
+static const struct wort_batch_ops wrt_batch_ops = {
+	.prepare = wrt_prepare,
+	.commit = wrt_commit,
+	.finish = wrt_finish,
+};
+
 const struct wort_engine wort_engine_wort = {
 	.name = "wort",
 	.id = WORT_MEDIA_ENGINE_WORT,
 	.traits = WORT_TRAITS_wort,
 	.cursor_size = sizeof(struct wrt_cursor),
 	.create = wrt_create,
-	.look = wrt_fast_lookup,
 	.lookup = wrt_lookup,
 	.put = wrt_put,
-	.set = wrt_fast_put,
-	.set_costs = {
-		[WORT_SET_NEW] = { WORT_OP_INSERT, .stores = 4, .lines = 2, .fences = 2 },
-		[WORT_SET_BESIDE] = { WORT_OP_INSERT, .stores = 4 + WRT_SLOTS + 2,
-				      .lines = 2 + WRT_LINES, .fences = 2, .leaves = 1 },
-		[WORT_SET_VALUE] = { WORT_OP_UPDATE, .stores = 1, .lines = 1, .fences = 1,
-				     .leaves = 1 },
-	},
 	.remove = wrt_remove,
-	.prepare_put = wrt_prepare_put,
-	.prepare_remove = wrt_prepare_remove,
-	.commit = wrt_commit,
-	.finish = wrt_finish,
-	.warm = wrt_prefetch_keys,
-	.look_ahead = wrt_prefetch_key,
-	.volatile_ops = &wrt_volatile_ops,
 	.seek = wrt_seek,
 	.next = wrt_next,
-	.next_pairs = wrt_next_pairs,
 	.value = wrt_value,
 	.walk = wrt_walk,
 	.check = wrt_check,
+	.need = wrt_need,
 	.drop = wrt_drop,
+	.volatile_ops = &wrt_volatile_ops,
+	.batch_ops = &wrt_batch_ops,
+	.fast_ops = &wrt_fast_ops,
+	.prefetch_keys = wrt_prefetch_keys,
+	.next_many = wrt_next_many,
 };

@@ -88,14 +88,10 @@ int wrt_any_record(struct wort_op *op, u64 link, u32 start, struct wort_rec *rec
 int wrt_unlink_lost(struct wort_op *op, struct wort_tree *tree,
 		    const struct wrt_pos *pos);
 
-wort_look_fn wrt_fast_lookup;
-wort_set_fn wrt_fast_put;
+extern const struct wort_fast_ops wrt_fast_ops;
+wort_prefetch_fn wrt_prefetch_keys;
 
 extern const struct wort_volatile_ops wrt_volatile_ops;
-
-void wrt_prefetch_keys(struct wort_op *op, struct wort_tree *tree,
-		       const struct wort_key *keys, u32 nr);
-void wrt_prefetch_key(const struct wort_tree *tree, const struct wort_key *key);
 
 int wrt_seek(struct wort_cursor *cur, const struct wort_key *key);
 int wrt_next(struct wort_cursor *cur);
@@ -104,7 +100,7 @@ int wrt_walk(struct wort_cursor *cur, const struct wort_key *pos,
 	     struct wort_visitor *visitor);
 int wrt_drop(struct wort_cursor *cur);
 int wrt_check(struct wort_cursor *cur);
-u32 wrt_next_pairs(struct wort_cursor *cur, struct wort_pairs *pairs, u32 max);
+u32 wrt_next_many(struct wort_cursor *cur, struct wort_pair *pairs, u32 max);
 
 static __always_inline bool wrt_link_is_node(u64 link)
 {

@@ -16,6 +16,12 @@
 
 #define WRT_WORD_RECORD	(sizeof(struct wort_media_leaf) + sizeof(u64))
 
+/* Classes of costs. */
+#define WRT_FOUND	0	/* a lookup has found a record */
+#define WRT_IN_SLOT	1	/* a put has filled an empty slot */
+#define WRT_BESIDE	2	/* a put has made a node for its record and another one */
+#define WRT_VALUE	3	/* a put has replaced a value */
+
 /*
  * @len: the length of the key, which the compiler may know as a constant.
  *
@@ -38,7 +44,7 @@ static __always_inline int fast_lookup(const struct wort_tree *tree,
 	if (unlikely(wrt_descent_begin(&d) ||
 		     wrt_descend(&d, one_word ? WORT_KEY_WORD_DIGITS :
 						WORT_KEY_DIGITS, false) ||
-		     d.nr_nodes >= WORT_LOOK_NODES))
+		     d.nr_nodes >= WORT_FAST_NODES))
 		return -EAGAIN;
 	if (d.pos.link) {
 		rec = d.pos.link - WORT_MEDIA_LINK_LEAF;
@@ -48,7 +54,7 @@ static __always_inline int fast_lookup(const struct wort_tree *tree,
 		if (likely(lines >= 0)) {
 			if (unlikely(wort_pm_in_flight(d.in_flight, rec)))
 				return -EAGAIN;
-			wort_look_found(stats, d.nr_nodes, lines);
+			wort_fast_found(stats, WRT_FOUND, d.nr_nodes, lines);
 			return 0;
 		}
 		lines = lines == -ENOENT ? 0 :
@@ -56,13 +62,12 @@ static __always_inline int fast_lookup(const struct wort_tree *tree,
 		if (lines < 0)
 			return -EAGAIN;
 	}
-	wort_look_missed(stats, d.nr_nodes, !!d.pos.link, lines);
+	wort_fast_missed(stats, d.nr_nodes, !!d.pos.link, lines);
 	return -ENOENT;
 }
 
-/* @look of struct wort_engine. */
-int wrt_fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
-		    struct wort_buf *buf, struct wort_index_stats __percpu *stats)
+static int wrt_fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
+			   struct wort_buf *buf, struct wort_index_stats __percpu *stats)
 {
 	if (likely(key->len == sizeof(u64)))
 		return fast_lookup(tree, key, sizeof(u64), buf, stats);
@@ -105,7 +110,7 @@ static __always_inline bool fast_find(struct wrt_fast *fast)
 			 wort_bytes_be64(fast->put->key.data), fast->tree->in_flight);
 	return !wrt_descent_begin(&fast->d) &&
 	       !wrt_descend(&fast->d, WORT_KEY_WORD_DIGITS, true) &&
-	       fast->d.nr_nodes < WORT_SET_NODES;
+	       fast->d.nr_nodes < WORT_FAST_NODES;
 }
 
 /* Give back the reserved objects: nothing was stored that can be reached. */
@@ -182,11 +187,11 @@ static __always_inline struct wort_lock *fast_lock(const struct wrt_fast *fast)
  */
 static __always_inline void fast_word(struct wrt_fast *fast, struct wort_lock *lock,
 				      __le64 __pmem *word, u64 val,
-				      enum wort_set_kind kind)
+				      u32 class)
 {
 	wort_pm_launch(&fast->op, lock, word, val);
 	wort_pm_flush_now(&fast->op, word, sizeof(*word));
-	wort_set_done(fast->stats, kind, fast->op.flush, fast->d.nr_nodes);
+	wort_fast_done(fast->stats, class, fast->op.flush, fast->d.nr_nodes);
 	wort_pm_fence_now(&fast->op);
 	wort_pm_landed(lock);
 }
@@ -205,7 +210,7 @@ static __always_inline int fast_in_slot(struct wrt_fast *fast)
 	lock = fast_lock(fast);
 	if (unlikely(!lock))
 		return fast_give_up(fast);
-	fast_word(fast, lock, fast_slot(fast), record, WORT_SET_NEW);
+	fast_word(fast, lock, fast_slot(fast), record, WRT_IN_SLOT);
 	wort_node_release(lock);
 	return 0;
 }
@@ -224,7 +229,7 @@ static __always_inline void fast_launch_node(struct wrt_fast *fast,
 	top = wrt_top_split(tree, fast->d.pos.start, place, fast->d.word);
 	wrt_tree_grows(tree, wort_link_off(link), fast->d.word);
 	trace_wort_split(fast->op.region->dev, wort_link_off(link), place, true);
-	fast_word(fast, lock, fast_slot(fast), link, WORT_SET_BESIDE);
+	fast_word(fast, lock, fast_slot(fast), link, WRT_BESIDE);
 	if (place == fast->d.pos.start)
 		wort_skips_forget(fast->d.top->skips, link);
 	wrt_top_enter(top, link, fast->d.word);
@@ -265,7 +270,7 @@ static __always_inline int fast_value(struct wrt_fast *fast,
 	lock = wort_node_hold(&fast->op, wort_pm_off(&fast->op, leaf));
 	if (unlikely(!lock))
 		return -EAGAIN;
-	fast_word(fast, lock, &leaf->val, wort_value_word(&fast->put->value), WORT_SET_VALUE);
+	fast_word(fast, lock, &leaf->val, wort_value_word(&fast->put->value), WRT_VALUE);
 	wort_node_release(lock);
 	fast->put->replaced = true;
 	return 0;
@@ -286,9 +291,8 @@ static __always_inline int fast_at_record(struct wrt_fast *fast)
 	return other == fast->d.word ? fast_value(fast, leaf) : fast_beside(fast, other);
 }
 
-/* @set of struct wort_engine. */
-int wrt_fast_put(struct wort_tree *tree, struct wort_put *put,
-		 struct wort_index_stats __percpu *stats)
+static int wrt_fast_put(struct wort_tree *tree, struct wort_put *put,
+			struct wort_index_stats __percpu *stats)
 {
 	struct wrt_fast fast __uninitialized;
 
@@ -306,7 +310,7 @@ int wrt_fast_put(struct wort_tree *tree, struct wort_put *put,
  * Prefetch the path of one key.  A processor runs ahead of a fence, but not far: while it
  * waits for the last fence of the operation before, it gets to this, not to the descent.
  */
-void wrt_prefetch_key(const struct wort_tree *tree, const struct wort_key *key)
+static void prefetch_key(const struct wort_tree *tree, const struct wort_key *key)
 {
 	struct wrt_descent d __uninitialized;
 
@@ -323,56 +327,74 @@ struct wrt_path {
 	u32 start;
 };
 
-static void path_follow(struct wort_op *op, const struct wort_key *key, u64 link,
-			struct wrt_path *path)
+static void path_follow(const struct wort_tree *tree, const struct wort_key *key,
+			u64 link, struct wrt_path *path)
 {
-	u64 plain = wort_region_plain(op->region), off = wort_link_off(link);
+	u64 plain = wort_region_plain(tree->region), off = wort_link_off(link);
 	u32 place = wort_link_place(link);
 
 	path->slot = NULL;
 	if (!wrt_link_is_node(link))
-		wrt_prefetch(wort_region_at(op->region, 0), plain, link);
+		wrt_prefetch(wort_region_at(tree->region, 0), plain, link);
 	if (!wrt_link_is_node(link) || off >= plain ||
 	    !wort_link_place_valid(link, path->start))
 		return;
-	path->slot = wort_region_at(op->region, off) +
+	path->slot = wort_region_at(tree->region, off) +
 		     wort_radix_digit(key, path->word, place) * sizeof(link);
 	path->start = place + 1;
 	wort_pm_prefetch(path->slot);
 }
 
-static void path_begin(struct wort_op *op, struct wort_tree *tree,
-		       const struct wort_top *top, const struct wort_key *key,
+static void path_begin(const struct wort_tree *tree, const struct wort_key *key,
 		       struct wrt_path *path)
 {
 	u64 word = wort_key_word(key, 0);
-	u64 link = wort_top_find(top, word);
+	u64 link = wort_top_find(wort_tree_top(tree), word);
 
 	*path = (struct wrt_path){ &tree->root[0], word, 0 };
 	if (link)
-		path_follow(op, key, link, path);
+		path_follow(tree, key, link, path);
 }
 
-/*
- * @warm of struct wort_engine: follow all paths, a step of each at a time, so that many
- * lines are loaded at once.  Nothing that is read here is trusted or answered.
- */
-void wrt_prefetch_keys(struct wort_op *op, struct wort_tree *tree,
-		       const struct wort_key *keys, u32 nr)
+/* Follow all paths, a step of each at a time, so that many lines are loaded at once. */
+static void prefetch_many(const struct wort_tree *tree, const struct wort_key *keys,
+			  u32 nr)
 {
-	struct wort_top *top = wort_tree_top(tree);
-	struct wrt_path path[WORT_WARM_MAX] __uninitialized;
+	struct wrt_path path[WORT_PREFETCH_MAX] __uninitialized;
 	u32 i, going = nr;
 
-	if (!wort_region_plain(op->region))
-		return;
 	for (i = 0; i < nr; i++)
-		path_begin(op, tree, top, &keys[i], &path[i]);
+		path_begin(tree, &keys[i], &path[i]);
 	while (going)
 		for (i = going = 0; i < nr; i++)
 			if (path[i].slot) {
-				path_follow(op, &keys[i],
+				path_follow(tree, &keys[i],
 					    wort_pm_load(path[i].slot), &path[i]);
 				going++;
 			}
 }
+
+/* @prefetch_keys of struct wort_engine.  Nothing that is read here is trusted or answered. */
+void wrt_prefetch_keys(const struct wort_tree *tree, const struct wort_key *keys,
+		       u32 nr)
+{
+	if (!wort_region_plain(tree->region))
+		return;
+	if (nr == 1)
+		prefetch_key(tree, keys);
+	else
+		prefetch_many(tree, keys, nr);
+}
+
+const struct wort_fast_ops wrt_fast_ops = {
+	.lookup = wrt_fast_lookup,
+	.put = wrt_fast_put,
+	.class = {
+		[WRT_FOUND] = { WORT_OP_LOOKUP, .leaves = 1 },
+		[WRT_IN_SLOT] = { WORT_OP_INSERT, .stores = 4, .lines = 2, .fences = 2 },
+		[WRT_BESIDE] = { WORT_OP_INSERT, .stores = 4 + WRT_SLOTS + 2,
+				 .lines = 2 + WRT_LINES, .fences = 2, .leaves = 1 },
+		[WRT_VALUE] = { WORT_OP_UPDATE, .stores = 1, .lines = 1, .fences = 1,
+				.leaves = 1 },
+	},
+};

@@ -1,41 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Scans of WORT: packing records of one shape without a look at each as a record.
+ * Scans of WORT.
+ *
+ * Pairs are records with keys of one length, which fit into a word, and values of one
+ * word.  The cursor goes over them without verifying each as a record.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
 
 #include "wort_cursor.h"
 
-/*
- * Pairs: records with keys of one length, which fit into a word, and values of one word.
- * The cursor comes by them without looking at each as a record.
- */
-struct wrt_pair {
-	__be64 key;			/* with zeroes behind */
-	u64 value;
-};
-
 struct wrt_pairs {
 	struct wort_cursor *cur;
-	struct wort_pairs *to;
+	struct wort_pair *to;		/* where the next pair goes */
 	const u32 *in_flight;
 	void __pmem *base;
 	u64 plain;			/* wort_region_plain() */
 	u64 meta;			/* of leaves */
 	__be64 mask;			/* of their keys */
-	struct wrt_pair last;		/* the cursor is at it */
+	struct wort_pair last;		/* the cursor is at it */
 	u64 off;			/* of its leaf */
 };
 
 static __always_inline bool pairs_begin(struct wrt_pairs *p,
 					struct wort_cursor *cur,
-					struct wort_pairs *to)
+					struct wort_pair *to)
 {
 	const struct wrt_cursor *wc = wrt_cursor(cur);
 	struct wort_key key = wrt_cursor_key(cur);
 
-	/* Where the last one was a pair the next may be one. */
+	/* If the current record is a pair, the next one may be, too. */
 	if (!wc->nr || key.len > sizeof(p->last.key) ||
 	    wc->rec.kind != WORT_MEDIA_VALUE_WORD ||
 	    wc->rec.value_len != sizeof(u64))
@@ -51,7 +45,7 @@ static __always_inline bool pairs_begin(struct wrt_pairs *p,
 	return p->plain;
 }
 
-/* What is the key of a leaf, if that is a pair. */
+/* The key of a record, if that is a pair. */
 static __always_inline __be64 pair_key(const struct wrt_pairs *p, u64 off)
 {
 	struct wort_media_leaf __pmem *leaf = p->base + off;
@@ -59,41 +53,17 @@ static __always_inline __be64 pair_key(const struct wrt_pairs *p, u64 off)
 	return cpu_to_be64(wort_pm_load_be64(leaf->key)) & p->mask;
 }
 
-/* Read a leaf, if that is a pair, and nothing of it is in flight. */
+/* Read a record, if that is a pair, and its value is not in flight. */
 static __always_inline bool pair_read(const struct wrt_pairs *p, u64 off,
-				      struct wrt_pair *pair)
+				      struct wort_pair *pair)
 {
 	struct wort_media_leaf __pmem *leaf = p->base + off;
 
 	if (wort_pm_load(&leaf->meta) != p->meta)
 		return false;
-	pair->value = wort_pm_load(&leaf->val);
+	pair->value = cpu_to_le64(wort_pm_load(&leaf->val));
 	pair->key = pair_key(p, off);
 	return !wort_pm_in_flight(p->in_flight, off);
-}
-
-static __always_inline void pair_pack(const struct wort_pairs *to, u8 *at,
-				      const struct wrt_pair *pair)
-{
-	__be64 key[2] = { pair->key };
-	__le64 value = cpu_to_le64(pair->value);
-
-	memcpy(at, &to->head, sizeof(to->head));
-	memcpy(at + sizeof(to->head), key, sizeof(key));
-	memcpy(at + to->value_at, &value, sizeof(value));
-}
-
-/* Of the last pair that was packed, before anything is packed behind it. */
-static void pair_unpack(const struct wrt_pairs *p, struct wrt_pair *pair)
-{
-	const struct wort_pairs *to = p->to;
-	const u8 *at = to->at - to->head.rec_len;
-	__le64 value;
-
-	memcpy(&pair->key, at + sizeof(to->head), sizeof(pair->key));
-	memcpy(&value, at + to->value_at, sizeof(value));
-	pair->key &= p->mask;
-	pair->value = le64_to_cpu(value);
 }
 
 /* Enter a node, if it is plain and its place in the word of a key. */
@@ -174,26 +144,22 @@ static noinline u32 leaves_list(const struct wrt_pairs *p,
 }
 
 /*
- * Pack them, as long as they are pairs with these digits and that of the slot.  How many.
- * What is packed might overlap @p, for all a compiler knows: it would load that each time.
+ * Tell them, as long as they are pairs with these digits and that of the slot.  Returns how
+ * many.  The copy of @p tells the compiler that no pair overlaps it.
  */
-static noinline u32 pairs_pack(struct wrt_pairs *p, const struct wrt_leaf *leaf,
+static noinline u32 pairs_tell(struct wrt_pairs *p, const struct wrt_leaf *leaf,
 			       u32 nr, u32 shift, u64 before)
 {
-	const struct wort_pairs to = *p->to;
 	const struct wrt_pairs from = *p;
-	struct wrt_pair pair;
-	u8 *at = to.at;
+	struct wort_pair pair, *to = from.to;
 	u32 i;
 
 	for (i = 0; i < nr; i++) {
 		if (!pair_read(&from, leaf[i].off, &pair) ||
 		    (be64_to_cpu(pair.key) >> shift ^ before) != leaf[i].slot)
 			break;
-		pair_pack(&to, at, &pair);
-		at += to.head.rec_len;
+		*to++ = pair;
 	}
-	p->to->at = at;
 	return i;
 }
 
@@ -226,7 +192,6 @@ static __always_inline u32 pairs_across(struct wrt_pairs *p,
 	u64 off = wort_link_off(level->link), before = be64_to_cpu(p->last.key);
 	u32 shift = 60 - 4 * wort_link_place(level->link), nr;
 	struct wrt_leaf leaf[WRT_SLOTS];
-	u8 *at = p->to->at;
 
 	nr = min(leaves_list(p, level, leaf), max);
 	if (nr && level != first) {
@@ -234,13 +199,12 @@ static __always_inline u32 pairs_across(struct wrt_pairs *p,
 		if (!pair_fits(p, first, level, before))
 			return 0;
 	}
-	nr = pairs_pack(p, leaf, nr, shift, before >> shift & ~0xfULL);
+	nr = pairs_tell(p, leaf, nr, shift, before >> shift & ~0xfULL);
 	/* The slots of a node have one mark. */
-	if (!nr || wort_pm_in_flight(p->in_flight, off)) {
-		p->to->at = at;
+	if (!nr || wort_pm_in_flight(p->in_flight, off))
 		return 0;
-	}
-	pair_unpack(p, &p->last);
+	p->to += nr;
+	p->last = p->to[-1];
 	p->off = leaf[nr - 1].off;
 	level->slot = leaf[nr - 1].slot;
 	level->ahead &= wrt_slots_behind(level->slot, p->cur->reverse);
@@ -296,7 +260,7 @@ static void pairs_end(const struct wrt_pairs *p, u32 nr)
 	wc->rec = (struct wort_rec){
 		.leaf = p->base + p->off,
 		.off = p->off,
-		.val = p->last.value,
+		.val = le64_to_cpu(p->last.value),
 		.kind = WORT_MEDIA_VALUE_WORD,
 		.key_len = cur->key_len,
 		.value_len = sizeof(u64),
@@ -304,8 +268,7 @@ static void pairs_end(const struct wrt_pairs *p, u32 nr)
 	wc->fresh = wc->nr;
 }
 
-u32 wrt_next_pairs(struct wort_cursor *cur, struct wort_pairs *pairs,
-		   u32 max)
+u32 wrt_next_many(struct wort_cursor *cur, struct wort_pair *pairs, u32 max)
 {
 	struct wrt_level *level;
 	struct wrt_pairs p;

@@ -27,7 +27,7 @@
 #include "../core/pmem.h"
 #include "pool.h"
 
-#define ROUND_MAX	WORT_WARM_MAX
+#define ROUND_MAX	WORT_PREFETCH_MAX
 
 enum batched_state {
 	BATCHED_ANSWERED,	/* nothing is to be changed */
@@ -62,7 +62,7 @@ struct round {
 	struct wort_op op;	/* has the section, and fences for all */
 	u32 ops_at;		/* the first operation that is not in it */
 	u32 results_end;	/* end of the answers of those that are */
-	u32 *warm_end;		/* up to there lines were loaded before */
+	u32 *prefetched;		/* up to there lines were loaded before */
 	u32 nr;
 	u32 max;
 	u32 nr_waiting;
@@ -265,7 +265,7 @@ static void wait_in_round(struct round *round, struct batched *b, u64 key)
 static int commit(struct round *round, struct batched *b)
 {
 	struct wort_tree *tree = &round->index->tree;
-	int err = tree->engine->commit(&b->op, tree, &b->change);
+	int err = tree->engine->batch_ops->commit(&b->op, tree, &b->change);
 
 	round_flushed(round, b);
 	if (err)
@@ -333,12 +333,12 @@ static bool round_add(struct round *round)
 	return !b->err || !(batch->flags & WORT_BATCH_F_STOP);
 }
 
-/* Begin to load what the next operations, from @at on, will need. */
-static void warm(struct wort_index *index, struct wort_op *op,
-		 const struct wort_batch *batch, u32 at, u32 *warm_end)
+/* Prefetch what the next operations, from @at on, will need. */
+static void prefetch_ops(struct wort_index *index, const struct wort_batch *batch,
+			 u32 at, u32 *prefetched)
 {
-	u32 max = min_t(u32, batch->nr_ops - batch->done, WORT_WARM_MAX), nr;
-	struct wort_key keys[WORT_WARM_MAX] __uninitialized;
+	u32 max = min_t(u32, batch->nr_ops - batch->done, WORT_PREFETCH_MAX), nr;
+	struct wort_key keys[WORT_PREFETCH_MAX] __uninitialized;
 	struct wort_request req __uninitialized;
 
 	for (nr = 0; nr < max; nr++) {
@@ -347,20 +347,20 @@ static void warm(struct wort_index *index, struct wort_op *op,
 		keys[nr] = req.put.key;
 		at += req.op.rec_len;
 	}
-	*warm_end = at;
-	index->tree.engine->warm(op, &index->tree, keys, nr);
+	*prefetched = at;
+	index->prefetch_keys(&index->tree, keys, nr);
 }
 
 /* The same for lookups, which are carried out one by one. */
-static void warm_lookups(struct wort_index *index,
-			 const struct wort_batch *batch, u32 at, u32 *warm_end)
+static void prefetch_lookups(struct wort_index *index,
+			     const struct wort_batch *batch, u32 at, u32 *prefetched)
 {
 	struct wort_op op;
 
-	if (at < *warm_end || batch->nr_ops - batch->done < 2 ||
+	if (at < *prefetched || batch->nr_ops - batch->done < 2 ||
 	    wort_index_enter(index, &op, WORT_READ))
 		return;
-	warm(index, &op, batch, at, warm_end);
+	prefetch_ops(index, batch, at, prefetched);
 	wort_index_exit(index, &op, WORT_READ, 0, -EAGAIN);
 }
 
@@ -388,7 +388,7 @@ static void finish(struct round *round, struct batched *b)
 	struct wort_tree *tree = &round->index->tree;
 
 	if (b->state == BATCHED_COMMITTED)
-		tree->engine->finish(&b->op, tree, &b->change);
+		tree->engine->batch_ops->finish(&b->op, tree, &b->change);
 	answer_end(round->batch, &b->req, b->err, b->answer_len);
 	if (!b->refused)
 		wort_index_leave(round->index, &b->op, b->type, b->err);
@@ -434,9 +434,8 @@ static u32 round_run(struct round *round, u32 *at)
 	    wort_index_enter(round->index, &round->op, WORT_WRITE))
 		return 0;
 	round->op.gather = &round->lines;
-	if (*at >= *round->warm_end)
-		warm(round->index, &round->op, round->batch, *at,
-		     round->warm_end);
+	if (*at >= *round->prefetched)
+		prefetch_ops(round->index, round->batch, *at, round->prefetched);
 	while (round->nr < round->max && round_add(round))
 		;
 	done = round_commit(round);
@@ -454,17 +453,17 @@ static u32 round_run(struct round *round, u32 *at)
 
 /* Where there is no memory for rounds, operations are carried out one by one. */
 static struct round *round_alloc(struct wort_index *index,
-				 struct wort_batch *batch, u32 *warm_end)
+				 struct wort_batch *batch, u32 *prefetched)
 {
 	struct round *round = NULL;
 
-	if (batch->nr_ops > 1)
+	if (batch->nr_ops > 1 && wort_batch_ops(index->tree.engine))
 		round = xchg(&index->pool->spare_round, NULL) ?:
 			kvzalloc(sizeof(*round), GFP_NOIO | WORT_GFP_CALL);
 	if (round) {
 		round->index = index;
 		round->batch = batch;
-		round->warm_end = warm_end;
+		round->prefetched = prefetched;
 	}
 	return round;
 }
@@ -492,7 +491,7 @@ static bool is_change(const struct wort_batch *batch, u32 at)
 int wort_index_batch(struct wort_index *index, struct wort_batch *batch)
 {
 	struct round *round = NULL;
-	u32 at = 0, warm_end = 0;
+	u32 at = 0, prefetched = 0;
 	bool tried = false, change;
 	int err = 0;
 
@@ -502,10 +501,10 @@ int wort_index_batch(struct wort_index *index, struct wort_batch *batch)
 	while (batch->done < batch->nr_ops && !err) {
 		change = is_change(batch, at);
 		if (change && !tried)
-			round = round_alloc(index, batch, &warm_end);
+			round = round_alloc(index, batch, &prefetched);
 		tried |= change;
 		if (!change)
-			warm_lookups(index, batch, at, &warm_end);
+			prefetch_lookups(index, batch, at, &prefetched);
 		if (!change || !round || !round_run(round, &at))
 			err = run_alone(index, batch, &at);
 		if (batch->failed && batch->flags & WORT_BATCH_F_STOP)

@@ -56,28 +56,36 @@ static struct wort_media_entry __pmem *entry_at(struct wort_pool *pool, u64 off)
 	return wort_region_at(pool->region, off);
 }
 
-static int look_at_nothing(const struct wort_tree *tree, const struct wort_key *key,
-			   struct wort_buf *buf,
-			   struct wort_index_stats __percpu *stats)
+static int no_fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
+			  struct wort_buf *buf,
+			  struct wort_index_stats __percpu *stats)
 {
 	return -EAGAIN;
 }
 
-static int set_nothing(struct wort_tree *tree, struct wort_put *put,
+static int no_fast_put(struct wort_tree *tree, struct wort_put *put,
 		       struct wort_index_stats __percpu *stats)
 {
 	return -EAGAIN;
 }
 
-/* @damaged or @dead is another one. */
+static void no_prefetch(const struct wort_tree *tree, const struct wort_key *keys,
+			u32 nr)
+{
+}
+
+/* Choose the functions of an index, whose state has changed. */
 static void index_update(struct wort_index *index)
 {
 	const struct wort_engine *engine = index->tree.engine;
+	const struct wort_fast_ops *fast = engine ? wort_fast_ops(engine) : NULL;
+	bool readable = fast && !index->dead;
 
-	WRITE_ONCE(index->look, index->dead || !engine ? look_at_nothing :
-							 engine->look);
-	WRITE_ONCE(index->set, index->dead || index->damaged || !engine ?
-			       set_nothing : engine->set);
+	WRITE_ONCE(index->fast_lookup, readable ? fast->lookup : no_fast_lookup);
+	WRITE_ONCE(index->fast_put, readable && !index->damaged ? fast->put :
+								  no_fast_put);
+	index->prefetch_keys = engine && engine->prefetch_keys && !wort_engine_mandatory ?
+			  engine->prefetch_keys : no_prefetch;
 }
 
 static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
@@ -156,7 +164,7 @@ void wort_index_drop(struct wort_index *index)
 static int tree_open(struct wort_index *index)
 {
 	const struct wort_engine *engine = index->tree.engine;
-	const struct wort_volatile_ops *ops = engine->volatile_ops;
+	const struct wort_volatile_ops *ops = wort_volatile_ops(engine);
 	struct wort_pool *pool = index->pool;
 	void **shared;
 
@@ -1050,38 +1058,37 @@ static void stats_add(struct wort_op_stats *sum,
 	sum->alloc_lines += READ_ONCE(n->alloc_lines);
 }
 
-static void stats_add_found(struct wort_op_stats *sum, const u64 *found)
+/* Add the operations of a class of fast paths, by the nodes that they visited. */
+static void stats_add_class(struct wort_op_stats stats[WORT_OP_NR],
+			    const struct wort_cost_class *class, const u64 *by_nodes,
+			    bool flush)
 {
-	u64 looks;
+	struct wort_op_stats *sum = &stats[class->type];
+	u64 ops;
 	u32 nodes;
 
-	for (nodes = 0; nodes < WORT_LOOK_NODES; nodes++) {
-		looks = READ_ONCE(found[nodes]);
-		sum->ops += looks;
-		sum->nodes += looks * nodes;
-		sum->leaves += looks;
-		sum->loads += looks * (nodes + 1);
+	for (nodes = 0; nodes < WORT_FAST_NODES; nodes++) {
+		ops = READ_ONCE(by_nodes[nodes]);
+		sum->ops += ops;
+		sum->stores += ops * class->stores;
+		sum->lines += flush ? ops * class->lines : 0;
+		sum->fences += ops * class->fences;
+		sum->ordering_points += flush ? ops * class->fences : 0;
+		sum->nodes += ops * nodes;
+		sum->leaves += ops * class->leaves;
+		sum->loads += ops * (nodes + class->leaves);
 	}
 }
 
-static void stats_add_sets(struct wort_op_stats stats[WORT_OP_NR],
-			   const struct wort_set_costs *costs, const u64 *set,
-			   bool flush)
+static void stats_add_fast(struct wort_op_stats stats[WORT_OP_NR],
+			   const struct wort_fast_ops *fast,
+			   const struct wort_index_stats *local)
 {
-	struct wort_op_stats *sum = &stats[costs->type];
-	u64 sets;
-	u32 nodes;
+	u32 i;
 
-	for (nodes = 0; nodes < WORT_SET_NODES; nodes++) {
-		sets = READ_ONCE(set[nodes]);
-		sum->ops += sets;
-		sum->stores += sets * costs->stores;
-		sum->lines += flush ? sets * costs->lines : 0;
-		sum->fences += sets * costs->fences;
-		sum->ordering_points += flush ? sets * costs->fences : 0;
-		sum->nodes += sets * nodes;
-		sum->leaves += sets * costs->leaves;
-		sum->loads += sets * (nodes + costs->leaves);
+	for (i = 0; i < WORT_COST_CLASSES; i++) {
+		stats_add_class(stats, &fast->class[i], local->fast[0][i], false);
+		stats_add_class(stats, &fast->class[i], local->fast[1][i], true);
 	}
 }
 
@@ -1097,7 +1104,7 @@ static void stats_add_sets(struct wort_op_stats stats[WORT_OP_NR],
 void wort_index_stats(struct wort_index *index,
 		      struct wort_op_stats stats[WORT_OP_NR])
 {
-	const struct wort_engine *engine = index->tree.engine;
+	const struct wort_fast_ops *fast = index->tree.engine->fast_ops;
 	const struct wort_index_stats *local;
 	int cpu;
 	u32 i;
@@ -1107,10 +1114,7 @@ void wort_index_stats(struct wort_index *index,
 		local = per_cpu_ptr(index->stats, cpu);
 		for (i = 0; i < WORT_OP_NR; i++)
 			stats_add(&stats[i], &local->of[i]);
-		stats_add_found(&stats[WORT_OP_LOOKUP], local->found);
-		for (i = 0; i < WORT_SET_NR; i++) {
-			stats_add_sets(stats, &engine->set_costs[i], local->set[0][i], false);
-			stats_add_sets(stats, &engine->set_costs[i], local->set[1][i], true);
-		}
+		if (fast)
+			stats_add_fast(stats, fast, local);
 	}
 }

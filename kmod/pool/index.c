@@ -129,7 +129,7 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 		return err;
 	}
 	if (key)
-		index->tree.engine->look_ahead(&index->tree, key);
+		index->prefetch_keys(&index->tree, key, 1);
 	time = wort_locks_now(&pool->locks);
 	wort_op_begin(op, pool->region, &pool->alloc);
 	op->locks = &pool->locks;
@@ -378,10 +378,10 @@ static __always_inline int put_plainly(struct wort_index *index,
 {
 	struct wort_pool *pool = index->pool;
 	int section = writing_begin(pool), err = -EAGAIN;
-	wort_set_fn *set = READ_ONCE(index->set);
+	wort_fast_put_fn *fast_put = READ_ONCE(index->fast_put);
 
 	if (likely(!READ_ONCE(pool->frozen) && wort_pool_writable(pool)))
-		err = set(&index->tree, put, index->stats);
+		err = fast_put(&index->tree, put, index->stats);
 	writing_end(pool, section);
 	return err;
 }
@@ -459,12 +459,12 @@ static __always_inline int lookup_plainly(struct wort_index *index,
 					  const struct wort_key *key,
 					  struct wort_buf *buf)
 {
-	wort_look_fn *look;
+	wort_fast_lookup_fn *fast_lookup;
 	int err;
 
 	reading_begin();
-	look = READ_ONCE(index->look);
-	err = look(&index->tree, key, buf, index->stats);
+	fast_lookup = READ_ONCE(index->fast_lookup);
+	err = fast_lookup(&index->tree, key, buf, index->stats);
 	reading_end();
 	return err;
 }
@@ -491,18 +491,16 @@ int wort_index_lookup(struct wort_index *index, const struct wort_key *key,
 	       lookup_carefully(index, key, buf) : err;
 }
 
-static int delete_once(struct wort_index *index, const struct wort_key *key,
-		       const struct wort_value *expect, struct wort_buf *old,
+static int delete_once(struct wort_index *index, const struct wort_del *del,
 		       enum wort_entry entry)
 {
 	struct wort_op op __uninitialized;
-	int err = enter(index, &op, entry, key);
+	int err = enter(index, &op, entry, &del->key);
 
 	if (err)
 		return err;
 	do
-		err = index->tree.engine->remove(&op, &index->tree, key, expect,
-						 old);
+		err = index->tree.engine->remove(&op, &index->tree, del);
 	while (unlikely(wort_index_again(index, &op, err)));
 	leave(index, &op, entry, WORT_OP_DELETE, err);
 	return err;
@@ -524,12 +522,13 @@ static int delete_once(struct wort_index *index, const struct wort_key *key,
 int wort_index_delete(struct wort_index *index, const struct wort_key *key,
 		      const struct wort_value *expect, struct wort_buf *old)
 {
+	struct wort_del del = { .key = *key, .expect = expect, .old = old };
 	int err = key_verify(key) ?: value_verify(expect);
 
 	if (!err)
-		err = delete_once(index, key, expect, old, WORT_WRITE);
+		err = delete_once(index, &del, WORT_WRITE);
 	if (unlikely(err == -EAGAIN))
-		err = delete_once(index, key, expect, old, WORT_WRITE_ALONE);
+		err = delete_once(index, &del, WORT_WRITE_ALONE);
 	settle_old(old, err);
 	if (!err)
 		wort_index_kick(index);
@@ -700,7 +699,7 @@ int wort_request_run(struct wort_index *index, struct wort_request *req)
  * @change: The change that is due if this returns 0, unless it is a lookup.
  * @type: WORT_OP_* that it is.
  *
- * The engine has the functions for batches.
+ * The engine has batch_ops.
  *
  * Context: May sleep.  Does not wait for space.
  * Return: As wort_request_run(); -EAGAIN.
@@ -713,6 +712,8 @@ int wort_request_prepare(struct wort_index *index, struct wort_op *op,
 	int err;
 
 	req->answer.len = WORT_NO_VALUE;
+	change->put = NULL;
+	change->del = NULL;
 	if (req->op.op == WORT_BATCH_LOOKUP) {
 		*type = WORT_OP_LOOKUP;
 		if (req->answer.relaxed)
@@ -721,11 +722,15 @@ int wort_request_prepare(struct wort_index *index, struct wort_op *op,
 				     &req->answer);
 	} else if (req->op.op == WORT_BATCH_DELETE) {
 		*type = WORT_OP_DELETE;
-		err = engine->prepare_remove(op, &index->tree, &req->put.key,
-					     expect_of(req), old_of(req),
-					     change);
+		req->del = (struct wort_del){
+			.key = req->put.key, .expect = expect_of(req),
+			.old = old_of(req),
+		};
+		change->del = &req->del;
+		err = engine->batch_ops->prepare(op, &index->tree, change);
 	} else {
-		err = engine->prepare_put(op, &index->tree, put_of(req), change);
+		change->put = put_of(req);
+		err = engine->batch_ops->prepare(op, &index->tree, change);
 		*type = req->put.replaced ? WORT_OP_UPDATE : WORT_OP_INSERT;
 	}
 	settle_old(&req->answer, err);

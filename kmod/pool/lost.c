@@ -39,7 +39,8 @@ static int drop(struct search *s)
 {
 	const struct wort_index *index = s->walk.index;
 	struct wort_op *op = &s->walk.op;
-	int err = index->tree.engine->drop(s->walk.pool->cursor);
+	const struct wort_engine *engine = index->tree.engine;
+	int err = engine->drop ? engine->drop(s->walk.pool->cursor) : -EIO;
 
 	if (err)
 		return err == -EAGAIN ? 0 : err;

@@ -51,9 +51,10 @@ struct wort_names {
 /**
  * struct wort_index - An index of an attached pool
  * @tree: for the engine; first, so that a lookup need not compute its address
- * @look: fast lookup of its engine; of a destroyed index a function that returns
- *	-EAGAIN, so that a lookup need not test @dead
- * @set: fast change of its engine; likewise of a destroyed or damaged index
+ * @fast_lookup: fast lookup of its engine; of a destroyed index, or without one, a
+ *	function that returns -EAGAIN
+ * @fast_put: fast put of its engine; likewise, also of a damaged index
+ * @prefetch_keys: that of its engine, or a function that does nothing
  * @stats: costs of operations since the first of the present openings; NULL while the
  *	index is not open
  * @ref: the pool holds one reference until the index is destroyed, each opening
@@ -81,8 +82,9 @@ struct wort_names {
  */
 struct wort_index {
 	struct wort_tree tree;
-	wort_look_fn *look;
-	wort_set_fn *set;
+	wort_fast_lookup_fn *fast_lookup;
+	wort_fast_put_fn *fast_put;
+	wort_prefetch_fn *prefetch_keys;
 	struct wort_index_stats __percpu *stats;
 	struct kref ref;
 	struct wort_pool *pool;
@@ -424,6 +426,7 @@ struct wort_scan {
  * struct wort_request - An operation as a program requests it
  * @op: which one, flags and lengths
  * @put: its key, and its value, if there is one; other fields are set when it runs
+ * @del: the removal that it is, in a batch; set when it is prepared
  * @expect: the expected value, if there is one
  * @answer: where the requested value goes; its length is set, or WORT_NO_VALUE
  * @err: in wort_batch.reqs: its result, set with the length of the answer
@@ -431,6 +434,7 @@ struct wort_scan {
 struct wort_request {
 	struct wort_batch_op op;
 	struct wort_put put;
+	struct wort_del del;
 	struct wort_value expect;
 	struct wort_buf answer;
 	int err;

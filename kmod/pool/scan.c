@@ -13,8 +13,9 @@
 /* A count comes back to its caller after so many records. */
 #define COUNT_CHUNK	65536
 
-/* Pairs that are counted at a time. */
-#define COUNT_PAIRS	16
+/* Pairs that are taken at a time, and the room that is needed to pack one. */
+#define PAIRS		32U
+#define PAIR_BYTES	(sizeof(struct wort_record) + 2 * sizeof(u64))
 
 /* A scan holds memory back from being used again for so many records at most. */
 #define SECTION		1024
@@ -185,16 +186,43 @@ static int emit(struct wort_cursor *cur, struct wort_scan *scan)
 	return err;
 }
 
-/* How many records of pairs are wanted: those before the bound. */
-static u32 wanted_pairs(const struct wort_scan *scan, const u8 *at, u32 nr,
-			const struct wort_record *head)
+/* How many of the pairs are wanted: those before the bound. */
+static u32 wanted_pairs(const struct wort_scan *scan, const struct wort_pair *pairs,
+			u32 nr, u32 key_len)
 {
 	u32 i = scan->bound ? 0 : nr;
 
-	for (; i < nr; i++, at += head->rec_len)
-		if (past_bound(scan, at + sizeof(*head), head->key_len))
+	for (; i < nr; i++)
+		if (past_bound(scan, (const u8 *)&pairs[i].key, key_len))
 			break;
 	return i;
+}
+
+/*
+ * Append pairs, for which there is room.  A value may overwrite zeroes behind its key.
+ * Without values a pair overwrites bytes behind its record, which the next one, or nobody,
+ * has.
+ */
+static void pack_pairs(struct wort_scan *scan, const struct wort_pair *pairs, u32 nr,
+		       const struct wort_record *head)
+{
+	const u32 value_at = with_values(scan) ? sizeof(*head) + head->key_len :
+						 head->rec_len;
+	const struct wort_record copy = *head;
+	u8 *at = scan->buf + scan->len;
+	__be64 key[2] = { };
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		key[0] = pairs[i].key;
+		memcpy(at, &copy, sizeof(copy));
+		memcpy(at + sizeof(copy), key, sizeof(key));
+		memcpy(at + value_at, &pairs[i].value, sizeof(u64));
+		at += copy.rec_len;
+	}
+	scan->len += nr * copy.rec_len;
+	if (nr)
+		scan->last = scan->len - copy.rec_len;
 }
 
 /*
@@ -204,27 +232,19 @@ static u32 wanted_pairs(const struct wort_scan *scan, const u8 *at, u32 nr,
 static int emit_pairs(struct wort_cursor *cur, struct wort_scan *scan, u32 max,
 		      u32 *nr)
 {
-	u64 counted[COUNT_PAIRS][WORT_PAIR_BYTES / sizeof(u64)];
 	bool counting = scan->flags & WORT_SCAN_F_COUNT;
-	struct wort_pairs pairs = { .head = record_head(cur, scan) };
+	struct wort_record head = record_head(cur, scan);
+	struct wort_pair pairs[PAIRS];
 	u32 want, got, good;
-	u8 *at;
 
-	pairs.value_at = with_values(scan) ? sizeof(pairs.head) + cur->key_len :
-					     pairs.head.rec_len;
 	do {
-		at = counting ? (u8 *)counted : scan->buf + scan->len;
-		want = counting ? COUNT_PAIRS :
-		       (scan->buf_len - scan->len) / WORT_PAIR_BYTES;
-		want = min(want, max);
-		pairs.at = at;
-		got = cur->tree->engine->next_pairs(cur, &pairs, want);
-		good = wanted_pairs(scan, at, got, &pairs.head);
+		want = counting ? PAIRS : (scan->buf_len - scan->len) / PAIR_BYTES;
+		want = min(min(want, max), PAIRS);
+		got = cur->tree->engine->next_many(cur, pairs, want);
+		good = wanted_pairs(scan, pairs, got, cur->key_len);
 		scan->count += good;
-		if (!counting && good) {
-			scan->len += good * pairs.head.rec_len;
-			scan->last = scan->len - pairs.head.rec_len;
-		}
+		if (!counting)
+			pack_pairs(scan, pairs, good, &head);
 		if (good < got)
 			return -ENOENT;
 		*nr += got;
@@ -237,6 +257,7 @@ static int emit_pairs(struct wort_cursor *cur, struct wort_scan *scan, u32 max,
 static int scan_section(struct wort_cursor *cur, struct wort_scan *scan,
 			struct scan_from *from)
 {
+	bool many = cur->tree->engine->next_many && !wort_engine_mandatory;
 	bool counting = scan->flags & WORT_SCAN_F_COUNT;
 	u64 max = scan->max ? scan->max : U64_MAX;
 	u32 nr = 0;
@@ -260,8 +281,8 @@ static int scan_section(struct wort_cursor *cur, struct wort_scan *scan,
 			from_set(from, cur->key, cur->key_len, true);
 			return 0;
 		}
-		/* What ends a section or a count is left to be done above. */
-		if (!err)
+		/* The record that ends a section or a count is left to be done above. */
+		if (!err && many)
 			err = emit_pairs(cur, scan,
 					 min_t(u64, max - scan->count,
 					       SECTION - nr) - 1, &nr);

@@ -15,13 +15,16 @@
 #include "tests.h"
 #include "unit.h"
 
-#define TEST(name)	{ #name, check_##name, false }
-#define SLOW(name)	{ #name, check_##name, true }	/* fills large pools */
+#define TEST(name)	{ #name, check_##name }
+#define SLOW(name)	{ #name, check_##name, .slow = true }	/* fills large pools */
+/* It is about an optional function of an engine. */
+#define OPTIONAL(name)	{ #name, check_##name, .optional = true }
 
 static const struct test {
 	const char *name;
 	void (*run)(void);
 	bool slow;
+	bool optional;
 } tests[] = {
 	TEST(alloc_classes),
 	TEST(alloc_leaf_lines),
@@ -42,7 +45,7 @@ static const struct test {
 	TEST(check_reopen),
 	TEST(check_ends),
 	TEST(check_alone),
-	TEST(check_table),
+	OPTIONAL(check_table),
 	SLOW(large_pools),
 	SLOW(large_table),
 	TEST(alloc_random),
@@ -53,14 +56,14 @@ static const struct test {
 	TEST(keys_chain),
 	TEST(keys_long_prefix),
 	TEST(keys_skipped_digits),
-	TEST(top_shapes),
-	TEST(top_lookups),
-	TEST(top_in_flight),
-	TEST(top_growth),
-	TEST(top_moves),
-	TEST(top_none),
-	TEST(top_window),
-	TEST(top_skips),
+	OPTIONAL(top_shapes),
+	OPTIONAL(top_lookups),
+	OPTIONAL(top_in_flight),
+	OPTIONAL(top_growth),
+	OPTIONAL(top_moves),
+	OPTIONAL(top_none),
+	OPTIONAL(top_window),
+	OPTIONAL(top_skips),
 	TEST(values_sizes),
 	TEST(values_change),
 	TEST(values_expect),
@@ -100,6 +103,7 @@ static const struct test {
 	TEST(unknown_check),
 	TEST(unknown_space),
 	TEST(unknown_again),
+	TEST(need),
 	TEST(attr_verify),
 	TEST(attr_engines),
 	TEST(attr_open),
@@ -154,7 +158,7 @@ static const struct test {
 	TEST(bad_pages_read),
 	TEST(bad_pages_value),
 	TEST(bad_pages_drop),
-	TEST(bad_pages_drop_top),
+	OPTIONAL(bad_pages_drop_top),
 	TEST(bad_pages_drop_cut),
 	TEST(bad_pages_catalogue),
 	TEST(bad_pages_catalogue_cut),
@@ -173,7 +177,7 @@ static const struct test {
 	TEST(counts_seek),
 	TEST(counts_off),
 	TEST(counts_in_flight),
-	TEST(counts_batch),
+	OPTIONAL(counts_batch),
 	TEST(counts_closed),
 	SLOW(counts_insert_million),
 };
@@ -249,13 +253,15 @@ int main(int argc, char **argv)
 	int opt;
 
 	shim_log_quiet = true;
-	while ((opt = getopt(argc, argv, "sale:g:r:v")) != -1) {
+	while ((opt = getopt(argc, argv, "salme:g:r:v")) != -1) {
 		if (opt == 's')
 			slow = true;
 		else if (opt == 'a')
 			all = true;
 		else if (opt == 'l')
 			list();
+		else if (opt == 'm')
+			wort_engine_mandatory = true;
 		else if (opt == 'e')
 			unit_extent = strtoul(optarg, NULL, 0);
 		else if (opt == 'g')
@@ -265,7 +271,7 @@ int main(int argc, char **argv)
 		else if (opt == 'v')
 			shim_log_quiet = false;
 		else
-			die("usage: %s [-salv] [-e EXTENT] [-g FILE] [-r SEED] [NAME...]",
+			die("usage: %s [-salmv] [-e EXTENT] [-g FILE] [-r SEED] [NAME...]",
 			    argv[0]);
 	}
 	if (golden) {
@@ -276,7 +282,8 @@ int main(int argc, char **argv)
 		die("the seed cannot be 0");
 	for (test = tests; test < tests + ARRAY_SIZE(tests); test++) {
 		if (optind < argc ? !wanted(test, argv + optind) :
-		    !all && test->slow != slow)
+		    (!all && test->slow != slow) ||
+		    (test->optional && wort_engine_mandatory))
 			continue;
 		run(test);
 		nr++;

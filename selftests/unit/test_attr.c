@@ -85,7 +85,7 @@ void check_attr_engines(void)
 		CHECK_EQ(engine->id, engines[i].id);
 		CHECK_EQ(engine->traits, engines[i].traits);
 		CHECK_EQ(!!(engine->traits & WORT_TRAIT_BATCH_SHARED),
-			 !!engine->commit);
+			 !!engine->batch_ops);
 	}
 	CHECK(!wort_engine_nth(i));
 	CHECK(!wort_engine_attrs(WORT_ENGINE_DEFAULT));

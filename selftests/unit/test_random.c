@@ -433,7 +433,7 @@ void check_random_ops(void)
 	random_ops(65536, unit_seed, 5000);
 	random_ops(4096, unit_seed + 1, 3000);
 	random_ops(1048576, unit_seed + 2, 2000);
-	CHECK_GE(run.entries, 1000);
+	CHECK(run.entries >= 1000 || wort_engine_mandatory);
 }
 
 /* The smallest pool there is: full again and again. */

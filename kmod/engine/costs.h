@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Counting what the fast paths of an engine cost.
+ *
+ * A fast path has no operation that counts.  It adds one to a figure that stands for its
+ * class of costs and the number of inner nodes that it has visited.
+ */
+#ifndef _WORT_COSTS_H
+#define _WORT_COSTS_H
+
+#include <linux/percpu.h>
+#include <linux/wort.h>
+
+#include "../core/op.h"
+
+#define WORT_COST_CLASSES	4	/* of an engine, at most */
+#define WORT_FAST_NODES		32	/* a fast path visits fewer nodes */
+
+/**
+ * struct wort_cost_class - What a fast path costs, besides the inner nodes visited
+ * @type: its WORT_OP_*
+ * @stores: words stored
+ * @lines: lines flushed, if stores need a flush
+ * @fences: ordering points, if stores need a flush
+ * @leaves: leaves visited
+ */
+struct wort_cost_class {
+	u8 type;
+	u8 stores;
+	u8 lines;
+	u8 fences;
+	u8 leaves;
+};
+
+/**
+ * struct wort_index_stats - Costs of operations on an index on one processor
+ * @of: by WORT_OP_*, without those in @fast
+ * @fast: number of operations by class and by the number of inner nodes visited; first
+ *	those whose stores needed no flush
+ */
+struct wort_index_stats {
+	struct wort_op_costs of[WORT_OP_NR];
+	u64 fast[2][WORT_COST_CLASSES][WORT_FAST_NODES];
+};
+
+/**
+ * wort_fast_done() - Count a fast path
+ * @stats: Where to.
+ * @class: Its class, a constant of the engine.
+ * @flush: Stores need a flush.
+ * @nodes: Inner nodes visited, less than WORT_FAST_NODES.
+ *
+ * Context: Any context.
+ */
+static __always_inline void wort_fast_done(struct wort_index_stats __percpu *stats,
+					   u32 class, bool flush, u64 nodes)
+{
+	if (static_branch_likely(&wort_counting))
+		this_cpu_inc(stats->fast[flush][class][nodes]);
+}
+
+/**
+ * wort_fast_found() - Count a lookup that found a record
+ * @stats: Where to.
+ * @class: Its class.
+ * @nodes: Inner nodes visited, less than WORT_FAST_NODES.
+ * @lines: Cache lines of the leaf that were read beyond the first.
+ *
+ * Context: Any context.
+ */
+static __always_inline void wort_fast_found(struct wort_index_stats __percpu *stats,
+					    u32 class, u64 nodes, u64 lines)
+{
+	wort_fast_done(stats, class, false, nodes);
+	if (static_branch_likely(&wort_counting) && lines)
+		this_cpu_add(stats->of[WORT_OP_LOOKUP].n.more_loads, lines);
+}
+
+/**
+ * wort_fast_missed() - Count a lookup that found no record
+ * @stats: Where to.
+ * @nodes: Inner nodes visited.
+ * @leaves: Leaves visited, 1 or 0.
+ * @lines: Cache lines of the leaf that were read beyond the first.
+ *
+ * Context: Any context.
+ */
+static __always_inline void wort_fast_missed(struct wort_index_stats __percpu *stats,
+					     u64 nodes, u64 leaves, u64 lines)
+{
+	struct wort_op_costs __percpu *costs = &stats->of[WORT_OP_LOOKUP];
+
+	if (!static_branch_likely(&wort_counting))
+		return;
+	this_cpu_inc(costs->ops);
+	this_cpu_add(costs->n.nodes, nodes);
+	this_cpu_add(costs->n.leaves, leaves);
+	if (lines)
+		this_cpu_add(costs->n.more_loads, lines);
+}
+
+#endif /* _WORT_COSTS_H */
