@@ -38,6 +38,29 @@
  */
 #define READ_MAX	256
 
+/*
+ * A slot is 1 to 16 units of a power of two.  With a class of 48 bytes behind that of 32
+ * each eight classes would have the same unit.
+ */
+static u32 class_step(u32 class)
+{
+	return class + (class > 1);
+}
+
+static u32 class_shift(u32 class)
+{
+	u32 step = class_step(class);
+
+	return step < 8 ? 4 : step / 8 + 3;
+}
+
+static u32 class_units(u32 class)
+{
+	u32 step = class_step(class);
+
+	return step < 8 ? step + 1 : step % 8 + 9;
+}
+
 /**
  * wort_class_size() - Bytes of a slot
  * @class: A size class.
@@ -46,15 +69,15 @@
  */
 u32 wort_class_size(u32 class)
 {
-	if (class < 3)
-		return 16 << class;
-	return ((class - 3) % 8 + 9) << ((class - 3) / 8 + 3);
+	return class_units(class) << class_shift(class);
 }
 
-/* Reciprocals of 9 to 16, rounded up: exact for what lies in an extent. */
+/* Reciprocals of 1 to 16, rounded up: exact for what lies in an extent. */
 #define RECIPROCAL(n) DIV_ROUND_UP(1ULL << 32, n)
 
 static const u64 reciprocals[] = {
+	RECIPROCAL(1), RECIPROCAL(2), RECIPROCAL(3), RECIPROCAL(4),
+	RECIPROCAL(5), RECIPROCAL(6), RECIPROCAL(7), RECIPROCAL(8),
 	RECIPROCAL(9), RECIPROCAL(10), RECIPROCAL(11), RECIPROCAL(12),
 	RECIPROCAL(13), RECIPROCAL(14), RECIPROCAL(15), RECIPROCAL(16),
 };
@@ -62,10 +85,9 @@ static const u64 reciprocals[] = {
 /* The slot that a byte of an extent is in, or how many slots are before its end. */
 u32 wort_slot_at(u32 class, u32 in_extent)
 {
-	if (class < 3)
-		return in_extent >> (4 + class);
-	class -= 3;
-	return ((in_extent >> (class / 8 + 3)) * reciprocals[class % 8]) >> 32;
+	u64 units = in_extent >> class_shift(class);
+
+	return units * reciprocals[class_units(class) - 1] >> 32;
 }
 
 /* Slots that its class makes of an extent: a run is one. */

@@ -19,12 +19,15 @@
 
 #include "pmem.h"
 
-/* 16, 32, 64, then eight to a doubling up to a quarter of 1 MiB */
-#define WORT_NR_CLASSES		99
+/*
+ * 16, 32, 64, 80, 96, 112, 128, then eight to a doubling up to a quarter of 1 MiB: all
+ * are multiples of 16, which is the unit of a link.
+ */
+#define WORT_NR_CLASSES		95
 
 /* Each processor caches slots up to this size; an extent has at least four. */
 #define WORT_CACHED_MAX		1024
-#define WORT_CACHED_CLASSES	35
+#define WORT_CACHED_CLASSES	31
 
 /**
  * enum wort_extent_state - What is known of an extent
@@ -241,18 +244,20 @@ u32 wort_class_size(u32 class);
  * wort_class_of() - The class for an object
  * @size: Bytes of the object, 1 to 256 KiB.
  *
- * Above 64 bytes the slot is at most an eighth larger than the object.
+ * Above 128 bytes the slot is at most an eighth larger than the object, from 65 to 128
+ * bytes at most 15 bytes.  There are no slots of 48 bytes: half of them would straddle
+ * two cache lines, and a record of at most 64 bytes takes one flush.
  *
  * Return: The smallest class whose slots hold the object.
  */
 static inline u32 wort_class_of(u32 size)
 {
-	u32 log;
+	u32 last = size - 1, log;
 
-	if (size <= 64)
-		return size <= 16 ? 0 : size <= 32 ? 1 : 2;
-	log = fls(size - 1) - 1;
-	return 3 + (log - 6) * 8 + ((size - 1 - (1U << log)) >> (log - 3));
+	if (size <= 128)
+		return last / 16 - (last >= 48);
+	log = fls(last) - 1;
+	return (log - 7) * 8 + (last >> (log - 3)) - 1;
 }
 
 int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,

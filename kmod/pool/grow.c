@@ -146,7 +146,8 @@ static void finish(struct grow *g)
  * attached; wort_pool_attach() has the details of its state.
  *
  * Context: May sleep.
- * Return: 0; what wort_sb_load() returns; -EROFS if the pool is read-only; -EIO if
+ * Return: 0; what wort_sb_load() returns; -EPROTONOSUPPORT if an atomic batch would have
+ * to be carried out first; -EROFS if the pool is read-only; -EIO if the page of heads,
  * the extent table or a copy of the superblock lies on bad memory; -ENOMEM if it could
  * not be attached afterwards.
  */
@@ -159,6 +160,9 @@ int wort_pool_grow(struct wort_region *region)
 	err = wort_sb_load(&g.op, &g.sb, &g.copy);
 	wort_sb_refused(region, &g.sb, err);
 	if (err || !plan(&g))
+		return err;
+	err = wort_heads_verify(&g.op);
+	if (err)
 		return err;
 	if (g.sb.state || le64_to_cpu(g.sb.ro_compat) & ~WORT_RO_COMPAT_ALL)
 		return -EROFS;

@@ -124,6 +124,8 @@ static void write_pool(struct wort_op *op, const struct wort_media_sb *sb)
 {
 	u32 copy;
 
+	write_zeroes(op, WORT_MEDIA_HEADS_OFF,
+		     WORT_MEDIA_NR_HEADS * sizeof(struct wort_media_head));
 	write_empty(op, sb);
 	write_words(op);
 	for (copy = 0; copy < WORT_SB_NR; copy++)

@@ -22,13 +22,16 @@ static void geometry_of(const struct wort_media_sb *sb,
 
 /*
  * Damage in the catalogue, or in what was read of the extent table, does not keep
- * what is sound from being read.
+ * what is sound from being read.  Nor does a page of heads that cannot be read.
  */
 static int load(struct wort_op *op, struct wort_pool *pool, bool *damaged)
 {
 	struct wort_geometry geo;
+	int heads = wort_heads_verify(op);
 	int err;
 
+	if (heads && heads != -EIO)
+		return heads;
 	geometry_of(&pool->sb, &geo);
 	err = wort_names_init(&pool->names);
 	if (!err)
@@ -44,7 +47,7 @@ static int load(struct wort_op *op, struct wort_pool *pool, bool *damaged)
 		return err;
 	pool->left_out = err;
 	wort_todo_fill(pool);
-	*damaged = err || pool->alloc.table_err;
+	*damaged = heads || err || pool->alloc.table_err;
 	return 0;
 }
 
@@ -127,7 +130,8 @@ static void begin(struct wort_op *op, struct wort_pool *pool, bool damaged)
  * all.
  *
  * Context: May sleep.
- * Return: 0; what wort_sb_load() returns; -ENOMEM; -EINTR if a fatal signal came.
+ * Return: 0; what wort_sb_load() returns; -EPROTONOSUPPORT if an atomic batch would have
+ * to be carried out first; -ENOMEM; -EINTR if a fatal signal came.
  */
 int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
 {

@@ -231,6 +231,9 @@ struct wort_format_opts {
 	u8 label[WORT_LABEL_LEN];
 };
 
+/* heads.c */
+int wort_heads_verify(struct wort_op *op);
+
 /* sb.c */
 #define WORT_SB_END	WORT_MEDIA_SB_COPIES	/* the copy at the end of the pool */
 #define WORT_SB_NR	(WORT_SB_END + 1)

@@ -21,8 +21,8 @@ void check_alloc_classes(void)
 		waste = wort_class_size(class) - size;
 		CHECK_GE((int)waste, 0);
 		CHECK(!class || wort_class_size(class - 1) < size);
-		CHECK(size <= 64 || waste <= size / 8);
-		CHECK_EQ(wort_class_size(class) % 8, 0);
+		CHECK(size <= 64 || waste <= max(15U, size / 8));
+		CHECK_EQ(wort_class_size(class) % 16, 0);
 	}
 }
 

@@ -411,7 +411,7 @@ void check_bad_pages_guess(void)
 
 	/* The last extent is the last of a group, too, and the device is larger. */
 	pmpool_map(&guess, 4 * MIB, false);
-	guess.region.size = 2 * MIB + 6 * 4096;
+	guess.region.size = 2 * MIB + 7 * 4096;
 	pmpool_format(&guess, 4096);
 	guess.region.size = 4 * MIB;
 	pmpool_attach(&guess);

@@ -166,6 +166,21 @@ static u64 nr_records(struct bed *bed)
 	return arg.out_nr_leaves;
 }
 
+/* An image of the version before is refused, and stays as it is. */
+void check_golden_older(void)
+{
+	void *before = malloc(GOLDEN_SIZE);
+	struct bed bed = { };
+
+	load(&bed, GOLDEN_OLDER);
+	memcpy(before, bed.pm.region.base, GOLDEN_SIZE);
+	CHECK_EQ(wort_pool_attach(&bed.pm.region, &bed.pm.pool),
+		 -EPROTONOSUPPORT);
+	CHECK(!memcmp(before, bed.pm.region.base, GOLDEN_SIZE));
+	pmpool_unmap(&bed.pm);
+	free(before);
+}
+
 void check_golden(void)
 {
 	void *before = malloc(GOLDEN_SIZE);

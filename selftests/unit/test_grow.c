@@ -114,7 +114,7 @@ void check_grow_little(void)
 	pmpool_map(&pm, 4 * MIB, false);
 	pm.region.size = 256 * KIB;
 	pmpool_format(&pm, 4096);
-	pm.region.size = 16 * KIB + 512 * 4 * KIB + WORT_MEDIA_SB_SPACE;
+	pm.region.size = 20 * KIB + 512 * 4 * KIB + WORT_MEDIA_SB_SPACE;
 	CHECK_EQ(wort_pool_grow(&pm.region), 0);
 	before = pool_extents(&pm);
 	CHECK_EQ(before, 512);

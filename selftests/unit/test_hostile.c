@@ -604,7 +604,7 @@ static void follow_next(void)
 
 	pmpool_attach(&image.pm);
 	index = pmpool_index(&image.pm, "a");
-	if (pm_put(index, overlay_key, sizeof(overlay_key), &value, 5))
+	if (pm_put(index, overlay_key, sizeof(overlay_key), &value, 6))
 		_exit(0);
 	wort_index_put(index);
 	if (wort_index_open(image.pm.pool, (const u8 *)"one more", 8,
@@ -617,7 +617,7 @@ static void follow_next(void)
  * A record that lies on a block of the catalogue: its value is the word that
  * refers to the next block, and whoever may write the index changes it after
  * attach has read it.  The entry in slot 0 makes the record's meta word: a key
- * of 256 bytes and a value of 5.
+ * of 256 bytes and a value of 6.
  */
 void check_hostile_catalogue_next(void)
 {
@@ -637,10 +637,10 @@ void check_hostile_catalogue_next(void)
 	block = image_catalogue();
 	first = image_entry(0);
 	for (i = 1; i < WORT_MEDIA_CATALOGUE_SLOTS; i++)
-		if (image_entry(i) == 0x5100)
+		if (image_entry(i) == 0x6100)
 			break;
 	CHECK(i < WORT_MEDIA_CATALOGUE_SLOTS);
-	image_set(block + 8, 0x5100);
+	image_set(block + 8, 0x6100);
 	image_set(block + 8 + 8 * i, first);
 	image_set(first + offsetof(struct wort_media_entry, root),
 		  block | WORT_MEDIA_LINK_LEAF);

@@ -138,6 +138,7 @@ void check_full_after_attach(void)
 {
 	struct bed bed;
 	u64 n, i;
+	bool both;
 
 	bed_open(&bed, MIB, 4096);
 	n = fill(&bed, 0, 300);
@@ -145,10 +146,11 @@ void check_full_after_attach(void)
 		CHECK_EQ(del_nth(&bed, i), 0);
 		bed_detach(&bed);
 		bed_attach(&bed);
-		if (i % 2)
+		both = i % 2 && i + 1 < n;
+		if (both)
 			CHECK_EQ(del_nth(&bed, i + 1), 0);
 		CHECK_EQ(put_nth(&bed, i, 300), 0);
-		if (i % 2)
+		if (both)
 			CHECK_EQ(put_nth(&bed, i + 1, 300), 0);
 	}
 	CHECK_GE(fill(&bed, n, 300), n);

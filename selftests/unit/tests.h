@@ -167,8 +167,15 @@ void check_bad_pages_superblock(void);
 void check_bad_pages_later(void);
 void check_bad_pages_later_poison(void);
 
+/* test_heads.c */
+void check_heads_refused(void);
+void check_heads_foreign(void);
+void check_heads_bad_page(void);
+void check_heads_format_cut(void);
+
 /* test_golden.c */
 void check_golden(void);
+void check_golden_older(void);
 void golden_write(const char *path);
 
 /* test_reader.c */

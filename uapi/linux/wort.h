@@ -62,8 +62,8 @@
  *			it is a device-mapper target
  *	EDOM		the device or partition is not aligned to pages
  *	ENODATA		attach: there is no pool on the device
- *	EPROTONOSUPPORT	attach: the pool has a version or feature this module
- *			does not know
+ *	EPROTONOSUPPORT	attach: the pool has a version, a feature or an atomic
+ *			batch that this module does not know
  *	EROFS		attach: the pool is to grow, but damage was found in it,
  *			or it has a feature that this module does not know
  *	EFBIG, ENOSPC	the device is larger or smaller than a pool can be

@@ -9,7 +9,8 @@
  *	0	4 KiB left alone (boot block, partition table)
  *	4 KiB	superblock, copy 0
  *	8 KiB	superblock, copy 1
- *	12 KiB	extent table: one word for each extent; in a pool that has
+ *	12 KiB	heads of atomic batches
+ *	16 KiB	extent table: one word for each extent; in a pool that has
  *		grown it may lie in extents
  *	...	extents, from a multiple of the extent size on
  *	end	the last 4 KiB of the pool: superblock, the third copy
@@ -23,16 +24,17 @@
 
 /* "WORTPOOL" read as a little endian word */
 #define WORT_MEDIA_MAGIC		0x4c4f4f5054524f57ULL
-#define WORT_MEDIA_VERSION		3
+#define WORT_MEDIA_VERSION		4
 
 #define WORT_MEDIA_SB_OFF		4096
 #define WORT_MEDIA_SB_SPACE		4096
 #define WORT_MEDIA_SB_COPIES		2	/* that attach reads */
 #define WORT_MEDIA_WORDS_OFF		6144	/* behind copy 0 */
-#define WORT_MEDIA_TABLE_OFF		12288
+#define WORT_MEDIA_HEADS_OFF		12288
+#define WORT_MEDIA_TABLE_OFF		16384
 
 #define WORT_MEDIA_POOL_MIN		(256ULL << 10)
-#define WORT_MEDIA_POOL_MAX		(1ULL << 47)
+#define WORT_MEDIA_POOL_MAX		(1ULL << 44)
 #define WORT_MEDIA_EXTENT_SHIFT_MIN	12
 #define WORT_MEDIA_EXTENT_SHIFT_MAX	20
 
@@ -85,6 +87,18 @@ struct wort_media_words {
 	__le64 pad[7];
 	__le64 next_id;			/* greater than the id of any index so far */
 	__le64 pad2[7];
+};
+
+/*
+ * The page of heads.  A head is 0, or refers to an atomic batch that is committed
+ * and has to be carried out before the pool is used.  A module that cannot do that
+ * refuses the pool.
+ */
+#define WORT_MEDIA_NR_HEADS		64
+
+struct wort_media_head {
+	__le64 batch;			/* 0, or the offset of the batch */
+	__le64 pad[7];
 };
 
 /*

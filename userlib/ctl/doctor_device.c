@@ -12,7 +12,7 @@
 #include "sysfs.h"
 
 #define POOL_MIN	(256ULL << 10)
-#define POOL_MAX	(1ULL << 47)
+#define POOL_MAX	(1ULL << 44)
 #define QEMU_NVDIMM	"qemu-system-x86_64 -machine nvdimm=on -m 2G,slots=2,maxmem=8G -object memory-backend-file,id=m,share=on,mem-path=pmem.img,size=1G -device nvdimm,memdev=m"
 
 /*
@@ -162,7 +162,7 @@ static void check_geometry(const struct device *dev)
 		       sectors * 512);
 	else if (sectors * 512 > POOL_MAX)
 		report(PROBLEM, "size", partition_line(dev),
-		       "%llu bytes: a pool has 128 TiB at most", sectors * 512);
+		       "%llu bytes: a pool has 16 TiB at most", sectors * 512);
 	else
 		report(FINE, "size", NULL, "%llu KiB", sectors / 2);
 }

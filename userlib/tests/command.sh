@@ -142,7 +142,7 @@ expect 3 '/dev/null: not a wort device' "$wort" get /dev/null a k
 
 # A word of the extent table that no history can have left.
 dd if=/dev/zero bs=8 count=1 2>/dev/null | tr '\0' '\377' |
-	dd of="$device" bs=8 seek=1536 conv=notrunc 2>/dev/null
+	dd of="$device" bs=8 seek=2048 conv=notrunc 2>/dev/null
 expect 0 '/dev/wort0' "$wort" attach -m "$device"
 expect 0 'damaged .* two$' "$wort" list
 expect 3 'name is too long\|too long' "$wort" create 0 "$(printf '%0112d' 0)"

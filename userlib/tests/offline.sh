@@ -170,8 +170,17 @@ expect 0 'nothing was cleared' "$wort" check -c newer.img
 expect 0 ' 77 *unknown *n$' "$wort" list newer.img
 cp flat.img word.img
 head -c 8 /dev/zero | tr '\0' '\377' |
-	dd of=word.img bs=8 seek=1536 conv=notrunc status=none
-expect 4 'word.img: damage at offset 0x3000' "$wort" check word.img
+	dd of=word.img bs=8 seek=2048 conv=notrunc status=none
+expect 4 'word.img: damage at offset 0x4000' "$wort" check word.img
+cp flat.img head.img
+printf '\x10' | dd of=head.img bs=1 seek=12353 conv=notrunc status=none
+expect 3 'head 1 refers to an atomic batch at 0x1000,' "$wort" check head.img
+cp flat.img older.img
+for at in 4104 8200; do
+	printf '\3' | dd of=older.img bs=1 seek=$at conv=notrunc status=none
+done
+expect 3 'version 3, this is a module for version 4: .*wort load' \
+	"$wort" check older.img
 check_memory
 check_descriptors
 check_names
