@@ -160,6 +160,65 @@ struct wort_slots *wort_slots_need(struct wort_alloc *alloc, u32 nr, gfp_t gfp)
 	return slots;
 }
 
+/**
+ * wort_partial_add() - Let slots of an extent be taken
+ * @alloc: The allocator.
+ * @slots: Those of an open extent with a free one, which is in no list of such extents.
+ * @last: Others are taken first.
+ *
+ * Context: Holds wort_alloc.lock.
+ */
+void wort_partial_add(struct wort_alloc *alloc, struct wort_slots *slots, bool last)
+{
+	u32 class = wort_extent_at(alloc, slots->nr)->class;
+
+	if (last)
+		list_add_tail(&slots->partial, &alloc->partial[class]);
+	else
+		list_add(&slots->partial, &alloc->partial[class]);
+	alloc->nr_spare[class] += slots->slots - slots->nr_used;
+}
+
+/**
+ * wort_partial_del() - Let no slot of an extent be taken any more
+ * @alloc: The allocator.
+ * @slots: Those of an extent; nothing is done if none could be taken.
+ *
+ * Context: Holds wort_alloc.lock.
+ */
+void wort_partial_del(struct wort_alloc *alloc, struct wort_slots *slots)
+{
+	u32 class = wort_extent_at(alloc, slots->nr)->class;
+
+	if (list_empty(&slots->partial))
+		return;
+	list_del_init(&slots->partial);
+	alloc->nr_spare[class] -= slots->slots - slots->nr_used;
+}
+
+/**
+ * wort_slots_freed() - Slots of an open extent became free
+ * @alloc: The allocator.
+ * @slots: Its slots, whose bits are cleared.
+ * @n: How many.
+ *
+ * Context: Holds wort_alloc.lock.
+ * Return: False, and nothing is done, if no other is used: the extent is to be closed.
+ */
+bool wort_slots_freed(struct wort_alloc *alloc, struct wort_slots *slots, u32 n)
+{
+	bool listed = !list_empty(&slots->partial);
+
+	if (slots->nr_used == n)
+		return false;
+	slots->nr_used -= n;
+	if (listed)
+		alloc->nr_spare[wort_extent_at(alloc, slots->nr)->class] += n;
+	else
+		wort_partial_add(alloc, slots, true);
+	return true;
+}
+
 /* Forget the slots of an extent. */
 void wort_slots_drop(struct wort_alloc *alloc, u32 nr)
 {
@@ -168,7 +227,7 @@ void wort_slots_drop(struct wort_alloc *alloc, u32 nr)
 
 	if (!slots)
 		return;
-	list_del(&slots->partial);
+	wort_partial_del(alloc, slots);
 	list_del(&slots->freeing);
 	kvfree(slots);
 	extent->slots = NULL;
@@ -253,15 +312,19 @@ static void set_state(struct wort_alloc *alloc, u32 nr, u8 state)
 	alloc->nr_free += more;
 }
 
+static int read_group(struct wort_op *op, u32 group, u32 *nr_read)
+{
+	if (!op->alloc->groups[group].read && ++*nr_read > READ_MAX)
+		return -ENOSPC;
+	return wort_group_read(op, group);
+}
+
 /* Read a group, and make its array if something in it is free. */
 static int touch_group(struct wort_op *op, u32 group, u32 *nr_read)
 {
 	struct wort_group *g = &op->alloc->groups[group];
-	int err;
+	int err = read_group(op, group, nr_read);
 
-	if (!g->read && ++*nr_read > READ_MAX)
-		return -ENOSPC;
-	err = wort_group_read(op, group);
 	if (!err && g->nr_free && !g->extents)
 		err = wort_group_make(op->alloc, group);
 	return err;
@@ -294,18 +357,58 @@ static int next_free(struct wort_op *op, u32 *nr, u32 *nr_read)
 }
 
 /*
- * Free extents in a row.  None is given up below the reserve, but while the walk
- * runs; how much is free is not known then, nor needed.
+ * Free extents that are kept for classes of which too few slots are free: one for each,
+ * but for @class, which is about to get one.
  */
-static int find_free(struct wort_op *op, u32 run, u32 *out)
+static u32 kept_extents(const struct wort_alloc *alloc, u32 class)
+{
+	u32 nr = alloc->kept_runs.slots, other;
+
+	for (other = 0; other < WORT_NR_CLASSES; other++)
+		if (other != class)
+			nr += alloc->nr_spare[other] < alloc->kept[other].slots;
+	return nr;
+}
+
+/* Free extents that an operation leaves alone when it opens one for a class. */
+static u32 extents_to_leave(const struct wort_op *op, u32 class)
+{
+	const struct wort_alloc *alloc = op->alloc;
+
+	if (op->must_free)
+		return 0;
+	return kept_extents(alloc, class) + (alloc->walking ? 0 : alloc->reserve);
+}
+
+/*
+ * While the walk runs the table is perhaps not read as a whole.  Then the free extents
+ * that are known of may be too few, and groups are read until there are enough.
+ */
+static int free_enough(struct wort_op *op, u32 nr, u32 *nr_read)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 group;
+	int err = 0;
+
+	for (group = 0; alloc->nr_free < nr && alloc->nr_unread && !err &&
+	     group < alloc->nr_groups; group++)
+		err = read_group(op, group, nr_read);
+	return err ? err : alloc->nr_free < nr ? -ENOSPC : 0;
+}
+
+/*
+ * Free extents in a row.  None is given up below the reserve, but while the walk
+ * runs, nor those that are kept for operations that make room.
+ */
+static int find_free(struct wort_op *op, u32 class, u32 run, u32 *out)
 {
 	struct wort_alloc *alloc = op->alloc;
 	u32 nr = alloc->first_free, nr_read = 0, first, next;
-	u32 keep = alloc->walking ? 0 : alloc->reserve;
-	int err;
+	u32 enough = extents_to_leave(op, class) + run;
+	int err = free_enough(op, enough, &nr_read);
 
-	if (!alloc->walking && alloc->nr_free < keep + run)
-		return -ENOSPC;
+	if (err)
+		return err;
 	err = next_free(op, &nr, &nr_read);
 	alloc->first_free = nr;
 	first = nr;
@@ -316,10 +419,8 @@ static int find_free(struct wort_op *op, u32 run, u32 *out)
 			first = nr;
 	}
 	/* Bad extents may have been found on the way. */
-	if (!err && !alloc->walking && alloc->nr_free < keep + run)
-		err = -ENOSPC;
 	*out = first;
-	return err;
+	return err ? err : free_enough(op, enough, &nr_read);
 }
 
 /*
@@ -334,7 +435,7 @@ static noinline int open_extent(struct wort_op *op, u32 class, u32 run, u32 *out
 	struct wort_slots *slots;
 	int err;
 
-	err = find_free(op, n, &nr);
+	err = find_free(op, class, n, &nr);
 	if (err)
 		return err;
 	extent = wort_extent_at(alloc, nr);
@@ -345,7 +446,7 @@ static noinline int open_extent(struct wort_op *op, u32 class, u32 run, u32 *out
 			wort_extent_set_class(extent, WORT_CLASS_NONE, 0);
 			return -ENOMEM;
 		}
-		list_add(&slots->partial, &alloc->partial[class]);
+		wort_partial_add(alloc, slots, false);
 	}
 	set_state(alloc, nr, WORT_EXTENT_OPENING);
 	for (i = 1; i < n; i++)
@@ -407,8 +508,9 @@ static void take_bits(struct wort_alloc *alloc, struct wort_slots *slots,
 		n * wort_slot_size(alloc, wort_extent_at(alloc, slots->nr));
 	slots->hint = hint;
 	slots->nr_used += n;
+	alloc->nr_spare[wort_extent_at(alloc, slots->nr)->class] -= n;
 	if (slots->nr_used == slots->slots) {
-		list_del_init(&slots->partial);
+		wort_partial_del(alloc, slots);
 		wort_slots_drop_full(alloc, slots);
 	}
 }
@@ -433,16 +535,27 @@ static u64 take_slot(struct wort_alloc *alloc, struct wort_slots *slots)
 	return off;
 }
 
+/* So many bits of a word, the lowest ones. */
+static unsigned long lowest(unsigned long bits, u32 max)
+{
+	u32 n;
+
+	for (n = hweight_long(bits); n > max; n--)
+		bits &= ~BIT(__fls(bits));
+	return bits;
+}
+
 /**
- * wort_extent_take_word() - Take the free slots of a word of the bitmap
+ * wort_extent_take_word() - Take free slots of a word of the bitmap
  * @alloc: The allocator.
  * @slots: Those of an open extent with a free one.
+ * @max: How many at most, at least 1.
  * @cached: Filled in.
  *
  * Context: Holds wort_alloc.lock.
  */
 void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
-			   struct wort_cached *cached)
+			   u32 max, struct wort_cached *cached)
 {
 	unsigned long *used = wort_slot_bits(slots, WORT_BITS_USED);
 	u32 first = round_down(find_next_zero_bit(used, slots->slots,
@@ -450,11 +563,12 @@ void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
 	u32 n = min_t(u32, slots->slots - first, BITS_PER_LONG);
 
 	WRITE_ONCE(cached->free,
-		   ~used[BIT_WORD(first)] & BITMAP_LAST_WORD_MASK(n));
+		   lowest(~used[BIT_WORD(first)] & BITMAP_LAST_WORD_MASK(n), max));
 	cached->off = slot_off(alloc, slots, first);
 	cached->slot_size =
 		wort_slot_size(alloc, wort_extent_at(alloc, slots->nr));
-	take_bits(alloc, slots, BIT_WORD(first), cached->free, first + n);
+	take_bits(alloc, slots, BIT_WORD(first), cached->free,
+		  first + __fls(cached->free) + 1);
 }
 
 /*
@@ -497,10 +611,8 @@ void wort_extent_untake(struct wort_alloc *alloc, u64 off)
 	alloc->used_bytes -= wort_slot_size(alloc, extent);
 	slots->hint = min(slots->hint, slot);
 	wort_alloc_released(alloc);
-	if (!--slots->nr_used)
+	if (!wort_slots_freed(alloc, slots, 1))
 		wort_extent_close(alloc, nr);
-	else if (list_empty(&slots->partial))
-		list_add(&slots->partial, &alloc->partial[extent->class]);
 }
 
 /* An open extent with a free slot, or NULL.  Nothing new is put on bad pages. */
@@ -513,7 +625,7 @@ static struct wort_slots *find_partial(struct wort_alloc *alloc, u32 class)
 		slots = list_first_entry(list, struct wort_slots, partial);
 		if (!is_bad(alloc, slots->nr))
 			return slots;
-		list_del_init(&slots->partial);
+		wort_partial_del(alloc, slots);
 	}
 	return NULL;
 }
@@ -534,21 +646,53 @@ static int reserve_run(struct wort_op *op, u64 size, u64 *off)
 	return 0;
 }
 
+/* Free slots of a class that are not kept for operations that make room. */
+static u32 slots_beyond_kept(const struct wort_alloc *alloc, u32 class)
+{
+	return alloc->nr_spare[class] -
+	       min(alloc->nr_spare[class], alloc->kept[class].slots);
+}
+
+static bool may_take_slot(const struct wort_op *op, u32 class)
+{
+	const struct wort_alloc *alloc = op->alloc;
+
+	return op->must_free ? alloc->nr_spare[class] :
+			       slots_beyond_kept(alloc, class);
+}
+
+/*
+ * An open extent of a class with a free slot that the operation may take; one is opened
+ * if need be.  Two are, if the first has no more slots than are kept.
+ */
+static int need_partial(struct wort_op *op, u32 class, struct wort_slots **slots)
+{
+	struct wort_alloc *alloc = op->alloc;
+	int err = 0;
+	u32 nr;
+
+	*slots = find_partial(alloc, class);
+	while (!err && !may_take_slot(op, class)) {
+		err = open_extent(op, class, 0, &nr);
+		if (!err)
+			*slots = wort_extent_at(alloc, nr)->slots;
+	}
+	return err;
+}
+
+/* What is kept goes to no cache, where any operation finds it. */
 static int reserve_slot(struct wort_op *op, u64 size, u64 *off)
 {
 	struct wort_alloc *alloc = op->alloc;
-	u32 nr, class = wort_class_of(size);
-	struct wort_slots *slots = find_partial(alloc, class);
-	int err = 0;
+	u32 class = wort_class_of(size), beyond;
+	struct wort_slots *slots;
+	int err = need_partial(op, class, &slots);
 
-	if (!slots) {
-		err = open_extent(op, class, 0, &nr);
-		if (err)
-			return err;
-		slots = wort_extent_at(alloc, nr)->slots;
-	}
-	*off = wort_cache_allowed(alloc, size) ? wort_cache_fill(alloc, slots) :
-						 take_slot(alloc, slots);
+	if (err)
+		return err;
+	beyond = slots_beyond_kept(alloc, class);
+	*off = beyond && wort_cache_allowed(alloc, size) ?
+	       wort_cache_fill(alloc, slots, beyond) : take_slot(alloc, slots);
 	return 0;
 }
 
@@ -556,6 +700,62 @@ static int reserve(struct wort_op *op, u64 size, u64 *off)
 {
 	return wort_is_run(op->alloc, size) ? reserve_run(op, size, off) :
 					      reserve_slot(op, size, off);
+}
+
+static struct wort_kept *kept_of(struct wort_alloc *alloc, u64 size)
+{
+	return wort_is_run(alloc, size) ? &alloc->kept_runs :
+					  &alloc->kept[wort_class_of(size)];
+}
+
+/**
+ * wort_alloc_keep_reserve() - Keep space back for operations that make room
+ * @alloc: The allocator.
+ * @size: Bytes of an object that such an operation reserves, as wort_alloc_reserve()
+ *	has it.
+ * @nr: So many objects are enough for all operations that run at the same time.
+ *
+ * From now on operations without wort_op.must_free leave so many slots of the class
+ * alone, at most as many as an extent has.  Where fewer are free they leave a free extent
+ * for the class, also while the walk runs.  A full pool gives nothing here: what is freed
+ * next goes to the reserve.  Of objects that take whole extents so many extents are kept,
+ * not in a row.
+ *
+ * Each call counts, and of all of one class the highest @nr holds until the last is
+ * undone by wort_alloc_drop_reserve().  An engine calls this when an index is opened.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock.
+ */
+void wort_alloc_keep_reserve(struct wort_alloc *alloc, u64 size, u32 nr)
+{
+	struct wort_kept *kept = kept_of(alloc, size);
+	u32 most = nr * wort_run_of(alloc, size);
+
+	if (!wort_is_run(alloc, size))
+		most = min(nr, wort_slot_at(wort_class_of(size),
+					    wort_extent_size(alloc)));
+	mutex_lock(&alloc->lock);
+	kept->users++;
+	kept->slots = max(kept->slots, most);
+	mutex_unlock(&alloc->lock);
+}
+
+/**
+ * wort_alloc_drop_reserve() - Undo wort_alloc_keep_reserve()
+ * @alloc: The allocator.
+ * @size: The same size.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock.
+ */
+void wort_alloc_drop_reserve(struct wort_alloc *alloc, u64 size)
+{
+	struct wort_kept *kept = kept_of(alloc, size);
+
+	mutex_lock(&alloc->lock);
+	if (!WARN_ON_ONCE(!kept->users) && !--kept->users)
+		kept->slots = 0;
+	wort_alloc_released(alloc);
+	mutex_unlock(&alloc->lock);
 }
 
 /**

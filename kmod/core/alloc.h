@@ -80,6 +80,16 @@ struct wort_group {
 	bool read;
 };
 
+/**
+ * struct wort_kept - What is kept back of a size class for operations that make room
+ * @users: how many have asked for it
+ * @slots: free slots of open extents that other operations leave alone
+ */
+struct wort_kept {
+	u32 users;
+	u32 slots;
+};
+
 #define WORT_CLASS_RUN		0xfe
 #define WORT_CLASS_NONE		0xff
 
@@ -146,6 +156,9 @@ struct wort_cache {
  * @table_err: -EUCLEAN if a word that was read is invalid, -EIO if one lies on bad
  *	memory, or 0
  * @partial: for each class the open extents with a free slot
+ * @nr_spare: for each class the free slots of these
+ * @kept: for each class what is kept back
+ * @kept_runs: the same of extents for runs
  * @freeing: extents with slots to give back
  * @nr_free: free extents, of those in groups that were read
  * @first_free: no extent below it is known to be free
@@ -173,6 +186,9 @@ struct wort_alloc {
 	bool table_lost;
 	u32 table_witness;
 	struct list_head partial[WORT_NR_CLASSES];
+	u32 nr_spare[WORT_NR_CLASSES];
+	struct wort_kept kept[WORT_NR_CLASSES];
+	struct wort_kept kept_runs;
 	struct list_head freeing;
 	u32 nr_free;
 	u32 first_free;
@@ -272,6 +288,8 @@ int wort_alloc_read_table(struct wort_op *op, const bool *stop);
 int wort_alloc_check_table(struct wort_op *op, bool mend, u32 *bad);
 int wort_alloc_servable(u32 nr_extents);
 
+void wort_alloc_keep_reserve(struct wort_alloc *alloc, u64 size, u32 nr);
+void wort_alloc_drop_reserve(struct wort_alloc *alloc, u64 size);
 int wort_alloc_reserve_slow(struct wort_op *op, u64 size);
 void wort_alloc_settle(struct wort_op *op);
 void wort_extent_opening(struct wort_op *op, u64 off);
@@ -350,7 +368,7 @@ int wort_marks_compare(struct wort_op *op, struct wort_marks *marks, u32 *bad,
 /* alloc_cache.c: caches of slots */
 int wort_cache_init(struct wort_alloc *alloc);
 void wort_cache_destroy(struct wort_alloc *alloc);
-u64 wort_cache_fill(struct wort_alloc *alloc, struct wort_slots *slots);
+u64 wort_cache_fill(struct wort_alloc *alloc, struct wort_slots *slots, u32 max);
 bool wort_cache_drain(struct wort_alloc *alloc);
 u64 wort_cache_bytes(struct wort_alloc *alloc);
 
@@ -418,7 +436,8 @@ static inline bool wort_cache_allowed(const struct wort_alloc *alloc, u64 size)
  *
  * Stores nothing to media.  Therefore an operation that reserves all objects that
  * it can need before it publishes can fail without changes.  wort_op_end() gives
- * back the objects that were not taken.
+ * back the objects that were not taken.  With wort_op.must_free it may also take what
+ * wort_alloc_keep_reserve() keeps back.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  * Return: 0; -ENOMEM; -ENOSPC: the caller may wait for the walk or for freed

@@ -46,11 +46,12 @@ void wort_cache_destroy(struct wort_alloc *alloc)
  * wort_cache_fill() - Take a slot, and keep those beside it at hand
  * @alloc: The allocator.
  * @slots: Those of an open extent of a cached class, with a free one.
+ * @max: How many slots may be taken, at least 1.
  *
  * Context: Holds wort_alloc.lock.
  * Return: The offset of the slot.
  */
-u64 wort_cache_fill(struct wort_alloc *alloc, struct wort_slots *slots)
+u64 wort_cache_fill(struct wort_alloc *alloc, struct wort_slots *slots, u32 max)
 {
 	struct wort_cache *cache = raw_cpu_ptr(alloc->caches);
 	u32 class = wort_extent_at(alloc, slots->nr)->class;
@@ -61,7 +62,7 @@ u64 wort_cache_fill(struct wort_alloc *alloc, struct wort_slots *slots)
 	spin_lock(&cache->lock);
 	/* Not empty if the caller has come from another processor. */
 	if (!cached->free)
-		wort_extent_take_word(alloc, slots, cached);
+		wort_extent_take_word(alloc, slots, max, cached);
 	off = wort_cached_get(cached);
 	spin_unlock(&cache->lock);
 	return off;

@@ -271,7 +271,7 @@ static void open_marked(struct wort_alloc *alloc, struct wort_slots *slots)
 	bitmap_or(used, used, nodes, slots->slots);
 	bitmap_zero(nodes, slots->slots);
 	if (slots->nr_used < slots->slots)
-		list_add_tail(&slots->partial, &alloc->partial[extent->class]);
+		wort_partial_add(alloc, slots, true);
 	if (bitmap_and(freed, freed, used, slots->slots)) {
 		wort_alloc_freed(alloc, bitmap_weight(freed, slots->slots) *
 					wort_slot_size(alloc, extent));

@@ -113,7 +113,10 @@ void wort_extent_close(struct wort_alloc *alloc, u32 nr);
 void wort_extent_clear(struct wort_op *op, u32 nr);
 void wort_extent_untake(struct wort_alloc *alloc, u64 off);
 void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
-			   struct wort_cached *cached);
+			   u32 max, struct wort_cached *cached);
+void wort_partial_add(struct wort_alloc *alloc, struct wort_slots *slots, bool last);
+void wort_partial_del(struct wort_alloc *alloc, struct wort_slots *slots);
+bool wort_slots_freed(struct wort_alloc *alloc, struct wort_slots *slots, u32 n);
 
 /* alloc_table.c */
 int wort_groups_init(struct wort_alloc *alloc);

@@ -117,6 +117,8 @@ struct wort_locks;
  * @nr_reserved: objects reserved
  * @nr_taken: of these, taken
  * @opening: one of them lies in an extent whose word was perhaps not durable
+ * @must_free: it has to succeed on a full pool, since it makes room: its reservations
+ *	may use what wort_alloc_keep_reserve() keeps back
  * @damaged: it met damage after its commit, where it must not fail any more
  * @reserved: offsets of the objects, in the order of the reservations
  * @section: its section of wort_locks.writers
@@ -144,6 +146,7 @@ struct wort_op {
 	u8 nr_reserved;
 	u8 nr_taken;
 	bool opening;
+	bool must_free;
 	bool damaged;
 	u64 reserved[WORT_RESERVE_MAX];
 	int section;
@@ -192,6 +195,7 @@ static inline void wort_op_begin(struct wort_op *op,
 	op->nr_reserved = 0;
 	op->nr_taken = 0;
 	op->opening = false;
+	op->must_free = false;
 	op->damaged = false;
 	op->time = 0;
 	op->nr_held = 0;

@@ -42,15 +42,12 @@ static void release(struct wort_op *op, struct wort_slots *slots)
 	bitmap_andnot(used, used, waiting, slots->slots);
 	bitmap_zero(waiting, slots->slots);
 	slots->hint = 0;
-	slots->nr_used -= n;
 	alloc->used_bytes -= bytes;
 	wort_alloc_freed(alloc, -bytes);
 	wort_alloc_released(alloc);
-	if (!slots->nr_used) {
+	if (!wort_slots_freed(alloc, slots, n)) {
 		wort_extent_clear(op, slots->nr);
 		wort_extent_close(alloc, slots->nr);
-	} else if (list_empty(&slots->partial)) {
-		list_add_tail(&slots->partial, &alloc->partial[extent->class]);
 	}
 }
 

@@ -167,6 +167,13 @@ void check_bad_pages_superblock(void);
 void check_bad_pages_later(void);
 void check_bad_pages_later_poison(void);
 
+/* test_reserve.c */
+void check_reserve_full(void);
+void check_reserve_slots(void);
+void check_reserve_walking(void);
+void check_reserve_waits(void);
+void check_reserve_random(void);
+
 /* test_heads.c */
 void check_heads_refused(void);
 void check_heads_foreign(void);
