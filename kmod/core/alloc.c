@@ -128,7 +128,24 @@ static struct wort_slots *slots_alloc(const struct wort_alloc *alloc, u32 nr,
 	INIT_LIST_HEAD(&slots->waiting);
 	slots->nr = nr;
 	slots->slots = n;
+	if (wort_extent_at(alloc, nr)->zeroed && wort_slots_track(slots, gfp)) {
+		kvfree(slots);
+		return NULL;
+	}
 	return slots;
+}
+
+/**
+ * wort_slots_free() - Free the slots of an extent
+ * @slots: Slots in no list, or NULL.
+ *
+ * Context: May sleep.
+ */
+void wort_slots_free(struct wort_slots *slots)
+{
+	if (slots)
+		kvfree(slots->dirty);
+	kvfree(slots);
 }
 
 /**
@@ -171,11 +188,13 @@ struct wort_slots *wort_slots_need(struct wort_alloc *alloc, u32 nr, gfp_t gfp)
 void wort_partial_add(struct wort_alloc *alloc, struct wort_slots *slots, bool last)
 {
 	u32 class = wort_extent_at(alloc, slots->nr)->class;
+	struct list_head *list = slots->dirty ? &alloc->zeroed[class] :
+						&alloc->partial[class];
 
 	if (last)
-		list_add_tail(&slots->partial, &alloc->partial[class]);
+		list_add_tail(&slots->partial, list);
 	else
-		list_add(&slots->partial, &alloc->partial[class]);
+		list_add(&slots->partial, list);
 	alloc->nr_spare[class] += slots->slots - slots->nr_used;
 }
 
@@ -229,7 +248,7 @@ void wort_slots_drop(struct wort_alloc *alloc, u32 nr)
 		return;
 	wort_partial_del(alloc, slots);
 	list_del(&slots->freeing);
-	kvfree(slots);
+	wort_slots_free(slots);
 	extent->slots = NULL;
 }
 
@@ -268,8 +287,10 @@ int wort_alloc_init(struct wort_op *op, struct wort_alloc *alloc,
 	alloc->reserve = max(2U, geo->nr_extents / 64);
 	mutex_init(&alloc->lock);
 	INIT_LIST_HEAD(&alloc->freeing);
-	for (class = 0; class < WORT_NR_CLASSES; class++)
+	for (class = 0; class < WORT_NR_CLASSES; class++) {
 		INIT_LIST_HEAD(&alloc->partial[class]);
+		INIT_LIST_HEAD(&alloc->zeroed[class]);
+	}
 	alloc->used_bytes = wort_alloc_table_bytes(alloc);
 	alloc->open_bytes = alloc->used_bytes;
 	if (wort_groups_init(alloc) || wort_cache_init(alloc))
@@ -423,11 +444,19 @@ static int find_free(struct wort_op *op, u32 class, u32 run, u32 *out)
 	return err ? err : free_enough(op, enough, &nr_read);
 }
 
-/*
- * Open free extents for a class or as a run.  Nothing is stored yet.  A run is full
- * from the beginning.
+/**
+ * wort_extent_open() - Open free extents for a class or as a run
+ * @op: The operation.
+ * @class: The class, or WORT_CLASS_RUN.
+ * @run: Extents in the run, or 0.
+ * @out: Told: the first of them.
+ *
+ * Nothing is stored yet.  A run is full from the beginning.
+ *
+ * Context: May sleep.  Holds wort_alloc.lock.
+ * Return: 0; -ENOSPC if the operation may take none; -ENOMEM.
  */
-static noinline int open_extent(struct wort_op *op, u32 class, u32 run, u32 *out)
+noinline int wort_extent_open(struct wort_op *op, u32 class, u32 run, u32 *out)
 {
 	struct wort_alloc *alloc = op->alloc;
 	u32 n = max(run, 1U), nr, i;
@@ -472,6 +501,7 @@ void wort_extent_close(struct wort_alloc *alloc, u32 nr)
 		wort_marks_forget(alloc->marks, nr);
 	wort_slots_drop(alloc, nr);
 	wort_extent_set_class(extent, WORT_CLASS_NONE, 0);
+	extent->zeroed = false;
 	for (i = 0; i < n; i++)
 		set_state(alloc, nr + i, WORT_EXTENT_FREE);
 	alloc->first_free = min(alloc->first_free, nr);
@@ -495,13 +525,26 @@ void wort_extent_clear(struct wort_op *op, u32 nr)
 		wort_table_clear(op, nr);
 }
 
-/* Slots in a word of the bitmap are taken, and none below @hint is free. */
-static void take_bits(struct wort_alloc *alloc, struct wort_slots *slots,
-		      u32 word, unsigned long taken, u32 hint)
+/**
+ * wort_slots_take() - Take free slots
+ * @alloc: The allocator.
+ * @slots: Those of an open extent; they may go away.
+ * @word: The word of their bitmap.
+ * @taken: A bit for each.
+ * @hint: No slot below it is free any more.
+ *
+ * They may be written from now on.
+ *
+ * Context: Holds wort_alloc.lock.
+ */
+void wort_slots_take(struct wort_alloc *alloc, struct wort_slots *slots, u32 word,
+		     unsigned long taken, u32 hint)
 {
 	u32 n = hweight_long(taken);
 
 	wort_slot_bits(slots, WORT_BITS_USED)[word] |= taken;
+	if (slots->dirty)
+		slots->dirty[word] |= taken;
 	if (alloc->marks)
 		wort_marks_note(alloc->marks, slots->nr, word, taken);
 	alloc->used_bytes +=
@@ -515,23 +558,14 @@ static void take_bits(struct wort_alloc *alloc, struct wort_slots *slots,
 	}
 }
 
-static u64 slot_off(const struct wort_alloc *alloc,
-		    const struct wort_slots *slots, u32 slot)
-{
-	const struct wort_extent *extent = wort_extent_at(alloc, slots->nr);
-
-	return wort_extent_off(alloc, slots->nr) +
-	       slot * wort_slot_size(alloc, extent);
-}
-
 /* Take a slot of an open extent that has a free one. */
 static u64 take_slot(struct wort_alloc *alloc, struct wort_slots *slots)
 {
 	unsigned long *used = wort_slot_bits(slots, WORT_BITS_USED);
 	u32 slot = find_next_zero_bit(used, slots->slots, slots->hint);
-	u64 off = slot_off(alloc, slots, slot);
+	u64 off = wort_slot_off(alloc, slots, slot);
 
-	take_bits(alloc, slots, BIT_WORD(slot), BIT_MASK(slot), slot + 1);
+	wort_slots_take(alloc, slots, BIT_WORD(slot), BIT_MASK(slot), slot + 1);
 	return off;
 }
 
@@ -564,11 +598,11 @@ void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
 
 	WRITE_ONCE(cached->free,
 		   lowest(~used[BIT_WORD(first)] & BITMAP_LAST_WORD_MASK(n), max));
-	cached->off = slot_off(alloc, slots, first);
+	cached->off = wort_slot_off(alloc, slots, first);
 	cached->slot_size =
 		wort_slot_size(alloc, wort_extent_at(alloc, slots->nr));
-	take_bits(alloc, slots, BIT_WORD(first), cached->free,
-		  first + __fls(cached->free) + 1);
+	wort_slots_take(alloc, slots, BIT_WORD(first), cached->free,
+			first + __fls(cached->free) + 1);
 }
 
 /*
@@ -615,10 +649,18 @@ void wort_extent_untake(struct wort_alloc *alloc, u64 off)
 		wort_extent_close(alloc, nr);
 }
 
-/* An open extent with a free slot, or NULL.  Nothing new is put on bad pages. */
-static struct wort_slots *find_partial(struct wort_alloc *alloc, u32 class)
+/**
+ * wort_partial_find() - Find an open extent with a free slot
+ * @alloc: The allocator.
+ * @list: In this list: one of wort_alloc.partial or of wort_alloc.zeroed.
+ *
+ * Nothing new is put on bad pages.
+ *
+ * Context: Holds wort_alloc.lock.
+ * Return: Its slots, or NULL.
+ */
+struct wort_slots *wort_partial_find(struct wort_alloc *alloc, struct list_head *list)
 {
-	struct list_head *list = &alloc->partial[class];
 	struct wort_slots *slots;
 
 	while (likely(!list_empty(list))) {
@@ -635,7 +677,7 @@ static int reserve_run(struct wort_op *op, u64 size, u64 *off)
 {
 	struct wort_alloc *alloc = op->alloc;
 	u32 nr, run = wort_run_of(alloc, size);
-	int err = open_extent(op, WORT_CLASS_RUN, run, &nr);
+	int err = wort_extent_open(op, WORT_CLASS_RUN, run, &nr);
 
 	if (err)
 		return err;
@@ -646,19 +688,34 @@ static int reserve_run(struct wort_op *op, u64 size, u64 *off)
 	return 0;
 }
 
-/* Free slots of a class that are not kept for operations that make room. */
-static u32 slots_beyond_kept(const struct wort_alloc *alloc, u32 class)
+/**
+ * wort_slots_beyond_kept() - Free slots that any operation may take
+ * @alloc: The allocator.
+ * @class: The size class.
+ *
+ * Context: Holds wort_alloc.lock.
+ * Return: How many are not kept for operations that make room.
+ */
+u32 wort_slots_beyond_kept(const struct wort_alloc *alloc, u32 class)
 {
 	return alloc->nr_spare[class] -
 	       min(alloc->nr_spare[class], alloc->kept[class].slots);
 }
 
-static bool may_take_slot(const struct wort_op *op, u32 class)
+/**
+ * wort_may_take_slot() - Is there a free slot that an operation may take?
+ * @op: The operation.
+ * @class: The size class.
+ *
+ * Context: Holds wort_alloc.lock.
+ * Return: True if there is.
+ */
+bool wort_may_take_slot(const struct wort_op *op, u32 class)
 {
 	const struct wort_alloc *alloc = op->alloc;
 
 	return op->must_free ? alloc->nr_spare[class] :
-			       slots_beyond_kept(alloc, class);
+			       wort_slots_beyond_kept(alloc, class);
 }
 
 /*
@@ -671,9 +728,11 @@ static int need_partial(struct wort_op *op, u32 class, struct wort_slots **slots
 	int err = 0;
 	u32 nr;
 
-	*slots = find_partial(alloc, class);
-	while (!err && !may_take_slot(op, class)) {
-		err = open_extent(op, class, 0, &nr);
+	*slots = wort_partial_find(alloc, &alloc->partial[class]);
+	if (!*slots)
+		*slots = wort_partial_find(alloc, &alloc->zeroed[class]);
+	while (!err && !wort_may_take_slot(op, class)) {
+		err = wort_extent_open(op, class, 0, &nr);
 		if (!err)
 			*slots = wort_extent_at(alloc, nr)->slots;
 	}
@@ -690,7 +749,7 @@ static int reserve_slot(struct wort_op *op, u64 size, u64 *off)
 
 	if (err)
 		return err;
-	beyond = slots_beyond_kept(alloc, class);
+	beyond = wort_slots_beyond_kept(alloc, class);
 	*off = beyond && wort_cache_allowed(alloc, size) ?
 	       wort_cache_fill(alloc, slots, beyond) : take_slot(alloc, slots);
 	return 0;
@@ -825,13 +884,17 @@ void wort_alloc_settle(struct wort_op *op)
 				WRITE_ONCE(extent->state, WORT_EXTENT_OPEN);
 			continue;
 		}
-		wort_extent_untake(alloc, op->reserved[i]);
+		if (op->zeroed & BIT(i))
+			wort_extent_untake_zero(alloc, op->reserved[i]);
+		else
+			wort_extent_untake(alloc, op->reserved[i]);
 	}
 	/* What it gives back itself is no reason to try again. */
 	op->released += alloc->released - released;
 	mutex_unlock(&alloc->lock);
 	op->nr_reserved = 0;
 	op->nr_taken = 0;
+	op->zeroed = 0;
 	op->opening = false;
 }
 

@@ -57,12 +57,14 @@ struct wort_slots;
  * @run: extents in the run that starts here, or 0
  * @class: size class, WORT_CLASS_RUN or WORT_CLASS_NONE
  * @state: enum wort_extent_state
+ * @zeroed: somebody asked for slots of it that are durably zero
  */
 struct wort_extent {
 	struct wort_slots *slots;
 	u32 run;
 	u8 class;
 	u8 state;
+	bool zeroed;
 };
 
 /* The words of a group fill a page of the extent table. */
@@ -156,7 +158,8 @@ struct wort_cache {
  * @table_err: -EUCLEAN if a word that was read is invalid, -EIO if one lies on bad
  *	memory, or 0
  * @partial: for each class the open extents with a free slot
- * @nr_spare: for each class the free slots of these
+ * @zeroed: the same of those that keep dirty slots apart from durably zero ones
+ * @nr_spare: for each class the free slots of both
  * @kept: for each class what is kept back
  * @kept_runs: the same of extents for runs
  * @freeing: extents with slots to give back
@@ -186,6 +189,7 @@ struct wort_alloc {
 	bool table_lost;
 	u32 table_witness;
 	struct list_head partial[WORT_NR_CLASSES];
+	struct list_head zeroed[WORT_NR_CLASSES];
 	u32 nr_spare[WORT_NR_CLASSES];
 	struct wort_kept kept[WORT_NR_CLASSES];
 	struct wort_kept kept_runs;
@@ -336,12 +340,19 @@ static inline u64 wort_alloc_take(struct wort_op *op)
  * wort_alloc_untake() - Return all taken objects to the reserved ones
  * @op: The operation, which has published nothing.
  *
+ * An object that was reserved as zero may be written by now.  So an operation that takes
+ * such objects again calls wort_op_again() instead, and reserves them again.
+ *
  * Context: Any context.
  */
 static inline void wort_alloc_untake(struct wort_op *op)
 {
+	op->zeroed &= ~(BIT(op->nr_taken) - 1);
 	op->nr_taken = 0;
 }
+
+/* alloc_zero.c: slots that are durably zero */
+int wort_alloc_reserve_zero(struct wort_op *op, u64 size);
 
 u64 wort_alloc_footprint(const struct wort_alloc *alloc, u64 size);
 void wort_alloc_info(struct wort_alloc *alloc, struct wort_alloc_info *info);

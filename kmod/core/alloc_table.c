@@ -361,7 +361,7 @@ void wort_groups_destroy(struct wort_alloc *alloc)
 	for (group = 0; alloc->groups && group < alloc->nr_groups; group++) {
 		extents = alloc->groups[group].extents;
 		for (i = 0; extents && i < WORT_GROUP_EXTENTS; i++)
-			kvfree(extents[i].slots);
+			wort_slots_free(extents[i].slots);
 		kfree(extents);
 		cond_resched();
 	}

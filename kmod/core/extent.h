@@ -35,6 +35,8 @@
  * @slots: number of slots in it; a run is one slot
  * @nr_used: bits in the first bitmap
  * @hint: no slot below it is free
+ * @zeroed: wort_alloc_reclaim() has zeroed the slots that it gives back
+ * @dirty: a bit for each slot that is perhaps not durably zero; NULL: nobody asked
  * @bits: WORT_NR_BITS bitmaps by slot
  */
 struct wort_slots {
@@ -45,6 +47,8 @@ struct wort_slots {
 	u32 slots;
 	u32 nr_used;
 	u32 hint;
+	bool zeroed;
+	unsigned long *dirty;
 	unsigned long bits[];
 };
 
@@ -89,6 +93,15 @@ static inline unsigned long *wort_slot_bits(struct wort_slots *slots, u32 which)
 	return slots->bits + which * BITS_TO_LONGS(slots->slots);
 }
 
+static inline u64 wort_slot_off(const struct wort_alloc *alloc,
+				const struct wort_slots *slots, u32 slot)
+{
+	const struct wort_extent *extent = wort_extent_at(alloc, slots->nr);
+
+	return wort_extent_off(alloc, slots->nr) +
+	       slot * wort_slot_size(alloc, extent);
+}
+
 /* Is there an array of extents for the group of an extent? */
 static inline bool wort_extent_made(const struct wort_alloc *alloc, u32 nr)
 {
@@ -106,6 +119,12 @@ u32 wort_slot_at(u32 class, u32 in_extent);
 u32 wort_slots_of(const struct wort_alloc *alloc,
 		  const struct wort_extent *extent);
 struct wort_slots *wort_slots_need(struct wort_alloc *alloc, u32 nr, gfp_t gfp);
+void wort_slots_free(struct wort_slots *slots);
+void wort_slots_take(struct wort_alloc *alloc, struct wort_slots *slots, u32 word,
+		     unsigned long taken, u32 hint);
+u32 wort_slots_beyond_kept(const struct wort_alloc *alloc, u32 class);
+bool wort_may_take_slot(const struct wort_op *op, u32 class);
+int wort_extent_open(struct wort_op *op, u32 class, u32 run, u32 *out);
 void wort_slots_drop(struct wort_alloc *alloc, u32 nr);
 void wort_slots_drop_full(struct wort_alloc *alloc, struct wort_slots *slots);
 int wort_extent_find(struct wort_op *op, u64 off, u64 size, u32 *nr, u32 *slot);
@@ -114,6 +133,7 @@ void wort_extent_clear(struct wort_op *op, u32 nr);
 void wort_extent_untake(struct wort_alloc *alloc, u64 off);
 void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
 			   u32 max, struct wort_cached *cached);
+struct wort_slots *wort_partial_find(struct wort_alloc *alloc, struct list_head *list);
 void wort_partial_add(struct wort_alloc *alloc, struct wort_slots *slots, bool last);
 void wort_partial_del(struct wort_alloc *alloc, struct wort_slots *slots);
 bool wort_slots_freed(struct wort_alloc *alloc, struct wort_slots *slots, u32 n);
@@ -128,6 +148,11 @@ void wort_table_store(struct wort_op *op, u32 nr);
 void wort_table_clear(struct wort_op *op, u32 nr);
 bool wort_table_known_bad(const struct wort_alloc *alloc, u32 nr);
 bool wort_table_is_bad(struct wort_op *op, u32 nr);
+
+/* alloc_zero.c */
+int wort_slots_track(struct wort_slots *slots, gfp_t gfp);
+void wort_extent_untake_zero(struct wort_alloc *alloc, u64 off);
+void wort_slots_zero_waiting(struct wort_op *op, struct list_head *batch);
 
 /* marks.c */
 void wort_marks_note(struct wort_marks *marks, u32 nr, u32 word,

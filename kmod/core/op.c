@@ -29,7 +29,7 @@ void wort_op_settle(struct wort_op *op)
  */
 void wort_op_again(struct wort_op *op)
 {
-	op->nr_taken = 0;
+	wort_alloc_untake(op);
 	wort_op_settle(op);
 }
 

@@ -22,6 +22,7 @@ DECLARE_STATIC_KEY_TRUE(wort_counting);
  * @more_loads: cache lines of media that were read, but for the first of each node
  *	and leaf
  * @alloc_lines: of @lines, those of the extent table
+ * @zero_lines: of @lines, those of slots that were zeroed before they were given out
  *
  * Counters that are almost always 0 are skipped rather than stored.
  */
@@ -34,6 +35,7 @@ struct wort_counts {
 	u64 leaves;
 	u64 more_loads;
 	u64 alloc_lines;
+	u64 zero_lines;
 };
 
 /**
@@ -83,6 +85,7 @@ static __always_inline void wort_counts_clear(struct wort_counts *n)
 	n->leaves = 0;
 	n->more_loads = 0;
 	n->alloc_lines = 0;
+	n->zero_lines = 0;
 }
 
 /* Worst case of any engine: a value, a leaf and a node. */
@@ -116,6 +119,7 @@ struct wort_locks;
  * @suspicious: inconsistencies met while writers were running
  * @nr_reserved: objects reserved
  * @nr_taken: of these, taken
+ * @zeroed: a bit for each that was reserved as zero and never taken
  * @opening: one of them lies in an extent whose word was perhaps not durable
  * @must_free: it has to succeed on a full pool, since it makes room: its reservations
  *	may use what wort_alloc_keep_reserve() keeps back
@@ -145,6 +149,7 @@ struct wort_op {
 	u8 suspicious;
 	u8 nr_reserved;
 	u8 nr_taken;
+	u8 zeroed;
 	bool opening;
 	bool must_free;
 	bool damaged;
@@ -194,6 +199,7 @@ static inline void wort_op_begin(struct wort_op *op,
 	op->suspicious = 0;
 	op->nr_reserved = 0;
 	op->nr_taken = 0;
+	op->zeroed = 0;
 	op->opening = false;
 	op->must_free = false;
 	op->damaged = false;

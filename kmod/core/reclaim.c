@@ -40,6 +40,9 @@ static void release(struct wort_op *op, struct wort_slots *slots)
 	u64 bytes = n * wort_slot_size(alloc, extent);
 
 	bitmap_andnot(used, used, waiting, slots->slots);
+	if (slots->zeroed)
+		bitmap_andnot(slots->dirty, slots->dirty, waiting, slots->slots);
+	slots->zeroed = false;
 	bitmap_zero(waiting, slots->slots);
 	slots->hint = 0;
 	alloc->used_bytes -= bytes;
@@ -79,6 +82,9 @@ bool wort_alloc_reclaim(struct wort_op *op)
 	wort_locks_synchronize(alloc->locks);
 	mutex_lock(&alloc->lock);
 	wort_locks_reusing(alloc->locks);
+	mutex_unlock(&alloc->lock);
+	wort_slots_zero_waiting(op, &batch);
+	mutex_lock(&alloc->lock);
 	list_for_each_entry_safe(slots, tmp, &batch, waiting) {
 		list_del_init(&slots->waiting);
 		release(op, slots);

@@ -59,23 +59,30 @@ static bool reclaim(struct bed *bed)
 }
 
 /* Do the sums agree with the bitmaps? */
+static u32 free_slots(struct wort_alloc *alloc, struct list_head *list, u32 class)
+{
+	struct wort_slots *slots;
+	u32 n = 0, used;
+
+	list_for_each_entry(slots, list, partial) {
+		used = bitmap_weight(wort_slot_bits(slots, WORT_BITS_USED),
+				     slots->slots);
+		CHECK_EQ(slots->nr_used, used);
+		CHECK_EQ(wort_extent_at(alloc, slots->nr)->class, class);
+		n += slots->slots - used;
+	}
+	return n;
+}
+
 static void check_sums(struct bed *bed)
 {
 	struct wort_alloc *alloc = space_alloc(bed);
-	struct wort_slots *slots;
-	u32 class, n, used;
+	u32 class;
 
-	for (class = 0; class < WORT_NR_CLASSES; class++) {
-		n = 0;
-		list_for_each_entry(slots, &alloc->partial[class], partial) {
-			used = bitmap_weight(wort_slot_bits(slots, WORT_BITS_USED),
-					     slots->slots);
-			CHECK_EQ(slots->nr_used, used);
-			CHECK_EQ(wort_extent_at(alloc, slots->nr)->class, class);
-			n += slots->slots - used;
-		}
-		CHECK_EQ(alloc->nr_spare[class], n);
-	}
+	for (class = 0; class < WORT_NR_CLASSES; class++)
+		CHECK_EQ(alloc->nr_spare[class],
+			 free_slots(alloc, &alloc->partial[class], class) +
+			 free_slots(alloc, &alloc->zeroed[class], class));
 }
 
 /* A full pool has what is kept, whether its slots are free or a whole extent. */

@@ -174,6 +174,17 @@ void check_reserve_walking(void);
 void check_reserve_waits(void);
 void check_reserve_random(void);
 
+/* test_zero.c */
+void check_zero_slots(void);
+void check_zero_counts(void);
+void check_zero_shared(void);
+void check_zero_walk(void);
+void check_zero_cut(void);
+void check_zero_cut_anywhere(void);
+void check_zero_mapped(void);
+void check_zero_grace(void);
+void check_zero_random(void);
+
 /* test_heads.c */
 void check_heads_refused(void);
 void check_heads_foreign(void);
