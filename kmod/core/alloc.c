@@ -347,7 +347,7 @@ static int touch_group(struct wort_op *op, u32 group, u32 *nr_read)
 	int err = read_group(op, group, nr_read);
 
 	if (!err && g->nr_free && !g->extents)
-		err = wort_group_make(op->alloc, group);
+		err = wort_group_make(op, group);
 	return err;
 }
 
@@ -470,7 +470,7 @@ noinline int wort_extent_open(struct wort_op *op, u32 class, u32 run, u32 *out)
 	extent = wort_extent_at(alloc, nr);
 	wort_extent_set_class(extent, class, run);
 	if (!run) {
-		slots = wort_slots_need(alloc, nr, GFP_NOIO);
+		slots = wort_slots_need(alloc, nr, wort_op_gfp(op));
 		if (!slots) {
 			wort_extent_set_class(extent, WORT_CLASS_NONE, 0);
 			return -ENOMEM;

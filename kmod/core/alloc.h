@@ -11,6 +11,7 @@
 #ifndef _WORT_ALLOC_H
 #define _WORT_ALLOC_H
 
+#include <linux/atomic.h>
 #include <linux/bitops.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -170,6 +171,7 @@ struct wort_cache {
  * @used_bytes: of these, bytes of used slots, runs and that table; while the walk
  *	runs, also of the objects that it has marked in other extents
  * @freeing_bytes: of these, freed and not given back
+ * @parts_bytes: bytes of freed parts of objects that are not given back
  * @released: raised whenever anything is given back
  * @walking: the walk has not ended
  * @noting: the walk has begun, therefore frees are recorded in unknown extents, too
@@ -200,6 +202,7 @@ struct wort_alloc {
 	u64 open_bytes;
 	u64 used_bytes;
 	u64 freeing_bytes;
+	atomic64_t parts_bytes;
 	u64 released;
 	bool walking;
 	bool noting;
@@ -364,9 +367,53 @@ int wort_alloc_keep(struct wort_op *op, u64 off, u64 size);
 int wort_alloc_walk_end(struct wort_op *op);
 void wort_alloc_walk_restart(struct wort_op *op);
 
+/**
+ * struct wort_parts - Parts of objects that are given back by reclaim
+ * @collect: before the grace period: move freed parts to the waiting ones; returns their
+ *	bytes.  Parts that are freed after it returns are for the next time.
+ * @reclaim: after it: all waiting parts are free.  Called once, also if there are none.
+ *
+ * Neither holds a lock of the allocator.  Both may sleep, and run in the task that calls
+ * wort_alloc_reclaim().
+ */
+struct wort_parts {
+	u64 (*collect)(struct wort_parts *parts);
+	void (*reclaim)(struct wort_parts *parts, struct wort_op *op);
+};
+
 /* reclaim.c: giving back what was freed */
-bool wort_alloc_reclaim(struct wort_op *op);
+bool wort_alloc_reclaim(struct wort_op *op, struct wort_parts *parts);
 bool wort_alloc_freeing(const struct wort_alloc *alloc);
+
+/**
+ * wort_alloc_parts_freed() - Parts of an object are about to be freed
+ * @alloc: The allocator.
+ * @bytes: Their bytes.
+ *
+ * The word that took them out is durable.  Called before wort_parts.collect can find
+ * them, in the section of the operation: the object stays, its parts are used again after
+ * a grace period.  From now on wort_alloc_freeing() is true.
+ *
+ * Context: Any context.
+ */
+static inline void wort_alloc_parts_freed(struct wort_alloc *alloc, u64 bytes)
+{
+	atomic64_add(bytes, &alloc->parts_bytes);
+}
+
+/**
+ * wort_alloc_parts_dropped() - Freed parts will not be given back
+ * @alloc: The allocator.
+ * @bytes: Their bytes: freed or waiting, and not told by wort_parts.collect since.
+ *
+ * Since the descriptors in DRAM go away that knew them.
+ *
+ * Context: Any context.  Excludes wort_alloc_reclaim().
+ */
+static inline void wort_alloc_parts_dropped(struct wort_alloc *alloc, u64 bytes)
+{
+	atomic64_sub(bytes, &alloc->parts_bytes);
+}
 
 /* marks.c: comparing what is owned with what is allocated */
 int wort_marks_begin(struct wort_marks *marks, struct wort_alloc *alloc);

@@ -215,23 +215,23 @@ void wort_alloc_witness(struct wort_op *op, u64 off)
 
 /**
  * wort_group_make() - Make the array of a group
- * @alloc: The allocator.
+ * @op: The operation.
  * @group: A group without one.  Its extents are free afterwards.
  *
  * Context: Holds wort_alloc.lock.
  * Return: 0 or -ENOMEM.
  */
-int wort_group_make(struct wort_alloc *alloc, u32 group)
+int wort_group_make(struct wort_op *op, u32 group)
 {
 	struct wort_extent *extents;
 	u32 i;
 
-	extents = kcalloc(WORT_GROUP_EXTENTS, sizeof(*extents), GFP_NOIO);
+	extents = kcalloc(WORT_GROUP_EXTENTS, sizeof(*extents), wort_op_gfp(op));
 	if (!extents)
 		return -ENOMEM;
 	for (i = 0; i < WORT_GROUP_EXTENTS; i++)
 		extents[i].class = WORT_CLASS_NONE;
-	alloc->groups[group].extents = extents;
+	op->alloc->groups[group].extents = extents;
 	return 0;
 }
 
@@ -279,7 +279,7 @@ int wort_group_read(struct wort_op *op, u32 group)
 	wort_count(op, more_loads, DIV_ROUND_UP(free * 8, WORT_LINE));
 	if (covered > first || in_table(alloc, first, first + free) ||
 	    !words_are_zero(op, first, free)) {
-		if (wort_group_make(alloc, group))
+		if (wort_group_make(op, group))
 			return -ENOMEM;
 		/* No operation changes a word of this group before it is read. */
 		op->alone = true;

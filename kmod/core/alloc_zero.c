@@ -57,12 +57,13 @@ int wort_slots_track(struct wort_slots *slots, gfp_t gfp)
 }
 
 /* From now on the extent serves those who ask for zeroes. */
-static int begin_tracking(struct wort_alloc *alloc, struct wort_slots *slots)
+static int begin_tracking(struct wort_op *op, struct wort_slots *slots)
 {
+	struct wort_alloc *alloc = op->alloc;
 	int err;
 
 	wort_partial_del(alloc, slots);
-	err = wort_slots_track(slots, GFP_NOIO);
+	err = wort_slots_track(slots, wort_op_gfp(op));
 	if (!err)
 		wort_extent_at(alloc, slots->nr)->zeroed = true;
 	wort_partial_add(alloc, slots, false);
@@ -167,7 +168,7 @@ static int need_tracked(struct wort_op *op, u32 class, struct wort_slots **slots
 		if (!*slots)
 			*slots = wort_partial_find(alloc, &alloc->partial[class]);
 		if (*slots && wort_may_take_slot(op, class))
-			return (*slots)->dirty ? 0 : begin_tracking(alloc, *slots);
+			return (*slots)->dirty ? 0 : begin_tracking(op, *slots);
 		err = wort_extent_open(op, class, 0, &nr);
 	} while (!err);
 	return err;

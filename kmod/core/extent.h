@@ -52,6 +52,12 @@ struct wort_slots {
 	unsigned long bits[];
 };
 
+/* How an operation allocates DRAM for what it reserves. */
+static inline gfp_t wort_op_gfp(const struct wort_op *op)
+{
+	return op->must ? GFP_NOIO | __GFP_NOFAIL : GFP_NOIO;
+}
+
 static inline u64 wort_extent_size(const struct wort_alloc *alloc)
 {
 	return 1ULL << alloc->geo.extent_shift;
@@ -142,7 +148,7 @@ bool wort_slots_freed(struct wort_alloc *alloc, struct wort_slots *slots, u32 n)
 int wort_groups_init(struct wort_alloc *alloc);
 void wort_groups_destroy(struct wort_alloc *alloc);
 int wort_group_read(struct wort_op *op, u32 group);
-int wort_group_make(struct wort_alloc *alloc, u32 group);
+int wort_group_make(struct wort_op *op, u32 group);
 void wort_extent_set_class(struct wort_extent *extent, u32 class, u32 run);
 void wort_table_store(struct wort_op *op, u32 nr);
 void wort_table_clear(struct wort_op *op, u32 nr);

@@ -121,6 +121,8 @@ struct wort_locks;
  * @nr_taken: of these, taken
  * @zeroed: a bit for each that was reserved as zero and never taken
  * @opening: one of them lies in an extent whose word was perhaps not durable
+ * @must: it was committed and has to be carried out: its reservations wait for DRAM
+ *	rather than fail
  * @must_free: it has to succeed on a full pool, since it makes room: its reservations
  *	may use what wort_alloc_keep_reserve() keeps back
  * @damaged: it met damage after its commit, where it must not fail any more
@@ -151,6 +153,7 @@ struct wort_op {
 	u8 nr_taken;
 	u8 zeroed;
 	bool opening;
+	bool must;
 	bool must_free;
 	bool damaged;
 	u64 reserved[WORT_RESERVE_MAX];
@@ -201,6 +204,7 @@ static inline void wort_op_begin(struct wort_op *op,
 	op->nr_taken = 0;
 	op->zeroed = 0;
 	op->opening = false;
+	op->must = false;
 	op->must_free = false;
 	op->damaged = false;
 	op->time = 0;

@@ -6,6 +6,10 @@
  * these bits to the third bitmap, waits, and then clears them in the first.
  * Bits set while it waits are for the next time.  So freeing needs no memory
  * and a batch is as large as what was freed meanwhile.
+ *
+ * An engine that keeps descriptors of its objects in DRAM frees parts of an object, and
+ * has the same two bitmaps for them.  Parts and objects share the grace period; parts
+ * alone cause one, too.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -54,44 +58,73 @@ static void release(struct wort_op *op, struct wort_slots *slots)
 	}
 }
 
-/**
- * wort_alloc_reclaim() - Give back what was freed before the call
- * @op: An operation of its own.
- *
- * While the walk runs that is what was freed in extents opened since the attach:
- * an object that the walk comes by is marked in the section in which its link was
- * loaded, and reclaim waits for that section.  What was freed in unknown extents
- * waits for the end of the walk.
- *
- * Context: May sleep, waits for a grace period.  One caller at a time, and no check
- * is under way.
- * Return: True if anything was given back.
- */
-bool wort_alloc_reclaim(struct wort_op *op)
+static void release_all(struct wort_op *op, struct list_head *batch)
 {
 	struct wort_alloc *alloc = op->alloc;
 	struct wort_slots *slots, *tmp;
-	LIST_HEAD(batch);
-	bool any;
 
 	mutex_lock(&alloc->lock);
-	any = collect(alloc, &batch);
-	mutex_unlock(&alloc->lock);
-	if (!any)
-		return false;
-	wort_locks_synchronize(alloc->locks);
-	mutex_lock(&alloc->lock);
-	wort_locks_reusing(alloc->locks);
-	mutex_unlock(&alloc->lock);
-	wort_slots_zero_waiting(op, &batch);
-	mutex_lock(&alloc->lock);
-	list_for_each_entry_safe(slots, tmp, &batch, waiting) {
+	list_for_each_entry_safe(slots, tmp, batch, waiting) {
 		list_del_init(&slots->waiting);
 		release(op, slots);
 	}
 	if (op->pending)
 		wort_pm_fence(op);
 	mutex_unlock(&alloc->lock);
+}
+
+/* The parts are free for the engine, and their bytes are waited for no longer. */
+static void reclaim_parts(struct wort_op *op, struct wort_parts *parts, u64 bytes)
+{
+	struct wort_alloc *alloc = op->alloc;
+
+	parts->reclaim(parts, op);
+	if (!bytes)
+		return;
+	mutex_lock(&alloc->lock);
+	wort_alloc_released(alloc);
+	mutex_unlock(&alloc->lock);
+	atomic64_sub(bytes, &alloc->parts_bytes);
+}
+
+/**
+ * wort_alloc_reclaim() - Give back what was freed before the call
+ * @op: An operation of its own.
+ * @parts: Parts of objects that are to be given back, too; or NULL.
+ *
+ * While the walk runs that is what was freed in extents opened since the attach:
+ * an object that the walk comes by is marked in the section in which its link was
+ * loaded, and reclaim waits for that section.  What was freed in unknown extents
+ * waits for the end of the walk.  Parts lie in objects that stay: the walk does not matter
+ * to them.
+ *
+ * Parts go back before objects: an engine that gives back the last part of an object may
+ * free that object, for the next time.
+ *
+ * Context: May sleep, waits for a grace period.  One caller at a time, and no check
+ * is under way.
+ * Return: True if anything was given back.
+ */
+bool wort_alloc_reclaim(struct wort_op *op, struct wort_parts *parts)
+{
+	struct wort_alloc *alloc = op->alloc;
+	LIST_HEAD(batch);
+	u64 bytes = parts ? parts->collect(parts) : 0;
+	bool any;
+
+	mutex_lock(&alloc->lock);
+	any = collect(alloc, &batch);
+	mutex_unlock(&alloc->lock);
+	if (!any && !bytes)
+		return false;
+	wort_locks_synchronize(alloc->locks);
+	mutex_lock(&alloc->lock);
+	wort_locks_reusing(alloc->locks);
+	mutex_unlock(&alloc->lock);
+	wort_slots_zero_waiting(op, &batch);
+	if (parts)
+		reclaim_parts(op, parts, bytes);
+	release_all(op, &batch);
 	return true;
 }
 
@@ -104,5 +137,6 @@ bool wort_alloc_reclaim(struct wort_op *op)
  */
 bool wort_alloc_freeing(const struct wort_alloc *alloc)
 {
-	return READ_ONCE(alloc->freeing_bytes);
+	return READ_ONCE(alloc->freeing_bytes) ||
+	       atomic64_read(&alloc->parts_bytes);
 }

@@ -63,7 +63,7 @@ static void reclaim(struct wort_pool *pool)
 	struct wort_op op;
 
 	wort_op_begin(&op, pool->region, &pool->alloc);
-	wort_alloc_reclaim(&op);
+	wort_alloc_reclaim(&op, NULL);
 	wort_op_end(&op);
 }
 

@@ -53,7 +53,7 @@ static bool reclaim(struct bed *bed)
 	bool any;
 
 	space_begin(bed, &op);
-	any = wort_alloc_reclaim(&op);
+	any = wort_alloc_reclaim(&op, NULL);
 	wort_op_end(&op);
 	return any;
 }

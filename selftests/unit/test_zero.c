@@ -86,7 +86,7 @@ static u64 reclaim(struct bed *bed)
 	struct wort_op op;
 
 	space_begin(bed, &op);
-	wort_alloc_reclaim(&op);
+	wort_alloc_reclaim(&op, NULL);
 	wort_op_end(&op);
 	CHECK_LE(op.n.zero_lines, op.n.lines);
 	return op.n.zero_lines;

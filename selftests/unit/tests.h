@@ -185,6 +185,11 @@ void check_zero_mapped(void);
 void check_zero_grace(void);
 void check_zero_random(void);
 
+/* test_parts.c */
+void check_parts_cells(void);
+void check_parts_waited_for(void);
+void check_parts_must(void);
+
 /* test_heads.c */
 void check_heads_refused(void);
 void check_heads_foreign(void);

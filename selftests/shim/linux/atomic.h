@@ -10,6 +10,10 @@ typedef struct {
 
 #define atomic64_set(v, n)	\
 	__atomic_store_n(&(v)->counter, n, __ATOMIC_RELAXED)
+#define atomic64_read(v)	__atomic_load_n(&(v)->counter, __ATOMIC_RELAXED)
+#define atomic64_add(n, v)	\
+	((void)__atomic_add_fetch(&(v)->counter, n, __ATOMIC_RELAXED))
+#define atomic64_sub(n, v)	atomic64_add(-(n), v)
 #define atomic64_read_acquire(v) \
 	__atomic_load_n(&(v)->counter, __ATOMIC_ACQUIRE)
 #define atomic64_inc_return(v)	\
