@@ -120,6 +120,11 @@ static void verify_media(void)
 	       M(label) + M(self_off));
 	LAYOUT(wort_media_words, 2 * WORT_LINE,
 	       M(generation) + M(pad) + M(next_id) + M(pad2));
+	LAYOUT(wort_media_head, WORT_LINE,
+	       M(batch) + M(pad));
+	BUILD_BUG_ON(WORT_MEDIA_HEADS_OFF +
+		     WORT_MEDIA_NR_HEADS * sizeof(struct wort_media_head) !=
+		     WORT_MEDIA_TABLE_OFF);
 	LAYOUT(wort_media_catalogue, 512,
 	       M(next) + M(slot));
 	LAYOUT(wort_media_entry, 256,
@@ -133,6 +138,7 @@ static void verify_media(void)
 	ATOMIC(wort_media_sb, magic);
 	ATOMIC(wort_media_words, generation);
 	ATOMIC(wort_media_words, next_id);
+	ATOMIC(wort_media_head, batch);
 	ATOMIC(wort_media_catalogue, slot);
 	ATOMIC(wort_media_entry, state);
 	ATOMIC(wort_media_entry, root);
