@@ -18,22 +18,22 @@
 
 static __always_inline bool wort_link_is_record(u64 link)
 {
-	return (link & WORT_MEDIA_LINK_TAG_MASK) == WORT_MEDIA_LINK_LEAF;
+	return (link & WORT_MEDIA_LINK_KIND_MASK) == WORT_MEDIA_LINK_RECORD;
 }
 
 /*
- * The offset of a record.  The link to a record has no place, so the bits of one put
- * the offset outside the pool.
+ * The offset of a record.  The link to a record has no place and no label; the bits of one
+ * put the offset outside the pool.
  */
 static __always_inline u64 wort_link_record(u64 link)
 {
-	return link & ~WORT_MEDIA_LINK_TAG_MASK;
+	return link & ~WORT_MEDIA_LINK_KIND_MASK;
 }
 
-/* The offset of a node. */
+/* The offset of a node whose link has no label; a label puts it outside the pool. */
 static __always_inline u64 wort_link_off(u64 link)
 {
-	return link & WORT_MEDIA_LINK_OFF_MASK;
+	return link & (WORT_MEDIA_LINK_OFF_MASK | WORT_MEDIA_LINK_LABEL_MASK);
 }
 
 /* The place of a node. */

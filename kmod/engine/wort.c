@@ -264,7 +264,7 @@ static __always_inline void change_to_record(struct wort_op *op,
 					     enum wrt_kind kind)
 {
 	c->kind = kind;
-	c->val = wort_rec_create(op, &c->key, value) | WORT_MEDIA_LINK_LEAF;
+	c->val = wort_rec_create(op, &c->key, value) | WORT_MEDIA_LINK_RECORD;
 }
 
 /*

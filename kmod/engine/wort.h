@@ -104,13 +104,13 @@ u32 wrt_next_many(struct wort_cursor *cur, struct wort_pair *pairs, u32 max);
 
 static __always_inline bool wrt_link_is_node(u64 link)
 {
-	return (link & WORT_MEDIA_LINK_TAG_MASK) == WORT_MEDIA_LINK_NODE;
+	return (link & WORT_MEDIA_LINK_KIND_MASK) == WORT_MEDIA_WORT_KIND_NODE;
 }
 
 static __always_inline u64 wrt_link(u64 off, u32 place)
 {
 	return (u64)place << WORT_MEDIA_LINK_PLACE_SHIFT | off |
-	       WORT_MEDIA_LINK_NODE;
+	       WORT_MEDIA_WORT_KIND_NODE;
 }
 
 /*

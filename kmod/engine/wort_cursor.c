@@ -47,7 +47,7 @@ static __always_inline struct wrt_view node_view(struct wort_op *op,
 	while (slot--) {
 		link = wort_pm_load(&slots[slot]);
 		used += used + !!link;
-		nodes += nodes + (link & WORT_MEDIA_LINK_NODE);
+		nodes += nodes + wrt_link_is_node(link);
 		if (prefetch && likely(wort_link_off(link) < plain))
 			wort_pm_prefetch(base + wort_link_off(link));
 	}

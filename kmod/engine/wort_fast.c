@@ -47,8 +47,8 @@ static __always_inline int fast_lookup(const struct wort_tree *tree,
 		     d.nr_nodes >= WORT_FAST_NODES))
 		return -EAGAIN;
 	if (d.pos.link) {
-		rec = d.pos.link - WORT_MEDIA_LINK_LEAF;
-		if (unlikely(rec % sizeof(u64) || rec >= d.plain))
+		rec = d.pos.link - WORT_MEDIA_LINK_RECORD;
+		if (unlikely(rec & WORT_MEDIA_LINK_KIND_MASK || rec >= d.plain))
 			return -EAGAIN;
 		lines = wort_rec_look(d.base + rec, key, len, word, buf);
 		if (likely(lines >= 0)) {
@@ -142,7 +142,7 @@ static __always_inline u64 fast_record(struct wrt_fast *fast, u64 off)
 	wort_pm_store(&fast->op, &leaf->meta, wort_rec_word_meta(sizeof(u64)));
 	wort_pm_write(&fast->op, leaf->key, put->key.data, sizeof(u64));
 	wort_pm_flush_now(&fast->op, leaf, WRT_WORD_RECORD);
-	return off | WORT_MEDIA_LINK_LEAF;
+	return off | WORT_MEDIA_LINK_RECORD;
 }
 
 /*

@@ -97,7 +97,7 @@ static void list_tree(struct base *base, u64 slot)
 	u64 link = base_get(base, slot), off = link & WORT_MEDIA_LINK_OFF_MASK;
 
 	add(base, link ? WORD_LINK : WORD_NONE, slot);
-	if ((link & WORT_MEDIA_LINK_TAG_MASK) == WORT_MEDIA_LINK_NODE)
+	if ((link & WORT_MEDIA_LINK_KIND_MASK) == WORT_MEDIA_WORT_KIND_NODE)
 		list_node(base, off);
 	else if (link)
 		list_leaf(base, off);

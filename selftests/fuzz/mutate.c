@@ -111,8 +111,15 @@ static void change_tag(struct fuzz *f)
 {
 	u64 off = word_of(f, WORD_LINK);
 
-	set(f, off, with_field(get(f, off), WORT_MEDIA_LINK_TAG_MASK, 0,
-			       draw(f, 8)));
+	set(f, off, with_field(get(f, off), WORT_MEDIA_LINK_KIND_MASK, 0,
+			       draw(f, WORT_MEDIA_LINK_KIND_MASK + 1)));
+}
+
+static void change_label(struct fuzz *f)
+{
+	u64 off = word_of(f, WORD_LINK);
+
+	set(f, off, get(f, off) ^ 1ULL << (44 + draw(f, 8)));
 }
 
 static void change_place(struct fuzz *f)
@@ -158,8 +165,8 @@ static void make_link(struct fuzz *f)
 	u64 place = (u64)draw(f, 40) << WORT_MEDIA_LINK_PLACE_SHIFT;
 
 	set(f, word_of(f, one_in(f, 2) ? WORD_LINK : WORD_NONE),
-	    one_in(f, 2) ? off | WORT_MEDIA_LINK_LEAF :
-			   off | WORT_MEDIA_LINK_NODE | place);
+	    one_in(f, 2) ? off | WORT_MEDIA_LINK_RECORD :
+			   off | WORT_MEDIA_WORT_KIND_NODE | place);
 }
 
 static void clear_link(struct fuzz *f)
@@ -177,11 +184,11 @@ static void move_leaf(struct fuzz *f)
 	u64 from = link & WORT_MEDIA_LINK_OFF_MASK;
 	u64 to = f->base->size - 8 * (2 + draw(f, 24)), meta;
 
-	if ((link & WORT_MEDIA_LINK_TAG_MASK) != WORT_MEDIA_LINK_LEAF ||
+	if ((link & WORT_MEDIA_LINK_KIND_MASK) != WORT_MEDIA_LINK_RECORD ||
 	    from > f->base->size - 256)
 		return;
 	memmove(f->base->mem + to, f->base->mem + from, f->base->size - to);
-	set(f, slot, to | WORT_MEDIA_LINK_LEAF);
+	set(f, slot, to | WORT_MEDIA_LINK_RECORD);
 	meta = get(f, to + offsetof(struct wort_media_leaf, meta));
 	if (one_in(f, 2))
 		set(f, to + offsetof(struct wort_media_leaf, meta),
@@ -378,7 +385,7 @@ static void change_any(struct fuzz *f)
 }
 
 static void (*const changes[])(struct fuzz *f) = {
-	change_tag, change_place, change_target, swap_links, copy_link,
+	change_tag, change_place, change_label, change_target, swap_links, copy_link,
 	make_link, clear_link, move_leaf, change_meta, overlap_value, change_value,
 	change_key, change_table, change_block, change_entry, change_sb,
 	flip_bit, change_any,

@@ -170,7 +170,7 @@ TEST_F(trace, split_and_merge)
 	/* one word for each of these five operations */
 	ASSERT_EQ(5, count("wort_publish"));
 	ASSERT_EQ(0, find("wort_publish", 1, &found));
-	EXPECT_EQ(number(&first, "off") | WORT_MEDIA_LINK_NODE |
+	EXPECT_EQ(number(&first, "off") | WORT_MEDIA_WORT_KIND_NODE |
 		  (__u64)number(&first, "place") << WORT_MEDIA_LINK_PLACE_SHIFT,
 		  number(&found, "val"));
 	EXPECT_EQ(true, is(&found, "dev", self->dev));
@@ -244,7 +244,7 @@ TEST_F(trace, corrupt)
 	ASSERT_EQ(0, insert(self->fd, "key", "value"));
 	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
 	ASSERT_EQ(0, write_word(root_off(), 0x7ffffffff000ULL |
-				WORT_MEDIA_LINK_LEAF));
+				WORT_MEDIA_LINK_RECORD));
 	ASSERT_EQ(0, reattach(&self->pool));
 	self->fd = open_index(self->pool.fd, "a", 0);
 	EXPECT_EQ(-EUCLEAN, lookup(self->fd, "key", "value"));

@@ -69,7 +69,7 @@ static uint64_t leaf_off(int nth, const char *key, size_t len, uint64_t *node)
 	*node = 0;
 	for (;;) {
 		link = word_at(slot);
-		if ((link & WORT_MEDIA_LINK_TAG_MASK) != WORT_MEDIA_LINK_NODE ||
+		if ((link & WORT_MEDIA_LINK_KIND_MASK) != WORT_MEDIA_WORT_KIND_NODE ||
 		    steps++ > 2048)
 			return link & WORT_MEDIA_LINK_OFF_MASK;
 		*node = link & WORT_MEDIA_LINK_OFF_MASK;

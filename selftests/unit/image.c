@@ -163,7 +163,7 @@ static u32 path_of(u32 nr, const char *key, u64 *slots)
 	for (;;) {
 		path[n++] = slot;
 		link = image_get(slot);
-		if ((link & 7) != WORT_MEDIA_LINK_NODE)
+		if ((link & WORT_MEDIA_LINK_KIND_MASK) != WORT_MEDIA_WORT_KIND_NODE)
 			break;
 		place = link >> WORT_MEDIA_LINK_PLACE_SHIFT;
 		slot = (link & WORT_MEDIA_LINK_OFF_MASK) +

@@ -168,10 +168,10 @@ static u64 leaf_of(struct bed *bed, u64 *val)
 {
 	u64 root = wort_pm_load(&bed->index->tree.root[0]);
 	__le64 __pmem *leaf = wort_region_at(&bed->pm.region,
-					     root & ~WORT_MEDIA_LINK_TAG_MASK);
+					     root & ~WORT_MEDIA_LINK_KIND_MASK);
 
 	*val = wort_pm_load(leaf);
-	return root & ~WORT_MEDIA_LINK_TAG_MASK;
+	return root & ~WORT_MEDIA_LINK_KIND_MASK;
 }
 
 /* The last page of the only record's value. */
@@ -751,8 +751,8 @@ static u64 node_below_root(const u8 *mem, u64 root, u32 slot)
 
 	memcpy(&link, mem + (root & WORT_MEDIA_LINK_OFF_MASK) + 8 * slot,
 	       sizeof(link));
-	return (le64_to_cpu(link) & WORT_MEDIA_LINK_TAG_MASK) ==
-	       WORT_MEDIA_LINK_NODE ?
+	return (le64_to_cpu(link) & WORT_MEDIA_LINK_KIND_MASK) ==
+	       WORT_MEDIA_WORT_KIND_NODE ?
 	       le64_to_cpu(link) & WORT_MEDIA_LINK_OFF_MASK : 0;
 }
 

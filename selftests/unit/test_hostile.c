@@ -643,7 +643,7 @@ void check_hostile_catalogue_next(void)
 	image_set(block + 8, 0x6100);
 	image_set(block + 8 + 8 * i, first);
 	image_set(first + offsetof(struct wort_media_entry, root),
-		  block | WORT_MEDIA_LINK_LEAF);
+		  block | WORT_MEDIA_LINK_RECORD);
 	memcpy(overlay_key, image.mem + block + 16, sizeof(overlay_key));
 	CHECK(hostile_survives(follow_next));
 	image_free();

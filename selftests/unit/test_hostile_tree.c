@@ -284,7 +284,7 @@ static void slot_of_pair(const char *what, u64 link, u32 finders)
 static u64 node_link(u64 off, u32 place)
 {
 	return (u64)place << WORT_MEDIA_LINK_PLACE_SHIFT | off |
-	       WORT_MEDIA_LINK_NODE;
+	       WORT_MEDIA_WORT_KIND_NODE;
 }
 
 static u64 root_of(u32 nr)
@@ -299,31 +299,40 @@ static void links(void)
 	u32 ops = ALL_OPS | FIND(DELETE) | FIND(INSERT);
 	u32 tag;
 
-	for (tag = 0; tag < 8; tag++)
-		if (tag != WORT_MEDIA_LINK_LEAF && tag != WORT_MEDIA_LINK_NODE)
+	for (tag = 0; tag <= WORT_MEDIA_LINK_KIND_MASK; tag++)
+		if (tag != WORT_MEDIA_LINK_RECORD && tag != WORT_MEDIA_WORT_KIND_NODE)
 			slot_case("tag", leaf | tag, ops);
-	for (tag = 0; tag < 8; tag++) {
-		if (tag == WORT_MEDIA_LINK_LEAF || tag == WORT_MEDIA_LINK_NODE)
+	for (tag = 0; tag <= WORT_MEDIA_LINK_KIND_MASK; tag++) {
+		if (tag == WORT_MEDIA_LINK_RECORD || tag == WORT_MEDIA_WORT_KIND_NODE)
 			continue;
 		image_set(image_node_slot(0, "apple", 1), node | tag);
 		tree_case("tag of a node", ops);
 	}
 	/* All is right but the tag: a look must not find what is below. */
-	for (tag = 3; tag < 8; tag += 2) {
+	for (tag = 3; tag <= WORT_MEDIA_LINK_KIND_MASK; tag++) {
+		if ((tag | WORT_MEDIA_WORT_KIND_NODE) == WORT_MEDIA_WORT_KIND_NODE)
+			continue;
 		image_set(image_node_slot(0, "apple", 1),
 			  image_get(image_node_slot(0, "apple", 1)) | tag);
 		tree_case("tag of a node with its place", ops);
 		image_set(root_of(0), image_get(root_of(0)) | tag);
 		tree_case("tag of the root", ops);
 	}
-	slot_case("leaf outside", 1ULL << 40 | WORT_MEDIA_LINK_LEAF, ops);
-	slot_case("leaf at the end", (IMAGE_SIZE - 8) | WORT_MEDIA_LINK_LEAF,
+	for (tag = 44; tag < 52; tag++) {
+		image_set(image_node_slot(0, "apple", 1),
+			  image_get(image_node_slot(0, "apple", 1)) | 1ULL << tag);
+		tree_case("label of a node", ops);
+		slot_case("label of a leaf", leaf | WORT_MEDIA_LINK_RECORD |
+			  1ULL << tag, ops);
+	}
+	slot_case("leaf outside", 1ULL << 40 | WORT_MEDIA_LINK_RECORD, ops);
+	slot_case("leaf at the end", (IMAGE_SIZE - 8) | WORT_MEDIA_LINK_RECORD,
 		  ops);
-	slot_case("leaf far", ~7ULL | WORT_MEDIA_LINK_LEAF, ops);
-	slot_case("leaf with a place", leaf | WORT_MEDIA_LINK_LEAF |
+	slot_case("leaf far", ~7ULL | WORT_MEDIA_LINK_RECORD, ops);
+	slot_case("leaf with a place", leaf | WORT_MEDIA_LINK_RECORD |
 		  1ULL << WORT_MEDIA_LINK_PLACE_SHIFT, ops);
 	image_set(IMAGE_SIZE - 8, META(3, 8, 0));
-	slot_of_pair("pair at the end", (IMAGE_SIZE - 16) | WORT_MEDIA_LINK_LEAF,
+	slot_of_pair("pair at the end", (IMAGE_SIZE - 16) | WORT_MEDIA_LINK_RECORD,
 		     ops);
 	image_set(image_slot(0, "k00"), node_link(1ULL << 40, 6));
 	tree_case("node outside", ops);
@@ -412,7 +421,7 @@ static void leaves(void)
 	tree_case("object not aligned", ops);
 	for (at = 0; at < 3; at++) {
 		image_set(image_slot(0, "apple"),
-			  (IMAGE_SIZE - 48) | WORT_MEDIA_LINK_LEAF);
+			  (IMAGE_SIZE - 48) | WORT_MEDIA_LINK_RECORD);
 		image_set(IMAGE_SIZE - 40, at == 0 ? META(33, 8, 0) :
 			  at == 1 ? META(5, 300, 1) : META(1024, 0, 0));
 		tree_case("record beyond the end", ops);
@@ -459,7 +468,7 @@ static void move_key(const char *what, const char *key, u64 to)
 {
 	memcpy(image.mem + to, image.mem + image_leaf(0, key),
 	       sizeof(struct wort_media_leaf) + strlen(key));
-	image_set(image_slot(0, key), to | WORT_MEDIA_LINK_LEAF);
+	image_set(image_slot(0, key), to | WORT_MEDIA_LINK_RECORD);
 	tree_case(what, WALKS);
 }
 
@@ -500,7 +509,7 @@ static void owned_is_free(void)
 		off -= IMAGE_EXTENT;
 	off += 100 * 32;
 	memcpy(image.mem + off, image.mem + image_leaf(0, "apple"), 24);
-	image_set(image_slot(0, "apple"), off | WORT_MEDIA_LINK_LEAF);
+	image_set(image_slot(0, "apple"), off | WORT_MEDIA_LINK_RECORD);
 	image_keep();
 	attach();
 	for (i = 0; i < 3; i++)
@@ -572,7 +581,7 @@ void check_hostile_owners(void)
 	banana = image_leaf(0, "banana");
 	image_set(root_of(1), image_get(root_of(0)));
 	tree_case("node of two indexes", WALKS);
-	image_set(root_of(2), leaf | WORT_MEDIA_LINK_LEAF);
+	image_set(root_of(2), leaf | WORT_MEDIA_LINK_RECORD);
 	tree_case("leaf of two indexes", WALKS);
 	image_set(image_leaf(2, "single"), image_get(banana));
 	image_set(image_leaf(2, "single") + 8, META(6, 5000, 2));

@@ -9,7 +9,7 @@
 
 static bool is_node(u64 link)
 {
-	return link & WORT_MEDIA_LINK_NODE;
+	return (link & WORT_MEDIA_LINK_KIND_MASK) == WORT_MEDIA_WORT_KIND_NODE;
 }
 
 static u32 place_of(u64 link)
@@ -50,7 +50,7 @@ static u64 some_word(struct wort_index *index, u64 link)
 		link = below;
 	}
 	leaf = wort_region_at(index->tree.region,
-			      link & ~WORT_MEDIA_LINK_TAG_MASK);
+			      link & ~WORT_MEDIA_LINK_KIND_MASK);
 	key.data = leaf->key;
 	key.len = le64_to_cpu(leaf->meta) & WORT_MEDIA_LEAF_KEY_MASK;
 	return wort_key_word(&key, 0);

@@ -148,18 +148,23 @@ struct wort_media_entry {
 };
 
 /*
- * A link: a tagged offset, and of a node its branching place.  Objects are
- * 8-byte aligned, so three bits are free; zero is no link.
+ * A link of a radix engine: a word that refers to a record or a node.  Zero is no link.
  *
- *	 63        52 51                                     3 2    0
- *	+------------+----------------------------------------+------+
- *	| place or 0 | offset                                 | tag  |
- *	+------------+----------------------------------------+------+
+ *	 63        52 51     44 43                         4 3    0
+ *	+------------+---------+----------------------------+------+
+ *	| place      | label   | offset, a multiple of 16,  | kind |
+ *	|            |         | in place                   |      |
+ *	+------------+---------+----------------------------+------+
+ *
+ * place: of a node, the position of the digit by which it selects a child; 0 for a
+ * record.  label: the key byte under which the link stands in a node that is searched by
+ * labels; 0 in all other nodes.  kind: WORT_MEDIA_LINK_RECORD, or a kind of node of the
+ * engine.
  */
-#define WORT_MEDIA_LINK_TAG_MASK	0x7ULL
-#define WORT_MEDIA_LINK_NODE		0x1ULL
-#define WORT_MEDIA_LINK_LEAF		0x2ULL
-#define WORT_MEDIA_LINK_OFF_MASK	0x000ffffffffffff8ULL
+#define WORT_MEDIA_LINK_KIND_MASK	0xfULL
+#define WORT_MEDIA_LINK_RECORD		0x1ULL
+#define WORT_MEDIA_LINK_OFF_MASK	0x00000ffffffffff0ULL
+#define WORT_MEDIA_LINK_LABEL_MASK	0x000ff00000000000ULL
 #define WORT_MEDIA_LINK_PLACE_SHIFT	52
 
 /*
@@ -194,6 +199,7 @@ struct wort_media_leaf {
  * to the node, select the child.
  */
 #define WORT_MEDIA_WORT_SLOTS		16
+#define WORT_MEDIA_WORT_KIND_NODE	0x2ULL	/* in links */
 
 struct wort_media_wort_node {
 	__le64 slot[WORT_MEDIA_WORT_SLOTS];	/* link or 0 */

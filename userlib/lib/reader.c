@@ -91,10 +91,11 @@ static inline int descend(const struct wort_reader *r,
 
 	while (!load(pool, in_flight, node, off, &word)) {
 		*link = word;
-		if ((word & WORT_MEDIA_LINK_TAG_MASK) != WORT_MEDIA_LINK_NODE)
+		if ((word & WORT_MEDIA_LINK_KIND_MASK) != WORT_MEDIA_WORT_KIND_NODE)
 			return 0;
 		place = word >> WORT_MEDIA_LINK_PLACE_SHIFT;
-		node = word & WORT_MEDIA_LINK_OFF_MASK;
+		node = word & (WORT_MEDIA_LINK_OFF_MASK |
+			       WORT_MEDIA_LINK_LABEL_MASK);
 		if (node > last || KEY_DIGITS - 1 - place >= left)
 			return -EAGAIN;
 		if (place >= end) {
@@ -135,8 +136,8 @@ static int leaf_open(const struct wort_reader *r, uint64_t link,
 	uint64_t meta;
 	int err;
 
-	leaf->off = link & ~WORT_MEDIA_LINK_TAG_MASK;
-	if ((link & WORT_MEDIA_LINK_TAG_MASK) != WORT_MEDIA_LINK_LEAF ||
+	leaf->off = link & ~WORT_MEDIA_LINK_KIND_MASK;
+	if ((link & WORT_MEDIA_LINK_KIND_MASK) != WORT_MEDIA_LINK_RECORD ||
 	    !in_pool(r, leaf->off, sizeof(struct wort_media_leaf)))
 		return -EAGAIN;
 	err = load(r->pool, marks(r), leaf->off, leaf->off, &leaf->val);
@@ -213,8 +214,8 @@ static inline int look(const struct wort_reader *r, const void *key,
 
 	if (err || !link)
 		return err ? err : -ENOENT;
-	off = link & ~WORT_MEDIA_LINK_TAG_MASK;
-	if ((link & WORT_MEDIA_LINK_TAG_MASK) != WORT_MEDIA_LINK_LEAF ||
+	off = link & ~WORT_MEDIA_LINK_KIND_MASK;
+	if ((link & WORT_MEDIA_LINK_KIND_MASK) != WORT_MEDIA_LINK_RECORD ||
 	    off > r->size - sizeof(struct wort_media_leaf) - WORT_KEY_MAX)
 		return look_any(r, link, key, key_len, value, size, len);
 	if (load(r->pool, in_flight, off, off, &val))
