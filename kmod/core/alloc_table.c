@@ -92,7 +92,7 @@ u64 wort_alloc_table_bytes(const struct wort_alloc *alloc)
 }
 
 /* Of the extents @first to @end, is any one taken by the table? */
-static bool in_table(const struct wort_alloc *alloc, u32 first, u32 end)
+bool wort_in_table(const struct wort_alloc *alloc, u32 first, u32 end)
 {
 	u64 rel = alloc->geo.table_off - alloc->geo.data_off;
 	u32 table = rel >> alloc->geo.extent_shift;
@@ -243,7 +243,7 @@ static u32 read_extents(struct wort_op *op, u32 group, u32 covered)
 
 	for (end = nr + group_len(alloc, group); nr < end; nr++) {
 		extent = wort_extent_at(alloc, nr);
-		if (in_table(alloc, nr, nr + 1)) {
+		if (wort_in_table(alloc, nr, nr + 1)) {
 			extent->state = WORT_EXTENT_TAIL;
 			continue;
 		}
@@ -277,7 +277,7 @@ int wort_group_read(struct wort_op *op, u32 group)
 		return 0;
 	covered = covered_to(op, first);
 	wort_count(op, more_loads, DIV_ROUND_UP(free * 8, WORT_LINE));
-	if (covered > first || in_table(alloc, first, first + free) ||
+	if (covered > first || wort_in_table(alloc, first, first + free) ||
 	    !words_are_zero(op, first, free)) {
 		if (wort_group_make(op, group))
 			return -ENOMEM;

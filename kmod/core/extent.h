@@ -145,6 +145,7 @@ void wort_partial_del(struct wort_alloc *alloc, struct wort_slots *slots);
 bool wort_slots_freed(struct wort_alloc *alloc, struct wort_slots *slots, u32 n);
 
 /* alloc_table.c */
+bool wort_in_table(const struct wort_alloc *alloc, u32 first, u32 end);
 int wort_groups_init(struct wort_alloc *alloc);
 void wort_groups_destroy(struct wort_alloc *alloc);
 int wort_group_read(struct wort_op *op, u32 group);

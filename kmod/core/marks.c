@@ -208,7 +208,7 @@ static int mark_tail(struct wort_op *op, struct wort_marks *marks, u32 nr)
 		bits = bits_at(marks, nr);
 		if (!bits)
 			return -ENOMEM;
-		if (*bits)
+		if (*bits || wort_in_table(marks->alloc, nr, nr + 1))
 			return wort_corrupt(op,
 					    wort_extent_off(marks->alloc, nr),
 					    "run overlaps other objects");

@@ -152,6 +152,7 @@ static const struct test {
 	TEST(hostile_owners),
 	TEST(hostile_commit),
 	TEST(hostile_flips),
+	TEST(hostile_table_in_run),
 	TEST(hostile_table_zeroed),
 	TEST(hostile_table_zeroed_cut),
 	TEST(bad_pages_ranges),

@@ -648,3 +648,33 @@ void check_hostile_catalogue_next(void)
 	CHECK(hostile_survives(follow_next));
 	image_free();
 }
+
+/* The superblock says that the extent table lies where an owned run does. */
+void check_hostile_table_in_run(void)
+{
+	struct wort_check_arg arg = { .size = sizeof(arg) };
+	static const u8 value[3 * 4096];
+	struct wort_index *index;
+	u64 off, bytes;
+
+	image_make();
+	pmpool_attach(&image.pm);
+	index = pmpool_index(&image.pm, "a");
+	CHECK_EQ(pm_put(index, "run", 3, value, sizeof(value)), 0);
+	wort_index_put(index);
+	pmpool_settle();
+	pmpool_detach(&image.pm);
+	off = image_get(image_leaf(0, "run"));
+	CHECK_EQ(off % 4096, 0);
+	bytes = 8 * le64_to_cpu(image_sb(0)->nr_extents);
+	memcpy(image.mem + off + 4096, image.mem + WORT_MEDIA_TABLE_OFF, bytes);
+	image_sb(0)->table_off = cpu_to_le64(off + 4096);
+	image_sb(1)->table_off = cpu_to_le64(off + 4096);
+	image_seal_sb();
+	pmpool_attach(&image.pm);
+	pmpool_settle();
+	CHECK_EQ(wort_pool_check(image.pm.pool, &arg), 0);
+	CHECK_NE(arg.out_nr_damaged, 0);
+	pmpool_detach(&image.pm);
+	image_free();
+}

@@ -149,6 +149,7 @@ void check_hostile_commit(void);
 void check_hostile_flips(void);
 
 /* test_bad_pages.c */
+void check_hostile_table_in_run(void);
 void check_hostile_table_zeroed(void);
 void check_hostile_table_zeroed_cut(void);
 void check_bad_pages_ranges(void);
