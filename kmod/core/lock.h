@@ -26,9 +26,9 @@
  * answer may rest on it (Documentation/persistence.rst).  A reader checks the
  * mark of the node after it has loaded the word.  The mark is set before the word
  * is stored, and cleared after the fence.  Therefore a reader that sees the word
- * also sees the mark, unless the word is already durable.  A single operation
- * holds its lock until the fence.  The operations of a batch share one fence and
- * hold no lock over it, therefore a holder of the lock checks the mark, too.
+ * also sees the mark, unless the word is already durable.  Not every operation holds
+ * its lock until the fence: those of a batch share one, and others free objects before
+ * it.  Therefore a holder of the lock checks the mark, too.
  */
 #ifndef _WORT_LOCK_H
 #define _WORT_LOCK_H

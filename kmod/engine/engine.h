@@ -131,6 +131,18 @@ struct wort_del {
 	struct wort_buf *old;
 };
 
+/* Fill in a removal, field by field, as wort_put_init() does. */
+static __always_inline void wort_del_init(struct wort_del *del,
+					  const struct wort_key *key,
+					  const struct wort_value *expect,
+					  struct wort_buf *old)
+{
+	del->key.data = key->data;
+	del->key.len = key->len;
+	del->expect = expect;
+	del->old = old;
+}
+
 #define WORT_CHANGE_NODES	3
 #define WORT_CHANGE_WORDS	21
 

@@ -734,17 +734,48 @@ static void node_free(struct wort_op *op, u64 link)
 		op->damaged = true;
 }
 
-/* The word is durable and nothing is locked. */
-static void change_done(struct wort_op *op, struct wort_tree *tree,
-			struct wrt_change *c)
+/*
+ * Free the objects that the word has made unreachable, before the fence: so this work is
+ * done while the line is written back.  They are not reused before the section of the
+ * operation ends, which is after the fence.
+ */
+static void change_free(struct wort_op *op, const struct wrt_change *c)
 {
-	if (c->kind == WRT_RECORD && c->pos.skip)
-		wrt_skip_learn(tree, c->pos.skip, &c->key);
 	if (c->kind == WRT_REMOVE && c->merges)
 		node_free(op, c->pos.node);
 	if ((c->kind == WRT_REPLACE || c->kind == WRT_REMOVE) &&
 	    wort_rec_free(op, &c->rec))
 		op->damaged = true;
+}
+
+/* Store the word of a prepared change, and flush it.  It stays marked as in flight. */
+static __always_inline int change_commit(struct wort_op *op, struct wort_tree *tree,
+					 struct wrt_change *c)
+{
+	int err = change_launch(op, tree, c);
+
+	if (err)
+		return err;
+	wort_pm_flush(op, c->word, sizeof(*c->word));
+	change_stored(tree, c);
+	wort_nodes_unlock(op);
+	change_free(op, c);
+	return 0;
+}
+
+/* The word is durable. */
+static void change_finish(struct wort_op *op, struct wort_tree *tree,
+			  struct wrt_change *c)
+{
+	bool there = wort_lock_hold(op, c->lock);
+
+	/* Otherwise a node of the lock was removed since, perhaps that of the word. */
+	wort_pm_landed(c->lock);
+	if (there && wort_pm_load(c->word) == c->val)
+		change_enter(c);
+	wort_nodes_unlock(op);
+	if (c->kind == WRT_RECORD && c->pos.skip)
+		wrt_skip_learn(tree, c->pos.skip, &c->key);
 }
 
 static __always_inline int change_run(struct wort_op *op,
@@ -755,14 +786,11 @@ static __always_inline int change_run(struct wort_op *op,
 
 	if (c->kind < WRT_UPDATE)
 		wort_pm_fence_contents(op);
-	err = change_launch(op, tree, c);
+	err = change_commit(op, tree, c);
 	if (err)
 		return err;
-	wort_pm_land(op, c->lock, c->word);
-	change_stored(tree, c);
-	change_enter(c);
-	wort_nodes_unlock(op);
-	change_done(op, tree, c);
+	wort_pm_fence(op);
+	change_finish(op, tree, c);
 	return 0;
 }
 
@@ -848,29 +876,13 @@ static int wrt_prepare(struct wort_op *op, struct wort_tree *tree,
 static int wrt_commit(struct wort_op *op, struct wort_tree *tree,
 		      struct wort_change *change)
 {
-	struct wrt_change *c = wrt_change(change);
-	int err = change_launch(op, tree, c);
-
-	if (err)
-		return err;
-	wort_pm_flush(op, c->word, sizeof(*c->word));
-	change_stored(tree, c);
-	wort_nodes_unlock(op);
-	return 0;
+	return change_commit(op, tree, wrt_change(change));
 }
 
 static void wrt_finish(struct wort_op *op, struct wort_tree *tree,
 		       struct wort_change *change)
 {
-	struct wrt_change *c = wrt_change(change);
-	bool there = wort_lock_hold(op, c->lock);
-
-	/* Otherwise a node of the lock was removed since, perhaps that of the word. */
-	wort_pm_landed(c->lock);
-	if (there && wort_pm_load(c->word) == c->val)
-		change_enter(c);
-	wort_nodes_unlock(op);
-	change_done(op, tree, c);
+	change_finish(op, tree, wrt_change(change));
 }
 
 /* A new record, with the object of its value, and a new node. */

@@ -522,9 +522,10 @@ static int delete_once(struct wort_index *index, const struct wort_del *del,
 int wort_index_delete(struct wort_index *index, const struct wort_key *key,
 		      const struct wort_value *expect, struct wort_buf *old)
 {
-	struct wort_del del = { .key = *key, .expect = expect, .old = old };
+	struct wort_del del __uninitialized;
 	int err = key_verify(key) ?: value_verify(expect);
 
+	wort_del_init(&del, key, expect, old);
 	if (!err)
 		err = delete_once(index, &del, WORT_WRITE);
 	if (unlikely(err == -EAGAIN))
@@ -722,10 +723,8 @@ int wort_request_prepare(struct wort_index *index, struct wort_op *op,
 				     &req->answer);
 	} else if (req->op.op == WORT_BATCH_DELETE) {
 		*type = WORT_OP_DELETE;
-		req->del = (struct wort_del){
-			.key = req->put.key, .expect = expect_of(req),
-			.old = old_of(req),
-		};
+		wort_del_init(&req->del, &req->put.key, expect_of(req),
+			      old_of(req));
 		change->del = &req->del;
 		err = engine->batch_ops->prepare(op, &index->tree, change);
 	} else {

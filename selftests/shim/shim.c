@@ -167,8 +167,10 @@ unsigned int bitmap_weight(const unsigned long *map, unsigned int nbits)
 {
 	unsigned int i, n = 0;
 
-	for (i = 0; i < nbits; i++)
-		n += test_bit(i, map);
+	for (i = 0; i < nbits / BITS_PER_LONG; i++)
+		n += __builtin_popcountl(map[i]);
+	if (nbits % BITS_PER_LONG)
+		n += __builtin_popcountl(map[i] & BITMAP_LAST_WORD_MASK(nbits));
 	return n;
 }
 
