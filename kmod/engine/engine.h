@@ -347,8 +347,8 @@ typedef void wort_prefetch_fn(const struct wort_tree *tree,
  *	inconsistency is met; tell each record.  Returns how often it moved.  If it
  *	returns 0, call @next.  Optional.
  *
- * The optional functions may change costs, and no answer; wort_engine_mandatory turns
- * them off, for tests.
+ * The optional functions may change costs, and no answer.  While wort_engine_mandatory is
+ * set, wort_engine_for() returns engines without them: for tests.
  *
  * All of them return -EUCLEAN if media is damaged and -EIO if it is known to be
  * bad.  A change that has committed must not fail any more: if it meets damage
@@ -413,24 +413,6 @@ struct wort_engine {
 };
 
 extern bool wort_engine_mandatory;
-
-static inline const struct wort_volatile_ops *
-wort_volatile_ops(const struct wort_engine *engine)
-{
-	return READ_ONCE(wort_engine_mandatory) ? NULL : engine->volatile_ops;
-}
-
-static inline const struct wort_batch_ops *
-wort_batch_ops(const struct wort_engine *engine)
-{
-	return READ_ONCE(wort_engine_mandatory) ? NULL : engine->batch_ops;
-}
-
-static inline const struct wort_fast_ops *
-wort_fast_ops(const struct wort_engine *engine)
-{
-	return READ_ONCE(wort_engine_mandatory) ? NULL : engine->fast_ops;
-}
 
 /**
  * struct wort_attr - An attribute of an engine: a field of the attribute word

@@ -457,7 +457,7 @@ static struct round *round_alloc(struct wort_index *index,
 {
 	struct round *round = NULL;
 
-	if (batch->nr_ops > 1 && wort_batch_ops(index->tree.engine))
+	if (batch->nr_ops > 1 && index->tree.engine->batch_ops)
 		round = xchg(&index->pool->spare_round, NULL) ?:
 			kvzalloc(sizeof(*round), GFP_NOIO | WORT_GFP_CALL);
 	if (round) {

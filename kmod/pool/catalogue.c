@@ -78,14 +78,14 @@ static void no_prefetch(const struct wort_tree *tree, const struct wort_key *key
 static void index_update(struct wort_index *index)
 {
 	const struct wort_engine *engine = index->tree.engine;
-	const struct wort_fast_ops *fast = engine ? wort_fast_ops(engine) : NULL;
+	const struct wort_fast_ops *fast = engine ? engine->fast_ops : NULL;
 	bool readable = fast && !index->dead;
 
 	WRITE_ONCE(index->fast_lookup, readable ? fast->lookup : no_fast_lookup);
 	WRITE_ONCE(index->fast_put, readable && !index->damaged ? fast->put :
 								  no_fast_put);
-	index->prefetch_keys = engine && engine->prefetch_keys && !wort_engine_mandatory ?
-			  engine->prefetch_keys : no_prefetch;
+	index->prefetch_keys = engine && engine->prefetch_keys ?
+			       engine->prefetch_keys : no_prefetch;
 }
 
 static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
@@ -164,7 +164,7 @@ void wort_index_drop(struct wort_index *index)
 static int tree_open(struct wort_index *index)
 {
 	const struct wort_engine *engine = index->tree.engine;
-	const struct wort_volatile_ops *ops = wort_volatile_ops(engine);
+	const struct wort_volatile_ops *ops = engine->volatile_ops;
 	struct wort_pool *pool = index->pool;
 	void **shared;
 

@@ -257,7 +257,7 @@ static int emit_pairs(struct wort_cursor *cur, struct wort_scan *scan, u32 max,
 static int scan_section(struct wort_cursor *cur, struct wort_scan *scan,
 			struct scan_from *from)
 {
-	bool many = cur->tree->engine->next_many && !wort_engine_mandatory;
+	bool many = cur->tree->engine->next_many;
 	bool counting = scan->flags & WORT_SCAN_F_COUNT;
 	u64 max = scan->max ? scan->max : U64_MAX;
 	u32 nr = 0;

@@ -132,6 +132,17 @@ static void *wort_open(struct bench_env *env)
 	return open_pool(env, false, false);
 }
 
+/* Without the optional functions of the engine. */
+static void *wort_open_mandatory(struct bench_env *env)
+{
+	void *peer;
+
+	wort_engine_mandatory = true;
+	peer = open_pool(env, false, false);
+	wort_engine_mandatory = false;
+	return peer;
+}
+
 static void *wort_open_mcsafe(struct bench_env *env)
 {
 	return open_pool(env, true, false);
@@ -445,6 +456,8 @@ static const struct bench_peer wort_peers[] = {
 	WORT_PEER("wort-mapped", "; lookups in a mapping", wort_open, wort_insert, wort_look),
 	WORT_PEER("wort-mcsafe", "; loads with care", wort_open_mcsafe,
 		  wort_insert, wort_lookup),
+	WORT_PEER("wort-mandatory", "; without the optional functions of the engine",
+		  wort_open_mandatory, wort_insert, wort_lookup),
 	WORT_PEER("wort-eadr", ", caches being persistent", wort_open_eadr,
 		  wort_insert, wort_lookup),
 	WORT_PEER("wort-called", "; an empty system call each", wort_open,
@@ -460,5 +473,5 @@ static const struct bench_peer wort_peers[] = {
 const struct bench_peer *const builtin_peers[] = {
 	&floor_peers[0], &floor_peers[1], &wort_peers[0], &wort_peers[1],
 	&wort_peers[2], &wort_peers[3], &wort_peers[4], &wort_peers[5],
-	&wort_peers[6], &wort_peers[7], NULL
+	&wort_peers[6], &wort_peers[7], &wort_peers[8], NULL
 };

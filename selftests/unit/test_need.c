@@ -39,7 +39,8 @@ static bool take_needed(struct wort_alloc *alloc, u64 off, struct wort_need *nee
 /* A put beside a record that shares all but the last digit. */
 static void need_case(struct bed *bed, u32 key_len, u32 value_len)
 {
-	const struct wort_engine *engine = bed->index->tree.engine;
+	const struct wort_engine *engine =
+		wort_engine_by_id(bed->index->engine_id);
 	struct wort_alloc *alloc = &bed->pm.pool->alloc;
 	struct wort_change change = { };
 	struct wort_need need;
