@@ -105,7 +105,7 @@ static const struct test {
 	TEST(unknown_again),
 	TEST(need),
 	TEST(attr_verify),
-	TEST(attr_engines),
+	OPTIONAL(attr_engines),
 	TEST(attr_open),
 	TEST(pool_format),
 	TEST(pool_format_over),
