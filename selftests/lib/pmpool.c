@@ -10,6 +10,9 @@
 
 #include "pmpool.h"
 
+u32 pmpool_engine;
+u64 pmpool_attr;
+
 void die(const char *fmt, ...)
 {
 	va_list ap;
@@ -83,7 +86,8 @@ struct wort_index *pmpool_index(struct pmpool *pm, const char *name)
 {
 	struct wort_index *index;
 	int err = wort_index_open(pm->pool, (const u8 *)name, strlen(name),
-				  WORT_INDEX_OPEN_F_CREATE, 0, 0, &index);
+				  WORT_INDEX_OPEN_F_CREATE, pmpool_engine,
+				  pmpool_attr, &index);
 
 	if (err)
 		die("open index %s: %d", name, err);

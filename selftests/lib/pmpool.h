@@ -21,6 +21,10 @@ void pmpool_format(struct pmpool *pm, u32 extent_size);
 void pmpool_attach(struct pmpool *pm);
 void pmpool_detach(struct pmpool *pm);
 void pmpool_settle(void);	/* all background work */
+/* What pmpool_index() gives new indexes; 0: the default of the module. */
+extern u32 pmpool_engine;
+extern u64 pmpool_attr;
+
 struct wort_index *pmpool_index(struct pmpool *pm, const char *name);
 
 int pm_put(struct wort_index *index, const void *key, u32 key_len,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "unit.h"
+#include "../engines/unit.h"
 
 void bed_attach(struct bed *bed)
 {
@@ -60,6 +60,28 @@ void bed_check(struct bed *bed)
 	CHECK_EQ(arg.out_damaged_off, 0);
 	CHECK_EQ(arg.out_owned_bytes + arg.out_free_bytes +
 		 arg.out_freeing_bytes, unit_pool_bytes(bed));
+}
+
+u32 bed_path(struct bed *bed, const void *key, u32 len, u64 *words)
+{
+	const struct wort_key k = { key, len };
+	const u8 *mem = (const u8 *)bed->pm.region.base;
+
+	return subject.unit->probe->path(mem,
+					 (const u8 *)bed->index->tree.root - mem,
+					 &k, words);
+}
+
+u64 bed_record(struct bed *bed, const void *key, u32 len)
+{
+	const u8 *mem = (const u8 *)bed->pm.region.base;
+	u64 words[PROBE_WORDS];
+	__le64 word;
+
+	if (!bed_path(bed, key, len, words))
+		die("the probe finds no way to a record");
+	memcpy(&word, mem + words[0], sizeof(word));
+	return subject.unit->probe->target(le64_to_cpu(word));
 }
 
 bool media_same(const void *a, const void *b, u64 size)

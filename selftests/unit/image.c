@@ -153,52 +153,56 @@ u64 image_table(u64 off)
 	return WORT_MEDIA_TABLE_OFF + (off - data) / IMAGE_EXTENT * 8;
 }
 
-/* Slots on the way to a leaf, the last one first. */
-static u32 path_of(u32 nr, const char *key, u64 *slots)
+u64 image_root(u32 nr)
 {
-	u64 slot = image_entry(nr) + offsetof(struct wort_media_entry, root);
-	u64 link, path[64];
-	u32 n = 0, place, i;
+	return image_entry(nr) + offsetof(struct wort_media_entry, root);
+}
 
-	for (;;) {
-		path[n++] = slot;
-		link = image_get(slot);
-		if ((link & WORT_MEDIA_LINK_KIND_MASK) != WORT_MEDIA_WORT_KIND_NODE)
-			break;
-		place = link >> WORT_MEDIA_LINK_PLACE_SHIFT;
-		slot = (link & WORT_MEDIA_LINK_OFF_MASK) +
-		       8 * wort_key_digit((const u8 *)key, strlen(key), place);
-	}
-	for (i = 0; i < n; i++)
-		slots[i] = path[n - 1 - i];
+/* The words that lead to a record, the last one first. */
+static u32 path_of(u32 nr, const char *key, u64 *words)
+{
+	const struct wort_key k = { (const u8 *)key, strlen(key) };
+	u32 n = subject.unit->probe->path(image.mem, image_root(nr), &k, words);
+
+	if (!n)
+		die("the probe finds no way to %s", key);
 	return n;
-}
-
-u64 image_slot(u32 nr, const char *key)
-{
-	u64 slots[64];
-
-	path_of(nr, key, slots);
-	return slots[0];
-}
-
-u64 image_leaf(u32 nr, const char *key)
-{
-	return image_get(image_slot(nr, key)) & WORT_MEDIA_LINK_OFF_MASK;
 }
 
 u64 image_node_slot(u32 nr, const char *key, u32 up)
 {
-	u64 slots[64];
-	u32 n = path_of(nr, key, slots);
+	u64 words[PROBE_WORDS];
+	u32 n = path_of(nr, key, words);
 
 	if (up >= n)
 		die("%s has no %u nodes above", key, up);
-	return slots[up];
+	return words[up];
 }
 
 u64 image_node(u32 nr, const char *key, u32 up)
 {
-	return image_get(image_node_slot(nr, key, up)) &
-	       WORT_MEDIA_LINK_OFF_MASK;
+	return subject.unit->probe->target(image_get(image_node_slot(nr, key,
+								     up)));
+}
+
+u64 image_slot(u32 nr, const char *key)
+{
+	return image_node_slot(nr, key, 0);
+}
+
+u64 image_leaf(u32 nr, const char *key)
+{
+	return image_node(nr, key, 0);
+}
+
+u64 image_value(u32 nr, const char *key)
+{
+	return subject.unit->probe->value(image.mem, image_leaf(nr, key));
+}
+
+u32 image_depth(u32 nr, const char *key)
+{
+	u64 words[PROBE_WORDS];
+
+	return path_of(nr, key, words);
 }

@@ -5,7 +5,7 @@
 #ifndef _WORT_TEST_IMAGE_H
 #define _WORT_TEST_IMAGE_H
 
-#include "unit.h"
+#include "../engines/unit.h"
 
 #define IMAGE_SIZE	MIB
 #define IMAGE_EXTENT	4096
@@ -35,11 +35,14 @@ void image_undo(void);		/* clean again, where it was patched */
 u64 image_get(u64 off);
 void image_set(u64 off, u64 val);
 u64 image_entry(u32 nr);	/* offset of an entry, as slots have it */
+u64 image_root(u32 nr);		/* first word of a root record */
 u64 image_catalogue(void);
 u64 image_table(u64 off);	/* the word of the extent that holds it */
 u64 image_slot(u32 nr, const char *key);	/* refers to the key's leaf */
 u64 image_node_slot(u32 nr, const char *key, u32 up);	/* refers to a node */
 u64 image_leaf(u32 nr, const char *key);
+u64 image_value(u32 nr, const char *key);	/* an object of its own */
+u32 image_depth(u32 nr, const char *key);	/* words that lead to a record */
 u64 image_node(u32 nr, const char *key, u32 up);	/* above that leaf */
 void image_seal_entry(u64 off);	/* make the checksum right */
 void image_seal_sb(void);	/* that of both copies */

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unit tests of core, engine and pool: the list, and who runs it.
+ * Unit tests of core, engines and pool: the lists, and how they are run.
  *
- *	unit [-s] [-a] [-l] [-e EXTENT] [-r SEED] [NAME...]
+ *	unit [-s] [-a] [-l] [-m] [-e EXTENT] [-r SEED] [PATTERN...]
  *
- * Without names: all tests, -s: those that fill large pools, -a: both.
+ * Without patterns: all tests, -s: those that fill large pools, -a: both; -m: without the
+ * optional functions of engines.  A pattern
+ * is one of the shell, as in 'wort.*' or '*.random_*'; the name of a test of engines
+ * without that of an engine stands for the test of each of them.
  */
+#include <fnmatch.h>
 #include <getopt.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <linux/printk.h>
 
+#include "../engines/unit.h"
 #include "tests.h"
-#include "unit.h"
 
 #define TEST(name)	{ #name, check_##name }
 #define SLOW(name)	{ #name, check_##name, .slow = true }	/* fills large pools */
-/* It is about an optional function of an engine. */
+/* It is about an optional group of functions of an engine. */
 #define OPTIONAL(name)	{ #name, check_##name, .optional = true }
+#define NEEDS(name, traits_)	{ #name, check_##name, .needs = traits_ }
 
-static const struct test {
-	const char *name;
-	void (*run)(void);
-	bool slow;
-	bool optional;
-} tests[] = {
+/* Of core and pool: they run once, with the default engine. */
+static const struct test pool_tests[] = {
 	TEST(alloc_classes),
 	TEST(alloc_leaf_lines),
 	TEST(alloc_reserve),
@@ -37,9 +38,6 @@ static const struct test {
 	TEST(alloc_keep_begin),
 	TEST(alloc_keep_check),
 	TEST(alloc_runs),
-	TEST(walk_steps),
-	TEST(walk_check),
-	TEST(walk_section),
 	TEST(check_beside),
 	TEST(check_beside_leak),
 	TEST(check_reopen),
@@ -50,36 +48,6 @@ static const struct test {
 	SLOW(large_table),
 	TEST(alloc_random),
 	TEST(alloc_table_once),
-	TEST(keys_limits),
-	TEST(keys_digits),
-	TEST(keys_fill),
-	TEST(keys_chain),
-	TEST(keys_long_prefix),
-	TEST(keys_skipped_digits),
-	OPTIONAL(top_shapes),
-	OPTIONAL(top_lookups),
-	OPTIONAL(top_in_flight),
-	OPTIONAL(top_growth),
-	OPTIONAL(top_moves),
-	OPTIONAL(top_none),
-	OPTIONAL(top_window),
-	OPTIONAL(top_skips),
-	TEST(values_sizes),
-	TEST(values_change),
-	TEST(values_expect),
-	TEST(values_fetch),
-	TEST(values_buffer),
-	TEST(reader_asks),
-	TEST(reader_generation),
-	TEST(reader_destroyed),
-	TEST(random_ops),
-	TEST(random_small_pool),
-	TEST(random_reattach),
-	TEST(cursor_seek),
-	TEST(cursor_pages),
-	TEST(cursor_prefix),
-	TEST(cursor_limits),
-	TEST(cursor_count),
 	TEST(cursor_lengths),
 	TEST(batch_rules),
 	TEST(powercut_lines),
@@ -103,7 +71,6 @@ static const struct test {
 	TEST(unknown_check),
 	TEST(unknown_space),
 	TEST(unknown_again),
-	TEST(need),
 	TEST(attr_verify),
 	OPTIONAL(attr_engines),
 	TEST(attr_open),
@@ -133,13 +100,7 @@ static const struct test {
 	SLOW(space_aged),
 	TEST(nomem_attach),
 	TEST(nomem_create),
-	TEST(nomem_put),
-	TEST(nomem_remove),
-	TEST(nomem_scan),
-	TEST(nomem_batch),
 	TEST(nomem_destroy),
-	TEST(nomem_check),
-	TEST(nomem_walk),
 	TEST(hostile_superblock),
 	TEST(hostile_geometry),
 	TEST(hostile_features),
@@ -148,28 +109,15 @@ static const struct test {
 	TEST(hostile_catalogue),
 	TEST(hostile_catalogue_clear),
 	TEST(hostile_catalogue_next),
-	TEST(hostile_tree),
-	TEST(hostile_owners),
-	TEST(hostile_commit),
-	TEST(hostile_flips),
 	TEST(hostile_table_in_run),
 	TEST(hostile_table_zeroed),
 	TEST(hostile_table_zeroed_cut),
 	TEST(bad_pages_ranges),
-	TEST(bad_pages_read),
-	TEST(bad_pages_value),
-	TEST(bad_pages_drop),
-	OPTIONAL(bad_pages_drop_top),
-	TEST(bad_pages_drop_cut),
 	TEST(bad_pages_catalogue),
 	TEST(bad_pages_catalogue_cut),
 	TEST(bad_pages_poison),
-	TEST(bad_pages_write),
 	TEST(bad_pages_table),
-	TEST(bad_pages_guess),
 	TEST(bad_pages_superblock),
-	TEST(bad_pages_later),
-	TEST(bad_pages_later_poison),
 	TEST(reserve_full),
 	TEST(reserve_slots),
 	TEST(reserve_walking),
@@ -191,19 +139,71 @@ static const struct test {
 	TEST(heads_foreign),
 	TEST(heads_bad_page),
 	TEST(heads_format_cut),
-	TEST(golden),
 	TEST(golden_older),
+};
+
+/* What every engine must pass, if it has the traits that the test needs. */
+static const struct test engine_tests[] = {
+	TEST(walk_steps),
+	TEST(walk_check),
+	TEST(walk_section),
+	TEST(keys_limits),
+	TEST(keys_digits),
+	TEST(keys_fill),
+	TEST(keys_chain),
+	TEST(keys_long_prefix),
+	TEST(keys_skipped_digits),
+	TEST(values_sizes),
+	TEST(values_change),
+	TEST(values_expect),
+	TEST(values_fetch),
+	TEST(values_buffer),
+	NEEDS(reader_asks, WORT_TRAIT_MAPPABLE),
+	NEEDS(reader_generation, WORT_TRAIT_MAPPABLE),
+	NEEDS(reader_destroyed, WORT_TRAIT_MAPPABLE),
+	TEST(random_ops),
+	TEST(random_small_pool),
+	TEST(random_reattach),
+	NEEDS(cursor_seek, WORT_TRAIT_ORDERED),
+	NEEDS(cursor_pages, WORT_TRAIT_ORDERED),
+	NEEDS(cursor_prefix, WORT_TRAIT_ORDERED),
+	NEEDS(cursor_limits, WORT_TRAIT_ORDERED),
+	NEEDS(cursor_count, WORT_TRAIT_ORDERED),
+	TEST(batch_keys),
+	NEEDS(need, WORT_TRAIT_BATCH_SHARED),
+	TEST(nomem_put),
+	TEST(nomem_remove),
+	TEST(nomem_scan),
+	TEST(nomem_batch),
+	TEST(nomem_check),
+	TEST(nomem_walk),
+	TEST(hostile_words),
+	TEST(hostile_flips),
+	TEST(bad_pages_read),
+	TEST(bad_pages_read_poison),
+	TEST(bad_pages_drop),
+	TEST(bad_pages_drop_cut),
+	TEST(bad_pages_write),
+	TEST(bad_pages_later),
+	TEST(bad_pages_later_poison),
+	TEST(golden),
 	TEST(counts_insert),
 	TEST(counts_update),
 	TEST(counts_delete),
 	TEST(counts_read),
-	TEST(counts_seek),
 	TEST(counts_off),
-	TEST(counts_in_flight),
-	OPTIONAL(counts_batch),
 	TEST(counts_closed),
 	SLOW(counts_insert_million),
 };
+
+#define ENGINE_UNIT(symbol, ...)	&engine_unit_##symbol,
+
+/* As test_engines[]. */
+static const struct engine_unit *const engine_units[] = {
+	WORT_ENGINES(ENGINE_UNIT)
+};
+
+struct subject subject;
 
 /* A test that takes longer hangs. */
 #define TEST_SECONDS	300
@@ -233,56 +233,167 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-static void run(const struct test *test)
+/*
+ * A test by its full name: that of the engine, its attribute word if it is not 0, and
+ * that of the test.
+ */
+struct named {
+	const struct test *test;
+	struct subject subject;
+	char name[80];
+};
+
+static struct named *list;
+static unsigned int nr_list;
+
+static void list_test(const struct test *test, const struct subject *of,
+		      const char *prefix)
+{
+	struct named *named;
+
+	list = realloc(list, (nr_list + 1) * sizeof(*list));
+	named = &list[nr_list++];
+	named->test = test;
+	named->subject = *of;
+	snprintf(named->name, sizeof(named->name), "%s%s", prefix, test->name);
+}
+
+static void list_engine(const struct subject *of)
+{
+	const struct test_engine *engine = of->engine;
+	const struct engine_unit *unit = of->unit;
+	char prefix[40];
+	unsigned int i;
+
+	if (of->attr)
+		snprintf(prefix, sizeof(prefix), "%s:%#llx.", engine->name,
+			 (unsigned long long)of->attr);
+	else
+		snprintf(prefix, sizeof(prefix), "%s.", engine->name);
+	for (i = 0; i < ARRAY_SIZE(engine_tests); i++)
+		if (!(engine_tests[i].needs & ~engine->traits))
+			list_test(&engine_tests[i], of, prefix);
+	for (i = 0; i < unit->nr_tests; i++)
+		list_test(&unit->tests[i], of, prefix);
+}
+
+static void list_tests(void)
+{
+	struct subject of = { &test_engines[0], engine_units[0], 0 };
+	unsigned int i, k;
+
+	for (i = 0; i < ARRAY_SIZE(pool_tests); i++)
+		list_test(&pool_tests[i], &of, "");
+	for (i = 0; i < TEST_ENGINES_NR; i++)
+		for (k = 0; k < test_engines[i].nr_attrs; k++) {
+			of.engine = &test_engines[i];
+			of.unit = engine_units[i];
+			of.attr = test_engines[i].attrs[k];
+			list_engine(&of);
+		}
+}
+
+/* Indexes of a test of core or pool have the default engine, which is not named. */
+static void set_subject(const struct named *named)
+{
+	bool of_engine = named->name[0] != named->test->name[0] ||
+			 strcmp(named->name, named->test->name);
+
+	subject = named->subject;
+	pmpool_engine = of_engine ? subject.engine->id : WORT_ENGINE_DEFAULT;
+	pmpool_attr = subject.attr;
+}
+
+static void run(const struct named *named)
 {
 	unsigned long checks = nr_checks;
 	double start = now();
 	long live = shim_alloc_live;
 
 	nr_failed_here = 0;
+	set_subject(named);
 	alarm(TEST_SECONDS);
-	test->run();
+	named->test->run();
 	alarm(0);
 	CHECK_EQ(shim_alloc_live, live);
 	CHECK(!shim_run_work());
-	printf("%-24s %8.2f s %9lu checks%s\n", test->name, now() - start,
+	printf("%-28s %8.2f s %9lu checks%s\n", named->name, now() - start,
 	       nr_checks - checks, nr_failed_here ? "  FAILED" : "");
 	fflush(stdout);
 }
 
-static bool wanted(const struct test *test, char **names)
+static bool matches(const struct named *named, const char *pattern)
 {
-	for (; *names; names++)
-		if (!strcmp(*names, test->name))
+	return !fnmatch(pattern, named->name, 0) ||
+	       !strcmp(pattern, named->test->name);
+}
+
+static bool wanted(const struct named *named, char **patterns)
+{
+	for (; *patterns; patterns++)
+		if (matches(named, *patterns))
 			return true;
 	return false;
 }
 
-static void list(void)
+/* Each pattern must name a test. */
+static void verify_patterns(char **patterns)
 {
-	const struct test *test;
+	unsigned int i;
 
-	for (test = tests; test < tests + ARRAY_SIZE(tests); test++)
-		printf("%s%s\n", test->name, test->slow ? " (slow)" : "");
+	for (; *patterns; patterns++) {
+		for (i = 0; i < nr_list && !matches(&list[i], *patterns); i++)
+			;
+		if (i == nr_list)
+			die("no such test: %s", *patterns);
+	}
+}
+
+static void print_list(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_list; i++)
+		printf("%s%s\n", list[i].name,
+		       list[i].test->slow ? " (slow)" : "");
+	exit(0);
+}
+
+/* An image of an engine, by its name; of the default engine without one. */
+static void write_golden(const char *path, const char *name)
+{
+	const struct test_engine *engine = name ? test_engine_named(name) :
+						  &test_engines[0];
+
+	if (!engine)
+		die("no such engine: %s", name);
+	subject.engine = engine;
+	subject.unit = engine_units[engine - test_engines];
+	pmpool_engine = engine->id;
+	golden_write(path);
 	exit(0);
 }
 
 int main(int argc, char **argv)
 {
 	bool slow = false, all = false;
+	static const struct option options[] = {
+		{ "list", 0, NULL, 'l' }, { }
+	};
 	const char *golden = NULL;
-	const struct test *test;
-	unsigned int nr = 0;
+	unsigned int i;
 	int opt;
 
 	shim_log_quiet = true;
-	while ((opt = getopt(argc, argv, "salme:g:r:v")) != -1) {
+	list_tests();
+	while ((opt = getopt_long(argc, argv, "salme:g:r:v", options,
+				  NULL)) != -1) {
 		if (opt == 's')
 			slow = true;
 		else if (opt == 'a')
 			all = true;
 		else if (opt == 'l')
-			list();
+			print_list();
 		else if (opt == 'm')
 			wort_engine_mandatory = true;
 		else if (opt == 'e')
@@ -294,25 +405,19 @@ int main(int argc, char **argv)
 		else if (opt == 'v')
 			shim_log_quiet = false;
 		else
-			die("usage: %s [-salmv] [-e EXTENT] [-g FILE] [-r SEED] [NAME...]",
+			die("usage: %s [-salmv] [-e EXTENT] [-g FILE] [-r SEED] [PATTERN...]",
 			    argv[0]);
 	}
-	if (golden) {
-		golden_write(golden);
-		return 0;
-	}
+	if (golden)
+		write_golden(golden, argv[optind]);
 	if (!unit_seed)
 		die("the seed cannot be 0");
-	for (test = tests; test < tests + ARRAY_SIZE(tests); test++) {
-		if (optind < argc ? !wanted(test, argv + optind) :
-		    (!all && test->slow != slow) ||
-		    (test->optional && wort_engine_mandatory))
-			continue;
-		run(test);
-		nr++;
-	}
-	if (nr < (unsigned int)(argc - optind))
-		die("no such test");
+	verify_patterns(argv + optind);
+	for (i = 0; i < nr_list; i++)
+		if (optind < argc ? wanted(&list[i], argv + optind) :
+		    (all || list[i].test->slow == slow) &&
+		    !(list[i].test->optional && wort_engine_mandatory))
+			run(&list[i]);
 	printf("%lu of %lu checks passed\n", nr_passed, nr_checks);
 	return nr_passed != nr_checks;
 }

@@ -216,29 +216,54 @@ void model_check_scan(const struct model *model, const struct wort_scan *scan,
 		CHECK_EQ(scan->len, len);
 }
 
-/* Every record is there, with its value, and nothing else is. */
+/* The record of the model that is at a place of a buffer, and is there with its value. */
+static u32 check_any_record(const struct model *model,
+			    const struct wort_scan *scan, const u8 *at)
+{
+	struct wort_record head;
+	bool found;
+	u32 rec;
+
+	memcpy(&head, at, sizeof(head));
+	rec = model_find(model, at + sizeof(head), head.key_len, &found);
+	if (!CHECK(found))
+		die("a record that should not be there");
+	check_record(&model->recs[rec], scan, at);
+	return rec;
+}
+
+/*
+ * Every record is there, with its value, and nothing else is: once, and in the order of
+ * keys if the engine has one.
+ */
 void model_compare(const struct model *model, struct wort_index *index)
 {
 	static u8 buf[WORT_BUF_MAX] __attribute__((aligned(8)));
 	struct wort_scan scan = { .buf = buf, .buf_len = sizeof(buf) };
-	u32 i = 0, at;
+	bool *seen = calloc(model->nr + 1, sizeof(*seen));
+	struct wort_key start;
+	u32 nr = 0, rec = 0, at;
 
 	do {
-		struct wort_key start;
-
 		CHECK_EQ(wort_index_scan(index, &scan), 0);
-		for (at = 0; at < scan.len && i < model->nr;
-		     at += rec_len(&model->recs[i++], &scan))
-			check_record(&model->recs[i], &scan, buf + at);
+		for (at = 0; at < scan.len; at += rec_len(&model->recs[rec], &scan)) {
+			rec = check_any_record(model, &scan, buf + at);
+			CHECK(!seen[rec]);
+			seen[rec] = true;
+			if (subject_has(WORT_TRAIT_ORDERED))
+				CHECK_EQ(rec, nr);
+			nr++;
+		}
 		CHECK_EQ(at, scan.len);
-		if (!i)
+		if (!nr)
 			break;
-		start.data = model->recs[i - 1].key;
-		start.len = model->recs[i - 1].key_len;
+		start.data = model->recs[rec].key;
+		start.len = model->recs[rec].key_len;
 		scan.start = &start;
 		scan.flags = WORT_SCAN_F_AFTER;
 	} while (scan.more);
-	CHECK_EQ(i, model->nr);
+	CHECK_EQ(nr, model->nr);
+	free(seen);
 }
 
 static u32 gen_word(u64 r, u8 *key)

@@ -5,7 +5,7 @@
 #ifndef _WORT_TEST_MODEL_H
 #define _WORT_TEST_MODEL_H
 
-#include "unit.h"
+#include "../engines/unit.h"
 
 struct model_rec {
 	u8 *key;

@@ -6,7 +6,7 @@
 
 #include "../../kmod/core/extent.h"
 #include "../../kmod/core/pmem.h"
-#include "unit.h"
+#include "../engines/unit.h"
 
 void check_alloc_classes(void)
 {
@@ -242,7 +242,7 @@ void check_alloc_leak(void)
 	CHECK_EQ(give(&bed, off, 24), 0);
 	bed_check(&bed);
 	CHECK_EQ(pm_put(bed.index, "k", 1, "12345678", 8), 0);
-	off = wort_pm_load(&bed.index->tree.root[0]) & WORT_MEDIA_LINK_OFF_MASK;
+	off = bed_record(&bed, "k", 1);
 	CHECK_EQ(give(&bed, off, 24), 0);
 	bed_check_arg(&bed, 0, &arg);
 	CHECK_EQ(arg.out_nr_damaged, 1);
@@ -261,7 +261,7 @@ void check_alloc_walking(void)
 
 	bed_open(&bed, 4 * MIB, 65536);
 	CHECK_EQ(pm_put(bed.index, "k", 1, "12345678", 8), 0);
-	old = wort_pm_load(&bed.index->tree.root[0]) & WORT_MEDIA_LINK_OFF_MASK;
+	old = bed_record(&bed, "k", 1);
 	bed_detach(&bed);
 	bed_attach(&bed);
 	CHECK_EQ(pm_del(bed.index, "k", 1), 0);

@@ -6,8 +6,7 @@
 #include <linux/sched.h>
 
 #include "../../kmod/core/extent.h"
-#include "../../kmod/engine/radix_top.h"
-#include "unit.h"
+#include "../engines/unit.h"
 
 #define RECORDS	6000
 #define TURNS	4	/* at least, in a check */
@@ -100,7 +99,7 @@ static void grow_index(void)
 	shim_in_resched = NULL;
 	shim_run_work();
 	if (grown)
-		has_table |= wort_tree_top(&grown->tree)->shape.digits;
+		has_table |= subject_verify(grown) != 0;
 	else
 		grown = pmpool_index(&bed.pm, "grown");
 	for (i = 0; !has_table && i < 3000; i++)

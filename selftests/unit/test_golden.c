@@ -6,7 +6,7 @@
  *
  * The file has a line for each word that is not 0: its offset and its value.
  */
-#include "unit.h"
+#include "../engines/unit.h"
 
 #define GOLDEN_SIZE	(512 << 10)
 #define GOLDEN_EXTENT	4096
@@ -172,7 +172,7 @@ void check_golden_older(void)
 	void *before = malloc(GOLDEN_SIZE);
 	struct bed bed = { };
 
-	load(&bed, GOLDEN_OLDER);
+	load(&bed, GOLDEN "/v3.txt");
 	memcpy(before, bed.pm.region.base, GOLDEN_SIZE);
 	CHECK_EQ(wort_pool_attach(&bed.pm.region, &bed.pm.pool),
 		 -EPROTONOSUPPORT);
@@ -183,10 +183,15 @@ void check_golden_older(void)
 
 void check_golden(void)
 {
-	void *before = malloc(GOLDEN_SIZE);
 	struct bed bed = { };
+	void *before;
+	char path[512];
 
-	load(&bed, GOLDEN);
+	if (!subject.unit->golden)
+		return;
+	snprintf(path, sizeof(path), "%s/%s", GOLDEN, subject.unit->golden);
+	load(&bed, path);
+	before = malloc(GOLDEN_SIZE);
 	memcpy(before, bed.pm.region.base, GOLDEN_SIZE);
 	bed.live = shim_alloc_live;
 	pmpool_attach(&bed.pm);

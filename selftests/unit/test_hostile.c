@@ -622,7 +622,7 @@ static void follow_next(void)
 void check_hostile_catalogue_next(void)
 {
 	struct wort_index *index;
-	u64 block, first;
+	u64 block, first, record;
 	char name[8];
 	u32 i;
 
@@ -636,6 +636,7 @@ void check_hostile_catalogue_next(void)
 	pmpool_detach(&image.pm);
 	block = image_catalogue();
 	first = image_entry(0);
+	record = image_get(image_slot(0, "apple"));
 	for (i = 1; i < WORT_MEDIA_CATALOGUE_SLOTS; i++)
 		if (image_entry(i) == 0x6100)
 			break;
@@ -643,7 +644,7 @@ void check_hostile_catalogue_next(void)
 	image_set(block + 8, 0x6100);
 	image_set(block + 8 + 8 * i, first);
 	image_set(first + offsetof(struct wort_media_entry, root),
-		  block | WORT_MEDIA_LINK_RECORD);
+		  subject.unit->probe->refer(record, block));
 	memcpy(overlay_key, image.mem + block + 16, sizeof(overlay_key));
 	CHECK(hostile_survives(follow_next));
 	image_free();

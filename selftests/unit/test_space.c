@@ -204,7 +204,7 @@ static double live_percent(struct bed *bed, u64 n, u32 len)
 	CHECK_EQ(arg.out_nr_damaged, 0);
 	CHECK_EQ(arg.out_nr_leaves, n);
 	bytes = n * (8 + len) +
-		arg.out_nr_nodes * sizeof(struct wort_media_wort_node);
+		arg.out_nr_nodes * subject.unit->node_size;
 	return 100.0 * bytes / bed->pm.region.size;
 }
 

@@ -36,16 +36,6 @@ void check_keys_chain(void);
 void check_keys_long_prefix(void);
 void check_keys_skipped_digits(void);
 
-/* test_top.c */
-void check_top_shapes(void);
-void check_top_lookups(void);
-void check_top_in_flight(void);
-void check_top_growth(void);
-void check_top_moves(void);
-void check_top_none(void);
-void check_top_window(void);
-void check_top_skips(void);
-
 /* test_values.c */
 void check_values_sizes(void);
 void check_values_change(void);
@@ -66,6 +56,9 @@ void check_cursor_limits(void);
 void check_cursor_count(void);
 void check_cursor_lengths(void);
 void check_batch_rules(void);
+
+/* test_batch.c */
+void check_batch_keys(void);
 
 /* test_pool.c */
 void check_powercut_lines(void);
@@ -142,10 +135,8 @@ void check_hostile_catalogue(void);
 void check_hostile_catalogue_clear(void);
 void check_hostile_catalogue_next(void);
 
-/* test_hostile_tree.c */
-void check_hostile_tree(void);
-void check_hostile_owners(void);
-void check_hostile_commit(void);
+/* test_hostile_words.c */
+void check_hostile_words(void);
 void check_hostile_flips(void);
 
 /* test_bad_pages.c */
@@ -154,16 +145,14 @@ void check_hostile_table_zeroed(void);
 void check_hostile_table_zeroed_cut(void);
 void check_bad_pages_ranges(void);
 void check_bad_pages_read(void);
-void check_bad_pages_value(void);
+void check_bad_pages_read_poison(void);
 void check_bad_pages_drop(void);
-void check_bad_pages_drop_top(void);
 void check_bad_pages_drop_cut(void);
 void check_bad_pages_catalogue(void);
 void check_bad_pages_catalogue_cut(void);
 void check_bad_pages_poison(void);
 void check_bad_pages_write(void);
 void check_bad_pages_table(void);
-void check_bad_pages_guess(void);
 void check_bad_pages_superblock(void);
 void check_bad_pages_later(void);
 void check_bad_pages_later_poison(void);
@@ -212,10 +201,7 @@ void check_counts_insert(void);
 void check_counts_update(void);
 void check_counts_delete(void);
 void check_counts_read(void);
-void check_counts_seek(void);
 void check_counts_off(void);
-void check_counts_in_flight(void);
-void check_counts_batch(void);
 void check_counts_closed(void);
 void check_counts_insert_million(void);
 

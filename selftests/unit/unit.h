@@ -17,6 +17,22 @@
 #define KIB	1024ULL
 #define MIB	(1024ULL * 1024)
 
+/**
+ * struct test - A test
+ * @name: its name; that of a test of an engine begins with the name of the engine
+ * @run: runs it
+ * @slow: fills large pools
+ * @optional: it is about an optional group of functions of an engine
+ * @needs: WORT_TRAIT_* that an engine must have, or the test is left out
+ */
+struct test {
+	const char *name;
+	void (*run)(void);
+	bool slow;
+	bool optional;
+	u32 needs;
+};
+
 /* options of the command line */
 extern u64 unit_seed;
 extern u32 unit_extent;		/* 0: as each test likes it */
@@ -79,7 +95,9 @@ static inline void key_u64(u8 *key, u64 n)
 void shuffle(u64 *list, u64 n, u64 *rnd);
 
 /* One of the three workloads that counts are told of. */
-enum workload { WORKLOAD_DENSE, WORKLOAD_SPARSE, WORKLOAD_CLUSTERED };
+enum workload {
+	WORKLOAD_DENSE, WORKLOAD_SPARSE, WORKLOAD_CLUSTERED, WORKLOAD_NR,
+};
 
 /* All of its @n keys, in random order; to be given to free(). */
 u64 *workload_keys(enum workload workload, u32 n, u64 seed);
@@ -89,12 +107,12 @@ int unit_put(struct wort_index *index, const void *key, u32 key_len,
 	     const void *value, u32 value_len, u32 flags,
 	     const struct wort_value *expect, struct wort_buf *old);
 
-/* As pm_get(), without the pool layer, in its memory alone; test_reader.c. */
+/*
+ * As pm_get(), without the pool layer, in its memory alone, if the engine can be mapped;
+ * test_reader.c.
+ */
 int reader_get(struct wort_index *index, const void *key, u32 key_len,
 	       void *value, u32 *value_len);
 u64 unit_pool_bytes(struct bed *bed);
-
-/* Does each entry of the table of a tree's top hold what it may?  How many there are. */
-u32 top_verify(struct wort_index *index);
 
 #endif /* _WORT_TEST_UNIT_H */

@@ -5,7 +5,7 @@
 #include <linux/wort_format.h>
 
 #include "../../kmod/engine/radix_top.h"
-#include "unit.h"
+#include "wort_tests.h"
 
 static bool is_node(u64 link)
 {
@@ -56,7 +56,7 @@ static u64 some_word(struct wort_index *index, u64 link)
 	return wort_key_word(&key, 0);
 }
 
-u32 top_verify(struct wort_index *index)
+u32 wort_top_verify(struct wort_index *index)
 {
 	const struct wort_top *top = wort_tree_top(&index->tree);
 	u64 i, link, nr = 0, word;
@@ -110,7 +110,7 @@ static u64 nodes_of_lookups(struct bed *bed)
 }
 
 /* Keys from 0 on; the table leads past all of their nodes but the last ones. */
-void check_top_shapes(void)
+void check_wort_top_shapes(void)
 {
 	static const struct {
 		u64 nr, pool;
@@ -139,7 +139,7 @@ void check_top_shapes(void)
 		top = wort_tree_top(&bed.index->tree);
 		CHECK_EQ(top->shape.digits, list[i].digits);
 		CHECK_EQ(top->shape.place, list[i].place);
-		CHECK_EQ(top_verify(bed.index), list[i].entries);
+		CHECK_EQ(wort_top_verify(bed.index), list[i].entries);
 		CHECK_EQ(bed.pm.pool->volatile_bytes, wort_top_size(&top->shape));
 		before = nodes_of_lookups(&bed);
 		for (n = 0; n < list[i].nr; n++)
@@ -176,7 +176,7 @@ static void batch_lookups(struct bed *bed, u64 first, u32 len)
 }
 
 /* Also values that are not of eight bytes are looked up from there, and in batches. */
-void check_top_lookups(void)
+void check_wort_top_lookups(void)
 {
 	u8 key[8], value[12], got[12];
 	u64 n, before, nr = 4096;
@@ -191,7 +191,7 @@ void check_top_lookups(void)
 				sizeof(value)), 0);
 	}
 	look_again(&bed);
-	CHECK_EQ(top_verify(bed.index), 256);
+	CHECK_EQ(wort_top_verify(bed.index), 256);
 	before = nodes_of_lookups(&bed);
 	for (n = 0; n < nr; n++) {
 		key_u64(key, n);
@@ -208,7 +208,7 @@ void check_top_lookups(void)
 }
 
 /* What is in flight, in a batch that nobody has finished, is left out. */
-void check_top_in_flight(void)
+void check_wort_top_in_flight(void)
 {
 	struct bed bed;
 	u32 *marks;
@@ -223,16 +223,16 @@ void check_top_in_flight(void)
 	wort_tend_due(bed.index);
 	pmpool_settle();
 	CHECK_EQ(wort_tree_top(&bed.index->tree)->shape.digits, 2);
-	CHECK_EQ(top_verify(bed.index), 0);
+	CHECK_EQ(wort_top_verify(bed.index), 0);
 	memset(marks, 0, WORT_NR_LOCKS * sizeof(*marks));
 	bed_check(&bed);
 	look_again(&bed);
-	CHECK_EQ(top_verify(bed.index), 256);
+	CHECK_EQ(wort_top_verify(bed.index), 256);
 	bed_close(&bed);
 }
 
 /* It grows with the tree, and goes with it. */
-void check_top_growth(void)
+void check_wort_top_growth(void)
 {
 	u32 i, digits = 0;
 	struct bed bed;
@@ -244,10 +244,10 @@ void check_top_growth(void)
 		CHECK_GE(wort_tree_top(&bed.index->tree)->shape.digits, digits);
 		digits = wort_tree_top(&bed.index->tree)->shape.digits;
 		if (i % 10000 == 0)
-			top_verify(bed.index);
+			wort_top_verify(bed.index);
 	}
 	CHECK_EQ(digits, WORT_TOP_DIGITS);
-	top_verify(bed.index);
+	wort_top_verify(bed.index);
 	CHECK_EQ(wort_index_destroy(bed.pm.pool, (const u8 *)"t", 1), 0);
 	pmpool_settle();
 	CHECK_EQ(bed.pm.pool->volatile_bytes, 0);
@@ -264,7 +264,7 @@ static void del_word(struct bed *bed, u64 n)
 }
 
 /* A tree that moves on is followed: keys come in their order, and go. */
-void check_top_moves(void)
+void check_wort_top_moves(void)
 {
 	u64 i, there = 8192, good = 0;
 	struct bed bed;
@@ -276,7 +276,7 @@ void check_top_moves(void)
 			del_word(&bed, (i - there) << 8);
 		pmpool_settle();
 		if (i % 4096 == 0)
-			good += top_verify(bed.index) >= there / 32;
+			good += wort_top_verify(bed.index) >= there / 32;
 	}
 	CHECK_GE(good, 600000 / 4096 * 3 / 4);
 	bed_check(&bed);
@@ -284,7 +284,7 @@ void check_top_moves(void)
 }
 
 /* Where keys part beyond their first sixteen digits there is none, and none stays. */
-void check_top_none(void)
+void check_wort_top_none(void)
 {
 	struct bed bed;
 	u8 key[200];
@@ -295,7 +295,7 @@ void check_top_none(void)
 	for (n = 0; n < 256; n++)
 		put_word(&bed, n);
 	look_again(&bed);
-	CHECK_EQ(top_verify(bed.index), 16);
+	CHECK_EQ(wort_top_verify(bed.index), 16);
 	for (n = 0; n < 256; n++)
 		del_word(&bed, n);
 	for (n = 9; n < sizeof(key); n++)
@@ -310,7 +310,7 @@ void check_top_none(void)
 }
 
 /* Keys before, in and behind what the table has, with the digits that it has. */
-void check_top_window(void)
+void check_wort_top_window(void)
 {
 	static const u64 high[] = { 0, 1, 0x10, 0x1f, 0x80, 0xffff };
 	struct bed bed;
@@ -321,7 +321,7 @@ void check_top_window(void)
 	for (n = 0; n < 300; n++)
 		put_word(&bed, 0x10ULL << 48 | n);
 	look_again(&bed);
-	CHECK(top_verify(bed.index));
+	CHECK(wort_top_verify(bed.index));
 	for (i = 0; i < ARRAY_SIZE(high); i++)
 		for (n = 0; n < 300; n++)
 			get_word(&bed, high[i] << 48 | n,
@@ -329,7 +329,7 @@ void check_top_window(void)
 	for (i = 0; i < ARRAY_SIZE(high); i++)
 		for (n = 0; n < 300; n++)
 			put_word(&bed, high[i] << 48 | n);
-	CHECK(top_verify(bed.index));
+	CHECK(wort_top_verify(bed.index));
 	for (i = 0; i < ARRAY_SIZE(high); i++)
 		for (n = 0; n < 300; n++)
 			get_word(&bed, high[i] << 48 | n, 0);
@@ -354,14 +354,14 @@ static void skip_second(u32 thirds)
 				       i % thirds << 52 | n);
 	look_again(&bed);
 	CHECK_EQ(wort_tree_top(&bed.index->tree)->shape.place, thirds > 1 ? 3 : 2);
-	CHECK_EQ(top_verify(bed.index), 16 * thirds);
+	CHECK_EQ(wort_top_verify(bed.index), 16 * thirds);
 	for (n = 1; n < 3; n++)
 		for (i = 0; i < 256; i++) {
 			put_word(&bed, i << 56 | n << 40);
 			get_word(&bed, i << 56 | 3ULL << 40, -ENOENT);
 		}
 	/* Who made a node there has set the entry. */
-	CHECK_EQ(top_verify(bed.index), 240 + 16 * thirds);
+	CHECK_EQ(wort_top_verify(bed.index), 240 + 16 * thirds);
 	for (i = 0; i < 256; i++)
 		get_word(&bed, i << 56 | 1ULL << 40, 0);
 	bed_check(&bed);
@@ -370,13 +370,13 @@ static void skip_second(u32 thirds)
 		n = i << 56 | 1ULL << 40;
 		del_word(&bed, n);
 		get_word(&bed, n, -ENOENT);
-		top_verify(bed.index);
+		wort_top_verify(bed.index);
 	}
 	bed_check(&bed);
 	bed_close(&bed);
 }
 
-void check_top_skips(void)
+void check_wort_top_skips(void)
 {
 	skip_second(1);
 	skip_second(16);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Operations on a pool that is fresh, and what they cost.
+ */
+#ifndef _WORT_TEST_COUNTS_H
+#define _WORT_TEST_COUNTS_H
+
+#include "../engines/unit.h"
+
+void count_open(struct bed *bed, u64 size);
+/* What was counted since the last call for a WORT_OP_*. */
+struct wort_op_stats count_cost(struct bed *bed, u32 type);
+/* All that was counted for a WORT_OP_*, at the last call. */
+struct wort_op_stats count_sum(u32 type);
+/* A key and a value of eight bytes. */
+void count_put(struct bed *bed, u64 n, u64 value);
+/* Is it within the bounds of the table? */
+void count_verify(const struct wort_op_stats *one,
+		  const struct engine_cost *cost);
+/* Insert all @n keys of a workload, and verify the cost of each; to be given to free(). */
+u64 *count_insert_all(struct bed *bed, enum workload workload, u32 n);
+
+#endif /* _WORT_TEST_COUNTS_H */
