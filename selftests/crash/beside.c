@@ -315,15 +315,15 @@ static bool is_warm(const struct spot *spot)
 	return !spot->start->unsettled;
 }
 
-static void warm(void)
+static void warm(const struct spot *spot)
 {
 	struct wort_pool *pool = runner.pool;
 	struct wort_op op;
+	u32 i;
 
 	wort_op_begin(&op, &runner.region, &pool->alloc);
-	wort_alloc_reserve(&op, sizeof(struct wort_media_leaf));
-	wort_alloc_reserve(&op, sizeof(struct wort_media_leaf) + sizeof(u64));
-	wort_alloc_reserve(&op, sizeof(struct wort_media_wort_node));
+	for (i = 0; i < ENGINE_SIZES && spot->start->sizes[i]; i++)
+		wort_alloc_reserve(&op, spot->start->sizes[i]);
 	wort_op_end(&op);
 }
 
@@ -348,7 +348,7 @@ static const char *run(const struct spot *spot)
 	while (!spot->start->unsettled && shim_run_work())
 		;
 	if (is_warm(spot))
-		warm();
+		warm(spot);
 	clock_now = 0;
 	tracer_record(tracer);
 	sched_run(nr_threads, thread);
@@ -501,6 +501,7 @@ void explore_beside(const struct start *start, enum memory_model model,
 	};
 	const struct spot *before = set_current(&spot);
 
+	start_use(start);
 	spot.t->model = model;
 	sched.preemptions = preemptions;
 	sched.nr_decisions = 0;
@@ -520,6 +521,7 @@ void explore_schedule(const struct start *start, enum memory_model model,
 	};
 	u32 n = 0;
 
+	start_use(start);
 	spot.t->model = model;
 	sched.preemptions = preemptions;
 	for (; schedule && *schedule && n < SCHED_DECISIONS; n++) {

@@ -50,7 +50,7 @@ static const char *const model_names[NR_MODELS] = { "x86", "arm64", "eadr" };
 /* What workers share. */
 struct shared {
 	struct tally tally;
-	u64 by_start[32];
+	u64 by_start[MAX_STARTS];
 	struct lint lint;
 	u32 nr_sites;
 	void *site[MAX_SITES];
@@ -249,7 +249,10 @@ void fail(const struct spot *spot, const char *why)
 	print_spot(spot);
 	while (outer->outer)
 		outer = outer->outer;
-	fprintf(stderr, "  replay: explore --model %s --start '%s' --steps '",
+	fprintf(stderr, "  replay: explore ");
+	if (outer->start->engine != &test_engines[0])
+		fprintf(stderr, "--engine %s ", outer->start->engine->name);
+	fprintf(stderr, "--model %s --start '%s' --steps '",
 		model_names[outer->t->model], outer->start->name);
 	print_steps(stderr, outer);
 	if (outer->beside) {
@@ -626,6 +629,7 @@ static void explore(const struct spot *outer, u32 depth,
 	const struct world *worlds[MAX_WORLDS + 1];
 	u32 first, i, nr_worlds;
 
+	start_use(start);
 	tracer_load(t, start->image, start->hash);
 	tracer_reset(t, model);
 	current = &spot;
@@ -809,6 +813,7 @@ static void usage(void)
 	       "  --deep           crash again within each step that is no batch\n"
 	       "  --preemptions N  steps beside each other, too, with so many\n"
 	       "                   preemptions (default: none; x86, or --models)\n"
+	       "  --engine NAME    only pools of this engine (default: all, in turn)\n"
 	       "  --list           starting pools\n"
 	       "  --write-starts FILE  them, for the sweep in the kernel\n"
 	       "  --start NAME     only this pool\n"
@@ -826,6 +831,21 @@ static u32 parse_models(const char *text)
 		if (strstr(text, model_names[i]))
 			models |= 1 << i;
 	return models;
+}
+
+/* The name of its engine, or "" of the default one. */
+static const char *of_engine(const struct start *start)
+{
+	return start->engine == &test_engines[0] ? "" : start->engine->name;
+}
+
+static void print_start(const struct start *start)
+{
+	if (*of_engine(start))
+		printf("--engine %s --start '%s'\n", of_engine(start),
+		       start->name);
+	else
+		printf("%s\n", start->name);
 }
 
 static struct start *start_named(const char *name)
@@ -910,9 +930,10 @@ static int report(double begin, u32 failed)
 		lint = lint_report(&shared->lint);
 	}
 	for (i = 0; i < nr_starts; i++)
-		printf("  %10llu states from \"%s\"\n",
+		printf("  %10llu states from \"%s\"%s%s\n",
 		       (unsigned long long)shared->by_start[i],
-		       starts[i].name);
+		       starts[i].name, *of_engine(&starts[i]) ? " of " : "",
+		       of_engine(&starts[i]));
 	printf("%llu sequences, %llu crash points (%llu of them distinct), %llu runs (%llu of them within recovery), %.0f runs/s, %.0f s\n",
 	       (unsigned long long)tally->sequences,
 	       (unsigned long long)tally->crash_points,
@@ -945,13 +966,14 @@ int main(int argc, char **argv)
 		{ "at", 1, NULL, 'a' }, { "list", 0, NULL, 'L' },
 		{ "deep", 0, NULL, 'd' }, { "write-starts", 1, NULL, 'W' },
 		{ "preemptions", 1, NULL, 'p' }, { "schedule", 1, NULL, 'S' },
-		{ "help", 0, NULL, 'h' }, { }
+		{ "engine", 1, NULL, 'e' }, { "help", 0, NULL, 'h' }, { }
 	};
 	struct work work = {
 		.workers = sysconf(_SC_NPROCESSORS_ONLN), .max_len = 3,
 		.beside_models = 1 << MODEL_X86,
 	};
 	char *name = NULL, *steps = NULL, *file = NULL, *schedule = NULL;
+	const char *engine = NULL;
 	u32 models = 7, i;
 	double begin = seconds();
 	bool list = false;
@@ -994,6 +1016,9 @@ int main(int argc, char **argv)
 		case 'S':
 			schedule = optarg;
 			break;
+		case 'e':
+			engine = optarg;
+			break;
 		default:
 			usage();
 			return opt == 'h' ? 0 : 2;
@@ -1011,11 +1036,17 @@ int main(int argc, char **argv)
 	mem = map(NR_TRACERS * IMAGE_SIZE, MAP_PRIVATE);
 	for (i = 0; i < NR_TRACERS; i++)
 		tracer_init(&tracers_of_explorer[i], mem + i * IMAGE_SIZE);
-	nr_starts = starts_make(&tracers_of_explorer[0], &starts);
+	if (engine && !test_engine_named(engine)) {
+		fprintf(stderr, "explore: no such engine: %s\n", engine);
+		return 2;
+	}
+	nr_starts = starts_make(&tracers_of_explorer[0],
+				engine ? test_engine_named(engine) : NULL,
+				&starts);
 	for (i = 0; i < nr_starts; i++)
 		starts[i].hash = tracer_hash(starts[i].image);
 	for (i = 0; i < nr_starts && list; i++)
-		printf("%s\n", starts[i].name);
+		print_start(&starts[i]);
 	if (file && starts_write(starts, nr_starts, file)) {
 		perror(file);
 		return 1;

@@ -87,7 +87,8 @@ bool face_has(const struct runner *r, __u32 index)
 int face_open(struct runner *r, __u32 index, __u32 flags)
 {
 	int err = wort_index_open(r->pool, (const u8 *)face_name(index), 1,
-				  flags, 0, 0, &r->index[index]);
+				  flags, world_engine.id, world_engine.attr,
+				  &r->index[index]);
 
 	if (err)
 		r->index[index] = NULL;
@@ -164,6 +165,8 @@ int face_look(struct runner *r, __u32 index, const struct world_bytes *key,
 	size_t room = size;
 	int err;
 
+	if (!(world_engine.traits & WORT_TRAIT_MAPPABLE))
+		return face_lookup(r, index, key, buf, size, len);
 	control->state = WORT_MAP_FOLLOW;
 	wort_index_info(r->index[index], &info);
 	reader.root_off = info.out_root_off;

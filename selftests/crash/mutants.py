@@ -17,24 +17,6 @@ sys.path.insert(0, str(ROOT / "selftests/scripts"))
 import edits as edit_list  # pylint: disable=wrong-import-position
 
 
-# Who comes by what is used again, or in flight; with as many preemptions as it
-# takes.
-PAIRS = (("large values", "move a 0; look a 0", "1"),
-         ("node of two", "move a 0; look a 1", "1"),
-         ("node of two", "move a 0; get a 1", "1"),
-         ("node of two", "move a 0; del a 1", "1"),
-         ("node of three", "del a 4; scan a 0", "1"),
-         ("ends", "put a 1 2; scan a 0", "1"),
-         ("every kind of value", "put a 1 1; scan a 0", "2"),
-         ("odd place", "put a 1 1; scan a 0 1", "2"),
-         ("one leaf", "put a 0 3; look a 0", "2"),
-         ("all keys, not walked", "settle; del a 8", "1"),
-         ("not walked", "settle; put a 8 1", "1"),
-         ("two trees", "batch a 7; put a 7 1; get a 7", "1"),
-         ("root of many", "put a 1 1; get a 1", "1"))
-
-
-MUTANTS = HERE / "mutants.txt"
 PINS = HERE / "killers.txt"
 WRITING = threading.Lock()
 HEAD = """\
@@ -54,7 +36,7 @@ def write_pin(name, options):
     """At once: who ends a long search early keeps what it has found."""
     with WRITING:
         pins = {**read_pins(), name: options}
-        names = [mutant[0] for mutant in edit_list.parse(MUTANTS)]
+        names = [mutant[0] for mutant in edit_list.crash_mutants()]
         PINS.write_text(HEAD + "".join(f"{name}\t{pins[name]}\n"
                                        for name in names if name in pins))
 
@@ -62,8 +44,8 @@ def write_pin(name, options):
 class Explorer:
     """The explorer with a bug, and how it was killed."""
 
-    def __init__(self, program, name):
-        self.program, self.name = program, name
+    def __init__(self, program, name, engine):
+        self.program, self.name, self.engine = program, name, engine
         self.how = self.pin = None
 
     def explore(self, options):
@@ -74,8 +56,8 @@ class Explorer:
         count.
         """
         begin = time.monotonic()
-        done = subprocess.run([self.program, *shlex.split(options),
-                               "--workers", "1"],
+        done = subprocess.run([self.program, "--engine", self.engine,
+                               *shlex.split(options), "--workers", "1"],
                               capture_output=True, text=True, check=False)
         failed = "FAILURE" in done.stderr or done.returncode not in (0, 1)
         if not failed and (not done.returncode or self.name == "control"):
@@ -91,28 +73,27 @@ class Explorer:
 
 def pin_of(said):
     """All crash points of the sequence that failed, by every schedule."""
-    replay = re.search(r"replay: explore (.*) --at ", said)
+    replay = re.search(r"replay: explore (?:--engine \w+ )?(.*) --at ", said)
     return replay and re.sub(r" --schedule '.*'", "", replay[1])
 
 
-def searches():
-    """The fastest first."""
+def searches(engine):
+    """The fastest first; an engine may have some of its own."""
     yield "--len 1"
-    for start, steps, preemptions in PAIRS:
-        yield (f"--models x86 --start '{start}' --steps '{steps}'"
-               f" --preemptions {preemptions}")
-    for start in "one leaf", "long prefix", "odd place":
-        yield f"--len 0 --preemptions 1 --start '{start}'"
+    path = ROOT / f"selftests/engines/{engine}-searches.txt"
+    for line in path.read_text().splitlines() if path.exists() else []:
+        if not line.startswith("#"):
+            yield line
     yield "--len 2"
 
 
-def judge(program, name, pins, found):
+def judge(program, name, engine, pins, found):
     """(killed, how): by what killed it before, or else by the first search,
     which is put into found."""
-    explorer = Explorer(program, name)
+    explorer = Explorer(program, name, engine)
     if name in pins and explorer.explore(pins[name]):
         return True, explorer.how
-    if not any(map(explorer.explore, searches())):
+    if not any(map(explorer.explore, searches(engine))):
         return False, "survives"
     found[name] = explorer.pin
     return True, f"{explorer.how}\n    found by a search: {explorer.pin}"
@@ -125,16 +106,20 @@ def main():
                              "stale one")
     args = parser.parse_args()
     pins, found = read_pins(), {}
-    base = edit_list.Base(args.build, "crash", ("shim", "crash", "world"),
+    base = edit_list.Base(args.build, "crash", ("shim", "crash", "engines", "world"),
                           "explore")
 
+    mutants = edit_list.crash_mutants()
+    engines = {name: edit_list.engine_of(changes)
+               for name, _, changes in mutants}
+
     def one(program, name):
-        answer = judge(program, name, pins, found)
+        answer = judge(program, name, engines[name], pins, found)
         if args.pin and name in found:
             write_pin(name, found[name])
         return answer
 
-    failed = edit_list.run(args, MUTANTS, base, one)
+    failed = edit_list.run(args, mutants, base, one)
     if found and not args.pin:
         print("stale pins, or none; mutants.py --pin writes them: "
               f"{' '.join(found)}")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pools to start from, and the steps tried on each: so that every structure
- * change is one step away from one of them.
+ * Pools to start from, and the steps tried on each.  Those of an engine are in
+ * selftests/engines.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -9,27 +9,6 @@
 #include <string.h>
 
 #include "starts.h"
-
-#define PUT(k, v)	{ STEP_PUT, 0, k, v }
-#define DEL(k)		{ STEP_DEL, 0, k, 0 }
-#define CAS(k, v)	{ STEP_CAS, 0, k, v }
-#define BATCH(n)	{ STEP_BATCH, 0, n, 0 }
-#define CREATE(i)	{ STEP_CREATE, i, 0, 0 }
-#define DESTROY(i)	{ STEP_DESTROY, i, 0, 0 }
-#define PUT_B(k, v)	{ STEP_PUT, 1, k, v }
-#define ONLY(s)		{ s, 0, 0, 0 }
-
-/* Trees: each kind of split and merge, values of every kind. */
-static const struct step tree_steps[] = {
-	PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1), PUT(5, 1),
-	PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 5), PUT(10, 1),
-	PUT(0, 2), PUT(0, 3), PUT(0, 7), PUT(5, 4), PUT(3, 6), PUT(1, 3),
-	PUT(2, 2), PUT(6, 7), PUT(4, 5),
-	DEL(0), DEL(1), DEL(2), DEL(3), DEL(4), DEL(5), DEL(6), DEL(7), DEL(8),
-	CAS(0, 2), CAS(5, 3), BATCH(0), BATCH(1), BATCH(2), BATCH(3), BATCH(4),
-	BATCH(5), BATCH(6), BATCH(7), BATCH(8), BATCH(9), BATCH(10),
-	ONLY(STEP_REATTACH), ONLY(STEP_SETTLE), ONLY(STEP_CHECK),
-};
 
 /* The catalogue, states, format. */
 static const struct step pool_steps[] = {
@@ -45,6 +24,13 @@ static const struct step full_steps[] = {
 	BATCH(0), BATCH(1), CREATE(1), DESTROY(0), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE),
 };
 
+/* The engine whose pools are being made. */
+static struct {
+	const struct test_engine *engine;
+	const struct engine_starts *starts;
+	u64 attr;
+} making;
+
 static void must(const char *bad, const char *where)
 {
 	if (!bad)
@@ -59,8 +45,13 @@ static struct start *start_new(struct start *list, u32 *nr, const char *name,
 {
 	struct start *s = &list[(*nr)++];
 
+	if (*nr > MAX_STARTS)
+		abort();
 	memset(s, 0, sizeof(*s));
 	s->name = name;
+	s->engine = making.engine;
+	s->attr = making.attr;
+	s->sizes = making.starts->sizes;
 	s->steps = steps;
 	s->nr_steps = nr_steps;
 	s->image = malloc(IMAGE_SIZE);
@@ -78,6 +69,7 @@ static void begin(struct tracer *t, struct runner *r, struct start *s)
 	static const struct step create_a = CREATE(0);
 	struct wort_format_opts opts = { .label = "start" };
 
+	start_use(s);
 	memset(t->mem, 0xa5, IMAGE_SIZE);
 	*r = (struct runner){
 		.region = { .base = t->mem, .size = IMAGE_SIZE, .flush = true },
@@ -103,8 +95,8 @@ static struct start *start_with(struct tracer *t, struct start *list, u32 *nr,
 				const char *name, const struct step *todo,
 				u32 nr_todo)
 {
-	struct start *s = start_new(list, nr, name, tree_steps,
-				    ARRAY_SIZE(tree_steps));
+	struct start *s = start_new(list, nr, name, making.starts->steps,
+				    making.starts->nr_steps);
 	struct runner r;
 
 	begin(t, &r, s);
@@ -119,7 +111,8 @@ static struct wort_index *open_new(struct runner *r, const char *name)
 	struct wort_index *index = NULL;
 
 	wort_index_open(r->pool, (const u8 *)name, strlen(name),
-			WORT_INDEX_OPEN_F_CREATE, 0, 0, &index);
+			WORT_INDEX_OPEN_F_CREATE, world_engine.id,
+			world_engine.attr, &index);
 	return index;
 }
 
@@ -196,66 +189,85 @@ static void make_none(struct start *list, u32 *nr)
 	memset(s->image, 0xa5, IMAGE_SIZE);
 }
 
-#define START(name, ...) ({						\
-	static const struct step __todo[] = { __VA_ARGS__ };		\
-	start_with(t, list, &nr, name, __todo, ARRAY_SIZE(__todo));	\
-})
-
-u32 starts_make(struct tracer *t, struct start **out)
+static void make_catalogue(struct tracer *t, struct start *list, u32 *nr)
 {
-	struct start *list = calloc(32, sizeof(*list)), *s;
-	u32 nr = 0;
+	static const struct step todo[] = {
+		CREATE(1), PUT(0, 1), PUT(1, 1), PUT_B(0, 1),
+	};
+	struct start *s = start_with(t, list, nr, "catalogue", todo,
+				     ARRAY_SIZE(todo));
 
-	make_none(list, &nr);
-	s = START("empty", ONLY(STEP_SETTLE));
-	s = START("catalogue", CREATE(1), PUT(0, 1), PUT(1, 1), PUT_B(0, 1));
 	s->steps = pool_steps;
 	s->nr_steps = ARRAY_SIZE(pool_steps);
-	make_many(t, list, &nr);
-	make_full(t, list, &nr);
-	START("one leaf", PUT(0, 1));
-	START("node of two", PUT(0, 1), PUT(1, 1));
-	/* Keys 0 and 1 are neighbours, their leaves are not. */
-	START("ends", PUT(3, 1), PUT(0, 1), PUT(8, 1), PUT(4, 1), PUT(9, 1),
-	      PUT(10, 1), PUT(2, 1), PUT(1, 1), DEL(4), DEL(9), DEL(10),
-	      DEL(2));
-	START("long prefix", PUT(5, 1), PUT(6, 1));
-	START("long prefix, split", PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(4, 1));
-	START("nodes below a node", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(4, 1),
-	      PUT(5, 4), PUT(6, 3));
-	START("every kind of value", PUT(0, 1), PUT(1, 3), PUT(2, 4), PUT(5, 7),
-	      PUT(9, 5), PUT(3, 6));
-	START("all keys", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1),
-	      PUT(4, 1), PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 1));
-	START("all keys, long values", PUT(9, 3), PUT(8, 7), PUT(7, 3),
-	      PUT(6, 7), PUT(5, 3), PUT(4, 7), PUT(3, 3), PUT(2, 7), PUT(1, 3),
-	      PUT(0, 7));
-	START("after deletes", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(5, 1),
-	      PUT(6, 1), PUT(7, 1), DEL(1), DEL(5), DEL(2));
-	START("ends below ends", PUT(3, 1), PUT(8, 6), PUT(7, 1), PUT(5, 1),
-	      PUT(1, 1));
-	START("odd place", PUT(0, 1), PUT(2, 1), PUT(6, 1));
-	START("root of many", PUT(0, 1), PUT(4, 1), PUT(5, 1), PUT(6, 1), PUT(9, 1));
-	START("node of three", PUT(0, 1), PUT(1, 6), PUT(4, 3), PUT(10, 1));
-	START("beginnings in common", PUT(5, 1), PUT(6, 3), PUT(7, 1), PUT(8, 2),
-	      PUT(3, 1), PUT(2, 5));
-	START("after replaces", PUT(0, 1), PUT(0, 3), PUT(5, 4), PUT(5, 3),
-	      PUT(1, 1), PUT(1, 7), PUT(9, 2));
-	START("after moves", PUT(0, 2), PUT(4, 1), PUT(5, 3), PUT(6, 1), DEL(4),
-	      PUT(9, 4), PUT(0, 3), DEL(6), PUT(7, 6), PUT(1, 7));
-	START("all but one", PUT(10, 2), PUT(9, 1), PUT(8, 3), PUT(7, 1),
-	      PUT(6, 6), PUT(5, 2), PUT(4, 7), PUT(3, 1), PUT(1, 3), PUT(0, 1));
-	START("two trees", CREATE(1), PUT_B(0, 1), PUT_B(5, 3), PUT(5, 1),
-	      PUT(6, 1), PUT(2, 4));
-	START("large values", PUT(0, 4), PUT(1, 4), PUT(5, 4), PUT(6, 4));
-	s = START("all keys, not walked", PUT(0, 1), PUT(1, 4), PUT(2, 3),
-		  PUT(3, 1), PUT(4, 1), PUT(5, 7), PUT(6, 1), PUT(8, 1));
-	s->unsettled = true;
-	s = START("not walked", PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4),
-		  PUT(9, 1));
-	s->unsettled = true;
+}
+
+/* Pools of an engine, with an attribute word. */
+static void make_engine(struct tracer *t, struct start *list, u32 *nr)
+{
+	const struct engine_starts *of = making.starts;
+	const struct engine_start *one;
+
+	for (one = of->starts; one < of->starts + of->nr_starts; one++)
+		start_with(t, list, nr, one->name, one->steps,
+			   one->nr_steps)->unsettled = one->unsettled;
+}
+
+static void make_all(struct tracer *t, struct start *list, u32 *nr)
+{
+	static const struct step settle = ONLY(STEP_SETTLE);
+	bool first = !*nr;
+
+	if (first)
+		make_none(list, nr);
+	start_with(t, list, nr, "empty", &settle, 1);
+	if (first) {
+		make_catalogue(t, list, nr);
+		make_many(t, list, nr);
+		make_full(t, list, nr);
+	}
+	make_engine(t, list, nr);
+}
+
+void start_use(const struct start *s)
+{
+	world_engine = (struct world_engine){
+		.id = s->engine->id,
+		.traits = s->engine->traits,
+		.attr = s->attr,
+	};
+}
+
+#define ENGINE_STARTS(symbol, ...)	&engine_starts_##symbol,
+
+/* As test_engines[]. */
+static const struct engine_starts *const engine_starts[] = {
+	WORT_ENGINES(ENGINE_STARTS)
+};
+
+u32 starts_make(struct tracer *t, const struct test_engine *only,
+		struct start **out)
+{
+	struct start *list = calloc(MAX_STARTS, sizeof(*list));
+	u32 nr = 0, i, k;
+
+	for (i = 0; i < TEST_ENGINES_NR; i++) {
+		if (only && only != &test_engines[i])
+			continue;
+		making.engine = &test_engines[i];
+		making.starts = engine_starts[i];
+		for (k = 0; k < test_engines[i].nr_attrs; k++) {
+			making.attr = test_engines[i].attrs[k];
+			make_all(t, list, &nr);
+		}
+	}
 	*out = list;
 	return nr;
+}
+
+/* All of the default engine, and one of each other. */
+static bool is_written(const struct start *s)
+{
+	return s->engine == &test_engines[0] || !strcmp(s->name, "empty");
 }
 
 int starts_write(const struct start *starts, u32 nr, const char *path)
@@ -267,9 +279,13 @@ int starts_write(const struct start *starts, u32 nr, const char *path)
 
 	static_assert(WORLD_SIZE == IMAGE_SIZE);
 	for (i = 0; i < nr && good; i++) {
+		if (!is_written(&starts[i]))
+			continue;
+		start_use(&starts[i]);
 		memset(&out, 0, sizeof(out));
 		snprintf(out.name, sizeof(out.name), "%s", starts[i].name);
 		out.world = starts[i].world;
+		out.engine = world_engine;
 		out.unsettled = starts[i].unsettled;
 		out.nr_steps = starts[i].nr_steps;
 		memcpy(out.steps, starts[i].steps,

@@ -5,6 +5,7 @@
 #ifndef _WORT_CRASH_STARTS_H
 #define _WORT_CRASH_STARTS_H
 
+#include "../engines/starts.h"
 #include "face_pool.h"
 #include "trace.h"
 
@@ -15,11 +16,20 @@ struct start {
 	u64 hash;		/* of it */
 	struct world world;
 	bool unsettled;		/* the walk has not run when steps begin */
+	const struct test_engine *engine;	/* of its indexes */
+	u64 attr;
+	const __u32 *sizes;	/* as in struct engine_starts */
 	const struct step *steps;
 	u32 nr_steps;
 };
 
-u32 starts_make(struct tracer *t, struct start **out);
+#define MAX_STARTS	256
+
+/* Those of all engines, or of one; the pools of no engine are made with the first. */
+u32 starts_make(struct tracer *t, const struct test_engine *only,
+		struct start **out);
+/* Steps from now on create indexes of its engine. */
+void start_use(const struct start *s);
 /* For programs that read struct world_start. */
 int starts_write(const struct start *starts, u32 nr, const char *path);
 

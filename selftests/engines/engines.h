@@ -7,8 +7,6 @@
 #ifndef _WORT_TEST_ENGINES_H
 #define _WORT_TEST_ENGINES_H
 
-#include <string.h>
-
 #include <linux/wort_engines.h>
 
 /* Attribute words to test an engine with; 0: all attributes have their defaults. */
@@ -30,35 +28,14 @@ struct test_engine {
 	const __u64 *attrs;
 };
 
-#define TEST_ATTRS(symbol, ...)						\
-	static const __u64 test_attrs_##symbol[] = { TEST_ATTRS_##symbol };
-WORT_ENGINES(TEST_ATTRS)
-#undef TEST_ATTRS
+#define TEST_ENGINE_NR(symbol, ...)	TEST_ENGINE_##symbol,
+enum { WORT_ENGINES(TEST_ENGINE_NR) TEST_ENGINES_NR };
+#undef TEST_ENGINE_NR
 
-#define TEST_ENGINE(symbol, name_, id_, traits_) {			\
-	.name = name_,							\
-	.id = id_,							\
-	.traits = traits_,						\
-	.nr_attrs = sizeof(test_attrs_##symbol) / sizeof(__u64),	\
-	.attrs = test_attrs_##symbol,					\
-},
 /* The first is the default. */
-static const struct test_engine test_engines[] = {
-	WORT_ENGINES(TEST_ENGINE)
-};
-#undef TEST_ENGINE
-
-#define TEST_ENGINES_NR	(sizeof(test_engines) / sizeof(test_engines[0]))
+extern const struct test_engine test_engines[TEST_ENGINES_NR];
 
 /* The engine with a name, or NULL. */
-static inline const struct test_engine *test_engine_named(const char *name)
-{
-	unsigned int i;
-
-	for (i = 0; i < TEST_ENGINES_NR; i++)
-		if (!strcmp(test_engines[i].name, name))
-			return &test_engines[i];
-	return NULL;
-}
+const struct test_engine *test_engine_named(const char *name);
 
 #endif /* _WORT_TEST_ENGINES_H */

@@ -91,7 +91,8 @@ bool face_has(const struct runner *r, __u32 index)
 
 int face_open(struct runner *r, __u32 index, __u32 flags)
 {
-	r->index[index] = open_index(r->pool, face_name(index), flags);
+	r->index[index] = open_index_with(r->pool, face_name(index), flags,
+					  world_engine.id, world_engine.attr);
 	return r->index[index] < 0 ? r->index[index] : 0;
 }
 

@@ -72,7 +72,7 @@ def main():
                         default=ROOT / "build/powercut-mutants")
     args = parser.parse_args()
     known = {name: (what, changes) for name, what, changes
-             in edits.parse(ROOT / "selftests/crash/mutants.txt")}
+             in edits.crash_mutants()}
     shutil.rmtree(args.build, ignore_errors=True)
     args.build.mkdir(parents=True)
     build(args.flavour, "as-it-is", [], args.build)

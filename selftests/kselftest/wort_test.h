@@ -123,17 +123,26 @@ static inline int open_pool(int minor, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-static inline int open_index(int pool, const char *name, __u32 flags)
+/* With an engine and an attribute word; 0: the defaults. */
+static inline int open_index_with(int pool, const char *name, __u32 flags,
+				  __u32 engine, __u64 attr)
 {
 	struct wort_index_open_arg arg = {
 		.size = sizeof(arg),
 		.flags = flags,
+		.engine = engine,
+		.attr = attr,
 		.name_ptr = PTR(name),
 		.name_len = strlen(name),
 	};
 	int err = call(pool, WORT_IOC_INDEX_OPEN, &arg);
 
 	return err ? err : arg.out_fd;
+}
+
+static inline int open_index(int pool, const char *name, __u32 flags)
+{
+	return open_index_with(pool, name, flags, 0, 0);
 }
 
 static inline int destroy(int pool, const char *name)

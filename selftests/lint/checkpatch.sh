@@ -34,6 +34,7 @@ exceptions()
 	selftests/	EMBEDDED_FUNCTION_NAME	the text names a command
 	selftests/	LONG_LINE_STRING	a line of a report
 	selftests/	REPEATED_WORD		a type and a variable
+	selftests/engines/	TRAILING_SEMICOLON	declarations, one for each engine
 	selftests/shim/	MEMORY_BARRIER		defines what the kernel defines
 	selftests/shim/	CAMELCASE		defines what the kernel defines
 	END

@@ -52,8 +52,7 @@ def files(changes):
 
 def crash():
     rows = [("bug", "where", "what is wrong", "explorer", "in the kernel")]
-    for name, what, changes in edits.parse(
-            ROOT / "selftests/crash/mutants.txt"):
+    for name, what, changes in edits.crash_mutants():
         control = name == "control"
         rows.append((name, files(changes), what,
                      "survives" if control else "red",
@@ -97,8 +96,10 @@ def breakages():
 def stale():
     """The bugs whose code is not there, or several times."""
     names = []
-    for kind in ("crash/mutants", "stress/mutants", "breakages/breakages"):
-        for name, _, changes in edits.parse(ROOT / f"selftests/{kind}.txt"):
+    for path in (*edits.crash_lists(),
+                 ROOT / "selftests/stress/mutants.txt",
+                 ROOT / "selftests/breakages/breakages.txt"):
+        for name, _, changes in edits.parse(path):
             names += [name for file, want, _ in changes
                       if (ROOT / file).read_text().count("\n".join(want)) != 1]
     return names

@@ -14,6 +14,7 @@ import argparse
 import concurrent.futures
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,32 @@ def parse(path):
         elif line[:1] == "+":
             edits[-1][2].append(line[2:])
     return mutants
+
+
+def crash_lists():
+    """The deliberate bugs that the explorer finds: the list of all, and those of
+    the engines."""
+    return [ROOT / "selftests/crash/mutants.txt",
+            *sorted(ROOT.glob("selftests/engines/*-mutants.txt"))]
+
+
+def crash_mutants():
+    return [mutant for path in crash_lists() for mutant in parse(path)]
+
+
+def engines():
+    """The names of the engines, the default first."""
+    table = (ROOT / "uapi/linux/wort_engines.h").read_text()
+    return re.findall(r'^\tX\(\w+, "(\w+)", WORT_ENGINE_', table, re.M)
+
+
+def engine_of(edits):
+    """The engine whose files the edits change; else the default."""
+    for name, _, _ in edits:
+        for engine in engines():
+            if re.fullmatch(rf"kmod/engine/{engine}(_\w+)?\.[ch]", name):
+                return engine
+    return engines()[0]
 
 
 def apply(tree, edits):
@@ -89,13 +116,13 @@ def arguments(description, work):
     return parser
 
 
-def run(args, path, base, judge):
-    """Judge each mutant of a list; what ends the program.
+def run(args, mutants, base, judge):
+    """Judge each mutant that the arguments choose; what ends the program.
 
     judge(program, name) tells whether it was killed, and how.  One that is
     called control has to survive, for which it takes the longest: it is first.
     """
-    mutants = [m for m in parse(path) if not args.names or m[0] in args.names]
+    mutants = [m for m in mutants if not args.names or m[0] in args.names]
     mutants.sort(key=lambda mutant: mutant[0] != "control")
 
     def one(mutant):

@@ -38,9 +38,11 @@ def judge(stress, name):
 def main():
     args = edit_list.arguments(__doc__, ROOT / "build/stress-mutants").parse_args()
     base = edit_list.Base(args.build, "stress",
-                          ("shim", "threads", "stress", "lib", "kselftest"),
+                          ("shim", "threads", "stress", "lib", "engines",
+                           "kselftest"),
                           "stress")
-    return edit_list.run(args, HERE / "mutants.txt", base, judge)
+    return edit_list.run(args, edit_list.parse(HERE / "mutants.txt"),
+                         base, judge)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <linux/wort_engines.h>
+
 #include "face.h"
 
 #ifndef ARRAY_SIZE
@@ -73,6 +75,8 @@ int world_value_number(__u32 key, const __u8 *value, __u32 len)
 	return -1;
 }
 
+struct world_engine world_engine = { .traits = WORT_TRAIT_ORDERED };
+
 static const char *say(const char *fmt, ...)
 {
 	static char buf[200];
@@ -132,6 +136,13 @@ static const char *do_put(struct runner *r, struct world *w,
 	return outcome("put", err, want);
 }
 
+/* A delete finds the pool full: NULL, if the engine may need space for it. */
+static const char *full_delete(void)
+{
+	return world_engine.traits & WORT_TRAIT_DELETE_SPACE ?
+	       NULL : "delete wants space";
+}
+
 static const char *do_del(struct runner *r, struct world *w,
 			  const struct step *s)
 {
@@ -139,7 +150,7 @@ static const char *do_del(struct runner *r, struct world *w,
 	int err = face_del(r, s->index, &world_keys[s->key]);
 
 	if (err == -ENOSPC)
-		return "delete wants space";
+		return full_delete();
 	if (err != (w->damaged ? -EROFS : *now ? 0 : -ENOENT))
 		return say("delete: %d", err);
 	if (!err)
@@ -181,7 +192,7 @@ static const char *batch_outcome(struct world *w, const struct step *s,
 	if (!err)
 		apply(w, s, index);
 	if (s->kind == STEP_DEL && err == -ENOSPC)
-		return "delete wants space";
+		return full_delete();
 	return outcome("in a batch", err, want);
 }
 
@@ -391,7 +402,7 @@ static bool in_order(int before, int key, bool reverse)
 	const struct world_bytes *a, *b;
 	int cmp;
 
-	if (before < 0)
+	if (before < 0 || !(world_engine.traits & WORT_TRAIT_ORDERED))
 		return true;
 	a = &world_keys[before];
 	b = &world_keys[key];

@@ -75,9 +75,24 @@ struct world_batch {
 extern const struct world_batch world_batches[NR_BATCHES];
 
 /**
+ * struct world_engine - The engine of the indexes that steps create
+ * @id: its number; 0: the default
+ * @attr: attribute word
+ * @traits: WORT_TRAIT_*: scans are in order, and a delete may need space
+ */
+struct world_engine {
+	__u32 id;
+	__u32 traits;
+	__u64 attr;
+};
+
+extern struct world_engine world_engine;
+
+/**
  * struct world_start - A pool to start from, in a file of them
  * @name: for people
  * @world: what it holds
+ * @engine: the engine of its indexes
  * @unsettled: steps begin while the walk has not ended
  * @nr_steps: number of @steps
  * @steps: each of them alone is worth a try
@@ -86,6 +101,7 @@ extern const struct world_batch world_batches[NR_BATCHES];
 struct world_start {
 	char name[40];
 	struct world world;
+	struct world_engine engine;
 	__u32 unsettled;
 	__u32 nr_steps;
 	struct step steps[64];

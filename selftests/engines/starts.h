@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the crash explorer knows of an engine.
+ */
+#ifndef _WORT_TEST_ENGINES_STARTS_H
+#define _WORT_TEST_ENGINES_STARTS_H
+
+#include <stdbool.h>
+
+#include "../world/world.h"
+#include "engines.h"
+
+#define PUT(k, v)	{ STEP_PUT, 0, k, v }
+#define DEL(k)		{ STEP_DEL, 0, k, 0 }
+#define CAS(k, v)	{ STEP_CAS, 0, k, v }
+#define BATCH(n)	{ STEP_BATCH, 0, n, 0 }
+#define CREATE(i)	{ STEP_CREATE, i, 0, 0 }
+#define DESTROY(i)	{ STEP_DESTROY, i, 0, 0 }
+#define PUT_B(k, v)	{ STEP_PUT, 1, k, v }
+#define ONLY(s)		{ s, 0, 0, 0 }
+
+/**
+ * struct engine_start - A pool to start from
+ * @name: its name
+ * @steps: what makes it, in a pool with an empty index "a"
+ * @nr_steps: number of @steps
+ * @unsettled: the walk has not run when the explorer begins
+ */
+struct engine_start {
+	const char *name;
+	const struct step *steps;
+	__u32 nr_steps;
+	bool unsettled;
+};
+
+#define STEPS(...)	((const struct step[]){ __VA_ARGS__ })
+#define START_ROW(name, unsettled, ...)					\
+	{ name, STEPS(__VA_ARGS__),					\
+	  sizeof(STEPS(__VA_ARGS__)) / sizeof(struct step), unsettled }
+#define START(name, ...)	START_ROW(name, false, __VA_ARGS__)
+#define UNSETTLED(name, ...)	START_ROW(name, true, __VA_ARGS__)
+
+#define ENGINE_SIZES	4
+
+/**
+ * struct engine_starts - An engine in the crash explorer
+ * @steps: tried on each of its pools, alone and in sequences: each kind of structure
+ *	change and of value is one of them, from some pool
+ * @nr_steps: number of @steps
+ * @starts: its pools, besides an empty one
+ * @nr_starts: number of @starts
+ * @sizes: of objects that its fast paths take from slots at hand; 0: no more
+ */
+struct engine_starts {
+	const struct step *steps;
+	__u32 nr_steps;
+	const struct engine_start *starts;
+	__u32 nr_starts;
+	__u32 sizes[ENGINE_SIZES];
+};
+
+#define ENGINE_STARTS(symbol, ...)					\
+	extern const struct engine_starts engine_starts_##symbol;
+WORT_ENGINES(ENGINE_STARTS)
+#undef ENGINE_STARTS
+
+#endif /* _WORT_TEST_ENGINES_STARTS_H */
