@@ -12,8 +12,14 @@
 
 #include <linux/wort.h>
 
-/* An empty pool, detached. */
-void face_format(void);
+#include "../engines/engines.h"
+
+/* The engine of the indexes, and their attribute word. */
+extern const struct test_engine *stress_engine;
+extern __u64 stress_attr;
+
+/* An empty pool, detached.  False if the module does not have the engine. */
+bool face_format(void);
 
 /* The pool, and index "a" in it. */
 void face_attach(void);

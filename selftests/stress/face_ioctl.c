@@ -10,14 +10,26 @@ static void *map;
 static size_t map_len;
 static struct wort_reader reader;
 
-void face_format(void)
+static int open_with(const char *name)
 {
-	int err = pool_up(&pool);
+	return open_index_with(pool.fd, name, WORT_INDEX_OPEN_F_CREATE,
+			       stress_engine->id, stress_attr);
+}
+
+bool face_format(void)
+{
+	int err = pool_up(&pool), index;
 
 	if (err)
 		fail("format: %d", err);
+	index = open_with("a");
+	if (index >= 0)
+		close(index);
+	else if (index != -EOPNOTSUPP)
+		fail("index a: %d", index);
 	close(pool.fd);
 	detach_all(pool.control);
+	return index >= 0;
 }
 
 static void map_pool(void)
@@ -45,7 +57,7 @@ void face_attach(void)
 
 	if (err)
 		fail("attach: %d", err);
-	index_a = open_index(pool.fd, "a", WORT_INDEX_OPEN_F_CREATE);
+	index_a = open_with("a");
 	if (index_a < 0)
 		fail("index a: %d", index_a);
 	map_pool();
@@ -140,7 +152,7 @@ int face_scan(struct face_scan *scan)
 
 void face_other_index(void)
 {
-	int i, index = open_index(pool.fd, "b", WORT_INDEX_OPEN_F_CREATE);
+	int i, index = open_with("b");
 
 	for (i = 0; i < 200; i++)
 		if (insert_raw(index, &i, sizeof(i), &i, sizeof(i), 0))

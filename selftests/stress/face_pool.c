@@ -16,11 +16,17 @@ static struct pmpool pm;
 static struct wort_index *index_a;
 static struct wort_reader reader;
 
-void face_format(void)
+bool face_format(void)
 {
-	face_thread_begin(SHIM_CPUS - 2);
+	if (pm.region.base)
+		pmpool_unmap(&pm);
+	else
+		face_thread_begin(SHIM_CPUS - 2);
+	pmpool_engine = stress_engine->id;
+	pmpool_attr = stress_attr;
 	pmpool_map(&pm, POOL_SIZE, false);
 	pmpool_format(&pm, 0);
+	return true;
 }
 
 void face_attach(void)

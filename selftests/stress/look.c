@@ -18,6 +18,8 @@ int look_or_ask(struct wort_reader *reader, const void *key, __u32 key_len,
 	size_t room = *len;
 	int err;
 
+	if (!(stress_engine->traits & WORT_TRAIT_MAPPABLE))
+		return face_get(key, key_len, value, len);
 	count(&face_looks.looks);
 	err = wort_reader_get(reader, key, key_len, value, &room,
 			      (uint64_t *)&face_looks.retries);

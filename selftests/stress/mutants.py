@@ -17,11 +17,12 @@ RUNS = (("-w", "-k", "48"), ("-k", "48"), ("-w",), ("-k", "600"))
 TRIES = 3
 
 
-def judge(stress, name):
+def judge(stress, name, engine):
     """(killed, how) by the first run that fails, or does not end."""
     for number in range(1 if name == "control" else TRIES):
         for run in RUNS:
-            command = [stress, *run, "-t", "1000", "-s", str(number + 1)]
+            command = [stress, *run, "-e", engine, "-t", "1000",
+                       "-s", str(number + 1)]
             try:
                 done = subprocess.run(command, capture_output=True, text=True,
                                       check=False, timeout=60)
@@ -41,8 +42,11 @@ def main():
                           ("shim", "threads", "stress", "lib", "engines",
                            "kselftest"),
                           "stress")
-    return edit_list.run(args, edit_list.parse(HERE / "mutants.txt"),
-                         base, judge)
+    mutants = edit_list.parse(HERE / "mutants.txt")
+    engines = {name: edit_list.engine_of(changes)
+               for name, _, changes in mutants}
+    return edit_list.run(args, mutants, base, lambda stress, name:
+                         judge(stress, name, engines[name]))
 
 
 if __name__ == "__main__":

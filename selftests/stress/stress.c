@@ -9,7 +9,8 @@
  * What a reader may see: of each key versions that never go back, none older
  * than what was acknowledged before it asked, and nothing that was not begun.
  *
- * With -w only the writers, which meet each other more often then.
+ * With -w only the writers, which meet each other more often then.  All engines in
+ * turn, or with -e one of them.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -35,6 +36,11 @@ static uint32_t nr_ids = 3072;
 static uint32_t nr_rounds = 4;
 static uint32_t round_ms = 1000;
 static uint32_t nr_threads = MAX_THREADS;
+static const struct test_engine *only;
+static unsigned int nr_tests, nr_passed;
+
+const struct test_engine *stress_engine;
+__u64 stress_attr;
 static uint64_t seed = 1;
 
 static bool stop;
@@ -58,7 +64,8 @@ void fail(const char *fmt, ...)
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
-	printf("\nnot ok 1 stress\n");
+	printf("\nnot ok %u stress of %s\n", nr_passed + 1, stress_engine ?
+	       stress_engine->name : "no engine");
 	exit(1);
 }
 
@@ -470,11 +477,13 @@ static void parse(int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "k:r:t:s:w")) != -1) {
+	while ((opt = getopt(argc, argv, "e:k:r:t:s:w")) != -1) {
 		uint64_t n = optarg ? strtoull(optarg, NULL, 0) : 0;
 
 		if (opt == 'w')
 			nr_threads = NR_OWNERS;
+		else if (opt == 'e' && test_engine_named(optarg))
+			only = test_engine_named(optarg);
 		else if (opt == 'k' && n >= 16 && n <= 65535)
 			nr_ids = n / NR_OWNERS * NR_OWNERS;
 		else if (opt == 'r' && n)
@@ -484,25 +493,13 @@ static void parse(int argc, char **argv)
 		else if (opt == 's' && n)
 			seed = n;
 		else
-			fail("usage: %s [-w] [-k KEYS] [-r ROUNDS] [-t MS] [-s SEED]",
+			fail("usage: %s [-w] [-e ENGINE] [-k KEYS] [-r ROUNDS] [-t MS] [-s SEED]",
 			     argv[0]);
 	}
 }
 
-int main(int argc, char **argv)
+static void report(void)
 {
-	uint64_t random;
-	uint32_t i;
-
-	printf("TAP version 13\n1..1\n");
-	parse(argc, argv);
-	random = seed;
-	begun = calloc(nr_ids, sizeof(*begun));
-	acked = calloc(nr_ids, sizeof(*acked));
-	face_format();
-	fill(&random);
-	for (i = 0; i < nr_rounds; i++)
-		run_round(&random);
 	printf("# %llu changes, %llu clashes, %llu lookups, %llu scans, %llu checks\n",
 	       (unsigned long long)nr_changes, (unsigned long long)nr_clashes,
 	       (unsigned long long)nr_reads, (unsigned long long)nr_scans,
@@ -511,6 +508,62 @@ int main(int argc, char **argv)
 	       (unsigned long long)face_looks.looks,
 	       (unsigned long long)face_looks.retries,
 	       (unsigned long long)face_looks.asked);
-	printf("ok 1 stress\n");
+}
+
+static void begin_engine(const struct test_engine *engine, __u64 attr)
+{
+	stress_engine = engine;
+	stress_attr = attr;
+	begun = calloc(nr_ids, sizeof(*begun));
+	acked = calloc(nr_ids, sizeof(*acked));
+	memset(counted, 0, sizeof(counted));
+	nr_changes = nr_clashes = nr_reads = nr_scans = nr_checks = 0;
+	face_looks = (struct face_looks) { };
+}
+
+static void stress(const struct test_engine *engine, __u64 attr)
+{
+	uint32_t threads = nr_threads, i;
+	uint64_t random = seed;
+	bool skip;
+
+	begin_engine(engine, attr);
+	/* The last thread scans in order. */
+	if (!(engine->traits & WORT_TRAIT_ORDERED) && nr_threads == MAX_THREADS)
+		nr_threads--;
+	skip = !face_format();
+	if (!skip) {
+		fill(&random);
+		for (i = 0; i < nr_rounds; i++)
+			run_round(&random);
+		report();
+	}
+	nr_threads = threads;
+	free(begun);
+	free(acked);
+	printf("ok %u stress of %s%s\n", ++nr_passed, engine->name,
+	       skip ? " # SKIP the module does not have it" : "");
+}
+
+static bool wanted(const struct test_engine *engine)
+{
+	return !only || only == engine;
+}
+
+int main(int argc, char **argv)
+{
+	const struct test_engine *engine;
+	unsigned int k;
+
+	printf("TAP version 13\n");
+	parse(argc, argv);
+	for (engine = test_engines; engine < test_engines + TEST_ENGINES_NR;
+	     engine++)
+		nr_tests += wanted(engine) ? engine->nr_attrs : 0;
+	printf("1..%u\n", nr_tests);
+	for (engine = test_engines; engine < test_engines + TEST_ENGINES_NR;
+	     engine++)
+		for (k = 0; wanted(engine) && k < engine->nr_attrs; k++)
+			stress(engine, engine->attrs[k]);
 	return 0;
 }
