@@ -113,8 +113,8 @@ TEST_F(pool, open_engines)
 	EXPECT_EQ(-EINVAL, open_arg(self->fd, &arg));
 	arg.attr = 0;
 	EXPECT_EQ(0, open_arg(self->fd, &arg));
-	EXPECT_EQ(WORT_ENGINE_WORT, arg.out_engine);
-	arg.engine = WORT_ENGINE_WORT;
+	EXPECT_EQ(engine_rows[0].id, arg.out_engine);
+	arg.engine = engine_rows[0].id;
 	EXPECT_EQ(0, open_arg(self->fd, &arg));
 	arg.engine = 77;
 	EXPECT_EQ(-EINVAL, open_arg(self->fd, &arg));
@@ -224,7 +224,7 @@ TEST_F(pool, list)
 		snprintf(name, sizeof(name), "index%d", seen);
 		EXPECT_EQ(0, strcmp(name, (char *)records[0].name));
 		EXPECT_EQ(6, records[0].name_len);
-		EXPECT_EQ(WORT_ENGINE_WORT, records[0].engine);
+		EXPECT_EQ(engine_rows[0].id, records[0].engine);
 		EXPECT_EQ(0, records[0].state);
 		EXPECT_LT(arg.after, records[0].id);
 		seen += arg.out_count;

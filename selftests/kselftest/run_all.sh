@@ -4,7 +4,8 @@
 # run_all.sh [PROGRAM...]: runs the tests where it lies, prints KTAP and a
 # final count, and fails if a test did.  Loads wort.ko if that lies there, too.
 # What is on $WORT_DEVICE (/dev/pmem0) is lost.  Without names all but fuzz and
-# fuzz32, which take long.  Written for busybox.
+# fuzz32, which take long, and those of indexes and mappings with each engine;
+# PROGRAM@ENGINE is with that one.  Written for busybox.
 
 cd "$(dirname "$0")" || exit 1
 log=$(mktemp) || exit 1
@@ -13,6 +14,14 @@ trap 'rm -f "$log"' EXIT
 if [ ! -e /dev/wort-control ]; then
 	insmod ./wort.ko 2>/dev/null || modprobe wort || exit 4
 fi
+
+run()
+{
+	case $1 in
+	*@*)	WORT_ENGINE=${1#*@} "./${1%@*}" ;;
+	*)	"./$1" ;;
+	esac
+}
 
 # This file is there if the kernel runs 32-bit programs.
 if [ $# -eq 0 ]; then
@@ -25,10 +34,16 @@ if [ $# -eq 0 ]; then
 		set -- "$@" $program
 	done
 	set -- "$@" uring api sysfs trace map memory revoke
+	for engine in $(./engines | tail -n +2); do
+		set -- "$@" "index@$engine"
+	done
+	for engine in $(./engines mappable | tail -n +2); do
+		set -- "$@" "map@$engine"
+	done
 fi
 for program; do
 	echo "# $program"
-	"./$program" 2>&1 || echo "# $program: status $?"
+	run "$program" 2>&1 || echo "# $program: status $?"
 done | tee "$log"
 
 passed=$(grep -c '^ok ' "$log")

@@ -24,6 +24,7 @@
 
 #include <linux/capability.h>
 #include <linux/wort.h>
+#include <linux/wort_engines.h>
 #include <linux/wort_format.h>
 
 #include "ktap.h"
@@ -43,6 +44,38 @@ static inline const char *test_device(void)
 	const char *device = getenv("WORT_DEVICE");
 
 	return device ? device : "/dev/pmem0";
+}
+
+struct engine_row {
+	const char *name;
+	__u32 id;
+	__u32 traits;
+};
+
+#define ENGINE_ROW(symbol, name, id, traits)	{ name, id, traits },
+
+/* The engines, the default first; no name behind the last. */
+static const struct engine_row engine_rows[] __attribute__((unused)) = {
+	WORT_ENGINES(ENGINE_ROW)
+	{ }
+};
+
+/* The engine that open_index() gives new indexes: $WORT_ENGINE, or the default. */
+static inline const struct engine_row *test_engine(void)
+{
+	const char *name = getenv("WORT_ENGINE");
+	const struct engine_row *engine;
+
+	for (engine = engine_rows; name && engine->name; engine++)
+		if (!strcmp(engine->name, name))
+			return engine;
+	return &engine_rows[0];
+}
+
+/* As it is asked for: without a name, by the default's number. */
+static inline __u32 test_engine_id(void)
+{
+	return getenv("WORT_ENGINE") ? test_engine()->id : WORT_ENGINE_DEFAULT;
 }
 
 static inline int call(int fd, unsigned long cmd, void *arg)
@@ -142,7 +175,7 @@ static inline int open_index_with(int pool, const char *name, __u32 flags,
 
 static inline int open_index(int pool, const char *name, __u32 flags)
 {
-	return open_index_with(pool, name, flags, 0, 0);
+	return open_index_with(pool, name, flags, test_engine_id(), 0);
 }
 
 static inline int destroy(int pool, const char *name)

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "unit.h"
+#include "../engines/unit.h"
 
 static int format(struct pmpool *pm, u64 size, u32 extent_size)
 {
@@ -215,7 +215,7 @@ static u32 list_all(struct bed *bed, u32 max, u64 *id_sum)
 			CHECK(records[i].id > after);
 			after = records[i].id;
 			*id_sum += after;
-			CHECK_EQ(records[i].engine, WORT_ENGINE_WORT);
+			CHECK_EQ(records[i].engine, subject.engine->id);
 			CHECK_EQ(records[i].name[records[i].name_len], 0);
 		}
 		total += n;

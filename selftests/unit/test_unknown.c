@@ -162,7 +162,7 @@ void check_unknown_again(void)
 	pmpool_settle();
 	check_pool(WORT_CHECK_F_CLEAR, &arg);
 	pmpool_detach(&image.pm);
-	set_engine(1, WORT_ENGINE_WORT);
+	set_engine(1, subject.engine->id);
 	pmpool_attach(&image.pm);
 	pmpool_settle();
 	CHECK_EQ(wort_pool_state(image.pm.pool), 0);
