@@ -173,7 +173,7 @@ static void aged_pool(u64 size, u64 keys)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: attach [-n KEYS] [-s SEED] [-c CSV FILE]; 1000 keys at least\n");
+	fprintf(stderr, "usage: attach [-e ENGINE] [-n KEYS] [-s SEED] [-c CSV FILE]; 1000 keys at least\n");
 	exit(2);
 }
 
@@ -182,14 +182,14 @@ static const char *parse(int argc, char **argv)
 	const char *csv_path = NULL;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "n:s:c:")) >= 0) {
+	while ((opt = getopt(argc, argv, "e:n:s:c:")) >= 0) {
 		if (opt == 'n')
 			nr_keys = strtoull(optarg, NULL, 0);
 		else if (opt == 's')
 			setting.seed = strtoull(optarg, NULL, 0);
 		else if (opt == 'c')
 			csv_path = optarg;
-		else
+		else if (opt != 'e' || !setting_engine(optarg))
 			usage();
 	}
 	if (argc != optind || nr_keys < 1000 || !setting.seed)

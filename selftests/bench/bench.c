@@ -189,6 +189,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'p':
 		add_plugin(arg);
 		break;
+	case 'e':
+		if (!setting_engine(arg))
+			argp_error(state, "%s: no engine is called so", arg);
+		break;
 	case 'w':
 		options.workloads = arg;
 		break;
@@ -243,6 +247,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_option option_table[] = {
 	{ "peers", 'P', "NAME,...", 0, "The first is the measure (floor,wort)", 0 },
 	{ "plugin", 'p', "FILE", 0, "A peer from a shared object; may be repeated", 0 },
+	{ "engine", 'e', "NAME", 0, "The engine of this project's peers (the default)", 0 },
 	{ "workloads", 'w', "NAME,...", 0, "Keys (dense,sparse,clustered)", 0 },
 	{ "ops", 'o', "NAME,...", 0, "Besides insert, or all (lookup,delete,insert-64)", 0 },
 	{ "keys", 'n', "NUMBER", 0, "Keys to load (1000000)", 0 },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * This project's engine as peers, and the floor under all inserts that take two
+ * This project's engines as peers, and the floor under all inserts that take two
  * ordering points.
  */
 #include <stdlib.h>
@@ -201,6 +201,8 @@ static int wort_look(void *arg, const void *key, size_t len, u64 *value)
 	size_t value_len = sizeof(*value);
 	u64 retries = 0;
 
+	if (!(peer->index->tree.engine->traits & WORT_TRAIT_MAPPABLE))
+		return wort_lookup(arg, key, len, value);
 	return wort_reader_get(&peer->reader, key, len, value, &value_len,
 			       &retries);
 }

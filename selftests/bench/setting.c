@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
+#include "../engines/engines.h"
 #include "peer.h"
 #include "pmpool.h"
 #include "setting.h"
@@ -10,6 +11,15 @@ const char *const flush_names[] = {
 	[BENCH_CLFLUSH] = "clflush", [BENCH_NO_FLUSH] = "none",
 	[BENCH_EADR] = "eadr",
 };
+
+bool setting_engine(const char *name)
+{
+	const struct test_engine *engine = test_engine_named(name);
+
+	if (engine)
+		pmpool_engine = engine->id;
+	return engine;
+}
 
 static void find_processor(struct setting *setting)
 {

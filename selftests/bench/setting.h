@@ -3,6 +3,7 @@
 #ifndef _WORT_BENCH_SETTING_H
 #define _WORT_BENCH_SETTING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -21,6 +22,8 @@ extern const char *const flush_names[5];
 /* Plain DRAM in huge pages, the best flush of this processor, nothing added. */
 void setting_detect(struct setting *setting);
 void setting_print(const struct setting *setting);
+/* Indexes are to have the engine with a name; false if there is none. */
+bool setting_engine(const char *name);
 
 /* For programs: the columns of a setting are the last ones of each line. */
 FILE *csv_create(const char *path, const char *columns);

@@ -255,7 +255,7 @@ static void report_all(void)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: threads [-n KEYS] [-r TURNS] [-s SEED] [-t THREADS] [-c CSV FILE]; 64 keys at least, up to %u turns and %u threads\n",
+	fprintf(stderr, "usage: threads [-e ENGINE] [-n KEYS] [-r TURNS] [-s SEED] [-t THREADS] [-c CSV FILE]; 64 keys at least, up to %u turns and %u threads\n",
 		MAX_TURNS, MAX_THREADS);
 	exit(2);
 }
@@ -266,7 +266,7 @@ static const char *parse(int argc, char **argv)
 	int opt;
 
 	nr_threads = clamp_t(long, sysconf(_SC_NPROCESSORS_ONLN), 1, MAX_THREADS);
-	while ((opt = getopt(argc, argv, "n:r:s:t:c:")) >= 0) {
+	while ((opt = getopt(argc, argv, "e:n:r:s:t:c:")) >= 0) {
 		if (opt == 'n')
 			nr_keys = strtoull(optarg, NULL, 0);
 		else if (opt == 'r')
@@ -277,7 +277,7 @@ static const char *parse(int argc, char **argv)
 			nr_threads = strtoul(optarg, NULL, 0);
 		else if (opt == 'c')
 			csv_path = optarg;
-		else
+		else if (opt != 'e' || !setting_engine(optarg))
 			usage();
 	}
 	if (argc != optind || nr_keys < 64 || !setting.turns ||

@@ -15,7 +15,7 @@ static bool module_has(struct pool *pool, const struct engine_row *engine)
 	return fd >= 0;
 }
 
-int main(int argc, char **argv)
+int main(int argc, char **argv __attribute__((unused)))
 {
 	__u32 needs = argc > 1 ? WORT_TRAIT_MAPPABLE : 0;
 	const struct engine_row *engine;
