@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
+#include <linux/wort_engines.h>
 #include <linux/wort_kernel.h>
 
 #define NAME		"api-test"
@@ -81,6 +82,10 @@ static int reopen(struct wort_kernel_pool *p, const char *name, u32 flags,
 	return 0;
 }
 
+#define ENGINE_ID(symbol, name, id, traits)	id,
+/* The numbers of the engines; the first is the default. */
+static const u32 engines[] = { WORT_ENGINES(ENGINE_ID) };
+
 static void test_open(struct wort_kernel_pool *p)
 {
 	const u32 create = WORT_INDEX_OPEN_F_CREATE;
@@ -94,7 +99,7 @@ static void test_open(struct wort_kernel_pool *p)
 	EXPECT(-EOPNOTSUPP, reopen(p, NAME, create, 99));
 	EXPECT(0, reopen(p, NAME, create | excl, 0));
 	EXPECT(-EEXIST, reopen(p, NAME, create | excl, 0));
-	EXPECT(0, reopen(p, NAME, create, WORT_ENGINE_WORT));
+	EXPECT(0, reopen(p, NAME, create, engines[0]));
 	EXPECT(0, reopen(p, NAME, WORT_INDEX_OPEN_F_RELAXED, 0));
 	EXPECT(-EINVAL, reopen(p, NAME, 0, 99));
 }

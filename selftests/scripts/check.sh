@@ -81,6 +81,8 @@ rung_static()
 	step packages-static selftests/scripts/deps.sh build static
 	step layers selftests/lint/layers.sh
 	step layers-self-test selftests/lint/layers.sh --self-test
+	step engines selftests/lint/engines.sh
+	step engines-self-test selftests/lint/engines.sh --self-test
 	step version selftests/lint/version.sh
 	step kernels selftests/lint/kernels.sh
 	step newer-kernel selftests/scripts/kernel.sh newer

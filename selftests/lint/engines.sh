@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# engines.sh [--self-test]: nothing outside the files of an engine, and its rows in
+# the tables, names it: not in the module, in the user's programs or in the tests.
+# Prints "path:line: reason" for each line that does, and fails.  The self-test plants
+# such lines in a copy of the project and demands that each is found.
+
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=../scripts/lib.sh
+. "$(dirname "$0")/../scripts/lib.sh"
+
+# Where an engine may be named all the same: a path, and why.  What follows "known" is
+# to be mended.
+exceptions()
+{
+	cat <<-'END'
+	uapi/linux/wort.h	the numbers of engines
+	uapi/linux/wort_engines.h	the table of engines
+	uapi/linux/wort_format.h	known: structs of WORT, until each engine has a header
+	kmod/Kbuild	the files of engines
+	kmod/engine/engine.h	known: declares engines, which the table could do
+	kmod/dev/layout.c	asserts the layout of all structs of media
+	userlib/lib/reader.c	known: lookups of WORT in a mapping, and for others none
+	userlib/tests/made-up-engine.h	a table with an engine that is made up
+	selftests/engines/engines.h	the rows of engines in all tests
+	selftests/fuzz/base.c	known: where the words of an image are, by the struct of a node
+	selftests/fuzz/mutate.c	known: what the words of WORT mean
+	selftests/load/poison.c	known: looks for a node and a leaf on media
+	selftests/kselftest/trace.c	known: a link of WORT in a trace
+	END
+}
+
+list_sources()
+{
+	find kmod uapi userlib selftests \( -name '*.[ch]' -o -name '*.py' \
+		-o -name '*.sh' -o -name Makefile -o -name Kbuild \) -print0 \
+		2>/dev/null
+}
+
+# "path:line:text" of all sources, without comments in C.
+list_code()
+{
+	# shellcheck disable=SC2016 # perl's variables
+	list_sources | sort -z | xargs -0 -r perl -0777 -ne '
+		s{(/\*.*?\*/)|//[^\n]*|("(?:\\.|[^"\\\n])*"|\x27(?:\\.|[^\x27\\\n])+\x27)}
+		 {defined $1 ? "\n" x ($1 =~ tr/\n//) : $2 // ""}gse
+			if $ARGV =~ /\.[ch]$/;
+		my $n = 0;
+		print "$ARGV:", ++$n, ":$_\n" for split /\n/'
+}
+
+# The names of the engines, from the table of them.
+list_engines()
+{
+	sed -n -E 's/^\tX\((\w+), "\w+", WORT_ENGINE_.*/\1/p' \
+		uapi/linux/wort_engines.h
+}
+
+# files_of ENGINE: what is its own, as an extended regular expression.
+files_of()
+{
+	echo "^(kmod/engine|selftests/engines)/$1([_-][a-z0-9_-]*)?\\.[a-z]+:|$(
+	)^uapi/linux/wort_format_$1\\.h:|^userlib/lib/reader_$1\\.[ch]:"
+}
+
+# names_of ENGINE: how it is named.  The project has the name of one of its engines,
+# which is therefore told by what only an engine has.
+names_of()
+{
+	local upper=${1^^} names
+
+	names="\\<(wort_engine|engine_unit|engine_starts|engine_fuzz)_$1\\>"
+	names+="|\\<WORT_(TRAITS|ATTRS)_$1\\>|\\<TEST_ATTRS_$1\\>"
+	names+="|\\<WORT_(MEDIA_)?ENGINE_$upper\\>"
+	names+="|\\<wort_media_$1(_|\\>)|\\<WORT_MEDIA_${upper}_"
+	# Whether engines include each other is for layers.sh.
+	names+="|include.*engine/$1(_[a-z0-9_]+)?\\.h\""
+	[ "$1" = wort ] || names+="|\\<$1(_|\\>)|\\<${upper}_"
+	echo "$names"
+}
+
+# check ROOT: prints what is wrong there.
+check()
+{
+	local code=$work/code engine path line
+
+	cd "$1"
+	list_code >"$code"
+	list_engines | while read -r engine; do
+		while IFS=: read -r path line _; do
+			! exceptions | cut -f 1 | grep -q -x -F "$path" ||
+				continue
+			echo "$path:$line: names the engine $engine"
+		done < <(grep -E "^[^:]*:[0-9]+:.*($(names_of "$engine"))" "$code" |
+			grep -v -E "$(files_of "$engine")")
+	done
+}
+
+plants()
+{
+	grep -v '^#' "$wort_top/selftests/lint/engines-planted.txt"
+}
+
+self_test()
+{
+	local root=$work/copy wrong path text bad=0 found
+
+	mkdir "$root"
+	cd "$wort_top"
+	list_sources | tar -c --null -T - | tar -x -C "$root"
+	cd "$root"
+	# A second engine, whose name is its own.
+	printf '\tX(twin, "twin", WORT_ENGINE_TWIN, 0)\n' \
+		>>uapi/linux/wort_engines.h
+	while read -r wrong path text; do
+		mkdir -p "${path%/*}"
+		printf '/* planted\n */\n%s\n' "$text" >"$path"
+	done < <(plants)
+
+	(check "$root") >"$work/found"
+	while read -r wrong path text; do
+		found=0
+		! grep -q "^$path:3: " "$work/found" || found=1
+		[ "$found" = "$wrong" ] && continue
+		say "planted in $path: $text: found $found, not $wrong"
+		bad=1
+	done < <(plants)
+	return "$bad"
+}
+
+main()
+{
+	need perl static
+	# Not "local": the trap outlives this function.
+	work=$(temp_dir engines)
+	trap 'rm -rf "$work"' EXIT
+	if [ "${1:-}" = --self-test ]; then
+		self_test
+		return
+	fi
+	(check "$wort_top") >"$work/found"
+	cat "$work/found"
+	[ ! -s "$work/found" ]
+}
+
+main "$@"
