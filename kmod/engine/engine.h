@@ -31,6 +31,7 @@ struct wort_locks;
  * @alloc: allocator of the pool
  * @locks: locks of the pool
  * @root: its root record, WORT_MEDIA_ROOT_WORDS words in one line
+ * @attr: attribute word of the index, which wort_attr_verify() has accepted
  * @in_flight: of @locks
  * @priv: what the engine keeps in DRAM for the open tree, or NULL
  * @priv_bytes: bytes of it that the pool limits; set by the engine
@@ -44,6 +45,7 @@ struct wort_tree {
 	struct wort_alloc *alloc;
 	struct wort_locks *locks;
 	__le64 __pmem *root;
+	u64 attr;
 	const u32 *in_flight;
 	void *priv;
 	size_t priv_bytes;
@@ -451,6 +453,8 @@ u32 wort_engine_nr(const struct wort_engine *engine);
 
 struct wort_cursor *wort_engine_cursor(void);
 
-extern const struct wort_engine wort_engine_wort;
+#define WORT_ENGINE_DECLARE(symbol, name, id, traits)			\
+	extern const struct wort_engine wort_engine_##symbol;
+WORT_ENGINES(WORT_ENGINE_DECLARE)
 
 #endif /* _WORT_ENGINE_H */

@@ -116,6 +116,7 @@ static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 	index->tree.in_flight = pool->locks.in_flight;
 	index->tree.want_tend = wort_tend_wanted;
 	index->tree.root = entry_at(pool, entry_off)->root;
+	index->tree.attr = index->attr;
 	index->name_len = entry->name_len;
 	memcpy(index->name, entry->name, entry->name_len);
 	return index;
