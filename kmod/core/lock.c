@@ -103,6 +103,46 @@ bool wort_nodes_lock(struct wort_op *op, const u64 *nodes, u32 nr)
 	return fresh;
 }
 
+static bool lock_is_held(const struct wort_op *op, const struct wort_lock *lock)
+{
+	u32 i;
+
+	for (i = 0; i < op->nr_held; i++)
+		if (op->held[i] == lock)
+			return true;
+	return false;
+}
+
+/**
+ * wort_node_trylock() - Lock one more node if that needs no waiting
+ * @op: The operation, which holds at least one node and has stored nothing under these
+ *	locks.
+ * @node: Offset of the node.
+ *
+ * A node whose lock the operation holds already counts as locked.  Locks are taken in
+ * the order of the table, so an operation that holds one must not wait for another one.
+ *
+ * Context: As wort_node_lock(), with at most WORT_HELD_MAX - 1 locks held.
+ * Return: True if it is locked; false if another operation holds the lock, or if a node of
+ * the lock was removed since wort_op.time.  Then the operation holds what it held before.
+ */
+bool wort_node_trylock(struct wort_op *op, u64 node)
+{
+	struct wort_lock *lock = wort_lock_of(op, node);
+
+	if (lock_is_held(op, lock))
+		return true;
+	if (!spin_trylock(&lock->lock))
+		return false;
+	if (!wort_lock_fresh(op, lock)) {
+		spin_unlock(&lock->lock);
+		return false;
+	}
+	__release(&lock->lock);
+	op->held[op->nr_held++] = lock;
+	return true;
+}
+
 /**
  * wort_nodes_removed() - Nodes have been taken out of a tree
  * @op: The operation.  The word that did it is stored.  It need not be durable yet:

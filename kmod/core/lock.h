@@ -19,7 +19,8 @@
  *
  * A writer that needs several locks knows them all before it takes the first one,
  * and takes them in the order of the table.  A writer that turns out to need one
- * more tries to take it, before its first store, and retries if it is taken.
+ * more tries to take it with wort_node_trylock(), before its first store, and retries
+ * or does without if it is taken.
  *
  * While a word is in flight, that is visible and perhaps not durable, its lock
  * is marked.  An operation that reads the word must make it durable before its
@@ -218,6 +219,7 @@ static __always_inline void wort_node_release(struct wort_lock *lock)
 }
 
 bool wort_nodes_lock(struct wort_op *op, const u64 *nodes, u32 nr);
+bool wort_node_trylock(struct wort_op *op, u64 node);
 void wort_nodes_removed(struct wort_op *op, u64 a, u64 b);
 
 #endif /* _WORT_LOCK_H */

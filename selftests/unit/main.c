@@ -38,6 +38,12 @@ static const struct test pool_tests[] = {
 	TEST(alloc_keep_begin),
 	TEST(alloc_keep_check),
 	TEST(alloc_runs),
+
+
+	TEST(walk_steps),
+	TEST(walk_check),
+	TEST(walk_section),
+	TEST(lock_try),
 	TEST(check_beside),
 	TEST(check_beside_leak),
 	TEST(check_reopen),

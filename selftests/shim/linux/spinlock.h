@@ -33,6 +33,15 @@ static inline void spin_unlock_irq(spinlock_t *lock)
 	lock->held = false;
 }
 
+static inline bool spin_trylock(spinlock_t *lock)
+{
+	shim_point();
+	if (lock->held)
+		return false;
+	lock->held = true;
+	return true;
+}
+
 #define spin_lock(lock)		spin_lock_irq(lock)
 #define spin_lock_nested(lock, class)	((void)(class), spin_lock_irq(lock))
 #define spin_unlock(lock)	spin_unlock_irq(lock)

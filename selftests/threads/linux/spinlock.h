@@ -27,6 +27,12 @@ static inline void spin_lock(spinlock_t *lock)
 			sched_yield();
 }
 
+static inline bool spin_trylock(spinlock_t *lock)
+{
+	shim_turn(5);
+	return !__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE);
+}
+
 static inline void spin_unlock(spinlock_t *lock)
 {
 	__atomic_store_n(&lock->held, 0, __ATOMIC_RELEASE);
