@@ -65,7 +65,7 @@ set_flags()
 
 	flags=(CONFIG_WORT_SAMPLES=m CONFIG_WORT_TESTS=m)
 	[ -n "$plain" ] || flags+=(W=1)
-	[ -n "$plain" ] && [ -z "$testing" ] || flags+=(CONFIG_WORT_POWERCUT=y)
+	[ -n "$plain" ] && [ -z "$testing" ] || flags+=(CONFIG_WORT_POWERCUT=y CONFIG_WORT_TEST_ENGINES=y)
 	case $1 in
 	gcc)	need gcc build
 		[ -n "$plain" ] && return

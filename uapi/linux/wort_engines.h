@@ -27,12 +27,31 @@
  * an engine are in WORT_ATTRS_<symbol>.
  */
 #define WORT_ENGINES(X)							\
-	X(wort, "wort", WORT_ENGINE_WORT, WORT_TRAITS_wort)
+	X(wort, "wort", WORT_ENGINE_WORT, WORT_TRAITS_wort)		\
+	WORT_ENGINES_TEST(X)
 
 #define WORT_TRAITS_wort						\
 	(WORT_TRAIT_INSTANT_OPEN | WORT_TRAIT_MAPPABLE |		\
 	 WORT_TRAIT_ORDERED | WORT_TRAIT_BATCH_SHARED)
 #define WORT_ATTRS_wort(X)
+
+/*
+ * Engines for tests.  A module that is built without them takes their numbers for those
+ * of unknown engines.
+ */
+#define WORT_ENGINE_TLIST		0x7f
+
+#ifdef WORT_TEST_ENGINES
+# define WORT_ENGINES_TEST(X)						\
+	X(tlist, "tlist", WORT_ENGINE_TLIST, WORT_TRAITS_tlist)
+#else
+# define WORT_ENGINES_TEST(X)
+#endif
+
+#define WORT_TRAITS_tlist						\
+	(WORT_TRAIT_INSTANT_OPEN | WORT_TRAIT_ORDERED)
+#define WORT_ATTRS_tlist(X)						\
+	X("chunk", 32, 8, 1, 4, 48, 12, NULL)	/* slots in a chunk */
 
 /*
  * Attributes: X(name, shift, bits, unit, min, max, default, values).

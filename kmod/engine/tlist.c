@@ -1,0 +1,1075 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * tlist, a list of chunks: a second engine, for tests only.
+ *
+ * It is as small as an engine can be that differs from WORT where engines differ: a step
+ * of its walk is no record, it owns objects that are on the path of no record, its nodes
+ * have no fixed size, a node is replaced as a whole, and references move between nodes.
+ * Documentation/adding-an-engine.rst takes it as its example.
+ *
+ * Names:
+ *	chunk	a node: links to the records whose keys are in its range
+ *	bound	where the range of a chunk begins, a key.  That of the first chunk is
+ *		empty.  The range ends at the bound of the next chunk.
+ *	above	the word that leads to a chunk: the root word, or @next of the chunk
+ *		before it
+ *	slot	a word of a chunk with the offset of a record.  It counts if its bit
+ *		is set in @bits.
+ *	full	of a chunk: each of its slots was used
+ *
+ *	root word
+ *	  |
+ *	  v
+ *	+------+------+------+--------+-- - --+--------+-------+      +------+-
+ *	| next | bits | meta | slot 0 |       | slot n | bound |  +-> | next |
+ *	+------+------+------+--------+-- - --+--------+-------+  |   +------+-
+ *	   |                                                      |
+ *	   +------------------------------------------------------+
+ *
+ * The records of a chunk are in no order; those of a chunk are before those of the next.
+ * A slot is used once: its link is stored while its bit is 0, the bit is set, perhaps
+ * cleared again, and the slot is not used any more.  So one load of @bits tells the whole
+ * content of a chunk at that moment, whatever is changed meanwhile, and no reader needs to
+ * look twice.  A full chunk is replaced by a copy of what it still has.
+ *
+ * Commit words, one for each change:
+ *
+ * insert		@bits := with the bit of a new slot
+ * replace		@bits := with the bit of a new slot, without that of the old one
+ * update in place	the value word in the record := another value
+ * remove		@bits := without the bit of the slot
+ * with a full chunk	above := a chunk with the old links and the new one, or two such
+ *			chunks, each with one part of the range
+ * remove of the last	above := @next of the chunk, which goes.  The first chunk stays,
+ *	record of a	because its range begins at the start.  So does one whose node above
+ *	chunk		is locked just then: an empty chunk serves later inserts.
+ *
+ * Each has two crash states, old and new.  In the old one a slot may have a link without a
+ * bit: the slot counts as used, and nobody follows the link.  There is nothing to repair.
+ *
+ * Concurrency:
+ *
+ * A descent takes no lock.  @next is loaded before @bits.  The words of a chunk do not change
+ * any more once it was taken out, so they tell what was true at that moment.  Each chunk
+ * that a descent meets was therefore in the list at some time since the operation began, and
+ * the range of a chunk that is in the list never shrinks.
+ *
+ * A change locks the chunk; one that replaces it or takes it out locks the node above, too,
+ * which is the root record or the chunk before; one that removes or updates a record locks
+ * the record.  Then it verifies that the words are still what the descent has seen.
+ */
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "../core/alloc.h"
+#include "../core/pmem.h"
+#include "engine.h"
+#include "rec.h"
+#include "tlist.h"
+
+#define ATTR_LIMITS(name, shift, bits, unit, min, max, def, values)	\
+	TLS_ATTR_SHIFT = (shift), TLS_ATTR_BITS = (bits),		\
+	TLS_SLOTS_MAX = (max), TLS_SLOTS_DEFAULT = (def),
+enum { WORT_ATTRS_tlist(ATTR_LIMITS) };
+
+/* A chunk whose header was verified, and its words as they were read. */
+struct tls_chunk {
+	struct wort_media_tlist_chunk __pmem *media;
+	u64 off;		/* 0: there is no chunk */
+	u64 next;
+	u64 bits;
+	u32 slots;
+	u32 bound_len;
+};
+
+/**
+ * struct tls_pos - Where a descent has ended
+ * @node: name of the node of @above
+ * @above: the word that leads to @chunk; the root word if there is none
+ * @chunk: the chunk that covers the key
+ * @behind: the next one, or none
+ * @slot: slot of @rec
+ * @rec: a record of the chunk
+ */
+struct tls_pos {
+	u64 node;
+	__le64 __pmem *above;
+	struct tls_chunk chunk;
+	struct tls_chunk behind;
+	u32 slot;
+	struct wort_rec rec;
+};
+
+/* How far a descent goes: to the chunk ... */
+enum tls_goal {
+	TLS_FIRST,		/* that is the first one */
+	TLS_COVERS,		/* that covers a key */
+	TLS_BELOW,		/* that covers the keys right below a key */
+	TLS_LAST,		/* that is the last one */
+};
+
+/* What could not be read: the word that leads to it, or the bit of its slot. */
+struct tls_lost {
+	struct tls_chunk chunk;	/* that has the word; none: the root record */
+	u32 slot;		/* TLS_SLOTS_MAX: it is the next chunk */
+	u64 off;
+};
+
+struct tls_cursor {
+	struct tls_pos pos;
+	struct tls_lost lost;
+	u32 nr;			/* records of a step of a walk */
+	struct wort_rec recs[TLS_SLOTS_MAX];
+	u8 best[WORT_KEY_MAX] __aligned(8);
+	u8 fence[WORT_KEY_MAX] __aligned(8);
+};
+
+static u32 tls_slots(const struct wort_tree *tree)
+{
+	return (tree->attr >> TLS_ATTR_SHIFT & GENMASK_ULL(TLS_ATTR_BITS - 1, 0)) ?:
+	       TLS_SLOTS_DEFAULT;
+}
+
+static u64 chunk_size(u32 slots, u32 bound_len)
+{
+	return sizeof(struct wort_media_tlist_chunk) + slots * sizeof(__le64) + bound_len;
+}
+
+static const void __pmem *chunk_bound(const struct tls_chunk *chunk)
+{
+	return &chunk->media->slot[chunk->slots];
+}
+
+static u64 chunk_link(const struct tls_chunk *chunk, u32 slot)
+{
+	return wort_pm_load(&chunk->media->slot[slot]);
+}
+
+/* The first slot that was never used, or the number of slots. */
+static u32 chunk_unused(const struct tls_chunk *chunk)
+{
+	u32 slot = 0;
+
+	while (slot < chunk->slots && chunk_link(chunk, slot))
+		slot++;
+	return slot;
+}
+
+/* A root record is locked by the offset of its catalogue entry. */
+static u64 root_node(const struct wort_tree *tree)
+{
+	u64 off = (void __pmem *)tree->root - wort_region_at(tree->region, 0);
+
+	return off - offsetof(struct wort_media_entry, root);
+}
+
+static int parse_meta(struct wort_op *op, const struct wort_tree *tree,
+		      struct tls_chunk *chunk)
+{
+	u64 meta = wort_pm_load(&chunk->media->meta);
+
+	chunk->slots = meta & WORT_MEDIA_TLIST_SLOTS_MASK;
+	chunk->bound_len = meta >> WORT_MEDIA_TLIST_BOUND_SHIFT &
+			   WORT_MEDIA_TLIST_BOUND_MASK;
+	if (meta & ~WORT_MEDIA_TLIST_META_ALL || chunk->slots != tls_slots(tree) ||
+	    chunk->bound_len > WORT_KEY_MAX)
+		return wort_corrupt(op, chunk->off, "chunk with meta word %#llx",
+				    (unsigned long long)meta);
+	return 0;
+}
+
+static int chunk_verify(struct wort_op *op, u64 off, u64 size)
+{
+	int err = wort_region_verify(op->region, off, size);
+
+	if (err == -EUCLEAN)
+		return wort_corrupt(op, off, "chunk outside the pool");
+	return err ?: wort_pm_probe(op, wort_region_at(op->region, off), size);
+}
+
+/*
+ * Read a chunk.  An answer rests on its words, which includes that there is no chunk behind
+ * it.  @next comes first: a key that @next says is in the range was so when @bits is loaded,
+ * since the range does not shrink.
+ */
+static int chunk_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
+		      struct tls_chunk *chunk)
+{
+	int err;
+
+	chunk->off = off;
+	err = chunk_verify(op, off, sizeof(*chunk->media));
+	if (err)
+		return err;
+	chunk->media = wort_region_at(op->region, off);
+	err = parse_meta(op, tree, chunk) ?:
+	      chunk_verify(op, off, chunk_size(chunk->slots, chunk->bound_len));
+	if (err)
+		return err;
+	wort_count(op, nodes, 1);
+	chunk->next = wort_pm_load(&chunk->media->next);
+	chunk->bits = wort_pm_load(&chunk->media->bits);
+	wort_pm_flush_in_flight(op, off, off, sizeof(*chunk->media));
+	if (chunk->bits >> chunk->slots)
+		return wort_corrupt(op, off, "chunk with bits %#llx",
+				    (unsigned long long)chunk->bits);
+	return 0;
+}
+
+/* The bound of a chunk relative to a key: as memcmp() does. */
+static int bound_cmp(struct wort_op *op, const struct tls_chunk *chunk,
+		     const struct wort_key *key)
+{
+	u32 len = min(chunk->bound_len, key->len);
+	u32 same = len ? wort_pm_common(&op->n, chunk_bound(chunk), key->data, len) : 0;
+
+	if (same < len)
+		return wort_pm_load_byte(chunk_bound(chunk) + same) - key->data[same];
+	return (int)chunk->bound_len - (int)key->len;
+}
+
+/* Is the bound of @a less than that of @b? */
+static bool bounds_grow(const struct tls_chunk *a, const struct tls_chunk *b)
+{
+	u32 i;
+	int cmp;
+
+	for (i = 0; i < min(a->bound_len, b->bound_len); i++) {
+		cmp = wort_pm_load_byte(chunk_bound(a) + i) -
+		      wort_pm_load_byte(chunk_bound(b) + i);
+		if (cmp)
+			return cmp < 0;
+	}
+	return a->bound_len < b->bound_len;
+}
+
+static int bound_read(struct wort_op *op, const struct tls_chunk *chunk, u8 *buf)
+{
+	return chunk->bound_len ? wort_pm_read_words(op, buf, chunk_bound(chunk),
+						     chunk->bound_len) : 0;
+}
+
+/* The key of a record relative to another one: as memcmp() does. */
+static int rec_cmp(struct wort_op *op, const struct wort_rec *rec,
+		   const struct wort_key *key)
+{
+	u32 digit = wort_rec_common(op, rec, key);
+
+	if (digit == WORT_KEY_DIGITS)
+		return 0;
+	return (int)wort_rec_digit(rec, digit) -
+	       (int)wort_key_digit(key->data, key->len, digit);
+}
+
+static int slot_open(struct wort_op *op, const struct tls_chunk *chunk, u32 slot,
+		     struct wort_rec *rec)
+{
+	u64 off = chunk_link(chunk, slot);
+
+	if (!off || off % 8)
+		return wort_corrupt(op, chunk->off, "slot %u with link %#llx", slot,
+				    (unsigned long long)off);
+	return wort_rec_open(op, off, rec);
+}
+
+/* The root word leads to the first chunk. */
+static int root_load(struct wort_op *op, const struct wort_tree *tree, u64 *off)
+{
+	u64 node = root_node(tree);
+	int err = wort_pm_probe(op, tree->root, WORT_LINE);
+
+	*off = err ? 0 : wort_pm_load(&tree->root[0]);
+	wort_pm_flush_in_flight(op, node, node + offsetof(struct wort_media_entry, root),
+				sizeof(*off));
+	return err;
+}
+
+/* Does a descent go on to this chunk, which is not the first one? */
+static bool leads_on(struct wort_op *op, const struct tls_chunk *next,
+		     enum tls_goal goal, const struct wort_key *key)
+{
+	if (goal == TLS_FIRST || goal == TLS_LAST)
+		return goal == TLS_LAST;
+	return bound_cmp(op, next, key) < (goal == TLS_COVERS);
+}
+
+/* Bounds grow, so that the list has an end whatever is on media. */
+static int bound_verify(struct wort_op *op, const struct tls_pos *pos)
+{
+	const struct tls_chunk *next = &pos->behind;
+
+	if (pos->chunk.off ? bounds_grow(&pos->chunk, next) : !next->bound_len)
+		return 0;
+	return wort_corrupt(op, next->off, "bound of a chunk out of order");
+}
+
+static int descend(struct wort_op *op, const struct wort_tree *tree,
+		   enum tls_goal goal, const struct wort_key *key, struct tls_pos *pos)
+{
+	u64 next;
+	int err = root_load(op, tree, &next);
+
+	pos->node = root_node(tree);
+	pos->above = &tree->root[0];
+	pos->chunk.off = 0;
+	pos->behind.off = 0;
+	while (!err && next) {
+		err = chunk_open(op, tree, next, &pos->behind) ?: bound_verify(op, pos);
+		if (err || (pos->chunk.off && !leads_on(op, &pos->behind, goal, key)))
+			break;
+		if (pos->chunk.off) {
+			pos->node = pos->chunk.off;
+			pos->above = &pos->chunk.media->next;
+		}
+		pos->chunk = pos->behind;
+		pos->behind.off = 0;
+		next = pos->chunk.next;
+	}
+	return err;
+}
+
+/* Find a key, or with -ENOENT the chunk that covers it. */
+static int find(struct wort_op *op, const struct wort_tree *tree,
+		const struct wort_key *key, struct tls_pos *pos)
+{
+	int err = descend(op, tree, TLS_COVERS, key, pos);
+	u64 bits = pos->chunk.off ? pos->chunk.bits : 0;
+
+	for (; !err && bits; bits &= bits - 1) {
+		pos->slot = __ffs(bits);
+		err = slot_open(op, &pos->chunk, pos->slot, &pos->rec);
+		if (!err && wort_rec_is(op, &pos->rec, key))
+			return 0;
+	}
+	return err ?: -ENOENT;
+}
+
+/**
+ * struct tls_pick - Look for the record of a chunk that is nearest to a key
+ * @bits: slots that count
+ * @reverse: among the keys below
+ * @equal: the key itself counts
+ * @key: the key; without bytes each key counts
+ * @best: buffer for the key that was found
+ */
+struct tls_pick {
+	u64 bits;
+	bool reverse;
+	bool equal;
+	struct wort_key key;
+	u8 *best;
+};
+
+/* -ENOENT if there is none. */
+static int pick(struct wort_op *op, const struct tls_pick *want, struct tls_pos *pos)
+{
+	struct wort_key best = { .data = want->best };
+	struct wort_rec rec;
+	u64 bits = want->bits;
+	int cmp, err;
+
+	for (; bits; bits &= bits - 1) {
+		err = slot_open(op, &pos->chunk, __ffs(bits), &rec);
+		if (err) {
+			pos->slot = __ffs(bits);
+			return err;
+		}
+		cmp = want->key.len ? rec_cmp(op, &rec, &want->key) : 0;
+		if (want->key.len && (cmp ? (cmp < 0) != want->reverse : !want->equal))
+			continue;
+		if (best.len && (rec_cmp(op, &rec, &best) < 0) == want->reverse)
+			continue;
+		pos->slot = __ffs(bits);
+		pos->rec = rec;
+		err = wort_rec_key(op, &rec, want->best);
+		if (err)
+			return err;
+		best.len = rec.key_len;
+	}
+	return best.len ? 0 : -ENOENT;
+}
+
+static void tls_create(struct wort_op *op, struct wort_tree *tree)
+{
+	wort_pm_store(op, &tree->root[0], 0);
+}
+
+static int tls_lookup(struct wort_op *op, struct wort_tree *tree,
+		      const struct wort_key *key, struct wort_buf *buf)
+{
+	struct tls_pos pos;
+	int err = find(op, tree, key, &pos);
+
+	return err ?: wort_rec_value(op, &pos.rec, buf);
+}
+
+/*
+ * Changes.  Objects are written first, without a lock.  Then the change is launched: it
+ * locks the nodes, verifies what the descent has seen, and stores one word.
+ */
+struct tls_change {
+	struct tls_pos pos;
+	bool old;		/* the record at @pos goes */
+	bool goes;		/* the chunk at @pos goes, too */
+	bool exact;		/* an update that rests on the value before it */
+	u64 link;		/* to a new record; 0: there is none */
+	u64 val;		/* what the word above becomes, if the chunk goes */
+};
+
+/* Store the word of a change, wait, and drop all locks. */
+static void commit(struct wort_op *op, struct tls_change *c, u64 node,
+		   __le64 __pmem *word, u64 val)
+{
+	struct wort_lock *lock = wort_lock_of(op, node);
+	u64 gone = c->goes ? c->pos.chunk.off : 0;
+
+	wort_pm_launch(op, lock, word, val);
+	if (c->old)
+		wort_nodes_removed(op, c->pos.rec.off, gone);
+	else if (gone)
+		wort_nodes_removed(op, gone, 0);
+	wort_pm_land(op, lock, word);
+	wort_nodes_unlock(op);
+	if (gone && wort_alloc_free(op, gone, chunk_size(c->pos.chunk.slots,
+							 c->pos.chunk.bound_len)))
+		op->damaged = true;
+	if (c->old && wort_rec_free(op, &c->pos.rec))
+		op->damaged = true;
+}
+
+/* Lock what the change needs.  -EAGAIN if it is not what the descent has seen. */
+static int change_lock(struct wort_op *op, struct tls_change *c)
+{
+	const struct tls_chunk *chunk = &c->pos.chunk;
+	u64 nodes[3];
+	u32 nr = 0;
+	bool same;
+
+	if (chunk->off)
+		nodes[nr++] = chunk->off;
+	if (c->goes || !chunk->off)
+		nodes[nr++] = c->pos.node;
+	if (c->old)
+		nodes[nr++] = c->pos.rec.off;
+	if (!wort_nodes_lock(op, nodes, nr))
+		return -EAGAIN;
+	same = !chunk->off || wort_pm_load(&chunk->media->bits) == chunk->bits;
+	if (c->goes || !chunk->off)
+		same &= wort_pm_load(c->pos.above) == chunk->off;
+	if (c->goes)
+		same &= wort_pm_load(&chunk->media->next) == chunk->next;
+	if (c->old)
+		same &= wort_rec_renew(&c->pos.rec);
+	if (same)
+		return 0;
+	wort_nodes_unlock(op);
+	return -EAGAIN;
+}
+
+/* The word above leads to new chunks. */
+static int launch_above(struct wort_op *op, struct tls_change *c)
+{
+	int err;
+
+	wort_pm_fence_contents(op);
+	err = change_lock(op, c);
+	if (!err)
+		commit(op, c, c->pos.node, c->pos.above, c->val);
+	return err;
+}
+
+/* Use a slot: its link is durable before its bit is set. */
+static void slot_fill(struct wort_op *op, const struct tls_chunk *chunk, u32 slot,
+		      u64 link)
+{
+	__le64 __pmem *word = &chunk->media->slot[slot];
+
+	wort_pm_store(op, word, link);
+	wort_pm_flush(op, word, sizeof(*word));
+}
+
+/* A new record comes to the chunk, perhaps in place of the old one. */
+static int launch_record(struct wort_op *op, struct tls_change *c)
+{
+	const struct tls_chunk *chunk = &c->pos.chunk;
+	u64 bits = chunk->bits & ~(c->old ? BIT(c->pos.slot) : 0);
+	int err = change_lock(op, c);
+	u32 slot;
+
+	if (err)
+		return err;
+	slot = chunk_unused(chunk);
+	if (slot == chunk->slots) {
+		wort_nodes_unlock(op);
+		return -EAGAIN;
+	}
+	slot_fill(op, chunk, slot, c->link);
+	wort_pm_fence_contents(op);
+	commit(op, c, chunk->off, &chunk->media->bits, bits | BIT(slot));
+	return 0;
+}
+
+static int launch_update(struct wort_op *op, struct tls_change *c, u64 val)
+{
+	struct wort_rec *rec = &c->pos.rec;
+	struct wort_lock *lock;
+
+	if (!wort_node_lock(op, rec->off))
+		return -EAGAIN;
+	if (!wort_rec_renew(rec) && c->exact) {
+		wort_nodes_unlock(op);
+		return -EAGAIN;
+	}
+	wort_pm_fence_in_flight(op);
+	lock = wort_lock_of(op, rec->off);
+	wort_pm_launch(op, lock, &rec->leaf->val, val);
+	wort_pm_land(op, lock, &rec->leaf->val);
+	wort_nodes_unlock(op);
+	return 0;
+}
+
+/**
+ * struct tls_build - A chunk that is replaced by one or two others
+ * @bits: slots whose records stay
+ * @low: of these, slots of the lower one of two chunks
+ * @two: two chunks are needed
+ * @mid_len: length of @mid
+ * @bound: the bound of the chunk
+ * @mid: the bound of the upper one of two chunks
+ * @best: for tls_pick
+ */
+struct tls_build {
+	u64 bits;
+	u64 low;
+	bool two;
+	u32 mid_len;
+	u8 bound[WORT_KEY_MAX] __aligned(8);
+	u8 mid[WORT_KEY_MAX] __aligned(8);
+	u8 best[WORT_KEY_MAX] __aligned(8);
+};
+
+/* Part the records in the middle of their order. */
+static int build_part(struct wort_op *op, struct tls_change *c, struct tls_build *b)
+{
+	struct tls_pos pos = c->pos;
+	struct tls_pick want = { .best = b->best };
+	u32 i, nr = hweight_long(b->bits) / 2;
+	int err;
+
+	b->low = 0;
+	for (i = 0; i <= nr; i++) {
+		want.bits = b->bits & ~b->low;
+		err = pick(op, &want, &pos);
+		if (err)
+			return err;
+		if (i < nr)
+			b->low |= BIT(pos.slot);
+	}
+	b->mid_len = pos.rec.key_len;
+	memcpy(b->mid, b->best, b->mid_len);
+	return 0;
+}
+
+/* Write a chunk with the links of some slots of the one that goes, and perhaps another. */
+static u64 chunk_write(struct wort_op *op, const struct tls_chunk *from, u64 bits,
+		       u64 link, u64 next, const struct wort_key *bound, u32 slots)
+{
+	u64 off = wort_alloc_take(op);
+	struct wort_media_tlist_chunk __pmem *media = wort_region_at(op->region, off);
+	u32 nr = 0;
+
+	for (; bits; bits &= bits - 1)
+		wort_pm_store(op, &media->slot[nr++], chunk_link(from, __ffs(bits)));
+	if (link)
+		wort_pm_store(op, &media->slot[nr++], link);
+	wort_pm_store(op, &media->next, next);
+	wort_pm_store(op, &media->bits, BIT(nr) - 1);
+	wort_pm_store(op, &media->meta,
+		      slots | (u64)bound->len << WORT_MEDIA_TLIST_BOUND_SHIFT);
+	while (nr < slots)
+		wort_pm_store(op, &media->slot[nr++], 0);
+	if (bound->len)
+		wort_pm_write(op, &media->slot[slots], bound->data, bound->len);
+	wort_pm_flush(op, media, chunk_size(slots, bound->len));
+	return off;
+}
+
+/* Objects are taken in the order in which they are reserved. */
+static int build_reserve(struct wort_op *op, const struct wort_put *put,
+			 const struct tls_build *b, u32 slots, u32 bound_len)
+{
+	int err = wort_rec_reserve(op, &put->key, &put->value);
+
+	if (!err && b && b->two)
+		err = wort_alloc_reserve(op, chunk_size(slots, b->mid_len));
+	return err ?: wort_alloc_reserve(op, chunk_size(slots, bound_len));
+}
+
+static bool key_below(const struct wort_key *a, const struct wort_key *b)
+{
+	int cmp = memcmp(a->data, b->data, min(a->len, b->len));
+
+	return cmp ? cmp < 0 : a->len < b->len;
+}
+
+/* Returns the chunk that the word above will lead to. */
+static u64 build_write(struct wort_op *op, struct tls_change *c,
+		       const struct wort_put *put, const struct tls_build *b)
+{
+	const struct tls_chunk *from = &c->pos.chunk;
+	const struct wort_key bound = { b->bound, from->bound_len };
+	const struct wort_key mid = { b->mid, b->mid_len };
+	bool low = b->two && key_below(&put->key, &mid);
+	u64 upper;
+
+	c->link = wort_rec_create(op, &put->key, &put->value);
+	if (!b->two)
+		return chunk_write(op, from, b->bits, c->link, from->next, &bound,
+				   from->slots);
+	upper = chunk_write(op, from, b->bits & ~b->low, low ? 0 : c->link, from->next,
+			    &mid, from->slots);
+	return chunk_write(op, from, b->low, low ? c->link : 0, upper, &bound,
+			   from->slots);
+}
+
+static int build(struct wort_op *op, struct tls_change *c,
+		 const struct wort_put *put, struct tls_build *b)
+{
+	const struct tls_chunk *from = &c->pos.chunk;
+	int err = bound_read(op, from, b->bound);
+
+	b->bits = from->bits & ~(c->old ? BIT(c->pos.slot) : 0);
+	b->two = hweight_long(b->bits) > from->slots / 2;
+	if (!err && b->two)
+		err = build_part(op, c, b);
+	if (!err)
+		err = build_reserve(op, put, b, from->slots, from->bound_len);
+	if (err)
+		return err;
+	c->goes = true;
+	c->val = build_write(op, c, put, b);
+	return launch_above(op, c);
+}
+
+/* A full chunk is replaced. */
+static int put_in_full(struct wort_op *op, struct tls_change *c,
+		       const struct wort_put *put)
+{
+	gfp_t gfp = GFP_NOIO | (op->must ? __GFP_NOFAIL : WORT_GFP_CALL);
+	struct tls_build *b = kmalloc(sizeof(*b), gfp);
+	int err;
+
+	if (!b)
+		return -ENOMEM;
+	err = build(op, c, put, b);
+	kfree(b);
+	return err;
+}
+
+/* The first record of an index. */
+static int put_first(struct wort_op *op, struct wort_tree *tree, struct tls_change *c,
+		     const struct wort_put *put)
+{
+	const struct wort_key bound = { };
+	u32 slots = tls_slots(tree);
+	int err = build_reserve(op, put, NULL, slots, 0);
+
+	if (err)
+		return err;
+	c->link = wort_rec_create(op, &put->key, &put->value);
+	c->val = chunk_write(op, NULL, 0, c->link, 0, &bound, slots);
+	return launch_above(op, c);
+}
+
+static int put_record(struct wort_op *op, struct wort_tree *tree, struct tls_change *c,
+		      const struct wort_put *put)
+{
+	int err;
+
+	if (!c->pos.chunk.off)
+		return put_first(op, tree, c, put);
+	if (chunk_unused(&c->pos.chunk) == c->pos.chunk.slots)
+		return put_in_full(op, c, put);
+	err = wort_rec_reserve(op, &put->key, &put->value);
+	if (err)
+		return err;
+	c->link = wort_rec_create(op, &put->key, &put->value);
+	return launch_record(op, c);
+}
+
+/* The key exists.  Returns 1 if a new record is needed. */
+static int put_over(struct wort_op *op, struct tls_change *c, struct wort_put *put)
+{
+	struct wort_rec *rec = &c->pos.rec;
+	int err;
+
+	put->replaced = !put->create;
+	err = wort_rec_expect(op, rec, put->create ? NULL : put->expect, put->old);
+	if (!err && put->create)
+		err = -EEXIST;
+	if (err)
+		return err;
+	c->exact = put->expect || put->old;
+	if (wort_rec_updatable(rec, &put->value))
+		return launch_update(op, c, wort_value_word(&put->value));
+	c->old = true;
+	return 1;
+}
+
+static int tls_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
+{
+	struct tls_change c = { };
+	int err = find(op, tree, &put->key, &c.pos);
+
+	put->replaced = false;
+	if (!err) {
+		err = put_over(op, &c, put);
+		if (err <= 0)
+			return err;
+	} else if (err != -ENOENT || put->replace || put->expect) {
+		return err;
+	}
+	return put_record(op, tree, &c, put);
+}
+
+/* With the chunk locked: may it be taken out?  Then the node above is locked, too. */
+static bool above_lock(struct wort_op *op, const struct tls_pos *pos)
+{
+	return pos->chunk.bound_len && wort_node_trylock(op, pos->node) &&
+	       wort_pm_load(pos->above) == pos->chunk.off;
+}
+
+static int launch_remove(struct wort_op *op, struct tls_change *c)
+{
+	const struct tls_chunk *chunk = &c->pos.chunk;
+	u64 bits = chunk->bits & ~BIT(c->pos.slot);
+	int err = change_lock(op, c);
+
+	if (err)
+		return err;
+	wort_pm_fence_in_flight(op);
+	c->goes = !bits && above_lock(op, &c->pos);
+	if (c->goes)
+		commit(op, c, c->pos.node, c->pos.above,
+		       wort_pm_load(&chunk->media->next));
+	else
+		commit(op, c, chunk->off, &chunk->media->bits, bits);
+	return 0;
+}
+
+static int tls_remove(struct wort_op *op, struct wort_tree *tree,
+		      const struct wort_del *del)
+{
+	struct tls_change c = { .old = true };
+	int err = find(op, tree, &del->key, &c.pos);
+
+	if (!err)
+		err = wort_rec_expect(op, &c.pos.rec, del->expect, del->old);
+	return err ?: launch_remove(op, &c);
+}
+
+/*
+ * Cursors.  A cursor keeps its record and nothing else: each move is a descent by the key
+ * before, and so whatever is changed between two moves, it meets each key once and in order.
+ */
+
+static struct tls_cursor *tls_cursor(struct wort_cursor *cur)
+{
+	return (struct tls_cursor *)cur->engine;
+}
+
+/* Tell where a descent has failed, for tls_drop(). */
+static int lose_chunk(struct tls_cursor *tc, int err)
+{
+	if (err == -EIO)
+		tc->lost = (struct tls_lost){
+			.chunk = tc->pos.chunk, .slot = TLS_SLOTS_MAX,
+			.off = tc->pos.behind.off,
+		};
+	return err;
+}
+
+static int lose_record(struct tls_cursor *tc, u32 slot, int err)
+{
+	if (err == -EIO)
+		tc->lost = (struct tls_lost){
+			.chunk = tc->pos.chunk, .slot = slot,
+			.off = chunk_link(&tc->pos.chunk, slot),
+		};
+	return err;
+}
+
+static int cursor_descend(struct wort_cursor *cur, enum tls_goal goal,
+			  const struct wort_key *key)
+{
+	struct tls_cursor *tc = tls_cursor(cur);
+
+	tc->lost.off = 0;
+	return lose_chunk(tc, descend(cur->op, cur->tree, goal, key, &tc->pos));
+}
+
+static int cursor_pick(struct wort_cursor *cur, struct tls_pick *want)
+{
+	struct tls_cursor *tc = tls_cursor(cur);
+	int err;
+
+	want->bits = tc->pos.chunk.bits;
+	want->best = tc->best;
+	err = pick(cur->op, want, &tc->pos);
+	return lose_record(tc, tc->pos.slot, err);
+}
+
+/* Where the chunk ends in the direction of the cursor; -ENOENT: it is the last one. */
+static int cursor_fence(struct wort_cursor *cur, struct wort_key *key)
+{
+	struct tls_cursor *tc = tls_cursor(cur);
+	struct tls_chunk *chunk = cur->reverse ? &tc->pos.chunk : &tc->pos.behind;
+
+	if (!chunk->off || !chunk->bound_len)
+		return -ENOENT;
+	*key = (struct wort_key){ tc->fence, chunk->bound_len };
+	return bound_read(cur->op, chunk, tc->fence);
+}
+
+/* Move to the record that is next to a key, chunk by chunk. */
+static int cursor_move(struct wort_cursor *cur, const struct wort_key *key, bool equal)
+{
+	struct tls_pick want = { .reverse = cur->reverse, .equal = equal };
+	struct tls_cursor *tc = tls_cursor(cur);
+	enum tls_goal goal = cur->reverse ? TLS_LAST : TLS_FIRST;
+	int err;
+
+	if (key) {
+		want.key = *key;
+		goal = cur->reverse && !equal ? TLS_BELOW : TLS_COVERS;
+	}
+	do {
+		err = cursor_descend(cur, goal, &want.key);
+		if (!err)
+			err = tc->pos.chunk.off ? cursor_pick(cur, &want) : -ENOENT;
+		if (err != -ENOENT)
+			break;
+		want.equal = !cur->reverse;
+		goal = cur->reverse ? TLS_BELOW : TLS_COVERS;
+		err = cursor_fence(cur, &want.key);
+	} while (!err);
+	if (err)
+		return err;
+	cur->key_len = tc->pos.rec.key_len;
+	cur->value_len = tc->pos.rec.value_len;
+	memcpy(cur->key, tc->best, cur->key_len);
+	return 0;
+}
+
+static int tls_seek(struct wort_cursor *cur, const struct wort_key *key)
+{
+	return cursor_move(cur, key, true);
+}
+
+static int tls_next(struct wort_cursor *cur)
+{
+	const struct wort_key key = { cur->key, cur->key_len };
+
+	cur->wanted--;
+	return cursor_move(cur, &key, false);
+}
+
+static int tls_value(struct wort_cursor *cur, struct wort_buf *buf)
+{
+	return wort_rec_value(cur->op, &tls_cursor(cur)->pos.rec, buf);
+}
+
+/*
+ * The walk.  A step is a chunk and its records.  The position is the bound of the next chunk:
+ * what lies before it was visited.  Behind the last chunk it is the greatest key, which is
+ * the bound of no chunk: a chunk that is parted has three records at least.
+ */
+
+static bool is_greatest(const struct wort_key *key)
+{
+	return key->len == WORT_KEY_MAX && !memchr_inv(key->data, 0xff, WORT_KEY_MAX);
+}
+
+/* Verify the records of a step, which are from @pos on; the chunk may begin before. */
+static int step_records(struct wort_cursor *cur, const struct wort_key *pos, bool whole)
+{
+	struct tls_cursor *tc = tls_cursor(cur);
+	const struct wort_key end = { tc->fence, tc->pos.behind.bound_len };
+	u64 bits = tc->pos.chunk.bits;
+	struct wort_rec *rec;
+	int err;
+
+	for (tc->nr = 0; bits; bits &= bits - 1) {
+		rec = &tc->recs[tc->nr];
+		err = slot_open(cur->op, &tc->pos.chunk, __ffs(bits), rec);
+		if (err)
+			return lose_record(tc, __ffs(bits), err);
+		if (tc->pos.behind.off && rec_cmp(cur->op, rec, &end) >= 0)
+			return wort_corrupt(cur->op, rec->off, "record behind its chunk");
+		if (!pos->len || rec_cmp(cur->op, rec, pos) >= 0)
+			tc->nr++;
+		else if (whole)
+			return wort_corrupt(cur->op, rec->off, "record before its chunk");
+	}
+	return 0;
+}
+
+/* Read the bound of the next chunk, where the step ends. */
+static int step_fence(struct wort_cursor *cur)
+{
+	struct tls_cursor *tc = tls_cursor(cur);
+	const struct wort_key end = { tc->fence, tc->pos.behind.bound_len };
+	int err = bound_read(cur->op, &tc->pos.behind, tc->fence);
+
+	if (!err && is_greatest(&end))
+		err = wort_corrupt(cur->op, tc->pos.behind.off,
+				   "chunk behind all keys");
+	return err;
+}
+
+/*
+ * Find the next step that visits anything.  The chunk itself was visited before, or is a
+ * new one, if its range begins before the position.
+ */
+static int step_find(struct wort_cursor *cur, bool *whole)
+{
+	struct tls_cursor *tc = tls_cursor(cur);
+	struct tls_chunk *chunk = &tc->pos.chunk, *behind = &tc->pos.behind;
+	struct wort_key pos = { tc->best, cur->key_len };
+	int err;
+
+	do {
+		memcpy(tc->best, cur->key, cur->key_len);
+		pos.len = cur->key_len;
+		if (is_greatest(&pos))
+			return -ENOENT;
+		err = cursor_descend(cur, pos.len ? TLS_COVERS : TLS_FIRST, &pos);
+		if (!err && !chunk->off)
+			err = -ENOENT;
+		if (!err && behind->off)
+			err = step_fence(cur);
+		if (err)
+			return err;
+		*whole = !bound_cmp(cur->op, chunk, &pos);
+		err = step_records(cur, &pos, *whole);
+		if (err)
+			return err;
+		cur->key_len = behind->off ? behind->bound_len : WORT_KEY_MAX;
+		if (behind->off)
+			memcpy(cur->key, tc->fence, cur->key_len);
+		else
+			memset(cur->key, 0xff, cur->key_len);
+	} while (!*whole && !tc->nr);
+	return 0;
+}
+
+static int tls_walk(struct wort_cursor *cur, const struct wort_key *pos,
+		    struct wort_visitor *visitor)
+{
+	struct tls_cursor *tc = tls_cursor(cur);
+	const struct tls_chunk *chunk = &tc->pos.chunk;
+	bool whole = false;
+	u32 i;
+	int err;
+
+	if (pos) {
+		memcpy(cur->key, pos->data, pos->len);
+		cur->key_len = pos->len;
+	}
+	err = step_find(cur, &whole);
+	if (!err && whole)
+		err = visitor->visit(visitor, cur->op, chunk->off,
+				     chunk_size(chunk->slots, chunk->bound_len), true);
+	for (i = 0; i < tc->nr && !err; i++)
+		err = wort_rec_visit(cur->op, &tc->recs[i], visitor);
+	return err ?: tc->nr;
+}
+
+/* No key is there twice. */
+static int tls_check(struct wort_cursor *cur)
+{
+	struct tls_cursor *tc = tls_cursor(cur);
+	struct wort_key key = { .data = tc->best };
+	u32 i, k;
+	int err;
+
+	for (i = 0; i < tc->nr; i++) {
+		err = wort_rec_key(cur->op, &tc->recs[i], tc->best);
+		if (err)
+			return err;
+		key.len = tc->recs[i].key_len;
+		for (k = 0; k < i; k++)
+			if (wort_rec_is(cur->op, &tc->recs[k], &key))
+				return wort_corrupt(cur->op, tc->recs[i].off,
+						    "key that is there twice");
+	}
+	return 0;
+}
+
+/* A new record, with the object of its value, and two chunks. */
+static void tls_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
+		     struct wort_need *need)
+{
+	need->nr = 0;
+	if (value_len == U32_MAX)
+		return;
+	wort_rec_need(tree->alloc, key_len, value_len, need);
+	need->of[need->nr].size = chunk_size(tls_slots(tree), WORT_KEY_MAX);
+	need->of[need->nr++].count = 2;
+}
+
+/* Can what was lost be read now? */
+static int lost_verify(struct wort_cursor *cur, const struct tls_lost *lost)
+{
+	struct tls_chunk chunk;
+	struct wort_rec rec;
+	int err = lost->slot == TLS_SLOTS_MAX ?
+		  chunk_open(cur->op, cur->tree, lost->off, &chunk) :
+		  wort_rec_open(cur->op, lost->off, &rec);
+
+	return err == -EIO ? 0 : -EAGAIN;
+}
+
+/* The chunks behind one that cannot be read go with it. */
+static int tls_drop(struct wort_cursor *cur)
+{
+	struct tls_cursor *tc = tls_cursor(cur);
+	const struct tls_lost *lost = &tc->lost;
+	struct tls_change c = { .pos = { .chunk = lost->chunk, .slot = lost->slot } };
+	bool chunk = lost->slot == TLS_SLOTS_MAX;
+	u64 node = lost->chunk.off ?: root_node(cur->tree);
+	__le64 __pmem *word = &cur->tree->root[0];
+	u64 nodes[] = { node, lost->off };
+	int err = lost->off ? lost_verify(cur, lost) : -EIO;
+
+	if (err)
+		return err;
+	if (lost->chunk.off)
+		word = chunk ? &lost->chunk.media->next : &lost->chunk.media->bits;
+	if (!wort_nodes_lock(cur->op, nodes, ARRAY_SIZE(nodes)))
+		return -EAGAIN;
+	wort_pm_fence_in_flight(cur->op);
+	commit(cur->op, &c, node, word,
+	       chunk ? 0 : lost->chunk.bits & ~BIT(lost->slot));
+	cur->op->bad_off = lost->off;
+	return 0;
+}
+
+const struct wort_engine wort_engine_tlist = {
+	.name = "tlist",
+	.id = WORT_ENGINE_TLIST,
+	.traits = WORT_TRAITS_tlist,
+	.cursor_size = sizeof(struct tls_cursor),
+	.create = tls_create,
+	.lookup = tls_lookup,
+	.put = tls_put,
+	.remove = tls_remove,
+	.seek = tls_seek,
+	.next = tls_next,
+	.value = tls_value,
+	.walk = tls_walk,
+	.check = tls_check,
+	.need = tls_need,
+	.drop = tls_drop,
+};
