@@ -103,7 +103,7 @@ bool wort_nodes_lock(struct wort_op *op, const u64 *nodes, u32 nr)
 	return fresh;
 }
 
-static bool lock_is_held(const struct wort_op *op, const struct wort_lock *lock)
+static bool holds_lock(const struct wort_op *op, const struct wort_lock *lock)
 {
 	u32 i;
 
@@ -130,7 +130,7 @@ bool wort_node_trylock(struct wort_op *op, u64 node)
 {
 	struct wort_lock *lock = wort_lock_of(op, node);
 
-	if (lock_is_held(op, lock))
+	if (holds_lock(op, lock))
 		return true;
 	if (!spin_trylock(&lock->lock))
 		return false;
