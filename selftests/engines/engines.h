@@ -11,6 +11,7 @@
 
 /* Attribute words to test an engine with; 0: all attributes have their defaults. */
 #define TEST_ATTRS_wort		0
+#define TEST_ATTRS_tlist	0, 4ULL << 32
 
 /**
  * struct test_engine - An engine to test

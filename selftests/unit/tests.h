@@ -208,12 +208,6 @@ void check_counts_insert_million(void);
 /* test_lock.c */
 void check_lock_try(void);
 
-/* test_tlist.c */
-void check_tlist_chunks(void);
-void check_tlist_replace(void);
-void check_tlist_walk(void);
-void check_tlist_hostile(void);
-void check_tlist_cuts(void);
 
 /* test_walk.c */
 void check_walk_steps(void);

@@ -6,7 +6,7 @@
 
 #include "../../kmod/core/powercut.h"
 #include "../../kmod/engine/tlist.h"
-#include "hostile.h"
+#include "../unit/hostile.h"
 
 #define SLOTS		4
 #define POOL_SIZE	(256 * KIB)

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * tlist in the crash explorer, with chunks of four slots: from one of these pools a step
+ * fills a slot, replaces a full chunk by one or by two, takes a chunk out, or finds one
+ * without records.
+ */
+#include "starts.h"
+
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+
+static const struct step steps[] = {
+	PUT(0, 1), PUT(1, 1), PUT(3, 1), PUT(5, 1), PUT(6, 1), PUT(9, 5), PUT(10, 1),
+	PUT(0, 2), PUT(0, 3), PUT(0, 7), PUT(5, 4), PUT(1, 3), PUT(2, 2), PUT(4, 5),
+	DEL(0), DEL(1), DEL(2), DEL(5), DEL(6), DEL(8),
+	CAS(0, 2), CAS(5, 3), BATCH(0), BATCH(3), BATCH(5), BATCH(7),
+	ONLY(STEP_REATTACH), ONLY(STEP_SETTLE), ONLY(STEP_CHECK),
+};
+
+static const struct engine_start starts[] = {
+	START("one record", PUT(0, 1)),
+	START("one slot left", PUT(0, 1), PUT(5, 4), PUT(1, 3)),
+	START("full chunk", PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4)),
+	START("full chunk of one", PUT(5, 1), DEL(5), PUT(5, 3), PUT(5, 4), PUT(5, 1)),
+	START("two chunks", PUT(0, 1), PUT(1, 1), PUT(5, 1), PUT(6, 1), PUT(2, 1)),
+	START("first chunk empty", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(5, 1), PUT(6, 1),
+	      DEL(0), DEL(1), DEL(2)),
+	START("last chunk of one", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(5, 1), PUT(6, 1),
+	      DEL(5)),
+	START("three chunks", PUT(0, 1), PUT(1, 1), PUT(2, 3), PUT(3, 1), PUT(4, 1),
+	      PUT(5, 4), PUT(6, 1), PUT(7, 6), PUT(8, 1)),
+	START("all keys", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1),
+	      PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 1)),
+	START("two lists", CREATE(1), PUT_B(0, 1), PUT_B(5, 3), PUT(5, 1), PUT(6, 1)),
+	UNSETTLED("not walked", PUT(0, 1), PUT(1, 4), PUT(2, 3), PUT(5, 1), PUT(6, 1),
+		  PUT(8, 7)),
+};
+
+const struct engine_starts engine_starts_tlist = {
+	.steps = steps,
+	.nr_steps = ARRAY_SIZE(steps),
+	.starts = starts,
+	.nr_starts = ARRAY_SIZE(starts),
+};

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Unit tests of tlist alone.
+ */
+#ifndef _WORT_TEST_ENGINES_TLIST_H
+#define _WORT_TEST_ENGINES_TLIST_H
+
+#include "unit.h"
+
+/* tlist_tests.c */
+void check_tlist_chunks(void);
+void check_tlist_replace(void);
+void check_tlist_walk(void);
+void check_tlist_hostile(void);
+void check_tlist_cuts(void);
+
+#endif /* _WORT_TEST_ENGINES_TLIST_H */
