@@ -9,7 +9,7 @@
 
 #include <linux/crc32c.h>
 
-#include "fuzz.h"
+#include "../engines/fuzz.h"
 
 struct base *bases;
 u32 nr_bases;
@@ -57,50 +57,18 @@ void seal_sb(struct base *base, u64 off)
 	sb->csum = cpu_to_le32(crc32c(~0U, sb, sizeof(*sb)));
 }
 
-static void add(struct base *base, enum word_kind kind, u64 off)
+void base_add(struct base *base, enum word_kind kind, u64 off)
 {
 	if (base->nr[kind] < MAX_WORDS)
 		base->word[kind][base->nr[kind]++] = off;
 }
 
-static void add_range(struct base *base, enum word_kind kind, u64 off, u32 len)
+void base_add_range(struct base *base, enum word_kind kind, u64 off, u32 len)
 {
 	u32 i;
 
 	for (i = 0; i < len; i += sizeof(__le64))
-		add(base, kind, off + i);
-}
-
-static void list_tree(struct base *base, u64 slot);
-
-static void list_node(struct base *base, u64 off)
-{
-	u32 i;
-
-	for (i = 0; i < WORT_MEDIA_WORT_SLOTS; i++)
-		list_tree(base, off + i * sizeof(__le64));
-}
-
-static void list_leaf(struct base *base, u64 off)
-{
-	u64 meta = base_get(base, off + offsetof(struct wort_media_leaf, meta));
-
-	add(base, WORD_VALUE, off);
-	add(base, WORD_META, off + offsetof(struct wort_media_leaf, meta));
-	add_range(base, WORD_KEY, off + sizeof(struct wort_media_leaf),
-		  meta & WORT_MEDIA_LEAF_KEY_MASK);
-}
-
-/* A slot and all that it refers to. */
-static void list_tree(struct base *base, u64 slot)
-{
-	u64 link = base_get(base, slot), off = link & WORT_MEDIA_LINK_OFF_MASK;
-
-	add(base, link ? WORD_LINK : WORD_NONE, slot);
-	if ((link & WORT_MEDIA_LINK_KIND_MASK) == WORT_MEDIA_WORT_KIND_NODE)
-		list_node(base, off);
-	else if (link)
-		list_leaf(base, off);
+		base_add(base, kind, off + i);
 }
 
 static void list_block(struct base *base, u64 off)
@@ -108,15 +76,16 @@ static void list_block(struct base *base, u64 off)
 	u64 entry;
 	u32 i;
 
-	add_range(base, WORD_BLOCK, off, sizeof(struct wort_media_catalogue));
+	base_add_range(base, WORD_BLOCK, off, sizeof(struct wort_media_catalogue));
 	for (i = 1; i <= WORT_MEDIA_CATALOGUE_SLOTS; i++) {
 		entry = base_get(base, off + i * sizeof(__le64));
 		if (!entry)
 			continue;
 		base->entry[base->nr_entries++] = entry;
-		add_range(base, WORD_ENTRY, entry,
+		base_add_range(base, WORD_ENTRY, entry,
 			  sizeof(struct wort_media_entry));
-		list_tree(base, entry + offsetof(struct wort_media_entry, root));
+		base->rows->list(base, entry +
+				 offsetof(struct wort_media_entry, root));
 	}
 }
 
@@ -127,8 +96,8 @@ static void list_words(struct base *base)
 	u32 i;
 
 	for (i = 0; i < WORT_MEDIA_SB_COPIES; i++)
-		add_range(base, WORD_SB, base->sb_off[i], sizeof(*sb));
-	add_range(base, WORD_TABLE, le64_to_cpu(sb->table_off),
+		base_add_range(base, WORD_SB, base->sb_off[i], sizeof(*sb));
+	base_add_range(base, WORD_TABLE, le64_to_cpu(sb->table_off),
 		  8 * le64_to_cpu(sb->nr_extents));
 	for (; block; block = base_get(base, block))
 		list_block(base, block);
@@ -235,6 +204,15 @@ static void move_table(struct base *base)
 	}
 }
 
+#define ENGINE_FUZZ(symbol, ...)	&engine_fuzz_##symbol,
+
+/* As test_engines[]. */
+static const struct engine_fuzz *const engine_fuzzes[] = {
+	WORT_ENGINES(ENGINE_FUZZ)
+};
+
+static const struct test_engine *making;
+
 static void make(const char *name, void (*fill)(struct pmpool *pm),
 		 u32 extent_size, u64 more, bool moved)
 {
@@ -242,7 +220,10 @@ static void make(const char *name, void (*fill)(struct pmpool *pm),
 	struct pmpool pm;
 	u32 i;
 
-	*base = (struct base){ .name = name, .size = WORT_MEDIA_POOL_MIN + more };
+	*base = (struct base){
+		.name = name, .size = WORT_MEDIA_POOL_MIN + more,
+		.engine = making, .rows = engine_fuzzes[making - test_engines],
+	};
 	base->mem = map(base->size);
 	for (i = 0; i < WORT_MEDIA_SB_COPIES; i++)
 		base->sb_off[i] = WORT_MEDIA_SB_OFF + i * WORT_MEDIA_SB_SPACE;
@@ -261,8 +242,10 @@ static void make(const char *name, void (*fill)(struct pmpool *pm),
 	memcpy(base->clean, base->mem, base->size);
 }
 
-void bases_make(void)
+void bases_make(const struct test_engine *engine)
 {
+	making = engine;
+	pmpool_engine = engine->id;
 	bases = calloc(8, sizeof(*bases));
 	make("kinds", fill_kinds, 4096, 0, false);
 	make("integers", fill_integers, 4096, 0, false);

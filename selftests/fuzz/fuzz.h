@@ -9,6 +9,7 @@
 #include <asm/byteorder.h>
 #include <linux/slab.h>
 
+#include "../engines/engines.h"
 #include "../lib/pmpool.h"
 
 #define ARRAY_NR(array)		(sizeof(array) / sizeof((array)[0]))
@@ -48,6 +49,8 @@ enum word_kind {
  * @entry: offsets of catalogue entries
  * @word: offsets of words, by kind
  * @nr: how many there are
+ * @engine: the engine of its indexes
+ * @rows: what is known of that
  */
 struct base {
 	const char *name;
@@ -59,13 +62,18 @@ struct base {
 	u32 nr_entries;
 	u64 word[WORD_NR][MAX_WORDS];
 	u32 nr[WORD_NR];
+	const struct test_engine *engine;
+	const struct engine_fuzz *rows;
 };
 
 extern struct base *bases;
 extern u32 nr_bases;
 
 /* base.c */
-void bases_make(void);
+void bases_make(const struct test_engine *engine);
+/* One word, or so many bytes of them, is of that kind. */
+void base_add(struct base *base, enum word_kind kind, u64 off);
+void base_add_range(struct base *base, enum word_kind kind, u64 off, u32 len);
 struct wort_media_sb *base_sb(struct base *base);
 u64 base_get(const struct base *base, u64 off);
 void base_set(struct base *base, u64 off, u64 val);
@@ -115,6 +123,13 @@ static inline bool one_in(struct fuzz *f, u32 nr)
 
 /* mutate.c */
 void mutate(struct fuzz *f);
+/* Some word of a kind; a word; another one instead. */
+u64 fuzz_word(struct fuzz *f, enum word_kind kind);
+u64 fuzz_get(struct fuzz *f, u64 off);
+void fuzz_set(struct fuzz *f, u64 off, u64 val);
+/* An offset: of an object, near the end of something, or of nothing. */
+u64 fuzz_off(struct fuzz *f);
+u64 fuzz_nearby(struct fuzz *f, u64 val);
 
 /* run.c */
 enum outcome { RUN_REFUSED, RUN_DAMAGED, RUN_CLEAN };

@@ -2,9 +2,9 @@
 /*
  * The image fuzzer.
  *
- *	fuzz [-s SEED] [-t SECONDS] [-m MUTATIONS] [-n RUNS] [-j WORKERS]
- *	     [-k FINDINGS]
- *	fuzz -s SEED -r RUN [-w FILE]
+ *	fuzz [-e ENGINE] [-s SEED] [-t SECONDS] [-m MUTATIONS] [-n RUNS]
+ *	     [-j WORKERS] [-k FINDINGS]
+ *	fuzz [-e ENGINE] -s SEED -r RUN [-w FILE]
  *
  * Each run takes one of some sound images, changes a few words of it, and does with
  * it what programs do: see run.c.  A run is told by the seed and its number, so
@@ -50,8 +50,9 @@ static struct options {
 	u32 workers;
 	u32 findings;
 	const char *file;
+	const struct test_engine *engine;
 } options = { .seed = 1, .runs = U64_MAX, .mutations = U64_MAX, .one = U64_MAX,
-	      .workers = 1, .findings = 1 };
+	      .workers = 1, .findings = 1, .engine = &test_engines[0] };
 
 static struct shared *shared;
 static struct fuzz *running;
@@ -190,8 +191,8 @@ static void tell_replay(u64 nr)
 	struct fuzz f;
 
 	begin_run(&f, nr);
-	fprintf(stderr, "fuzz: image \"%s\"; again: build/fuzz/fuzz -s %llu -r %llu\n",
-		f.base->name, (unsigned long long)options.seed,
+	fprintf(stderr, "fuzz: image \"%s\"; again: build/fuzz/fuzz -e %s -s %llu -r %llu\n",
+		f.base->name, f.base->engine->name, (unsigned long long)options.seed,
 		(unsigned long long)nr);
 }
 
@@ -238,7 +239,7 @@ static void parse(int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "s:t:m:n:j:k:r:w:")) != -1) {
+	while ((opt = getopt(argc, argv, "e:s:t:m:n:j:k:r:w:")) != -1) {
 		if (opt == 's')
 			options.seed = strtoull(optarg, NULL, 0);
 		else if (opt == 't')
@@ -255,8 +256,10 @@ static void parse(int argc, char **argv)
 			options.one = strtoull(optarg, NULL, 0);
 		else if (opt == 'w')
 			options.file = optarg;
+		else if (opt == 'e' && test_engine_named(optarg))
+			options.engine = test_engine_named(optarg);
 		else
-			die("usage: %s [-s SEED] [-t SECONDS] [-m MUTATIONS] [-n RUNS] [-j WORKERS] [-k FINDINGS] [-r RUN [-w FILE]]",
+			die("usage: %s [-e ENGINE] [-s SEED] [-t SECONDS] [-m MUTATIONS] [-n RUNS] [-j WORKERS] [-k FINDINGS] [-r RUN [-w FILE]]",
 			    argv[0]);
 	}
 	if (!options.workers || options.workers > MAX_WORKERS)
@@ -289,7 +292,7 @@ int main(int argc, char **argv)
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		die("no memory");
-	bases_make();
+	bases_make(options.engine);
 	if (options.one != U64_MAX)
 		return replay();
 	found = supervise(begin + options.seconds);

@@ -415,8 +415,8 @@ static void do_create(struct fuzz *f, struct model *unused, bool clean)
 		return;
 	model->nr = 0;
 	err = wort_index_open(f->pool, name, sizeof(name),
-			      WORT_INDEX_OPEN_F_CREATE | WORT_INDEX_OPEN_F_EXCL, 0,
-			      0, &model->index);
+			      WORT_INDEX_OPEN_F_CREATE | WORT_INDEX_OPEN_F_EXCL,
+			      f->base->engine->id, 0, &model->index);
 	ANSWERED(f, "create", err, errors_write);
 	if (!err)
 		name_model(&models[nr_models++]);
@@ -452,7 +452,8 @@ static void do_read(struct fuzz *f, struct model *model, bool clean)
 	uint64_t retries = 0;
 
 	/* Whoever maps it may meet a bad page. */
-	if (wort_region_any_bad(&f->region))
+	if (wort_region_any_bad(&f->region) ||
+	    !(f->base->engine->traits & WORT_TRAIT_MAPPABLE))
 		return;
 	pm_reader(model->index, &reader);
 	wort_reader_get(&reader, key.data, key.len, answer, &len, &retries);

@@ -24,8 +24,6 @@ exceptions()
 	userlib/lib/reader.c	known: lookups of WORT in a mapping, and for others none
 	userlib/tests/made-up-engine.h	a table with an engine that is made up
 	selftests/engines/engines.h	the rows of engines in all tests
-	selftests/fuzz/base.c	known: where the words of an image are, by the struct of a node
-	selftests/fuzz/mutate.c	known: what the words of WORT mean
 	selftests/load/poison.c	known: looks for a node and a leaf on media
 	selftests/kselftest/trace.c	known: a link of WORT in a trace
 	END
