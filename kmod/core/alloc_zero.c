@@ -203,7 +203,7 @@ static u64 take_clean(struct wort_alloc *alloc, struct wort_slots *slots)
 static int take(struct wort_op *op, u32 class, u64 *off, struct wort_cached *dirty)
 {
 	struct wort_alloc *alloc = op->alloc;
-	u32 size = wort_class_size(class), most = max(ZERO_MAX / size, 1U);
+	u32 size = wort_class_size(class), most = max(wort_slot_at(class, ZERO_MAX), 1U);
 	struct wort_slots *slots;
 	int err = need_tracked(op, class, &slots);
 

@@ -983,7 +983,7 @@ static int tls_walk(struct wort_cursor *cur, const struct wort_key *pos,
 				     chunk_size(chunk->slots, chunk->bound_len), true);
 	for (i = 0; i < tc->nr && !err; i++)
 		err = wort_rec_visit(cur->op, &tc->recs[i], visitor);
-	return err ?: tc->nr;
+	return err ?: (int)tc->nr;
 }
 
 /* No key is there twice. */

@@ -23,7 +23,7 @@ static void list_leaf(struct base *base, u64 off)
 	base_add(base, WORD_VALUE, off);
 	base_add(base, WORD_META, off + offsetof(struct wort_media_leaf, meta));
 	base_add_range(base, WORD_KEY, off + sizeof(struct wort_media_leaf),
-		  meta & WORT_MEDIA_LEAF_KEY_MASK);
+		       meta & WORT_MEDIA_LEAF_KEY_MASK);
 }
 
 /* A slot and all that it refers to. */
@@ -53,7 +53,7 @@ static void change_tag(struct fuzz *f)
 	u64 off = fuzz_word(f, WORD_LINK);
 
 	fuzz_set(f, off, fuzz_field(fuzz_get(f, off), WORT_MEDIA_LINK_KIND_MASK, 0,
-			       draw(f, WORT_MEDIA_LINK_KIND_MASK + 1)));
+				    draw(f, WORT_MEDIA_LINK_KIND_MASK + 1)));
 }
 
 static void change_label(struct fuzz *f)
@@ -87,7 +87,7 @@ static void make_link(struct fuzz *f)
 	u64 place = (u64)draw(f, 40) << WORT_MEDIA_LINK_PLACE_SHIFT;
 
 	fuzz_set(f, fuzz_word(f, one_in(f, 2) ? WORD_LINK : WORD_NONE),
-	    one_in(f, 2) ? off | WORT_MEDIA_LINK_RECORD :
+		 one_in(f, 2) ? off | WORT_MEDIA_LINK_RECORD :
 			   off | WORT_MEDIA_WORT_KIND_NODE | place);
 }
 
@@ -109,8 +109,8 @@ static void move_leaf(struct fuzz *f)
 	meta = fuzz_get(f, to + offsetof(struct wort_media_leaf, meta));
 	if (one_in(f, 2))
 		fuzz_set(f, to + offsetof(struct wort_media_leaf, meta),
-		    fuzz_field(meta, WORT_MEDIA_LEAF_KEY_MASK, 0,
-			       lens[draw(f, ARRAY_NR(lens))]));
+			 fuzz_field(meta, WORT_MEDIA_LEAF_KEY_MASK, 0,
+				    lens[draw(f, ARRAY_NR(lens))]));
 }
 
 static void change_meta(struct fuzz *f)

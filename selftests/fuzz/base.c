@@ -83,7 +83,7 @@ static void list_block(struct base *base, u64 off)
 			continue;
 		base->entry[base->nr_entries++] = entry;
 		base_add_range(base, WORD_ENTRY, entry,
-			  sizeof(struct wort_media_entry));
+			       sizeof(struct wort_media_entry));
 		base->rows->list(base, entry +
 				 offsetof(struct wort_media_entry, root));
 	}
@@ -98,7 +98,7 @@ static void list_words(struct base *base)
 	for (i = 0; i < WORT_MEDIA_SB_COPIES; i++)
 		base_add_range(base, WORD_SB, base->sb_off[i], sizeof(*sb));
 	base_add_range(base, WORD_TABLE, le64_to_cpu(sb->table_off),
-		  8 * le64_to_cpu(sb->nr_extents));
+		       8 * le64_to_cpu(sb->nr_extents));
 	for (; block; block = base_get(base, block))
 		list_block(base, block);
 }

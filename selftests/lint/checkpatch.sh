@@ -30,8 +30,14 @@ exceptions()
 	selftests/	MACRO_ARG_REUSE		arguments are constants and fields
 	selftests/	MACRO_ARG_PRECEDENCE	the argument is the name of a field
 	selftests/	COMPLEX_MACRO		lists that are expanded by a macro
+	uapi/linux/wort_engines.h	COMPLEX_MACRO	the table of engines is such a list
+	uapi/linux/wort_engines.h	MACRO_ARG_REUSE	the argument is such a macro
+	kmod/engine/	COMPLEX_MACRO		what expands the table
+	kmod/engine/	TRAILING_SEMICOLON	declarations of each row
+	kmod/engine/tlist.c	UNNECESSARY_PARENTHESES	two comparisons in a row need them
 	selftests/	NEW_TYPEDEFS		a model's word is a number
 	selftests/	EMBEDDED_FUNCTION_NAME	the text names a command
+	selftests/engines/fuzz.h	LINE_SPACING	taken for a declaration
 	selftests/	LONG_LINE_STRING	a line of a report
 	selftests/	REPEATED_WORD		a type and a variable
 	selftests/engines/	TRAILING_SEMICOLON	declarations, one for each engine

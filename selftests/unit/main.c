@@ -39,7 +39,6 @@ static const struct test pool_tests[] = {
 	TEST(alloc_keep_check),
 	TEST(alloc_runs),
 
-
 	TEST(walk_steps),
 	TEST(walk_check),
 	TEST(walk_section),

@@ -208,7 +208,6 @@ void check_counts_insert_million(void);
 /* test_lock.c */
 void check_lock_try(void);
 
-
 /* test_walk.c */
 void check_walk_steps(void);
 void check_walk_check(void);
