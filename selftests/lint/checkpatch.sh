@@ -34,7 +34,7 @@ exceptions()
 	uapi/linux/wort_engines.h	MACRO_ARG_REUSE	the argument is such a macro
 	kmod/engine/	COMPLEX_MACRO		what expands the table
 	kmod/engine/	TRAILING_SEMICOLON	declarations of each row
-	kmod/engine/tlist.c	UNNECESSARY_PARENTHESES	two comparisons in a row need them
+	kmod/engine/	UNNECESSARY_PARENTHESES	two comparisons in a row need them
 	selftests/	NEW_TYPEDEFS		a model's word is a number
 	selftests/	EMBEDDED_FUNCTION_NAME	the text names a command
 	selftests/engines/fuzz.h	LINE_SPACING	taken for a declaration
