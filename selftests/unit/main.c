@@ -4,10 +4,10 @@
  *
  *	unit [-s] [-a] [-l] [-m] [-e EXTENT] [-r SEED] [PATTERN...]
  *
- * Without patterns: all tests, -s: those that fill large pools, -a: both; -m: without the
- * optional functions of engines.  A pattern
- * is one of the shell, as in 'wort.*' or '*.random_*'; the name of a test of engines
- * without that of an engine stands for the test of each of them.
+ * Without patterns: all tests, -s: those that fill large pools, -a: both; -m: without
+ * the optional functions of engines.  A pattern is one of the shell, as in 'wort.*' or
+ * '*.random_*'; the name of a test of engines without that of an engine stands for the
+ * test of each of them.
  */
 #include <fnmatch.h>
 #include <getopt.h>
