@@ -34,12 +34,12 @@ struct wort_top wort_top_none = {
 
 /* Make a table without links. */
 static struct wort_top *top_alloc(const struct wort_top_shape *shape,
-				  struct wort_skips *skips)
+				  struct wort_skips *skips, gfp_t gfp)
 {
 	u32 nr = 1U << 4 * shape->digits;
 	struct wort_top *top;
 
-	top = kvzalloc(struct_size(top, link, nr), GFP_NOIO);
+	top = kvzalloc(struct_size(top, link, nr), gfp);
 	if (!top)
 		return NULL;
 	top->shape = *shape;
@@ -62,7 +62,8 @@ static struct wort_top *top_alloc(const struct wort_top_shape *shape,
 int wort_top_open(struct wort_tree *tree)
 {
 	struct wort_top *top = top_alloc(&wort_top_none.shape,
-					 tree->shared ?: &wort_skips_none);
+					 tree->shared ?: &wort_skips_none,
+					 GFP_NOIO);
 
 	if (!top)
 		return -ENOMEM;
@@ -179,7 +180,7 @@ static void set_due(struct wort_top *top, bool changed)
  * @room: Bytes that the new table may have; 0: the tree gets an empty one.
  * @ops: How its engine looks at it.
  *
- * Without memory the table stays as it is.
+ * Without memory the table stays as it is; an empty one always gets its memory.
  *
  * Context: May sleep, waits for grace periods.  In no section.  The caller serialises
  * calls for a tree.
@@ -187,12 +188,14 @@ static void set_due(struct wort_top *top, bool changed)
 void wort_top_tend(struct wort_tree *tree, size_t room,
 		   const struct wort_top_ops *ops)
 {
+	/* An empty table is small, and must take the place of one that leads astray. */
+	gfp_t gfp = room ? GFP_NOIO : GFP_NOIO | __GFP_NOFAIL;
 	struct wort_top *old = tree->priv, *top = NULL;
 	struct wort_top_shape shape;
 
 	if (!find_shape(tree, room, ops, &shape) &&
 	    memcmp(&shape, &old->shape, sizeof(shape)))
-		top = top_alloc(&shape, old->skips);
+		top = top_alloc(&shape, old->skips, gfp);
 	if (top)
 		replace(tree, top, ops);
 	set_due(tree->priv, top);

@@ -61,6 +61,11 @@ static noinline int wait_thawed(struct wort_pool *pool, struct wort_op *op)
 	return 0;
 }
 
+static __always_inline bool may_write(enum wort_entry entry)
+{
+	return entry == WORT_WRITE || entry == WORT_WRITE_ALONE;
+}
+
 static __always_inline int entry_begin(struct wort_pool *pool,
 				       struct wort_op *op,
 				       enum wort_entry entry)
@@ -75,7 +80,10 @@ static __always_inline int entry_begin(struct wort_pool *pool,
 			return -EINTR;
 		wort_pool_freeze(pool);
 	}
-	if (entry != WORT_WRITE_ALONE)
+	/* Freed objects go back after its section, so a change needs one, also alone. */
+	if (entry == WORT_WRITE_ALONE)
+		op->section = writing_begin(pool);
+	else
 		reading_begin();
 	return 0;
 }
@@ -84,21 +92,14 @@ static __always_inline void entry_end(struct wort_pool *pool,
 				      struct wort_op *op,
 				      enum wort_entry entry)
 {
-	if (entry == WORT_WRITE) {
+	if (may_write(entry))
 		writing_end(pool, op->section);
-		return;
-	}
-	if (entry != WORT_WRITE_ALONE)
+	else
 		reading_end();
-	if (entry != WORT_READ) {
+	if (entry > WORT_WRITE) {
 		wort_pool_thaw(pool);
 		mutex_unlock(&pool->lock);
 	}
-}
-
-static __always_inline bool may_write(enum wort_entry entry)
-{
-	return entry == WORT_WRITE || entry == WORT_WRITE_ALONE;
 }
 
 /*

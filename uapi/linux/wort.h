@@ -856,7 +856,7 @@ struct wort_uring_cmd {
 	((__u32)((off) >> 7) * 0x9e3779b1U >> (32 - WORT_MAP_NODE_BITS))
 
 #define WORT_MAP_ASK		0	/* ask the kernel: pages may be bad */
-#define WORT_MAP_FOLLOW		1
+#define WORT_MAP_FOLLOW		3	/* 1 in an older protocol, whose readers ask */
 #define WORT_MAP_DEAD		2	/* the pool was detached */
 
 /**
