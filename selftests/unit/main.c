@@ -84,6 +84,7 @@ static const struct test pool_tests[] = {
 	TEST(pool_attach_reads),
 	TEST(pool_info),
 	TEST(pool_names),
+	TEST(pool_alone),
 	TEST(pool_many_indexes),
 	TEST(pool_id_order),
 	TEST(pool_stale),

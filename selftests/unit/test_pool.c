@@ -794,3 +794,19 @@ void check_pool_check_beside_destroy(void)
 	bed_check(&bed);
 	bed_close(&bed);
 }
+
+/* Freed objects are given back after all sections: a change that is alone has one, too. */
+void check_pool_alone(void)
+{
+	const struct srcu_struct *writers;
+	struct wort_op op;
+	struct bed bed;
+
+	bed_open(&bed, 1 << 20, 4096);
+	writers = &bed.pm.pool->locks.writers;
+	CHECK_EQ(wort_index_enter(bed.index, &op, WORT_WRITE_ALONE), 0);
+	CHECK_EQ(writers->nr[0] + writers->nr[1], 1);
+	wort_index_exit(bed.index, &op, WORT_WRITE_ALONE, 0, -EAGAIN);
+	CHECK_EQ(writers->nr[0] + writers->nr[1], 0);
+	bed_close(&bed);
+}

@@ -92,6 +92,7 @@ void check_pool_format_over(void);
 void check_pool_attach_reads(void);
 void check_pool_info(void);
 void check_pool_names(void);
+void check_pool_alone(void);
 void check_pool_many_indexes(void);
 void check_pool_id_order(void);
 void check_pool_stale(void);
