@@ -14,6 +14,7 @@ void check_wort_top_in_flight(void);
 void check_wort_top_growth(void);
 void check_wort_top_moves(void);
 void check_wort_top_none(void);
+void check_wort_top_nothing(void);
 void check_wort_top_window(void);
 void check_wort_top_skips(void);
 /* Does each entry of the table of a tree's top hold what it may?  How many there are. */

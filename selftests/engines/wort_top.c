@@ -283,6 +283,28 @@ void check_wort_top_moves(void)
 	bed_close(&bed);
 }
 
+/* An empty table takes the place of another one even without memory. */
+void check_wort_top_nothing(void)
+{
+	struct bed bed;
+	u64 n;
+
+	bed_open(&bed, 4 * MIB, 4096);
+	for (n = 0; n < 256; n++)
+		put_word(&bed, n);
+	look_again(&bed);
+	CHECK(wort_tree_top(&bed.index->tree)->shape.digits);
+	mutex_lock(&bed.pm.pool->work_lock);
+	shim_alloc_fail_nth = 0;
+	wort_tend_nothing(bed.index);
+	shim_alloc_fail_nth = -1;
+	mutex_unlock(&bed.pm.pool->work_lock);
+	CHECK_EQ(wort_tree_top(&bed.index->tree)->shape.digits, 0);
+	CHECK_EQ(bed.pm.pool->volatile_bytes, 0);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
 /* Where keys part beyond their first sixteen digits there is none, and none stays. */
 void check_wort_top_none(void)
 {

@@ -61,6 +61,7 @@ static const struct test tests[] = {
 	OPTIONAL(top_growth),
 	OPTIONAL(top_moves),
 	OPTIONAL(top_none),
+	OPTIONAL(top_nothing),
 	OPTIONAL(top_window),
 	OPTIONAL(top_skips),
 	OWN(hostile_tree),
