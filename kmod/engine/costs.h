@@ -14,7 +14,7 @@
 #include "../core/op.h"
 
 #define WORT_COST_CLASSES	4	/* of an engine, at most */
-#define WORT_FAST_NODES		32	/* a fast path visits fewer nodes */
+#define WORT_FAST_NODES		32	/* a figure is of fewer nodes */
 
 /**
  * struct wort_cost_class - What a fast path costs, besides the inner nodes visited
@@ -60,24 +60,7 @@ static __always_inline void wort_fast_done(struct wort_index_stats __percpu *sta
 }
 
 /**
- * wort_fast_found() - Count a lookup that found a record
- * @stats: Where to.
- * @class: Its class.
- * @nodes: Inner nodes visited, less than WORT_FAST_NODES.
- * @lines: Cache lines of the leaf that were read beyond the first.
- *
- * Context: Any context.
- */
-static __always_inline void wort_fast_found(struct wort_index_stats __percpu *stats,
-					    u32 class, u64 nodes, u64 lines)
-{
-	wort_fast_done(stats, class, false, nodes);
-	if (static_branch_likely(&wort_counting) && lines)
-		this_cpu_add(stats->of[WORT_OP_LOOKUP].n.more_loads, lines);
-}
-
-/**
- * wort_fast_missed() - Count a lookup that found no record
+ * wort_fast_looked() - Count a lookup that has no figure of its class
  * @stats: Where to.
  * @nodes: Inner nodes visited.
  * @leaves: Leaves visited, 1 or 0.
@@ -85,7 +68,7 @@ static __always_inline void wort_fast_found(struct wort_index_stats __percpu *st
  *
  * Context: Any context.
  */
-static __always_inline void wort_fast_missed(struct wort_index_stats __percpu *stats,
+static __always_inline void wort_fast_looked(struct wort_index_stats __percpu *stats,
 					     u64 nodes, u64 leaves, u64 lines)
 {
 	struct wort_op_costs __percpu *costs = &stats->of[WORT_OP_LOOKUP];
@@ -97,6 +80,27 @@ static __always_inline void wort_fast_missed(struct wort_index_stats __percpu *s
 	this_cpu_add(costs->n.leaves, leaves);
 	if (lines)
 		this_cpu_add(costs->n.more_loads, lines);
+}
+
+/**
+ * wort_fast_found() - Count a lookup that found a record
+ * @stats: Where to.
+ * @class: Its class.
+ * @nodes: Inner nodes visited.
+ * @lines: Cache lines of the leaf that were read beyond the first.
+ *
+ * Context: Any context.
+ */
+static __always_inline void wort_fast_found(struct wort_index_stats __percpu *stats,
+					    u32 class, u64 nodes, u64 lines)
+{
+	if (unlikely(nodes >= WORT_FAST_NODES)) {
+		wort_fast_looked(stats, nodes, 1, lines);
+		return;
+	}
+	wort_fast_done(stats, class, false, nodes);
+	if (static_branch_likely(&wort_counting) && lines)
+		this_cpu_add(stats->of[WORT_OP_LOOKUP].n.more_loads, lines);
 }
 
 #endif /* _WORT_COSTS_H */

@@ -43,8 +43,7 @@ static __always_inline int fast_lookup(const struct wort_tree *tree,
 	wrt_descent_init(&d, NULL, tree, key, word, tree->in_flight);
 	if (unlikely(wrt_descent_begin(&d) ||
 		     wrt_descend(&d, one_word ? WORT_KEY_WORD_DIGITS :
-						WORT_KEY_DIGITS, false) ||
-		     d.nr_nodes >= WORT_FAST_NODES))
+						WORT_KEY_DIGITS, false)))
 		return -EAGAIN;
 	if (d.pos.link) {
 		rec = d.pos.link - WORT_MEDIA_LINK_RECORD;
@@ -62,7 +61,7 @@ static __always_inline int fast_lookup(const struct wort_tree *tree,
 		if (lines < 0)
 			return -EAGAIN;
 	}
-	wort_fast_missed(stats, d.nr_nodes, !!d.pos.link, lines);
+	wort_fast_looked(stats, d.nr_nodes, !!d.pos.link, lines);
 	return -ENOENT;
 }
 
