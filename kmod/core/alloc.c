@@ -72,7 +72,7 @@ u32 wort_class_size(u32 class)
 	return class_units(class) << class_shift(class);
 }
 
-/* Reciprocals of 1 to 16, rounded up: exact for what lies in an extent. */
+/* Reciprocals of 1 to 16, rounded up: exact for offsets in an extent. */
 #define RECIPROCAL(n) DIV_ROUND_UP(1ULL << 32, n)
 
 static const u64 reciprocals[] = {
@@ -739,7 +739,7 @@ static int need_partial(struct wort_op *op, u32 class, struct wort_slots **slots
 	return err;
 }
 
-/* What is kept goes to no cache, where any operation finds it. */
+/* A kept slot goes to no cache, because any operation takes slots from there. */
 static int reserve_slot(struct wort_op *op, u64 size, u64 *off)
 {
 	struct wort_alloc *alloc = op->alloc;

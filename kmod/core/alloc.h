@@ -84,8 +84,8 @@ struct wort_group {
 };
 
 /**
- * struct wort_kept - What is kept back of a size class for operations that make room
- * @users: how many have asked for it
+ * struct wort_kept - Slots of a size class that are kept for operations that make room
+ * @users: number of callers of wort_alloc_keep_reserve()
  * @slots: free slots of open extents that other operations leave alone
  */
 struct wort_kept {
@@ -161,7 +161,7 @@ struct wort_cache {
  * @partial: for each class the open extents with a free slot
  * @zeroed: the same of those that keep dirty slots apart from durably zero ones
  * @nr_spare: for each class the free slots of both
- * @kept: for each class what is kept back
+ * @kept: for each class the slots kept for operations that make room
  * @kept_runs: the same of extents for runs
  * @freeing: extents with slots to give back
  * @nr_free: free extents, of those in groups that were read
@@ -406,7 +406,7 @@ static inline void wort_alloc_parts_freed(struct wort_alloc *alloc, u64 bytes)
  * @alloc: The allocator.
  * @bytes: Their bytes: freed or waiting, and not told by wort_parts.collect since.
  *
- * Since the descriptors in DRAM go away that knew them.
+ * Their descriptors in DRAM are freed.
  *
  * Context: Any context.  Excludes wort_alloc_reclaim().
  */

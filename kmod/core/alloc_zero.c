@@ -10,7 +10,7 @@
  *	dirty	perhaps not zero, or not durably so
  *	clean	all zeroes, durably
  *
- * Nothing of this is on media, so nobody knows after an attach which slots were never
+ * Nothing of this is on media, so after an attach it is not known which slots were never
  * used.  All slots of an extent are dirty when it gets its bitmap: those of an extent
  * that was just opened, and those that the walk has found unmarked.  A slot is dirty from
  * the moment when it is taken, and stays dirty when it comes back.  It becomes clean only
@@ -19,8 +19,8 @@
  *	at a reservation, if no free slot is clean: those of one word of the bitmap;
  *	at reclaim: all slots that are given back to such extents.
  *
- * Either zeroes slots that count as used, without wort_alloc.lock: nobody else takes them
- * meanwhile.  Slots that are free were given back after a grace period, so no operation
+ * Both zero slots that count as used, without wort_alloc.lock: no other operation takes
+ * them meanwhile.  Slots that are free were given back after a grace period, so no operation
  * can see them any more.  Reclaim zeroes after the grace period and after
  * wort_locks_reusing(): a reader in a mapping, which is in no section, may still be in a
  * freed object, and must not take the zeroes for its contents.
@@ -255,7 +255,7 @@ static int reserve_zero_slot(struct wort_op *op, u64 size, u64 *off)
 	return err;
 }
 
-/* A run is zeroed each time: nobody keeps what is known of it. */
+/* A run is zeroed each time, because it has no bitmap of dirty slots. */
 static int reserve_zero_run(struct wort_op *op, u64 size)
 {
 	int err = wort_alloc_reserve_slow(op, size);
