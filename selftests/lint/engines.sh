@@ -9,6 +9,8 @@
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../scripts/lib.sh
 . "$(dirname "$0")/../scripts/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=lines.sh
+. "$(dirname "$0")/lines.sh"
 
 # Where an engine may be named all the same: a path, and why.  What follows "known" is
 # to be mended.
@@ -34,18 +36,6 @@ list_sources()
 	find kmod uapi userlib selftests \( -name '*.[ch]' -o -name '*.py' \
 		-o -name '*.sh' -o -name Makefile -o -name Kbuild \) -print0 \
 		2>/dev/null
-}
-
-# "path:line:text" of all sources, without comments in C.
-list_code()
-{
-	# shellcheck disable=SC2016 # perl's variables
-	list_sources | sort -z | xargs -0 -r perl -0777 -ne '
-		s{(/\*.*?\*/)|//[^\n]*|("(?:\\.|[^"\\\n])*"|\x27(?:\\.|[^\x27\\\n])+\x27)}
-		 {defined $1 ? "\n" x ($1 =~ tr/\n//) : $2 // ""}gse
-			if $ARGV =~ /\.[ch]$/;
-		my $n = 0;
-		print "$ARGV:", ++$n, ":$_\n" for split /\n/'
 }
 
 # The names of the engines, from the table of them.
@@ -95,51 +85,11 @@ check()
 	done
 }
 
-plants()
+plant_targets()
 {
-	grep -v '^#' "$wort_top/selftests/lint/engines-planted.txt"
-}
-
-self_test()
-{
-	local root=$work/copy wrong path text bad=0 found
-
-	mkdir "$root"
-	cd "$wort_top"
-	list_sources | tar -c --null -T - | tar -x -C "$root"
-	cd "$root"
 	# A second engine, whose name is its own.
 	printf '\tX(twin, "twin", WORT_ENGINE_TWIN, 0)\n' \
 		>>uapi/linux/wort_engines.h
-	while read -r wrong path text; do
-		mkdir -p "${path%/*}"
-		printf '/* planted\n */\n%s\n' "$text" >"$path"
-	done < <(plants)
-
-	(check "$root") >"$work/found"
-	while read -r wrong path text; do
-		found=0
-		! grep -q "^$path:3: " "$work/found" || found=1
-		[ "$found" = "$wrong" ] && continue
-		say "planted in $path: $text: found $found, not $wrong"
-		bad=1
-	done < <(plants)
-	return "$bad"
 }
 
-main()
-{
-	need perl static
-	# Not "local": the trap outlives this function.
-	work=$(temp_dir engines)
-	trap 'rm -rf "$work"' EXIT
-	if [ "${1:-}" = --self-test ]; then
-		self_test
-		return
-	fi
-	(check "$wort_top") >"$work/found"
-	cat "$work/found"
-	[ ! -s "$work/found" ]
-}
-
-main "$@"
+lint_main engines "$@"
