@@ -774,14 +774,14 @@ static struct wort_kept *kept_of(struct wort_alloc *alloc, u64 size)
  *	has it.
  * @nr: So many objects are enough for all operations that run at the same time.
  *
- * From now on operations without wort_op.must_free leave so many slots of the class
- * alone, at most as many as an extent has.  Where fewer are free they leave a free extent
- * for the class, also while the walk runs.  A full pool gives nothing here: what is freed
- * next goes to the reserve.  Of objects that take whole extents so many extents are kept,
- * not in a row.
+ * From now on operations without wort_op.must_free leave @nr slots of the class alone, at
+ * most as many as an extent has.  If fewer are free, they leave a free extent for the
+ * class, also while the walk runs.  In a full pool the reserve is empty at first, and the
+ * next slots that are given back fill it.  For objects that take whole extents, extents are
+ * kept, perhaps not adjacent ones.
  *
- * Each call counts, and of all of one class the highest @nr holds until the last is
- * undone by wort_alloc_drop_reserve().  An engine calls this when an index is opened.
+ * Calls are counted.  The highest @nr of a class is in force until
+ * wort_alloc_drop_reserve() has undone the last call for it.  An engine calls this when an index is opened.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  */

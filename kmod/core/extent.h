@@ -36,7 +36,8 @@
  * @nr_used: bits in the first bitmap
  * @hint: no slot below it is free
  * @zeroed: wort_alloc_reclaim() has zeroed the slots that it gives back
- * @dirty: a bit for each slot that is perhaps not durably zero; NULL: no object of the extent was asked to be zero
+ * @dirty: a bit for each slot that is perhaps not durably zero; NULL: no operation has
+ *	asked for zero slots of the extent
  * @bits: WORT_NR_BITS bitmaps by slot
  */
 struct wort_slots {
