@@ -781,7 +781,8 @@ static struct wort_kept *kept_of(struct wort_alloc *alloc, u64 size)
  * kept, perhaps not adjacent ones.
  *
  * Calls are counted.  The highest @nr of a class is in force until
- * wort_alloc_drop_reserve() has undone the last call for it.  An engine calls this when an index is opened.
+ * wort_alloc_drop_reserve() has undone the last call for it.  An engine calls this when an
+ * index is opened.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  */
