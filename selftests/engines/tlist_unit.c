@@ -5,14 +5,6 @@
 #include "../../kmod/engine/tlist.h"
 #include "tlist_tests.h"
 
-static u64 load(const u8 *mem, u64 off)
-{
-	__le64 word;
-
-	memcpy(&word, mem + off, sizeof(word));
-	return le64_to_cpu(word);
-}
-
 static u64 target(u64 word)
 {
 	return word;
@@ -34,12 +26,12 @@ static bool is_record(const u8 *mem, u64 off, const struct wort_key *key)
 /* The slot of a chunk that refers to the record, or 0. */
 static u64 slot_of(const u8 *mem, u64 chunk, const struct wort_key *key)
 {
-	u64 bits = load(mem, chunk + sizeof(__le64)), slot;
+	u64 bits = probe_load(mem, chunk + sizeof(__le64)), slot;
 
 	for (; bits; bits &= bits - 1) {
 		slot = chunk + sizeof(struct wort_media_tlist_chunk) +
 		       __builtin_ctzll(bits) * sizeof(__le64);
-		if (is_record(mem, load(mem, slot), key))
+		if (is_record(mem, probe_load(mem, slot), key))
 			return slot;
 	}
 	return 0;
@@ -48,14 +40,14 @@ static u64 slot_of(const u8 *mem, u64 chunk, const struct wort_key *key)
 /* From the root along the chunks to the slot, the last one first. */
 static u32 path(const u8 *mem, u64 root, const struct wort_key *key, u64 *words)
 {
-	u64 chunk = load(mem, root), slot = 0;
+	u64 chunk = probe_load(mem, root), slot = 0;
 	u32 n = 0, i;
 
 	words[n++] = root;
 	while (chunk && !slot && n < PROBE_WORDS) {
 		slot = slot_of(mem, chunk, key);
 		words[n++] = slot ?: chunk;
-		chunk = load(mem, chunk);
+		chunk = probe_load(mem, chunk);
 	}
 	for (i = 0; i < n / 2; i++)
 		swap(words[i], words[n - 1 - i]);
@@ -66,7 +58,7 @@ static const struct engine_probe probe = {
 	.path = path,
 	.target = target,
 	.refer = refer,
-	.value = load,
+	.value = probe_load,
 };
 
 #define OWN(name)	{ #name, check_tlist_##name, false, 0 }

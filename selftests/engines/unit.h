@@ -28,6 +28,15 @@ struct engine_probe {
 
 #define PROBE_WORDS	256
 
+/* A word on media. */
+static inline u64 probe_load(const u8 *mem, u64 off)
+{
+	__le64 word;
+
+	memcpy(&word, mem + off, sizeof(word));
+	return le64_to_cpu(word);
+}
+
 /**
  * struct engine_cost - What one operation costs, at least and at most
  * @fences: ordering points

@@ -4,14 +4,6 @@
  */
 #include "wort_tests.h"
 
-static u64 load(const u8 *mem, u64 off)
-{
-	__le64 word;
-
-	memcpy(&word, mem + off, sizeof(word));
-	return le64_to_cpu(word);
-}
-
 static u64 target(u64 link)
 {
 	return link & WORT_MEDIA_LINK_OFF_MASK;
@@ -30,7 +22,7 @@ static u32 path(const u8 *mem, u64 root, const struct wort_key *key, u64 *words)
 
 	for (;;) {
 		words[n++] = slot;
-		link = load(mem, slot);
+		link = probe_load(mem, slot);
 		if ((link & WORT_MEDIA_LINK_KIND_MASK) != WORT_MEDIA_WORT_KIND_NODE ||
 		    n == PROBE_WORDS)
 			break;
@@ -47,7 +39,7 @@ static const struct engine_probe probe = {
 	.path = path,
 	.target = target,
 	.refer = refer,
-	.value = load,
+	.value = probe_load,
 };
 
 #define OWN(name)	{ #name, check_wort_##name }

@@ -6,24 +6,13 @@
 # from whole ones or read as well as can be, but never crash.
 
 set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=expect.sh
+. "$(dirname "$0")/expect.sh"
 
 wort=$(realpath "$1") mkimage=$(realpath "$2") rounds=${3:-200}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-
-expect()
-{
-	local status=0 want=$1 text=$2 said
-	shift 2
-
-	said=$("$@" 2>&1) || status=$?
-	if [ "$status" -ne "$want" ] || ! grep -q -- "$text" <<<"$said"; then
-		printf '%s: status %s instead of %s, or no "%s" in:\n%s\n' \
-			"$*" "$status" "$want" "$text" "$said"
-		exit 1
-	fi
-}
 
 check_whole()
 {
@@ -179,8 +168,8 @@ cp flat.img older.img
 for at in 4104 8200; do
 	printf '\3' | dd of=older.img bs=1 seek=$at conv=notrunc status=none
 done
-expect 3 'version 3, this is a module for version 4: .*wort load' \
-	"$wort" check older.img
+expect 3 'media version 3, this wort has 4$' "$wort" check older.img
+expect 3 'wort dump older.img .*wort format -f, .*wort load' "$wort" check older.img
 check_memory
 check_descriptors
 check_names

@@ -5,6 +5,8 @@
 # command dumps them, whole and damaged, and refuses to do anything else with them.
 
 set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=expect.sh
+. "$(dirname "$0")/expect.sh"
 
 wort=$(realpath "$1") reader=$(realpath "$2") rounds=${3:-1000}
 here=$(realpath "$(dirname "$0")")
@@ -15,19 +17,6 @@ gzip -dc "$here/old/dump.txt.gz" >want
 
 own=$(sed -n 's/^#define WORT_MEDIA_VERSION[[:space:]]*//p' \
 	"$here/../../uapi/linux/wort_format.h")
-
-expect()
-{
-	local status=0 want=$1 text=$2 said
-	shift 2
-
-	said=$("$@" 2>&1) || status=$?
-	if [ "$status" -ne "$want" ] || ! grep -q -- "$text" <<<"$said"; then
-		printf '%s: status %s instead of %s, or no "%s" in:\n%s\n' \
-			"$*" "$status" "$want" "$text" "$said"
-		exit 1
-	fi
-}
 
 dump_all()
 {
