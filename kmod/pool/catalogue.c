@@ -84,14 +84,13 @@ static void index_update(struct wort_index *index)
 	WRITE_ONCE(index->fast_lookup, readable ? fast->lookup : no_fast_lookup);
 	WRITE_ONCE(index->fast_put, readable && !index->damaged ? fast->put :
 								  no_fast_put);
-	index->prefetch_keys = engine && engine->prefetch_keys ?
-			       engine->prefetch_keys : no_prefetch;
 }
 
 static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 				      const struct wort_media_entry *entry)
 {
 	struct wort_index *index = kzalloc(sizeof(*index), GFP_NOIO);
+	const struct wort_engine *engine;
 
 	if (!index)
 		return NULL;
@@ -106,9 +105,12 @@ static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 	index->create_time = le64_to_cpu(entry->create_time);
 	index->damaged = le64_to_cpu(entry->state) & WORT_MEDIA_STATE_DAMAGED;
 	index->engine_id = le32_to_cpu(entry->engine);
-	index->tree.engine = wort_engine_for(index->engine_id, index->attr);
+	engine = wort_engine_for(index->engine_id, index->attr);
+	index->tree.engine = engine;
+	index->prefetch_keys = engine && engine->prefetch_keys ?
+			       engine->prefetch_keys : no_prefetch;
 	/* What it owns is not known, as if it were damaged. */
-	index->walk_failed = !index->tree.engine;
+	index->walk_failed = !engine;
 	index_update(index);
 	index->tree.region = pool->region;
 	index->tree.alloc = &pool->alloc;
@@ -169,7 +171,7 @@ static int tree_open(struct wort_index *index)
 	struct wort_pool *pool = index->pool;
 	void **shared;
 
-	if (!ops || index->tree.priv)
+	if (!ops || index->was_open)
 		return 0;
 	shared = &pool->shared[wort_engine_nr(engine)];
 	if (!*shared && ops->share)
@@ -187,7 +189,7 @@ index_opened(struct wort_index *index, struct wort_index_stats __percpu *stats)
 	if (!index->nr_open++)
 		swap(index->stats, stats);
 	mutex_unlock(&index->lock);
-	if (!index->was_open && index->tree.priv)
+	if (!index->was_open && index->tree.engine->volatile_ops)
 		wort_tend_due(index);
 	index->was_open = true;
 	return stats;
@@ -218,6 +220,25 @@ void wort_index_put(struct wort_index *index)
 	wort_index_drop(index);
 }
 
+/*
+ * Read all of an entry but its root, which the engine changes meanwhile: that must be
+ * sound memory only.  The state may be changed meanwhile, too, so its line is read by
+ * words.
+ */
+static int read_but_root(struct wort_op *op, struct wort_pool *pool, u64 off,
+			 struct wort_media_entry *entry)
+{
+	const struct wort_media_entry __pmem *from = entry_at(pool, off);
+	int err;
+
+	memset(entry->root, 0, sizeof(entry->root));
+	err = wort_pm_read_words(op, entry, from, offsetof(typeof(*entry), root));
+	if (!err)
+		err = wort_pm_probe(op, from->root, sizeof(from->root));
+	return err ?: wort_pm_read(op, &entry->name_len, &from->name_len,
+				   sizeof(*entry) - offsetof(typeof(*entry), name_len));
+}
+
 static int read_entry(struct wort_op *op, struct wort_pool *pool, u64 off,
 		      struct wort_media_entry *entry)
 {
@@ -226,8 +247,7 @@ static int read_entry(struct wort_op *op, struct wort_pool *pool, u64 off,
 	if (err == -EUCLEAN)
 		wort_corrupt(op, off, "catalogue entry outside the pool");
 	if (!err)
-		err = wort_pm_read(op, entry, entry_at(pool, off),
-				   sizeof(*entry));
+		err = read_but_root(op, pool, off, entry);
 	if (err)
 		return err;
 	if (le32_to_cpu(entry->csum) != entry_csum(entry))

@@ -39,7 +39,7 @@ static void tend(struct wort_index *index, size_t bytes)
 void wort_tend_nothing(struct wort_index *index)
 {
 	lockdep_assert_held(&index->pool->work_lock);
-	if (index->tree.priv)
+	if (READ_ONCE(index->tree.priv))
 		tend(index, 0);
 }
 
@@ -116,6 +116,6 @@ void wort_tend_all(struct wort_pool *pool)
 
 	lockdep_assert_held(&pool->work_lock);
 	while (!wort_pool_rest(pool) && (index = next_due(pool)))
-		if (!READ_ONCE(index->dead) && index->tree.priv)
+		if (!READ_ONCE(index->dead) && READ_ONCE(index->tree.priv))
 			tend(index, room(index));
 }
