@@ -63,87 +63,12 @@
 #include <linux/string.h>
 
 #include "../core/alloc.h"
-#include "../core/pmem.h"
-#include "engine.h"
-#include "rec.h"
 #include "tlist.h"
 
-#define ATTR_LIMITS(name, shift, bits, unit, min, max, def, values)	\
-	TLS_ATTR_SHIFT = (shift), TLS_ATTR_BITS = (bits),		\
-	TLS_SLOTS_MAX = (max), TLS_SLOTS_DEFAULT = (def),
-enum { WORT_ATTRS_tlist(ATTR_LIMITS) };
-
-/* A chunk whose header was verified, and its words as they were read. */
-struct tls_chunk {
-	struct wort_media_tlist_chunk __pmem *media;
-	u64 off;		/* 0: there is no chunk */
-	u64 next;
-	u64 bits;
-	u32 slots;
-	u32 bound_len;
-};
-
-/**
- * struct tls_pos - Where a descent has ended
- * @node: name of the node of @above
- * @above: the word that leads to @chunk; the root word if there is none
- * @chunk: the chunk that covers the key
- * @behind: the next one, or none
- * @slot: slot of @rec
- * @rec: a record of the chunk
- */
-struct tls_pos {
-	u64 node;
-	__le64 __pmem *above;
-	struct tls_chunk chunk;
-	struct tls_chunk behind;
-	u32 slot;
-	struct wort_rec rec;
-};
-
-/* How far a descent goes: to the chunk ... */
-enum tls_goal {
-	TLS_FIRST,		/* that is the first one */
-	TLS_COVERS,		/* that covers a key */
-	TLS_BELOW,		/* that covers the keys right below a key */
-	TLS_LAST,		/* that is the last one */
-};
-
-/* What could not be read: the word that leads to it, or the bit of its slot. */
-struct tls_lost {
-	struct tls_chunk chunk;	/* that has the word; none: the root record */
-	u32 slot;		/* TLS_SLOTS_MAX: it is the next chunk */
-	u64 off;
-};
-
-struct tls_cursor {
-	struct tls_pos pos;
-	struct tls_lost lost;
-	u32 nr;			/* records of a step of a walk */
-	struct wort_rec recs[TLS_SLOTS_MAX];
-	u8 best[WORT_KEY_MAX] __aligned(8);
-	u8 fence[WORT_KEY_MAX] __aligned(8);
-};
-
-static u32 tls_slots(const struct wort_tree *tree)
+u32 tls_slots(const struct wort_tree *tree)
 {
 	return (tree->attr >> TLS_ATTR_SHIFT & GENMASK_ULL(TLS_ATTR_BITS - 1, 0)) ?:
 	       TLS_SLOTS_DEFAULT;
-}
-
-static u64 chunk_size(u32 slots, u32 bound_len)
-{
-	return sizeof(struct wort_media_tlist_chunk) + slots * sizeof(__le64) + bound_len;
-}
-
-static const void __pmem *chunk_bound(const struct tls_chunk *chunk)
-{
-	return &chunk->media->slot[chunk->slots];
-}
-
-static u64 chunk_link(const struct tls_chunk *chunk, u32 slot)
-{
-	return wort_pm_load(&chunk->media->slot[slot]);
 }
 
 /* The first slot that was never used, or the number of slots. */
@@ -151,17 +76,9 @@ static u32 chunk_unused(const struct tls_chunk *chunk)
 {
 	u32 slot = 0;
 
-	while (slot < chunk->slots && chunk_link(chunk, slot))
+	while (slot < chunk->slots && tls_chunk_link(chunk, slot))
 		slot++;
 	return slot;
-}
-
-/* A root record is locked by the offset of its catalogue entry. */
-static u64 root_node(const struct wort_tree *tree)
-{
-	u64 off = (void __pmem *)tree->root - wort_region_at(tree->region, 0);
-
-	return off - offsetof(struct wort_media_entry, root);
 }
 
 static int parse_meta(struct wort_op *op, const struct wort_tree *tree,
@@ -193,8 +110,8 @@ static int chunk_verify(struct wort_op *op, u64 off, u64 size)
  * it.  @next comes first: a key that @next says is in the range was so when @bits is loaded,
  * since the range does not shrink.
  */
-static int chunk_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
-		      struct tls_chunk *chunk)
+int tls_chunk_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
+		   struct tls_chunk *chunk)
 {
 	int err;
 
@@ -204,7 +121,7 @@ static int chunk_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
 		return err;
 	chunk->media = wort_region_at(op->region, off);
 	err = parse_meta(op, tree, chunk) ?:
-	      chunk_verify(op, off, chunk_size(chunk->slots, chunk->bound_len));
+	      chunk_verify(op, off, tls_chunk_size(chunk->slots, chunk->bound_len));
 	if (err)
 		return err;
 	wort_count(op, nodes, 1);
@@ -218,14 +135,14 @@ static int chunk_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
 }
 
 /* The bound of a chunk relative to a key: as memcmp() does. */
-static int bound_cmp(struct wort_op *op, const struct tls_chunk *chunk,
-		     const struct wort_key *key)
+int tls_bound_cmp(struct wort_op *op, const struct tls_chunk *chunk,
+		  const struct wort_key *key)
 {
 	u32 len = min(chunk->bound_len, key->len);
-	u32 same = len ? wort_pm_common(&op->n, chunk_bound(chunk), key->data, len) : 0;
+	u32 same = len ? wort_pm_common(&op->n, tls_chunk_bound(chunk), key->data, len) : 0;
 
 	if (same < len)
-		return wort_pm_load_byte(chunk_bound(chunk) + same) - key->data[same];
+		return wort_pm_load_byte(tls_chunk_bound(chunk) + same) - key->data[same];
 	return (int)chunk->bound_len - (int)key->len;
 }
 
@@ -236,23 +153,23 @@ static bool bounds_grow(const struct tls_chunk *a, const struct tls_chunk *b)
 	int cmp;
 
 	for (i = 0; i < min(a->bound_len, b->bound_len); i++) {
-		cmp = wort_pm_load_byte(chunk_bound(a) + i) -
-		      wort_pm_load_byte(chunk_bound(b) + i);
+		cmp = wort_pm_load_byte(tls_chunk_bound(a) + i) -
+		      wort_pm_load_byte(tls_chunk_bound(b) + i);
 		if (cmp)
 			return cmp < 0;
 	}
 	return a->bound_len < b->bound_len;
 }
 
-static int bound_read(struct wort_op *op, const struct tls_chunk *chunk, u8 *buf)
+int tls_bound_read(struct wort_op *op, const struct tls_chunk *chunk, u8 *buf)
 {
-	return chunk->bound_len ? wort_pm_read_words(op, buf, chunk_bound(chunk),
+	return chunk->bound_len ? wort_pm_read_words(op, buf, tls_chunk_bound(chunk),
 						     chunk->bound_len) : 0;
 }
 
 /* The key of a record relative to another one: as memcmp() does. */
-static int rec_cmp(struct wort_op *op, const struct wort_rec *rec,
-		   const struct wort_key *key)
+int tls_rec_cmp(struct wort_op *op, const struct wort_rec *rec,
+		const struct wort_key *key)
 {
 	u32 digit = wort_rec_common(op, rec, key);
 
@@ -262,10 +179,10 @@ static int rec_cmp(struct wort_op *op, const struct wort_rec *rec,
 	       (int)wort_key_digit(key->data, key->len, digit);
 }
 
-static int slot_open(struct wort_op *op, const struct tls_chunk *chunk, u32 slot,
-		     struct wort_rec *rec)
+int tls_slot_open(struct wort_op *op, const struct tls_chunk *chunk, u32 slot,
+		  struct wort_rec *rec)
 {
-	u64 off = chunk_link(chunk, slot);
+	u64 off = tls_chunk_link(chunk, slot);
 
 	if (!off || off % 8)
 		return wort_corrupt(op, chunk->off, "slot %u with link %#llx", slot,
@@ -276,7 +193,7 @@ static int slot_open(struct wort_op *op, const struct tls_chunk *chunk, u32 slot
 /* The root word leads to the first chunk. */
 static int root_load(struct wort_op *op, const struct wort_tree *tree, u64 *off)
 {
-	u64 node = root_node(tree);
+	u64 node = tls_root_node(tree);
 	int err = wort_pm_probe(op, tree->root, WORT_LINE);
 
 	*off = err ? 0 : wort_pm_load(&tree->root[0]);
@@ -291,7 +208,7 @@ static bool leads_on(struct wort_op *op, const struct tls_chunk *next,
 {
 	if (goal == TLS_FIRST || goal == TLS_LAST)
 		return goal == TLS_LAST;
-	return bound_cmp(op, next, key) < (goal == TLS_COVERS);
+	return tls_bound_cmp(op, next, key) < (goal == TLS_COVERS);
 }
 
 /* Bounds grow, so that the list has an end whatever is on media. */
@@ -304,18 +221,18 @@ static int bound_verify(struct wort_op *op, const struct tls_pos *pos)
 	return wort_corrupt(op, next->off, "bound of a chunk out of order");
 }
 
-static int descend(struct wort_op *op, const struct wort_tree *tree,
-		   enum tls_goal goal, const struct wort_key *key, struct tls_pos *pos)
+int tls_descend(struct wort_op *op, const struct wort_tree *tree,
+		enum tls_goal goal, const struct wort_key *key, struct tls_pos *pos)
 {
 	u64 next;
 	int err = root_load(op, tree, &next);
 
-	pos->node = root_node(tree);
+	pos->node = tls_root_node(tree);
 	pos->above = &tree->root[0];
 	pos->chunk.off = 0;
 	pos->behind.off = 0;
 	while (!err && next) {
-		err = chunk_open(op, tree, next, &pos->behind) ?: bound_verify(op, pos);
+		err = tls_chunk_open(op, tree, next, &pos->behind) ?: bound_verify(op, pos);
 		if (err || (pos->chunk.off && !leads_on(op, &pos->behind, goal, key)))
 			break;
 		if (pos->chunk.off) {
@@ -333,36 +250,20 @@ static int descend(struct wort_op *op, const struct wort_tree *tree,
 static int find(struct wort_op *op, const struct wort_tree *tree,
 		const struct wort_key *key, struct tls_pos *pos)
 {
-	int err = descend(op, tree, TLS_COVERS, key, pos);
+	int err = tls_descend(op, tree, TLS_COVERS, key, pos);
 	u64 bits = pos->chunk.off ? pos->chunk.bits : 0;
 
 	for (; !err && bits; bits &= bits - 1) {
 		pos->slot = __ffs(bits);
-		err = slot_open(op, &pos->chunk, pos->slot, &pos->rec);
+		err = tls_slot_open(op, &pos->chunk, pos->slot, &pos->rec);
 		if (!err && wort_rec_is(op, &pos->rec, key))
 			return 0;
 	}
 	return err ?: -ENOENT;
 }
 
-/**
- * struct tls_pick - Look for the record of a chunk that is nearest to a key
- * @bits: slots that count
- * @reverse: among the keys below
- * @equal: the key itself counts
- * @key: the key; without bytes each key counts
- * @best: buffer for the key that was found
- */
-struct tls_pick {
-	u64 bits;
-	bool reverse;
-	bool equal;
-	struct wort_key key;
-	u8 *best;
-};
-
 /* -ENOENT if there is none. */
-static int pick(struct wort_op *op, const struct tls_pick *want, struct tls_pos *pos)
+int tls_pick(struct wort_op *op, const struct tls_pick *want, struct tls_pos *pos)
 {
 	struct wort_key best = { .data = want->best };
 	struct wort_rec rec;
@@ -370,15 +271,15 @@ static int pick(struct wort_op *op, const struct tls_pick *want, struct tls_pos 
 	int cmp, err;
 
 	for (; bits; bits &= bits - 1) {
-		err = slot_open(op, &pos->chunk, __ffs(bits), &rec);
+		err = tls_slot_open(op, &pos->chunk, __ffs(bits), &rec);
 		if (err) {
 			pos->slot = __ffs(bits);
 			return err;
 		}
-		cmp = want->key.len ? rec_cmp(op, &rec, &want->key) : 0;
+		cmp = want->key.len ? tls_rec_cmp(op, &rec, &want->key) : 0;
 		if (want->key.len && (cmp ? (cmp < 0) != want->reverse : !want->equal))
 			continue;
-		if (best.len && (rec_cmp(op, &rec, &best) < 0) == want->reverse)
+		if (best.len && (tls_rec_cmp(op, &rec, &best) < 0) == want->reverse)
 			continue;
 		pos->slot = __ffs(bits);
 		pos->rec = rec;
@@ -408,18 +309,9 @@ static int tls_lookup(struct wort_op *op, struct wort_tree *tree,
  * Changes.  Objects are written first, without a lock.  Then the change is launched: it
  * locks the nodes, verifies what the descent has seen, and stores one word.
  */
-struct tls_change {
-	struct tls_pos pos;
-	bool old;		/* the record at @pos goes */
-	bool goes;		/* the chunk at @pos goes, too */
-	bool exact;		/* an update that rests on the value before it */
-	u64 link;		/* to a new record; 0: there is none */
-	u64 val;		/* what the word above becomes, if the chunk goes */
-};
-
 /* Store the word of a change, wait, and drop all locks. */
-static void commit(struct wort_op *op, struct tls_change *c, u64 node,
-		   __le64 __pmem *word, u64 val)
+void tls_commit(struct wort_op *op, struct tls_change *c, u64 node,
+		__le64 __pmem *word, u64 val)
 {
 	struct wort_lock *lock = wort_lock_of(op, node);
 	u64 gone = c->goes ? c->pos.chunk.off : 0;
@@ -431,8 +323,8 @@ static void commit(struct wort_op *op, struct tls_change *c, u64 node,
 		wort_nodes_removed(op, gone, 0);
 	wort_pm_land(op, lock, word);
 	wort_nodes_unlock(op);
-	if (gone && wort_alloc_free(op, gone, chunk_size(c->pos.chunk.slots,
-							 c->pos.chunk.bound_len)))
+	if (gone && wort_alloc_free(op, gone, tls_chunk_size(c->pos.chunk.slots,
+							     c->pos.chunk.bound_len)))
 		op->damaged = true;
 	if (c->old && wort_rec_free(op, &c->pos.rec))
 		op->damaged = true;
@@ -475,7 +367,7 @@ static int launch_above(struct wort_op *op, struct tls_change *c)
 	wort_pm_fence_contents(op);
 	err = change_lock(op, c);
 	if (!err)
-		commit(op, c, c->pos.node, c->pos.above, c->val);
+		tls_commit(op, c, c->pos.node, c->pos.above, c->val);
 	return err;
 }
 
@@ -506,7 +398,7 @@ static int launch_record(struct wort_op *op, struct tls_change *c)
 	}
 	slot_fill(op, chunk, slot, c->link);
 	wort_pm_fence_contents(op);
-	commit(op, c, chunk->off, &chunk->media->bits, bits | BIT(slot));
+	tls_commit(op, c, chunk->off, &chunk->media->bits, bits | BIT(slot));
 	return 0;
 }
 
@@ -560,7 +452,7 @@ static int build_part(struct wort_op *op, struct tls_change *c, struct tls_build
 	b->low = 0;
 	for (i = 0; i <= nr; i++) {
 		want.bits = b->bits & ~b->low;
-		err = pick(op, &want, &pos);
+		err = tls_pick(op, &want, &pos);
 		if (err)
 			return err;
 		if (i < nr)
@@ -580,7 +472,7 @@ static u64 chunk_write(struct wort_op *op, const struct tls_chunk *from, u64 bit
 	u32 nr = 0;
 
 	for (; bits; bits &= bits - 1)
-		wort_pm_store(op, &media->slot[nr++], chunk_link(from, __ffs(bits)));
+		wort_pm_store(op, &media->slot[nr++], tls_chunk_link(from, __ffs(bits)));
 	if (link)
 		wort_pm_store(op, &media->slot[nr++], link);
 	wort_pm_store(op, &media->next, next);
@@ -591,7 +483,7 @@ static u64 chunk_write(struct wort_op *op, const struct tls_chunk *from, u64 bit
 		wort_pm_store(op, &media->slot[nr++], 0);
 	if (bound->len)
 		wort_pm_write(op, &media->slot[slots], bound->data, bound->len);
-	wort_pm_flush(op, media, chunk_size(slots, bound->len));
+	wort_pm_flush(op, media, tls_chunk_size(slots, bound->len));
 	return off;
 }
 
@@ -602,8 +494,8 @@ static int build_reserve(struct wort_op *op, const struct wort_put *put,
 	int err = wort_rec_reserve(op, &put->key, &put->value);
 
 	if (!err && b && b->two)
-		err = wort_alloc_reserve(op, chunk_size(slots, b->mid_len));
-	return err ?: wort_alloc_reserve(op, chunk_size(slots, bound_len));
+		err = wort_alloc_reserve(op, tls_chunk_size(slots, b->mid_len));
+	return err ?: wort_alloc_reserve(op, tls_chunk_size(slots, bound_len));
 }
 
 static bool key_below(const struct wort_key *a, const struct wort_key *b)
@@ -637,7 +529,7 @@ static int build(struct wort_op *op, struct tls_change *c,
 		 const struct wort_put *put, struct tls_build *b)
 {
 	const struct tls_chunk *from = &c->pos.chunk;
-	int err = bound_read(op, from, b->bound);
+	int err = tls_bound_read(op, from, b->bound);
 
 	b->bits = from->bits & ~(c->old ? BIT(c->pos.slot) : 0);
 	b->two = hweight_long(b->bits) > from->slots / 2;
@@ -751,10 +643,10 @@ static int launch_remove(struct wort_op *op, struct tls_change *c)
 	wort_pm_fence_in_flight(op);
 	c->goes = !bits && above_lock(op, &c->pos);
 	if (c->goes)
-		commit(op, c, c->pos.node, c->pos.above,
-		       wort_pm_load(&chunk->media->next));
+		tls_commit(op, c, c->pos.node, c->pos.above,
+			   wort_pm_load(&chunk->media->next));
 	else
-		commit(op, c, chunk->off, &chunk->media->bits, bits);
+		tls_commit(op, c, chunk->off, &chunk->media->bits, bits);
 	return 0;
 }
 
@@ -769,244 +661,6 @@ static int tls_remove(struct wort_op *op, struct wort_tree *tree,
 	return err ?: launch_remove(op, &c);
 }
 
-/*
- * Cursors.  A cursor keeps its record and nothing else: each move is a descent by the key
- * before, and so whatever is changed between two moves, it meets each key once and in order.
- */
-
-static struct tls_cursor *tls_cursor(struct wort_cursor *cur)
-{
-	return (struct tls_cursor *)cur->engine;
-}
-
-/* Tell where a descent has failed, for tls_drop(). */
-static int lose_chunk(struct tls_cursor *tc, int err)
-{
-	if (err == -EIO)
-		tc->lost = (struct tls_lost){
-			.chunk = tc->pos.chunk, .slot = TLS_SLOTS_MAX,
-			.off = tc->pos.behind.off,
-		};
-	return err;
-}
-
-static int lose_record(struct tls_cursor *tc, u32 slot, int err)
-{
-	if (err == -EIO)
-		tc->lost = (struct tls_lost){
-			.chunk = tc->pos.chunk, .slot = slot,
-			.off = chunk_link(&tc->pos.chunk, slot),
-		};
-	return err;
-}
-
-static int cursor_descend(struct wort_cursor *cur, enum tls_goal goal,
-			  const struct wort_key *key)
-{
-	struct tls_cursor *tc = tls_cursor(cur);
-
-	tc->lost.off = 0;
-	return lose_chunk(tc, descend(cur->op, cur->tree, goal, key, &tc->pos));
-}
-
-static int cursor_pick(struct wort_cursor *cur, struct tls_pick *want)
-{
-	struct tls_cursor *tc = tls_cursor(cur);
-	int err;
-
-	want->bits = tc->pos.chunk.bits;
-	want->best = tc->best;
-	err = pick(cur->op, want, &tc->pos);
-	return lose_record(tc, tc->pos.slot, err);
-}
-
-/* Where the chunk ends in the direction of the cursor; -ENOENT: it is the last one. */
-static int cursor_fence(struct wort_cursor *cur, struct wort_key *key)
-{
-	struct tls_cursor *tc = tls_cursor(cur);
-	struct tls_chunk *chunk = cur->reverse ? &tc->pos.chunk : &tc->pos.behind;
-
-	if (!chunk->off || !chunk->bound_len)
-		return -ENOENT;
-	*key = (struct wort_key){ tc->fence, chunk->bound_len };
-	return bound_read(cur->op, chunk, tc->fence);
-}
-
-/* Move to the record that is next to a key, chunk by chunk. */
-static int cursor_move(struct wort_cursor *cur, const struct wort_key *key, bool equal)
-{
-	struct tls_pick want = { .reverse = cur->reverse, .equal = equal };
-	struct tls_cursor *tc = tls_cursor(cur);
-	enum tls_goal goal = cur->reverse ? TLS_LAST : TLS_FIRST;
-	int err;
-
-	if (key) {
-		want.key = *key;
-		goal = cur->reverse && !equal ? TLS_BELOW : TLS_COVERS;
-	}
-	do {
-		err = cursor_descend(cur, goal, &want.key);
-		if (!err)
-			err = tc->pos.chunk.off ? cursor_pick(cur, &want) : -ENOENT;
-		if (err != -ENOENT)
-			break;
-		want.equal = !cur->reverse;
-		goal = cur->reverse ? TLS_BELOW : TLS_COVERS;
-		err = cursor_fence(cur, &want.key);
-	} while (!err);
-	if (err)
-		return err;
-	cur->key_len = tc->pos.rec.key_len;
-	cur->value_len = tc->pos.rec.value_len;
-	memcpy(cur->key, tc->best, cur->key_len);
-	return 0;
-}
-
-static int tls_seek(struct wort_cursor *cur, const struct wort_key *key)
-{
-	return cursor_move(cur, key, true);
-}
-
-static int tls_next(struct wort_cursor *cur)
-{
-	const struct wort_key key = { cur->key, cur->key_len };
-
-	cur->wanted--;
-	return cursor_move(cur, &key, false);
-}
-
-static int tls_value(struct wort_cursor *cur, struct wort_buf *buf)
-{
-	return wort_rec_value(cur->op, &tls_cursor(cur)->pos.rec, buf);
-}
-
-/*
- * The walk.  A step is a chunk and its records.  The position is the bound of the next chunk:
- * what lies before it was visited.  Behind the last chunk it is the greatest key, which is
- * the bound of no chunk: a chunk that is parted has three records at least.
- */
-
-static bool is_greatest(const struct wort_key *key)
-{
-	return key->len == WORT_KEY_MAX && !memchr_inv(key->data, 0xff, WORT_KEY_MAX);
-}
-
-/* Verify the records of a step, which are from @pos on; the chunk may begin before. */
-static int step_records(struct wort_cursor *cur, const struct wort_key *pos, bool whole)
-{
-	struct tls_cursor *tc = tls_cursor(cur);
-	const struct wort_key end = { tc->fence, tc->pos.behind.bound_len };
-	u64 bits = tc->pos.chunk.bits;
-	struct wort_rec *rec;
-	int err;
-
-	for (tc->nr = 0; bits; bits &= bits - 1) {
-		rec = &tc->recs[tc->nr];
-		err = slot_open(cur->op, &tc->pos.chunk, __ffs(bits), rec);
-		if (err)
-			return lose_record(tc, __ffs(bits), err);
-		if (tc->pos.behind.off && rec_cmp(cur->op, rec, &end) >= 0)
-			return wort_corrupt(cur->op, rec->off, "record behind its chunk");
-		if (!pos->len || rec_cmp(cur->op, rec, pos) >= 0)
-			tc->nr++;
-		else if (whole)
-			return wort_corrupt(cur->op, rec->off, "record before its chunk");
-	}
-	return 0;
-}
-
-/* Read the bound of the next chunk, where the step ends. */
-static int step_fence(struct wort_cursor *cur)
-{
-	struct tls_cursor *tc = tls_cursor(cur);
-	const struct wort_key end = { tc->fence, tc->pos.behind.bound_len };
-	int err = bound_read(cur->op, &tc->pos.behind, tc->fence);
-
-	if (!err && is_greatest(&end))
-		err = wort_corrupt(cur->op, tc->pos.behind.off,
-				   "chunk behind all keys");
-	return err;
-}
-
-/*
- * Find the next step that visits anything.  The chunk itself was visited before, or is a
- * new one, if its range begins before the position.
- */
-static int step_find(struct wort_cursor *cur, bool *whole)
-{
-	struct tls_cursor *tc = tls_cursor(cur);
-	struct tls_chunk *chunk = &tc->pos.chunk, *behind = &tc->pos.behind;
-	struct wort_key pos = { tc->best, cur->key_len };
-	int err;
-
-	do {
-		memcpy(tc->best, cur->key, cur->key_len);
-		pos.len = cur->key_len;
-		if (is_greatest(&pos))
-			return -ENOENT;
-		err = cursor_descend(cur, pos.len ? TLS_COVERS : TLS_FIRST, &pos);
-		if (!err && !chunk->off)
-			err = -ENOENT;
-		if (!err && behind->off)
-			err = step_fence(cur);
-		if (err)
-			return err;
-		*whole = !bound_cmp(cur->op, chunk, &pos);
-		err = step_records(cur, &pos, *whole);
-		if (err)
-			return err;
-		cur->key_len = behind->off ? behind->bound_len : WORT_KEY_MAX;
-		if (behind->off)
-			memcpy(cur->key, tc->fence, cur->key_len);
-		else
-			memset(cur->key, 0xff, cur->key_len);
-	} while (!*whole && !tc->nr);
-	return 0;
-}
-
-static int tls_walk(struct wort_cursor *cur, const struct wort_key *pos,
-		    struct wort_visitor *visitor)
-{
-	struct tls_cursor *tc = tls_cursor(cur);
-	const struct tls_chunk *chunk = &tc->pos.chunk;
-	bool whole = false;
-	u32 i;
-	int err;
-
-	if (pos) {
-		memcpy(cur->key, pos->data, pos->len);
-		cur->key_len = pos->len;
-	}
-	err = step_find(cur, &whole);
-	if (!err && whole)
-		err = visitor->visit(visitor, cur->op, chunk->off,
-				     chunk_size(chunk->slots, chunk->bound_len), true);
-	for (i = 0; i < tc->nr && !err; i++)
-		err = wort_rec_visit(cur->op, &tc->recs[i], visitor);
-	return err ?: (int)tc->nr;
-}
-
-/* No key is there twice. */
-static int tls_check(struct wort_cursor *cur)
-{
-	struct tls_cursor *tc = tls_cursor(cur);
-	struct wort_key key = { .data = tc->best };
-	u32 i, k;
-	int err;
-
-	for (i = 0; i < tc->nr; i++) {
-		err = wort_rec_key(cur->op, &tc->recs[i], tc->best);
-		if (err)
-			return err;
-		key.len = tc->recs[i].key_len;
-		for (k = 0; k < i; k++)
-			if (wort_rec_is(cur->op, &tc->recs[k], &key))
-				return wort_corrupt(cur->op, tc->recs[i].off,
-						    "key that is there twice");
-	}
-	return 0;
-}
-
 /* A new record, with the object of its value, and two chunks. */
 static void tls_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 		     struct wort_need *need)
@@ -1015,45 +669,8 @@ static void tls_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 	if (value_len == U32_MAX)
 		return;
 	wort_rec_need(tree->alloc, key_len, value_len, need);
-	need->of[need->nr].size = chunk_size(tls_slots(tree), WORT_KEY_MAX);
+	need->of[need->nr].size = tls_chunk_size(tls_slots(tree), WORT_KEY_MAX);
 	need->of[need->nr++].count = 2;
-}
-
-/* Can what was lost be read now? */
-static int lost_verify(struct wort_cursor *cur, const struct tls_lost *lost)
-{
-	struct tls_chunk chunk;
-	struct wort_rec rec;
-	int err = lost->slot == TLS_SLOTS_MAX ?
-		  chunk_open(cur->op, cur->tree, lost->off, &chunk) :
-		  wort_rec_open(cur->op, lost->off, &rec);
-
-	return err == -EIO ? 0 : -EAGAIN;
-}
-
-/* The chunks behind one that cannot be read go with it. */
-static int tls_drop(struct wort_cursor *cur)
-{
-	struct tls_cursor *tc = tls_cursor(cur);
-	const struct tls_lost *lost = &tc->lost;
-	struct tls_change c = { .pos = { .chunk = lost->chunk, .slot = lost->slot } };
-	bool chunk = lost->slot == TLS_SLOTS_MAX;
-	u64 node = lost->chunk.off ?: root_node(cur->tree);
-	__le64 __pmem *word = &cur->tree->root[0];
-	u64 nodes[] = { node, lost->off };
-	int err = lost->off ? lost_verify(cur, lost) : -EIO;
-
-	if (err)
-		return err;
-	if (lost->chunk.off)
-		word = chunk ? &lost->chunk.media->next : &lost->chunk.media->bits;
-	if (!wort_nodes_lock(cur->op, nodes, ARRAY_SIZE(nodes)))
-		return -EAGAIN;
-	wort_pm_fence_in_flight(cur->op);
-	commit(cur->op, &c, node, word,
-	       chunk ? 0 : lost->chunk.bits & ~BIT(lost->slot));
-	cur->op->bad_off = lost->off;
-	return 0;
 }
 
 const struct wort_engine wort_engine_tlist = {
