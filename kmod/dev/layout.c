@@ -22,7 +22,7 @@
 #define ATOMIC(type, member)						\
 	BUILD_BUG_ON(offsetof(struct type, member) % sizeof(u64))
 
-static void verify_abi(void)
+static void verify_pool_abi(void)
 {
 	LAYOUT(wort_format_arg, 104,
 	       M(size) + M(flags) + M(dev_ptr) + M(dev_len) + M(extent_size) +
@@ -37,17 +37,6 @@ static void verify_abi(void)
 	LAYOUT(wort_list_arg, 32,
 	       M(size) + M(flags) + M(buf_ptr) + M(buf_len) + M(start) +
 	       M(out_count) + M(out_more));
-	LAYOUT(wort_index_open_arg, 40,
-	       M(size) + M(flags) + M(name_ptr) + M(name_len) + M(engine) +
-	       M(attr) + M(out_fd) + M(out_engine));
-	LAYOUT(wort_index_record, 136,
-	       M(id) + M(engine) + M(state) + M(name_len) + M(__reserved) +
-	       M(name));
-	LAYOUT(wort_index_list_arg, 40,
-	       M(size) + M(flags) + M(buf_ptr) + M(buf_len) + M(out_count) +
-	       M(after) + M(out_more) + M(__reserved));
-	LAYOUT(wort_index_destroy_arg, 24,
-	       M(size) + M(flags) + M(name_ptr) + M(name_len) + M(__reserved));
 	LAYOUT(wort_pool_info_arg, 216,
 	       M(size) + M(flags) + M(out_pool_size) + M(out_extent_size) +
 	       M(out_nr_extents) + M(out_free_extents) +
@@ -63,6 +52,39 @@ static void verify_abi(void)
 	       M(out_freeing_bytes) + M(out_nr_transient) + M(out_nr_damaged) +
 	       M(out_damaged_off) + M(out_damaged_index) + M(out_nr_dropped) +
 	       M(out_nr_lost) + M(out_nr_unknown));
+	LAYOUT(wort_map_control, 8192,
+	       M(state) + M(__reserved) + M(generation) + M(destroyed) +
+	       M(__reserved2) + M(in_flight));
+	BUILD_BUG_ON(offsetof(struct wort_map_control, in_flight) != 4096);
+}
+
+static void verify_index_abi(void)
+{
+	LAYOUT(wort_index_open_arg, 40,
+	       M(size) + M(flags) + M(name_ptr) + M(name_len) + M(engine) +
+	       M(attr) + M(out_fd) + M(out_engine));
+	LAYOUT(wort_index_record, 136,
+	       M(id) + M(engine) + M(state) + M(name_len) + M(__reserved) +
+	       M(name));
+	LAYOUT(wort_index_list_arg, 40,
+	       M(size) + M(flags) + M(buf_ptr) + M(buf_len) + M(out_count) +
+	       M(after) + M(out_more) + M(__reserved));
+	LAYOUT(wort_index_destroy_arg, 24,
+	       M(size) + M(flags) + M(name_ptr) + M(name_len) + M(__reserved));
+	LAYOUT(wort_index_info_arg, 168,
+	       M(size) + M(flags) + M(out_id) + M(out_attr) +
+	       M(out_create_time) + M(out_engine) + M(out_state) +
+	       M(out_name_len) + M(__reserved) + M(out_name) +
+	       M(out_root_off));
+	LAYOUT(wort_op_stats, 72,
+	       M(ops) + M(stores) + M(lines) + M(fences) + M(ordering_points) +
+	       M(nodes) + M(leaves) + M(loads) + M(alloc_lines));
+	LAYOUT(wort_stats_arg, 24,
+	       M(size) + M(flags) + M(buf_ptr) + M(buf_len) + M(out_count));
+}
+
+static void verify_record_abi(void)
+{
 	LAYOUT(wort_insert_arg, 48,
 	       M(size) + M(flags) + M(key_ptr) + M(value_ptr) + M(old_ptr) +
 	       M(key_len) + M(value_len) + M(old_len) + M(out_old_len));
@@ -92,20 +114,6 @@ static void verify_abi(void)
 	       M(size) + M(flags) + M(ops_ptr) + M(results_ptr) + M(ops_len) +
 	       M(results_len) + M(nr_ops) + M(out_done) + M(out_failed) +
 	       M(out_results_len));
-	LAYOUT(wort_index_info_arg, 168,
-	       M(size) + M(flags) + M(out_id) + M(out_attr) +
-	       M(out_create_time) + M(out_engine) + M(out_state) +
-	       M(out_name_len) + M(__reserved) + M(out_name) +
-	       M(out_root_off));
-	LAYOUT(wort_op_stats, 72,
-	       M(ops) + M(stores) + M(lines) + M(fences) + M(ordering_points) +
-	       M(nodes) + M(leaves) + M(loads) + M(alloc_lines));
-	LAYOUT(wort_stats_arg, 24,
-	       M(size) + M(flags) + M(buf_ptr) + M(buf_len) + M(out_count));
-	LAYOUT(wort_map_control, 8192,
-	       M(state) + M(__reserved) + M(generation) + M(destroyed) +
-	       M(__reserved2) + M(in_flight));
-	BUILD_BUG_ON(offsetof(struct wort_map_control, in_flight) != 4096);
 	LAYOUT(wort_uring_cmd, 16,
 	       M(arg_ptr) + M(flags) + M(__reserved));
 }
@@ -163,6 +171,8 @@ void wort_layout_verify(void)
 	BUILD_BUG_ON(WORT_LABEL_LEN != WORT_MEDIA_LABEL_LEN);
 	BUILD_BUG_ON(WORT_ENGINE_WORT != WORT_MEDIA_ENGINE_WORT);
 	BUILD_BUG_ON(PAGE_SIZE < 1 << WORT_PAGE_SHIFT);
-	verify_abi();
+	verify_pool_abi();
+	verify_index_abi();
+	verify_record_abi();
 	verify_media();
 }
