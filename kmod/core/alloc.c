@@ -39,8 +39,8 @@
 #define READ_MAX	256
 
 /*
- * A slot is 1 to 16 units of a power of two.  With a class of 48 bytes behind that of 32
- * each eight classes would have the same unit.
+ * A slot is 1 to 16 units of a power of two.  With a class of 48 bytes behind
+ * that of 32 each eight classes would have the same unit.
  */
 static u32 class_step(u32 class)
 {
@@ -82,7 +82,10 @@ static const u64 reciprocals[] = {
 	RECIPROCAL(13), RECIPROCAL(14), RECIPROCAL(15), RECIPROCAL(16),
 };
 
-/* The slot that a byte of an extent is in, or how many slots are before its end. */
+/*
+ * The slot that a byte of an extent is in, or how many slots are before its
+ * end.
+ */
 u32 wort_slot_at(u32 class, u32 in_extent)
 {
 	u64 units = in_extent >> class_shift(class);
@@ -180,7 +183,8 @@ struct wort_slots *wort_slots_need(struct wort_alloc *alloc, u32 nr, gfp_t gfp)
 /**
  * wort_partial_add() - Let slots of an extent be taken
  * @alloc: The allocator.
- * @slots: Those of an open extent with a free one, which is in no list of such extents.
+ * @slots: Those of an open extent with a free one, which is in no list of such
+ *	extents.
  * @last: Others are taken first.
  *
  * Context: Holds wort_alloc.lock.
@@ -222,7 +226,8 @@ void wort_partial_del(struct wort_alloc *alloc, struct wort_slots *slots)
  * @n: How many.
  *
  * Context: Holds wort_alloc.lock.
- * Return: False, and nothing is done, if no other is used: the extent is to be closed.
+ * Return: False, and nothing is done, if no other is used: the extent is to be
+ * closed.
  */
 bool wort_slots_freed(struct wort_alloc *alloc, struct wort_slots *slots, u32 n)
 {
@@ -378,8 +383,8 @@ static int next_free(struct wort_op *op, u32 *nr, u32 *nr_read)
 }
 
 /*
- * Free extents that are kept for classes of which too few slots are free: one for each,
- * but for @class, which is about to get one.
+ * Free extents that are kept for classes of which too few slots are free: one
+ * for each, but for @class, which is about to get one.
  */
 static u32 kept_extents(const struct wort_alloc *alloc, u32 class)
 {
@@ -402,8 +407,9 @@ static u32 extents_to_leave(const struct wort_op *op, u32 class)
 }
 
 /*
- * While the walk runs the table is perhaps not read as a whole.  Then the free extents
- * that are known of may be too few, and groups are read until there are enough.
+ * While the walk runs the table is perhaps not read as a whole.  Then the free
+ * extents that are known of may be too few, and groups are read until there are
+ * enough.
  */
 static int free_enough(struct wort_op *op, u32 nr, u32 *nr_read)
 {
@@ -418,8 +424,8 @@ static int free_enough(struct wort_op *op, u32 nr, u32 *nr_read)
 }
 
 /*
- * Free extents in a row.  None is given up below the reserve, but while the walk
- * runs, nor those that are kept for operations that make room.
+ * Free extents in a row.  None is given up below the reserve, but while the
+ * walk runs, nor those that are kept for operations that make room.
  */
 static int find_free(struct wort_op *op, u32 class, u32 run, u32 *out)
 {
@@ -606,9 +612,9 @@ void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
 }
 
 /*
- * A link of a hostile image can lead to a slot that no operation has published, and
- * the removal of that record frees it.  Return: true if this happened, in which case
- * reclaim gives the slot back, or has done so with its whole extent.
+ * A link of a hostile image can lead to a slot that no operation has published,
+ * and the removal of that record frees it.  Return: true if this happened, in
+ * which case reclaim gives the slot back, or has done so with its whole extent.
  */
 static bool is_freed(struct wort_alloc *alloc, u32 nr, u32 slot)
 {
@@ -719,8 +725,8 @@ bool wort_may_take_slot(const struct wort_op *op, u32 class)
 }
 
 /*
- * An open extent of a class with a free slot that the operation may take; one is opened
- * if need be.  Two are, if the first has no more slots than are kept.
+ * An open extent of a class with a free slot that the operation may take; one
+ * is opened if need be.  Two are, if the first has no more slots than are kept.
  */
 static int need_partial(struct wort_op *op, u32 class, struct wort_slots **slots)
 {
@@ -739,7 +745,9 @@ static int need_partial(struct wort_op *op, u32 class, struct wort_slots **slots
 	return err;
 }
 
-/* A kept slot goes to no cache, because any operation takes slots from there. */
+/*
+ * A kept slot goes to no cache, because any operation takes slots from there.
+ */
 static int reserve_slot(struct wort_op *op, u64 size, u64 *off)
 {
 	struct wort_alloc *alloc = op->alloc;
@@ -770,19 +778,20 @@ static struct wort_kept *kept_of(struct wort_alloc *alloc, u64 size)
 /**
  * wort_alloc_keep_reserve() - Keep space back for operations that make room
  * @alloc: The allocator.
- * @size: Bytes of an object that such an operation reserves, as wort_alloc_reserve()
- *	has it.
+ * @size: Bytes of an object that such an operation reserves, as
+ *	wort_alloc_reserve() has it.
  * @nr: So many objects are enough for all operations that run at the same time.
  *
- * From now on operations without wort_op.must_free leave @nr slots of the class alone, at
- * most as many as an extent has.  If fewer are free, they leave a free extent for the
- * class, also while the walk runs.  In a full pool the reserve is empty at first, and the
- * next slots that are given back fill it.  For objects that take whole extents, extents are
- * kept, perhaps not adjacent ones.
+ * From now on operations without wort_op.must_free leave @nr slots of the class
+ * alone, at most as many as an extent has.  If fewer are free, they leave a
+ * free extent for the class, also while the walk runs.  In a full pool the
+ * reserve is empty at first, and the next slots that are given back fill it.
+ * For objects that take whole extents, extents are kept, perhaps not adjacent
+ * ones.
  *
  * Calls are counted.  The highest @nr of a class is in force until
- * wort_alloc_drop_reserve() has undone the last call for it.  An engine calls this when an
- * index is opened.
+ * wort_alloc_drop_reserve() has undone the last call for it.  An engine calls
+ * this when an index is opened.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  */
@@ -1013,15 +1022,15 @@ static int set_freed(struct wort_op *op, u64 off, u32 nr, u32 slot)
  * @off: Its offset.
  * @size: Its size.
  *
- * The word that unlinked it is durable.  It is reused after a grace period; in an
- * extent that is unknown not before the walk has ended.  Cannot fail for want of
- * memory: it waits for it.  The operation has been carried out, so an inconsistency
- * is damage here, not a race with another writer.
+ * The word that unlinked it is durable.  It is reused after a grace period; in
+ * an extent that is unknown not before the walk has ended.  Cannot fail for
+ * want of memory: it waits for it.  The operation has been carried out, so an
+ * inconsistency is damage here, not a race with another writer.
  *
- * Where nothing is known and the walk has not begun, there is nothing to do: the
- * walk will not find the object, which is what free means there.  Later it may
- * still come by, in what it has seen of the tree before, and mark the object: so
- * that is noted.
+ * Where nothing is known and the walk has not begun, there is nothing to do:
+ * the walk will not find the object, which is what free means there.  Later it
+ * may still come by, in what it has seen of the tree before, and mark the
+ * object: so that is noted.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  * Return: 0; -EUCLEAN if no such object is allocated.
@@ -1048,8 +1057,8 @@ int wort_alloc_free(struct wort_op *op, u64 off, u64 size)
  * @alloc: The allocator.
  * @info: Filled in.
  *
- * The figures come from running sums, which are exact while no operation runs.  Slots
- * that a processor has at hand count as free.
+ * The figures come from running sums, which are exact while no operation runs.
+ * Slots that a processor has at hand count as free.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  */

@@ -2,11 +2,11 @@
 /*
  * The allocator of a pool.
  *
- * An object is allocated if and only if an index reaches it.  The allocator keeps
- * one word per extent on media, its size class.  The operation that opens an
- * extent stores the word; its first fence makes the word durable.  Therefore a
- * power cut leaks nothing.  After it the used slots of extents that were open are
- * unknown until the walk over all indexes has marked what is owned.
+ * An object is allocated if and only if an index reaches it.  The allocator
+ * keeps one word per extent on media, its size class.  The operation that opens
+ * an extent stores the word; its first fence makes the word durable.  Therefore
+ * a power cut leaks nothing.  After it the used slots of extents that were open
+ * are unknown until the walk over all indexes has marked what is owned.
  */
 #ifndef _WORT_ALLOC_H
 #define _WORT_ALLOC_H
@@ -21,8 +21,8 @@
 #include "pmem.h"
 
 /*
- * 16, 32, 64, 80, 96, 112, 128, then eight to a doubling up to a quarter of 1 MiB: all
- * are multiples of 16, which is the unit of a link.
+ * 16, 32, 64, 80, 96, 112, 128, then eight to a doubling up to a quarter of 1
+ * MiB: all are multiples of 16, which is the unit of a link.
  */
 #define WORT_NR_CLASSES		95
 
@@ -37,7 +37,8 @@
  *	has not ended; nothing is allocated from it
  * @WORT_EXTENT_OPENING: opened since the attach, its word perhaps not durable
  * @WORT_EXTENT_OPEN: its bitmaps say which slots are used
- * @WORT_EXTENT_TAIL: covered by a run that starts before it, or by the extent table
+ * @WORT_EXTENT_TAIL: covered by a run that starts before it, or by the extent
+ *	table
  * @WORT_EXTENT_BAD: free, but with a page known to be bad
  */
 enum wort_extent_state {
@@ -156,8 +157,8 @@ struct wort_cache {
  * @nr_unread: of these, groups whose words were not read yet
  * @table_lost: somebody has zeroed words of the table: a zero tells nothing
  * @table_witness: extent in which something is owned at all times
- * @table_err: -EUCLEAN if a word that was read is invalid, -EIO if one lies on bad
- *	memory, or 0
+ * @table_err: -EUCLEAN if a word that was read is invalid, -EIO if one lies on
+ *	bad memory, or 0
  * @partial: for each class the open extents with a free slot
  * @zeroed: the same of those that keep dirty slots apart from durably zero ones
  * @nr_spare: for each class the free slots of both
@@ -168,14 +169,16 @@ struct wort_cache {
  * @first_free: no extent below it is known to be free
  * @reserve: free extents that are opened only while the walk runs
  * @open_bytes: bytes of open extents, and of a table that lies in extents
- * @used_bytes: of these, bytes of used slots, runs and that table; while the walk
- *	runs, also of the objects that it has marked in other extents
+ * @used_bytes: of these, bytes of used slots, runs and that table; while the
+ *	walk runs, also of the objects that it has marked in other extents
  * @freeing_bytes: of these, freed and not given back
  * @parts_bytes: bytes of freed parts of objects that are not given back
  * @released: raised whenever anything is given back
  * @walking: the walk has not ended
- * @noting: the walk has begun, therefore frees are recorded in unknown extents, too
- * @keeping: moved references are recorded in unknown extents, see wort_alloc_keep()
+ * @noting: the walk has begun, therefore frees are recorded in unknown extents,
+ *	too
+ * @keeping: moved references are recorded in unknown extents, see
+ *	wort_alloc_keep()
  * @marks: of the check that is under way, or NULL
  * @caches: slots cached by each processor, see alloc_cache.c
  */
@@ -218,9 +221,10 @@ struct wort_alloc {
  * @used_bytes: bytes in allocated slots and runs
  * @freeing_bytes: of these, freed and not given back
  * @free_bytes: bytes that can be allocated, and remainders too small for a slot
- * @known: the three figures before are known, which is so once the walk has ended
- * @table_known: the first two figures are known, which is so once the extent table
- *	was read
+ * @known: the three figures before are known, which is so once the walk has
+ *	ended
+ * @table_known: the first two figures are known, which is so once the extent
+ *	table was read
  */
 struct wort_alloc_info {
 	u32 free_extents;
@@ -235,8 +239,8 @@ struct wort_alloc_info {
 /**
  * struct wort_marks - The objects that a check has found owned
  * @alloc: the allocator
- * @groups: for each group of extents NULL or an array, which has for each extent
- *	bitmaps by slot, NULL, or @tail
+ * @groups: for each group of extents NULL or an array, which has for each
+ *	extent bitmaps by slot, NULL, or @tail
  * @tail: stands for an extent that an owned run covers
  * @incomplete: there was no memory to mark a slot that was taken
  */
@@ -267,9 +271,10 @@ u32 wort_class_size(u32 class);
  * wort_class_of() - The class for an object
  * @size: Bytes of the object, 1 to 256 KiB.
  *
- * Above 128 bytes the slot is at most an eighth larger than the object, from 65 to 128
- * bytes at most 15 bytes.  There are no slots of 48 bytes: half of them would straddle
- * two cache lines, and a record of at most 64 bytes takes one flush.
+ * Above 128 bytes the slot is at most an eighth larger than the object, from 65
+ * to 128 bytes at most 15 bytes.  There are no slots of 48 bytes: half of them
+ * would straddle two cache lines, and a record of at most 64 bytes takes one
+ * flush.
  *
  * Return: The smallest class whose slots hold the object.
  */
@@ -323,8 +328,8 @@ static inline struct wort_extent *wort_extent_of(const struct wort_alloc *alloc,
  * @op: The operation.
  *
  * The content of the object is arbitrary.  If its extent is being opened, this
- * stores the word of the extent, and the fence of the caller before it publishes
- * makes that durable.
+ * stores the word of the extent, and the fence of the caller before it
+ * publishes makes that durable.
  *
  * Context: Any context.
  * Return: Offset of the object.
@@ -343,8 +348,9 @@ static inline u64 wort_alloc_take(struct wort_op *op)
  * wort_alloc_untake() - Return all taken objects to the reserved ones
  * @op: The operation, which has published nothing.
  *
- * An object that was reserved as zero may be written by now.  So an operation that takes
- * such objects again calls wort_op_again() instead, and reserves them again.
+ * An object that was reserved as zero may be written by now.  So an operation
+ * that takes such objects again calls wort_op_again() instead, and reserves
+ * them again.
  *
  * Context: Any context.
  */
@@ -369,12 +375,14 @@ void wort_alloc_walk_restart(struct wort_op *op);
 
 /**
  * struct wort_parts - Parts of objects that are given back by reclaim
- * @collect: before the grace period: move freed parts to the waiting ones; returns their
- *	bytes.  Parts that are freed after it returns are for the next time.
- * @reclaim: after it: all waiting parts are free.  Called once, also if there are none.
+ * @collect: before the grace period: move freed parts to the waiting ones;
+ *	returns their bytes.  Parts that are freed after it returns are for the
+ *	next time.
+ * @reclaim: after it: all waiting parts are free.  Called once, also if there
+ *	are none.
  *
- * Neither holds a lock of the allocator.  Both may sleep, and run in the task that calls
- * wort_alloc_reclaim().
+ * Neither holds a lock of the allocator.  Both may sleep, and run in the task
+ * that calls wort_alloc_reclaim().
  */
 struct wort_parts {
 	u64 (*collect)(struct wort_parts *parts);
@@ -390,9 +398,9 @@ bool wort_alloc_freeing(const struct wort_alloc *alloc);
  * @alloc: The allocator.
  * @bytes: Their bytes.
  *
- * The word that took them out is durable.  Called before wort_parts.collect can find
- * them, in the section of the operation: the object stays, its parts are used again after
- * a grace period.  From now on wort_alloc_freeing() is true.
+ * The word that took them out is durable.  Called before wort_parts.collect can
+ * find them, in the section of the operation: the object stays, its parts are
+ * used again after a grace period.  From now on wort_alloc_freeing() is true.
  *
  * Context: Any context.
  */
@@ -404,7 +412,8 @@ static inline void wort_alloc_parts_freed(struct wort_alloc *alloc, u64 bytes)
 /**
  * wort_alloc_parts_dropped() - Freed parts will not be given back
  * @alloc: The allocator.
- * @bytes: Their bytes: freed or waiting, and not told by wort_parts.collect since.
+ * @bytes: Their bytes: freed or waiting, and not told by wort_parts.collect
+ *	since.
  *
  * Their descriptors in DRAM are freed.
  *
@@ -442,9 +451,10 @@ static inline u64 wort_cached_get(struct wort_cached *cached)
 }
 
 /*
- * Prefetch the slot that will be taken after the next one.  Its lines then are in the cache
- * when it is written, so that no fence waits for them.  It does not lie on bad memory, since
- * the caches are not used if a page is known to be bad.
+ * Prefetch the slot that will be taken after the next one.  Its lines then are
+ * in the cache when it is written, so that no fence waits for them.  It does
+ * not lie on bad memory, since the caches are not used if a page is known to be
+ * bad.
  */
 static __always_inline void wort_cached_prefetch(const struct wort_alloc *alloc,
 						 const struct wort_cached *cached)
@@ -492,10 +502,10 @@ static inline bool wort_cache_allowed(const struct wort_alloc *alloc, u64 size)
  * @op: The operation; at most WORT_RESERVE_MAX objects each.
  * @size: Bytes, 1 to WORT_VALUE_MAX plus a leaf.
  *
- * Stores nothing to media.  Therefore an operation that reserves all objects that
- * it can need before it publishes can fail without changes.  wort_op_end() gives
- * back the objects that were not taken.  With wort_op.must_free it may also take what
- * wort_alloc_keep_reserve() keeps back.
+ * Stores nothing to media.  Therefore an operation that reserves all objects
+ * that it can need before it publishes can fail without changes.  wort_op_end()
+ * gives back the objects that were not taken.  With wort_op.must_free it may
+ * also take what wort_alloc_keep_reserve() keeps back.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  * Return: 0; -ENOMEM; -ENOSPC: the caller may wait for the walk or for freed
@@ -516,12 +526,14 @@ static inline int wort_alloc_reserve(struct wort_op *op, u64 size)
 
 /**
  * wort_alloc_reserve_ready() - Reserve a cached object without wort_alloc_take()
- * @op: The operation, as for wort_pm_flush_now(); its caller uses @reserved directly.
+ * @op: The operation, as for wort_pm_flush_now(); its caller uses @reserved
+ *	directly.
  * @size: Bytes, 1 to WORT_CACHED_MAX.
  *
  * Context: Any context but interrupts.
- * Return: True if a slot was cached and the word of its extent is durable.  If false, a
- * slot may be reserved nevertheless, so the caller must call wort_op_end().
+ * Return: True if a slot was cached and the word of its extent is durable.  If
+ * false, a slot may be reserved nevertheless, so the caller must call
+ * wort_op_end().
  */
 static __always_inline bool wort_alloc_reserve_ready(struct wort_op *op, u64 size)
 {

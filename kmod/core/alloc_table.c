@@ -3,20 +3,20 @@
  * The extent table: what it says when a pool is attached, and its words.
  *
  * The table is read by group, when something in a group is first touched; the
- * background reads the rest.  Attach therefore takes the same time for a pool of
- * any size.  A group whose extents are all free gets no array.
+ * background reads the rest.  Attach therefore takes the same time for a pool
+ * of any size.  A group whose extents are all free gets no array.
  *
- * A run covers the extents behind its first one, which have no word of their own.
- * No object takes more than max_run() extents, so the words of so many extents
- * before a group tell what covers it.  A longer run is a table that was given up
- * when the pool grew: nobody owns it, and what it covered is free.  The table in
- * use, if it lies in extents, covers what the superblock says.
+ * A run covers the extents behind its first one, which have no word of their
+ * own.  No object takes more than max_run() extents, so the words of so many
+ * extents before a group tell what covers it.  A longer run is a table that was
+ * given up when the pool grew: nobody owns it, and what it covered is free.
+ * The table in use, if it lies in extents, covers what the superblock says.
  *
- * Somebody may overwrite the table with zeroes, which say that all extents are free.
- * The extent that holds the first block of the catalogue is never free, so its word is
- * the witness: if it is zero, no zero in the table is believed.  Then nothing is
- * allocated, and a check that finds all else sound stores the words again, that of the
- * witness last.
+ * Somebody may overwrite the table with zeroes, which say that all extents are
+ * free.  The extent that holds the first block of the catalogue is never free,
+ * so its word is the witness: if it is zero, no zero in the table is believed.
+ * Then nothing is allocated, and a check that finds all else sound stores the
+ * words again, that of the witness last.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -135,8 +135,8 @@ static int invalid_word(struct wort_op *op, u32 nr, u64 word)
 }
 
 /*
- * What the table says of an extent that is not taken by it.  Something may be owned
- * in an extent whose word is bad or invalid.
+ * What the table says of an extent that is not taken by it.  Something may be
+ * owned in an extent whose word is bad or invalid.
  */
 static void read_extent(struct wort_op *op, struct wort_extent *extent, u32 nr,
 			bool covered)
@@ -281,7 +281,9 @@ int wort_group_read(struct wort_op *op, u32 group)
 	    !words_are_zero(op, first, free)) {
 		if (wort_group_make(op, group))
 			return -ENOMEM;
-		/* No operation changes a word of this group before it is read. */
+		/*
+		 * No operation changes a word of this group before it is read.
+		 */
 		op->alone = true;
 		free = read_extents(op, group, covered);
 		op->alone = alone;
@@ -299,8 +301,8 @@ int wort_group_read(struct wort_op *op, u32 group)
  * @stop: Set if it is to end early.
  *
  * Context: May sleep.  Takes wort_alloc.lock, and lets go of it for each group.
- * Return: 0; -EINTR if it was stopped; -ENOMEM; -EUCLEAN if a word of the table is
- * invalid, or -EIO if one lies on bad memory.
+ * Return: 0; -EINTR if it was stopped; -ENOMEM; -EUCLEAN if a word of the table
+ * is invalid, or -EIO if one lies on bad memory.
  */
 int wort_alloc_read_table(struct wort_op *op, const bool *stop)
 {
@@ -404,8 +406,9 @@ static bool found_owned(struct wort_alloc *alloc, u32 nr)
 }
 
 /*
- * Store the word that belongs in the place of an invalid one.  If the check has found
- * objects in the extent, these have told its class, since the table is lost.
+ * Store the word that belongs in the place of an invalid one.  If the check has
+ * found objects in the extent, these have told its class, since the table is
+ * lost.
  */
 static void mend_word(struct wort_op *op, u32 nr)
 {
@@ -415,7 +418,9 @@ static void mend_word(struct wort_op *op, u32 nr)
 		wort_table_clear(op, nr);
 }
 
-/* A zero that is not true; that of the witness is mended when all others are. */
+/*
+ * A zero that is not true; that of the witness is mended when all others are.
+ */
 static bool lost_word(struct wort_op *op, u32 nr, bool mend)
 {
 	struct wort_alloc *alloc = op->alloc;
@@ -470,8 +475,9 @@ static u32 check_group(struct wort_op *op, u32 group, bool mend)
 /**
  * wort_alloc_check_table() - Is every word of the extent table valid?
  * @op: The operation.
- * @mend: Store those of extents in which something is owned, clear others that are
- *	invalid; the caller has marked all that is owned, and found no damage.
+ * @mend: Store those of extents in which something is owned, clear others that
+ *	are invalid; the caller has marked all that is owned, and found no
+ *	damage.
  * @bad: Told: words that are invalid and were not mended, and words that lie on
  *	pages known to be bad.
  *

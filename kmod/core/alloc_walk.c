@@ -2,14 +2,16 @@
 /*
  * Marking the objects that are owned.
  *
- * After an attach nothing is known of extents that were open before.  The walk over all
- * indexes marks each object that it reaches; when it has ended, slots without a mark are
- * free.  Until then nothing is allocated from those extents and nothing freed in them is
- * given back, because an owner of a slot without a mark may still be found.  A second power
- * cut during the walk loses only the marks.
+ * After an attach nothing is known of extents that were open before.  The walk
+ * over all indexes marks each object that it reaches; when it has ended, slots
+ * without a mark are free.  Until then nothing is allocated from those extents
+ * and nothing freed in them is given back, because an owner of a slot without a
+ * mark may still be found.  A second power cut during the walk loses only the
+ * marks.
  *
- * All marks are there before the first extent is settled, so settling drops the lock
- * between groups: an object that is freed meanwhile was marked, and the free is noted.
+ * All marks are there before the first extent is settled, so settling drops the
+ * lock between groups: an object that is freed meanwhile was marked, and the
+ * free is noted.
  *
  * The first and the third bitmap of an unknown extent say how a slot was found:
  *
@@ -30,14 +32,16 @@
  * wort_alloc_walk_begin() - The walk is about to mark the objects that are owned
  * @alloc: The allocator; the walk has not ended, the extent table was read.
  *
- * From now on frees are noted in unknown extents, too.  So it makes no difference whether
- * the walk reaches an object before or after an operation frees it.
+ * From now on frees are noted in unknown extents, too.  So it makes no
+ * difference whether the walk reaches an object before or after an operation
+ * frees it.
  *
- * Then wort_alloc_keep() begins to note moved references.  A grace period follows each of
- * the two changes.  The second: an operation whose moves were not noted has ended when the
- * walk begins, so the walk finds the references in their new places.  The first: an operation
- * whose moves are noted began when frees were noted already.  If another operation frees the
- * object meanwhile, the free is noted as well, and the slot does not stay used for nothing.
+ * Then wort_alloc_keep() begins to note moved references.  A grace period
+ * follows each of the two changes.  The second: an operation whose moves were
+ * not noted has ended when the walk begins, so the walk finds the references in
+ * their new places.  The first: an operation whose moves are noted began when
+ * frees were noted already.  If another operation frees the object meanwhile,
+ * the free is noted as well, and the slot does not stay used for nothing.
  *
  * Context: May sleep, waits for grace periods.  Takes wort_alloc.lock.  Holds no section.
  */
@@ -101,8 +105,8 @@ static int mark_slot(struct wort_op *op, u64 off, u32 nr, u32 slot, bool first)
  * @off: Its offset, untrusted.
  * @size: Its size, untrusted.
  * @first: The walk meets such an object once, so a mark there is damage, unless
- *	wort_alloc_keep() has set it.  False for inner nodes, which the walk may meet again,
- *	but as nothing else.
+ *	wort_alloc_keep() has set it.  False for inner nodes, which the walk may
+ *	meet again, but as nothing else.
  *
  * Context: May sleep.  Takes wort_alloc.lock.  The owner may unlink the object meanwhile.
  * Return: 0; -ENOMEM; -EUCLEAN if it is no slot or has another owner.
@@ -143,15 +147,17 @@ static void keep_slot(struct wort_alloc *alloc, u32 nr, u32 slot)
  * @off: Offset of the object, untrusted.
  * @size: Its size, untrusted.
  *
- * A walk may miss a reference that moves from a place that it has not reached to one that
- * it has passed, and may meet one twice that moves the other way.  An engine in which that
- * can happen calls this function for each existing reference that it has stored in a new
- * place, when it has dropped its locks and before its section ends.  The object counts as
- * owned as if the walk had met it, and the walk may meet it any number of times.  The same
- * holds for a check.  Does nothing if neither is under way.
+ * A walk may miss a reference that moves from a place that it has not reached
+ * to one that it has passed, and may meet one twice that moves the other way.
+ * An engine in which that can happen calls this function for each existing
+ * reference that it has stored in a new place, when it has dropped its locks
+ * and before its section ends.  The object counts as owned as if the walk had
+ * met it, and the walk may meet it any number of times.  The same holds for a
+ * check.  Does nothing if neither is under way.
  *
- * Cannot fail for lack of memory: it waits for it.  The operation has been carried out, so
- * an inconsistency is damage here, not a race with another writer.
+ * Cannot fail for lack of memory: it waits for it.  The operation has been
+ * carried out, so an inconsistency is damage here, not a race with another
+ * writer.
  *
  * Context: May sleep.  Takes wort_alloc.lock.  In a section of writers, in which the object
  * was owned.
@@ -175,7 +181,9 @@ int wort_alloc_keep(struct wort_op *op, u64 off, u64 size)
 	if (!err && alloc->marks)
 		wort_marks_keep(alloc->marks, nr, slot);
 	mutex_unlock(&alloc->lock);
-	/* No memory to read the table with: neither walk nor check has begun. */
+	/*
+	 * No memory to read the table with: neither walk nor check has begun.
+	 */
 	return err == -ENOMEM ? 0 : err;
 }
 
@@ -219,8 +227,9 @@ static int forget_marks(struct wort_op *op, u32 nr)
  * wort_alloc_walk_restart() - Forget all marks, and begin again to note changes
  * @op: The operation; the walk has not ended.
  *
- * Also forgets frees, because an operation that begins now does not meet those objects
- * any more.  An object that had two owners, of which one freed it, stays for the other.
+ * Also forgets frees, because an operation that begins now does not meet those
+ * objects any more.  An object that had two owners, of which one freed it,
+ * stays for the other.
  *
  * Context: May sleep, waits for grace periods.  Takes wort_alloc.lock.  Holds no section.
  */
@@ -299,12 +308,13 @@ static int settle_extent(struct wort_op *op, u32 nr)
  * wort_alloc_walk_end() - All objects that are owned have been marked
  * @op: The operation.
  *
- * Slots without a mark become free.  A marked object that was freed meanwhile is left to
- * wort_alloc_reclaim().
+ * Slots without a mark become free.  A marked object that was freed meanwhile
+ * is left to wort_alloc_reclaim().
  *
  * Context: May sleep.  Takes wort_alloc.lock.  A grace period has passed since
  * the last object was walked.
- * Return: 0; -EUCLEAN if a run overlaps other objects; the walk has not ended then.
+ * Return: 0; -EUCLEAN if a run overlaps other objects; the walk has not ended
+ * then.
  */
 int wort_alloc_walk_end(struct wort_op *op)
 {

@@ -2,28 +2,31 @@
 /*
  * Slots that are durably zero.
  *
- * An operation may ask that an object be all zeroes, and that the zeroes be durable, so
- * that it can publish parts of it one by one.  Engines share size classes, therefore this
- * is a property of single slots: an extent from which such an object was asked for has a
- * bitmap of dirty slots, and every other extent has none.
+ * An operation may ask that an object be all zeroes, and that the zeroes be
+ * durable, so that it can publish parts of it one by one.  Engines share size
+ * classes, therefore this is a property of single slots: an extent from which
+ * such an object was asked for has a bitmap of dirty slots, and every other
+ * extent has none.
  *
  *	dirty	perhaps not zero, or not durably so
  *	clean	all zeroes, durably
  *
- * Nothing of this is on media, so after an attach it is not known which slots were never
- * used.  All slots of an extent are dirty when it gets its bitmap: those of an extent
- * that was just opened, and those that the walk has found unmarked.  A slot is dirty from
- * the moment when it is taken, and stays dirty when it comes back.  It becomes clean only
- * here, by a zeroing that a fence has made durable:
+ * Nothing of this is on media, so after an attach it is not known which slots
+ * were never used.  All slots of an extent are dirty when it gets its bitmap:
+ * those of an extent that was just opened, and those that the walk has found
+ * unmarked.  A slot is dirty from the moment when it is taken, and stays dirty
+ * when it comes back.  It becomes clean only here, by a zeroing that a fence
+ * has made durable:
  *
- *	at a reservation, if no free slot is clean: those of one word of the bitmap;
- *	at reclaim: all slots that are given back to such extents.
+ *	at a reservation, if no free slot is clean: those of one word of the
+ *	bitmap; at reclaim: all slots that are given back to such extents.
  *
- * Both zero slots that count as used, without wort_alloc.lock: no other operation takes
- * them meanwhile.  Slots that are free were given back after a grace period, so no operation
- * can see them any more.  Reclaim zeroes after the grace period and after
- * wort_locks_reusing(): a reader in a mapping, which is in no section, may still be in a
- * freed object, and must not take the zeroes for its contents.
+ * Both zero slots that count as used, without wort_alloc.lock: no other
+ * operation takes them meanwhile.  Slots that are free were given back after a
+ * grace period, so no operation can see them any more.  Reclaim zeroes after
+ * the grace period and after wort_locks_reusing(): a reader in a mapping, which
+ * is in no section, may still be in a freed object, and must not take the
+ * zeroes for its contents.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -82,8 +85,8 @@ static void zero_range(struct wort_op *op, u64 off, u64 len)
 }
 
 /*
- * Make zeroes durable.  What the operation itself collects to be flushed may still
- * change: @collected lines of it stay pending.
+ * Make zeroes durable.  What the operation itself collects to be flushed may
+ * still change: @collected lines of it stay pending.
  */
 static void fence_zeroes(struct wort_op *op, u32 collected)
 {
@@ -92,8 +95,8 @@ static void fence_zeroes(struct wort_op *op, u32 collected)
 }
 
 /*
- * Zero those of @n slots of one size which have a bit; they count as used.  Adjacent
- * ones have lines in common.  Not fenced.
+ * Zero those of @n slots of one size which have a bit; they count as used.
+ * Adjacent ones have lines in common.  Not fenced.
  */
 static void zero_slots(struct wort_op *op, u64 off, u64 size,
 		       const unsigned long *bits, u32 n)
@@ -110,12 +113,13 @@ static void zero_slots(struct wort_op *op, u64 off, u64 size,
 /**
  * wort_slots_zero_waiting() - Zero what reclaim is about to give back
  * @op: The operation of wort_alloc_reclaim().
- * @batch: The slots of extents, by wort_slots.waiting; their waiting slots are used.
+ * @batch: The slots of extents, by wort_slots.waiting; their waiting slots are
+ *	used.
  *
  * Of extents from which zeroes were asked for; one fence for all.
  *
- * Context: May sleep.  After the grace period and wort_locks_reusing(); does not hold
- * wort_alloc.lock, so that reservations go on.
+ * Context: May sleep.  After the grace period and wort_locks_reusing(); does
+ * not hold wort_alloc.lock, so that reservations go on.
  */
 void wort_slots_zero_waiting(struct wort_op *op, struct list_head *batch)
 {
@@ -156,7 +160,10 @@ void wort_extent_untake_zero(struct wort_alloc *alloc, u64 off)
 	wort_extent_untake(alloc, off);
 }
 
-/* An open extent with a free slot that the operation may take and that is tracked. */
+/*
+ * An open extent with a free slot that the operation may take and that is
+ * tracked.
+ */
 static int need_tracked(struct wort_op *op, u32 class, struct wort_slots **slots)
 {
 	struct wort_alloc *alloc = op->alloc;
@@ -197,8 +204,8 @@ static u64 take_clean(struct wort_alloc *alloc, struct wort_slots *slots)
 }
 
 /*
- * Take a slot that is clean, or else dirty ones to be zeroed.  These count as freed, for
- * operations that find none meanwhile.
+ * Take a slot that is clean, or else dirty ones to be zeroed.  These count as
+ * freed, for operations that find none meanwhile.
  */
 static int take(struct wort_op *op, u32 class, u64 *off, struct wort_cached *dirty)
 {
@@ -274,9 +281,9 @@ static int reserve_zero_run(struct wort_op *op, u64 size)
  * @op: The operation, as for wort_alloc_reserve().
  * @size: Bytes, as for wort_alloc_reserve().
  *
- * As wort_alloc_reserve(), but all bytes of the slot are 0, and a power cut leaves them
- * so.  May store zeroes to slots that are free, and fence them; what the operation has
- * flushed itself is durable then, too.
+ * As wort_alloc_reserve(), but all bytes of the slot are 0, and a power cut
+ * leaves them so.  May store zeroes to slots that are free, and fence them;
+ * what the operation has flushed itself is durable then, too.
  *
  * Context: As wort_alloc_reserve().
  * Return: As wort_alloc_reserve().

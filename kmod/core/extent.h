@@ -2,10 +2,11 @@
 /*
  * Extents in DRAM: for the files of the allocator only.
  *
- * The state of extents is kept in groups.  A group is read from the extent table
- * when something in it is first accessed, or by the background.  It has an array
- * of its extents only if one of them is not free.  An extent that is partly used,
- * or in which something is being freed, has its bitmaps in a struct wort_slots:
+ * The state of extents is kept in groups.  A group is read from the extent
+ * table when something in it is first accessed, or by the background.  It has
+ * an array of its extents only if one of them is not free.  An extent that is
+ * partly used, or in which something is being freed, has its bitmaps in a
+ * struct wort_slots:
  *
  *	wort_alloc.groups -> wort_group -> wort_extent[512] -> wort_slots
  *	                      |              16 bytes each      bitmaps
@@ -36,8 +37,8 @@
  * @nr_used: bits in the first bitmap
  * @hint: no slot below it is free
  * @zeroed: wort_alloc_reclaim() has zeroed the slots that it gives back
- * @dirty: a bit for each slot that is perhaps not durably zero; NULL: no operation has
- *	asked for zero slots of the extent
+ * @dirty: a bit for each slot that is perhaps not durably zero; NULL: no
+ *	operation has asked for zero slots of the extent
  * @bits: WORT_NR_BITS bitmaps by slot
  */
 struct wort_slots {

@@ -3,9 +3,9 @@
  * Keys as sequences of 4-bit digits, the high digit of a byte first.
  *
  * A key is padded with zeroes to the maximum length, and four digits with its
- * length follow.  Therefore no key is a prefix of another, any two keys differ in
- * a digit, and the first such digit orders them as their bytes do; if one key is
- * a prefix of the other, the shorter comes first.
+ * length follow.  Therefore no key is a prefix of another, any two keys differ
+ * in a digit, and the first such digit orders them as their bytes do; if one
+ * key is a prefix of the other, the shorter comes first.
  */
 #ifndef _WORT_KEY_H
 #define _WORT_KEY_H
@@ -82,8 +82,8 @@ static inline u64 wort_byte_high(const u8 *bytes, u32 pos)
 }
 
 /*
- * One to seven bytes, the first one high, with zeroes behind.  Loads may overlap;
- * bytes that are loaded twice get the same place in the word.
+ * One to seven bytes, the first one high, with zeroes behind.  Loads may
+ * overlap; bytes that are loaded twice get the same place in the word.
  */
 static inline u64 wort_bytes_high(const u8 *bytes, u32 len)
 {
@@ -118,8 +118,8 @@ static inline u32 wort_word_digit(u64 word, u32 pos)
 }
 
 /*
- * Up to 8 bytes as a word, with zeroes behind.  Mostly there are 8, which takes no
- * call of memcpy().
+ * Up to 8 bytes as a word, with zeroes behind.  Mostly there are 8, which takes
+ * no call of memcpy().
  */
 static inline u64 wort_bytes_word(const void *bytes, u32 len)
 {

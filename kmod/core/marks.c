@@ -2,19 +2,19 @@
 /*
  * Comparing what is owned with what is allocated, while operations go on.
  *
- * A check marks what it finds owned.  From wort_marks_begin() on each slot that is
- * taken is noted as new, and nothing that is freed is given back.  So a slot keeps
- * its owner until wort_marks_end(), or is freed, and at the end each slot
+ * A check marks what it finds owned.  From wort_marks_begin() on each slot that
+ * is taken is noted as new, and nothing that is freed is given back.  So a slot
+ * keeps its owner until wort_marks_end(), or is freed, and at the end each slot
  *
  *	that is marked			is used
  *	that is used and neither	is marked
  *	freed nor new nor kept
  *
- * whatever operations did meanwhile: the check may have missed new objects, and may have
- * met freed ones.  It may have missed an object whose reference moved, or have met it
- * twice (wort_alloc_keep()).  An operation that reserved a slot before the
- * beginning has published it or given it back when the writers' grace period has
- * passed, for which the caller waits before it marks anything.
+ * whatever operations did meanwhile: the check may have missed new objects, and
+ * may have met freed ones.  It may have missed an object whose reference moved,
+ * or have met it twice (wort_alloc_keep()).  An operation that reserved a slot
+ * before the beginning has published it or given it back when the writers'
+ * grace period has passed, for which the caller waits before it marks anything.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -251,12 +251,13 @@ static int mark_slot(struct wort_op *op, struct wort_marks *marks, u64 off,
  * wort_marks_add() - Mark objects as owned
  * @op: The operation.
  * @marks: The marks.
- * @objects: The objects.  The result of each goes into its @err: 0; 1 if it is marked
- *	already and is a node, or was kept; -ENOMEM; -EUCLEAN if it is no slot or has
- *	another owner.
+ * @objects: The objects.  The result of each goes into its @err: 0; 1 if it is
+ *	marked already and is a node, or was kept; -ENOMEM; -EUCLEAN if it is no
+ *	slot or has another owner.
  * @nr: How many.
  *
- * Stops after the first error; the results of the objects behind it are not set.
+ * Stops after the first error; the results of the objects behind it are not
+ * set.
  *
  * Context: May sleep.  Takes wort_alloc.lock once.
  */
@@ -280,7 +281,10 @@ void wort_marks_add(struct wort_op *op, struct wort_marks *marks,
 	mutex_unlock(&alloc->lock);
 }
 
-/* The slots of a word of the bitmaps that are not in a state that they may have. */
+/*
+ * The slots of a word of the bitmaps that are not in a state that they may
+ * have.
+ */
 static unsigned long unsound_slots(struct wort_slots *slots, u32 n, u32 word,
 				   const unsigned long *bits)
 {
@@ -350,8 +354,8 @@ static u32 compare_group(struct wort_op *op, struct wort_marks *marks, u32 group
  * @bad_off: Told, if there are any: where the first difference is.
  *
  * Context: May sleep.  Takes wort_alloc.lock, for a group of extents at a time.
- * Return: 0; -ENOMEM if slots were taken that could not be noted; -EINTR if a fatal
- * signal came.
+ * Return: 0; -ENOMEM if slots were taken that could not be noted; -EINTR if a
+ * fatal signal came.
  */
 int wort_marks_compare(struct wort_op *op, struct wort_marks *marks, u32 *bad,
 		       u64 *bad_off)

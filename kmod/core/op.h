@@ -19,10 +19,11 @@ DECLARE_STATIC_KEY_TRUE(wort_counting);
  * @ordering_points: fences that had one
  * @nodes: inner nodes entered
  * @leaves: leaves visited
- * @more_loads: cache lines of media that were read, but for the first of each node
- *	and leaf
+ * @more_loads: cache lines of media that were read, but for the first of each
+ *	node and leaf
  * @alloc_lines: of @lines, those of the extent table
- * @zero_lines: of @lines, those of slots that were zeroed before they were given out
+ * @zero_lines: of @lines, those of slots that were zeroed before they were
+ *	given out
  *
  * Counters that are almost always 0 are skipped rather than stored.
  */
@@ -72,8 +73,9 @@ struct wort_lines {
 };
 
 /*
- * Clear the fields one by one.  For a whole struct the compiler would emit `rep stos`
- * (kernel code has no vector registers), which stops speculative execution.
+ * Clear the fields one by one.  For a whole struct the compiler would emit `rep
+ * stos` (kernel code has no vector registers), which stops speculative
+ * execution.
  */
 static __always_inline void wort_counts_clear(struct wort_counts *n)
 {
@@ -91,7 +93,10 @@ static __always_inline void wort_counts_clear(struct wort_counts *n)
 /* Worst case of any engine: a value, a leaf and a node. */
 #define WORT_RESERVE_MAX	4
 
-/* Locks of one step: a node that is removed, its neighbour, its parent, and a record. */
+/*
+ * Locks of one step: a node that is removed, its neighbour, its parent, and a
+ * record.
+ */
 #define WORT_HELD_MAX		4
 
 /*
@@ -108,23 +113,26 @@ struct wort_locks;
  * struct wort_op - An operation under way
  * @region: memory that it works on
  * @alloc: allocator of the same pool
- * @locks: locks of the pool; NULL if no other operation accesses the same objects
+ * @locks: locks of the pool; NULL if no other operation accesses the same
+ *	objects
  * @in_flight: marks of @locks, or wort_none_in_flight if its answer need not be
  *	durable
  * @n: its cost so far
  * @pending: lines flushed since the last fence
- * @gather: lines that it flushes are collected here; NULL: they are flushed at once
+ * @gather: lines that it flushes are collected here; NULL: they are flushed at
+ *	once
  * @flush: value of wort_region.flush when it began
- * @alone: no writer runs concurrently, so an inconsistency is damage, not a race
+ * @alone: no writer runs concurrently, so an inconsistency is damage, not a
+ *	race
  * @suspicious: inconsistencies met while writers were running
  * @nr_reserved: objects reserved
  * @nr_taken: of these, taken
  * @zeroed: a bit for each that was reserved as zero and never taken
  * @opening: one of them lies in an extent whose word was perhaps not durable
- * @must: it was committed and has to be carried out: its reservations wait for DRAM
- *	rather than fail
- * @must_free: it has to succeed on a full pool, since it makes room: its reservations
- *	may use what wort_alloc_keep_reserve() keeps back
+ * @must: it was committed and has to be carried out: its reservations wait for
+ *	DRAM rather than fail
+ * @must_free: it has to succeed on a full pool, since it makes room: its
+ *	reservations may use what wort_alloc_keep_reserve() keeps back
  * @damaged: it met damage after its commit, where it must not fail any more
  * @reserved: offsets of the objects, in the order of the reservations
  * @section: its section of wort_locks.writers
@@ -135,8 +143,8 @@ struct wort_locks;
  * @bad_off: place of the damage that it met, for messages
  *
  * It is on the stack of its caller and belongs to one task.  Callers with short
- * operations declare it __uninitialized, because a kernel that clears variables emits
- * a string instruction for it, too.
+ * operations declare it __uninitialized, because a kernel that clears variables
+ * emits a string instruction for it, too.
  */
 struct wort_op {
 	struct wort_region *region;
@@ -217,9 +225,9 @@ static inline void wort_op_begin(struct wort_op *op,
  * wort_op_end() - End an operation
  * @op: The operation.
  *
- * Objects that it reserved and did not take go back to the allocator.  The words
- * that it found in flight are durable afterwards, so it may answer.  The counts
- * stay readable.
+ * Objects that it reserved and did not take go back to the allocator.  The
+ * words that it found in flight are durable afterwards, so it may answer.  The
+ * counts stay readable.
  *
  * Context: May sleep.
  */

@@ -4,10 +4,10 @@
  *
  * This file and pmem.c are the only ones that flush, fence or cast __pmem away.
  * A store becomes visible when it is made, and durable at any later moment.  It
- * is durable for certain once its line was flushed and a fence has passed.  Stores
- * to one line become durable in the order in which they became visible, stores to
- * different lines in any order unless a flush and a fence come between them.
- * Documentation/persistence.rst has the model.
+ * is durable for certain once its line was flushed and a fence has passed.
+ * Stores to one line become durable in the order in which they became visible,
+ * stores to different lines in any order unless a flush and a fence come
+ * between them.  Documentation/persistence.rst has the model.
  */
 #ifndef _WORT_PMEM_H
 #define _WORT_PMEM_H
@@ -142,7 +142,8 @@ static inline void wort_pm_store_release(struct wort_op *op,
  * @words: The first one.
  * @nr: How many.
  *
- * Makes no function call, and the compiler does not turn it into one.  Does not flush.
+ * Makes no function call, and the compiler does not turn it into one.  Does not
+ * flush.
  *
  * Context: Any context.
  */
@@ -185,8 +186,8 @@ void wort_pm_flush_gathered(struct wort_op *op);
 
 /**
  * wort_pm_flush_now() - Flush a range of an operation without wort_op.gather
- * @op: The operation.  Its address is not passed on, so that the compiler can keep
- *	an operation that is a local variable in registers.
+ * @op: The operation.  Its address is not passed on, so that the compiler can
+ *	keep an operation that is a local variable in registers.
  * @addr: First byte of the range.
  * @len: Length in bytes.
  *
@@ -214,8 +215,8 @@ static __always_inline void wort_pm_flush_now(struct wort_op *op,
  *
  * Flushes every cache line that the range touches.  Orders nothing and does not
  * wait: the range is durable after the next wort_pm_fence().  A store can also
- * become durable earlier, at any moment.  With wort_op.gather the lines are only
- * flushed before the next fence, and the range may change until then.
+ * become durable earlier, at any moment.  With wort_op.gather the lines are
+ * only flushed before the next fence, and the range may change until then.
  *
  * Context: Any context.
  */
@@ -306,22 +307,24 @@ void wort_pm_flush_read(struct wort_op *op, u64 off, size_t len);
 
 /**
  * wort_pm_mark() - The mark of a node
- * @in_flight: wort_op.in_flight of the operation that has read a word of the node.
+ * @in_flight: wort_op.in_flight of the operation that has read a word of the
+ *	node.
  * @node: Offset of the node, which is the name of its lock.
  *
- * For loops over many words; other callers use wort_pm_flush_in_flight().  If this is
- * not 0, the caller must call wort_pm_flush_read(), or must not answer.
+ * For loops over many words; other callers use wort_pm_flush_in_flight().  If
+ * this is not 0, the caller must call wort_pm_flush_read(), or must not answer.
  *
  * Context: Any context.
- * Return: The number of words of the node, and of other nodes with the same mark, that
- * are in flight.
+ * Return: The number of words of the node, and of other nodes with the same
+ * mark, that are in flight.
  */
 static inline u32 wort_pm_mark(const u32 *in_flight, u64 node)
 {
 	/*
-	 * A plain load would suffice, since no later load has to wait for it.  But the
-	 * compiler computes the address of a volatile load with an addition, which it
-	 * does not for an acquire load, and lookups have no register to spare.
+	 * A plain load would suffice, since no later load has to wait for it.
+	 * But the compiler computes the address of a volatile load with an
+	 * addition, which it does not for an acquire load, and lookups have no
+	 * register to spare.
 	 */
 	return smp_load_acquire(&in_flight[wort_lock_nr(node)]);
 }
@@ -339,10 +342,10 @@ static inline bool wort_pm_in_flight(const u32 *in_flight, u64 node)
  * @off: Offset of the first one.
  * @len: Length of what was read.
  *
- * Must be called after the words were read.  Flushes the current content: the words
- * that were read, or others that replaced them.  wort_op_end(), or the fence before
- * the commit of the operation, waits for that flush.  If nothing is in flight this
- * costs a load of DRAM.
+ * Must be called after the words were read.  Flushes the current content: the
+ * words that were read, or others that replaced them.  wort_op_end(), or the
+ * fence before the commit of the operation, waits for that flush.  If nothing
+ * is in flight this costs a load of DRAM.
  *
  * Context: Any context.
  */
@@ -356,18 +359,18 @@ static inline void wort_pm_flush_in_flight(struct wort_op *op, u64 node, u64 off
 /**
  * wort_pm_launch() - Store a word that commits, without waiting
  * @op: The operation.
- * @lock: The lock of the node in which the word lies, held; NULL if there are no
- *	other operations (wort_op.locks is NULL) and the caller serialises writers of
- *	the word.
+ * @lock: The lock of the node in which the word lies, held; NULL if there are
+ *	no other operations (wort_op.locks is NULL) and the caller serialises
+ *	writers of the word.
  * @addr: The word that makes the new state reachable.
  * @val: Its new value in the byte order of the processor.
  *
  * Objects that @val makes reachable were not changed since
- * wort_pm_fence_contents().  After a crash the word holds its old value or @val,
- * never a mixture.
+ * wort_pm_fence_contents().  After a crash the word holds its old value or
+ * @val, never a mixture.
  *
- * From now on other operations see @val, and that it is in flight.  The caller must
- * call wort_pm_land(), or flush, fence and call wort_pm_landed().
+ * From now on other operations see @val, and that it is in flight.  The caller
+ * must call wort_pm_land(), or flush, fence and call wort_pm_landed().
  *
  * Context: Any context.
  */
@@ -414,12 +417,12 @@ static inline void wort_pm_land(struct wort_op *op, struct wort_lock *lock,
  * @addr: The word that makes the new state reachable.
  * @val: Its new value in the byte order of the processor.
  *
- * The caller has flushed all objects that @val makes reachable.  The first fence
- * makes them durable before the word can change, so this function guarantees the
- * order "contents, then link", and its callers need not.
+ * The caller has flushed all objects that @val makes reachable.  The first
+ * fence makes them durable before the word can change, so this function
+ * guarantees the order "contents, then link", and its callers need not.
  *
- * Context: Any context.  There are no other operations on the word (wort_op.locks is
- * NULL), and the caller serialises its writers.
+ * Context: Any context.  There are no other operations on the word
+ * (wort_op.locks is NULL), and the caller serialises its writers.
  */
 static inline void wort_pm_publish(struct wort_op *op, __le64 __pmem *addr,
 				   u64 val)
@@ -539,7 +542,10 @@ static __always_inline bool wort_pm_equal_word(const void __pmem *addr,
 	return READ_ONCE(*(__force const u64 *)addr) == word;
 }
 
-/* The same of any number: by words, of which the last may overlap the one before. */
+/*
+ * The same of any number: by words, of which the last may overlap the one
+ * before.
+ */
 static __always_inline bool wort_pm_equal_bytes(const void __pmem *addr,
 						const void *data, u32 len)
 {

@@ -25,8 +25,8 @@ struct wort_op;
  * enum wort_powercut_state - State of a simulation
  * @WORT_POWERCUT_OFF: nothing is observed
  * @WORT_POWERCUT_ARMED: waits for a region
- * @WORT_POWERCUT_RUNNING: observes a region, also after it was released and claimed
- *	again
+ * @WORT_POWERCUT_RUNNING: observes a region, also after it was released and
+ *	claimed again
  * @WORT_POWERCUT_CUT: the power has failed, there are images
  * @WORT_POWERCUT_FAILED: there was no memory, or the region was too large
  */

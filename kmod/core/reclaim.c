@@ -7,9 +7,9 @@
  * Bits set while it waits are for the next time.  So freeing needs no memory
  * and a batch is as large as what was freed meanwhile.
  *
- * An engine that keeps descriptors of its objects in DRAM frees parts of an object, and
- * has the same two bitmaps for them.  Parts and objects share the grace period; parts
- * alone cause one, too.
+ * An engine that keeps descriptors of its objects in DRAM frees parts of an
+ * object, and has the same two bitmaps for them.  Parts and objects share the
+ * grace period; parts alone cause one, too.
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
@@ -73,7 +73,9 @@ static void release_all(struct wort_op *op, struct list_head *batch)
 	mutex_unlock(&alloc->lock);
 }
 
-/* The parts are free for the engine, and their bytes are waited for no longer. */
+/*
+ * The parts are free for the engine, and their bytes are waited for no longer.
+ */
 static void reclaim_parts(struct wort_op *op, struct wort_parts *parts, u64 bytes)
 {
 	struct wort_alloc *alloc = op->alloc;
@@ -92,17 +94,17 @@ static void reclaim_parts(struct wort_op *op, struct wort_parts *parts, u64 byte
  * @op: An operation of its own.
  * @parts: Parts of objects that are to be given back, too; or NULL.
  *
- * While the walk runs that is what was freed in extents opened since the attach:
- * an object that the walk comes by is marked in the section in which its link was
- * loaded, and reclaim waits for that section.  What was freed in unknown extents
- * waits for the end of the walk.  Parts lie in objects that stay: the walk does not matter
- * to them.
+ * While the walk runs that is what was freed in extents opened since the
+ * attach: an object that the walk comes by is marked in the section in which
+ * its link was loaded, and reclaim waits for that section.  What was freed in
+ * unknown extents waits for the end of the walk.  Parts lie in objects that
+ * stay: the walk does not matter to them.
  *
- * Parts go back before objects: an engine that gives back the last part of an object may
- * free that object, for the next time.
+ * Parts go back before objects: an engine that gives back the last part of an
+ * object may free that object, for the next time.
  *
- * Context: May sleep, waits for a grace period.  One caller at a time, and no check
- * is under way.
+ * Context: May sleep, waits for a grace period.  One caller at a time, and no
+ * check is under way.
  * Return: True if anything was given back.
  */
 bool wort_alloc_reclaim(struct wort_op *op, struct wort_parts *parts)

@@ -2,9 +2,10 @@
 /*
  * Bad pages of a region.
  *
- * A device has few bad pages, and nearly always none, so they are kept as a sorted list
- * of ranges: memory is taken by range, whatever the device holds.  A reader searches
- * the list under RCU.  A range is added to a copy that replaces the list.
+ * A device has few bad pages, and nearly always none, so they are kept as a
+ * sorted list of ranges: memory is taken by range, whatever the device holds.
+ * A reader searches the list under RCU.  A range is added to a copy that
+ * replaces the list.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -30,7 +31,8 @@ struct bad_range {
  * struct wort_bad_pages - The pages known to be bad
  * @rcu: frees the list after the last reader
  * @nr: ranges
- * @range: in the order of their offsets; they neither overlap nor touch each other
+ * @range: in the order of their offsets; they neither overlap nor touch each
+ *	other
  */
 struct wort_bad_pages {
 	struct rcu_head rcu;
@@ -90,20 +92,26 @@ static u64 find_plain(const struct wort_region *region)
  * wort_region_update() - Find out how much of a region needs no closer look
  * @region: The region.
  *
- * Due before it is used, and when it gets bad pages, which may be at the same time.
+ * Due before it is used, and when it gets bad pages, which may be at the same
+ * time.
  *
  * Context: Any context.
  */
 void wort_region_update(struct wort_region *region)
 {
 	WRITE_ONCE(region->plain, find_plain(region));
-	/* Either the first bad pages are seen here, or their update comes last. */
+	/*
+	 * Either the first bad pages are seen here, or their update comes last.
+	 */
 	smp_mb();
 	if (wort_region_any_bad(region))
 		WRITE_ONCE(region->plain, 0);
 }
 
-/* Copy a list, with one more range: it swallows those that it overlaps or touches. */
+/*
+ * Copy a list, with one more range: it swallows those that it overlaps or
+ * touches.
+ */
 static void copy_with(struct wort_bad_pages *to, const struct wort_bad_pages *from,
 		      struct bad_range more)
 {
@@ -129,11 +137,11 @@ static void copy_with(struct wort_bad_pages *to, const struct wort_bad_pages *fr
  * @off: First byte that is bad, inside the region.
  * @len: Length in bytes, at least 1, ending inside the region.
  *
- * Each page that the range touches is bad as a whole.  Bad memory cannot be left
- * unnoticed, so this waits for memory rather than fail.
+ * Each page that the range touches is bad as a whole.  Bad memory cannot be
+ * left unnoticed, so this waits for memory rather than fail.
  *
- * Context: May sleep.  The caller keeps other callers for this region out; readers
- * may run concurrently.
+ * Context: May sleep.  The caller keeps other callers for this region out;
+ * readers may run concurrently.
  */
 void wort_region_add_bad(struct wort_region *region, u64 off, u64 len)
 {

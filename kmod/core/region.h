@@ -28,10 +28,10 @@ struct wort_bad_pages;
  * struct wort_region - Mapped memory of a pool
  * @base: offset 0 of the pool
  * @size: bytes mapped
- * @plain: objects of at most WORT_PLAIN_SIZE bytes that start below this offset, a
- *	multiple of 8, need no further check: wort_region_verify() and
- *	wort_pm_probe() would accept them.  0 if each object has to be checked; at
- *	most WORT_PLAIN_MAX.  wort_region_update() sets it.
+ * @plain: objects of at most WORT_PLAIN_SIZE bytes that start below this
+ *	offset, a multiple of 8, need no further check: wort_region_verify() and
+ *	wort_pm_probe() would accept them.  0 if each object has to be checked;
+ *	at most WORT_PLAIN_MAX.  wort_region_update() sets it.
  * @bad_pages: the pages known to be bad, or NULL if none is;
  *	wort_region_add_bad() and wort_region_forget_bad() change it
  * @name: of the device, for messages; or NULL
@@ -80,8 +80,8 @@ static inline bool wort_region_any_bad(const struct wort_region *region)
  * @off: First byte of the range, as found on media.
  * @len: Length in bytes, at least 1, at most %S64_MAX.
  *
- * For objects that are only given back or referred to and not read: they may lie
- * on a bad page.
+ * For objects that are only given back or referred to and not read: they may
+ * lie on a bad page.
  *
  * Context: Any context.
  * Return: True if it does and @off is a multiple of 8.

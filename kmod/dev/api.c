@@ -259,9 +259,9 @@ static int insert(struct wort_kernel_index *index, struct wort_put *put)
  *	not CREATE.
  * @old: Where the value goes that was there; NULL: nowhere.
  *
- * Durable when the call returns 0; otherwise nothing was changed.  The old value
- * is read in one step with the change.  It also comes back where it is the
- * reason that nothing was changed: with -EEXIST and -ECANCELED.
+ * Durable when the call returns 0; otherwise nothing was changed.  The old
+ * value is read in one step with the change.  It also comes back where it is
+ * the reason that nothing was changed: with -EEXIST and -ECANCELED.
  *
  * Context: May sleep, killably while the pool seems full or is examined.
  * Allocates without input and output, and not always.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Executors of the commands on an index, but for those with large buffers, which
- * are in cmd_bulk.c.
+ * Executors of the commands on an index, but for those with large buffers,
+ * which are in cmd_bulk.c.
  */
 #include <linux/pagemap.h>
 #include <linux/slab.h>

@@ -51,8 +51,8 @@ static bool wait_resumed(struct wort_dax *dax)
  * wort_dax_enter() - Begin to touch the memory
  * @dax: The claim.
  *
- * Waits while the machine hibernates.  Whether stores need a flush may have changed
- * since the last time.
+ * Waits while the machine hibernates.  Whether stores need a flush may have
+ * changed since the last time.
  *
  * Context: May sleep until wort_dax_exit(), which removal waits for: no user
  * memory is touched in between.
@@ -140,8 +140,8 @@ static void kill_users(struct wort_dax *dax)
 }
 
 /*
- * Pages are bad, which readers by a mapping would find out the hard way.  Either
- * the pool is there, or who brings it will see that they are.
+ * Pages are bad, which readers by a mapping would find out the hard way.
+ * Either the pool is there, or who brings it will see that they are.
  */
 static void ask_from_now_on(struct wort_dax *dax, u64 off, u64 len)
 {
@@ -178,7 +178,8 @@ static void memory_failed(struct wort_dax *dax, u64 off, u64 len)
  * @dax: The claim; wort_dax_enter() returned true.
  * @pool: The pool.
  *
- * A removal that waits for the caller will find it, so no lock of claims is taken.
+ * A removal that waits for the caller will find it, so no lock of claims is
+ * taken.
  *
  * Context: Any context.
  */
@@ -247,8 +248,9 @@ static struct wort_dax *find_claim(struct dax_device *dev)
 }
 
 /*
- * How long operations under way may take to end.  An operation that waits for space
- * may have been frozen there, and does not end before its task runs again.
+ * How long operations under way may take to end.  An operation that waits for
+ * space may have been frozen there, and does not end before its task runs
+ * again.
  */
 #define SUSPEND_TIMEOUT		(20 * HZ)
 
@@ -271,7 +273,9 @@ static void open_gate(struct wort_dax *dax)
 	mutex_lock(&dax->gate_lock);
 	if (dax->suspended && !dax->killed) {
 		percpu_ref_resurrect(&dax->users);
-		/* The count cannot reach zero again before it is killed again. */
+		/*
+		 * The count cannot reach zero again before it is killed again.
+		 */
 		reinit_completion(&dax->idle);
 		wort_pool_resume(dax->pool);
 		WRITE_ONCE(dax->suspended, false);
@@ -288,7 +292,8 @@ static void open_gate(struct wort_dax *dax)
  * waits.  Mappings stay.  A no-op if the memory is gone or the claim is suspended.
  *
  * Context: May sleep.
- * Return: 0, or -EBUSY if operations under way did not end: nothing is suspended.
+ * Return: 0, or -EBUSY if operations under way did not end: nothing is
+ * suspended.
  */
 int wort_dax_suspend(struct wort_dax *dax)
 {
@@ -321,9 +326,9 @@ static void resume(struct wort_dax *dax)
  * wort_dax_resume() - Let everybody to the memory of a claim again
  * @dax: The claim.
  *
- * If somebody else has stored to the pool meanwhile, what this module knows of it is
- * out of date: the pool is treated as if its device had been removed.  A no-op if the
- * claim is not suspended, or its memory is gone.
+ * If somebody else has stored to the pool meanwhile, what this module knows of
+ * it is out of date: the pool is treated as if its device had been removed.  A
+ * no-op if the claim is not suspended, or its memory is gone.
  *
  * Context: May sleep.
  */
@@ -501,7 +506,9 @@ static int map_memory(const char *path, struct wort_dax *dax)
 	return 0;
 }
 
-/* Memory may fail meanwhile, which wort_dax_notify() adds under the same lock. */
+/*
+ * Memory may fail meanwhile, which wort_dax_notify() adds under the same lock.
+ */
 static void load_bad_blocks(struct wort_dax *dax, struct block_device *bdev)
 {
 	struct badblocks *bb = bdev->bd_disk->bb;

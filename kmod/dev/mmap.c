@@ -2,14 +2,14 @@
 /*
  * The mapping of a pool, for reading only.
  *
- * A mapping holds its file, and that the claim.  So the control pages, which the
- * claim keeps, are there as long as any mapping; the memory of the pool is not.
- * When it goes, nobody gets it mapped any more, since wort_dax_enter() says no;
- * then what is mapped is taken away.  Whoever looks there afterwards finds a page
- * of zeroes, and in the control page why.
+ * A mapping holds its file, and that the claim.  So the control pages, which
+ * the claim keeps, are there as long as any mapping; the memory of the pool is
+ * not.  When it goes, nobody gets it mapped any more, since wort_dax_enter()
+ * says no; then what is mapped is taken away.  Whoever looks there afterwards
+ * finds a page of zeroes, and in the control page why.
  *
- * Files may be of several nodes, each with an address space of its own.  So those
- * that were mapped are in a list of the claim.
+ * Files may be of several nodes, each with an address space of its own.  So
+ * those that were mapped are in a list of the claim.
  */
 #include <linux/mm.h>
 
@@ -43,9 +43,10 @@ static bool pool_bad(const struct wort_dax *dax, u64 off, long nr)
 }
 
 /*
- * A page can fail after pool_pfn() has looked and be taken away from all mappings before
- * it is inserted.  It is marked before it is taken away: so either it is found inserted
- * then, or the mark is found here.  True: it is mapped no more.
+ * A page can fail after pool_pfn() has looked and be taken away from all
+ * mappings before it is inserted.  It is marked before it is taken away: so
+ * either it is found inserted then, or the mark is found here.  True: it is
+ * mapped no more.
  */
 static bool pool_failed(struct wort_dax *dax, u64 off, long nr)
 {
@@ -186,8 +187,8 @@ static void remember(struct wort_file *wfile, struct address_space *mapping)
  * @vma: The mapping.
  *
  * Context: May sleep.
- * Return: 0; -EPERM if it is not for reading only; -EINVAL if it goes beyond the
- * pool; -ENODEV.
+ * Return: 0; -EPERM if it is not for reading only; -EINVAL if it goes beyond
+ * the pool; -ENODEV.
  */
 int wort_mmap(struct file *filp, struct vm_area_struct *vma)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hibernation: the kernel saves its memory and restores it later.  Persistent memory is
- * not saved, and another system can change it meanwhile.
+ * Hibernation: the kernel saves its memory and restores it later.  Persistent
+ * memory is not saved, and another system can change it meanwhile.
  *
- * The restored system does not know what was stored after the snapshot: it would, for
- * example, use an extent that reclaim has given back.  Therefore each pool is suspended
- * before the snapshot, when no task runs, and resumes in the restored system, before any
- * task runs:
+ * The restored system does not know what was stored after the snapshot: it
+ * would, for example, use an extent that reclaim has given back.  Therefore
+ * each pool is suspended before the snapshot, when no task runs, and resumes in
+ * the restored system, before any task runs:
  *
  *	freeze		operations under way end, new ones wait, background work pauses
  *	(snapshot)
@@ -14,9 +14,10 @@
  *	restore		the restored system: a pool that another system has changed is
  *			lost, the others resume
  *
- * If hibernation fails, no device is restored: the notifier at its end resumes the pools.
- * The notifier at its beginning would be too early to suspend them, because the kernel
- * syncs filesystems after it, and these can keep their metadata in a pool.
+ * If hibernation fails, no device is restored: the notifier at its end resumes
+ * the pools.  The notifier at its beginning would be too early to suspend them,
+ * because the kernel syncs filesystems after it, and these can keep their
+ * metadata in a pool.
  */
 #include <linux/device.h>
 #include <linux/notifier.h>
@@ -42,7 +43,9 @@ static int freeze(struct device *dev)
 	return err;
 }
 
-/* Xen freezes and thaws a machine without hibernation, and calls no notifier. */
+/*
+ * Xen freezes and thaws a machine without hibernation, and calls no notifier.
+ */
 static int thaw(struct device *dev)
 {
 	if (!hibernating)

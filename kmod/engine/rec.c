@@ -62,9 +62,9 @@ static u64 value_off(const struct wort_rec *rec)
 }
 
 /*
- * Find the bytes of such a value before they are read.  The record was verified,
- * which does not ask for bad pages: a value that nobody can read any more can
- * still be replaced and removed.
+ * Find the bytes of such a value before they are read.  The record was
+ * verified, which does not ask for bad pages: a value that nobody can read any
+ * more can still be replaced and removed.
  */
 static int value_find(struct wort_op *op, const struct wort_rec *rec,
 		      const void __pmem **value)

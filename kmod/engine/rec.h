@@ -136,8 +136,8 @@ static __always_inline u64 wort_rec_create(struct wort_op *op,
  * @rec: Filled in; its value must not be accessed.
  *
  * Context: Any context.
- * Return: 0; -EUCLEAN if it is not inside the region or its meta word is invalid;
- * -EIO.
+ * Return: 0; -EUCLEAN if it is not inside the region or its meta word is
+ * invalid; -EIO.
  */
 static __always_inline int wort_rec_peek(struct wort_op *op, u64 off,
 					 struct wort_rec *rec)
@@ -168,8 +168,8 @@ static __always_inline int wort_rec_peek(struct wort_op *op, u64 off,
  * @op: The operation.
  * @rec: A record that wort_rec_peek() filled in.
  *
- * The value may lie on a bad page: wort_rec_value() and wort_rec_expect(), which read
- * it, check that.
+ * The value may lie on a bad page: wort_rec_value() and wort_rec_expect(),
+ * which read it, check that.
  *
  * Context: Any context.
  * Return: 0; -EUCLEAN if it is not.
@@ -287,9 +287,9 @@ static inline u64 wort_rec_word_meta(u32 key_len)
  * @buf: Where to.
  *
  * Context: Any context.
- * Return: The lines of the leaf that were read beyond the first; -ENOENT if the key is
- * another one; -EAGAIN: the caller must use wort_rec_look_other() or wort_rec_lookup();
- * -ERANGE if the value does not fit.
+ * Return: The lines of the leaf that were read beyond the first; -ENOENT if the
+ * key is another one; -EAGAIN: the caller must use wort_rec_look_other() or
+ * wort_rec_lookup(); -ERANGE if the value does not fit.
  */
 static __always_inline int wort_rec_look(const struct wort_media_leaf __pmem *leaf,
 					 const struct wort_key *key, u32 len, u64 word,

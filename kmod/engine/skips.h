@@ -3,9 +3,10 @@
  * Skipped digits, kept in DRAM.
  *
  * A node of a radix tree with path compression skips digits that all keys below
- * it have in common.  They are in these keys and not in the node, so an insert into
- * an empty slot below skipped digits would have to read one of the keys.  This cache,
- * which all trees of a pool share, avoids that.  An entry can be lost at any time.
+ * it have in common.  They are in these keys and not in the node, so an insert
+ * into an empty slot below skipped digits would have to read one of the keys.
+ * This cache, which all trees of a pool share, avoids that.  An entry can be
+ * lost at any time.
  *
  * The digits before the branching place of a node stay the same as long as the node
  * lives, whatever changes above it.  An entry can outlive its node.  Therefore each
@@ -29,8 +30,8 @@
 
 /**
  * struct wort_skip - The digits that a node skips
- * @link: the link to the node with its place; 0: no node; WORT_SKIP_BUSY: the entry is
- *	being written
+ * @link: the link to the node with its place; 0: no node; WORT_SKIP_BUSY: the
+ *	entry is being written
  * @digits: the sixteen digits before its place, or all with zeroes before them
  */
 struct wort_skip {
@@ -56,8 +57,8 @@ extern struct wort_skips wort_skips_none;
 #define WORT_SKIPS_RUN		64U
 
 /*
- * Nodes that are made in succession are adjacent.  Adjacent nodes have adjacent entries, so
- * that these are in the cache; a hash spreads runs of entries.
+ * Nodes that are made in succession are adjacent.  Adjacent nodes have adjacent
+ * entries, so that these are in the cache; a hash spreads runs of entries.
  */
 static __always_inline struct wort_skip *
 wort_skip_of(const struct wort_skips *skips, u64 link)
@@ -94,8 +95,9 @@ static inline bool wort_skips_match(const struct wort_skips *skips, u64 link,
 	if (smp_load_acquire(&entry->link) != link || nr > WORT_SKIPS_DIGITS)
 		return false;
 	/*
-	 * The digits may be those of another node.  Then the link that is loaded
-	 * next is another one, too: this pairs with the first release there.
+	 * The digits may be those of another node.  Then the link that is
+	 * loaded next is another one, too: this pairs with the first release
+	 * there.
 	 */
 	known = smp_load_acquire(&entry->digits);
 	return READ_ONCE(entry->link) == link &&

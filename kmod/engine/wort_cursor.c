@@ -31,8 +31,9 @@ struct wrt_level *wrt_level_push(struct wrt_cursor *wc,
 }
 
 /*
- * What there is in a node, and, if wanted, begin to load it.  What is put there later a
- * cursor may find or not.  A processor cannot guess how many slots are empty in between.
+ * What there is in a node, and, if wanted, begin to load it.  What is put there
+ * later a cursor may find or not.  A processor cannot guess how many slots are
+ * empty in between.
  */
 static __always_inline struct wrt_view node_view(struct wort_op *op,
 						 const struct wrt_node *node,
@@ -115,7 +116,10 @@ static u32 look_on_max(const struct wort_cursor *cur)
 	return min_t(u32, cur->wanted - 1, WRT_LOOK_ON);
 }
 
-/* Begin to load what is ahead in a node to which a key has led: nobody has seen it. */
+/*
+ * Begin to load what is ahead in a node to which a key has led: nobody has seen
+ * it.
+ */
 static void level_prefetch(struct wort_cursor *cur, const struct wrt_node *node,
 			   const struct wrt_level *level)
 {
@@ -144,7 +148,9 @@ static noinline void nodes_look_on(struct wort_cursor *cur,
 		slot = wrt_slot_next(unseen, cur->reverse);
 		unseen &= ~BIT(slot);
 		link = wort_pm_load(&slots[slot]);
-		/* meanwhile a leaf may be there, with who knows what behind it */
+		/*
+		 * meanwhile a leaf may be there, with who knows what behind it
+		 */
 		if (!wrt_link_is_node(link) || wort_link_off(link) >= plain)
 			continue;
 		wrt_node_at(cur->op, link, &node);
@@ -161,7 +167,10 @@ static __always_inline void level_look_on(struct wort_cursor *cur,
 		nodes_look_on(cur, level);
 }
 
-/* The entries of the node are being loaded since it was seen from the level above. */
+/*
+ * The entries of the node are being loaded since it was seen from the level
+ * above.
+ */
 void wrt_level_enter(struct wort_cursor *cur, const struct wrt_node *node,
 		     struct wrt_level *level)
 {
@@ -189,8 +198,9 @@ static void level_resume(struct wort_cursor *cur, const struct wrt_node *node,
 }
 
 /*
- * A key has led to a leaf.  While that is being loaded, begin to load what comes behind
- * it, on the last level and on as many above as that takes: most cursors go on.
+ * A key has led to a leaf.  While that is being loaded, begin to load what
+ * comes behind it, on the last level and on as many above as that takes: most
+ * cursors go on.
  */
 static void cursor_look_on(struct wort_cursor *cur)
 {
@@ -345,8 +355,9 @@ static bool beyond(struct wort_cursor *cur, const struct wort_key *key)
 }
 
 /*
- * A cursor needs all nodes on the path to a key, and the last of them are those that are
- * not cached: prefetch the first of these while the cursor enters the others.
+ * A cursor needs all nodes on the path to a key, and the last of them are those
+ * that are not cached: prefetch the first of these while the cursor enters the
+ * others.
  */
 static __always_inline void seek_prefetch(struct wort_cursor *cur,
 					  const struct wort_key *key)
@@ -470,9 +481,10 @@ static int walk_move(struct wort_cursor *cur, const struct wort_key *pos)
 }
 
 /*
- * A step is a record, and the nodes that the cursor has entered on the way to it.  The
- * position is the key.  A record keeps its key, and a node the digits that all keys below it
- * have in common.  Therefore no object moves from one side of the position to the other.
+ * A step is a record, and the nodes that the cursor has entered on the way to
+ * it.  The position is the key.  A record keeps its key, and a node the digits
+ * that all keys below it have in common.  Therefore no object moves from one
+ * side of the position to the other.
  */
 int wrt_walk(struct wort_cursor *cur, const struct wort_key *pos,
 	     struct wort_visitor *visitor)

@@ -2,8 +2,8 @@
 /*
  * Scans of WORT.
  *
- * Pairs are records with keys of one length, which fit into a word, and values of one
- * word.  The cursor goes over them without verifying each as a record.
+ * Pairs are records with keys of one length, which fit into a word, and values
+ * of one word.  The cursor goes over them without verifying each as a record.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -85,8 +85,8 @@ static struct wrt_level *pairs_enter(const struct wrt_pairs *p,
 }
 
 /*
- * Enter nodes as long as one comes next.  The level where that is no longer so; NULL if
- * what comes is not for pairs.
+ * Enter nodes as long as one comes next.  The level where that is no longer so;
+ * NULL if what comes is not for pairs.
  */
 static __always_inline struct wrt_level *pairs_down(const struct wrt_pairs *p,
 						    struct wrt_level *level)
@@ -144,8 +144,9 @@ static noinline u32 leaves_list(const struct wrt_pairs *p,
 }
 
 /*
- * Tell them, as long as they are pairs with these digits and that of the slot.  Returns how
- * many.  The copy of @p tells the compiler that no pair overlaps it.
+ * Tell them, as long as they are pairs with these digits and that of the slot.
+ * Returns how many.  The copy of @p tells the compiler that no pair overlaps
+ * it.
  */
 static noinline u32 pairs_tell(struct wrt_pairs *p, const struct wrt_leaf *leaf,
 			       u32 nr, u32 shift, u64 before)
@@ -164,8 +165,8 @@ static noinline u32 pairs_tell(struct wrt_pairs *p, const struct wrt_leaf *leaf,
 }
 
 /*
- * Has a key the digits of the levels from the first to the one before the last, and parts
- * from the last key at the first?
+ * Has a key the digits of the levels from the first to the one before the last,
+ * and parts from the last key at the first?
  */
 static bool pair_fits(const struct wrt_pairs *p, const struct wrt_level *first,
 		      const struct wrt_level *last, u64 key)
@@ -180,10 +181,11 @@ static bool pair_fits(const struct wrt_pairs *p, const struct wrt_level *first,
 }
 
 /*
- * Go on to leaves that a node refers to, as long as they are pairs.  Their keys have the
- * same digits before the place of the node, and that of the slot there, since with
- * wrt_next() in mind, this is where two neighbours part, and how.  The first of them parts
- * from the last key where the cursor went from there into nodes.
+ * Go on to leaves that a node refers to, as long as they are pairs.  Their keys
+ * have the same digits before the place of the node, and that of the slot
+ * there, since with wrt_next() in mind, this is where two neighbours part, and
+ * how.  The first of them parts from the last key where the cursor went from
+ * there into nodes.
  */
 static __always_inline u32 pairs_across(struct wrt_pairs *p,
 					const struct wrt_level *first,
@@ -211,7 +213,10 @@ static __always_inline u32 pairs_across(struct wrt_pairs *p,
 	return nr;
 }
 
-/* Go on to pairs from a level on.  If they are none the cursor stays where it was. */
+/*
+ * Go on to pairs from a level on.  If they are none the cursor stays where it
+ * was.
+ */
 static __always_inline u32 pairs_from(struct wrt_pairs *p,
 				      struct wrt_level *first, u32 max)
 {
@@ -232,7 +237,9 @@ static __always_inline u32 pairs_from(struct wrt_pairs *p,
 	return more;
 }
 
-/* The level on which the cursor goes on; NULL: pairs are not known to be there. */
+/*
+ * The level on which the cursor goes on; NULL: pairs are not known to be there.
+ */
 static struct wrt_level *pairs_level(struct wrt_cursor *wc)
 {
 	struct wrt_level *level;

@@ -3,15 +3,16 @@
  * Examination of a whole pool: each index, then whether each byte is owned
  * once, free, or being freed.
  *
- * Operations run concurrently.  The loop of walk.c visits each index in chunks, and
- * excludes writers only to look again at an inconsistency, for one chunk.  No freed object
- * is given back before the check ends, and new objects are noted (marks.c), so the
- * comparison holds whatever was changed.  The background does not run meanwhile: no index
- * is freed, and destroyed indexes still own their trees.
+ * Operations run concurrently.  The loop of walk.c visits each index in chunks,
+ * and excludes writers only to look again at an inconsistency, for one chunk.
+ * No freed object is given back before the check ends, and new objects are
+ * noted (marks.c), so the comparison holds whatever was changed.  The
+ * background does not run meanwhile: no index is freed, and destroyed indexes
+ * still own their trees.
  *
- * An operation that finds no space waits for the background.  A check that sees such an
- * operation ends, lets the background run and begins again, a few times.  System suspend
- * ends the call, which begins again after resume.
+ * An operation that finds no space waits for the background.  A check that sees
+ * such an operation ends, lets the background run and begins again, a few
+ * times.  System suspend ends the call, which begins again after resume.
  */
 #include <linux/errno.h>
 #include <linux/freezer.h>
@@ -60,10 +61,10 @@ static void count_object(struct checker *ck, const struct wort_object *object)
 }
 
 /*
- * Mark the objects that were found since the last call.  Writers take the allocator's
- * lock, too, so it is taken once for many objects.  Nothing is given back before the
- * check ends, therefore an object may be marked later than it was found, and an
- * inconsistency is damage, not a race with a writer.
+ * Mark the objects that were found since the last call.  Writers take the
+ * allocator's lock, too, so it is taken once for many objects.  Nothing is
+ * given back before the check ends, therefore an object may be marked later
+ * than it was found, and an inconsistency is damage, not a race with a writer.
  */
 static int mark_found(struct checker *ck, struct wort_op *op)
 {
@@ -156,8 +157,8 @@ static int mark_rest(struct checker *ck)
 }
 
 /*
- * Mark the entry of an index and, with @tree, its tree.  Objects found before damage are
- * marked, too, because another index may own them as well.
+ * Mark the entry of an index and, with @tree, its tree.  Objects found before
+ * damage are marked, too, because another index may own them as well.
  */
 static int mark_index(struct checker *ck, struct wort_index *index, bool tree)
 {
@@ -242,9 +243,10 @@ static int check_catalogue(struct checker *ck)
 }
 
 /*
- * Examine the extent table, and mend invalid words if all else is sound: then nothing is
- * owned in their extents.  If the table was overwritten and no index is left, the catalogue
- * was probably overwritten, too.  Mending would free all objects, so it is not done.
+ * Examine the extent table, and mend invalid words if all else is sound: then
+ * nothing is owned in their extents.  If the table was overwritten and no index
+ * is left, the catalogue was probably overwritten, too.  Mending would free all
+ * objects, so it is not done.
  */
 static int check_table(struct checker *ck)
 {
@@ -265,9 +267,9 @@ static int check_table(struct checker *ck)
 }
 
 /*
- * The comparison needs all owned objects, so it is left out if some were not found.  An
- * operation may have unlinked an object before the check reached it: the grace period
- * waits until the operation has freed the object.
+ * The comparison needs all owned objects, so it is left out if some were not
+ * found.  An operation may have unlinked an object before the check reached it:
+ * the grace period waits until the operation has freed the object.
  */
 static int check_space(struct checker *ck)
 {
@@ -293,7 +295,10 @@ static int check_space(struct checker *ck)
 	return err;
 }
 
-/* The check has found no damage: indexes and a pool that were read-only become writable. */
+/*
+ * The check has found no damage: indexes and a pool that were read-only become
+ * writable.
+ */
 static void clear_damage(struct wort_pool *pool)
 {
 	struct wort_index *index;
@@ -320,8 +325,8 @@ static void clear_damage(struct wort_pool *pool)
 }
 
 /*
- * New objects are noted from now on.  Operations that reserved space earlier have ended when
- * the grace period has passed.
+ * New objects are noted from now on.  Operations that reserved space earlier
+ * have ended when the grace period has passed.
  */
 static int begin_marks(struct checker *ck)
 {
@@ -330,7 +335,9 @@ static int begin_marks(struct checker *ck)
 
 	if (err)
 		return err;
-	/* An index that was being created is on the list when we have the lock. */
+	/*
+	 * An index that was being created is on the list when we have the lock.
+	 */
 	mutex_lock(&pool->lock);
 	if (!list_empty(&pool->todo))
 		pool->rewalk = true;
@@ -340,7 +347,9 @@ static int begin_marks(struct checker *ck)
 	return 0;
 }
 
-/* Redundant data.  Lost copies are told once, also if the check begins again. */
+/*
+ * Redundant data.  Lost copies are told once, also if the check begins again.
+ */
 static void check_copies(struct checker *ck)
 {
 	mutex_lock(&ck->pool->lock);
@@ -371,7 +380,10 @@ static int check_all(struct checker *ck)
 	return err;
 }
 
-/* Drop lost references; the walk can end without them, so it runs before the check. */
+/*
+ * Drop lost references; the walk can end without them, so it runs before the
+ * check.
+ */
 static int drop_lost(struct checker *ck)
 {
 	u64 nr = 0;
@@ -398,7 +410,9 @@ static void clear_results(struct checker *ck)
 	WRITE_ONCE(ck->pool->check_records, 0);
 }
 
-/* Reclaim runs first, so that little is left that is freed and not given back. */
+/*
+ * Reclaim runs first, so that little is left that is freed and not given back.
+ */
 static int check_once(struct checker *ck)
 {
 	struct wort_pool *pool = ck->pool;
@@ -430,14 +444,14 @@ static int check_once(struct checker *ck)
  * not walked, space is not compared.  If the module does not know the engine of an index,
  * space is not compared and nothing is cleared.
  *
- * Operations run concurrently; writers are excluded for short times.  Each figure is of
- * the time at which it was counted.
+ * Operations run concurrently; writers are excluded for short times.  Each
+ * figure is of the time at which it was counted.
  *
  * Context: May sleep for long, killably.  Holds no lock.
- * Return: 0, also if damage was found; -EROFS for WORT_CHECK_F_CLEAR of a read-only pool;
- * -EBUSY if operations ran out of space again and again, which the check kept from
- * being given back; -ENOMEM; -EINTR; -ERESTARTNOINTR if the machine is about to sleep;
- * -ENODEV.
+ * Return: 0, also if damage was found; -EROFS for WORT_CHECK_F_CLEAR of a
+ * read-only pool; -EBUSY if operations ran out of space again and again, which
+ * the check kept from being given back; -ENOMEM; -EINTR; -ERESTARTNOINTR if the
+ * machine is about to sleep; -ENODEV.
  */
 int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 {
@@ -461,7 +475,10 @@ int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 	ck->meta.visit = mark_meta;
 	ck->pool = pool;
 	ck->arg = arg;
-	/* An apparent inconsistency may belong to an index that cannot be examined. */
+	/*
+	 * An apparent inconsistency may belong to an index that cannot be
+	 * examined.
+	 */
 	ck->clear = (arg->flags & WORT_CHECK_F_CLEAR) && !pool->nr_unknown;
 	do {
 		err = check_once(ck);

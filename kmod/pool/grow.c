@@ -7,16 +7,17 @@
  * the superblock owns.  The former one is given up; if it was such a run, the
  * walk finds that nobody owns it.
  *
- * The copy of the superblock at the end of the pool lies behind the last extent.
- * A longer table goes behind that copy, which so stays as it is until the end.
+ * The copy of the superblock at the end of the pool lies behind the last
+ * extent.  A longer table goes behind that copy, which so stays as it is until
+ * the end.
  *
  * The table is whole and durable before any superblock refers to it; then comes
  * the copy at the new end, then the first two, each behind a fence; at last the
  * copy at the old end is made none.  Both of the first two are written, for the
  * former geometry must not come into force again: objects may lie beyond it by
- * then.  A crash leaves the pool as it was, perhaps with a copy of the grown one
- * at the end of the device, which the next attach makes none; or grown, perhaps
- * with what was the copy at its end in an extent that is free.
+ * then.  A crash leaves the pool as it was, perhaps with a copy of the grown
+ * one at the end of the device, which the next attach makes none; or grown,
+ * perhaps with what was the copy at its end in an extent that is free.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -146,10 +147,10 @@ static void finish(struct grow *g)
  * attached; wort_pool_attach() has the details of its state.
  *
  * Context: May sleep.
- * Return: 0; what wort_sb_load() returns; -EPROTONOSUPPORT if an atomic batch would have
- * to be carried out first; -EROFS if the pool is read-only; -EIO if the page of heads,
- * the extent table or a copy of the superblock lies on bad memory; -ENOMEM if it could
- * not be attached afterwards.
+ * Return: 0; what wort_sb_load() returns; -EPROTONOSUPPORT if an atomic batch
+ * would have to be carried out first; -EROFS if the pool is read-only; -EIO if
+ * the page of heads, the extent table or a copy of the superblock lies on bad
+ * memory; -ENOMEM if it could not be attached afterwards.
  */
 int wort_pool_grow(struct wort_region *region)
 {

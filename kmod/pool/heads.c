@@ -2,13 +2,15 @@
 /*
  * The page of heads.
  *
- * A head refers to an atomic batch that is committed, and durable as a whole, while
- * the records may have any mixture of old and new values.  So a pool with a head that
- * is not 0 must not be served before the batch was carried out.  This module carries
- * out none: it refuses the pool, whatever the head refers to.
+ * A head refers to an atomic batch that is committed, and durable as a whole,
+ * while the records may have any mixture of old and new values.  So a pool with
+ * a head that is not 0 must not be served before the batch was carried out.
+ * This module carries out none: it refuses the pool, whatever the head refers
+ * to.
  *
- * Format clears the page between the stores that end the old pool and those that
- * begin the new one, so in no crash state does a pool have heads of another one.
+ * Format clears the page between the stores that end the old pool and those
+ * that begin the new one, so in no crash state does a pool have heads of
+ * another one.
  */
 #include <linux/errno.h>
 #include <linux/printk.h>
@@ -36,8 +38,9 @@ static int heads_unreadable(struct wort_op *op)
  * Stores nothing.  Says in the log why a pool must not be served.
  *
  * Context: Any context.
- * Return: 0 if all heads are 0; -EPROTONOSUPPORT if one is not; -EIO if they lie on bad
- * memory: nobody knows whether there is a batch then, so nothing may be stored.
+ * Return: 0 if all heads are 0; -EPROTONOSUPPORT if one is not; -EIO if they
+ * lie on bad memory: nobody knows whether there is a batch then, so nothing may
+ * be stored.
  */
 int wort_heads_verify(struct wort_op *op)
 {

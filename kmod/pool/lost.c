@@ -2,18 +2,20 @@
 /*
  * Drop references to objects that cannot be read any more.
  *
- * A node or a leaf on a bad page hides references.  The objects behind these cannot be
- * found, so the walk cannot end, and no space is given back in the whole pool.  A check
- * with WORT_CHECK_F_CLEAR therefore drops the reference to such a node or leaf: it clears
- * the one word that leads there.  The objects below have no owner afterwards; the walk
- * starts again and finds that they are free.  If the walk had ended before the page went
- * bad, the walk after the next attach gives that space back.
+ * A node or a leaf on a bad page hides references.  The objects behind these
+ * cannot be found, so the walk cannot end, and no space is given back in the
+ * whole pool.  A check with WORT_CHECK_F_CLEAR therefore drops the reference to
+ * such a node or leaf: it clears the one word that leads there.  The objects
+ * below have no owner afterwards; the walk starts again and finds that they are
+ * free.  If the walk had ended before the page went bad, the walk after the
+ * next attach gives that space back.
  *
- * A catalogue entry or block that cannot be read hides even the names of indexes: see
- * wort_catalogue_drop().
+ * A catalogue entry or block that cannot be read hides even the names of
+ * indexes: see wort_catalogue_drop().
  *
- * The search walks an index while writers run.  Where it meets -EIO it repeats the chunk
- * while writers are excluded, because a writer might be below the word.
+ * The search walks an index while writers run.  Where it meets -EIO it repeats
+ * the chunk while writers are excluded, because a writer might be below the
+ * word.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -34,7 +36,9 @@ static int pause_search(struct wort_walk *walk)
 	return wort_pool_interrupted(walk->pool) ? -EINTR : 0;
 }
 
-/* Drop the object that the last step could not read, unless it can be read now. */
+/*
+ * Drop the object that the last step could not read, unless it can be read now.
+ */
 static int drop(struct search *s)
 {
 	const struct wort_index *index = s->walk.index;
@@ -52,8 +56,9 @@ static int drop(struct search *s)
 }
 
 /*
- * Continue where an object could not be read, this time while writers are excluded, and drop
- * the object.  The table of the top might lead past the word that is cleared.
+ * Continue where an object could not be read, this time while writers are
+ * excluded, and drop the object.  The table of the top might lead past the word
+ * that is cleared.
  */
 static int drop_next(struct search *s)
 {
@@ -95,9 +100,10 @@ static int search_index(struct search *s, struct wort_index *index)
 }
 
 /*
- * References were dropped.  If the walk has not ended it starts again and frees what lay
- * behind them; otherwise that space is lost until the next attach.  With @whole the rest of
- * the index can be read, so the walk can find what the index owns.
+ * References were dropped.  If the walk has not ended it starts again and frees
+ * what lay behind them; otherwise that space is lost until the next attach.
+ * With @whole the rest of the index can be read, so the walk can find what the
+ * index owns.
  */
 static void settle(struct wort_pool *pool, struct wort_index *index, bool whole)
 {
@@ -110,7 +116,10 @@ static void settle(struct wort_pool *pool, struct wort_index *index, bool whole)
 	mutex_unlock(&pool->lock);
 }
 
-/* Only background work frees indexes, so an index that is destroyed meanwhile stays. */
+/*
+ * Only background work frees indexes, so an index that is destroyed meanwhile
+ * stays.
+ */
 static struct wort_index *index_after(struct wort_pool *pool,
 				      struct wort_index *last)
 {
@@ -152,7 +161,8 @@ static int drop_in_catalogue(struct wort_pool *pool, u64 *nr)
  * check.
  *
  * Context: May sleep for long.  Holds wort_pool.work_lock and nothing else.
- * Return: 0; -EINTR if a fatal signal came or the pool is being detached; -ENOMEM.
+ * Return: 0; -EINTR if a fatal signal came or the pool is being detached;
+ * -ENOMEM.
  */
 int wort_pool_drop_lost(struct wort_pool *pool, u64 *nr)
 {

@@ -4,12 +4,12 @@
  *
  * First what was there is made no pool: the copy of the superblock at its end,
  * and whatever lies where the new one will be; then, of the first two, the one
- * that is not in force; then the other one.  Then all is written but the magics,
- * and these: that at the end, and behind a fence the first two.
+ * that is not in force; then the other one.  Then all is written but the
+ * magics, and these: that at the end, and behind a fence the first two.
  *
- * A crash leaves the old pool as it was, perhaps without the copy at its end; no
- * pool, perhaps with the new copy at the end, which attach does not look at; or
- * the new one with one or two of its first copies: never parts of both.
+ * A crash leaves the old pool as it was, perhaps without the copy at its end;
+ * no pool, perhaps with the new copy at the end, which attach does not look at;
+ * or the new one with one or two of its first copies: never parts of both.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
@@ -165,8 +165,8 @@ static int bad_pages(struct wort_region *region, const struct wort_media_sb *sb)
  * Context: May sleep.
  * Return: 0; -EINVAL for an extent size; -ENOSPC, -EFBIG if the region is
  * smaller or larger than a pool can be; -EIO if a page that would hold the
- * superblock, the table or the catalogue is known to be bad; -ENOMEM if such a pool
- * could not be attached.  Nothing was stored then.
+ * superblock, the table or the catalogue is known to be bad; -ENOMEM if such a
+ * pool could not be attached.  Nothing was stored then.
  */
 int wort_pool_format(struct wort_region *region,
 		     const struct wort_format_opts *opts)

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The superblock: two copies at the beginning, which attach reads, one at the end
- * of the pool, and two words beside the first.
+ * The superblock: two copies at the beginning, which attach reads, one at the
+ * end of the pool, and two words beside the first.
  *
- * An update writes all copies with a higher sequence number, each with a checksum
- * and under a fence of its own: first the copy that is not in force, then the
- * other one, then that at the end.  After a crash one of the first two is whole,
- * as it was before or after.
+ * An update writes all copies with a higher sequence number, each with a
+ * checksum and under a fence of its own: first the copy that is not in force,
+ * then the other one, then that at the end.  After a crash one of the first two
+ * is whole, as it was before or after.
  *
- * Copies are of use only if somebody looks at them.  Attach and check compare all
- * of them with the one in force, say which is lost, and write it anew if they may
- * store.  A copy that is one update behind, or torn, may be what a crash has left.
+ * Copies are of use only if somebody looks at them.  Attach and check compare
+ * all of them with the one in force, say which is lost, and write it anew if
+ * they may store.  A copy that is one update behind, or torn, may be what a
+ * crash has left.
  *
- * The copy at the end comes into force only when a person says so: somebody else
- * may have been given the device since.
+ * The copy at the end comes into force only when a person says so: somebody
+ * else may have been given the device since.
  *
  * The generation is raised by whoever is about to store, so that one who had to
  * leave the memory alone for a while can see that others did not.
@@ -250,7 +251,8 @@ void wort_sb_refused(const struct wort_region *region,
 /**
  * wort_sb_write() - Write a copy of the superblock
  * @op: The operation.
- * @sb: The superblock; without its magic the checksum is still that of one with.
+ * @sb: The superblock; without its magic the checksum is still that of one
+ *	with.
  * @copy: Which copy.
  *
  * Not fenced.
@@ -283,8 +285,8 @@ static int copy_bad(struct wort_op *op, const struct wort_media_sb *sb, u32 copy
  * @op: The operation.
  * @pool: The pool, whose @sb was changed.
  *
- * A copy on a page known to be bad stays as it is.  If all are, the change holds
- * until detach only.
+ * A copy on a page known to be bad stays as it is.  If all are, the change
+ * holds until detach only.
  *
  * Context: Holds wort_pool.lock.
  */
@@ -503,9 +505,9 @@ static enum verdict judge(struct wort_op *op, const struct wort_media_sb *sb,
 }
 
 /*
- * Returns false if that is damage.  Whatever is found by attach is ours: the copy
- * in force is the one with the highest number.  On a page known to be bad there
- * is nothing to mend.
+ * Returns false if that is damage.  Whatever is found by attach is ours: the
+ * copy in force is the one with the highest number.  On a page known to be bad
+ * there is nothing to mend.
  */
 static bool mend_copy(struct wort_op *op, struct wort_pool *pool, u32 copy,
 		      bool renew, bool attached)
@@ -557,7 +559,10 @@ static bool mend_words(struct wort_op *op, struct wort_pool *pool, bool renew)
 	return renew || bad;
 }
 
-/* At the end of the device, where a growth that was cut short may have left one. */
+/*
+ * At the end of the device, where a growth that was cut short may have left
+ * one.
+ */
 static void drop_stray(struct wort_op *op, const struct wort_media_sb *sb)
 {
 	u64 off = round_down(op->region->size, (u64)WORT_MEDIA_SB_SPACE) -
@@ -607,8 +612,8 @@ void wort_sb_attach(struct wort_op *op, struct wort_pool *pool)
  * @arg: Told of what is lost: as damage, unless it was written anew.
  * @renew: Write it anew.
  *
- * What somebody else has written stays.  So does the page of heads, which is damage if
- * it cannot be read, or has a head that is not 0.
+ * What somebody else has written stays.  So does the page of heads, which is
+ * damage if it cannot be read, or has a head that is not 0.
  *
  * Context: May sleep.  Holds wort_pool.lock; nobody else stores.
  */

@@ -17,7 +17,9 @@
 #define PAIRS		32U
 #define PAIR_BYTES	(sizeof(struct wort_record) + 2 * sizeof(u64))
 
-/* A scan holds memory back from being used again for so many records at most. */
+/*
+ * A scan holds memory back from being used again for so many records at most.
+ */
 #define SECTION		1024
 
 /**
@@ -199,9 +201,9 @@ static u32 wanted_pairs(const struct wort_scan *scan, const struct wort_pair *pa
 }
 
 /*
- * Append pairs, for which there is room.  A value may overwrite zeroes behind its key.
- * Without values a pair overwrites bytes behind its record, which the next one, or nobody,
- * has.
+ * Append pairs, for which there is room.  A value may overwrite zeroes behind
+ * its key.  Without values a pair overwrites bytes behind its record, which the
+ * next one, or nobody, has.
  */
 static void pack_pairs(struct wort_scan *scan, const struct wort_pair *pairs, u32 nr,
 		       const struct wort_record *head)
@@ -226,8 +228,8 @@ static void pack_pairs(struct wort_scan *scan, const struct wort_pair *pairs, u3
 }
 
 /*
- * Up to @max pairs that come next, as far as there is room.  -ENOENT: they were all that
- * is wanted.
+ * Up to @max pairs that come next, as far as there is room.  -ENOENT: they were
+ * all that is wanted.
  */
 static int emit_pairs(struct wort_cursor *cur, struct wort_scan *scan, u32 max,
 		      u32 *nr)
@@ -281,7 +283,10 @@ static int scan_section(struct wort_cursor *cur, struct wort_scan *scan,
 			from_set(from, cur->key, cur->key_len, true);
 			return 0;
 		}
-		/* The record that ends a section or a count is left to be done above. */
+		/*
+		 * The record that ends a section or a count is left to be done
+		 * above.
+		 */
 		if (!err && many)
 			err = emit_pairs(cur, scan,
 					 min_t(u64, max - scan->count,
@@ -344,9 +349,10 @@ static bool too_long(const struct wort_key *key)
  * all the time is found, once; keys strictly increase, or decrease.
  *
  * Context: May sleep.
- * Return: 0; -EMSGSIZE if start or bound is longer than WORT_KEY_MAX; -ERANGE if
- * not even one record, or the last key of a count, fits, with its size in @scan;
- * -ENOMEM, -ESTALE, -EUCLEAN, -EIO; -EINTR, if it met what may be damage.
+ * Return: 0; -EMSGSIZE if start or bound is longer than WORT_KEY_MAX; -ERANGE
+ * if not even one record, or the last key of a count, fits, with its size in
+ * @scan; -ENOMEM, -ESTALE, -EUCLEAN, -EIO; -EINTR, if it met what may be
+ * damage.
  */
 int wort_index_scan(struct wort_index *index, struct wort_scan *scan)
 {
