@@ -814,6 +814,7 @@ static void usage(void)
 	       "  --preemptions N  steps beside each other, too, with so many\n"
 	       "                   preemptions (default: none; x86, or --models)\n"
 	       "  --engine NAME    only pools of this engine (default: all, in turn)\n"
+	       "  --mandatory      without the optional functions of engines\n"
 	       "  --list           starting pools\n"
 	       "  --write-starts FILE  them, for the sweep in the kernel\n"
 	       "  --start NAME     only this pool\n"
@@ -966,7 +967,8 @@ int main(int argc, char **argv)
 		{ "at", 1, NULL, 'a' }, { "list", 0, NULL, 'L' },
 		{ "deep", 0, NULL, 'd' }, { "write-starts", 1, NULL, 'W' },
 		{ "preemptions", 1, NULL, 'p' }, { "schedule", 1, NULL, 'S' },
-		{ "engine", 1, NULL, 'e' }, { "help", 0, NULL, 'h' }, { }
+		{ "engine", 1, NULL, 'e' }, { "mandatory", 0, NULL, 'M' },
+		{ "help", 0, NULL, 'h' }, { }
 	};
 	struct work work = {
 		.workers = sysconf(_SC_NPROCESSORS_ONLN), .max_len = 3,
@@ -1018,6 +1020,9 @@ int main(int argc, char **argv)
 			break;
 		case 'e':
 			engine = optarg;
+			break;
+		case 'M':
+			wort_engine_mandatory = true;
 			break;
 		default:
 			usage();

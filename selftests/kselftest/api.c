@@ -472,7 +472,7 @@ TEST_F(api, module_stays)
 	EXPECT_EQ(-ENODEV, tell("create 2/name 42 100644 0"));
 	ASSERT_EQ(0, unload("dirindex"));
 	EXPECT_EQ(0, unload("wort"));
-	ASSERT_EQ(0, load("wort.ko", ""));
+	ASSERT_EQ(0, load("wort.ko", getenv("WORT_PARAMETERS") ?: ""));
 	pool->control = open(CONTROL, O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, pool->control);
 }

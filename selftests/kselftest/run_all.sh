@@ -5,14 +5,17 @@
 # final count, and fails if a test did.  Loads wort.ko if that lies there, too.
 # What is on $WORT_DEVICE (/dev/pmem0) is lost.  Without names all but fuzz and
 # fuzz32, which take long, and those of indexes and mappings with each engine;
-# PROGRAM@ENGINE is with that one.  Written for busybox.
+# PROGRAM@ENGINE is with that one.  $WORT_PARAMETERS are for the module.
+# Written for busybox.
 
 cd "$(dirname "$0")" || exit 1
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
 
 if [ ! -e /dev/wort-control ]; then
-	insmod ./wort.ko 2>/dev/null || modprobe wort || exit 4
+	# shellcheck disable=SC2086 # several
+	insmod ./wort.ko $WORT_PARAMETERS 2>/dev/null ||
+		modprobe wort $WORT_PARAMETERS || exit 4
 fi
 
 run()

@@ -78,6 +78,19 @@ static inline __u32 test_engine_id(void)
 	return getenv("WORT_ENGINE") ? test_engine()->id : WORT_ENGINE_DEFAULT;
 }
 
+/* Was the module told to do without the optional functions of engines? */
+static inline bool engines_mandatory(void)
+{
+	int fd = open("/sys/module/wort/parameters/mandatory", O_RDONLY);
+	char is = 'N';
+
+	if (fd >= 0 && read(fd, &is, 1) < 0)
+		is = 'N';
+	if (fd >= 0)
+		close(fd);
+	return is == 'Y';
+}
+
 static inline int call(int fd, unsigned long cmd, void *arg)
 {
 	return ioctl(fd, cmd, arg) < 0 ? -errno : 0;

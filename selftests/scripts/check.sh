@@ -153,6 +153,7 @@ rung_explore()
 	step packages-explore selftests/scripts/deps.sh build
 	step explore-build make -s -C selftests/crash O="$build/crash"
 	step explore "$build/crash/explore" --preemptions 1
+	step explore-mandatory "$build/crash/explore" --mandatory --len 1
 	grep -A3 'sequences,' "$log/explore" || true
 }
 
@@ -286,6 +287,14 @@ main_guests()
 	grep '^# [0-9]* power cuts' "$log/powercuts-$flavour" || true
 }
 
+# With the functions that an engine must have, and no others.
+mandatory()
+{
+	selftests/vm/run.sh -k "$1" -t 1200 -l libcrc32c \
+		-f "$build/guest-$1:/wort-tests" \
+		-c 'WORT_PARAMETERS=mandatory=1 sh /wort-tests/run_all.sh'
+}
+
 # The steps in guests of one kernel.
 guests()
 {
@@ -293,6 +302,8 @@ guests()
 
 	step "vm-runner-$flavour" selftests/vm/test-runner.sh "$flavour"
 	main_guests "$flavour"
+	[ "$flavour" = 6.1 ] ||
+		step "mandatory-$flavour" mandatory "$flavour"
 	step "fuzz-$flavour" fuzz "$flavour"
 	step "lossy-memory-$flavour" lossy_memory "$flavour"
 	step "wort-command-$flavour" wort_command "$flavour"
