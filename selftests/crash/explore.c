@@ -663,7 +663,7 @@ out:
 
 struct work {
 	u32 worker, workers;
-	u32 max_len;
+	u32 max_len;		/* 0: as the row of the engine says */
 	u32 preemptions;
 	u32 beside_models;
 	u64 number;
@@ -709,19 +709,19 @@ static void work_beside(const struct work *work, enum memory_model model)
  */
 static void work_on(struct work work, u32 models)
 {
-	u32 start, max_len = work.max_len;
+	u32 start, len = work.max_len;
 	struct step seq[MAX_STEPS];
 	enum memory_model model;
 
 	for (model = 0; model < NR_MODELS; model++) {
-		work.max_len = max_len;
-		if (models >> MODEL_ARM64 & 1 && model != MODEL_ARM64)
-			work.max_len = min_t(u32, max_len, SHORT_LEN);
 		for (start = 0; start < nr_starts && models >> model & 1;
-		     start++)
+		     start++) {
+			work.max_len = len ?: starts[start].engine->nr_steps;
+			if (models >> MODEL_ARM64 & 1 && model != MODEL_ARM64)
+				work.max_len = min_t(u32, work.max_len, SHORT_LEN);
 			extend(&work, start, model, seq, 0);
+		}
 	}
-	work.max_len = max_len;
 	for (model = 0; model < NR_MODELS && work.preemptions; model++)
 		if (work.beside_models >> model & 1)
 			work_beside(&work, model);
@@ -806,7 +806,7 @@ static u32 print_commits(void)
 static void usage(void)
 {
 	printf("usage: explore [OPTIONS]\n"
-	       "  --len N          longest sequence of steps (default 3)\n"
+	       "  --len N          longest sequence of steps (default: of each engine its own)\n"
 	       "                   where arm64 is among the models, others stop at 2\n"
 	       "  --workers N      processes (default: one a processor)\n"
 	       "  --models LIST    of x86,arm64,eadr (default: all)\n"
@@ -971,7 +971,7 @@ int main(int argc, char **argv)
 		{ "help", 0, NULL, 'h' }, { }
 	};
 	struct work work = {
-		.workers = sysconf(_SC_NPROCESSORS_ONLN), .max_len = 3,
+		.workers = sysconf(_SC_NPROCESSORS_ONLN),
 		.beside_models = 1 << MODEL_X86,
 	};
 	char *name = NULL, *steps = NULL, *file = NULL, *schedule = NULL;

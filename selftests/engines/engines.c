@@ -13,6 +13,7 @@ WORT_ENGINES(TEST_ATTRS)
 	.traits = traits_,						\
 	.nr_attrs = sizeof(test_attrs_##symbol) / sizeof(__u64),	\
 	.attrs = test_attrs_##symbol,					\
+	.nr_steps = TEST_STEPS_##symbol,				\
 },
 const struct test_engine test_engines[TEST_ENGINES_NR] = {
 	WORT_ENGINES(TEST_ENGINE)

@@ -13,6 +13,10 @@
 #define TEST_ATTRS_wort		0
 #define TEST_ATTRS_tlist	0, 4ULL << 32
 
+/* Steps of the longest sequences that the explorer tries if it is not told. */
+#define TEST_STEPS_wort		3
+#define TEST_STEPS_tlist	2
+
 /**
  * struct test_engine - An engine to test
  * @name: its name
@@ -20,6 +24,7 @@
  * @traits: WORT_TRAIT_*
  * @nr_attrs: number of @attrs
  * @attrs: attribute words to test it with
+ * @nr_steps: steps of the longest sequences of the explorer
  */
 struct test_engine {
 	const char *name;
@@ -27,6 +32,7 @@ struct test_engine {
 	__u32 traits;
 	__u32 nr_attrs;
 	const __u64 *attrs;
+	__u32 nr_steps;
 };
 
 #define TEST_ENGINE_NR(symbol, ...)	TEST_ENGINE_##symbol,
