@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compare the tables of format.rst with uapi/linux/wort_format.h: each struct
+"""Compare the tables of format.rst with uapi/linux/wort_format*.h: each struct
 has a table, and sizes, offsets and types are those that the compiler has."""
 
 import os
@@ -11,7 +11,8 @@ import sys
 import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-HEADER = TOP / "uapi/linux/wort_format.h"
+UAPI = TOP / "uapi"
+HEADERS = sorted(UAPI.glob("linux/wort_format*.h"))
 PAGE = TOP / "Documentation/format.rst"
 
 
@@ -40,7 +41,7 @@ def members(text):
 
 def program(page):
     """C that does not compile where the page is wrong."""
-    lines = ["#include <stddef.h>", f'#include "{HEADER}"']
+    lines = ["#include <stddef.h>", *(f'#include "{h}"' for h in HEADERS)]
     for struct, (size, *rows) in page.items():
         lines.append(f'_Static_assert(sizeof({struct}) == {size}, "{struct}");')
         for off, length, _, member in rows:
@@ -54,7 +55,8 @@ def program(page):
 
 
 def main():
-    page, header = tables(PAGE.read_text()), members(HEADER.read_text())
+    page, header = tables(PAGE.read_text()), members(
+        "\n".join(h.read_text() for h in HEADERS))
     for struct, declared in header.items():
         told = {row[3]: row[2] for row in page.get(struct, [0])[1:]}
         if told != declared:
@@ -62,7 +64,8 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         source = pathlib.Path(work) / "format.c"
         source.write_text(program(page))
-        subprocess.run([os.environ.get("CC", "cc"), "-fsyntax-only", source],
+        subprocess.run([os.environ.get("CC", "cc"), "-fsyntax-only",
+                        f"-I{UAPI}", source],
                        check=True)
     print(f"{len(page)} structs, as in the header")
 

@@ -6,6 +6,7 @@
  */
 #include <linux/build_bug.h>
 #include <linux/stddef.h>
+#include <linux/wort_format_wort.h>
 
 #include "wort_dev.h"
 

@@ -2,8 +2,8 @@
 /*
  * The interface of an engine.
  *
- * An engine is the structure of an index: a file in this folder, its media
- * structs in uapi/linux/wort_format.h, a line in uapi/linux/wort_engines.h and in
+ * An engine is the structure of an index: files in this folder, its media structs
+ * in uapi/linux/wort_format_<engine>.h, a line in uapi/linux/wort_engines.h and in
  * Kbuild.  No other code names it.
  */
 #ifndef _WORT_ENGINE_H

@@ -5,6 +5,8 @@
 #ifndef _WORT_WORT_H
 #define _WORT_WORT_H
 
+#include <linux/wort_format_wort.h>
+
 #include "../core/alloc.h"
 #include "../core/pmem.h"
 #include "engine.h"

@@ -4,6 +4,8 @@
  */
 #include <string.h>
 
+#include <linux/wort_format_wort.h>
+
 #include "fuzz.h"
 
 static void list_tree(struct base *base, u64 slot);

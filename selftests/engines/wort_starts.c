@@ -3,7 +3,7 @@
  * WORT in the crash explorer: every structure change is one step away from one of
  * these pools.
  */
-#include <linux/wort_format.h>
+#include <linux/wort_format_wort.h>
 
 #include "starts.h"
 

@@ -5,6 +5,8 @@
 #ifndef _WORT_TEST_ENGINES_WORT_H
 #define _WORT_TEST_ENGINES_WORT_H
 
+#include <linux/wort_format_wort.h>
+
 #include "unit.h"
 
 /* wort_top.c */

@@ -2,7 +2,7 @@
 /*
  * The table of a tree's top: how large it is, where it leads, what it spares.
  */
-#include <linux/wort_format.h>
+#include <linux/wort_format_wort.h>
 
 #include "../../kmod/engine/radix_top.h"
 #include "wort_tests.h"

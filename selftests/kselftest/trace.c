@@ -5,6 +5,8 @@
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
 
+#include <linux/wort_format_wort.h>
+
 #include "wort_test.h"
 
 #define TRACEFS		"/sys/kernel/tracing"

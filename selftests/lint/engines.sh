@@ -19,9 +19,8 @@ exceptions()
 	cat <<-'END'
 	uapi/linux/wort.h	the numbers of engines
 	uapi/linux/wort_engines.h	the table of engines
-	uapi/linux/wort_format.h	known: structs of WORT, until each engine has a header
+	uapi/linux/wort_format.h	the numbers of engines in catalogue entries
 	kmod/Kbuild	the files of engines
-	kmod/engine/engine.h	known: declares engines, which the table could do
 	kmod/dev/layout.c	asserts the layout of all structs of media
 	userlib/lib/reader.c	known: lookups of WORT in a mapping, and for others none
 	userlib/tests/made-up-engine.h	a table with an engine that is made up

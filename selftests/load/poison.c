@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include <asm/byteorder.h>
+#include <linux/wort_format_wort.h>
 
 #include "load.h"
 

@@ -15,6 +15,7 @@
  *	...	extents, from a multiple of the extent size on
  *	end	the last 4 KiB of the pool: superblock, the third copy
  *
+ * What only one engine has is in linux/wort_format_<engine>.h.
  * Documentation/format.rst describes the format in full.
  */
 #ifndef _UAPI_LINUX_WORT_FORMAT_H
@@ -193,17 +194,6 @@ struct wort_media_leaf {
 #define WORT_MEDIA_VALUE_WORD		0	/* at most 8 bytes, in val */
 #define WORT_MEDIA_VALUE_INLINE		1	/* behind the key; val is 0 */
 #define WORT_MEDIA_VALUE_OBJECT		2	/* val is an offset of bytes */
-
-/*
- * An inner node of WORT.  Four bits of the key, at the place that is in the link
- * to the node, select the child.
- */
-#define WORT_MEDIA_WORT_SLOTS		16
-#define WORT_MEDIA_WORT_KIND_NODE	0x2ULL	/* in links */
-
-struct wort_media_wort_node {
-	__le64 slot[WORT_MEDIA_WORT_SLOTS];	/* link or 0 */
-};
 
 /* engine numbers in catalogue entries */
 #define WORT_MEDIA_ENGINE_WORT		1

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include <linux/wort_format.h>
+#include <linux/wort_format_wort.h>
 
 #include "reader.h"
 
