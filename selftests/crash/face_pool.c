@@ -170,6 +170,7 @@ int face_look(struct runner *r, __u32 index, const struct world_bytes *key,
 	control->state = WORT_MAP_FOLLOW;
 	wort_index_info(r->index[index], &info);
 	reader.root_off = info.out_root_off;
+	wort_reader_follow(&reader, info.out_engine);
 	wort_reader_trust(&reader, wort_reader_destroyed(&reader));
 	err = wort_reader_get(&reader, key->data, key->len, buf, &room,
 			      &retries);

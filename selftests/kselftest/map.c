@@ -43,6 +43,7 @@ FIXTURE_SETUP(map)
 		.size = all.out_pool_size,
 		.root_off = about.out_root_off,
 	};
+	ASSERT_EQ(true, wort_reader_follow(&self->reader, about.out_engine));
 	wort_reader_trust(&self->reader, wort_reader_destroyed(&self->reader));
 }
 

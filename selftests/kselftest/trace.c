@@ -5,7 +5,7 @@
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
 
-#include <linux/wort_format_wort.h>
+#include <linux/wort_format.h>
 
 #include "wort_test.h"
 
@@ -172,9 +172,9 @@ TEST_F(trace, split_and_merge)
 	/* one word for each of these five operations */
 	ASSERT_EQ(5, count("wort_publish"));
 	ASSERT_EQ(0, find("wort_publish", 1, &found));
-	EXPECT_EQ(number(&first, "off") | WORT_MEDIA_WORT_KIND_NODE |
+	EXPECT_EQ(number(&first, "off") |
 		  (__u64)number(&first, "place") << WORT_MEDIA_LINK_PLACE_SHIFT,
-		  number(&found, "val"));
+		  number(&found, "val") & ~WORT_MEDIA_LINK_KIND_MASK);
 	EXPECT_EQ(true, is(&found, "dev", self->dev));
 	EXPECT_EQ(0, count("wort_corrupt"));
 }

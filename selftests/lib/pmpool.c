@@ -136,6 +136,7 @@ void pm_reader(struct wort_index *index, struct wort_reader *reader)
 		.root_off = info.out_root_off,
 		.destroyed = control->destroyed,
 	};
+	wort_reader_follow(reader, info.out_engine);
 }
 
 u32 pm_pack(u8 *at, u16 op, const void *key, u32 key_len, const void *value,

@@ -22,11 +22,9 @@ exceptions()
 	uapi/linux/wort_format.h	the numbers of engines in catalogue entries
 	kmod/Kbuild	the files of engines
 	kmod/dev/layout.c	asserts the layout of all structs of media
-	userlib/lib/reader.c	known: lookups of WORT in a mapping, and for others none
+	userlib/lib/reader_engine.h	the rows of engines that can be followed in a mapping
 	userlib/tests/made-up-engine.h	a table with an engine that is made up
 	selftests/engines/engines.h	the rows of engines in all tests
-	selftests/load/poison.c	known: looks for a node and a leaf on media
-	selftests/kselftest/trace.c	known: a link of WORT in a trace
 	END
 }
 

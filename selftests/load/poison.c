@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include <asm/byteorder.h>
-#include <linux/wort_format_wort.h>
+#include <linux/wort_format.h>
 
 #include "load.h"
 
@@ -70,8 +70,8 @@ static uint64_t leaf_off(int nth, const char *key, size_t len, uint64_t *node)
 	*node = 0;
 	for (;;) {
 		link = word_at(slot);
-		if ((link & WORT_MEDIA_LINK_KIND_MASK) != WORT_MEDIA_WORT_KIND_NODE ||
-		    steps++ > 2048)
+		if (!link || steps++ > 2048 ||
+		    (link & WORT_MEDIA_LINK_KIND_MASK) == WORT_MEDIA_LINK_RECORD)
 			return link & WORT_MEDIA_LINK_OFF_MASK;
 		*node = link & WORT_MEDIA_LINK_OFF_MASK;
 		slot = *node + 8 * digit(key, len, link >>

@@ -49,6 +49,7 @@ static void map_pool(void)
 		.size = all.out_pool_size,
 		.root_off = about.out_root_off,
 	};
+	wort_reader_follow(&reader, about.out_engine);
 }
 
 void face_attach(void)

@@ -57,7 +57,8 @@ int wort_map_index(struct wort_map *map, struct wort_index *index, bool relaxed)
 	destroyed = wort_reader_destroyed(reader);
 	err = wort_index_info(index, &info);
 	/* Without a mapping lookups go through the module. */
-	if (err || !info.out_root_off || !wort_reader_knows(info.out_engine))
+	if (err || !info.out_root_off ||
+	    !wort_reader_follow(reader, info.out_engine))
 		return err;
 	reader->root_off = info.out_root_off;
 	wort_reader_trust(reader, destroyed);

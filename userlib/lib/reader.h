@@ -11,12 +11,23 @@
 
 #include <linux/wort.h>
 
+struct wort_reader;
+
+/*
+ * Follow a key to where its record may be, at *@off, which is untrusted; 0: there is none.
+ * -EAGAIN: a word on the way may not be durable, or makes no sense.
+ */
+typedef int wort_reader_find_fn(const struct wort_reader *reader,
+				const uint32_t *in_flight, const unsigned char *key,
+				uint32_t key_len, uint64_t *off);
+
 /**
  * struct wort_reader - An index in a mapping
  * @control: at WORT_MAP_CONTROL_OFF
  * @pool: at WORT_MAP_POOL_OFF
  * @size: bytes of the pool
  * @root_off: offset of the index's root record
+ * @find: of its engine, set by wort_reader_follow()
  * @relaxed: an answer may rest on what is not durable yet
  * @destroyed: wort_map_control.destroyed when the kernel last said that the index
  *	is there; changed with wort_reader_trust()
@@ -26,12 +37,16 @@ struct wort_reader {
 	const unsigned char *pool;
 	uint64_t size;
 	uint64_t root_off;
+	wort_reader_find_fn *find;
 	bool relaxed;
 	uint64_t destroyed;
 };
 
-/* Can a reader follow the structure of this engine, WORT_ENGINE_*? */
-bool wort_reader_knows(uint32_t engine);
+/*
+ * Have the reader follow the structure of this engine, WORT_ENGINE_*.  False if it does
+ * not know it: then it asks the kernel.
+ */
+bool wort_reader_follow(struct wort_reader *reader, uint32_t engine);
 /* As wort_get(); -EAGAIN: ask the kernel.  @retries is raised by those made. */
 int wort_reader_get(struct wort_reader *reader, const void *key, size_t key_len,
 		    void *value, size_t *value_len, uint64_t *retries);
