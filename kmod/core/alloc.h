@@ -346,7 +346,7 @@ static inline u64 wort_alloc_take(struct wort_op *op)
 
 /**
  * wort_alloc_untake() - Return all taken objects to the reserved ones
- * @op: The operation, which has published nothing.
+ * @op: The operation, which has published none of them.
  *
  * An object that was reserved as zero may be written by now.  So an operation
  * that takes such objects again calls wort_op_again() instead, and reserves

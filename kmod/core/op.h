@@ -251,6 +251,7 @@ static inline void wort_op_end_read(struct wort_op *op)
 		wort_op_settle(op);
 }
 
+void wort_op_step(struct wort_op *op);
 void wort_op_again(struct wort_op *op);
 
 __printf(3, 4) int wort_corrupt(struct wort_op *op, u64 off,

@@ -314,8 +314,8 @@ typedef void wort_prefetch_fn(const struct wort_tree *tree,
  *	caller flushes and publishes
  * @lookup: read the value of a key.  -ENOENT; -ERANGE if it does not fit.
  * @put: store a record.  -ENOENT, -EEXIST, -ECANCELED if the value is not the
- *	one expected, -ERANGE if that does not fit @old, -ENOSPC, -ENOMEM:
- *	nothing changed.
+ *	one expected, -ERANGE if that does not fit @old, -ENOSPC, -ENOMEM: the record
+ *	did not change.
  * @remove: remove a record.  -ENOENT; -ECANCELED; -ERANGE.
  * @seek: move to the record at a key or, if there is none, to the next one in
  *	the direction of the cursor; without a key to the first.  -ENOENT at
@@ -356,8 +356,22 @@ typedef void wort_prefetch_fn(const struct wort_tree *tree,
  * bad.  A change that has committed must not fail any more: if it meets damage
  * afterwards, when it frees objects, it sets wort_op.damaged.  Operations may run
  * concurrently, each inside a section that keeps the memory it can see from being
- * reused.  -EAGAIN: nothing was changed; the caller retries.  An operation reserves
- * the objects that it needs before its first store to media.
+ * reused.  -EAGAIN: the record was not changed; the caller retries.
+ *
+ * An operation may take several steps, each of which publishes by one word and leaves a
+ * legal tree: for instance, one parts a full node, and the next one stores the record.
+ *
+ * - A step reserves all objects that it needs before it takes a lock, and holds only its
+ *   own locks.
+ * - After a step that is not the last one the engine calls wort_op_step().  It may then
+ *   fail, also with -EAGAIN, until the step that commits the record.  The steps before
+ *   stand: with -ENOSPC the caller waits for space and calls the function again, which
+ *   finds what they have left.
+ * - After the step that commits the record the answer is 0.  A step that cannot be taken
+ *   then is left to later writers.  Memory that these steps need is allocated before the
+ *   first store.
+ * - @replaced, @old and the expected value are about the record, so they are the same
+ *   before and after a step that does not commit it.
  *
  * A walk visits every object that the index owns, also objects on the path of no record
  * (empty leaves, headers of chunks).  It takes many sections, and writers run

@@ -407,7 +407,7 @@ static noinline int put_carefully(struct wort_index *index,
  * @index: The index, held.
  * @put: The record, in memory that does not change meanwhile.
  *
- * Durable when the call returns 0; otherwise nothing was changed.  The length
+ * Durable when the call returns 0; otherwise the record was not changed.  The length
  * of an old value that was asked for is told with 0, -EEXIST, -ECANCELED and
  * -ERANGE; it is WORT_NO_VALUE if there was none, and with any other error.
  *

@@ -209,6 +209,11 @@ void check_counts_insert_million(void);
 /* test_lock.c */
 void check_lock_try(void);
 
+/* test_steps.c */
+void check_steps_begin_again(void);
+void check_steps_fail(void);
+void check_steps_answers(void);
+
 /* test_walk.c */
 void check_walk_steps(void);
 void check_walk_check(void);
