@@ -23,6 +23,7 @@
 struct wort_alloc;
 struct wort_engine;
 struct wort_locks;
+struct wort_round;
 
 /**
  * struct wort_tree - An index as its engine sees it
@@ -152,20 +153,29 @@ static __always_inline void wort_del_init(struct wort_del *del,
  * struct wort_change - A change that is prepared, to be committed with others
  * @put: the record to store, or
  * @del: the record to remove; the other one is NULL
- * @contents: its contents need a fence before the commit
- * @removes: it removes some of its nodes
- * @slot: offset of the word that it changes.  Of two changes with the same word the
- *	second must be prepared after the first is committed
+ * @round: the changes of its round that wait for their commit, see round.h
+ * @waits: it is committed after the next fence: its contents need that, or other changes
+ *	may join it.  Otherwise it may be committed at once.
+ * @slot: offset of the word that it changes
  * @node: offsets of the nodes that it will lock, or 0
+ * @claims: a bit for each of @node that no later change of the round can lock, since this
+ *	one removes it, or since the plan of the later one would rest on it
+ * @first: the first change of the chain that it has joined; NULL: it has joined none
+ * @next: the change that has joined it, or NULL
  * @engine: for the engine
+ *
+ * The pool sets @put, @del and @round, and NULL for @first and @next; prepare sets the rest.
  */
 struct wort_change {
 	struct wort_put *put;
 	const struct wort_del *del;
-	bool contents;
-	bool removes;
+	const struct wort_round *round;
+	bool waits;
+	u8 claims;
 	u64 slot;
 	u64 node[WORT_CHANGE_NODES];
+	struct wort_change *first;
+	struct wort_change *next;
 	u64 engine[WORT_CHANGE_WORDS];
 };
 
@@ -261,11 +271,19 @@ struct wort_volatile_ops {
 
 /**
  * struct wort_batch_ops - Several changes under two fences
- * @prepare: as @put or @remove of the engine, but nothing that is reachable changes.  With
- *	0 the caller commits the change, or drops it with wort_alloc_untake().
- * @commit: store the word of a prepared change, and flush it.  A fence for its
- *	contents has passed.  -EAGAIN: prepare it again.
- * @finish: end a change after the fence that follows its commit
+ * @prepare: as @put or @remove of the engine, but no answer changes.  With 0 the change is
+ *	in the round: the caller commits it after those that are there, or drops it with
+ *	wort_alloc_untake().  With an error that is no answer it is not: the round ends
+ *	before it, and where that leaves an empty round the operation is carried out by
+ *	itself.  -EAGAIN: it depends on a change that waits, or cannot be prepared at all.
+ * @commit: store the word of a prepared change, and flush it; for the first change of a
+ *	chain the word of all.  Not called for those that have joined it.  A fence for
+ *	their contents has passed.  -EAGAIN: prepare it again, and all that come behind.
+ * @finish: end a change after the fence that follows its commit.  Called for each.
+ *
+ * The caller never prepares a change while another one of the same key waits.  What waits
+ * counts as done: what it has reserved is used, and what a later change is prepared for is
+ * the state after it.
  *
  * Without them each operation of a batch is carried out by itself.
  */

@@ -74,6 +74,7 @@
 
 #include <trace/events/wort.h>
 
+#include "round.h"
 #include "wort.h"
 #include "wort_cursor.h"
 
@@ -847,20 +848,26 @@ static struct wrt_change *wrt_change(struct wort_change *change)
 	return (struct wrt_change *)change->engine;
 }
 
-/* Tell what a prepared change has in common with others. */
+/*
+ * Tell what a prepared change has in common with others.  The plan of a delete rests on the
+ * entries of the nodes that it locks, so it must not be made before those of another one
+ * have changed.
+ */
 static void change_tell(struct wort_change *change)
 {
 	struct wrt_change *c = wrt_change(change);
 	bool removes = c->kind == WRT_REMOVE;
 
-	change->contents = c->kind < WRT_UPDATE;
-	change->removes = c->kind == WRT_REPLACE || removes;
+	change->waits = c->kind < WRT_UPDATE;
+	change->claims = c->kind == WRT_REPLACE || removes ?
+			 BIT(WORT_CHANGE_NODES) - 1 : 0;
 	change->slot = c->pos.slot;
 	change->node[0] = wrt_slot_node(c->pos.slot);
 	change->node[1] = c->kind == WRT_RECORD ? 0 : c->rec.off;
 	change->node[2] = removes && c->merges ? wrt_slot_node(c->pos.above) : 0;
 }
 
+/* A slot has one link, so changes of WORT form no chains. */
 static int wrt_prepare(struct wort_op *op, struct wort_tree *tree,
 		       struct wort_change *change)
 {
@@ -868,9 +875,10 @@ static int wrt_prepare(struct wort_op *op, struct wort_tree *tree,
 	int err = change->put ? prepare_put(op, tree, change->put, c) :
 				prepare_remove(op, tree, change->del, c);
 
-	if (!err)
-		change_tell(change);
-	return err;
+	if (err)
+		return err;
+	change_tell(change);
+	return wort_round_depends(change->round, change) ? -EAGAIN : 0;
 }
 
 static int wrt_commit(struct wort_op *op, struct wort_tree *tree,

@@ -7,27 +7,29 @@
  * once more.  A change that needs nothing is committed at once if no other one
  * waits.  So a round has two fences, however many changes it has.
  *
- * A round ends before an operation that may depend on one that waits: one with
- * its key, of its slot, or on what it removes.  If a change cannot be committed
- * as it was prepared, since somebody else was faster, the round ends there, and
- * what comes after it is prepared again.  What cannot be prepared beside others
- * (there is no space, or damage was found) is carried out by itself.
+ * A round ends before an operation with the key of a change that waits, and before
+ * one that the engine cannot prepare: it may depend on a change that waits, there
+ * may be no space, or damage was found.  If that is the first operation of a round
+ * it is carried out by itself.  If a change cannot be committed as it was prepared,
+ * since another writer was faster, the round ends there, and what comes after it
+ * is prepared again.
+ *
+ * Changes that an engine commits by one word form a chain (round.h).  Each chain is
+ * a sequence of adjacent changes, and the commit of the first one is that of all.
  *
  * Each change is atomic by itself, and a power cut may leave any of those of a
  * round.  None of them was acknowledged.
  */
 #include <linux/bitmap.h>
 #include <linux/errno.h>
-#include <linux/hash.h>
 #include <linux/kernel.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/xxhash.h>
 
 #include "../core/pmem.h"
+#include "../engine/round.h"
 #include "pool.h"
-
-#define ROUND_MAX	WORT_PREFETCH_MAX
 
 enum batched_state {
 	BATCHED_ANSWERED,	/* nothing is to be changed */
@@ -48,14 +50,6 @@ struct batched {
 	struct wort_change change;
 };
 
-#define FEW_BITS	10
-
-struct few {
-	u32 nr;
-	DECLARE_BITMAP(hashes, 1 << FEW_BITS);
-	u64 word[ROUND_MAX];
-};
-
 struct round {
 	struct wort_index *index;
 	struct wort_batch *batch;
@@ -65,13 +59,11 @@ struct round {
 	u32 *prefetched;		/* up to there lines were loaded before */
 	u32 nr;
 	u32 max;
-	u32 nr_waiting;
 	u32 nr_committed;
-	struct few keys;	/* of those that wait, hashed */
-	struct few slots;	/* that they are about */
-	DECLARE_BITMAP(removing, WORT_NR_LOCKS);	/* locks of what goes */
+	struct wort_words keys;		/* of those that wait, hashed */
+	struct wort_round waiting;
 	struct wort_lines lines;	/* flushed before the next fence */
-	struct batched of[ROUND_MAX];
+	struct batched of[WORT_ROUND_MAX];
 };
 
 /* The operation at @at; -EINVAL if it is not wholly inside the buffer. */
@@ -211,62 +203,29 @@ static void drop(struct round *round, struct batched *b)
 	wort_index_leave(round->index, &b->op, b->type, -EAGAIN);
 }
 
-/* A set of a few words: those of one hash are looked for in the list. */
-static bool set_has(const struct few *set, u64 word)
-{
-	u32 i;
-
-	if (likely(!test_bit(hash_64(word, FEW_BITS), set->hashes)))
-		return false;
-	for (i = 0; i < set->nr; i++)
-		if (set->word[i] == word)
-			return true;
-	return false;
-}
-
-static void set_add(struct few *set, u64 word)
-{
-	__set_bit(hash_64(word, FEW_BITS), set->hashes);
-	set->word[set->nr++] = word;
-}
-
-static void set_empty(struct few *set)
-{
-	set->nr = 0;
-	bitmap_zero(set->hashes, 1 << FEW_BITS);
-}
-
-static bool depends(const struct round *round,
-		    const struct wort_change *change)
-{
-	u32 i;
-
-	for (i = 0; i < WORT_CHANGE_NODES; i++)
-		if (change->node[i] &&
-		    test_bit(wort_lock_nr(change->node[i]), round->removing))
-			return true;
-	return set_has(&round->slots, change->slot);
-}
-
 static void wait_in_round(struct round *round, struct batched *b, u64 key)
 {
+	struct wort_round *waiting = &round->waiting;
+	struct wort_change *change = &b->change;
 	u32 i;
 
 	b->state = BATCHED_WAITING;
-	round->nr_waiting++;
-	set_add(&round->keys, key);
-	set_add(&round->slots, b->change.slot);
-	for (i = 0; b->change.removes && i < WORT_CHANGE_NODES; i++)
-		if (b->change.node[i])
-			__set_bit(wort_lock_nr(b->change.node[i]),
-				  round->removing);
+	wort_words_add(&round->keys, key);
+	waiting->change[waiting->slots.nr] = change;
+	wort_words_add(&waiting->slots, change->slot);
+	for (i = 0; change->claims >> i; i++)
+		if (change->claims >> i & 1 && change->node[i])
+			__set_bit(wort_lock_nr(change->node[i]), waiting->claimed);
 }
 
+/* What has joined a chain was committed with the first one, right before it. */
 static int commit(struct round *round, struct batched *b)
 {
 	struct wort_tree *tree = &round->index->tree;
-	int err = tree->engine->batch_ops->commit(&b->op, tree, &b->change);
+	int err = 0;
 
+	if (!b->change.first)
+		err = tree->engine->batch_ops->commit(&b->op, tree, &b->change);
 	round_flushed(round, b);
 	if (err)
 		return err;
@@ -287,9 +246,12 @@ static bool prepare(struct round *round, struct batched *b)
 {
 	u64 key = key_word(&b->req.put.key);
 
-	if (set_has(&round->keys, key))
+	if (wort_words_find(&round->keys, key))
 		return false;
 	b->state = BATCHED_ANSWERED;
+	b->change.round = &round->waiting;
+	b->change.first = NULL;
+	b->change.next = NULL;
 	wort_index_join(round->index, &b->op, &round->op);
 	b->op.gather = &round->lines;
 	b->err = wort_request_prepare(round->index, &b->op, &b->req,
@@ -298,14 +260,14 @@ static bool prepare(struct round *round, struct batched *b)
 	if (b->err == -EEXIST || b->err == -ENOENT || b->err == -ECANCELED ||
 	    b->err == -ERANGE || (!b->err && b->type == WORT_OP_LOOKUP))
 		return true;
-	if (!b->err && !depends(round, &b->change)) {
-		if (b->change.contents || round->nr_waiting)
-			wait_in_round(round, b, key);
-		else
-			b->err = commit(round, b);
-		if (!b->err)
-			return true;
+	if (!b->err && (b->change.waits || round->waiting.slots.nr)) {
+		wait_in_round(round, b, key);
+		return true;
 	}
+	if (!b->err)
+		b->err = commit(round, b);
+	if (!b->err)
+		return true;
 	drop(round, b);
 	return false;
 }
@@ -372,7 +334,7 @@ static u32 round_commit(struct round *round)
 {
 	u32 i;
 
-	if (round->nr_waiting)
+	if (round->waiting.slots.nr)
 		round_fence(round, true);
 	for (i = 0; i < round->nr; i++)
 		if (round->of[i].state == BATCHED_WAITING &&
@@ -415,12 +377,11 @@ static void round_begin(struct round *round, u32 at)
 	round->results_end = round->batch->results_len;
 	round->nr = 0;
 	round->max = min_t(u32, round->batch->nr_ops - round->batch->done,
-			   ROUND_MAX);
-	round->nr_waiting = 0;
+			   WORT_ROUND_MAX);
 	round->nr_committed = 0;
-	set_empty(&round->keys);
-	set_empty(&round->slots);
-	bitmap_zero(round->removing, WORT_NR_LOCKS);
+	wort_words_empty(&round->keys);
+	wort_words_empty(&round->waiting.slots);
+	bitmap_zero(round->waiting.claimed, WORT_NR_LOCKS);
 	round->lines.nr = 0;
 }
 

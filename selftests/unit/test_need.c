@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "../../kmod/core/extent.h"
+#include "../../kmod/engine/round.h"
+#include "../engines/unit.h"
 #include "tests.h"
-#include "unit.h"
 
 static u8 value[WORT_VALUE_MAX];
 
@@ -42,7 +43,8 @@ static void need_case(struct bed *bed, u32 key_len, u32 value_len)
 	const struct wort_engine *engine =
 		wort_engine_by_id(bed->index->engine_id);
 	struct wort_alloc *alloc = &bed->pm.pool->alloc;
-	struct wort_change change = { };
+	static const struct wort_round alone;
+	struct wort_change change = { .round = &alone };
 	struct wort_need need;
 	struct wort_put put;
 	u8 key[WORT_KEY_MAX];
