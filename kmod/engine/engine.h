@@ -271,7 +271,7 @@ struct wort_volatile_ops {
 
 /**
  * struct wort_batch_ops - Several changes under two fences
- * @prepare: as @put or @remove of the engine, but no answer changes.  With 0 the change is
+ * @prepare: as @put or @remove of the engine, but makes nothing reachable.  With 0 the change is
  *	in the round: the caller commits it after those that are there, or drops it with
  *	wort_alloc_untake().  With an error that is no answer it is not: the round ends
  *	before it, and where that leaves an empty round the operation is carried out by

@@ -46,6 +46,7 @@
  *
  * Each has two crash states, old and new.  In the old one a slot may have a link without a
  * bit: the slot counts as used, and nobody follows the link.  There is nothing to repair.
+ * In a batch one store of @bits commits several changes (tlist_batch.c).
  *
  * Concurrency:
  *
@@ -72,7 +73,7 @@ u32 tls_slots(const struct wort_tree *tree)
 }
 
 /* The first slot that was never used, or the number of slots. */
-static u32 chunk_unused(const struct tls_chunk *chunk)
+u32 tls_chunk_unused(const struct tls_chunk *chunk)
 {
 	u32 slot = 0;
 
@@ -372,8 +373,8 @@ static int launch_above(struct wort_op *op, struct tls_change *c)
 }
 
 /* Use a slot: its link is durable before its bit is set. */
-static void slot_fill(struct wort_op *op, const struct tls_chunk *chunk, u32 slot,
-		      u64 link)
+void tls_slot_fill(struct wort_op *op, const struct tls_chunk *chunk, u32 slot,
+		   u64 link)
 {
 	__le64 __pmem *word = &chunk->media->slot[slot];
 
@@ -391,12 +392,12 @@ static int launch_record(struct wort_op *op, struct tls_change *c)
 
 	if (err)
 		return err;
-	slot = chunk_unused(chunk);
+	slot = tls_chunk_unused(chunk);
 	if (slot == chunk->slots) {
 		wort_nodes_unlock(op);
 		return -EAGAIN;
 	}
-	slot_fill(op, chunk, slot, c->link);
+	tls_slot_fill(op, chunk, slot, c->link);
 	wort_pm_fence_contents(op);
 	tls_commit(op, c, chunk->off, &chunk->media->bits, bits | BIT(slot));
 	return 0;
@@ -581,7 +582,7 @@ static int put_record(struct wort_op *op, struct wort_tree *tree, struct tls_cha
 
 	if (!c->pos.chunk.off)
 		return put_first(op, tree, c, put);
-	if (chunk_unused(&c->pos.chunk) == c->pos.chunk.slots)
+	if (tls_chunk_unused(&c->pos.chunk) == c->pos.chunk.slots)
 		return put_in_full(op, c, put);
 	err = wort_rec_reserve(op, &put->key, &put->value);
 	if (err)
@@ -590,12 +591,18 @@ static int put_record(struct wort_op *op, struct wort_tree *tree, struct tls_cha
 	return launch_record(op, c);
 }
 
-/* The key exists.  Returns 1 if a new record is needed. */
-static int put_over(struct wort_op *op, struct tls_change *c, struct wort_put *put)
+/* Find what a put is about.  Returns 1 if the value can be updated in place. */
+int tls_put_plan(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
+		 struct tls_change *c)
 {
 	struct wort_rec *rec = &c->pos.rec;
-	int err;
+	int err = find(op, tree, &put->key, &c->pos);
 
+	put->replaced = false;
+	if (err == -ENOENT)
+		return put->replace || put->expect ? -ENOENT : 0;
+	if (err)
+		return err;
 	put->replaced = !put->create;
 	err = wort_rec_expect(op, rec, put->create ? NULL : put->expect, put->old);
 	if (!err && put->create)
@@ -603,26 +610,19 @@ static int put_over(struct wort_op *op, struct tls_change *c, struct wort_put *p
 	if (err)
 		return err;
 	c->exact = put->expect || put->old;
-	if (wort_rec_updatable(rec, &put->value))
-		return launch_update(op, c, wort_value_word(&put->value));
-	c->old = true;
-	return 1;
+	c->old = !wort_rec_updatable(rec, &put->value);
+	return !c->old;
 }
 
 static int tls_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
 {
 	struct tls_change c = { };
-	int err = find(op, tree, &put->key, &c.pos);
+	int err = tls_put_plan(op, tree, put, &c);
 
-	put->replaced = false;
-	if (!err) {
-		err = put_over(op, &c, put);
-		if (err <= 0)
-			return err;
-	} else if (err != -ENOENT || put->replace || put->expect) {
+	if (err < 0)
 		return err;
-	}
-	return put_record(op, tree, &c, put);
+	return err ? launch_update(op, &c, wort_value_word(&put->value)) :
+		     put_record(op, tree, &c, put);
 }
 
 /* With the chunk locked: may it be taken out?  Then the node above is locked, too. */
@@ -650,15 +650,21 @@ static int launch_remove(struct wort_op *op, struct tls_change *c)
 	return 0;
 }
 
+int tls_remove_plan(struct wort_op *op, struct wort_tree *tree,
+		    const struct wort_del *del, struct tls_change *c)
+{
+	int err = find(op, tree, &del->key, &c->pos);
+
+	c->old = true;
+	return err ?: wort_rec_expect(op, &c->pos.rec, del->expect, del->old);
+}
+
 static int tls_remove(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_del *del)
 {
-	struct tls_change c = { .old = true };
-	int err = find(op, tree, &del->key, &c.pos);
+	struct tls_change c = { };
 
-	if (!err)
-		err = wort_rec_expect(op, &c.pos.rec, del->expect, del->old);
-	return err ?: launch_remove(op, &c);
+	return tls_remove_plan(op, tree, del, &c) ?: launch_remove(op, &c);
 }
 
 /* A new record, with the object of its value, and two chunks. */
@@ -689,4 +695,5 @@ const struct wort_engine wort_engine_tlist = {
 	.check = tls_check,
 	.need = tls_need,
 	.drop = tls_drop,
+	.batch_ops = &tls_batch_ops,
 };

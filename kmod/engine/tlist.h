@@ -117,6 +117,7 @@ struct tls_change {
 };
 
 u32 tls_slots(const struct wort_tree *tree);
+u32 tls_chunk_unused(const struct tls_chunk *chunk);
 int tls_chunk_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
 		   struct tls_chunk *chunk);
 int tls_bound_cmp(struct wort_op *op, const struct tls_chunk *chunk,
@@ -131,6 +132,15 @@ int tls_descend(struct wort_op *op, const struct wort_tree *tree, enum tls_goal 
 int tls_pick(struct wort_op *op, const struct tls_pick *want, struct tls_pos *pos);
 void tls_commit(struct wort_op *op, struct tls_change *c, u64 node, __le64 __pmem *word,
 		u64 val);
+
+void tls_slot_fill(struct wort_op *op, const struct tls_chunk *chunk, u32 slot,
+		   u64 link);
+int tls_put_plan(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
+		 struct tls_change *c);
+int tls_remove_plan(struct wort_op *op, struct wort_tree *tree,
+		    const struct wort_del *del, struct tls_change *c);
+
+extern const struct wort_batch_ops tls_batch_ops;
 
 int tls_seek(struct wort_cursor *cur, const struct wort_key *key);
 int tls_next(struct wort_cursor *cur);

@@ -110,7 +110,7 @@ def main():
                           "explore")
 
     mutants = edit_list.crash_mutants()
-    engines = {name: edit_list.engine_of(changes)
+    engines = {name: edit_list.engine_of(name, changes)
                for name, _, changes in mutants}
 
     def one(program, name):

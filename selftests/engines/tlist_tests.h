@@ -14,4 +14,8 @@ void check_tlist_walk(void);
 void check_tlist_hostile(void);
 void check_tlist_cuts(void);
 
+/* tlist_batches.c */
+void check_tlist_counts_batch(void);
+void check_tlist_batch_value(void);
+
 #endif /* _WORT_TEST_ENGINES_TLIST_H */

@@ -61,7 +61,9 @@ static const struct engine_probe probe = {
 	.value = probe_load,
 };
 
-#define OWN(name)	{ #name, check_tlist_##name, false, 0 }
+#define OWN(name)	{ #name, check_tlist_##name }
+/* About an optional group of functions. */
+#define OPTIONAL(name)	{ #name, check_tlist_##name, .optional = true }
 
 static const struct test tests[] = {
 	OWN(chunks),
@@ -69,6 +71,8 @@ static const struct test tests[] = {
 	OWN(walk),
 	OWN(hostile),
 	OWN(cuts),
+	OPTIONAL(counts_batch),
+	OPTIONAL(batch_value),
 };
 
 /* At most an insert writes a record and two chunks; most times a slot. */

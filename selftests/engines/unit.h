@@ -66,6 +66,7 @@ struct engine_cost {
  * @lines_many: lines of an insert, on average of 100000 keys of each workload and in
  *	hundredths, with those of the allocator; 0: as @insert
  * @lines_million: of a million keys
+ * @needs_all: a put beside a record reserves all that its @need tells
  * @drops: of the pages of the image at least so many can be dropped from it
  * @spared: allocations of its background work that it does without if they fail
  * @verify: verify what it keeps in DRAM for an open index; how many entries were
@@ -86,6 +87,7 @@ struct engine_unit {
 	struct engine_cost delete;
 	u32 lines_many[WORKLOAD_NR];
 	u32 lines_million[WORKLOAD_NR];
+	bool needs_all;
 	u32 drops;
 	u32 spared;
 	u32 (*verify)(struct wort_index *index);

@@ -84,6 +84,7 @@ const struct engine_unit engine_unit_wort = {
 	.delete = { .fences = { 1, 1 }, .lines = { 1, 1 }, .stores = { 1, 1 } },
 	.lines_many = { 214, 275, 221 },
 	.lines_million = { 213, 270, 221 },
+	.needs_all = true,
 	.drops = 8,
 	.spared = 1,
 	.verify = wort_top_verify,

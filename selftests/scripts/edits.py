@@ -56,8 +56,11 @@ def engines():
     return re.findall(r'^\tX\(\w+, "(\w+)", WORT_ENGINE_', table, re.M)
 
 
-def engine_of(edits):
-    """The engine whose files the edits change; else the default."""
+def engine_of(bug, edits):
+    """The engine that the name of a bug begins with, or whose files the edits change;
+    else the default."""
+    if bug.partition("-")[0] in engines():
+        return bug.partition("-")[0]
     for name, _, _ in edits:
         for engine in engines():
             if re.fullmatch(rf"kmod/engine/{engine}(_\w+)?\.[ch]", name):

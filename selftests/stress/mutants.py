@@ -43,7 +43,7 @@ def main():
                            "kselftest"),
                           "stress")
     mutants = edit_list.parse(HERE / "mutants.txt")
-    engines = {name: edit_list.engine_of(changes)
+    engines = {name: edit_list.engine_of(name, changes)
                for name, _, changes in mutants}
     return edit_list.run(args, mutants, base, lambda stress, name:
                          judge(stress, name, engines[name]))

@@ -49,7 +49,8 @@
 #endif
 
 #define WORT_TRAITS_tlist						\
-	(WORT_TRAIT_INSTANT_OPEN | WORT_TRAIT_ORDERED)
+	(WORT_TRAIT_INSTANT_OPEN | WORT_TRAIT_ORDERED |			\
+	 WORT_TRAIT_BATCH_SHARED)
 #define WORT_ATTRS_tlist(X)						\
 	X("chunk", 32, 8, 1, 4, 48, 12, NULL)	/* slots in a chunk */
 
