@@ -158,7 +158,7 @@ void check_tlist_batch_value(void)
 	struct bed bed;
 
 	bed_open(&bed, MIB, 4096);
-	ops = bed.index->tree.engine->batch_ops;
+	ops = wort_engine_tlist.batch_ops;
 	wort_del_init(&del, &key, &expect, NULL);
 	change.del = &del;
 	CHECK_EQ(pm_put(bed.index, "key", 3, "before", 6), 0);
