@@ -993,27 +993,95 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size, u32 *nr, u32 *slot)
 					 find_slot(op, off, *nr, slot);
 }
 
+/**
+ * wort_alloc_find() - Find out whether an object may be freed
+ * @alloc: The allocator.
+ * @off: Its offset, not trusted.
+ * @size: Its size, not trusted.
+ *
+ * Stores nothing and reports nothing.
+ *
+ * Context: Holds wort_alloc.lock.  Does not sleep.
+ * Return: Where it is; no slots if wort_alloc_free() has to look: because the object is
+ * not allocated, because its extent is full or unknown, or because it takes whole extents.
+ */
+struct wort_spot wort_alloc_find(struct wort_alloc *alloc, u64 off, u64 size)
+{
+	u64 nr = (off - alloc->geo.data_off) >> alloc->geo.extent_shift;
+	struct wort_spot spot = { };
+	struct wort_extent *extent;
+	u32 in_extent, slot;
+
+	lockdep_assert_held(&alloc->lock);
+	if (off < alloc->geo.data_off || nr >= alloc->geo.nr_extents ||
+	    !wort_extent_made(alloc, nr) || wort_is_run(alloc, size))
+		return spot;
+	extent = wort_extent_at(alloc, nr);
+	if (!wort_extent_in_use(extent) || !extent->slots ||
+	    extent->class != wort_class_of(size))
+		return spot;
+	in_extent = off - wort_extent_off(alloc, nr);
+	slot = wort_slot_at(extent->class, in_extent);
+	if (slot * wort_class_size(extent->class) != in_extent ||
+	    slot >= extent->slots->slots || is_freed(alloc, nr, slot))
+		return spot;
+	spot.slots = extent->slots;
+	spot.slot = slot;
+	return spot;
+}
+
+/**
+ * wort_alloc_free_found() - Give back an object that wort_alloc_find() has found
+ * @alloc: The allocator.
+ * @spot: Its result, with slots.
+ *
+ * Otherwise as wort_alloc_free().
+ *
+ * Context: Holds wort_alloc.lock since wort_alloc_find().  Does not sleep.
+ */
+void wort_alloc_free_found(struct wort_alloc *alloc, struct wort_spot spot)
+{
+	struct wort_slots *slots = spot.slots;
+
+	__set_bit(spot.slot, wort_slot_bits(slots, WORT_BITS_FREED));
+	wort_alloc_freed(alloc, wort_slot_size(alloc, wort_extent_at(alloc, slots->nr)));
+	if (list_empty(&slots->freeing))
+		list_add_tail(&slots->freeing, &alloc->freeing);
+}
+
 /* A slot becomes one that is freed. */
 static int set_freed(struct wort_op *op, u64 off, u32 nr, u32 slot)
 {
 	struct wort_alloc *alloc = op->alloc;
 	struct wort_extent *extent = wort_extent_at(alloc, nr);
-	struct wort_slots *slots;
+	struct wort_spot spot = { .slot = slot };
 
-	slots = wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL);
-	if (extent->state != WORT_EXTENT_UNKNOWN &&
-	    !test_bit(slot, wort_slot_bits(slots, WORT_BITS_USED)))
-		return wort_corrupt(op, off, "freed object is not allocated");
-	if ((extent->state != WORT_EXTENT_UNKNOWN &&
-	     test_bit(slot, wort_slot_bits(slots, WORT_BITS_WAITING))) ||
-	    __test_and_set_bit(slot, wort_slot_bits(slots, WORT_BITS_FREED)))
-		return wort_corrupt(op, off, "object freed twice");
-	if (extent->state == WORT_EXTENT_UNKNOWN)
+	spot.slots = wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL);
+	if (extent->state != WORT_EXTENT_UNKNOWN) {
+		if (!test_bit(slot, wort_slot_bits(spot.slots, WORT_BITS_USED)))
+			return wort_corrupt(op, off, "freed object is not allocated");
+		if (is_freed(alloc, nr, slot))
+			return wort_corrupt(op, off, "object freed twice");
+		wort_alloc_free_found(alloc, spot);
 		return 0;
-	wort_alloc_freed(alloc, wort_slot_size(alloc, extent));
-	if (list_empty(&slots->freeing))
-		list_add_tail(&slots->freeing, &alloc->freeing);
+	}
+	if (__test_and_set_bit(slot, wort_slot_bits(spot.slots, WORT_BITS_FREED)))
+		return wort_corrupt(op, off, "object freed twice");
 	return 0;
+}
+
+/* There are no slots where it is, or it is not allocated. */
+static noinline int free_unsure(struct wort_op *op, u64 off, u64 size)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 nr, slot;
+	int err = wort_extent_find(op, off, size, &nr, &slot);
+
+	if (!err && (alloc->noting ||
+		     wort_extent_at(alloc, nr)->state != WORT_EXTENT_UNKNOWN))
+		err = set_freed(op, off, nr, slot);
+	/* No memory to read the table with: the walk has not begun. */
+	return err == -ENOMEM ? 0 : err;
 }
 
 /**
@@ -1038,18 +1106,18 @@ static int set_freed(struct wort_op *op, u64 off, u32 nr, u32 slot)
 int wort_alloc_free(struct wort_op *op, u64 off, u64 size)
 {
 	struct wort_alloc *alloc = op->alloc;
-	u32 nr, slot;
-	int err;
+	struct wort_spot spot;
+	int err = 0;
 
 	op->alone = true;
 	mutex_lock(&alloc->lock);
-	err = wort_extent_find(op, off, size, &nr, &slot);
-	if (!err && (alloc->noting ||
-		     wort_extent_at(alloc, nr)->state != WORT_EXTENT_UNKNOWN))
-		err = set_freed(op, off, nr, slot);
+	spot = wort_alloc_find(alloc, off, size);
+	if (likely(spot.slots))
+		wort_alloc_free_found(alloc, spot);
+	else
+		err = free_unsure(op, off, size);
 	mutex_unlock(&alloc->lock);
-	/* No memory to read the table with: the walk has not begun. */
-	return err == -ENOMEM ? 0 : err;
+	return err;
 }
 
 /**

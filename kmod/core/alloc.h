@@ -265,6 +265,16 @@ struct wort_object {
 	int err;
 };
 
+/**
+ * struct wort_spot - Where an object is allocated
+ * @slots: the slots of its extent, or NULL
+ * @slot: the number of its slot
+ */
+struct wort_spot {
+	struct wort_slots *slots;
+	u32 slot;
+};
+
 u32 wort_class_size(u32 class);
 
 /**
@@ -306,6 +316,20 @@ int wort_alloc_reserve_slow(struct wort_op *op, u64 size);
 void wort_alloc_settle(struct wort_op *op);
 void wort_extent_opening(struct wort_op *op, u64 off);
 int wort_alloc_free(struct wort_op *op, u64 off, u64 size);
+struct wort_spot wort_alloc_find(struct wort_alloc *alloc, u64 off, u64 size);
+void wort_alloc_free_found(struct wort_alloc *alloc, struct wort_spot spot);
+
+/* For wort_alloc_find() and wort_alloc_free_found().  May sleep; the last of the mutexes. */
+static inline void wort_alloc_lock(struct wort_alloc *alloc)
+{
+	mutex_lock(&alloc->lock);
+}
+
+/* Context: Any context but interrupts. */
+static inline void wort_alloc_unlock(struct wort_alloc *alloc)
+{
+	mutex_unlock(&alloc->lock);
+}
 
 /* An extent of a group that has an array of them. */
 static inline struct wort_extent *wort_extent_at(const struct wort_alloc *alloc,

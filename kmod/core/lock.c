@@ -142,23 +142,3 @@ bool wort_node_trylock(struct wort_op *op, u64 node)
 	op->held[op->nr_held++] = lock;
 	return true;
 }
-
-/**
- * wort_nodes_removed() - Nodes have been taken out of a tree
- * @op: The operation.  The word that did it is stored.  It need not be durable yet:
- *	others then find out sooner that they have to retry.
- * @a: Offset of a node, which is locked.
- * @b: Offset of another one, or 0.
- *
- * A full barrier: an operation that begins at this tick does not find the nodes.
- *
- * Context: Any context but interrupts.
- */
-void wort_nodes_removed(struct wort_op *op, u64 a, u64 b)
-{
-	u64 tick = atomic64_inc_return(&op->locks->clock);
-
-	wort_lock_of(op, a)->removed = tick;
-	if (b)
-		wort_lock_of(op, b)->removed = tick;
-}

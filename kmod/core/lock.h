@@ -183,6 +183,18 @@ static inline bool wort_node_lock(struct wort_op *op, u64 node)
 	return false;
 }
 
+/* Keep a lock that was taken, unless it has seen a removal. */
+static __always_inline struct wort_lock *wort_lock_keep(const struct wort_op *op,
+							struct wort_lock *lock)
+{
+	__release(&lock->lock);
+	if (likely(wort_lock_fresh(op, lock)))
+		return lock;
+	__acquire(&lock->lock);
+	spin_unlock(&lock->lock);
+	return NULL;
+}
+
 /**
  * wort_node_hold() - Lock a single node, without recording that in the operation
  * @op: The operation.
@@ -198,17 +210,28 @@ static __always_inline struct wort_lock *wort_node_hold(const struct wort_op *op
 	struct wort_lock *lock = wort_lock_of(op, node);
 
 	spin_lock(&lock->lock);
-	__release(&lock->lock);
-	if (likely(wort_lock_fresh(op, lock)))
-		return lock;
-	__acquire(&lock->lock);
-	spin_unlock(&lock->lock);
-	return NULL;
+	return wort_lock_keep(op, lock);
+}
+
+/**
+ * wort_node_try() - As wort_node_hold(), without waiting
+ * @op: The operation, which has stored nothing under the locks that it holds.
+ * @node: Offset of the node.
+ *
+ * Context: As wort_node_lock(), but locks may be held.
+ * Return: As wort_node_hold(); NULL also if the lock is held, perhaps by the caller.
+ */
+static __always_inline struct wort_lock *wort_node_try(const struct wort_op *op,
+						       u64 node)
+{
+	struct wort_lock *lock = wort_lock_of(op, node);
+
+	return spin_trylock(&lock->lock) ? wort_lock_keep(op, lock) : NULL;
 }
 
 /**
  * wort_node_release() - Unlock a single node
- * @lock: The result of wort_node_hold(), not NULL.
+ * @lock: The result of wort_node_hold() or wort_node_try(), not NULL.
  *
  * Context: Any context but interrupts.
  */
@@ -218,8 +241,27 @@ static __always_inline void wort_node_release(struct wort_lock *lock)
 	spin_unlock(&lock->lock);
 }
 
+/**
+ * wort_nodes_removed() - Nodes have been taken out of a tree
+ * @op: The operation.  The word that did it is stored.  It need not be durable yet:
+ *	others then find out sooner that they have to retry.
+ * @a: Offset of a node, which is locked.
+ * @b: Offset of another one, or 0.
+ *
+ * A full barrier: an operation that begins at this tick does not find the nodes.
+ *
+ * Context: Any context but interrupts.
+ */
+static inline void wort_nodes_removed(const struct wort_op *op, u64 a, u64 b)
+{
+	u64 tick = atomic64_inc_return(&op->locks->clock);
+
+	wort_lock_of(op, a)->removed = tick;
+	if (b)
+		wort_lock_of(op, b)->removed = tick;
+}
+
 bool wort_nodes_lock(struct wort_op *op, const u64 *nodes, u32 nr);
 bool wort_node_trylock(struct wort_op *op, u64 node);
-void wort_nodes_removed(struct wort_op *op, u64 a, u64 b);
 
 #endif /* _WORT_LOCK_H */
