@@ -13,7 +13,7 @@
 
 #include "../core/op.h"
 
-#define WORT_COST_CLASSES	4	/* of an engine, at most */
+#define WORT_COST_CLASSES	5	/* of an engine, at most */
 #define WORT_FAST_NODES		32	/* a figure is of fewer nodes */
 
 /**
@@ -60,6 +60,21 @@ static __always_inline void wort_fast_done(struct wort_index_stats __percpu *sta
 }
 
 /**
+ * wort_fast_loads() - Count lines that a fast path has read besides those of its class
+ * @stats: Where to.
+ * @type: Its WORT_OP_*.
+ * @lines: Cache lines, mostly none.
+ *
+ * Context: Any context.
+ */
+static __always_inline void wort_fast_loads(struct wort_index_stats __percpu *stats,
+					    u32 type, u64 lines)
+{
+	if (static_branch_likely(&wort_counting) && lines)
+		this_cpu_add(stats->of[type].n.more_loads, lines);
+}
+
+/**
  * wort_fast_looked() - Count a lookup that has no figure of its class
  * @stats: Where to.
  * @nodes: Inner nodes visited.
@@ -99,8 +114,7 @@ static __always_inline void wort_fast_found(struct wort_index_stats __percpu *st
 		return;
 	}
 	wort_fast_done(stats, class, false, nodes);
-	if (static_branch_likely(&wort_counting) && lines)
-		this_cpu_add(stats->of[WORT_OP_LOOKUP].n.more_loads, lines);
+	wort_fast_loads(stats, WORT_OP_LOOKUP, lines);
 }
 
 #endif /* _WORT_COSTS_H */

@@ -301,11 +301,14 @@ typedef int wort_fast_lookup_fn(const struct wort_tree *tree,
 				struct wort_index_stats __percpu *stats);
 typedef int wort_fast_put_fn(struct wort_tree *tree, struct wort_put *put,
 			     struct wort_index_stats __percpu *stats);
+typedef int wort_fast_remove_fn(struct wort_tree *tree, const struct wort_del *del,
+				struct wort_index_stats __percpu *stats);
 
 /**
  * struct wort_fast_ops - Operations without a struct wort_op
  * @lookup: as @lookup of the engine.  With -ENOENT the buffer is unchanged.
  * @put: as @put of the engine
+ * @remove: as @remove of the engine
  * @class: what they cost
  *
  * They count themselves in their last argument.  -EAGAIN, uncounted: the caller must use
@@ -316,6 +319,7 @@ typedef int wort_fast_put_fn(struct wort_tree *tree, struct wort_put *put,
 struct wort_fast_ops {
 	wort_fast_lookup_fn *lookup;
 	wort_fast_put_fn *put;
+	wort_fast_remove_fn *remove;
 	struct wort_cost_class class[WORT_COST_CLASSES];
 };
 

@@ -72,8 +72,6 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
-#include <trace/events/wort.h>
-
 #include "round.h"
 #include "wort.h"
 #include "wort_cursor.h"
@@ -130,25 +128,14 @@ u32 wrt_slot_scan(struct wort_op *op, const struct wrt_node *node, u32 slot,
 	return *link ? slot : WRT_SLOTS;
 }
 
-/*
- * Count the entries of a node but for that at offset @slot, up to two.  Tells the last
- * one counted.
- */
-u32 wrt_other_entries(struct wort_op *op, const struct wrt_node *node, u64 slot,
+/* As wrt_entries(), counting the lines that are read, and making the entries durable. */
+u32 wrt_other_entries(struct wort_op *op, const struct wrt_node *node, u32 mine,
 		      u64 *link)
 {
-	u64 off = wort_link_off(node->link), entry;
-	u32 i, nr = 0;
+	u32 lines = 0, nr = wrt_entries(node->media, mine, link, &lines);
 
-	for (i = 0; nr < 2; i++) {
-		i = wrt_slot_scan(op, node, i, false, &entry);
-		if (i == WRT_SLOTS)
-			break;
-		if (off + i * sizeof(entry) == slot)
-			continue;
-		*link = entry;
-		nr++;
-	}
+	wort_count(op, more_loads, lines);
+	wrt_node_flush_in_flight(op, node);
 	return nr;
 }
 
@@ -213,26 +200,6 @@ static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
  * position is verified, and one word is stored.  When the word is durable, the objects
  * that it made unreachable are freed.
  */
-enum wrt_kind {
-	WRT_RECORD,		/* slot := a new record; it was empty */
-	WRT_NODE,		/* slot := a new node, with a new record below */
-	WRT_REPLACE,		/* slot := a new record in place of a record */
-	WRT_UPDATE,		/* value word of a record := another value */
-	WRT_REMOVE,		/* of a record, and of a node that it leaves */
-};
-
-struct wrt_change {
-	enum wrt_kind kind;
-	bool exact;		/* an update that rests on the value before it */
-	bool merges;		/* the node of the slot goes, too */
-	struct wort_top *top;	/* leads to what the word refers to; or NULL */
-	u64 val;		/* what the word becomes */
-	__le64 __pmem *word;	/* the word, once it is stored */
-	struct wort_lock *lock;	/* that of its node */
-	struct wrt_pos pos;	/* of the slot */
-	struct wort_rec rec;	/* at the end of the descent, or any below it */
-	struct wort_key key;
-};
 
 /*
  * Copy the fields one by one.  A processor cannot forward several small stores to one
@@ -454,7 +421,7 @@ static int plan_merge(struct wort_op *op, struct wort_tree *tree,
 	if (!c->pos.node)
 		return 0;
 	wrt_node_at(op, c->pos.node, &node);
-	c->merges = wrt_other_entries(op, &node, c->pos.slot, &link) < 2;
+	c->merges = wrt_other_entries(op, &node, wrt_slot_nr(&c->pos), &link) < 2;
 	if (!c->merges || c->pos.above)
 		return 0;
 	return descend(op, tree, &c->key, WORT_KEY_DIGITS, true, false, &c->pos);
@@ -639,24 +606,6 @@ static int only_entry(struct wort_op *op, const struct wrt_pos *pos, u64 link)
 	       0 : wrt_report_node(op, link, pos->start, 0);
 }
 
-/* With the nodes locked: two entries are in the node, the other one moves up. */
-static int merge(struct wort_op *op, struct wort_tree *tree,
-		 struct wrt_change *c, u64 link)
-{
-	const struct wrt_pos *pos = &c->pos;
-	int err = only_entry(op, pos, link);
-
-	if (err)
-		return err;
-	c->val = link;
-	c->top = wrt_top_merge(tree, pos->node, change_digits(c));
-	slot_store(op, c, pos->above, link);
-	wort_nodes_removed(op, c->rec.off, wort_link_off(pos->node));
-	trace_wort_merge(op->region->dev, wort_link_off(pos->node),
-			 wort_link_place(pos->node), wort_link_is_record(link));
-	return 0;
-}
-
 /* With the nodes locked.  Return: -EAGAIN if a merge is needed that was not planned. */
 static int unlink_locked(struct wort_op *op, struct wort_tree *tree,
 			 struct wrt_change *c)
@@ -664,10 +613,11 @@ static int unlink_locked(struct wort_op *op, struct wort_tree *tree,
 	struct wrt_node node;
 	u64 link = 0;
 	u32 nr = 2;
+	int err = 0;
 
 	if (c->pos.node) {
 		wrt_node_at(op, c->pos.node, &node);
-		nr = wrt_other_entries(op, &node, c->pos.slot, &link);
+		nr = wrt_other_entries(op, &node, wrt_slot_nr(&c->pos), &link);
 	}
 	if (!nr)
 		return wort_corrupt(op, wort_link_off(c->pos.node),
@@ -676,12 +626,12 @@ static int unlink_locked(struct wort_op *op, struct wort_tree *tree,
 		return -EAGAIN;
 	/* A word that was read, or the entry that stays, could be lost. */
 	wort_pm_fence_in_flight(op);
-	if (nr == 1)
-		return merge(op, tree, c, link);
-	c->merges = false;
-	slot_store(op, c, c->pos.slot, 0);
-	wort_nodes_removed(op, c->rec.off, 0);
-	return 0;
+	c->merges = nr == 1;
+	if (c->merges)
+		err = only_entry(op, &c->pos, link);
+	if (!err)
+		wrt_unlink(op, tree, c, link, change_digits(c));
+	return err;
 }
 
 static noinline int launch_remove(struct wort_op *op, struct wort_tree *tree,

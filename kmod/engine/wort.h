@@ -7,6 +7,8 @@
 
 #include <linux/wort_format_wort.h>
 
+#include <trace/events/wort.h>
+
 #include "../core/alloc.h"
 #include "../core/pmem.h"
 #include "engine.h"
@@ -15,7 +17,8 @@
 #include "rec.h"
 
 #define WRT_SLOTS	WORT_MEDIA_WORT_SLOTS
-#define WRT_LINES	(WRT_SLOTS * sizeof(__le64) / WORT_LINE)
+#define WRT_LINE_SLOTS	(WORT_LINE / sizeof(__le64))
+#define WRT_LINES	(WRT_SLOTS / WRT_LINE_SLOTS)
 
 /**
  * struct wrt_node - A node whose link has been verified
@@ -79,12 +82,46 @@ struct wrt_descent {
 	u32 nr_marks;
 };
 
+enum wrt_kind {
+	WRT_RECORD,		/* slot := a new record; it was empty */
+	WRT_NODE,		/* slot := a new node, with a new record below */
+	WRT_REPLACE,		/* slot := a new record in place of a record */
+	WRT_UPDATE,		/* value word of a record := another value */
+	WRT_REMOVE,		/* of a record, and of a node that it leaves */
+};
+
+/**
+ * struct wrt_change - A change under way
+ * @kind: what becomes of which word
+ * @exact: an update that rests on the value before it
+ * @merges: the node of the slot goes, too
+ * @top: leads to what the word refers to; or NULL
+ * @val: what the word becomes
+ * @word: the word, once it is stored
+ * @lock: that of its node
+ * @pos: of the slot
+ * @rec: the record at the end of the descent, or any below it
+ * @key: the key
+ */
+struct wrt_change {
+	enum wrt_kind kind;
+	bool exact;
+	bool merges;
+	struct wort_top *top;
+	u64 val;
+	__le64 __pmem *word;
+	struct wort_lock *lock;
+	struct wrt_pos pos;
+	struct wort_rec rec;
+	struct wort_key key;
+};
+
 int wrt_report_link(struct wort_op *op, u64 link);
 int wrt_report_node(struct wort_op *op, u64 link, u32 start, int err);
 int wrt_node_verify(struct wort_op *op, u64 link, u32 start);
 u32 wrt_slot_scan(struct wort_op *op, const struct wrt_node *node, u32 slot,
 		  bool reverse, u64 *link);
-u32 wrt_other_entries(struct wort_op *op, const struct wrt_node *node, u64 slot,
+u32 wrt_other_entries(struct wort_op *op, const struct wrt_node *node, u32 mine,
 		      u64 *link);
 int wrt_any_record(struct wort_op *op, u64 link, u32 start, struct wort_rec *rec);
 int wrt_unlink_lost(struct wort_op *op, struct wort_tree *tree,
@@ -380,6 +417,65 @@ static __always_inline void wrt_tree_grows(struct wort_tree *tree, u64 node, u64
 		WRITE_ONCE(top->missed_due, U64_MAX);
 		tree->want_tend(tree);
 	}
+}
+
+/* The entries of a line of a node: a bit for each of its slots. */
+static __always_inline u32 wrt_line_entries(const __le64 __pmem *line)
+{
+	u32 entries = 0, i;
+
+	for (i = 0; i < WRT_LINE_SLOTS; i++)
+		entries |= (u32)!!wort_pm_load(&line[i]) << i;
+	return entries;
+}
+
+/* The number of the slot at a position, in its node. */
+static __always_inline u32 wrt_slot_nr(const struct wrt_pos *pos)
+{
+	return (pos->slot - wort_link_off(pos->node)) / sizeof(u64);
+}
+
+/*
+ * Count the entries of a node but for that in slot @mine, up to two; of all slots if @mine
+ * is WRT_SLOTS.  Tells one of them.  The line of the slot, which was read before, is often
+ * enough; @lines counts the other one.
+ */
+static __always_inline u32 wrt_entries(const struct wort_media_wort_node __pmem *node,
+				       u32 mine, u64 *link, u32 *lines)
+{
+	u32 first = mine & WRT_LINE_SLOTS;
+	u32 entries = wrt_line_entries(&node->slot[first]) << first & ~BIT(mine);
+
+	if (!(entries & (entries - 1))) {
+		first ^= WRT_LINE_SLOTS;
+		entries |= wrt_line_entries(&node->slot[first]) << first;
+		++*lines;
+	}
+	if (!entries)
+		return 0;
+	*link = wort_pm_load(&node->slot[__ffs(entries)]);
+	return entries & (entries - 1) ? 2 : 1;
+}
+
+/*
+ * Store the word that takes a record out of the tree; with @merges also its node, whose
+ * other entry @link moves up.  The nodes are locked, and no other entry is in flight.
+ */
+static __always_inline void wrt_unlink(struct wort_op *op, struct wort_tree *tree,
+				       struct wrt_change *c, u64 link, u64 digits)
+{
+	u64 node = c->merges ? wort_link_off(c->pos.node) : 0;
+	u64 slot = c->merges ? c->pos.above : c->pos.slot;
+
+	c->val = c->merges ? link : 0;
+	c->top = c->merges ? wrt_top_merge(tree, c->pos.node, digits) : NULL;
+	c->word = wort_region_at(op->region, slot);
+	c->lock = wort_lock_of(op, wrt_slot_node(slot));
+	wort_pm_launch(op, c->lock, c->word, c->val);
+	wort_nodes_removed(op, c->rec.off, node);
+	if (c->merges)
+		trace_wort_merge(op->region->dev, node, wort_link_place(c->pos.node),
+				 wort_link_is_record(link));
 }
 
 #endif /* _WORT_WORT_H */

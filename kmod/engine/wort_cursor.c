@@ -508,7 +508,7 @@ static int check_node(struct wort_cursor *cur, const struct wrt_level *level)
 	u32 nr;
 
 	wrt_node_at(cur->op, level->link, &node);
-	nr = wrt_other_entries(cur->op, &node, 0, &link);
+	nr = wrt_other_entries(cur->op, &node, WRT_SLOTS, &link);
 	return nr < 2 ? wort_corrupt(cur->op, wort_link_off(node.link),
 				     "node with %u entries", nr) : 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The fast paths of WORT: lookups and puts without an operation, and prefetching.
+ * The fast paths of WORT: lookups, puts and removals without an operation, and prefetching.
  *
  * A processor runs ahead into later lookups as far as it has registers for what they
  * compute and load.  So a fast path has no operation that others can see, makes no call
@@ -9,8 +9,6 @@
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
-
-#include <trace/events/wort.h>
 
 #include "wort.h"
 
@@ -21,6 +19,7 @@
 #define WRT_IN_SLOT	1	/* a put has filled an empty slot */
 #define WRT_BESIDE	2	/* a put has made a node for its record and another one */
 #define WRT_VALUE	3	/* a put has replaced a value */
+#define WRT_GONE	4	/* a record was removed, perhaps with its node */
 
 /*
  * @len: the length of the key, which the compiler may know as a constant.
@@ -75,9 +74,9 @@ static int wrt_fast_lookup(const struct wort_tree *tree, const struct wort_key *
 }
 
 /*
- * A put of a key and a value of one word each: a record for an empty slot, one beside
- * another record, or another value.  The operation is a local variable whose address is
- * not passed on, so it is kept in registers.
+ * A change of a key and a value of one word each: a record for an empty slot, one beside
+ * another record, another value, or a removal.  The operation is a local variable whose
+ * address is not passed on, so it is kept in registers.
  */
 struct wrt_fast {
 	struct wort_op op;
@@ -87,6 +86,7 @@ struct wrt_fast {
 	struct wort_index_stats __percpu *stats;
 };
 
+/* @put: NULL for a removal. */
 static __always_inline void fast_begin(struct wrt_fast *fast, struct wort_tree *tree,
 				       struct wort_put *put,
 				       struct wort_index_stats __percpu *stats)
@@ -104,13 +104,29 @@ static __always_inline void fast_begin(struct wrt_fast *fast, struct wort_tree *
 }
 
 /* Places grow, so a descent within the first word visits few nodes. */
-static __always_inline bool fast_find(struct wrt_fast *fast)
+static __always_inline bool fast_find(struct wrt_descent *d, const struct wort_tree *tree,
+				      const struct wort_key *key, bool skips)
 {
-	wrt_descent_init(&fast->d, NULL, fast->tree, &fast->put->key,
-			 wort_bytes_be64(fast->put->key.data), fast->tree->in_flight);
+	wrt_descent_init(d, NULL, tree, key, wort_bytes_be64(key->data),
+			 tree->in_flight);
 	BUILD_BUG_ON(WORT_KEY_WORD_DIGITS >= WORT_FAST_NODES);
-	return !wrt_descent_begin(&fast->d) &&
-	       !wrt_descend(&fast->d, WORT_KEY_WORD_DIGITS, true);
+	return !wrt_descent_begin(d) && !wrt_descend(d, WORT_KEY_WORD_DIGITS, skips);
+}
+
+/* The record at which the descent has ended, and its key; NULL: another kind of record. */
+static __always_inline struct wort_media_leaf __pmem *
+fast_found(const struct wrt_descent *d, u64 *key)
+{
+	u64 off = wort_link_record(d->pos.link);
+	struct wort_media_leaf __pmem *leaf;
+
+	if (unlikely(!wort_link_is_record(d->pos.link) || off >= d->plain))
+		return NULL;
+	leaf = d->base + off;
+	if (unlikely(wort_pm_load(&leaf->meta) != wort_rec_word_meta(sizeof(u64))))
+		return NULL;
+	*key = wort_pm_load_be64(leaf->key);
+	return leaf;
 }
 
 /* Give back the reserved objects: nothing was stored that can be reached. */
@@ -182,18 +198,23 @@ static __always_inline struct wort_lock *fast_lock(const struct wrt_fast *fast)
 }
 
 /*
- * Store a word, the lock of whose node is held, and make it durable.  The costs are
- * counted while the processor has to wait.
+ * Make a word durable, the lock of whose node is held.  The costs are counted while the
+ * processor has to wait.
  */
-static __always_inline void fast_word(struct wrt_fast *fast, struct wort_lock *lock,
-				      __le64 __pmem *word, u64 val,
-				      u32 class)
+static __always_inline void fast_land(struct wrt_fast *fast, struct wort_lock *lock,
+				      __le64 __pmem *word, u32 class)
 {
-	wort_pm_launch(&fast->op, lock, word, val);
 	wort_pm_flush_now(&fast->op, word, sizeof(*word));
 	wort_fast_done(fast->stats, class, fast->op.flush, fast->d.nr_nodes);
 	wort_pm_fence_now(&fast->op);
 	wort_pm_landed(lock);
+}
+
+static __always_inline void fast_word(struct wrt_fast *fast, struct wort_lock *lock,
+				      __le64 __pmem *word, u64 val, u32 class)
+{
+	wort_pm_launch(&fast->op, lock, word, val);
+	fast_land(fast, lock, word, class);
 }
 
 static __always_inline int fast_in_slot(struct wrt_fast *fast)
@@ -278,17 +299,13 @@ static __always_inline int fast_value(struct wrt_fast *fast,
 
 static __always_inline int fast_at_record(struct wrt_fast *fast)
 {
-	u64 off = wort_link_record(fast->d.pos.link), other;
 	struct wort_media_leaf __pmem *leaf;
+	u64 key;
 
-	if (unlikely(!wort_link_is_record(fast->d.pos.link) ||
-		     off >= wort_region_plain(fast->op.region)))
+	leaf = fast_found(&fast->d, &key);
+	if (unlikely(!leaf))
 		return -EAGAIN;
-	leaf = wort_region_at(fast->op.region, off);
-	if (unlikely(wort_pm_load(&leaf->meta) != wort_rec_word_meta(sizeof(u64))))
-		return -EAGAIN;
-	other = wort_pm_load_be64(leaf->key);
-	return other == fast->d.word ? fast_value(fast, leaf) : fast_beside(fast, other);
+	return key == fast->d.word ? fast_value(fast, leaf) : fast_beside(fast, key);
 }
 
 static int wrt_fast_put(struct wort_tree *tree, struct wort_put *put,
@@ -300,10 +317,136 @@ static int wrt_fast_put(struct wort_tree *tree, struct wort_put *put,
 	    put->replace || put->expect || put->old)
 		return -EAGAIN;
 	fast_begin(&fast, tree, put, stats);
-	if (!fast_find(&fast))
+	if (!fast_find(&fast.d, tree, &put->key, true))
 		return -EAGAIN;
 	put->replaced = false;
 	return fast.d.pos.link ? fast_at_record(&fast) : fast_in_slot(&fast);
+}
+
+/*
+ * A removal under way.
+ * @c: the change
+ * @node: lock of the node of the slot, or NULL
+ * @record: of the record
+ * @above: of the node above, if that of the slot goes, too
+ * @record_spot: where the record is allocated
+ * @node_spot: where that node is
+ */
+struct wrt_removal {
+	struct wrt_change c;
+	struct wort_lock *node;
+	struct wort_lock *record;
+	struct wort_lock *above;
+	struct wort_spot record_spot;
+	struct wort_spot node_spot;
+};
+
+/*
+ * Lock the node of the slot and the record, and verify the slot.  No lock is waited for,
+ * so their order does not matter, and they may be taken under a mutex.
+ */
+static __always_inline bool removal_lock(struct wrt_fast *fast, struct wrt_removal *r)
+{
+	r->node = wort_node_try(&fast->op, wrt_slot_node(fast->d.pos.slot));
+	r->record = wort_node_try(&fast->op, r->c.rec.off);
+	r->above = NULL;
+	return r->node && r->record && !*r->node->in_flight &&
+	       wort_pm_load(fast_slot(fast)) == fast->d.pos.link;
+}
+
+static __always_inline void removal_unlock(const struct wrt_removal *r)
+{
+	if (r->above)
+		wort_node_release(r->above);
+	if (r->record)
+		wort_node_release(r->record);
+	if (r->node)
+		wort_node_release(r->node);
+}
+
+/* The slot above, which is not known if the table of the top led to the node. */
+static __always_inline bool fast_find_above(struct wrt_fast *fast)
+{
+	u64 slot = fast->d.pos.slot;
+
+	return fast->d.pos.above ||
+	       (!wrt_descent_root(&fast->d) &&
+		!wrt_descend(&fast->d, WORT_KEY_WORD_DIGITS, false) &&
+		fast->d.pos.slot == slot);
+}
+
+/*
+ * The node goes, too: lock the one above, and verify its slot and the entry @link, which
+ * moves up.
+ */
+static __always_inline bool removal_merges(struct wrt_fast *fast, struct wrt_removal *r,
+					   u64 link)
+{
+	const struct wrt_pos *pos = &fast->d.pos;
+	u64 off = wort_link_off(link);
+
+	if (!fast_find_above(fast) ||
+	    !(wort_link_is_record(link) ||
+	      (wrt_link_is_node(link) && off < fast->d.plain &&
+	       wort_link_place_valid(link, pos->start))))
+		return false;
+	r->node_spot = wort_alloc_find(fast->tree->alloc, wort_link_off(pos->node),
+				     sizeof(struct wort_media_wort_node));
+	r->above = wort_node_try(&fast->op, wrt_slot_node(pos->above));
+	return r->node_spot.slots && r->above &&
+	       wort_pm_load(fast->d.base + pos->above) == pos->node;
+}
+
+/* As unlink_locked(), with the locks before it and the frees after it. */
+static __always_inline bool removal_launch(struct wrt_fast *fast, struct wrt_removal *r)
+{
+	struct wort_alloc *alloc = fast->tree->alloc;
+	u32 nr = 2, lines = 0;
+	u64 link = 0;
+
+	r->record_spot = wort_alloc_find(alloc, r->c.rec.off, WRT_WORD_RECORD);
+	if (!removal_lock(fast, r) || !r->record_spot.slots)
+		return false;
+	if (likely(fast->d.pos.node))
+		nr = wrt_entries(fast->d.base + wort_link_off(fast->d.pos.node),
+				 wrt_slot_nr(&fast->d.pos), &link, &lines);
+	r->c.merges = nr == 1;
+	if (!nr || (r->c.merges && !removal_merges(fast, r, link)))
+		return false;
+	r->c.pos = fast->d.pos;
+	wrt_unlink(&fast->op, fast->tree, &r->c, link, fast->d.word);
+	wort_alloc_free_found(alloc, r->record_spot);
+	if (r->c.merges)
+		wort_alloc_free_found(alloc, r->node_spot);
+	wort_fast_loads(fast->stats, WORT_OP_DELETE, lines);
+	return true;
+}
+
+static int wrt_fast_remove(struct wort_tree *tree, const struct wort_del *del,
+			   struct wort_index_stats __percpu *stats)
+{
+	struct wrt_fast fast __uninitialized;
+	struct wrt_removal r __uninitialized;
+	bool launched;
+	u64 key;
+
+	if (del->key.len != sizeof(u64) || del->expect || del->old)
+		return -EAGAIN;
+	fast_begin(&fast, tree, NULL, stats);
+	if (!fast_find(&fast.d, tree, &del->key, false) || !fast.d.pos.link ||
+	    !fast_found(&fast.d, &key) || key != fast.d.word)
+		return -EAGAIN;
+	r.c.rec.off = wort_link_record(fast.d.pos.link);
+	wort_alloc_lock(tree->alloc);
+	launched = removal_launch(&fast, &r);
+	wort_alloc_unlock(tree->alloc);
+	if (likely(launched)) {
+		fast_land(&fast, r.c.lock, r.c.word, WRT_GONE);
+		if (r.c.merges)
+			wrt_top_enter(r.c.top, r.c.val, fast.d.word);
+	}
+	removal_unlock(&r);
+	return launched ? 0 : -EAGAIN;
 }
 
 /*
@@ -389,6 +532,7 @@ void wrt_prefetch_keys(const struct wort_tree *tree, const struct wort_key *keys
 const struct wort_fast_ops wrt_fast_ops = {
 	.lookup = wrt_fast_lookup,
 	.put = wrt_fast_put,
+	.remove = wrt_fast_remove,
 	.class = {
 		[WRT_FOUND] = { WORT_OP_LOOKUP, .leaves = 1 },
 		[WRT_IN_SLOT] = { WORT_OP_INSERT, .stores = 4, .lines = 2, .fences = 2 },
@@ -396,5 +540,7 @@ const struct wort_fast_ops wrt_fast_ops = {
 				 .lines = 2 + WRT_LINES, .fences = 2, .leaves = 1 },
 		[WRT_VALUE] = { WORT_OP_UPDATE, .stores = 1, .lines = 1, .fences = 1,
 				.leaves = 1 },
+		[WRT_GONE] = { WORT_OP_DELETE, .stores = 1, .lines = 1, .fences = 1,
+			       .leaves = 1 },
 	},
 };

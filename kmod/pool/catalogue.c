@@ -69,6 +69,12 @@ static int no_fast_put(struct wort_tree *tree, struct wort_put *put,
 	return -EAGAIN;
 }
 
+static int no_fast_remove(struct wort_tree *tree, const struct wort_del *del,
+			  struct wort_index_stats __percpu *stats)
+{
+	return -EAGAIN;
+}
+
 static void no_prefetch(const struct wort_tree *tree, const struct wort_key *keys,
 			u32 nr)
 {
@@ -80,10 +86,11 @@ static void index_update(struct wort_index *index)
 	const struct wort_engine *engine = index->tree.engine;
 	const struct wort_fast_ops *fast = engine ? engine->fast_ops : NULL;
 	bool readable = fast && !index->dead;
+	bool writable = readable && !index->damaged;
 
 	WRITE_ONCE(index->fast_lookup, readable ? fast->lookup : no_fast_lookup);
-	WRITE_ONCE(index->fast_put, readable && !index->damaged ? fast->put :
-								  no_fast_put);
+	WRITE_ONCE(index->fast_put, writable ? fast->put : no_fast_put);
+	WRITE_ONCE(index->fast_remove, writable ? fast->remove : no_fast_remove);
 }
 
 static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,

@@ -373,6 +373,12 @@ static int put_waiting(struct wort_index *index, struct wort_put *put)
 	return err;
 }
 
+/* In a section: may an operation change something, and need not wait for others? */
+static __always_inline bool may_change(struct wort_pool *pool)
+{
+	return likely(!READ_ONCE(pool->frozen) && wort_pool_writable(pool));
+}
+
 /* Without an operation, as lookup_plainly(). */
 static __always_inline int put_plainly(struct wort_index *index,
 				       struct wort_put *put)
@@ -381,7 +387,7 @@ static __always_inline int put_plainly(struct wort_index *index,
 	int section = writing_begin(pool), err = -EAGAIN;
 	wort_fast_put_fn *fast_put = READ_ONCE(index->fast_put);
 
-	if (likely(!READ_ONCE(pool->frozen) && wort_pool_writable(pool)))
+	if (may_change(pool))
 		err = fast_put(&index->tree, put, index->stats);
 	writing_end(pool, section);
 	return err;
@@ -507,6 +513,33 @@ static int delete_once(struct wort_index *index, const struct wort_del *del,
 	return err;
 }
 
+static noinline int delete_carefully(struct wort_index *index,
+				     const struct wort_del *del)
+{
+	int err = key_verify(&del->key) ?: value_verify(del->expect);
+
+	if (!err)
+		err = delete_once(index, del, WORT_WRITE);
+	if (unlikely(err == -EAGAIN))
+		err = delete_once(index, del, WORT_WRITE_ALONE);
+	settle_old(del->old, err);
+	return err;
+}
+
+/* As put_plainly(). */
+static __always_inline int delete_plainly(struct wort_index *index,
+					  const struct wort_del *del)
+{
+	struct wort_pool *pool = index->pool;
+	int section = writing_begin(pool), err = -EAGAIN;
+	wort_fast_remove_fn *fast_remove = READ_ONCE(index->fast_remove);
+
+	if (may_change(pool))
+		err = fast_remove(&index->tree, del, index->stats);
+	writing_end(pool, section);
+	return err;
+}
+
 /**
  * wort_index_delete() - Remove a record
  * @index: The index, held.
@@ -524,14 +557,12 @@ int wort_index_delete(struct wort_index *index, const struct wort_key *key,
 		      const struct wort_value *expect, struct wort_buf *old)
 {
 	struct wort_del del __uninitialized;
-	int err = key_verify(key) ?: value_verify(expect);
+	int err;
 
 	wort_del_init(&del, key, expect, old);
-	if (!err)
-		err = delete_once(index, &del, WORT_WRITE);
+	err = delete_plainly(index, &del);
 	if (unlikely(err == -EAGAIN))
-		err = delete_once(index, &del, WORT_WRITE_ALONE);
-	settle_old(old, err);
+		err = delete_carefully(index, &del);
 	if (!err)
 		wort_index_kick(index);
 	return err;

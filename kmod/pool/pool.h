@@ -54,6 +54,7 @@ struct wort_names {
  * @fast_lookup: fast lookup of its engine; of a destroyed index, or without one, a
  *	function that returns -EAGAIN
  * @fast_put: fast put of its engine; likewise, also of a damaged index
+ * @fast_remove: fast remove of its engine; as @fast_put
  * @prefetch_keys: that of its engine, or a function that does nothing
  * @stats: costs of operations since the first of the present openings; NULL while the
  *	index is not open
@@ -84,6 +85,7 @@ struct wort_index {
 	struct wort_tree tree;
 	wort_fast_lookup_fn *fast_lookup;
 	wort_fast_put_fn *fast_put;
+	wort_fast_remove_fn *fast_remove;
 	wort_prefetch_fn *prefetch_keys;
 	struct wort_index_stats __percpu *stats;
 	struct kref ref;

@@ -210,6 +210,62 @@ void check_wort_counts_in_flight(void)
 	bed_close(&bed);
 }
 
+/* Deletes that the fast path has carried out. */
+static u64 fast_deletes(const struct bed *bed)
+{
+	const struct wort_fast_ops *fast = bed->index->tree.engine->fast_ops;
+	u32 class, nodes;
+	u64 nr = 0;
+
+	for (class = 0; class < WORT_COST_CLASSES; class++)
+		for (nodes = 0; nodes < WORT_FAST_NODES; nodes++)
+			if (fast->class[class].type == WORT_OP_DELETE)
+				nr += bed->index->stats->fast[1][class][nodes];
+	return nr;
+}
+
+static void delete_one(struct bed *bed, u64 n, u64 nodes, u64 loads)
+{
+	u64 before = fast_deletes(bed);
+	struct wort_op_stats one;
+	u8 key[8];
+
+	key_u64(key, n);
+	CHECK_EQ(pm_del(bed->index, key, sizeof(key)), 0);
+	one = count_cost(bed, WORT_OP_DELETE);
+	CHECK_EQ(fast_deletes(bed), before + 1);
+	CHECK_EQ(one.ops, 1);
+	CHECK_EQ(one.stores, 1);
+	CHECK_EQ(one.lines, 1);
+	CHECK_EQ(one.ordering_points, 1);
+	CHECK_EQ(one.fences, 1);
+	CHECK_EQ(one.nodes, nodes);
+	CHECK_EQ(one.loads, loads);
+}
+
+/*
+ * The fast path clears a slot, merges a node away, and clears the root record.  It reads
+ * the second line of a node only if the first one has fewer than two other entries.
+ */
+void check_wort_counts_removal(void)
+{
+	struct bed bed;
+	u64 i;
+
+	count_open(&bed, MIB);
+	for (i = 0; i < 3; i++)
+		count_put(&bed, i, i);
+	count_put(&bed, 9, 9);
+	delete_one(&bed, 0, 1, 2);
+	delete_one(&bed, 9, 1, 3);
+	delete_one(&bed, 1, 1, 3);
+	look_up(&bed, 2, 0);
+	delete_one(&bed, 2, 0, 1);
+	look_up(&bed, 2, -ENOENT);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
 #define BATCH	64
 
 /* Keys that part from what is there, and from each other, in different nodes. */

@@ -36,6 +36,7 @@ void check_wort_bad_pages_drop_top(void);
 /* wort_counts.c */
 void check_wort_counts_seek(void);
 void check_wort_counts_in_flight(void);
+void check_wort_counts_removal(void);
 void check_wort_counts_batch(void);
 
 #endif /* _WORT_TEST_ENGINES_WORT_H */

@@ -65,6 +65,7 @@ static const struct test tests[] = {
 	OPTIONAL(bad_pages_drop_top),
 	OWN(counts_seek),
 	OWN(counts_in_flight),
+	OPTIONAL(counts_removal),
 	OPTIONAL(counts_batch),
 };
 

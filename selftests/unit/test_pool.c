@@ -433,6 +433,7 @@ void check_pool_fatal_signal(void)
 	CHECK_EQ(pm_put(bed.index, "key-word", 8, "new-word", 8), -EINTR);
 	CHECK_EQ(pm_get(bed.index, "k", 1, &i, &len), 0);
 	CHECK_EQ(pm_del(bed.index, "k", 1), -EINTR);
+	CHECK_EQ(pm_del(bed.index, "key-word", 8), -EINTR);
 	bed.pm.pool->frozen = false;
 	for (i = 0; !pm_put(bed.index, &i, 4, &i, 4); i++)
 		;
