@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/errno.h>
+#include <linux/processor.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
 #include "lock.h"
+
+/* Reads that meet a writer, before the reader takes the lock. */
+#define READ_TRIES	4
 
 const u32 wort_none_in_flight[WORT_NR_LOCKS];
 
@@ -29,6 +33,7 @@ int wort_locks_init(struct wort_locks *locks)
 	if (!locks->lock || !locks->control)
 		return -ENOMEM;
 	locks->in_flight = locks->control->in_flight;
+	locks->sequence = locks->control->sequence;
 	for (i = 0; i < WORT_NR_LOCKS; i++) {
 		spin_lock_init(&locks->lock[i].lock);
 		locks->lock[i].in_flight = &locks->in_flight[i];
@@ -103,14 +108,19 @@ bool wort_nodes_lock(struct wort_op *op, const u64 *nodes, u32 nr)
 	return fresh;
 }
 
+/* Where a lock is among those that the operation holds; wort_op.nr_held if it is not. */
+static u32 held_at(const struct wort_op *op, const struct wort_lock *lock)
+{
+	u32 at = 0;
+
+	while (at < op->nr_held && op->held[at] != lock)
+		at++;
+	return at;
+}
+
 static bool holds_lock(const struct wort_op *op, const struct wort_lock *lock)
 {
-	u32 i;
-
-	for (i = 0; i < op->nr_held; i++)
-		if (op->held[i] == lock)
-			return true;
-	return false;
+	return held_at(op, lock) < op->nr_held;
 }
 
 /**
@@ -140,5 +150,136 @@ bool wort_node_trylock(struct wort_op *op, u64 node)
 	}
 	__release(&lock->lock);
 	op->held[op->nr_held++] = lock;
+	return true;
+}
+
+static u32 *sequence_of(const struct wort_op *op, const struct wort_lock *lock)
+{
+	return &op->locks->sequence[lock - op->locks->lock];
+}
+
+/**
+ * wort_nodes_moving() - Entries of nodes are going to be moved
+ * @op: The operation, which holds the nodes.
+ * @nodes: Their offsets.  Several of them may share a lock.
+ * @nr: How many.
+ *
+ * Makes the sequence count of each of their locks odd, once.  From now on readers of
+ * these nodes read in vain.  The caller must call wort_nodes_moved() before it waits for
+ * a word that it has launched, and before it unlocks.  It stores entries by WRITE_ONCE().
+ *
+ * Context: Any context but interrupts.
+ */
+void wort_nodes_moving(struct wort_op *op, const u64 *nodes, u32 nr)
+{
+	u32 *sequence;
+	u32 i, at;
+
+	for (i = 0; i < nr; i++) {
+		at = held_at(op, wort_lock_of(op, nodes[i]));
+		if (WARN_ON_ONCE(at == op->nr_held) || op->moving & BIT(at))
+			continue;
+		op->moving |= BIT(at);
+		sequence = sequence_of(op, op->held[at]);
+		WRITE_ONCE(*sequence, *sequence + 1);
+	}
+	/*
+	 * A reader that loads a moved entry also finds an odd count, or a later one, when
+	 * it looks again.  Pairs with the barrier in wort_node_read_retry().
+	 */
+	smp_wmb();
+}
+
+/**
+ * wort_nodes_moved() - The entries have been moved
+ * @op: The operation, after wort_nodes_moving().
+ *
+ * Makes the sequence counts even again.
+ *
+ * Context: Any context but interrupts.
+ */
+void wort_nodes_moved(struct wort_op *op)
+{
+	u32 *sequence;
+	u32 at;
+
+	for (at = 0; at < op->nr_held; at++) {
+		if (!(op->moving & BIT(at)))
+			continue;
+		sequence = sequence_of(op, op->held[at]);
+		/*
+		 * A reader that loads this count also loads the entries as they are now.
+		 * Pairs with the acquire in wort_node_read_begin().
+		 */
+		smp_store_release(sequence, *sequence + 1);
+	}
+	op->moving = 0;
+}
+
+/**
+ * wort_node_read_begin() - Begin to read entries that writers may move
+ * @op: The operation.
+ * @read: The read; the same one for each try.
+ *
+ * The caller copies what it needs, by READ_ONCE(), and trusts the copy only when
+ * wort_node_read_retry() has returned false.  While it copies it takes no lock.
+ *
+ * A node whose lock the operation holds is stable for it.  An operation that holds a
+ * lock does not wait for another one, since locks are taken in the order of the table.
+ *
+ * Context: Any context but interrupts, in a section.
+ * Return: 0; -EAGAIN: the operation holds other locks, and entries are being moved.  It
+ * must unlock what it holds and begin its step again.
+ */
+int wort_node_read_begin(struct wort_op *op, struct wort_node_read *read)
+{
+	if (!op->locks) {
+		read->alone = true;
+		return 0;
+	}
+	read->lock = wort_lock_of(op, read->node);
+	read->alone = holds_lock(op, read->lock);
+	if (read->alone)
+		return 0;
+	for (; read->tries < READ_TRIES; read->tries++) {
+		/* pairs with the release in wort_nodes_moved() */
+		read->sequence = smp_load_acquire(sequence_of(op, read->lock));
+		if (!(read->sequence & 1))
+			return 0;
+		cpu_relax();
+	}
+	if (op->nr_held)
+		return -EAGAIN;
+	spin_lock(&read->lock->lock);
+	__release(&read->lock->lock);
+	read->locked = true;
+	return 0;
+}
+
+/**
+ * wort_node_read_retry() - Were entries moved while they were read?
+ * @op: The operation.
+ * @read: The read, after wort_node_read_begin() returned 0.
+ *
+ * Context: As wort_node_read_begin().
+ * Return: True if they were: the caller must drop its copy and call
+ * wort_node_read_begin() again.
+ */
+bool wort_node_read_retry(struct wort_op *op, struct wort_node_read *read)
+{
+	if (read->alone)
+		return false;
+	if (read->locked) {
+		wort_node_release(read->lock);
+		return false;
+	}
+	/*
+	 * The count is loaded after the entries.  Pairs with the barrier in
+	 * wort_nodes_moving().
+	 */
+	smp_rmb();
+	if (likely(READ_ONCE(*sequence_of(op, read->lock)) == read->sequence))
+		return false;
+	read->tries++;
 	return true;
 }

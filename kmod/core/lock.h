@@ -30,6 +30,13 @@
  * also sees the mark, unless the word is already durable.  Not every operation holds
  * its lock until the fence: those of a batch share one, and others free objects before
  * it.  Therefore a holder of the lock checks the mark, too.
+ *
+ * The mark is about durability.  Torn reads are the matter of the sequence count, which
+ * each entry of the table has, too: it is odd while entries of one of its nodes are
+ * being moved, so that a reader can meet an entry twice or not at all.  A reader copies
+ * what it needs, and copies again if the count was odd or has changed.  After some tries
+ * it takes the lock.  A node whose entries stay where they are needs no such look, and
+ * its readers none.
  */
 #ifndef _WORT_LOCK_H
 #define _WORT_LOCK_H
@@ -38,6 +45,7 @@
 #include <linux/bitops.h>
 #include <linux/cache.h>
 #include <linux/compiler.h>
+#include <linux/lockdep.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/types.h>
@@ -69,8 +77,9 @@ struct wort_lock {
  * @lock: the locks
  * @ready: @writers was set up
  * @in_flight: the marks of @lock
- * @control: @in_flight and the other words that readers in a mapping load, which
- *	are in no section.  Whole pages, so that they can be mapped.
+ * @sequence: the sequence counts of @lock, each changed under its lock
+ * @control: @in_flight, @sequence and the other words that readers in a mapping load,
+ *	which are in no section.  Whole pages, so that they can be mapped.
  */
 struct wort_locks {
 	struct srcu_struct writers;
@@ -78,6 +87,7 @@ struct wort_locks {
 	atomic64_t clock;
 	struct wort_lock *lock;
 	u32 *in_flight;
+	u32 *sequence;
 	struct wort_map_control *control;
 };
 
@@ -133,7 +143,10 @@ static inline struct wort_lock *wort_lock_of(const struct wort_op *op, u64 node)
 
 /**
  * wort_nodes_unlock() - Unlock all nodes that an operation has locked
- * @op: The operation.
+ * @op: The operation.  wort_nodes_moved() has followed wort_nodes_moving().
+ *
+ * A count that is left odd would cost readers their time, and no more, since they take
+ * the lock in the end.  Therefore only kernels with lockdep look for it.
  *
  * Context: Any context but interrupts.
  */
@@ -141,6 +154,7 @@ static inline void wort_nodes_unlock(struct wort_op *op)
 {
 	struct wort_lock *lock;
 
+	lockdep_assert(!op->moving);
 	while (op->nr_held) {
 		lock = op->held[--op->nr_held];
 		/* Sparse cannot count the locks that are held. */
@@ -260,6 +274,30 @@ static inline void wort_nodes_removed(const struct wort_op *op, u64 a, u64 b)
 	if (b)
 		wort_lock_of(op, b)->removed = tick;
 }
+
+/**
+ * struct wort_node_read - A read of entries that writers may move
+ * @node: offset of the node; set by the caller, who clears the other fields
+ * @lock: its lock
+ * @sequence: its sequence count when the read began
+ * @tries: reads that met a writer
+ * @alone: no writer can move entries meanwhile: the operation holds the lock, or has no
+ *	locks at all
+ * @locked: the lock was taken for the read
+ */
+struct wort_node_read {
+	u64 node;
+	struct wort_lock *lock;
+	u32 sequence;
+	u32 tries;
+	bool alone;
+	bool locked;
+};
+
+void wort_nodes_moving(struct wort_op *op, const u64 *nodes, u32 nr);
+void wort_nodes_moved(struct wort_op *op);
+int wort_node_read_begin(struct wort_op *op, struct wort_node_read *read);
+bool wort_node_read_retry(struct wort_op *op, struct wort_node_read *read);
 
 bool wort_nodes_lock(struct wort_op *op, const u64 *nodes, u32 nr);
 bool wort_node_trylock(struct wort_op *op, u64 node);

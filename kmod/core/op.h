@@ -137,8 +137,9 @@ struct wort_locks;
  * @reserved: offsets of the objects, in the order of the reservations
  * @section: its section of wort_locks.writers
  * @time: result of wort_locks_now() before it read the tree
- * @held: locks held, in the order of addresses
+ * @held: locks held, in the order of addresses; those that were tried come behind
  * @nr_held: how many
+ * @moving: a bit for each entry of @held whose sequence count it has made odd
  * @released: wort_alloc.released when it found no space
  * @bad_off: place of the damage that it met, for messages
  *
@@ -169,6 +170,7 @@ struct wort_op {
 	u64 time;
 	struct wort_lock *held[WORT_HELD_MAX];
 	u32 nr_held;
+	u32 moving;
 	u64 released;
 	u64 bad_off;
 };
@@ -217,6 +219,7 @@ static inline void wort_op_begin(struct wort_op *op,
 	op->damaged = false;
 	op->time = 0;
 	op->nr_held = 0;
+	op->moving = 0;
 	op->released = 0;
 	op->bad_off = 0;
 }

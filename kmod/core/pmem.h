@@ -406,6 +406,7 @@ static inline void wort_pm_landed(struct wort_lock *lock)
 static inline void wort_pm_land(struct wort_op *op, struct wort_lock *lock,
 				__le64 __pmem *addr)
 {
+	lockdep_assert(!op->moving);
 	wort_pm_flush(op, addr, sizeof(*addr));
 	wort_pm_fence(op);
 	wort_pm_landed(lock);

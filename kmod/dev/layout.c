@@ -53,10 +53,11 @@ static void verify_pool_abi(void)
 	       M(out_freeing_bytes) + M(out_nr_transient) + M(out_nr_damaged) +
 	       M(out_damaged_off) + M(out_damaged_index) + M(out_nr_dropped) +
 	       M(out_nr_lost) + M(out_nr_unknown));
-	LAYOUT(wort_map_control, 8192,
+	LAYOUT(wort_map_control, 12288,
 	       M(state) + M(__reserved) + M(generation) + M(destroyed) +
-	       M(__reserved2) + M(in_flight));
+	       M(__reserved2) + M(in_flight) + M(sequence));
 	BUILD_BUG_ON(offsetof(struct wort_map_control, in_flight) != 4096);
+	BUILD_BUG_ON(offsetof(struct wort_map_control, sequence) != 8192);
 }
 
 static void verify_index_abi(void)

@@ -676,6 +676,15 @@ void __tsan_atomic64_store(volatile uint64_t *p, uint64_t val, int order)
 
 /* Of words in DRAM only, from here on. */
 
+void __tsan_atomic32_store(volatile uint32_t *p, uint32_t val, int order)
+{
+	(void)order;
+	resolve();
+	sched_point();
+	*p = val;
+	sched_point();
+}
+
 uint32_t __tsan_atomic32_load(const volatile uint32_t *p, int order)
 {
 	(void)order;

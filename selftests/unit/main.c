@@ -43,6 +43,8 @@ static const struct test pool_tests[] = {
 	TEST(walk_check),
 	TEST(walk_section),
 	TEST(lock_try),
+	TEST(lock_sequence),
+	TEST(lock_read),
 	TEST(check_beside),
 	TEST(check_beside_leak),
 	TEST(check_reopen),

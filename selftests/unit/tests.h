@@ -208,6 +208,8 @@ void check_counts_insert_million(void);
 
 /* test_lock.c */
 void check_lock_try(void);
+void check_lock_sequence(void);
+void check_lock_read(void);
 
 /* test_steps.c */
 void check_steps_begin_again(void);

@@ -837,6 +837,11 @@ struct wort_uring_cmd {
  *	3. Copy the key and the value, then load generation again (behind an
  *	   acquire fence), and state.  Unless both are the same as before, retry.
  *
+ * An engine that moves entries of a node says so.  Then a reader loads sequence of the
+ * node by an acquire before it reads the entries, and again behind an acquire fence
+ * after it has copied what it needs.  If the count is odd, or has changed, it retries.
+ * The default engine moves nothing.
+ *
  * After three attempts without success, or if what it finds is inconsistent,
  * the reader asks the kernel.
  */
@@ -868,6 +873,7 @@ struct wort_uring_cmd {
  * @__reserved2: not used
  * @in_flight: by WORT_MAP_NODE(): whether a word of such a node is visible and perhaps
  *	not durable
+ * @sequence: by WORT_MAP_NODE(): odd while entries of such a node are being moved
  */
 struct wort_map_control {
 	__u32 state;
@@ -876,6 +882,7 @@ struct wort_map_control {
 	__aligned_u64 destroyed;
 	__u8 __reserved2[4096 - 24];
 	__u32 in_flight[WORT_MAP_NR_NODES];
+	__u32 sequence[WORT_MAP_NR_NODES];
 };
 
 #endif /* _UAPI_LINUX_WORT_H */

@@ -7,9 +7,11 @@
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 #ifdef __SANITIZE_THREAD__
 #define smp_wmb()		__atomic_signal_fence(__ATOMIC_RELEASE)
+#define smp_rmb()		__atomic_signal_fence(__ATOMIC_ACQUIRE)
 #define smp_mb()		__atomic_signal_fence(__ATOMIC_SEQ_CST)
 #else
 #define smp_wmb()		__atomic_thread_fence(__ATOMIC_RELEASE)
+#define smp_rmb()		__atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
 #define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)

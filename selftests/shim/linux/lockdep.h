@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _SHIM_LOCKDEP_H
+#define _SHIM_LOCKDEP_H
+
+#include <linux/bug.h>
+
+#define lockdep_assert(cond)	WARN_ON_ONCE(!(cond))
+
+#endif
