@@ -125,20 +125,33 @@ FIGURE(walk_indexes, out_walk_indexes);
 FIGURE(walk_records, out_walk_records);
 FIGURE(attach_lines, out_attach_lines);
 
-/* How far a check has come, which may take long: no lock of the pool either. */
-static ssize_t check_records_show(struct device *dev,
-				  struct device_attribute *attr, char *buf)
+/* How far work has come that may take long: no lock of the pool either. */
+static ssize_t emit_progress(struct device *dev, char *buf, bool rebuild)
 {
 	struct wort_dax *dax = wdev_of(dev)->dax;
 	u64 records;
 
 	if (!wort_dax_enter(dax))
 		return -ENODEV;
-	records = READ_ONCE(dax->pool->check_records);
+	records = rebuild ? READ_ONCE(dax->pool->rebuild_records) :
+			    READ_ONCE(dax->pool->check_records);
 	wort_dax_exit(dax);
 	return emit_figure(buf, records);
 }
+
+static ssize_t check_records_show(struct device *dev,
+				  struct device_attribute *attr, char *buf)
+{
+	return emit_progress(dev, buf, false);
+}
 static DEVICE_ATTR_RO(check_records);
+
+static ssize_t rebuild_records_show(struct device *dev,
+				    struct device_attribute *attr, char *buf)
+{
+	return emit_progress(dev, buf, true);
+}
+static DEVICE_ATTR_RO(rebuild_records);
 
 /* The allocator knows these: no need to wait for the lock of the pool. */
 static int alloc_info(struct device *dev, struct wort_alloc_info *info)
@@ -193,6 +206,7 @@ static struct attribute *wort_dev_attrs[] = {
 	&dev_attr_walk_indexes.attr,
 	&dev_attr_walk_records.attr,
 	&dev_attr_check_records.attr,
+	&dev_attr_rebuild_records.attr,
 	&dev_attr_attach_lines.attr,
 	&dev_attr_format_features.attr,
 	NULL

@@ -254,6 +254,14 @@ struct wort_pair {
  *	without.
  * @unshare: free that; NULL is valid
  * @open: set wort_tree.priv, when the index is first opened.  0 or -ENOMEM.
+ * @rebuild: take the objects of the current step of a walk into wort_tree.priv, as @check
+ *	of the engine is called; wort_op.locks of the cursor's operation are set.  Such a
+ *	walk runs in the background before the first operation on an index that was not
+ *	made since the attach, and again after @tend had no room; operations wait for its
+ *	end.  It may begin anew after some steps: then these are told again.  It ends early
+ *	at damage and at what cannot be read.  -EAGAIN: take the step again; -ENOMEM: the
+ *	operations that wait fail; other errors as @check.  Optional: for what is made at
+ *	once @open will do.
  * @close: free wort_tree.priv.  Nobody uses the tree any more, and its pool may be gone.
  * @tend: review wort_tree.priv, after @open and after wort_tree.want_tend.  It may have
  *	@room bytes; with 0 it must lead to nothing that is in the tree.  In the
@@ -265,6 +273,7 @@ struct wort_volatile_ops {
 	void *(*share)(u64 pool_size);
 	void (*unshare)(void *shared);
 	int (*open)(struct wort_tree *tree);
+	int (*rebuild)(struct wort_cursor *cur);
 	void (*close)(struct wort_tree *tree);
 	void (*tend)(struct wort_tree *tree, size_t room);
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The background work of a pool, in this order: the tables of the tops of trees
- * (tend.c); the walk that marks all owned objects, once after attach; the freeing of
- * destroyed indexes; reclaim.
+ * (tend.c); rebuilds that operations wait for (rebuild.c); the walk that marks all owned
+ * objects, once after attach; the freeing of destroyed indexes; reclaim.
  *
  * An index that is destroyed before the walk has visited it is walked nevertheless, and
  * freed afterwards like any other.  So each object is either found and given back, or lies
@@ -111,6 +111,7 @@ static int pause_walk(struct wort_walk *walk)
 {
 	if (wort_pool_interrupted(walk->pool))
 		return -EINTR;
+	wort_rebuild_all(walk->pool);
 	reclaim_in_walk(walk->pool);
 	return 0;
 }
@@ -123,7 +124,10 @@ static int walk_index(struct wort_walk *walk, struct wort_index *index)
 	if (READ_ONCE(index->dead) && READ_ONCE(index->damaged))
 		return 0;
 	wort_walk_begin(walk, index);
+	walk->rebuild = wort_rebuild_begin(index);
 	err = wort_walk_run(walk);
+	if (walk->rebuild)
+		wort_rebuild_end(index, walk->rebuild_err ?: err);
 	if (err == -ENOMEM || err == -EINTR)
 		return err;
 	mutex_lock(&walk->pool->lock);
@@ -329,6 +333,7 @@ int wort_pool_round(struct wort_pool *pool)
 
 	lockdep_assert_held(&pool->work_lock);
 	wort_tend_all(pool);
+	wort_rebuild_all(pool);
 	if (wort_pool_rest(pool))
 		return -EINTR;
 	if (pool->readonly)

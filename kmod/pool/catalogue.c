@@ -85,9 +85,11 @@ static void index_update(struct wort_index *index)
 {
 	const struct wort_engine *engine = index->tree.engine;
 	const struct wort_fast_ops *fast = engine ? engine->fast_ops : NULL;
-	bool readable = fast && !index->dead;
+	bool shut = index->dead || index->unbuilt;
+	bool readable = fast && !shut;
 	bool writable = readable && !index->damaged;
 
+	WRITE_ONCE(index->shut, shut);
 	WRITE_ONCE(index->fast_lookup, readable ? fast->lookup : no_fast_lookup);
 	WRITE_ONCE(index->fast_put, writable ? fast->put : no_fast_put);
 	WRITE_ONCE(index->fast_remove, writable ? fast->remove : no_fast_remove);
@@ -104,6 +106,7 @@ static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 	kref_init(&index->ref);
 	INIT_LIST_HEAD(&index->todo);
 	INIT_LIST_HEAD(&index->due);
+	INIT_LIST_HEAD(&index->rebuild);
 	mutex_init(&index->lock);
 	index->pool = pool;
 	index->entry_off = entry_off;
@@ -168,6 +171,14 @@ static void index_release(struct kref *ref)
 void wort_index_drop(struct wort_index *index)
 {
 	kref_put(&index->ref, index_release);
+}
+
+/* Does the engine keep anything in DRAM that takes long to make? */
+static bool has_rebuild(const struct wort_index *index)
+{
+	const struct wort_engine *engine = index->tree.engine;
+
+	return engine && engine->volatile_ops && engine->volatile_ops->rebuild;
 }
 
 /* Have the engine make what it keeps in DRAM for the tree. */
@@ -285,6 +296,8 @@ static int load_entry(struct wort_op *op, struct wort_pool *pool, u64 slot_off,
 	index = index_alloc(pool, off, &entry);
 	if (!index)
 		return -ENOMEM;
+	if (has_rebuild(index))
+		wort_index_set_unbuilt(index, true);
 	index->slot_off = slot_off;
 	if (wort_names_find(&pool->names, index->name, index->name_len)) {
 		wort_index_drop(index);
@@ -996,6 +1009,21 @@ void wort_index_set_damaged(struct wort_index *index, bool damaged)
 	wort_pm_publish(&op, &entry_at(pool, index->entry_off)->state,
 			damaged ? WORT_MEDIA_STATE_DAMAGED : 0);
 	wort_op_end(&op);
+}
+
+/**
+ * wort_index_set_unbuilt() - Have operations on an index wait for a rebuild, or no longer
+ * @index: The index.
+ * @unbuilt: Which.
+ *
+ * Context: May sleep.  Takes wort_index.lock.
+ */
+void wort_index_set_unbuilt(struct wort_index *index, bool unbuilt)
+{
+	mutex_lock(&index->lock);
+	WRITE_ONCE(index->unbuilt, unbuilt);
+	index_update(index);
+	mutex_unlock(&index->lock);
 }
 
 static u32 index_state(const struct wort_index *index)

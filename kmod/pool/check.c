@@ -136,6 +136,7 @@ static int must_end(const struct checker *ck)
 
 static int pause_check(struct wort_walk *walk)
 {
+	wort_rebuild_all(walk->pool);
 	return must_end(container_of(walk, struct checker, walk));
 }
 

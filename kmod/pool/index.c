@@ -102,6 +102,23 @@ static __always_inline void entry_end(struct wort_pool *pool,
 	}
 }
 
+/* Wait without a section, and with no writer excluded, until the index can be used. */
+static noinline int wait_usable(struct wort_index *index, struct wort_op *op,
+				enum wort_entry entry)
+{
+	int err;
+
+	do {
+		entry_end(index->pool, op, entry);
+		err = wort_rebuild_wait(index);
+		if (!err)
+			err = entry_begin(index->pool, op, entry);
+		if (err)
+			return err;
+	} while (READ_ONCE(index->shut));
+	return 0;
+}
+
 /*
  * As wort_index_enter(), for single operations, which are short.  @key: what is going to
  * be changed, or NULL.
@@ -116,12 +133,12 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 	int err;
 
 	err = entry_begin(pool, op, entry);
+	if (unlikely(READ_ONCE(index->shut)) && !err)
+		err = wait_usable(index, op, entry);
 	if (err)
 		return err;
 	writable = !READ_ONCE(index->damaged) && wort_pool_writable(pool);
-	if (READ_ONCE(index->dead))
-		err = -ESTALE;
-	if (wort_region_any_bad(pool->region) && !err)
+	if (wort_region_any_bad(pool->region))
 		err = wort_index_verify(index);
 	if (!err && may_write(entry) && !writable)
 		err = -EROFS;
@@ -193,10 +210,12 @@ static __always_inline void leave(struct wort_index *index, struct wort_op *op,
  * @op: Uninitialised memory of the caller.
  * @entry: How it is beside others.
  *
+ * Waits if what the engine keeps in DRAM has to be made first.
+ *
  * Context: May sleep.  What follows until wort_index_exit() does not sleep if
  * @entry is for reading, and takes no mutex but wort_alloc.lock.
  * Return: 0; -ESTALE if it was destroyed; -EIO if its root lies on a page known
- * to be bad; -EROFS; -EINTR.
+ * to be bad; -EROFS; -EINTR; -ENOMEM or -ENODEV as wort_rebuild_wait().
  */
 int wort_index_enter(struct wort_index *index, struct wort_op *op,
 		     enum wort_entry entry)
@@ -268,15 +287,22 @@ void wort_index_leave(struct wort_index *index, struct wort_op *op, u32 type,
  * For one that only reads.  What it has seen of the tree it may not touch any more.
  *
  * Context: May sleep.
- * Return: 0; -ESTALE or -EIO as wort_index_enter(): wort_index_exit() is due all
- * the same.
+ * Return: 0; an errno of wort_index_enter(): wort_index_exit() is due all the same.
  */
 int wort_index_pause(struct wort_index *index)
 {
+	int err = 0;
+
 	reading_end();
 	cond_resched();
 	reading_begin();
-	return READ_ONCE(index->dead) ? -ESTALE : wort_index_verify(index);
+	/* Not while writers are excluded: see wort_rebuild_again(). */
+	while (unlikely(READ_ONCE(index->shut)) && !err) {
+		reading_end();
+		err = wort_rebuild_wait(index);
+		reading_begin();
+	}
+	return err ?: wort_index_verify(index);
 }
 
 /**
@@ -482,12 +508,12 @@ static __always_inline int lookup_plainly(struct wort_index *index,
  * @key: The key.
  * @buf: Where the value goes.
  *
- * Waits for no writer, unless it finds damage.
+ * Waits for no writer, unless it finds damage; may wait as wort_index_enter().
  *
  * Context: May sleep.
  * Return: 0; -ENOENT; -ERANGE if it does not fit, with its length in @buf;
  * -EINVAL, -EMSGSIZE, -ESTALE, -EUCLEAN, -EIO; -EINTR, if it met what may be
- * damage.
+ * damage; -EINTR, -ENOMEM and -ENODEV as wort_index_enter().
  */
 int wort_index_lookup(struct wort_index *index, const struct wort_key *key,
 		      struct wort_buf *buf)
@@ -551,7 +577,7 @@ static __always_inline int delete_plainly(struct wort_index *index,
  *
  * Context: May sleep.
  * Return: 0; -ENOENT; -ECANCELED; -ERANGE; -EINVAL, -EMSGSIZE, -ESTALE, -EROFS,
- * -EUCLEAN, -EIO, -EINTR.
+ * -EUCLEAN, -EIO, -EINTR; -ENOMEM and -ENODEV as wort_index_enter().
  */
 int wort_index_delete(struct wort_index *index, const struct wort_key *key,
 		      const struct wort_value *expect, struct wort_buf *old)

@@ -67,8 +67,6 @@ static int drop_next(struct search *s)
 
 	wort_tend_nothing(walk->index);
 	wort_chunk_begin(walk, true);
-	walk->op.locks = &walk->pool->locks;
-	walk->op.time = wort_locks_now(walk->op.locks);
 	err = wort_index_verify(walk->index);
 	if (!err) {
 		err = wort_walk_steps(walk);

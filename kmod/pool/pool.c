@@ -62,6 +62,7 @@ static void init_empty(struct wort_pool *pool, struct wort_region *region)
 	INIT_LIST_HEAD(&pool->todo);
 	spin_lock_init(&pool->due_lock);
 	INIT_LIST_HEAD(&pool->due);
+	INIT_LIST_HEAD(&pool->rebuild);
 	INIT_WORK(&pool->work, wort_pool_work);
 	init_waitqueue_head(&pool->work_done);
 }

@@ -69,6 +69,11 @@ struct wort_names {
  * @slot_off: the catalogue slot that refers to the entry
  * @damaged: read-only; set and cleared with @lock held
  * @dead: destroyed; set with @lock held
+ * @unbuilt: what the engine keeps in DRAM has still to be made from what is on media;
+ *	set and cleared with @lock held
+ * @shut: @dead or @unbuilt: an operation must not begin
+ * @rebuild_err: how the last attempt to make it ended
+ * @rebuilds: number of attempts
  * @engine_id: number of its engine; tree.engine is NULL if the module does not know it
  * @walk_failed: the walk could not mark all objects that the index owns
  * @was_open: it was opened since attach
@@ -76,6 +81,7 @@ struct wort_names {
  * @list: in wort_pool.indexes, in the order of ids, or wort_pool.dying
  * @todo: in wort_pool.todo
  * @due: in wort_pool.due
+ * @rebuild: in wort_pool.rebuild
  * @hash: in wort_pool.names
  * @past: costs of operations until it was last closed
  * @name_len: length of the name
@@ -98,13 +104,18 @@ struct wort_index {
 	u64 slot_off;
 	bool damaged;
 	bool dead;
+	bool unbuilt;
+	bool shut;
 	u32 engine_id;
 	bool walk_failed;
 	bool was_open;
 	u32 nr_open;
+	u32 rebuilds;
+	int rebuild_err;
 	struct list_head list;
 	struct list_head todo;
 	struct list_head due;
+	struct list_head rebuild;
 	struct hlist_node hash;
 	struct wort_op_stats past[WORT_OP_NR];
 	u32 name_len;
@@ -141,7 +152,7 @@ struct wort_index {
  * @catalogue_nr_free: empty catalogue slots
  * @catalogue_blocks: catalogue blocks
  * @wq: runs @work
- * @work: tables of tops, walk, freeing of destroyed indexes, reclaim
+ * @work: tables of tops, rebuilds, walk, freeing of destroyed indexes, reclaim
  * @work_lock: held while @work runs
  * @cursor: for @work
  * @spare_cursor: NULL, or the cursor of the last scan for the next one: to allocate
@@ -154,13 +165,16 @@ struct wort_index {
  * @stopping: @work must end soon
  * @suspended: @work must pause, and store nothing
  * @rewalk: the walk has to start again; under @work_lock or @lock
- * @due_lock: protects @due, also where other spinlocks are held
+ * @due_lock: protects @due and @rebuild, also where other spinlocks are held
  * @due: indexes to be tended
+ * @rebuild: indexes that operations wait for, to be rebuilt
  * @volatile_bytes: bytes that engines keep in DRAM for all trees
  * @leaky: space of a damaged index can only be given back after the next attach
  * @walk_indexes: indexes that the walk has finished
  * @walk_records: records that the walk has visited
  * @check_records: records that the running check has examined
+ * @rebuild_records: records that rebuilds of indexes have visited, if the walk did not
+ *	visit them at the same time
  * @attach_lines: cache lines of media loaded by attach
  * @notify: NULL, or called when @damaged or @nr_damaged has changed or the walk has
  *	ended, in the task that caused that, perhaps with locks of the pool held: it
@@ -209,12 +223,14 @@ struct wort_pool {
 	bool suspended;
 	bool rewalk;
 	bool leaky;
-	spinlock_t due_lock;		/* due; taken last */
+	spinlock_t due_lock;		/* due, rebuild; taken last */
 	struct list_head due;
+	struct list_head rebuild;
 	size_t volatile_bytes;
 	u64 walk_indexes;
 	u64 walk_records;
 	u64 check_records;
+	u64 rebuild_records;
 	u64 attach_lines;
 	void (*notify)(struct wort_pool *pool);
 };
@@ -306,9 +322,11 @@ static inline void wort_pool_changed(struct wort_pool *pool)
  * @visitor: called for each object; NULL: objects are only read
  * @pause: called between sections; an error ends the walk
  * @check: examine nodes, too
+ * @rebuild: have the engine make what it keeps in DRAM for the index, too
  * @records: NULL, or where visited records are counted
  * @index: the index
  * @bad_off: offset of the damage that the walk has met, or 0
+ * @rebuild_err: -ENOMEM if @rebuild had no memory, or 0
  * @op: operation of the current chunk
  * @alone: the current chunk excludes writers
  * @moved: the cursor is at the last step, taken in the current section
@@ -323,9 +341,11 @@ struct wort_walk {
 	struct wort_visitor *visitor;
 	int (*pause)(struct wort_walk *walk);
 	bool check;
+	bool rebuild;
 	u64 *records;
 	struct wort_index *index;
 	u64 bad_off;
+	int rebuild_err;
 	/* private: */
 	struct wort_op op;
 	bool alone;
@@ -369,6 +389,13 @@ void wort_tend_nothing(struct wort_index *index);
 void wort_tend_wanted(struct wort_tree *tree);
 void wort_tend_never(struct wort_index *index);
 
+/* rebuild.c */
+bool wort_rebuild_begin(struct wort_index *index);
+void wort_rebuild_end(struct wort_index *index, int err);
+void wort_rebuild_all(struct wort_pool *pool);
+void wort_rebuild_again(struct wort_index *index);
+int wort_rebuild_wait(struct wort_index *index);
+
 /* names.c */
 int wort_names_init(struct wort_names *names);
 void wort_names_destroy(struct wort_names *names);
@@ -388,6 +415,7 @@ int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len);
 void wort_index_put(struct wort_index *index);
 void wort_index_drop(struct wort_index *index);
 void wort_index_set_damaged(struct wort_index *index, bool damaged);
+void wort_index_set_unbuilt(struct wort_index *index, bool unbuilt);
 int wort_index_verify(const struct wort_index *index);
 int wort_index_list(struct wort_pool *pool, u64 after,
 		    struct wort_index_record *records, u32 max, bool *more);

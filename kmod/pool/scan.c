@@ -352,7 +352,7 @@ static bool too_long(const struct wort_key *key)
  * Return: 0; -EMSGSIZE if start or bound is longer than WORT_KEY_MAX; -ERANGE
  * if not even one record, or the last key of a count, fits, with its size in
  * @scan; -ENOMEM, -ESTALE, -EUCLEAN, -EIO; -EINTR, if it met what may be
- * damage.
+ * damage; -EINTR and -ENODEV as wort_index_enter().
  */
 int wort_index_scan(struct wort_index *index, struct wort_scan *scan)
 {

@@ -32,15 +32,19 @@ static void tend(struct wort_index *index, size_t bytes)
  * wort_tend_nothing() - Have an index keep nothing in DRAM that leads into its tree
  * @index: The index.
  *
- * The caller must call wort_tend_due() afterwards.
+ * The caller must call wort_tend_due() afterwards.  Operations wait for a rebuild then, if
+ * the engine has one.
  *
  * Context: May sleep.  Holds wort_pool.work_lock until nothing may be kept.
  */
 void wort_tend_nothing(struct wort_index *index)
 {
 	lockdep_assert_held(&index->pool->work_lock);
-	if (READ_ONCE(index->tree.priv))
-		tend(index, 0);
+	if (!READ_ONCE(index->tree.priv))
+		return;
+	if (index->tree.engine->volatile_ops->rebuild)
+		wort_rebuild_again(index);
+	tend(index, 0);
 }
 
 static struct wort_index *next_due(struct wort_pool *pool)
@@ -96,6 +100,7 @@ void wort_tend_never(struct wort_index *index)
 	lockdep_assert_held(&pool->work_lock);
 	spin_lock(&pool->due_lock);
 	list_del_init(&index->due);
+	list_del_init(&index->rebuild);
 	spin_unlock(&pool->due_lock);
 	pool->volatile_bytes -= index->tree.priv_bytes;
 }

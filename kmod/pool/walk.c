@@ -28,9 +28,24 @@
 #define WALK_TRIES	8
 
 /*
+ * Have the engine take the current step into what it keeps in DRAM.  A walk that also marks
+ * goes on if that has no memory.
+ */
+static int rebuild(struct wort_walk *walk)
+{
+	const struct wort_volatile_ops *ops = walk->index->tree.engine->volatile_ops;
+	int err = walk->rebuild_err ? 0 : ops->rebuild(walk->pool->cursor);
+
+	if (err != -ENOMEM)
+		return err;
+	walk->rebuild_err = err;
+	return walk->visitor ? 0 : err;
+}
+
+/*
  * The engine has verified the objects of the step, of which this is one.  The check comes
  * before the first of them is told, because it can answer -EAGAIN: the next attempt at the
- * step would tell all of them again.
+ * step would tell all of them again.  The same holds for the rebuild.
  */
 static int visit(struct wort_visitor *step, struct wort_op *op, u64 off,
 		 u64 size, bool first)
@@ -40,6 +55,8 @@ static int visit(struct wort_visitor *step, struct wort_op *op, u64 off,
 
 	if (walk->check && !walk->checked)
 		err = walk->index->tree.engine->check(walk->pool->cursor);
+	if (walk->rebuild && !walk->checked && !err)
+		err = rebuild(walk);
 	if (err)
 		return err;
 	walk->checked = true;
@@ -60,6 +77,7 @@ void wort_walk_begin(struct wort_walk *walk, struct wort_index *index)
 	walk->index = index;
 	walk->step.visit = visit;
 	walk->bad_off = 0;
+	walk->rebuild_err = 0;
 	walk->pos = (struct wort_key){ .data = walk->buf };
 }
 
@@ -150,6 +168,8 @@ void wort_chunk_begin(struct wort_walk *walk, bool alone)
 	/* Sparse cannot follow a section into another function. */
 	__release(&pool->locks.writers);
 	wort_walk_open(walk);
+	walk->op.locks = &pool->locks;
+	walk->op.time = wort_locks_now(&pool->locks);
 	walk->op.section = section;
 	walk->op.alone = alone;
 	walk->alone = alone;

@@ -520,7 +520,7 @@ static void *read_on(void *data)
 		"flush", "used_bytes", "free_bytes", "nr_indexes", "nr_damaged",
 		"nr_dying",
 		"walk_indexes", "walk_records", "check_records",
-		"attach_lines",
+		"rebuild_records", "attach_lines",
 		"format_features", "uevent",
 	};
 	long *reads = data;

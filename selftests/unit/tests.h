@@ -207,6 +207,11 @@ void check_counts_closed(void);
 void check_counts_insert_million(void);
 
 /* test_lock.c */
+void check_rebuild_first(void);
+void check_rebuild_fails(void);
+void check_rebuild_damage(void);
+void check_rebuild_walk(void);
+void check_rebuild_between(void);
 void check_lock_try(void);
 void check_lock_sequence(void);
 void check_lock_read(void);

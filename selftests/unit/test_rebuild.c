@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rebuilds of what an engine keeps in DRAM: the default engine, with one that counts.
+ */
+#include <linux/sched.h>
+
+#include "../engines/unit.h"
+
+#define RECORDS		2500	/* several chunks of a walk, and sections of a scan */
+
+static struct bed bed;
+static struct wort_engine engine;
+static struct wort_volatile_ops ops;
+
+static struct {
+	u32 steps;
+	u32 at;			/* the step at which something happens: */
+	int err;
+	void (*event)(void);
+} made;
+
+static int rebuild(struct wort_cursor *cur)
+{
+	CHECK(cur->op->locks == &bed.pm.pool->locks);
+	CHECK(bed.index->shut);
+	if (made.steps++ != made.at)
+		return 0;
+	if (made.event)
+		made.event();
+	return made.err;
+}
+
+/* From now on operations wait; @at: see @made. */
+static void unbuild(u32 at, int err, void (*event)(void))
+{
+	made.steps = 0;
+	made.at = at;
+	made.err = err;
+	made.event = event;
+	wort_index_set_unbuilt(bed.index, true);
+}
+
+/* An index whose engine has a rebuild. */
+static void attach(bool readonly)
+{
+	bed.pm.region.readonly = readonly;
+	bed_attach(&bed);
+	engine = *bed.index->tree.engine;
+	ops = *engine.volatile_ops;
+	ops.rebuild = rebuild;
+	engine.volatile_ops = &ops;
+	bed.index->tree.engine = &engine;
+}
+
+static void detach(void)
+{
+	bed_detach(&bed);
+	bed.pm.region.readonly = false;
+}
+
+static int put(u32 n)
+{
+	u8 key[8];
+
+	key_u64(key, n);
+	return pm_put(bed.index, key, 8, key, 8);
+}
+
+static int get(u32 n)
+{
+	u8 key[8], value[8];
+	u32 len = sizeof(value);
+
+	key_u64(key, n);
+	return pm_get(bed.index, key, 8, value, &len);
+}
+
+static int del(u32 n)
+{
+	u8 key[8];
+
+	key_u64(key, n);
+	return pm_del(bed.index, key, 8);
+}
+
+static int put_and_del(u32 n)
+{
+	return put(RECORDS + n) ?: del(RECORDS + n);
+}
+
+static int del_and_put(u32 n)
+{
+	return del(n) ?: put(n);
+}
+
+static int scan(u32 flags)
+{
+	static u8 last[WORT_KEY_MAX];
+	struct wort_scan scan = {
+		.flags = WORT_SCAN_F_COUNT | flags, .buf = last,
+		.buf_len = sizeof(last),
+	};
+	int err = wort_index_scan(bed.index, &scan);
+
+	CHECK(err || scan.count == RECORDS);
+	return err;
+}
+
+static int batch(u32 n)
+{
+	u8 packed[256], key[8], results[256];
+	struct wort_batch batch = {
+		.ops = packed, .results = results, .results_size = sizeof(results),
+		.nr_ops = 2, .write = true,
+	};
+
+	key_u64(key, n);
+	batch.ops_len = pm_pack(packed, WORT_BATCH_INSERT, key, 8, key, 8);
+	batch.ops_len += pm_pack(packed + batch.ops_len, WORT_BATCH_INSERT, key, 8,
+				 key, 8);
+	return wort_index_batch(bed.index, &batch);
+}
+
+static void begin(void)
+{
+	u32 i;
+
+	bed_open(&bed, 4 * MIB, 0);
+	for (i = 0; i < RECORDS; i++)
+		CHECK_EQ(put(i), 0);
+	bed_detach(&bed);
+	attach(false);
+	pmpool_settle();
+}
+
+static void end(void)
+{
+	detach();
+	pmpool_unmap(&bed.pm);
+}
+
+/* Whatever comes first waits for all steps; what comes then does not. */
+void check_rebuild_first(void)
+{
+	static int (*const use[])(u32 n) = {
+		get, put_and_del, del_and_put, scan, batch,
+	};
+	u64 records;
+	u32 i;
+
+	begin();
+	for (i = 0; i < ARRAY_SIZE(use); i++) {
+		records = bed.pm.pool->rebuild_records;
+		unbuild(U32_MAX, 0, NULL);
+		CHECK_EQ(use[i](0), 0);
+		CHECK_EQ(made.steps, RECORDS);
+		CHECK_EQ(bed.pm.pool->rebuild_records - records, RECORDS);
+		CHECK(!bed.index->shut);
+		CHECK_EQ(use[i](0), 0);
+		CHECK_EQ(made.steps, RECORDS);
+	}
+	/* Nobody has to wait for what nobody uses. */
+	unbuild(U32_MAX, 0, NULL);
+	wort_pool_kick(bed.pm.pool);
+	pmpool_settle();
+	CHECK_EQ(made.steps, 0);
+	bed_check(&bed);
+	end();
+}
+
+static void kill_task(void)
+{
+	shim_fatal_signal = true;
+}
+
+static void stop(void)
+{
+	bed.pm.pool->stopping = true;
+}
+
+static void destroy(void)
+{
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (const u8 *)"t", 1), 0);
+}
+
+/* Each attempt that fails leaves the index as it is for the next one. */
+void check_rebuild_fails(void)
+{
+	begin();
+	unbuild(7, -ENOMEM, NULL);
+	CHECK_EQ(get(0), -ENOMEM);
+	CHECK_EQ(made.steps, 8);
+	CHECK(bed.index->shut);
+	CHECK_EQ(put(0), 0);
+	CHECK_EQ(made.steps, 8 + RECORDS);
+
+	/* A step that met a writer is taken again. */
+	unbuild(7, -EAGAIN, NULL);
+	CHECK_EQ(get(0), 0);
+	CHECK_EQ(made.steps, 8 + RECORDS - 7);
+
+	unbuild(U32_MAX, 0, NULL);
+	kill_task();
+	CHECK_EQ(get(0), -EINTR);
+	CHECK_EQ(scan(0), -EINTR);
+	shim_fatal_signal = false;
+	CHECK_EQ(get(0), 0);
+
+	unbuild(RECORDS / 2, 0, stop);
+	CHECK_EQ(del(0), -ENODEV);
+	CHECK_LE(made.steps, RECORDS - 1);
+	CHECK(bed.index->shut);
+	bed.pm.pool->stopping = false;
+	CHECK_EQ(get(0), 0);
+
+	unbuild(0, 0, destroy);
+	CHECK_EQ(put(0), -ESTALE);
+	CHECK_LE(made.steps, RECORDS - 1);
+	pmpool_settle();
+	end();
+}
+
+/* Damage, and what cannot be read, end a rebuild, and the index is used all the same. */
+void check_rebuild_damage(void)
+{
+	begin();
+	unbuild(3, -EIO, NULL);
+	CHECK_EQ(get(0), 0);
+	CHECK_EQ(made.steps, 4);
+	CHECK(!bed.index->damaged);
+	unbuild(3, -EUCLEAN, NULL);
+	CHECK_EQ(get(0), 0);
+	CHECK_EQ(made.steps, 4);
+	CHECK(bed.index->damaged);
+	CHECK_EQ(put(0), -EROFS);
+	end();
+}
+
+/* The walk after the attach rebuilds an open index as it marks it. */
+void check_rebuild_walk(void)
+{
+	begin();
+	detach();
+	attach(false);
+	unbuild(U32_MAX, 0, NULL);
+	pmpool_settle();
+	CHECK_EQ(made.steps, RECORDS);
+	CHECK(!bed.index->shut);
+	CHECK_EQ(bed.pm.pool->walk_records, RECORDS);
+	CHECK_EQ(bed.pm.pool->rebuild_records, 0);
+	detach();
+
+	/* Without memory it marks all the same. */
+	attach(false);
+	unbuild(9, -ENOMEM, NULL);
+	pmpool_settle();
+	CHECK_EQ(made.steps, 10);
+	CHECK(!bed.pm.pool->alloc.walking);
+	CHECK_EQ(get(0), 0);
+	CHECK_EQ(made.steps, 10 + RECORDS);
+	bed_check(&bed);
+	detach();
+
+	/* A pool that is not walked is rebuilt only. */
+	attach(true);
+	unbuild(U32_MAX, 0, NULL);
+	CHECK_EQ(get(0), 0);
+	CHECK_EQ(made.steps, RECORDS);
+	CHECK_EQ(bed.pm.pool->walk_records, 0);
+	end();
+}
+
+static void unbuild_once(void)
+{
+	shim_in_resched = NULL;
+	unbuild(U32_MAX, 0, NULL);
+}
+
+static void use_in_walk(void)
+{
+	shim_in_resched = NULL;
+	wort_index_set_unbuilt(bed.index, true);
+	/* as an operation that waits */
+	list_add_tail(&bed.index->rebuild, &bed.pm.pool->rebuild);
+}
+
+/* A scan waits between two sections; a check gives a rebuild its turn. */
+void check_rebuild_between(void)
+{
+	struct wort_check_arg arg;
+
+	begin();
+	unbuild(U32_MAX, 0, NULL);
+	wort_index_set_unbuilt(bed.index, false);
+	shim_in_resched = unbuild_once;
+	CHECK_EQ(scan(0), 0);
+	CHECK_EQ(made.steps, RECORDS);
+	CHECK(!bed.index->shut);
+
+	made.steps = 0;
+	shim_in_resched = use_in_walk;
+	bed_check_arg(&bed, 0, &arg);
+	CHECK_EQ(arg.out_nr_leaves, RECORDS);
+	CHECK_EQ(arg.out_nr_damaged, 0);
+	CHECK_EQ(made.steps, RECORDS);
+	CHECK(!bed.index->shut);
+	end();
+}
