@@ -3,6 +3,7 @@
  * Pools to start from, and the steps tried on each.  Those of an engine are in
  * selftests/engines.
  */
+#define _GNU_SOURCE
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +50,9 @@ static struct start *start_new(struct start *list, u32 *nr, const char *name,
 		abort();
 	memset(s, 0, sizeof(*s));
 	s->name = name;
+	if (making.attr && asprintf((char **)&s->name, "%s:%#llx", name,
+				    (unsigned long long)making.attr) < 0)
+		abort();
 	s->engine = making.engine;
 	s->attr = making.attr;
 	s->sizes = making.starts->sizes;
