@@ -327,6 +327,18 @@ static void warm(const struct spot *spot)
 	wort_op_end(&op);
 }
 
+static bool (*shares)(const struct wort_tree *tree, const void *at);
+
+static bool is_shared(const void *at)
+{
+	u32 i;
+
+	for (i = 0; i < NR_INDEXES; i++)
+		if (runner.index[i] && shares(&runner.index[i]->tree, at))
+			return true;
+	return false;
+}
+
 /* Run the steps by one schedule; NULL, or what nothing explains. */
 static const char *run(const struct spot *spot)
 {
@@ -351,7 +363,10 @@ static const char *run(const struct spot *spot)
 		warm(spot);
 	clock_now = 0;
 	tracer_record(tracer);
+	shares = spot->start->shares;
+	trace_shared = shares ? is_shared : NULL;
 	sched_run(nr_threads, thread);
+	trace_shared = NULL;
 	tracer_stop(tracer);
 	explain(&set, &spot->start->world, tracer->nr_events);
 	for (i = 0; i < set.nr && bad; i++)

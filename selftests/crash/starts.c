@@ -56,6 +56,7 @@ static struct start *start_new(struct start *list, u32 *nr, const char *name,
 	s->engine = making.engine;
 	s->attr = making.attr;
 	s->sizes = making.starts->sizes;
+	s->shares = making.starts->shares;
 	s->steps = steps;
 	s->nr_steps = nr_steps;
 	s->image = malloc(IMAGE_SIZE);

@@ -19,6 +19,7 @@ struct start {
 	const struct test_engine *engine;	/* of its indexes */
 	u64 attr;
 	const __u32 *sizes;	/* as in struct engine_starts */
+	bool (*shares)(const struct wort_tree *tree, const void *at);	/* likewise */
 	const struct step *steps;
 	u32 nr_steps;
 };

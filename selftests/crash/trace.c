@@ -634,13 +634,39 @@ void __tsan_init(void) { }
 void __tsan_func_entry(void *pc) { (void)pc; }
 void __tsan_func_exit(void) { }
 
+bool (*trace_shared)(const void *at);
+
+/* Of DRAM only few addresses are loaded and stored concurrently without a barrier. */
+static inline void shared_point(const void *at)
+{
+	if (!trace_shared || is_traced(at) || !trace_shared(at))
+		return;
+	resolve();
+	sched_point();
+}
+
+#define VOLATILE(kind, n)						\
+void __tsan_##kind##_read##n(void *p)					\
+{									\
+	shared_point(p);						\
+	hook_read(p, n);						\
+}									\
+void __tsan_##kind##_write##n(void *p)					\
+{									\
+	shared_point(p);						\
+	hook_write(p, n, SITE);						\
+}
+
+VOLATILE(volatile, 1) VOLATILE(volatile, 2) VOLATILE(volatile, 4)
+VOLATILE(volatile, 8) VOLATILE(volatile, 16)
+VOLATILE(unaligned_volatile, 2) VOLATILE(unaligned_volatile, 4)
+VOLATILE(unaligned_volatile, 8)
+
 #define HOOKS(n)							\
 void __tsan_read##n(void *p) { hook_read(p, n); }			\
 void __tsan_write##n(void *p) { hook_write(p, n, SITE); }		\
 void __tsan_unaligned_read##n(void *p) { hook_read(p, n); }		\
-void __tsan_unaligned_write##n(void *p) { hook_write(p, n, SITE); }	\
-void __tsan_volatile_read##n(void *p) { hook_read(p, n); }		\
-void __tsan_volatile_write##n(void *p) { hook_write(p, n, SITE); }
+void __tsan_unaligned_write##n(void *p) { hook_write(p, n, SITE); }
 HOOKS(1) HOOKS(2) HOOKS(4) HOOKS(8) HOOKS(16)
 
 void __tsan_read_range(void *p, size_t n) { hook_read(p, n); }

@@ -155,4 +155,10 @@ bool tracer_next(struct tracer *t);
 /* Did this run find a pending store durable? -1: it was not read. */
 int tracer_persisted(struct tracer *t, uint32_t event);
 
+/*
+ * Is an address in DRAM shared by threads, which may take turns before each volatile access
+ * to it?  NULL: none is.
+ */
+extern bool (*trace_shared)(const void *at);
+
 #endif

@@ -42,6 +42,8 @@ struct engine_start {
 
 #define ENGINE_SIZES	4
 
+struct wort_tree;
+
 /**
  * struct engine_starts - An engine in the crash explorer
  * @steps: tried on each of its pools, alone and in sequences: each kind of structure
@@ -50,6 +52,9 @@ struct engine_start {
  * @starts: its pools, besides an empty one
  * @nr_starts: number of @starts
  * @sizes: of objects that its fast paths take from slots at hand; 0: no more
+ * @shares: is an address one of those of an open tree in DRAM that some operations load by
+ *	READ_ONCE() while others store to it?  Then others may go on before each such
+ *	access.  NULL: there are none
  */
 struct engine_starts {
 	const struct step *steps;
@@ -57,6 +62,7 @@ struct engine_starts {
 	const struct engine_start *starts;
 	__u32 nr_starts;
 	__u32 sizes[ENGINE_SIZES];
+	bool (*shares)(const struct wort_tree *tree, const void *at);
 };
 
 #define ENGINE_STARTS(symbol, ...)					\
