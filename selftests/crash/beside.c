@@ -327,6 +327,23 @@ static void warm(const struct spot *spot)
 	wort_op_end(&op);
 }
 
+/*
+ * The first operation waits for a rebuild, which the others cannot see.  A thread that waited
+ * would do all that the background has to do, in each schedule.
+ */
+static void rebuild(void)
+{
+	struct wort_pool *pool = runner.pool;
+	u32 i;
+
+	for (i = 0; i < NR_INDEXES; i++)
+		if (runner.index[i] && runner.index[i]->unbuilt)
+			list_add_tail(&runner.index[i]->rebuild, &pool->rebuild);
+	mutex_lock(&pool->work_lock);
+	wort_rebuild_all(pool);
+	mutex_unlock(&pool->work_lock);
+}
+
 static bool (*shares)(const struct wort_tree *tree, const void *at);
 
 static bool is_shared(const void *at)
@@ -359,6 +376,7 @@ static const char *run(const struct spot *spot)
 		fail(spot, "the starting pool does not attach");
 	while (!spot->start->unsettled && shim_run_work())
 		;
+	rebuild();
 	if (is_warm(spot))
 		warm(spot);
 	clock_now = 0;

@@ -2,6 +2,7 @@
 #ifndef _SHIM_WAIT_H
 #define _SHIM_WAIT_H
 
+#include <linux/turns.h>
 #include <linux/workqueue.h>
 
 typedef struct {
@@ -13,11 +14,11 @@ typedef struct {
 
 extern bool shim_fatal_signal;	/* whoever waits killably is killed */
 
-/* Whoever waits drives the background work that he waits for. */
+/* Whoever waits drives the background work that he waits for, or lets another thread do so. */
 #define wait_event_state(wq, cond, state) ({	\
 	int __err = shim_fatal_signal ? -EINTR : 0; \
 	while (!(cond) && !__err)		\
-		if (!shim_run_work())		\
+		if (!shim_run_work() && !shim_others()) \
 			__err = -EDEADLK;	\
 	__err;					\
 })
