@@ -16,6 +16,8 @@
  *	slot	a word of a chunk with the offset of a record.  It counts if its bit
  *		is set in @bits.
  *	full	of a chunk: each of its slots was used
+ *	array	of an open tree, in DRAM: offsets of chunks by their bounds (tlist_array.c).
+ *		It is optional, and may have gaps.
  *
  *	root word
  *	  |
@@ -58,6 +60,12 @@
  * A change locks the chunk; one that replaces it or takes it out locks the node above, too,
  * which is the root record or the chunk before; one that removes or updates a record locks
  * the record.  Then it verifies that the words are still what the descent has seen.
+ *
+ * With an array a descent begins at a chunk, and not at the root.  The array loses the entry of
+ * a chunk before the word that takes the chunk out is stored, so what was said above holds for
+ * that chunk, too.  The array belongs to the root record: a change that replaces chunks or takes
+ * one out also locks the root record, moves the entries under its sequence count, and adds new
+ * chunks when the word that leads to them is durable.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -212,24 +220,24 @@ static bool leads_on(struct wort_op *op, const struct tls_chunk *next,
 	return tls_bound_cmp(op, next, key) < (goal == TLS_COVERS);
 }
 
-/* Bounds grow, so that the list has an end whatever is on media. */
+/* Bounds grow, so that the list has an end whatever is on media.  That of the first is empty. */
 static int bound_verify(struct wort_op *op, const struct tls_pos *pos)
 {
 	const struct tls_chunk *next = &pos->behind;
 
-	if (pos->chunk.off ? bounds_grow(&pos->chunk, next) : !next->bound_len)
+	if (pos->chunk.off ? bounds_grow(&pos->chunk, next) :
+			     !pos->above || !next->bound_len)
 		return 0;
 	return wort_corrupt(op, next->off, "bound of a chunk out of order");
 }
 
-int tls_descend(struct wort_op *op, const struct wort_tree *tree,
-		enum tls_goal goal, const struct wort_key *key, struct tls_pos *pos)
+/* Descend from the chunk to which the word above leads, or from any one without that word. */
+static int descend_from(struct wort_op *op, const struct wort_tree *tree, u64 next,
+			enum tls_goal goal, const struct wort_key *key,
+			struct tls_pos *pos)
 {
-	u64 next;
-	int err = root_load(op, tree, &next);
+	int err = 0;
 
-	pos->node = tls_root_node(tree);
-	pos->above = &tree->root[0];
 	pos->chunk.off = 0;
 	pos->behind.off = 0;
 	while (!err && next) {
@@ -247,11 +255,43 @@ int tls_descend(struct wort_op *op, const struct wort_tree *tree,
 	return err;
 }
 
-/* Find a key, or with -ENOENT the chunk that covers it. */
-static int find(struct wort_op *op, const struct wort_tree *tree,
+/*
+ * With @above the word above is wanted, too.  A descent that begins at a chunk and fails, or
+ * does not come by that word, begins again at the root; so errors tell of the word that leads
+ * to what is wrong.
+ */
+static int descend(struct wort_op *op, const struct wort_tree *tree, enum tls_goal goal,
+		   const struct wort_key *key, bool above, struct tls_pos *pos)
+{
+	u64 start;
+	int err = tls_array_start(op, tree, goal, key, above, &start);
+
+	if (err)
+		return err;
+	pos->above = NULL;
+	if (start && !descend_from(op, tree, start, goal, key, pos) &&
+	    (pos->above || !above))
+		return 0;
+	err = root_load(op, tree, &start);
+	pos->node = tls_root_node(tree);
+	pos->above = &tree->root[0];
+	pos->chunk.off = 0;
+	pos->behind.off = 0;
+	return err ?: descend_from(op, tree, start, goal, key, pos);
+}
+
+/* Descend for an answer, not for a change. */
+int tls_descend(struct wort_op *op, const struct wort_tree *tree, enum tls_goal goal,
 		const struct wort_key *key, struct tls_pos *pos)
 {
-	int err = tls_descend(op, tree, TLS_COVERS, key, pos);
+	return descend(op, tree, goal, key, false, pos);
+}
+
+/* Find a key, or with -ENOENT the chunk that covers it; for a change with the word above. */
+static int find(struct wort_op *op, const struct wort_tree *tree,
+		const struct wort_key *key, bool above, struct tls_pos *pos)
+{
+	int err = descend(op, tree, TLS_COVERS, key, above, pos);
 	u64 bits = pos->chunk.off ? pos->chunk.bits : 0;
 
 	for (; !err && bits; bits &= bits - 1) {
@@ -301,7 +341,7 @@ static int tls_lookup(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_key *key, struct wort_buf *buf)
 {
 	struct tls_pos pos;
-	int err = find(op, tree, key, &pos);
+	int err = find(op, tree, key, false, &pos);
 
 	return err ?: wort_rec_value(op, &pos.rec, buf);
 }
@@ -317,12 +357,14 @@ void tls_commit(struct wort_op *op, struct tls_change *c, u64 node,
 	struct wort_lock *lock = wort_lock_of(op, node);
 	u64 gone = c->goes ? c->pos.chunk.off : 0;
 
+	tls_array_goes(op, c);
 	wort_pm_launch(op, lock, word, val);
 	if (c->old)
 		wort_nodes_removed(op, c->pos.rec.off, gone);
 	else if (gone)
 		wort_nodes_removed(op, gone, 0);
 	wort_pm_land(op, lock, word);
+	tls_array_made(op, c);
 	wort_nodes_unlock(op);
 	if (gone && wort_alloc_free(op, gone, tls_chunk_size(c->pos.chunk.slots,
 							     c->pos.chunk.bound_len)))
@@ -331,11 +373,17 @@ void tls_commit(struct wort_op *op, struct tls_change *c, u64 node,
 		op->damaged = true;
 }
 
+/* Does the change move entries of the array?  Then it needs the lock of the root record. */
+static bool changes_array(const struct tls_change *c)
+{
+	return (c->goes || c->nr_made) && c->tree && tls_array(c->tree);
+}
+
 /* Lock what the change needs.  -EAGAIN if it is not what the descent has seen. */
 static int change_lock(struct wort_op *op, struct tls_change *c)
 {
 	const struct tls_chunk *chunk = &c->pos.chunk;
-	u64 nodes[3];
+	u64 nodes[WORT_HELD_MAX];
 	u32 nr = 0;
 	bool same;
 
@@ -345,6 +393,8 @@ static int change_lock(struct wort_op *op, struct tls_change *c)
 		nodes[nr++] = c->pos.node;
 	if (c->old)
 		nodes[nr++] = c->pos.rec.off;
+	if (changes_array(c))
+		nodes[nr++] = tls_root_node(c->tree);
 	if (!wort_nodes_lock(op, nodes, nr))
 		return -EAGAIN;
 	same = !chunk->off || wort_pm_load(&chunk->media->bits) == chunk->bits;
@@ -506,6 +556,15 @@ static bool key_below(const struct wort_key *a, const struct wort_key *b)
 	return cmp ? cmp < 0 : a->len < b->len;
 }
 
+/* A chunk is written.  Returns its offset. */
+static u64 chunk_made(struct tls_change *c, u64 off, const struct wort_key *bound)
+{
+	c->made[c->nr_made++] = (struct tls_entry){
+		.prefix = tls_prefix(bound->data, bound->len), .off = off,
+	};
+	return off;
+}
+
 /* Returns the chunk that the word above will lead to. */
 static u64 build_write(struct wort_op *op, struct tls_change *c,
 		       const struct wort_put *put, const struct tls_build *b)
@@ -514,16 +573,20 @@ static u64 build_write(struct wort_op *op, struct tls_change *c,
 	const struct wort_key bound = { b->bound, from->bound_len };
 	const struct wort_key mid = { b->mid, b->mid_len };
 	bool low = b->two && key_below(&put->key, &mid);
-	u64 upper;
+	u64 upper, off;
 
 	c->link = wort_rec_create(op, &put->key, &put->value);
-	if (!b->two)
-		return chunk_write(op, from, b->bits, c->link, from->next, &bound,
-				   from->slots);
+	if (!b->two) {
+		off = chunk_write(op, from, b->bits, c->link, from->next, &bound,
+				  from->slots);
+		return chunk_made(c, off, &bound);
+	}
 	upper = chunk_write(op, from, b->bits & ~b->low, low ? 0 : c->link, from->next,
 			    &mid, from->slots);
-	return chunk_write(op, from, b->low, low ? c->link : 0, upper, &bound,
-			   from->slots);
+	chunk_made(c, upper, &mid);
+	off = chunk_write(op, from, b->low, low ? c->link : 0, upper, &bound,
+			  from->slots);
+	return chunk_made(c, off, &bound);
 }
 
 static int build(struct wort_op *op, struct tls_change *c,
@@ -571,7 +634,8 @@ static int put_first(struct wort_op *op, struct wort_tree *tree, struct tls_chan
 	if (err)
 		return err;
 	c->link = wort_rec_create(op, &put->key, &put->value);
-	c->val = chunk_write(op, NULL, 0, c->link, 0, &bound, slots);
+	c->val = chunk_made(c, chunk_write(op, NULL, 0, c->link, 0, &bound, slots),
+			    &bound);
 	return launch_above(op, c);
 }
 
@@ -596,7 +660,7 @@ int tls_put_plan(struct wort_op *op, struct wort_tree *tree, struct wort_put *pu
 		 struct tls_change *c)
 {
 	struct wort_rec *rec = &c->pos.rec;
-	int err = find(op, tree, &put->key, &c->pos);
+	int err = find(op, tree, &put->key, true, &c->pos);
 
 	put->replaced = false;
 	if (err == -ENOENT)
@@ -616,7 +680,7 @@ int tls_put_plan(struct wort_op *op, struct wort_tree *tree, struct wort_put *pu
 
 static int tls_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
 {
-	struct tls_change c = { };
+	struct tls_change c = { .tree = tree };
 	int err = tls_put_plan(op, tree, put, &c);
 
 	if (err < 0)
@@ -625,10 +689,13 @@ static int tls_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *
 		     put_record(op, tree, &c, put);
 }
 
-/* With the chunk locked: may it be taken out?  Then the node above is locked, too. */
-static bool above_lock(struct wort_op *op, const struct tls_pos *pos)
+/* With the chunk locked: may it be taken out?  Then all is locked that this needs. */
+static bool above_lock(struct wort_op *op, const struct tls_change *c)
 {
+	const struct tls_pos *pos = &c->pos;
+
 	return pos->chunk.bound_len && wort_node_trylock(op, pos->node) &&
+	       (!tls_array(c->tree) || wort_node_trylock(op, tls_root_node(c->tree))) &&
 	       wort_pm_load(pos->above) == pos->chunk.off;
 }
 
@@ -641,7 +708,7 @@ static int launch_remove(struct wort_op *op, struct tls_change *c)
 	if (err)
 		return err;
 	wort_pm_fence_in_flight(op);
-	c->goes = !bits && above_lock(op, &c->pos);
+	c->goes = !bits && above_lock(op, c);
 	if (c->goes)
 		tls_commit(op, c, c->pos.node, c->pos.above,
 			   wort_pm_load(&chunk->media->next));
@@ -653,7 +720,7 @@ static int launch_remove(struct wort_op *op, struct tls_change *c)
 int tls_remove_plan(struct wort_op *op, struct wort_tree *tree,
 		    const struct wort_del *del, struct tls_change *c)
 {
-	int err = find(op, tree, &del->key, &c->pos);
+	int err = find(op, tree, &del->key, true, &c->pos);
 
 	c->old = true;
 	return err ?: wort_rec_expect(op, &c->pos.rec, del->expect, del->old);
@@ -662,7 +729,7 @@ int tls_remove_plan(struct wort_op *op, struct wort_tree *tree,
 static int tls_remove(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_del *del)
 {
-	struct tls_change c = { };
+	struct tls_change c = { .tree = tree };
 
 	return tls_remove_plan(op, tree, del, &c) ?: launch_remove(op, &c);
 }
@@ -695,5 +762,6 @@ const struct wort_engine wort_engine_tlist = {
 	.check = tls_check,
 	.need = tls_need,
 	.drop = tls_drop,
+	.volatile_ops = &tls_volatile_ops,
 	.batch_ops = &tls_batch_ops,
 };

@@ -51,7 +51,8 @@ struct tls_chunk {
 /**
  * struct tls_pos - Where a descent has ended
  * @node: name of the node of @above
- * @above: the word that leads to @chunk; the root word if there is none
+ * @above: the word that leads to @chunk; the root word if there is none.  NULL if the
+ *	descent began at @chunk, and was not told to find it
  * @chunk: the chunk that covers the key
  * @behind: the next one, or none
  * @slot: slot of @rec
@@ -106,8 +107,35 @@ struct tls_cursor {
 	u8 fence[WORT_KEY_MAX] __aligned(8);
 };
 
+/* An entry of the array: the first bytes of the bound of a chunk, and its offset. */
+struct tls_entry {
+	u64 prefix;
+	u64 off;
+};
+
+/**
+ * struct tls_array - The chunks of an open tree by their bounds: wort_tree.priv
+ * @nr: number of entries, which are in the order of their prefixes
+ * @max: there is room for so many
+ * @capped: it may not grow any more
+ * @nomem: it could not grow when it was full
+ * @entry: the entries
+ *
+ * It is freed after a grace period.
+ */
+struct tls_array {
+	u32 nr;
+	u32 max;
+	bool capped;
+	bool nomem;
+	struct tls_entry entry[];
+};
+
 /* A change that is launched. */
 struct tls_change {
+	struct wort_tree *tree;	/* whose array changes, too, or NULL */
+	struct tls_entry made[2];	/* the chunks that come */
+	u32 nr_made;
 	struct tls_pos pos;
 	bool old;		/* the record at @pos goes */
 	bool goes;		/* the chunk at @pos goes, too */
@@ -140,7 +168,15 @@ int tls_put_plan(struct wort_op *op, struct wort_tree *tree, struct wort_put *pu
 int tls_remove_plan(struct wort_op *op, struct wort_tree *tree,
 		    const struct wort_del *del, struct tls_change *c);
 
+u64 tls_prefix(const u8 *data, u32 len);
+u64 tls_chunk_prefix(const struct tls_chunk *chunk);
+int tls_array_start(struct wort_op *op, const struct wort_tree *tree, enum tls_goal goal,
+		    const struct wort_key *key, bool above, u64 *start);
+void tls_array_goes(struct wort_op *op, const struct tls_change *c);
+void tls_array_made(struct wort_op *op, const struct tls_change *c);
+
 extern const struct wort_batch_ops tls_batch_ops;
+extern const struct wort_volatile_ops tls_volatile_ops;
 
 int tls_seek(struct wort_cursor *cur, const struct wort_key *key);
 int tls_next(struct wort_cursor *cur);
@@ -163,6 +199,18 @@ static inline const void __pmem *tls_chunk_bound(const struct tls_chunk *chunk)
 static inline u64 tls_chunk_link(const struct tls_chunk *chunk, u32 slot)
 {
 	return wort_pm_load(&chunk->media->slot[slot]);
+}
+
+static inline struct tls_cursor *tls_cursor(struct wort_cursor *cur)
+{
+	return (struct tls_cursor *)cur->engine;
+}
+
+/* The array of the tree, or NULL. */
+static inline struct tls_array *tls_array(const struct wort_tree *tree)
+{
+	/* pairs with the release that publishes an array */
+	return smp_load_acquire(&tree->priv);
 }
 
 /* A root record is locked by the offset of its catalogue entry. */

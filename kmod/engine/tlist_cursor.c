@@ -11,11 +11,6 @@
  * before, and so whatever is changed between two moves, it meets each key once and in order.
  */
 
-static struct tls_cursor *tls_cursor(struct wort_cursor *cur)
-{
-	return (struct tls_cursor *)cur->engine;
-}
-
 /* Tell where a descent has failed, for tls_drop(). */
 static int lose_chunk(struct tls_cursor *tc, int err)
 {

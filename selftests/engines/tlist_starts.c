@@ -4,9 +4,8 @@
  * fills a slot, replaces a full chunk by one or by two, takes a chunk out, or finds one
  * without records.
  */
+#include "../../kmod/engine/tlist.h"
 #include "starts.h"
-
-#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
 static const struct step steps[] = {
 	PUT(0, 1), PUT(1, 1), PUT(3, 1), PUT(5, 1), PUT(6, 1), PUT(9, 5), PUT(10, 1),
@@ -28,6 +27,9 @@ static const struct engine_start starts[] = {
 	      DEL(5)),
 	START("three chunks", PUT(0, 1), PUT(1, 1), PUT(2, 3), PUT(3, 1), PUT(4, 1),
 	      PUT(5, 4), PUT(6, 1), PUT(7, 6), PUT(8, 1)),
+	/* When the second one goes, the array has another one where a scan finds the third. */
+	START("second chunk of one", PUT(9, 1), PUT(3, 1), PUT(0, 1), PUT(8, 1), PUT(1, 1),
+	      PUT(10, 1), PUT(2, 1), DEL(0), DEL(1), PUT(7, 1), PUT(4, 1), PUT(5, 1)),
 	START("all keys", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1),
 	      PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 1)),
 	START("two lists", CREATE(1), PUT_B(0, 1), PUT_B(5, 3), PUT(5, 1), PUT(6, 1)),
@@ -35,9 +37,18 @@ static const struct engine_start starts[] = {
 		  PUT(8, 7)),
 };
 
+static bool shares(const struct wort_tree *tree, const void *at)
+{
+	const struct tls_array *array = tree->priv;
+
+	return array && at >= (const void *)array &&
+	       at < (const void *)&array->entry[array->max];
+}
+
 const struct engine_starts engine_starts_tlist = {
 	.steps = steps,
 	.nr_steps = ARRAY_SIZE(steps),
 	.starts = starts,
 	.nr_starts = ARRAY_SIZE(starts),
+	.shares = shares,
 };

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * tlist: its chunks, its walk, damaged images, and power cuts.
+ * tlist: its chunks, its walk, damaged images, power cuts, and its array.
  */
 #include <linux/sched.h>
 
 #include "../../kmod/core/powercut.h"
 #include "../../kmod/engine/tlist.h"
 #include "../unit/hostile.h"
+#include "tlist_tests.h"
 
 #define SLOTS		4
 #define POOL_SIZE	(256 * KIB)
@@ -502,4 +503,123 @@ void check_tlist_cuts(void)
 		CHECK_GE(event, 3);
 	}
 	pmpool_unmap(&pm);
+}
+
+/* A key with some bytes that many others share. */
+static const char *key_nr(u32 nr)
+{
+	static char key[32];
+
+	snprintf(key, sizeof(key), "%s%03u", nr % 3 ? "" : "0123456789", nr * 7 % 1000);
+	return key;
+}
+
+static void whole_array(void)
+{
+	CHECK_EQ(tlist_verify_array(list), nr_chunks());
+}
+
+static u64 nodes_of_lookups(void)
+{
+	struct wort_op_stats stats[WORT_OP_NR];
+
+	wort_index_stats(list, stats);
+	return stats[WORT_OP_LOOKUP].nodes;
+}
+
+/* Chunks that come and go do so in the array, and attach makes it again. */
+void check_tlist_array(void)
+{
+	const u32 keys = 40;
+	u64 nodes;
+	u32 i, turn;
+
+	list_make();
+	for (turn = 0; turn < 2; turn++) {
+		for (i = 0; i < keys; i++) {
+			CHECK_EQ(put(key_nr(i), 8), 0);
+			pmpool_settle();
+			whole_array();
+		}
+		list_detach();
+		list_attach();
+		nodes = nodes_of_lookups();
+		for (i = 0; i < keys; i++)
+			CHECK(has(key_nr(i)));
+		whole_array();
+		/* At most those with one prefix, and some chunks around the key. */
+		nodes = nodes_of_lookups() - nodes;
+		CHECK_GE(nr_chunks(), 12);
+		CHECK_LE(nodes, keys * (nr_chunks() / 3 + 4));
+		for (i = 0; i < keys; i++) {
+			CHECK_EQ(del(key_nr(i)), 0);
+			whole_array();
+		}
+		CHECK_EQ(nr_chunks(), 1);
+	}
+	CHECK_EQ(damages(), 0);
+	list_free();
+}
+
+/* The first lookup in a pool that is not walked; its allocation @nth fails, -1: none. */
+static int first_lookup(long nth)
+{
+	u8 value[8];
+	u32 len = sizeof(value);
+	int err;
+
+	list_detach();
+	pm.region.readonly = true;
+	list_attach();
+	shim_alloc_fail_nth = nth;
+	err = pm_get(list, "007", 3, value, &len);
+	shim_alloc_fail_nth = -1;
+	return err;
+}
+
+/* An array that is full has gaps until it grows, and for good when it may not. */
+void check_tlist_array_full(void)
+{
+	const struct tls_array *array;
+	u32 i, failed = 0;
+
+	list_make();
+	for (i = 0; i < 60; i++)
+		CHECK_EQ(put(key_nr(i), 8), 0);
+	array = list->tree.priv;
+	CHECK_EQ(array->nr, array->max);
+	CHECK_LE(array->nr, nr_chunks() - 1);
+	tlist_verify_array(list);
+	for (i = 0; i < 60; i++)
+		CHECK(has(key_nr(i)));
+	CHECK_EQ(first_lookup(-1), 0);
+	whole_array();
+	for (i = 0; i < 20; i++)
+		if (first_lookup(i)) {
+			CHECK_EQ(first_lookup(i), -ENOMEM);
+			CHECK(has("007"));
+			whole_array();
+			failed++;
+		}
+	CHECK_GE(failed, 1);
+	list_detach();
+	pm.region.readonly = false;
+	list_attach();
+	for (i = 0; i < 600; i++)
+		CHECK_EQ(put(key_nr(i), 8), 0);
+	CHECK_EQ(first_lookup(-1), 0);
+	array = list->tree.priv;
+	CHECK(array->capped);
+	CHECK_EQ(tlist_verify_array(list), array->max);
+	CHECK_LE(array->max, nr_chunks() - 1);
+	for (i = 0; i < 600; i++)
+		CHECK_EQ(has(key_nr(i)), true);
+	list_detach();
+	pm.region.readonly = false;
+	list_attach();
+	for (i = 0; i < 600; i++)
+		CHECK_EQ(del(key_nr(i)), 0);
+	tlist_verify_array(list);
+	CHECK_EQ(damages(), 0);
+	list_free();
 }

@@ -13,6 +13,11 @@ void check_tlist_replace(void);
 void check_tlist_walk(void);
 void check_tlist_hostile(void);
 void check_tlist_cuts(void);
+void check_tlist_array(void);
+void check_tlist_array_full(void);
+
+/* tlist_unit.c */
+u32 tlist_verify_array(struct wort_index *index);
 
 /* tlist_batches.c */
 void check_tlist_counts_batch(void);

@@ -54,6 +54,36 @@ static u32 path(const u8 *mem, u64 root, const struct wort_key *key, u64 *words)
 	return n;
 }
 
+/* Each entry is of a chunk of the list, in order.  Some chunks may have none. */
+u32 tlist_verify_array(struct wort_index *index)
+{
+	const u8 *mem = (const u8 *)index->pool->region->base;
+	const struct tls_array *array = index->tree.priv;
+	u64 off = le64_to_cpu(index->tree.root[0]);
+	const struct wort_media_tlist_chunk *chunk;
+	u32 i, len, found = 0;
+	u64 prefix;
+
+	if (!array)
+		return 0;
+	for (i = 1; i < array->nr; i++)
+		CHECK(array->entry[i - 1].prefix <= array->entry[i].prefix);
+	for (; off; off = le64_to_cpu(chunk->next)) {
+		chunk = (const void *)(mem + off);
+		len = le64_to_cpu(chunk->meta) >> WORT_MEDIA_TLIST_BOUND_SHIFT;
+		prefix = tls_prefix((const u8 *)&chunk->slot[tls_slots(&index->tree)], len);
+		for (i = 0; i < array->nr; i++)
+			if (array->entry[i].off == off) {
+				CHECK_EQ(array->entry[i].prefix, prefix);
+				found++;
+			}
+	}
+	CHECK_EQ(found, array->nr);
+	for (i = 0; i < WORT_NR_LOCKS; i++)
+		CHECK_EQ(index->pool->locks.sequence[i] & 1, 0);
+	return found;
+}
+
 static const struct engine_probe probe = {
 	.path = path,
 	.target = target,
@@ -73,6 +103,8 @@ static const struct test tests[] = {
 	OWN(cuts),
 	OPTIONAL(counts_batch),
 	OPTIONAL(batch_value),
+	OPTIONAL(array),
+	OPTIONAL(array_full),
 };
 
 /* At most an insert writes a record and two chunks; most times a slot. */
@@ -83,6 +115,9 @@ const struct engine_unit engine_unit_tlist = {
 	.update = { .fences = { 1, 1 }, .lines = { 1, 1 }, .stores = { 1, 1 } },
 	.delete = { .fences = { 1, 1 }, .lines = { 1, 1 }, .stores = { 1, 1 } },
 	.drops = 4,
+	.spared = 6,
+	.verify = tlist_verify_array,
+	.verified = 1,
 	.tests = tests,
 	.nr_tests = ARRAY_SIZE(tests),
 };

@@ -68,7 +68,7 @@ struct engine_cost {
  * @lines_million: of a million keys
  * @needs_all: a put beside a record reserves all that its @need tells
  * @drops: of the pages of the image at least so many can be dropped from it
- * @spared: allocations of its background work that it does without if they fail
+ * @spared: at most so many allocations of its background work fail without any harm
  * @verify: verify what it keeps in DRAM for an open index; how many entries were
  *	verified.  NULL: it keeps nothing
  * @verified: the random operations verify at least so many

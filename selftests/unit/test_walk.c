@@ -254,6 +254,20 @@ static void delete_late(void)
 	shim_locks_held = held;
 }
 
+/* As the first operation has it, but without what the background does after that. */
+static void rebuild_now(void)
+{
+	struct wort_pool *pool = bed.pm.pool;
+
+	if (!bed.index->unbuilt)
+		return;
+	mutex_lock(&pool->work_lock);
+	list_add_tail(&bed.index->rebuild, &pool->rebuild);
+	wort_rebuild_all(pool);
+	mutex_unlock(&pool->work_lock);
+	CHECK(!bed.index->unbuilt);
+}
+
 /*
  * Objects that the walk has met are freed and given back before its next section.  Each was
  * marked before that, so none is taken for damage.
@@ -266,6 +280,7 @@ void check_walk_section(void)
 	put_late(2);
 	bed_detach(&bed);
 	bed_attach(&bed);
+	rebuild_now();
 	put_late(1);
 	deleted = false;
 	released = bed.pm.pool->alloc.released;
