@@ -243,6 +243,13 @@ static void delete_one(struct bed *bed, u64 n, u64 nodes, u64 loads)
 	CHECK_EQ(one.loads, loads);
 }
 
+static void set_damaged(struct bed *bed, bool damaged)
+{
+	mutex_lock(&bed->index->lock);
+	wort_index_set_damaged(bed->index, damaged);
+	mutex_unlock(&bed->index->lock);
+}
+
 /*
  * The fast path clears a slot, merges a node away, and clears the root record.  It reads
  * the second line of a node only if the first one has fewer than two other entries.
@@ -250,6 +257,7 @@ static void delete_one(struct bed *bed, u64 n, u64 nodes, u64 loads)
 void check_wort_counts_removal(void)
 {
 	struct bed bed;
+	u8 key[8];
 	u64 i;
 
 	count_open(&bed, MIB);
@@ -260,6 +268,10 @@ void check_wort_counts_removal(void)
 	delete_one(&bed, 9, 1, 3);
 	delete_one(&bed, 1, 1, 3);
 	look_up(&bed, 2, 0);
+	key_u64(key, 2);
+	set_damaged(&bed, true);
+	CHECK_EQ(pm_del(bed.index, key, sizeof(key)), -EROFS);
+	set_damaged(&bed, false);
 	delete_one(&bed, 2, 0, 1);
 	look_up(&bed, 2, -ENOENT);
 	bed_check(&bed);
