@@ -429,7 +429,8 @@ static noinline int put_carefully(struct wort_index *index,
 	if (!err)
 		err = put_waiting(index, put);
 	settle_old(put->old, err);
-	if (put->replaced)
+	/* Nodes may have been freed, also where the key was not there. */
+	if (!err)
 		wort_index_kick(index);
 	return err;
 }

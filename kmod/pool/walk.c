@@ -29,13 +29,17 @@
 
 /*
  * Have the engine take the current step into what it keeps in DRAM.  A walk that also marks
- * goes on if that has no memory.
+ * goes on if that has no memory, or if the index was destroyed: for that the engine gets no
+ * more memory.
  */
 static int rebuild(struct wort_walk *walk)
 {
 	const struct wort_volatile_ops *ops = walk->index->tree.engine->volatile_ops;
-	int err = walk->rebuild_err ? 0 : ops->rebuild(walk->pool->cursor);
+	int err;
 
+	if (walk->rebuild_err || READ_ONCE(walk->index->dead))
+		return 0;
+	err = ops->rebuild(walk->pool->cursor);
 	if (err != -ENOMEM)
 		return err;
 	walk->rebuild_err = err;

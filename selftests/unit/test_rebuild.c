@@ -267,6 +267,15 @@ void check_rebuild_walk(void)
 	CHECK_EQ(get(0), 0);
 	CHECK_EQ(made.steps, RECORDS);
 	CHECK_EQ(bed.pm.pool->walk_records, 0);
+	detach();
+
+	/* An index that was destroyed while it was open is marked, and freed. */
+	attach(false);
+	unbuild(U32_MAX, -EAGAIN, NULL);
+	destroy();
+	pmpool_settle();
+	CHECK_EQ(made.steps, 0);
+	CHECK(!bed.pm.pool->alloc.walking);
 	end();
 }
 
