@@ -174,7 +174,7 @@ static bool has_room(struct wort_tree *tree)
 
 	if (shall_grow(array))
 		tree->want_tend(tree);
-	return array->nr < array->max;
+	return READ_ONCE(array->nr) < array->max;
 }
 
 /* Before the word of a change is stored: the chunk goes. */
@@ -225,7 +225,7 @@ static int tls_rebuild(struct wort_cursor *cur)
 	struct wort_tree *tree = cur->tree;
 	struct tls_array *array = tls_array(tree);
 
-	if (array->nr == array->max && READ_ONCE(array->nomem)) {
+	if (READ_ONCE(array->nr) == array->max && READ_ONCE(array->nomem)) {
 		WRITE_ONCE(array->nomem, false);
 		return -ENOMEM;
 	}

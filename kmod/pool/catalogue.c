@@ -204,8 +204,10 @@ index_opened(struct wort_index *index, struct wort_index_stats __percpu *stats)
 {
 	kref_get(&index->ref);
 	mutex_lock(&index->lock);
-	if (!index->nr_open++)
+	if (!index->nr_open)
 		swap(index->stats, stats);
+	/* wort_rebuild_begin() reads it without the lock. */
+	WRITE_ONCE(index->nr_open, index->nr_open + 1);
 	mutex_unlock(&index->lock);
 	if (!index->was_open && index->tree.engine->volatile_ops)
 		wort_tend_due(index);
@@ -228,7 +230,8 @@ void wort_index_put(struct wort_index *index)
 	struct wort_index_stats __percpu *stats = NULL;
 
 	mutex_lock(&index->lock);
-	if (!--index->nr_open) {
+	WRITE_ONCE(index->nr_open, index->nr_open - 1);
+	if (!index->nr_open) {
 		wort_index_stats(index, sums);
 		memcpy(index->past, sums, sizeof(sums));
 		swap(index->stats, stats);
