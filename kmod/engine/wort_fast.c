@@ -391,7 +391,7 @@ static __always_inline bool removal_merges(struct wrt_fast *fast, struct wrt_rem
 	       wort_link_place_valid(link, pos->start))))
 		return false;
 	r->node_spot = wort_alloc_find(fast->tree->alloc, wort_link_off(pos->node),
-				     sizeof(struct wort_media_wort_node));
+				       sizeof(struct wort_media_wort_node));
 	r->above = wort_node_try(&fast->op, wrt_slot_node(pos->above));
 	return r->node_spot.slots && r->above &&
 	       wort_pm_load(fast->d.base + pos->above) == pos->node;

@@ -166,15 +166,13 @@ static uint32_t state(const struct wort_reader *r)
 
 bool wort_reader_follow(struct wort_reader *r, uint32_t engine)
 {
-#define READER(symbol, number)	{ number, wort_reader_find_##symbol },
 	static const struct {
 		uint32_t engine;
 		wort_reader_find_fn *find;
-	} readers[] = { WORT_READERS(READER) };
-#undef READER
+	} readers[] = { WORT_READERS { 0, NULL } };
 	unsigned int i;
 
-	for (i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+	for (i = 0; readers[i].find; i++)
 		if (readers[i].engine == engine)
 			r->find = readers[i].find;
 	return r->find;

@@ -12,12 +12,10 @@
 
 #include "reader.h"
 
-/* Engines: X(symbol, number). */
-#define WORT_READERS(X)		X(wort, WORT_ENGINE_WORT)
+wort_reader_find_fn wort_reader_find_wort;
 
-#define WORT_READER_DECLARE(symbol, number)				\
-	wort_reader_find_fn wort_reader_find_##symbol;
-WORT_READERS(WORT_READER_DECLARE)
+#define WORT_READERS							\
+	{ WORT_ENGINE_WORT, wort_reader_find_wort },
 
 /*
  * Load a word of a node.  The mark of the node is set before the word is stored, so it
