@@ -909,9 +909,9 @@ void wort_alloc_settle(struct wort_op *op)
 }
 
 /*
- * The class of an extent whose word is lost is not known: the first object found in it
- * tells.  Only a check that finds all else sound stores to such a pool.  The size is
- * not trusted: a run must end inside the pool.
+ * The class of an extent whose word is lost is not known: the first object
+ * found in it tells.  Only a check that finds all else sound stores to such a
+ * pool.  The size is not trusted: a run must end inside the pool.
  */
 static void guess_class(struct wort_op *op, u32 nr, u64 size)
 {
@@ -1002,8 +1002,9 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size, u32 *nr, u32 *slot)
  * Stores nothing and reports nothing.
  *
  * Context: Holds wort_alloc.lock.  Does not sleep.
- * Return: Where it is; no slots if wort_alloc_free() has to look: because the object is
- * not allocated, because its extent is full or unknown, or because it takes whole extents.
+ * Return: Where it is; no slots if wort_alloc_free() has to look: because the
+ * object is not allocated, because its extent is full or unknown, or because it
+ * takes whole extents.
  */
 struct wort_spot wort_alloc_find(struct wort_alloc *alloc, u64 off, u64 size)
 {

@@ -319,7 +319,10 @@ int wort_alloc_free(struct wort_op *op, u64 off, u64 size);
 struct wort_spot wort_alloc_find(struct wort_alloc *alloc, u64 off, u64 size);
 void wort_alloc_free_found(struct wort_alloc *alloc, struct wort_spot spot);
 
-/* For wort_alloc_find() and wort_alloc_free_found().  May sleep; the last of the mutexes. */
+/*
+ * For wort_alloc_find() and wort_alloc_free_found().  May sleep; the last of
+ * the mutexes.
+ */
 static inline void wort_alloc_lock(struct wort_alloc *alloc)
 {
 	mutex_lock(&alloc->lock);

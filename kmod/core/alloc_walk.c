@@ -43,7 +43,8 @@
  * frees were noted already.  If another operation frees the object meanwhile,
  * the free is noted as well, and the slot does not stay used for nothing.
  *
- * Context: May sleep, waits for grace periods.  Takes wort_alloc.lock.  Holds no section.
+ * Context: May sleep, waits for grace periods.  Takes wort_alloc.lock.  Holds
+ * no section.
  */
 void wort_alloc_walk_begin(struct wort_alloc *alloc)
 {
@@ -108,7 +109,8 @@ static int mark_slot(struct wort_op *op, u64 off, u32 nr, u32 slot, bool first)
  *	wort_alloc_keep() has set it.  False for inner nodes, which the walk may
  *	meet again, but as nothing else.
  *
- * Context: May sleep.  Takes wort_alloc.lock.  The owner may unlink the object meanwhile.
+ * Context: May sleep.  Takes wort_alloc.lock.  The owner may unlink the object
+ * meanwhile.
  * Return: 0; -ENOMEM; -EUCLEAN if it is no slot or has another owner.
  */
 int wort_alloc_mark(struct wort_op *op, u64 off, u64 size, bool first)
@@ -159,8 +161,8 @@ static void keep_slot(struct wort_alloc *alloc, u32 nr, u32 slot)
  * carried out, so an inconsistency is damage here, not a race with another
  * writer.
  *
- * Context: May sleep.  Takes wort_alloc.lock.  In a section of writers, in which the object
- * was owned.
+ * Context: May sleep.  Takes wort_alloc.lock.  In a section of writers, in
+ * which the object was owned.
  * Return: 0; -EUCLEAN if it is no slot, or one that is free.
  */
 int wort_alloc_keep(struct wort_op *op, u64 off, u64 size)
@@ -231,7 +233,8 @@ static int forget_marks(struct wort_op *op, u32 nr)
  * objects any more.  An object that had two owners, of which one freed it,
  * stays for the other.
  *
- * Context: May sleep, waits for grace periods.  Takes wort_alloc.lock.  Holds no section.
+ * Context: May sleep, waits for grace periods.  Takes wort_alloc.lock.  Holds
+ * no section.
  */
 void wort_alloc_walk_restart(struct wort_op *op)
 {

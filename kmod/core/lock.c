@@ -69,7 +69,10 @@ void wort_locks_synchronize(struct wort_locks *locks)
 	synchronize_rcu();
 }
 
-/* Insert a lock into a sorted array, unless it is there.  Returns how many there are. */
+/*
+ * Insert a lock into a sorted array, unless it is there.  Returns how many
+ * there are.
+ */
 static u32 add_lock(struct wort_lock **sorted, u32 nr, struct wort_lock *lock)
 {
 	u32 at = nr, i;
@@ -108,7 +111,10 @@ bool wort_nodes_lock(struct wort_op *op, const u64 *nodes, u32 nr)
 	return fresh;
 }
 
-/* Where a lock is among those that the operation holds; wort_op.nr_held if it is not. */
+/*
+ * Where a lock is among those that the operation holds; wort_op.nr_held if it
+ * is not.
+ */
 static u32 held_at(const struct wort_op *op, const struct wort_lock *lock)
 {
 	u32 at = 0;
@@ -125,16 +131,18 @@ static bool holds_lock(const struct wort_op *op, const struct wort_lock *lock)
 
 /**
  * wort_node_trylock() - Lock one more node if that needs no waiting
- * @op: The operation, which holds at least one node and has stored nothing under these
- *	locks.
+ * @op: The operation, which holds at least one node and has stored nothing
+ *	under these locks.
  * @node: Offset of the node.
  *
- * A node whose lock the operation holds already counts as locked.  Locks are taken in
- * the order of the table, so an operation that holds one must not wait for another one.
+ * A node whose lock the operation holds already counts as locked.  Locks are
+ * taken in the order of the table, so an operation that holds one must not wait
+ * for another one.
  *
  * Context: As wort_node_lock(), with at most WORT_HELD_MAX - 1 locks held.
- * Return: True if it is locked; false if another operation holds the lock, or if a node of
- * the lock was removed since wort_op.time.  Then the operation holds what it held before.
+ * Return: True if it is locked; false if another operation holds the lock, or
+ * if a node of the lock was removed since wort_op.time.  Then the operation
+ * holds what it held before.
  */
 bool wort_node_trylock(struct wort_op *op, u64 node)
 {
@@ -164,9 +172,10 @@ static u32 *sequence_of(const struct wort_op *op, const struct wort_lock *lock)
  * @nodes: Their offsets.  Several of them may share a lock.
  * @nr: How many.
  *
- * Makes the sequence count of each of their locks odd, once.  From now on readers of
- * these nodes read in vain.  The caller must call wort_nodes_moved() before it waits for
- * a word that it has launched, and before it unlocks.  It stores entries by WRITE_ONCE().
+ * Makes the sequence count of each of their locks odd, once.  From now on
+ * readers of these nodes read in vain.  The caller must call wort_nodes_moved()
+ * before it waits for a word that it has launched, and before it unlocks.  It
+ * stores entries by WRITE_ONCE().
  *
  * Context: Any context but interrupts.
  */
@@ -184,8 +193,9 @@ void wort_nodes_moving(struct wort_op *op, const u64 *nodes, u32 nr)
 		WRITE_ONCE(*sequence, *sequence + 1);
 	}
 	/*
-	 * A reader that loads a moved entry also finds an odd count, or a later one, when
-	 * it looks again.  Pairs with the barrier in wort_node_read_retry().
+	 * A reader that loads a moved entry also finds an odd count, or a later
+	 * one, when it looks again.  Pairs with the barrier in
+	 * wort_node_read_retry().
 	 */
 	smp_wmb();
 }
@@ -208,8 +218,8 @@ void wort_nodes_moved(struct wort_op *op)
 			continue;
 		sequence = sequence_of(op, op->held[at]);
 		/*
-		 * A reader that loads this count also loads the entries as they are now.
-		 * Pairs with the acquire in wort_node_read_begin().
+		 * A reader that loads this count also loads the entries as they
+		 * are now.  Pairs with the acquire in wort_node_read_begin().
 		 */
 		smp_store_release(sequence, *sequence + 1);
 	}
@@ -221,15 +231,17 @@ void wort_nodes_moved(struct wort_op *op)
  * @op: The operation.
  * @read: The read; the same one for each try.
  *
- * The caller copies what it needs, by READ_ONCE(), and trusts the copy only when
- * wort_node_read_retry() has returned false.  While it copies it takes no lock.
+ * The caller copies what it needs, by READ_ONCE(), and trusts the copy only
+ * when wort_node_read_retry() has returned false.  While it copies it takes no
+ * lock.
  *
- * A node whose lock the operation holds is stable for it.  An operation that holds a
- * lock does not wait for another one, since locks are taken in the order of the table.
+ * A node whose lock the operation holds is stable for it.  An operation that
+ * holds a lock does not wait for another one, since locks are taken in the
+ * order of the table.
  *
  * Context: Any context but interrupts, in a section.
- * Return: 0; -EAGAIN: the operation holds other locks, and entries are being moved.  It
- * must unlock what it holds and begin its step again.
+ * Return: 0; -EAGAIN: the operation holds other locks, and entries are being
+ * moved.  It must unlock what it holds and begin its step again.
  */
 int wort_node_read_begin(struct wort_op *op, struct wort_node_read *read)
 {

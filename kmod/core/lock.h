@@ -4,10 +4,10 @@
  *
  * A lock stands for a node, which is named by its own offset: that of its first
  * byte.  Records are nodes, too; the root record of an index is locked by the
- * offset of its catalogue entry.  Locks are volatile.  They lie in one table, and
- * the name of a node is hashed to an entry, which several nodes share.  The hash
- * multiplies: engines have nodes of many sizes, and a node of 1 KiB would use
- * every eighth entry only if its offset was taken modulo the table.
+ * offset of its catalogue entry.  Locks are volatile.  They lie in one table,
+ * and the name of a node is hashed to an entry, which several nodes share.  The
+ * hash multiplies: engines have nodes of many sizes, and a node of 1 KiB would
+ * use every eighth entry only if its offset was taken modulo the table.
  *
  * A writer searches the word that it will change without any lock.  Then it
  * locks the node of the word, and verifies that the word is unchanged and that
@@ -17,26 +17,27 @@
  * too.  So a writer of a word in the middle of a large node sees that the node
  * was replaced.
  *
- * A writer that needs several locks knows them all before it takes the first one,
- * and takes them in the order of the table.  A writer that turns out to need one
- * more tries to take it with wort_node_trylock(), before its first store, and retries
- * or does without if it is taken.
+ * A writer that needs several locks knows them all before it takes the first
+ * one, and takes them in the order of the table.  A writer that turns out to
+ * need one more tries to take it with wort_node_trylock(), before its first
+ * store, and retries or does without if it is taken.
  *
  * While a word is in flight, that is visible and perhaps not durable, its lock
  * is marked.  An operation that reads the word must make it durable before its
  * answer may rest on it (Documentation/persistence.rst).  A reader checks the
- * mark of the node after it has loaded the word.  The mark is set before the word
- * is stored, and cleared after the fence.  Therefore a reader that sees the word
- * also sees the mark, unless the word is already durable.  Not every operation holds
- * its lock until the fence: those of a batch share one, and others free objects before
- * it.  Therefore a holder of the lock checks the mark, too.
+ * mark of the node after it has loaded the word.  The mark is set before the
+ * word is stored, and cleared after the fence.  Therefore a reader that sees
+ * the word also sees the mark, unless the word is already durable.  Not every
+ * operation holds its lock until the fence: those of a batch share one, and
+ * others free objects before it.  Therefore a holder of the lock checks the
+ * mark, too.
  *
- * The mark is about durability.  Torn reads are the matter of the sequence count, which
- * each entry of the table has, too: it is odd while entries of one of its nodes are
- * being moved, so that a reader can meet an entry twice or not at all.  A reader copies
- * what it needs, and copies again if the count was odd or has changed.  After some tries
- * it takes the lock.  A node whose entries stay where they are needs no such look, and
- * its readers none.
+ * The mark is about durability.  Torn reads are the matter of the sequence
+ * count, which each entry of the table has, too: it is odd while entries of one
+ * of its nodes are being moved, so that a reader can meet an entry twice or not
+ * at all.  A reader copies what it needs, and copies again if the count was odd
+ * or has changed.  After some tries it takes the lock.  A node whose entries
+ * stay where they are needs no such look, and its readers none.
  */
 #ifndef _WORT_LOCK_H
 #define _WORT_LOCK_H
@@ -78,8 +79,8 @@ struct wort_lock {
  * @ready: @writers was set up
  * @in_flight: the marks of @lock
  * @sequence: the sequence counts of @lock, each changed under its lock
- * @control: @in_flight, @sequence and the other words that readers in a mapping load,
- *	which are in no section.  Whole pages, so that they can be mapped.
+ * @control: @in_flight, @sequence and the other words that readers in a mapping
+ *	load, which are in no section.  Whole pages, so that they can be mapped.
  */
 struct wort_locks {
 	struct srcu_struct writers;
@@ -120,9 +121,9 @@ static inline u64 wort_locks_now(struct wort_locks *locks)
  * wort_locks_reusing() - Raise the generation before objects are reused
  * @locks: The locks.
  *
- * A reader in a mapping that may have reached one of these objects finds another
- * generation, and retries.  Stores before this are visible before the new
- * generation, stores after this are visible after it.
+ * A reader in a mapping that may have reached one of these objects finds
+ * another generation, and retries.  Stores before this are visible before the
+ * new generation, stores after this are visible after it.
  *
  * Context: Any context.  The caller serialises calls.
  */
@@ -145,8 +146,9 @@ static inline struct wort_lock *wort_lock_of(const struct wort_op *op, u64 node)
  * wort_nodes_unlock() - Unlock all nodes that an operation has locked
  * @op: The operation.  wort_nodes_moved() has followed wort_nodes_moving().
  *
- * A count that is left odd would cost readers their time, and no more, since they take
- * the lock in the end.  Therefore only kernels with lockdep look for it.
+ * A count that is left odd would cost readers their time, and no more, since
+ * they take the lock in the end.  Therefore only kernels with lockdep look for
+ * it.
  *
  * Context: Any context but interrupts.
  */
@@ -186,8 +188,8 @@ static inline bool wort_lock_hold(struct wort_op *op, struct wort_lock *lock)
  *
  * Context: Any context but interrupts.  The operation holds no node.  If this
  * returns true the caller must call wort_nodes_unlock().
- * Return: False if the node, or another node of the same lock, was removed since
- * wort_op.time: then nothing is locked.
+ * Return: False if the node, or another node of the same lock, was removed
+ * since wort_op.time: then nothing is locked.
  */
 static inline bool wort_node_lock(struct wort_op *op, u64 node)
 {
@@ -215,8 +217,8 @@ static __always_inline struct wort_lock *wort_lock_keep(const struct wort_op *op
  * @node: Offset of the node.
  *
  * Context: As wort_node_lock().
- * Return: The lock, for wort_node_release(); NULL where wort_node_lock() returns
- * false.
+ * Return: The lock, for wort_node_release(); NULL where wort_node_lock()
+ * returns false.
  */
 static __always_inline struct wort_lock *wort_node_hold(const struct wort_op *op,
 							u64 node)
@@ -233,7 +235,8 @@ static __always_inline struct wort_lock *wort_node_hold(const struct wort_op *op
  * @node: Offset of the node.
  *
  * Context: As wort_node_lock(), but locks may be held.
- * Return: As wort_node_hold(); NULL also if the lock is held, perhaps by the caller.
+ * Return: As wort_node_hold(); NULL also if the lock is held, perhaps by the
+ * caller.
  */
 static __always_inline struct wort_lock *wort_node_try(const struct wort_op *op,
 						       u64 node)
@@ -257,12 +260,13 @@ static __always_inline void wort_node_release(struct wort_lock *lock)
 
 /**
  * wort_nodes_removed() - Nodes have been taken out of a tree
- * @op: The operation.  The word that did it is stored.  It need not be durable yet:
- *	others then find out sooner that they have to retry.
+ * @op: The operation.  The word that did it is stored.  It need not be durable
+ *	yet: others then find out sooner that they have to retry.
  * @a: Offset of a node, which is locked.
  * @b: Offset of another one, or 0.
  *
- * A full barrier: an operation that begins at this tick does not find the nodes.
+ * A full barrier: an operation that begins at this tick does not find the
+ * nodes.
  *
  * Context: Any context but interrupts.
  */
@@ -281,8 +285,8 @@ static inline void wort_nodes_removed(const struct wort_op *op, u64 a, u64 b)
  * @lock: its lock
  * @sequence: its sequence count when the read began
  * @tries: reads that met a writer
- * @alone: no writer can move entries meanwhile: the operation holds the lock, or has no
- *	locks at all
+ * @alone: no writer can move entries meanwhile: the operation holds the lock,
+ *	or has no locks at all
  * @locked: the lock was taken for the read
  */
 struct wort_node_read {

@@ -21,12 +21,14 @@ void wort_op_settle(struct wort_op *op)
 
 /**
  * wort_op_step() - End a step of an operation that has several
- * @op: The operation, which holds no lock.  All that it has taken the step has published.
+ * @op: The operation, which holds no lock.  All that it has taken the step has
+ *	published.
  *
- * A step is complete: the tree is as legal as after a whole operation, and each key has
- * the value that it had before.  What the step has taken stays with the tree, also if the
- * operation fails later or is begun again; what it has not taken is given back.  The next
- * step descends again, and reserves again: up to WORT_RESERVE_MAX objects.
+ * A step is complete: the tree is as legal as after a whole operation, and each
+ * key has the value that it had before.  What the step has taken stays with the
+ * tree, also if the operation fails later or is begun again; what it has not
+ * taken is given back.  The next step descends again, and reserves again: up to
+ * WORT_RESERVE_MAX objects.
  *
  * Does not publish, and fences only for words that were found in flight.
  *
@@ -40,8 +42,8 @@ void wort_op_step(struct wort_op *op)
 
 /**
  * wort_op_again() - Begin an operation again
- * @op: The operation.  It has published nothing since it began, or since its last
- *	wort_op_step().
+ * @op: The operation.  It has published nothing since it began, or since its
+ *	last wort_op_step().
  *
  * Its counts go on.
  *

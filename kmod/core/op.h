@@ -137,7 +137,8 @@ struct wort_locks;
  * @reserved: offsets of the objects, in the order of the reservations
  * @section: its section of wort_locks.writers
  * @time: result of wort_locks_now() before it read the tree
- * @held: locks held, in the order of addresses; those that were tried come behind
+ * @held: locks held, in the order of addresses; those that were tried come
+ *	behind
  * @nr_held: how many
  * @moving: a bit for each entry of @held whose sequence count it has made odd
  * @released: wort_alloc.released when it found no space

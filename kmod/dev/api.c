@@ -480,8 +480,8 @@ static int batch_chunk(struct wort_kernel_index *index,
  * @nr: How many, at most WORT_BATCH_MAX.
  * @flags: WORT_BATCH_F_STOP: stop at the first that fails.
  *
- * They take effect in order, each atomic by itself, and each has an errno of its
- * own.  What was carried out is durable when the call returns.  Up to 64
+ * They take effect in order, each atomic by itself, and each has an errno of
+ * its own.  What was carried out is durable when the call returns.  Up to 64
  * changes share two fences, so they become durable in any order: a power cut
  * during the call may leave any of its changes.  A change that must be durable
  * before another one takes a call of its own.

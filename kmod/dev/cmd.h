@@ -3,10 +3,10 @@
  * Executors: one for each command, by ioctl or io_uring.
  *
  * The caller has verified that the argument is complete and its reserved fields
- * are zero, and that the descriptor is of the right kind, and open for writing if
- * the command always changes something.  The executor checks flags and ranges,
- * copies user memory before the operation begins and after it has ended, and sets
- * the out_ fields also if it fails.
+ * are zero, and that the descriptor is of the right kind, and open for writing
+ * if the command always changes something.  The executor checks flags and
+ * ranges, copies user memory before the operation begins and after it has
+ * ended, and sets the out_ fields also if it fails.
  */
 #ifndef _WORT_CMD_H
 #define _WORT_CMD_H
@@ -19,8 +19,8 @@
  * struct wort_call - A command under way
  * @wfile: private part of the descriptor; NULL: the control device
  * @write: the descriptor is open for writing
- * @new_file: set by the executor: a file that will be installed in its descriptor,
- *	which is reserved already
+ * @new_file: set by the executor: a file that will be installed in its
+ *	descriptor, which is reserved already
  */
 struct wort_call {
 	struct wort_file *wfile;
@@ -56,9 +56,9 @@ wort_cmd_fn wort_cmd_scan;
 wort_cmd_fn wort_cmd_batch;
 
 /*
- * A call with larger buffers is carried out in pieces of this size, so that many
- * concurrent calls need little memory.  One piece has room for the largest record
- * of a scan, operation of a batch, and answer.
+ * A call with larger buffers is carried out in pieces of this size, so that
+ * many concurrent calls need little memory.  One piece has room for the largest
+ * record of a scan, operation of a batch, and answer.
  */
 #define WORT_PIECE_SIZE		SZ_256K
 

@@ -288,8 +288,9 @@ static void open_gate(struct wort_dax *dax)
  * wort_dax_suspend() - Keep everybody from the memory until wort_dax_resume()
  * @dax: The claim, with a pool.
  *
- * Operations under way are waited for, background work pauses, and wort_dax_enter()
- * waits.  Mappings stay.  A no-op if the memory is gone or the claim is suspended.
+ * Operations under way are waited for, background work pauses, and
+ * wort_dax_enter() waits.  Mappings stay.  A no-op if the memory is gone or the
+ * claim is suspended.
  *
  * Context: May sleep.
  * Return: 0, or -EBUSY if operations under way did not end: nothing is

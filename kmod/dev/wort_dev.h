@@ -15,11 +15,12 @@
  *	queued work	holds nothing: detach waits for it, after the last
  *			callback that could queue it
  *
- * The memory is only accessed between wort_dax_enter() and wort_dax_exit(), by the
- * background work of the pool, and by programs that have it mapped.
+ * The memory is only accessed between wort_dax_enter() and wort_dax_exit(), by
+ * the background work of the pool, and by programs that have it mapped.
  *
  * Lock order: wort_devs_lock; the lock over claims; wort_dax.gate_lock;
- * wort_dax.mapped_lock; those of the pool.  wort_dax.mapped_lock comes after mmap_lock, too.
+ * wort_dax.mapped_lock; those of the pool.  wort_dax.mapped_lock comes after
+ * mmap_lock, too.
  */
 #ifndef _WORT_DEV_H
 #define _WORT_DEV_H

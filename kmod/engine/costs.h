@@ -2,8 +2,9 @@
 /*
  * Counting what the fast paths of an engine cost.
  *
- * A fast path has no operation that counts.  It adds one to a figure that stands for its
- * class of costs and the number of inner nodes that it has visited.
+ * A fast path has no operation that counts.  It adds one to a figure that
+ * stands for its class of costs and the number of inner nodes that it has
+ * visited.
  */
 #ifndef _WORT_COSTS_H
 #define _WORT_COSTS_H
@@ -35,8 +36,8 @@ struct wort_cost_class {
 /**
  * struct wort_index_stats - Costs of operations on an index on one processor
  * @of: by WORT_OP_*, without those in @fast
- * @fast: number of operations by class and by the number of inner nodes visited; first
- *	those whose stores needed no flush
+ * @fast: number of operations by class and by the number of inner nodes
+ *	visited; first those whose stores needed no flush
  */
 struct wort_index_stats {
 	struct wort_op_costs of[WORT_OP_NR];

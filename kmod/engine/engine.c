@@ -19,7 +19,10 @@ static const struct {
 	WORT_ENGINES(ENGINE)
 };
 
-/* Serve indexes that are found from now on without optional functions: for tests. */
+/*
+ * Serve indexes that are found from now on without optional functions: for
+ * tests.
+ */
 bool wort_engine_mandatory;
 
 static struct wort_engine mandatory[ARRAY_SIZE(engines)];
@@ -95,8 +98,8 @@ const struct wort_attr *wort_engine_attrs(u32 id)
  * @id: Number as in a catalogue entry.
  * @attr: Attribute word of the index.
  *
- * A newer module may have given the engine an attribute, or a greater range, so a
- * word that is not valid here is no damage.
+ * A newer module may have given the engine an attribute, or a greater range, so
+ * a word that is not valid here is no damage.
  *
  * Context: Any context.
  * Return: The engine, or NULL if it is unknown, or one of the attributes is.

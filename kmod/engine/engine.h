@@ -2,9 +2,9 @@
 /*
  * The interface of an engine.
  *
- * An engine is the structure of an index: files in this folder, its media structs
- * in uapi/linux/wort_format_<engine>.h, a line in uapi/linux/wort_engines.h and in
- * Kbuild.  No other code names it.
+ * An engine is the structure of an index: files in this folder, its media
+ * structs in uapi/linux/wort_format_<engine>.h, a line in
+ * uapi/linux/wort_engines.h and in Kbuild.  No other code names it.
  */
 #ifndef _WORT_ENGINE_H
 #define _WORT_ENGINE_H
@@ -37,8 +37,8 @@ struct wort_round;
  * @priv: what the engine keeps in DRAM for the open tree, or NULL
  * @priv_bytes: bytes of it that the pool limits; set by the engine
  * @shared: what all trees of the engine in the pool share in DRAM, or NULL
- * @want_tend: asks the background for a call of @tend.  Any context, also with locks
- *	held; calls before @tend has begun count as one.
+ * @want_tend: asks the background for a call of @tend.  Any context, also with
+ *	locks held; calls before @tend has begun count as one.
  */
 struct wort_tree {
 	const struct wort_engine *engine;
@@ -88,7 +88,10 @@ struct wort_put {
 	bool replaced;
 };
 
-/* Set the conditions of WORT_INSERT_F_*, without an expected value or a former value. */
+/*
+ * Set the conditions of WORT_INSERT_F_*, without an expected value or a former
+ * value.
+ */
 static __always_inline void wort_put_flags(struct wort_put *put, u32 flags)
 {
 	put->expect = NULL;
@@ -100,13 +103,15 @@ static __always_inline void wort_put_flags(struct wort_put *put, u32 flags)
 
 /**
  * wort_put_init() - Fill in an insert
- * @put: Uninitialised memory of the caller, __uninitialized as struct wort_op is.
+ * @put: Uninitialised memory of the caller, __uninitialized as struct wort_op
+ *	is.
  * @key: The key.
  * @value: The value.
  * @flags: WORT_INSERT_F_*.
  *
- * Copies the fields one by one.  A processor cannot forward several small stores to
- * one larger load, so a copy of a whole struct that was just stored would stall.
+ * Copies the fields one by one.  A processor cannot forward several small
+ * stores to one larger load, so a copy of a whole struct that was just stored
+ * would stall.
  *
  * Context: Any context.
  */
@@ -154,17 +159,20 @@ static __always_inline void wort_del_init(struct wort_del *del,
  * @put: the record to store, or
  * @del: the record to remove; the other one is NULL
  * @round: the changes of its round that wait for their commit, see round.h
- * @waits: it is committed after the next fence: its contents need that, or other changes
- *	may join it.  Otherwise it may be committed at once.
+ * @waits: it is committed after the next fence: its contents need that, or
+ *	other changes may join it.  Otherwise it may be committed at once.
  * @slot: offset of the word that it changes
  * @node: offsets of the nodes that it will lock, or 0
- * @claims: a bit for each of @node that no later change of the round can lock, since this
- *	one removes it, or since the plan of the later one would rest on it
- * @first: the first change of the chain that it has joined; NULL: it has joined none
+ * @claims: a bit for each of @node that no later change of the round can lock,
+ *	since this one removes it, or since the plan of the later one would rest
+ *	on it
+ * @first: the first change of the chain that it has joined; NULL: it has joined
+ *	none
  * @next: the change that has joined it, or NULL
  * @engine: for the engine
  *
- * The pool sets @put, @del and @round, and NULL for @first and @next; prepare sets the rest.
+ * The pool sets @put, @del and @round, and NULL for @first and @next; prepare
+ * sets the rest.
  */
 struct wort_change {
 	struct wort_put *put;
@@ -201,10 +209,10 @@ struct wort_need {
 /**
  * struct wort_visitor - Called for the objects that an index owns
  * @visit: called with the offset and size of each object, which are untrusted.
- *	@first is true if a walk of the whole index visits the object only once, also
- *	when the walk is interrupted and continues.  It is false for inner nodes only.
- *	Therefore an object that is visited with both values has two owners.  Returns
- *	0 or a negative errno, which ends the walk.
+ *	@first is true if a walk of the whole index visits the object only once,
+ *	also when the walk is interrupted and continues.  It is false for inner
+ *	nodes only.  Therefore an object that is visited with both values has
+ *	two owners.  Returns 0 or a negative errno, which ends the walk.
  */
 struct wort_visitor {
 	int (*visit)(struct wort_visitor *visitor, struct wort_op *op, u64 off,
@@ -216,15 +224,15 @@ struct wort_visitor {
  * @op: operation that moves it
  * @tree: the index
  * @reverse: it moves from high keys to low
- * @wanted: how many records the caller wants at most, including the current one; the
- *	engine counts it down and prefetches no more than these
+ * @wanted: how many records the caller wants at most, including the current
+ *	one; the engine counts it down and prefetches no more than these
  * @key_len: length of the current key
  * @value_len: length of the current value
  * @key: the current key, perhaps with other bytes behind it
  * @engine: for the engine
  *
- * Valid in the section of its operation.  To continue in a later section, seek the
- * last key.
+ * Valid in the section of its operation.  To continue in a later section, seek
+ * the last key.
  */
 struct wort_cursor {
 	struct wort_op *op;
@@ -249,21 +257,24 @@ struct wort_pair {
 
 /**
  * struct wort_volatile_ops - What an engine keeps in DRAM
- * @share: make what all trees of the engine in a pool of so many bytes share, when the
- *	first index of the engine is opened.  NULL if there is no memory: the trees do
- *	without.
+ * @share: make what all trees of the engine in a pool of so many bytes share,
+ *	when the first index of the engine is opened.  NULL if there is no
+ *	memory: the trees do without.
  * @unshare: free that; NULL is valid
  * @open: set wort_tree.priv, when the index is first opened.  0 or -ENOMEM.
- * @rebuild: take the objects of the current step of a walk into wort_tree.priv, as @check
- *	of the engine is called; wort_op.locks of the cursor's operation are set.  Such a
- *	walk runs in the background before the first operation on an index that was not
- *	made since the attach, and again after @tend had no room; operations wait for its
- *	end.  It may begin anew after some steps: then these are told again.  It ends early
- *	at damage and at what cannot be read.  -EAGAIN: take the step again; -ENOMEM: the
- *	operations that wait fail; other errors as @check.  Optional: for what is made at
- *	once @open will do.
- * @close: free wort_tree.priv.  Nobody uses the tree any more, and its pool may be gone.
- * @tend: review wort_tree.priv, after @open and after wort_tree.want_tend.  It may have
+ * @rebuild: take the objects of the current step of a walk into wort_tree.priv,
+ *	as @check of the engine is called; wort_op.locks of the cursor's
+ *	operation are set.  Such a walk runs in the background before the first
+ *	operation on an index that was not made since the attach, and again
+ *	after @tend had no room; operations wait for its end.  It may begin anew
+ *	after some steps: then these are told again.  It ends early at damage
+ *	and at what cannot be read.  -EAGAIN: take the step again; -ENOMEM: the
+ *	operations that wait fail; other errors as @check.  Optional: for what
+ *	is made at once @open will do.
+ * @close: free wort_tree.priv.  Nobody uses the tree any more, and its pool may
+ *	be gone.
+ * @tend: review wort_tree.priv, after @open and after wort_tree.want_tend.  It
+ *	may have
  *	@room bytes; with 0 it must lead to nothing that is in the tree.  In the
  *	background, in no section.
  *
@@ -280,19 +291,22 @@ struct wort_volatile_ops {
 
 /**
  * struct wort_batch_ops - Several changes under two fences
- * @prepare: as @put or @remove of the engine, but makes nothing reachable.  With 0 the change is
- *	in the round: the caller commits it after those that are there, or drops it with
- *	wort_alloc_untake().  With an error that is no answer it is not: the round ends
- *	before it, and where that leaves an empty round the operation is carried out by
- *	itself.  -EAGAIN: it depends on a change that waits, or cannot be prepared at all.
- * @commit: store the word of a prepared change, and flush it; for the first change of a
- *	chain the word of all.  Not called for those that have joined it.  A fence for
- *	their contents has passed.  -EAGAIN: prepare it again, and all that come behind.
- * @finish: end a change after the fence that follows its commit.  Called for each.
+ * @prepare: as @put or @remove of the engine, but makes nothing reachable.
+ *	With 0 the change is in the round: the caller commits it after those
+ *	that are there, or drops it with wort_alloc_untake().  With an error
+ *	that is no answer it is not: the round ends before it, and where that
+ *	leaves an empty round the operation is carried out by itself.  -EAGAIN:
+ *	it depends on a change that waits, or cannot be prepared at all.
+ * @commit: store the word of a prepared change, and flush it; for the first
+ *	change of a chain the word of all.  Not called for those that have
+ *	joined it.  A fence for their contents has passed.  -EAGAIN: prepare it
+ *	again, and all that come behind.
+ * @finish: end a change after the fence that follows its commit.  Called for
+ *	each.
  *
- * The caller never prepares a change while another one of the same key waits.  What waits
- * counts as done: what it has reserved is used, and what a later change is prepared for is
- * the state after it.
+ * The caller never prepares a change while another one of the same key waits.
+ * What waits counts as done: what it has reserved is used, and what a later
+ * change is prepared for is the state after it.
  *
  * Without them each operation of a batch is carried out by itself.
  */
@@ -320,10 +334,11 @@ typedef int wort_fast_remove_fn(struct wort_tree *tree, const struct wort_del *d
  * @remove: as @remove of the engine
  * @class: what they cost
  *
- * They count themselves in their last argument.  -EAGAIN, uncounted: the caller must use
- * the function of the engine.  A fast path returns it if it meets a word in flight, an
- * inconsistency, or memory that is or may be bad, if an object that it needs is not
- * cached, and for any key, value or condition that it does not know.
+ * They count themselves in their last argument.  -EAGAIN, uncounted: the caller
+ * must use the function of the engine.  A fast path returns it if it meets a
+ * word in flight, an inconsistency, or memory that is or may be bad, if an
+ * object that it needs is not cached, and for any key, value or condition that
+ * it does not know.
  */
 struct wort_fast_ops {
 	wort_fast_lookup_fn *lookup;
@@ -345,8 +360,8 @@ typedef void wort_prefetch_fn(const struct wort_tree *tree,
  *	caller flushes and publishes
  * @lookup: read the value of a key.  -ENOENT; -ERANGE if it does not fit.
  * @put: store a record.  -ENOENT, -EEXIST, -ECANCELED if the value is not the
- *	one expected, -ERANGE if that does not fit @old, -ENOSPC, -ENOMEM: the record
- *	did not change.
+ *	one expected, -ERANGE if that does not fit @old, -ENOSPC, -ENOMEM: the
+ *	record did not change.
  * @remove: remove a record.  -ENOENT; -ECANCELED; -ERANGE.
  * @seek: move to the record at a key or, if there is none, to the next one in
  *	the direction of the cursor; without a key to the first.  -ENOENT at
@@ -354,80 +369,92 @@ typedef void wort_prefetch_fn(const struct wort_tree *tree,
  * @next: move one record further in the direction of the cursor.  -ENOENT at
  *	the end.
  * @value: copy the value at the cursor; -ERANGE if it does not fit
- * @walk: take one step of a walk: move to the objects that come next, verify them, and
- *	call the visitor for each.  With a position the walk begins, or begins again,
- *	behind it; a position without bytes is the start.  Without one the walk
- *	continues after the last step, which was taken in the same section.  Returns how
- *	many records the step has met, perhaps none, and leaves the new position in
+ * @walk: take one step of a walk: move to the objects that come next, verify
+ *	them, and call the visitor for each.  With a position the walk begins,
+ *	or begins again, behind it; a position without bytes is the start.
+ *	Without one the walk continues after the last step, which was taken in
+ *	the same section.  Returns how many records the step has met, perhaps
+ *	none, and leaves the new position in
  *	@key and @key_len of the cursor; -ENOENT at the end.  See below.
- * @check: examine the objects of the current step beyond what @walk verifies.  Called
- *	by the visitor before it takes note of the first object of the step.
- * @need: tell which objects one put or removal of a record with such lengths reserves at
- *	most, alone, over all its steps; @value_len is U32_MAX for a removal
- * @drop: the last step, or the last move of a cursor that is not reversed, failed with
- *	-EIO: clear the one word that leads to the object that could not be read, and set
- *	wort_op.bad_off to its offset.  To continue, walk from the last position.  No
- *	writer runs, and the tree has no table of its top, which might lead past the
- *	word.  -EIO if the root cannot be read, either; -EAGAIN if the object can be read
- *	now.  Optional: without it the index stays as it is.
+ * @check: examine the objects of the current step beyond what @walk verifies.
+ *	Called by the visitor before it takes note of the first object of the
+ *	step.
+ * @need: tell which objects one put or removal of a record with such lengths
+ *	reserves at most, alone, over all its steps; @value_len is U32_MAX for a
+ *	removal
+ * @drop: the last step, or the last move of a cursor that is not reversed,
+ *	failed with -EIO: clear the one word that leads to the object that could
+ *	not be read, and set wort_op.bad_off to its offset.  To continue, walk
+ *	from the last position.  No writer runs, and the tree has no table of
+ *	its top, which might lead past the word.  -EIO if the root cannot be
+ *	read, either; -EAGAIN if the object can be read now.  Optional: without
+ *	it the index stays as it is.
  * @volatile_ops: what it keeps in DRAM; optional
  * @batch_ops: batches; optional
  * @fast_ops: fast paths; optional
  * @prefetch_keys: prefetch what operations on these keys will need, at most
  *	WORT_PREFETCH_MAX.  Reads nothing if memory is or may be bad.  Optional.
- * @next_many: move as @next, at most @max times, as long as the records have keys of the
- *	length of the current one and values of eight bytes, and no word in flight or
- *	inconsistency is met; tell each record.  Returns how often it moved.  If it
- *	returns 0, call @next.  Optional.
+ * @next_many: move as @next, at most @max times, as long as the records have
+ *	keys of the length of the current one and values of eight bytes, and no
+ *	word in flight or inconsistency is met; tell each record.  Returns how
+ *	often it moved.  If it returns 0, call @next.  Optional.
  *
- * The optional functions may change costs, and no answer.  While wort_engine_mandatory is
- * set, wort_engine_for() returns engines without them: for tests.
+ * The optional functions may change costs, and no answer.  While
+ * wort_engine_mandatory is set, wort_engine_for() returns engines without them:
+ * for tests.
  *
  * All of them return -EUCLEAN if media is damaged and -EIO if it is known to be
  * bad.  A change that has committed must not fail any more: if it meets damage
- * afterwards, when it frees objects, it sets wort_op.damaged.  Operations may run
- * concurrently, each inside a section that keeps the memory it can see from being
- * reused.  -EAGAIN: the record was not changed; the caller retries.
+ * afterwards, when it frees objects, it sets wort_op.damaged.  Operations may
+ * run concurrently, each inside a section that keeps the memory it can see from
+ * being reused.  -EAGAIN: the record was not changed; the caller retries.
  *
- * An operation may take several steps, each of which publishes by one word and leaves a
- * legal tree: for instance, one parts a full node, and the next one stores the record.
+ * An operation may take several steps, each of which publishes by one word and
+ * leaves a legal tree: for instance, one parts a full node, and the next one
+ * stores the record.
  *
- * - A step reserves all objects that it needs before it takes a lock, and holds only its
- *   own locks.
- * - After a step that is not the last one the engine calls wort_op_step().  It may then
- *   fail, also with -EAGAIN, until the step that commits the record.  The steps before
- *   stand: with -ENOSPC the caller waits for space and calls the function again, which
- *   finds what they have left.
- * - After the step that commits the record the answer is 0.  A step that cannot be taken
- *   then is left to later writers.  Memory that these steps need is allocated before the
- *   first store.
- * - @replaced, @old and the expected value are about the record, so they are the same
- *   before and after a step that does not commit it.
+ * - A step reserves all objects that it needs before it takes a lock, and holds
+ *   only its own locks.
+ * - After a step that is not the last one the engine calls wort_op_step().  It
+ *   may then fail, also with -EAGAIN, until the step that commits the record.
+ *   The steps before stand: with -ENOSPC the caller waits for space and calls
+ *   the function again, which finds what they have left.
+ * - After the step that commits the record the answer is 0.  A step that cannot
+ *   be taken then is left to later writers.  Memory that these steps need is
+ *   allocated before the first store.
+ * - @replaced, @old and the expected value are about the record, so they are
+ *   the same before and after a step that does not commit it.
  *
- * A walk visits every object that the index owns, also objects on the path of no record
- * (empty leaves, headers of chunks).  It takes many sections, and writers run
- * concurrently.  The engine chooses what a step is: a record with the inner nodes entered
- * on the way to it, a leaf page with its records, a chunk of a hash table.  A step visits at
- * least one object and at most some hundreds.  The engine guarantees:
+ * A walk visits every object that the index owns, also objects on the path of
+ * no record (empty leaves, headers of chunks).  It takes many sections, and
+ * writers run concurrently.  The engine chooses what a step is: a record with
+ * the inner nodes entered on the way to it, a leaf page with its records, a
+ * chunk of a hash table.  A step visits at least one object and at most some
+ * hundreds.  The engine guarantees:
  *
- * - Each object that the index owned when the walk began, and still owns when the walk
- *   ends, is visited, whatever legal state a power cut or a concurrent writer has left.
- *   With @first it is visited once; an inner node is visited again only when the walk
- *   begins again at a position that lies below it.  New objects may be left out.
- * - The position is a key, a low fence, or other bytes that keep their meaning when all
- *   sections have ended.  An offset does not: the memory may be reused.
- * - A step that begins at a position does not visit again what earlier steps have visited
- *   with @first.  For instance, a leaf page that holds keys on both sides of the position
- *   was visited before, and so were its records up to the position.
- * - The link to an object is loaded in the section that visits the object, and the offset
- *   and the size are of one state: a step that may have read a torn link reads it again.
- * - A step verifies all its objects before it visits the first.  So a step that fails has
- *   visited nothing, unless the visitor failed.  For the first object of a step the visitor
- *   may answer -EAGAIN, and the step is repeated; any other error of it ends the walk.
- * - If a writer can move a reference from a place that the walk has not reached to one that
- *   it has passed, or back, the engine calls wort_alloc_keep() for each reference moved.
- *   An engine whose walk goes in the order of keys, and whose records keep their keys, need
- *   not.
+ * - Each object that the index owned when the walk began, and still owns when
+ *   the walk ends, is visited, whatever legal state a power cut or a concurrent
+ *   writer has left.  With @first it is visited once; an inner node is visited
+ *   again only when the walk begins again at a position that lies below it.
+ *   New objects may be left out.
+ * - The position is a key, a low fence, or other bytes that keep their meaning
+ *   when all sections have ended.  An offset does not: the memory may be
+ *   reused.
+ * - A step that begins at a position does not visit again what earlier steps
+ *   have visited with @first.  For instance, a leaf page that holds keys on
+ *   both sides of the position was visited before, and so were its records up
+ *   to the position.
+ * - The link to an object is loaded in the section that visits the object, and
+ *   the offset and the size are of one state: a step that may have read a torn
+ *   link reads it again.
+ * - A step verifies all its objects before it visits the first.  So a step that
+ *   fails has visited nothing, unless the visitor failed.  For the first object
+ *   of a step the visitor may answer -EAGAIN, and the step is repeated; any
+ *   other error of it ends the walk.
+ * - If a writer can move a reference from a place that the walk has not reached
+ *   to one that it has passed, or back, the engine calls wort_alloc_keep() for
+ *   each reference moved.  An engine whose walk goes in the order of keys, and
+ *   whose records keep their keys, need not.
  */
 struct wort_engine {
 	const char *name;
@@ -490,9 +517,9 @@ const struct wort_engine *wort_engine_by_id(u32 id);
 const struct wort_engine *wort_engine_nth(u32 nr);
 u32 wort_engine_nr(const struct wort_engine *engine);
 /*
- * Memory that is allocated for the time of a call is charged to the memory cgroup of
- * the caller.  If that has none left the call fails, or uses a fallback; no task is
- * killed for it.
+ * Memory that is allocated for the time of a call is charged to the memory
+ * cgroup of the caller.  If that has none left the call fails, or uses a
+ * fallback; no task is killed for it.
  */
 #define WORT_GFP_CALL	(__GFP_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 

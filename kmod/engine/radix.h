@@ -2,10 +2,11 @@
 /*
  * What radix engines share: links, and the digits of keys.
  *
- * A link is a word that refers to a node or a record.  The link to a node has the
- * place of the node, the position of the digit by which it selects a child.  A node
- * keeps its place as long as it lives.  On a path places strictly grow, therefore no
- * descent takes more than WORT_KEY_DIGITS steps, whatever is on media.
+ * A link is a word that refers to a node or a record.  The link to a node has
+ * the place of the node, the position of the digit by which it selects a child.
+ * A node keeps its place as long as it lives.  On a path places strictly grow,
+ * therefore no descent takes more than WORT_KEY_DIGITS steps, whatever is on
+ * media.
  */
 #ifndef _WORT_RADIX_H
 #define _WORT_RADIX_H
@@ -22,15 +23,18 @@ static __always_inline bool wort_link_is_record(u64 link)
 }
 
 /*
- * The offset of a record.  The link to a record has no place and no label; the bits of one
- * put the offset outside the pool.
+ * The offset of a record.  The link to a record has no place and no label; the
+ * bits of one put the offset outside the pool.
  */
 static __always_inline u64 wort_link_record(u64 link)
 {
 	return link & ~WORT_MEDIA_LINK_KIND_MASK;
 }
 
-/* The offset of a node whose link has no label; a label puts it outside the pool. */
+/*
+ * The offset of a node whose link has no label; a label puts it outside the
+ * pool.
+ */
 static __always_inline u64 wort_link_off(u64 link)
 {
 	return link & (WORT_MEDIA_LINK_OFF_MASK | WORT_MEDIA_LINK_LABEL_MASK);
@@ -67,8 +71,8 @@ static __always_inline u64 wort_word_before(u64 word, u32 place)
 u64 wort_digits_before_far(const struct wort_key *key, u32 place);
 
 /*
- * The sixteen digits before @place, which is at least 1.  Fewer digits have zeroes
- * before them.
+ * The sixteen digits before @place, which is at least 1.  Fewer digits have
+ * zeroes before them.
  */
 static __always_inline u64 wort_digits_before(const struct wort_key *key, u64 word,
 					      u32 place)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tables of the tops of trees: when they are made, and how they are replaced.
+ * The tables of the tops of trees: when they are made, and how they are
+ * replaced.
  *
- * A table is reviewed when its index is first opened, and whenever the tree has made twice
- * as many nodes as before the last review: so seldom that a review costs an insert next to
- * nothing, and often enough that the table fits a tree of any size.  Where keys come and go
- * so that the tree moves away from its table, nodes that are made outside it count, too.
+ * A table is reviewed when its index is first opened, and whenever the tree has
+ * made twice as many nodes as before the last review: so seldom that a review
+ * costs an insert next to nothing, and often enough that the table fits a tree
+ * of any size.  Where keys come and go so that the tree moves away from its
+ * table, nodes that are made outside it count, too.
  */
 #include <linux/kernel.h>
 #include <linux/overflow.h>
@@ -20,12 +22,14 @@
 #define MAX_REVIEWS	40U
 
 /*
- * To fill a table takes some 30 ns an entry.  For so many entries the tree counts a node
- * outside it: some 32 nodes, and inserts of several microseconds.
+ * To fill a table takes some 30 ns an entry.  For so many entries the tree
+ * counts a node outside it: some 32 nodes, and inserts of several microseconds.
  */
 #define ENTRIES_PER_MISS	128
 
-/* One entry, which stays empty: no place is before its end and another behind. */
+/*
+ * One entry, which stays empty: no place is before its end and another behind.
+ */
 struct wort_top wort_top_none = {
 	.shape.place = WORT_KEY_DIGITS,
 	.skips = &wort_skips_none,
@@ -52,7 +56,8 @@ static struct wort_top *top_alloc(const struct wort_top_shape *shape,
 
 /**
  * wort_top_open() - Make the empty table of a tree
- * @tree: The tree, which has none; wort_tree.shared are the skipped digits, or NULL.
+ * @tree: The tree, which has none; wort_tree.shared are the skipped digits, or
+ *	NULL.
  *
  * A review is due afterwards.
  *
@@ -127,7 +132,10 @@ static int find_shape(struct wort_tree *tree, size_t room,
 	return err;
 }
 
-/* Subtrees that cannot be read now are skipped; lookups reach them from the root. */
+/*
+ * Subtrees that cannot be read now are skipped; lookups reach them from the
+ * root.
+ */
 static void fill(struct wort_tree *tree, const struct wort_top_ops *ops)
 {
 	struct wort_op op;
@@ -144,8 +152,9 @@ static void fill(struct wort_tree *tree, const struct wort_top_ops *ops)
 }
 
 /*
- * A writer that changes a slot from now on does so in the new table, too, so that the
- * entries that are filled in stay valid.  Operations that began before use the old one.
+ * A writer that changes a slot from now on does so in the new table, too, so
+ * that the entries that are filled in stay valid.  Operations that began before
+ * use the old one.
  */
 static void replace(struct wort_tree *tree, struct wort_top *top,
 		    const struct wort_top_ops *ops)
@@ -162,7 +171,10 @@ static void replace(struct wort_tree *tree, struct wort_top *top,
 	kvfree(old);
 }
 
-/* Set when the next review is due: later each time, if this one changed nothing. */
+/*
+ * Set when the next review is due: later each time, if this one changed
+ * nothing.
+ */
 static void set_due(struct wort_top *top, bool changed)
 {
 	top->reviews = min(top->reviews + 1, MAX_REVIEWS);
@@ -182,13 +194,16 @@ static void set_due(struct wort_top *top, bool changed)
  *
  * Without memory the table stays as it is; an empty one always gets its memory.
  *
- * Context: May sleep, waits for grace periods.  In no section.  The caller serialises
- * calls for a tree.
+ * Context: May sleep, waits for grace periods.  In no section.  The caller
+ * serialises calls for a tree.
  */
 void wort_top_tend(struct wort_tree *tree, size_t room,
 		   const struct wort_top_ops *ops)
 {
-	/* An empty table is small, and must take the place of one that leads astray. */
+	/*
+	 * An empty table is small, and must take the place of one that leads
+	 * astray.
+	 */
 	gfp_t gfp = room ? GFP_NOIO : GFP_NOIO | __GFP_NOFAIL;
 	struct wort_top *old = tree->priv, *top = NULL;
 	struct wort_top_shape shape;

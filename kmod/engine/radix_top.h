@@ -3,10 +3,10 @@
  * The top of a tree, kept in DRAM.
  *
  * Most of the nodes on the way to a key are those near the root, and the first
- * digits of the key determine them.  This table has, for all values of some digits
- * from the branching place of the root on, the link to the first node beyond these
- * digits.  It is made in the background and may have gaps; for a key in a gap the
- * descent begins at the root.
+ * digits of the key determine them.  This table has, for all values of some
+ * digits from the branching place of the root on, the link to the first node
+ * beyond these digits.  It is made in the background and may have gaps; for a
+ * key in a gap the descent begins at the root.
  *
  * An entry may hold a link to a node C only while
  *
@@ -14,15 +14,15 @@
  *	C is in the tree, and its place is beyond the digits of the table,
  *	all keys with the digits of the entry are below C.
  *
- * Only a change of the one slot that refers to C, in a node before that place, can
- * end that.  The writer of such a change holds the lock of the slot.  It clears the
- * entry before it stores to the slot, because from then on other writers may insert
- * keys that are not below C.  It sets the entry when the slot is durable and still
- * locked.  Changes of other slots, further up or down, leave the entry valid.  A
- * writer without the lock never sets an entry.
+ * Only a change of the one slot that refers to C, in a node before that place,
+ * can end that.  The writer of such a change holds the lock of the slot.  It
+ * clears the entry before it stores to the slot, because from then on other
+ * writers may insert keys that are not below C.  It sets the entry when the
+ * slot is durable and still locked.  Changes of other slots, further up or
+ * down, leave the entry valid.  A writer without the lock never sets an entry.
  *
- * A reader that has loaded C from an entry continues as if it had passed the slots
- * above C at that moment.
+ * A reader that has loaded C from an entry continues as if it had passed the
+ * slots above C at that moment.
  */
 #ifndef _WORT_RADIX_TOP_H
 #define _WORT_RADIX_TOP_H
@@ -81,10 +81,10 @@ struct wort_top {
 
 /**
  * struct wort_top_ops - How an engine looks at the top of its trees
- * @shape: find the shape of a table that would lead past many nodes and have at most
- *	so many bytes.  It has no digits if the tree is small.
- * @fill: fill in one of WORT_TOP_PARTS parts of the table of a tree, which has digits,
- *	concurrently with writers
+ * @shape: find the shape of a table that would lead past many nodes and have at
+ *	most so many bytes.  It has no digits if the tree is small.
+ * @fill: fill in one of WORT_TOP_PARTS parts of the table of a tree, which has
+ *	digits, concurrently with writers
  *
  * Both may sleep, in a section of writers.  They return 0, -EUCLEAN or -EIO.
  */

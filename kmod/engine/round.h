@@ -2,24 +2,25 @@
 /*
  * A round of a batch, as engines see it.
  *
- * The changes of a round are prepared in order, wait for one fence, and are committed in
- * order.  The round ends at the first that cannot be committed: those behind it are
- * prepared again.  A change that is prepared may depend on one that waits, whose word is
- * not stored yet.  So the engine asks for it.
+ * The changes of a round are prepared in order, wait for one fence, and are
+ * committed in order.  The round ends at the first that cannot be committed:
+ * those behind it are prepared again.  A change that is prepared may depend on
+ * one that waits, whose word is not stored yet.  So the engine asks for it.
  *
  * An engine whose change rests on nothing but its own word and nodes asks
- * wort_round_depends(), and gives up with -EAGAIN: the round ends before the change.
+ * wort_round_depends(), and gives up with -EAGAIN: the round ends before the
+ * change.
  *
- * An engine that commits several records by one word chains changes.  It asks for the last
- * change of the word with wort_round_find(), and prepares for what the word will be after
- * that one.  Then there are two ways:
+ * An engine that commits several records by one word chains changes.  It asks
+ * for the last change of the word with wort_round_find(), and prepares for what
+ * the word will be after that one.  Then there are two ways:
  *
  * - No other change waits behind that one: the new change joins it, with
- *   wort_round_join().  The commit of the first change of a chain stores the word once for
- *   all.  If it fails none of them is committed.
- * - Otherwise the new change begins another chain, and the word is stored twice.  If both
- *   were committed by one store, and a change between them could not be committed,
- *   operations would take effect out of order.
+ *   wort_round_join().  The commit of the first change of a chain stores the
+ *   word once for all.  If it fails none of them is committed.
+ * - Otherwise the new change begins another chain, and the word is stored
+ *   twice.  If both were committed by one store, and a change between them
+ *   could not be committed, operations would take effect out of order.
  */
 #ifndef _WORT_ROUND_H
 #define _WORT_ROUND_H
@@ -124,7 +125,8 @@ static inline bool wort_round_claimed(const struct wort_round *round,
  * @change: A change that is prepared, of an engine that chains none.
  *
  * Context: As wort_batch_ops.prepare.
- * Return: True if it does: it must be prepared again after that one is committed.
+ * Return: True if it does: it must be prepared again after that one is
+ * committed.
  */
 static inline bool wort_round_depends(const struct wort_round *round,
 				      const struct wort_change *change)
@@ -150,7 +152,8 @@ static inline bool wort_round_is_last(const struct wort_round *round,
 /**
  * wort_round_join() - Commit a change by the word of the one before it
  * @last: A change for which wort_round_is_last() holds.
- * @change: The change that is prepared.  Its preparation must not fail any more.
+ * @change: The change that is prepared.  Its preparation must not fail any
+ *	more.
  *
  * Context: As wort_batch_ops.prepare.
  */

@@ -8,12 +8,13 @@
  * This cache, which all trees of a pool share, avoids that.  An entry can be
  * lost at any time.
  *
- * The digits before the branching place of a node stay the same as long as the node
- * lives, whatever changes above it.  An entry can outlive its node.  Therefore each
- * new node sets its entry before it is published or, if it skips nothing, clears the
- * entry before its slot is unlocked.  A writer that still has the former node at that
- * address cannot set the entry again: it began before that node was given back, and
- * memory is reused only after a grace period.
+ * The digits before the branching place of a node stay the same as long as the
+ * node lives, whatever changes above it.  An entry can outlive its node.
+ * Therefore each new node sets its entry before it is published or, if it skips
+ * nothing, clears the entry before its slot is unlocked.  A writer that still
+ * has the former node at that address cannot set the entry again: it began
+ * before that node was given back, and memory is reused only after a grace
+ * period.
  */
 #ifndef _WORT_SKIPS_H
 #define _WORT_SKIPS_H

@@ -2,10 +2,11 @@
 /*
  * tlist, a list of chunks: a second engine, for tests only.
  *
- * It is as small as an engine can be that differs from WORT where engines differ: a step
- * of its walk is no record, it owns objects that are on the path of no record, its nodes
- * have no fixed size, a node is replaced as a whole, and references move between nodes.
- * Documentation/adding-an-engine.rst takes it as its example.
+ * It is as small as an engine can be that differs from WORT where engines
+ * differ: a step of its walk is no record, it owns objects that are on the path
+ * of no record, its nodes have no fixed size, a node is replaced as a whole,
+ * and references move between nodes.  Documentation/adding-an-engine.rst takes
+ * it as its example.
  *
  * Names:
  *	chunk	a node: links to the records whose keys are in its range
@@ -28,11 +29,12 @@
  *	   |                                                      |
  *	   +------------------------------------------------------+
  *
- * The records of a chunk are in no order; those of a chunk are before those of the next.
- * A slot is used once: its link is stored while its bit is 0, the bit is set, perhaps
- * cleared again, and the slot is not used any more.  So one load of @bits tells the whole
- * content of a chunk at that moment, whatever is changed meanwhile, and no reader needs to
- * look twice.  A full chunk is replaced by a copy of what it still has.
+ * The records of a chunk are in no order; those of a chunk are before those of
+ * the next.  A slot is used once: its link is stored while its bit is 0, the
+ * bit is set, perhaps cleared again, and the slot is not used any more.  So one
+ * load of @bits tells the whole content of a chunk at that moment, whatever is
+ * changed meanwhile, and no reader needs to look twice.  A full chunk is
+ * replaced by a copy of what it still has.
  *
  * Commit words, one for each change:
  *
@@ -46,25 +48,29 @@
  *	record of a	because its range begins at the start.  So does one whose node above
  *	chunk		is locked just then: an empty chunk serves later inserts.
  *
- * Each has two crash states, old and new.  In the old one a slot may have a link without a
- * bit: the slot counts as used, and nobody follows the link.  There is nothing to repair.
- * In a batch one store of @bits commits several changes (tlist_batch.c).
+ * Each has two crash states, old and new.  In the old one a slot may have a
+ * link without a bit: the slot counts as used, and nobody follows the link.
+ * There is nothing to repair.  In a batch one store of @bits commits several
+ * changes (tlist_batch.c).
  *
  * Concurrency:
  *
- * A descent takes no lock.  @next is loaded before @bits.  The words of a chunk do not change
- * any more once it was taken out, so they tell what was true at that moment.  Each chunk
- * that a descent meets was therefore in the list at some time since the operation began, and
- * the range of a chunk that is in the list never shrinks.
+ * A descent takes no lock.  @next is loaded before @bits.  The words of a chunk
+ * do not change any more once it was taken out, so they tell what was true at
+ * that moment.  Each chunk that a descent meets was therefore in the list at
+ * some time since the operation began, and the range of a chunk that is in the
+ * list never shrinks.
  *
- * A change locks the chunk; one that replaces it or takes it out locks the node above, too,
- * which is the root record or the chunk before; one that removes or updates a record locks
- * the record.  Then it verifies that the words are still what the descent has seen.
+ * A change locks the chunk; one that replaces it or takes it out locks the node
+ * above, too, which is the root record or the chunk before; one that removes or
+ * updates a record locks the record.  Then it verifies that the words are still
+ * what the descent has seen.
  *
- * With an array a descent begins at a chunk, and not at the root.  The array loses the entry of
- * a chunk before the word that takes the chunk out is stored, so what was said above holds for
- * that chunk, too.  The array belongs to the root record: a change that replaces chunks or takes
- * one out also locks the root record, moves the entries under its sequence count, and adds new
+ * With an array a descent begins at a chunk, and not at the root.  The array
+ * loses the entry of a chunk before the word that takes the chunk out is
+ * stored, so what was said above holds for that chunk, too.  The array belongs
+ * to the root record: a change that replaces chunks or takes one out also locks
+ * the root record, moves the entries under its sequence count, and adds new
  * chunks when the word that leads to them is durable.
  */
 #include <linux/kernel.h>
@@ -115,9 +121,9 @@ static int chunk_verify(struct wort_op *op, u64 off, u64 size)
 }
 
 /*
- * Read a chunk.  An answer rests on its words, which includes that there is no chunk behind
- * it.  @next comes first: a key that @next says is in the range was so when @bits is loaded,
- * since the range does not shrink.
+ * Read a chunk.  An answer rests on its words, which includes that there is no
+ * chunk behind it.  @next comes first: a key that @next says is in the range
+ * was so when @bits is loaded, since the range does not shrink.
  */
 int tls_chunk_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
 		   struct tls_chunk *chunk)
@@ -220,7 +226,10 @@ static bool leads_on(struct wort_op *op, const struct tls_chunk *next,
 	return tls_bound_cmp(op, next, key) < (goal == TLS_COVERS);
 }
 
-/* Bounds grow, so that the list has an end whatever is on media.  That of the first is empty. */
+/*
+ * Bounds grow, so that the list has an end whatever is on media.  That of the
+ * first is empty.
+ */
 static int bound_verify(struct wort_op *op, const struct tls_pos *pos)
 {
 	const struct tls_chunk *next = &pos->behind;
@@ -231,7 +240,10 @@ static int bound_verify(struct wort_op *op, const struct tls_pos *pos)
 	return wort_corrupt(op, next->off, "bound of a chunk out of order");
 }
 
-/* Descend from the chunk to which the word above leads, or from any one without that word. */
+/*
+ * Descend from the chunk to which the word above leads, or from any one without
+ * that word.
+ */
 static int descend_from(struct wort_op *op, const struct wort_tree *tree, u64 next,
 			enum tls_goal goal, const struct wort_key *key,
 			struct tls_pos *pos)
@@ -256,9 +268,9 @@ static int descend_from(struct wort_op *op, const struct wort_tree *tree, u64 ne
 }
 
 /*
- * With @above the word above is wanted, too.  A descent that begins at a chunk and fails, or
- * does not come by that word, begins again at the root; so errors tell of the word that leads
- * to what is wrong.
+ * With @above the word above is wanted, too.  A descent that begins at a chunk
+ * and fails, or does not come by that word, begins again at the root; so errors
+ * tell of the word that leads to what is wrong.
  */
 static int descend(struct wort_op *op, const struct wort_tree *tree, enum tls_goal goal,
 		   const struct wort_key *key, bool above, struct tls_pos *pos)
@@ -287,7 +299,10 @@ int tls_descend(struct wort_op *op, const struct wort_tree *tree, enum tls_goal 
 	return descend(op, tree, goal, key, false, pos);
 }
 
-/* Find a key, or with -ENOENT the chunk that covers it; for a change with the word above. */
+/*
+ * Find a key, or with -ENOENT the chunk that covers it; for a change with the
+ * word above.
+ */
 static int find(struct wort_op *op, const struct wort_tree *tree,
 		const struct wort_key *key, bool above, struct tls_pos *pos)
 {
@@ -347,8 +362,9 @@ static int tls_lookup(struct wort_op *op, struct wort_tree *tree,
 }
 
 /*
- * Changes.  Objects are written first, without a lock.  Then the change is launched: it
- * locks the nodes, verifies what the descent has seen, and stores one word.
+ * Changes.  Objects are written first, without a lock.  Then the change is
+ * launched: it locks the nodes, verifies what the descent has seen, and stores
+ * one word.
  */
 /* Store the word of a change, wait, and drop all locks. */
 void tls_commit(struct wort_op *op, struct tls_change *c, u64 node,
@@ -373,13 +389,18 @@ void tls_commit(struct wort_op *op, struct tls_change *c, u64 node,
 		op->damaged = true;
 }
 
-/* Does the change move entries of the array?  Then it needs the lock of the root record. */
+/*
+ * Does the change move entries of the array?  Then it needs the lock of the
+ * root record.
+ */
 static bool changes_array(const struct tls_change *c)
 {
 	return (c->goes || c->nr_made) && c->tree && tls_array(c->tree);
 }
 
-/* Lock what the change needs.  -EAGAIN if it is not what the descent has seen. */
+/*
+ * Lock what the change needs.  -EAGAIN if it is not what the descent has seen.
+ */
 static int change_lock(struct wort_op *op, struct tls_change *c)
 {
 	const struct tls_chunk *chunk = &c->pos.chunk;
@@ -514,7 +535,10 @@ static int build_part(struct wort_op *op, struct tls_change *c, struct tls_build
 	return 0;
 }
 
-/* Write a chunk with the links of some slots of the one that goes, and perhaps another. */
+/*
+ * Write a chunk with the links of some slots of the one that goes, and perhaps
+ * another.
+ */
 static u64 chunk_write(struct wort_op *op, const struct tls_chunk *from, u64 bits,
 		       u64 link, u64 next, const struct wort_key *bound, u32 slots)
 {
@@ -689,7 +713,10 @@ static int tls_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *
 		     put_record(op, tree, &c, put);
 }
 
-/* With the chunk locked: may it be taken out?  Then all is locked that this needs. */
+/*
+ * With the chunk locked: may it be taken out?  Then all is locked that this
+ * needs.
+ */
 static bool above_lock(struct wort_op *op, const struct tls_change *c)
 {
 	const struct tls_pos *pos = &c->pos;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * tlist, an engine for tests: its media, and what its files share.  tlist.c says how it
- * works.
+ * tlist, an engine for tests: its media, and what its files share.  tlist.c
+ * says how it works.
  */
 #ifndef _WORT_TLIST_H
 #define _WORT_TLIST_H
@@ -51,8 +51,8 @@ struct tls_chunk {
 /**
  * struct tls_pos - Where a descent has ended
  * @node: name of the node of @above
- * @above: the word that leads to @chunk; the root word if there is none.  NULL if the
- *	descent began at @chunk, and was not told to find it
+ * @above: the word that leads to @chunk; the root word if there is none.  NULL
+ *	if the descent began at @chunk, and was not told to find it
  * @chunk: the chunk that covers the key
  * @behind: the next one, or none
  * @slot: slot of @rec
@@ -107,7 +107,10 @@ struct tls_cursor {
 	u8 fence[WORT_KEY_MAX] __aligned(8);
 };
 
-/* An entry of the array: the first bytes of the bound of a chunk, and its offset. */
+/*
+ * An entry of the array: the first bytes of the bound of a chunk, and its
+ * offset.
+ */
 struct tls_entry {
 	u64 prefix;
 	u64 off;

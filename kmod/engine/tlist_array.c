@@ -2,11 +2,12 @@
 /*
  * tlist: an array of the chunks of an open tree in DRAM, by their bounds.
  *
- * A descent begins at the last entry that is below its key, and not at the root.  That of a
- * change begins at the entry before, so that it also comes by the word above the chunk.  Of
- * a bound an entry has the first eight bytes only.  Bounds that differ behind them have
- * equal prefixes, so entries that are below a key for certain are those whose prefix is, and
- * from there on the descent follows the list; entries with equal prefixes are in no order.
+ * A descent begins at the last entry that is below its key, and not at the
+ * root.  That of a change begins at the entry before, so that it also comes by
+ * the word above the chunk.  Of a bound an entry has the first eight bytes
+ * only.  Bounds that differ behind them have equal prefixes, so entries that
+ * are below a key for certain are those whose prefix is, and from there on the
+ * descent follows the list; entries with equal prefixes are in no order.
  *
  * An entry may be in the array only while
  *
@@ -15,9 +16,10 @@
  *
  * A chunk that is not in the array is found by way of the chunks before it.
  *
- * The array is a part of the root record, as it were: a writer that changes it holds the
- * lock of that node, and makes its sequence count odd while it moves entries.  A change of
- * the list holds it, too, from before its word is stored until the word is durable:
+ * The array is a part of the root record, as it were: a writer that changes it
+ * holds the lock of that node, and makes its sequence count odd while it moves
+ * entries.  A change of the list holds it, too, from before its word is stored
+ * until the word is durable:
  *
  *	lock the chunk, the node above, the root record
  *	take the entry of the chunk out, if it goes
@@ -25,14 +27,15 @@
  *	add entries of new chunks
  *	unlock
  *
- * The entry goes before the word is stored, because from then on others insert into the
- * chunk that takes the place of the one that goes, and an operation that began later must
- * not end in the old one.  So an operation that finds a chunk here finds one that was in the
- * list when it looked, and goes on as if it had come there by the list.  Such a chunk is not
- * used again before the section of the operation ends.
+ * The entry goes before the word is stored, because from then on others insert
+ * into the chunk that takes the place of the one that goes, and an operation
+ * that began later must not end in the old one.  So an operation that finds a
+ * chunk here finds one that was in the list when it looked, and goes on as if
+ * it had come there by the list.  Such a chunk is not used again before the
+ * section of the operation ends.
  *
- * The array is filled by the rebuild and grows in the background.  Where it has no room, and
- * may get none, it has gaps.
+ * The array is filled by the rebuild and grows in the background.  Where it has
+ * no room, and may get none, it has gaps.
  */
 #include <linux/kernel.h>
 #include <linux/overflow.h>
@@ -63,7 +66,10 @@ u64 tls_chunk_prefix(const struct tls_chunk *chunk)
 	return tls_prefix(data, len);
 }
 
-/* How many entries have a lesser prefix?  While they are moved the answer means nothing. */
+/*
+ * How many entries have a lesser prefix?  While they are moved the answer means
+ * nothing.
+ */
 static u32 nr_below(const struct tls_array *array, u64 prefix)
 {
 	u32 low = 0, high = READ_ONCE(array->nr), mid;
@@ -88,9 +94,9 @@ static u64 start_in(const struct tls_array *array, enum tls_goal goal,
 }
 
 /*
- * Tell at which chunk a descent begins; 0: at the root.  Its bound is below the key; of
- * such entries it is the last one, or with @above the one before.  -EAGAIN as
- * wort_node_read_begin().
+ * Tell at which chunk a descent begins; 0: at the root.  Its bound is below the
+ * key; of such entries it is the last one, or with @above the one before.
+ * -EAGAIN as wort_node_read_begin().
  */
 int tls_array_start(struct wort_op *op, const struct wort_tree *tree, enum tls_goal goal,
 		    const struct wort_key *key, bool above, u64 *start)
@@ -160,7 +166,10 @@ static void entry_remove(struct wort_op *op, const struct wort_tree *tree, u32 a
 	wort_nodes_moved(op);
 }
 
-/* Shall the array grow?  It is asked for before it is full, so that it gets no gaps. */
+/*
+ * Shall the array grow?  It is asked for before it is full, so that it gets no
+ * gaps.
+ */
 static bool shall_grow(const struct tls_array *array)
 {
 	return READ_ONCE(array->nr) >= array->max - array->max / 4 &&
@@ -209,7 +218,9 @@ static int step_add(struct wort_op *op, const struct wort_tree *tree,
 	const struct tls_entry new = { tls_chunk_prefix(chunk), chunk->off };
 	struct tls_array *array;
 
-	/* Unless it was taken out since the step began it is in the list now. */
+	/*
+	 * Unless it was taken out since the step began it is in the list now.
+	 */
 	if (!wort_nodes_lock(op, nodes, ARRAY_SIZE(nodes)))
 		return -EAGAIN;
 	array = tls_array(tree);
@@ -297,7 +308,10 @@ static void array_empty(struct wort_tree *tree)
 	root_unlock(tree, &op, section);
 }
 
-/* Writers change the new array from now on; who reads the old one finds it as it was. */
+/*
+ * Writers change the new array from now on; who reads the old one finds it as
+ * it was.
+ */
 static void array_replace(struct wort_tree *tree, struct tls_array *new)
 {
 	struct tls_array *old = tls_array(tree);

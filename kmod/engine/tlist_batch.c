@@ -2,26 +2,28 @@
 /*
  * tlist: batches.
  *
- * Prepared is what one word commits that is there already: the bits of a chunk for an insert
- * or a replace with a slot left and for a remove, the value word of a record for an update in
- * place.  What makes a chunk or takes one out is carried out by itself.
+ * Prepared is what one word commits that is there already: the bits of a chunk
+ * for an insert or a replace with a slot left and for a remove, the value word
+ * of a record for an update in place.  What makes a chunk or takes one out is
+ * carried out by itself.
  *
- * A new record takes its slot when it is prepared: its link is stored there under the lock
- * of the chunk, without a bit.  From then on the slot counts as used for every writer, so
- * two changes never have the same one, whichever tasks prepare them.  The fence before the
- * commit makes the link durable, together with the record.  (If the slot was taken at the
- * commit, a fence would have to pass under the lock of each chunk, between link and bit.)
- * A change that is dropped leaves a link without a bit, as a power cut does.
+ * A new record takes its slot when it is prepared: its link is stored there
+ * under the lock of the chunk, without a bit.  From then on the slot counts as
+ * used for every writer, so two changes never have the same one, whichever
+ * tasks prepare them.  The fence before the commit makes the link durable,
+ * together with the record.  (If the slot was taken at the commit, a fence
+ * would have to pass under the lock of each chunk, between link and bit.)  A
+ * change that is dropped leaves a link without a bit, as a power cut does.
  *
- * Changes of one chunk form chains, see round.h.  Each is prepared for the bits that those
- * before it leave.  The first one verifies the bits on media when the chain is committed: a
- * slot is used once, so if they are equal the chunk holds what the descents have seen.  It
- * locks the chunk and all records that go.  Where that makes more than WORT_HELD_MAX locks
- * another chain begins.
+ * Changes of one chunk form chains, see round.h.  Each is prepared for the bits
+ * that those before it leave.  The first one verifies the bits on media when
+ * the chain is committed: a slot is used once, so if they are equal the chunk
+ * holds what the descents have seen.  It locks the chunk and all records that
+ * go.  Where that makes more than WORT_HELD_MAX locks another chain begins.
  *
- * A commit does not wait for words that were found in flight.  If they are lost, the path
- * to the chunk is, and the change with it, which is legal until it is acknowledged.  The
- * fences of the round come before that.
+ * A commit does not wait for words that were found in flight.  If they are
+ * lost, the path to the chunk is, and the change with it, which is legal until
+ * it is acknowledged.  The fences of the round come before that.
  */
 #include <linux/kernel.h>
 
@@ -53,7 +55,10 @@ static int prepare_update(struct wort_change *change, const struct tls_change *c
 	b->val = wort_value_word(&change->put->value);
 	b->old = false;
 	b->exact = c->exact;
-	/* The next descent would find it in flight, whatever record it looks for. */
+	/*
+	 * The next descent would find it in flight, whatever record it looks
+	 * for.
+	 */
 	change->waits = true;
 	change->claims = 0;
 	change->slot = b->rec.off + offsetof(struct wort_media_leaf, val);
@@ -92,7 +97,9 @@ static int prepare_record(struct wort_op *op, struct tls_batched *b,
 	return 0;
 }
 
-/* Add a node, unless one of its lock is there.  False if that makes too many. */
+/*
+ * Add a node, unless one of its lock is there.  False if that makes too many.
+ */
 static bool add_node(u64 *nodes, u32 *nr, u64 node)
 {
 	u32 i;
@@ -106,7 +113,10 @@ static bool add_node(u64 *nodes, u32 *nr, u64 node)
 	return true;
 }
 
-/* The nodes that a chain locks: the chunk, and the records that go.  Returns how many. */
+/*
+ * The nodes that a chain locks: the chunk, and the records that go.  Returns
+ * how many.
+ */
 static u32 chain_nodes(const struct wort_change *first, u64 *nodes)
 {
 	u32 nr = 0;

@@ -7,8 +7,9 @@
 #include "tlist.h"
 
 /*
- * Cursors.  A cursor keeps its record and nothing else: each move is a descent by the key
- * before, and so whatever is changed between two moves, it meets each key once and in order.
+ * Cursors.  A cursor keeps its record and nothing else: each move is a descent
+ * by the key before, and so whatever is changed between two moves, it meets
+ * each key once and in order.
  */
 
 /* Tell where a descent has failed, for tls_drop(). */
@@ -52,7 +53,10 @@ static int cursor_pick(struct wort_cursor *cur, struct tls_pick *want)
 	return lose_record(tc, tc->pos.slot, err);
 }
 
-/* Where the chunk ends in the direction of the cursor; -ENOENT: it is the last one. */
+/*
+ * Where the chunk ends in the direction of the cursor; -ENOENT: it is the last
+ * one.
+ */
 static int cursor_fence(struct wort_cursor *cur, struct wort_key *key)
 {
 	struct tls_cursor *tc = tls_cursor(cur);
@@ -113,9 +117,10 @@ int tls_value(struct wort_cursor *cur, struct wort_buf *buf)
 }
 
 /*
- * The walk.  A step is a chunk and its records.  The position is the bound of the next chunk:
- * what lies before it was visited.  Behind the last chunk it is the greatest key, which is
- * the bound of no chunk: a chunk that is parted has three records at least.
+ * The walk.  A step is a chunk and its records.  The position is the bound of
+ * the next chunk: what lies before it was visited.  Behind the last chunk it is
+ * the greatest key, which is the bound of no chunk: a chunk that is parted has
+ * three records at least.
  */
 
 static bool is_greatest(const struct wort_key *key)
@@ -123,7 +128,10 @@ static bool is_greatest(const struct wort_key *key)
 	return key->len == WORT_KEY_MAX && !memchr_inv(key->data, 0xff, WORT_KEY_MAX);
 }
 
-/* Verify the records of a step, which are from @pos on; the chunk may begin before. */
+/*
+ * Verify the records of a step, which are from @pos on; the chunk may begin
+ * before.
+ */
 static int step_records(struct wort_cursor *cur, const struct wort_key *pos, bool whole)
 {
 	struct tls_cursor *tc = tls_cursor(cur);
@@ -161,8 +169,8 @@ static int step_fence(struct wort_cursor *cur)
 }
 
 /*
- * Find the next step that visits anything.  The chunk itself was visited before, or is a
- * new one, if its range begins before the position.
+ * Find the next step that visits anything.  The chunk itself was visited
+ * before, or is a new one, if its range begins before the position.
  */
 static int step_find(struct wort_cursor *cur, bool *whole)
 {

@@ -25,13 +25,13 @@
  *	   +-- link: place, offset, kind
  *
  * The root record's first word is the slot of the whole tree.  A node has at
- * least two entries.  On every path places strictly grow, so a descent has an end
- * whatever is on media.
+ * least two entries.  On every path places strictly grow, so a descent has an
+ * end whatever is on media.
  *
- * A node skips the digits from start to place.  The descent does not compare them:
- * the whole key in a record decides.  Before an insert fills an empty slot below
- * skipped digits, it reads any record below that node and compares the skipped
- * digits.
+ * A node skips the digits from start to place.  The descent does not compare
+ * them: the whole key in a record decides.  Before an insert fills an empty
+ * slot below skipped digits, it reads any record below that node and compares
+ * the skipped digits.
  *
  * The paper keeps a header in each node, {depth, prefix length, prefix}.  Its
  * splits and merges change the link to a node and the header of the node, and
@@ -50,20 +50,20 @@
  *			with two (merge): the slot above := the link of the
  *			other entry
  *
- * Each has two crash states: old, not done, in which the prepared objects are owned
- * by nobody; and new, done.  There is no third, and nothing to repair.
+ * Each has two crash states: old, not done, in which the prepared objects are
+ * owned by nobody; and new, done.  There is no third, and nothing to repair.
  *
  * Concurrency:
  *
- * A descent takes no lock.  Each object that it meets was in the tree at some time
- * since it began, and is not reused while it lasts.  A node keeps its place and the
- * digits that lead to it as long as it lives; a node that was taken out of the
- * tree keeps its slots, too.  So every key below a node has the node's digits,
- * however stale the path to it.
+ * A descent takes no lock.  Each object that it meets was in the tree at some
+ * time since it began, and is not reused while it lasts.  A node keeps its
+ * place and the digits that lead to it as long as it lives; a node that was
+ * taken out of the tree keeps its slots, too.  So every key below a node has
+ * the node's digits, however stale the path to it.
  *
- * A change locks the node of the slot; a merge the node above, too; a change that
- * removes or updates a record the record.  pos_lock() then verifies what the descent
- * has seen.
+ * A change locks the node of the slot; a merge the node above, too; a change
+ * that removes or updates a record the record.  pos_lock() then verifies what
+ * the descent has seen.
  *
  * A cursor finds every key that is there from its first move to its last,
  * once and in order.
@@ -128,7 +128,10 @@ u32 wrt_slot_scan(struct wort_op *op, const struct wrt_node *node, u32 slot,
 	return *link ? slot : WRT_SLOTS;
 }
 
-/* As wrt_entries(), counting the lines that are read, and making the entries durable. */
+/*
+ * As wrt_entries(), counting the lines that are read, and making the entries
+ * durable.
+ */
 u32 wrt_other_entries(struct wort_op *op, const struct wrt_node *node, u32 mine,
 		      u64 *link)
 {
@@ -139,7 +142,10 @@ u32 wrt_other_entries(struct wort_op *op, const struct wrt_node *node, u32 mine,
 	return nr;
 }
 
-/* Find the first record below a link: any record there has the digits of the path. */
+/*
+ * Find the first record below a link: any record there has the digits of the
+ * path.
+ */
 int wrt_any_record(struct wort_op *op, u64 link, u32 start, struct wort_rec *rec)
 {
 	struct wrt_node node;
@@ -164,8 +170,8 @@ static void wrt_create(struct wort_op *op, struct wort_tree *tree)
 }
 
 /*
- * Descend to a key, with the care of an operation, from the root record or from where
- * the table of the top leads to.
+ * Descend to a key, with the care of an operation, from the root record or from
+ * where the table of the top leads to.
  */
 static __always_inline int descend(struct wort_op *op, const struct wort_tree *tree,
 				   const struct wort_key *key, u32 limit, bool root,
@@ -195,15 +201,15 @@ static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
 }
 
 /*
- * Changes.  A change is prepared first: all objects that it needs are written and
- * flushed.  After a fence it is launched: the nodes that it needs are locked, the
- * position is verified, and one word is stored.  When the word is durable, the objects
- * that it made unreachable are freed.
+ * Changes.  A change is prepared first: all objects that it needs are written
+ * and flushed.  After a fence it is launched: the nodes that it needs are
+ * locked, the position is verified, and one word is stored.  When the word is
+ * durable, the objects that it made unreachable are freed.
  */
 
 /*
- * Copy the fields one by one.  A processor cannot forward several small stores to one
- * larger load, and the fence before is not over yet.
+ * Copy the fields one by one.  A processor cannot forward several small stores
+ * to one larger load, and the fence before is not over yet.
  */
 static __always_inline void set_key(struct wrt_change *c, const struct wort_key *key)
 {
@@ -251,8 +257,8 @@ static void change_to_node(struct wort_op *op, struct wrt_change *c, u32 place)
 }
 
 /*
- * Go back to where a node at @place belongs: the key parts there from all keys below a
- * node further up, within the digits that this node skips.
+ * Go back to where a node at @place belongs: the key parts there from all keys
+ * below a node further up, within the digits that this node skips.
  */
 static noinline int pos_cut(struct wort_op *op, struct wort_tree *tree,
 			    struct wrt_change *c, u32 place)
@@ -286,7 +292,10 @@ static noinline int prepare_beside(struct wort_op *op, struct wort_tree *tree,
 	return 0;
 }
 
-/* An entry of the node that holds an empty slot, if possible from the line of the slot. */
+/*
+ * An entry of the node that holds an empty slot, if possible from the line of
+ * the slot.
+ */
 static u64 neighbour(struct wort_op *op, const struct wrt_pos *pos)
 {
 	struct wrt_node node;
@@ -326,9 +335,9 @@ static noinline int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
 }
 
 /*
- * The descent has ended at an empty slot.  If it skipped digits, any record beside the
- * slot has them.  One is read after the new record is written, so that the delay of the
- * read and that of the flush are one.
+ * The descent has ended at an empty slot.  If it skipped digits, any record
+ * beside the slot has them.  One is read after the new record is written, so
+ * that the delay of the read and that of the flush are one.
  */
 static __always_inline int prepare_in_slot(struct wort_op *op,
 					   struct wort_tree *tree,
@@ -408,8 +417,8 @@ static int prepare_put(struct wort_op *op, struct wort_tree *tree,
 }
 
 /*
- * Will the node of the slot be left with one entry?  Then the slot above changes, which
- * a descent that began at the table of the top may not know.
+ * Will the node of the slot be left with one entry?  Then the slot above
+ * changes, which a descent that began at the table of the top may not know.
  */
 static int plan_merge(struct wort_op *op, struct wort_tree *tree,
 		      struct wrt_change *c)
@@ -452,9 +461,9 @@ static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
 /*
  * Lock the node of the slot where a descent has ended, and verify the slot.
  *
- * If the slot is unchanged, the node is in the tree, since no node of its lock was
- * removed since the operation began.  A link that was replaced cannot be back: the
- * object that it refers to is not reused while the operation lasts.
+ * If the slot is unchanged, the node is in the tree, since no node of its lock
+ * was removed since the operation began.  A link that was replaced cannot be
+ * back: the object that it refers to is not reused while the operation lasts.
  */
 static __always_inline int slot_lock(struct wort_op *op, const struct wrt_pos *pos)
 {
@@ -469,8 +478,8 @@ static __always_inline int slot_lock(struct wort_op *op, const struct wrt_pos *p
 }
 
 /*
- * As slot_lock(), and lock a record below the slot; with @merges the node above, too,
- * and verify the slot there.
+ * As slot_lock(), and lock a record below the slot; with @merges the node
+ * above, too, and verify the slot there.
  */
 static noinline int pos_lock(struct wort_op *op, const struct wrt_pos *pos,
 			     u64 record, bool merges)
@@ -491,8 +500,8 @@ static noinline int pos_lock(struct wort_op *op, const struct wrt_pos *pos,
 }
 
 /*
- * As pos_lock(), for a record that is removed.  If its value is in the word that can be
- * updated, it must be the one that was read before.
+ * As pos_lock(), for a record that is removed.  If its value is in the word
+ * that can be updated, it must be the one that was read before.
  */
 static int rec_lock(struct wort_op *op, const struct wrt_pos *pos,
 		    struct wort_rec *rec, bool merges)
@@ -548,9 +557,9 @@ static int launch_node(struct wort_op *op, struct wort_tree *tree,
 	int err;
 
 	/*
-	 * The digits that the node in the slot skips are known from the record, which
-	 * was read before the descent to the slot.  Therefore the record must still be
-	 * there, and thus below that node.
+	 * The digits that the node in the slot skips are known from the record,
+	 * which was read before the descent to the slot.  Therefore the record
+	 * must still be there, and thus below that node.
 	 */
 	err = above_node ? pos_lock(op, &c->pos, c->rec.off, false) :
 			   slot_lock(op, &c->pos);
@@ -590,8 +599,8 @@ static noinline int launch_update(struct wort_op *op, struct wrt_change *c)
 }
 
 /*
- * Verify the last entry of a node, which moves up.  The object that it refers to is not
- * read: it may lie on a bad page.
+ * Verify the last entry of a node, which moves up.  The object that it refers
+ * to is not read: it may lie on a bad page.
  */
 static int only_entry(struct wort_op *op, const struct wrt_pos *pos, u64 link)
 {
@@ -606,7 +615,10 @@ static int only_entry(struct wort_op *op, const struct wrt_pos *pos, u64 link)
 	       0 : wrt_report_node(op, link, pos->start, 0);
 }
 
-/* With the nodes locked.  Return: -EAGAIN if a merge is needed that was not planned. */
+/*
+ * With the nodes locked.  Return: -EAGAIN if a merge is needed that was not
+ * planned.
+ */
 static int unlink_locked(struct wort_op *op, struct wort_tree *tree,
 			 struct wrt_change *c)
 {
@@ -667,10 +679,10 @@ static __always_inline int change_launch(struct wort_op *op,
 }
 
 /*
- * The word is stored and its node still locked.  The entry of a new node that skips
- * nothing may hold the digits of a node that lay there before.  No descent asks for the
- * entry before the node above is replaced, and its writer locks the slot.  Therefore
- * this may come after the store.
+ * The word is stored and its node still locked.  The entry of a new node that
+ * skips nothing may hold the digits of a node that lay there before.  No
+ * descent asks for the entry before the node above is replaced, and its writer
+ * locks the slot.  Therefore this may come after the store.
  */
 static void change_stored(struct wort_tree *tree, const struct wrt_change *c)
 {
@@ -686,9 +698,9 @@ static void node_free(struct wort_op *op, u64 link)
 }
 
 /*
- * Free the objects that the word has made unreachable, before the fence: so this work is
- * done while the line is written back.  They are not reused before the section of the
- * operation ends, which is after the fence.
+ * Free the objects that the word has made unreachable, before the fence: so
+ * this work is done while the line is written back.  They are not reused before
+ * the section of the operation ends, which is after the fence.
  */
 static void change_free(struct wort_op *op, const struct wrt_change *c)
 {
@@ -699,7 +711,10 @@ static void change_free(struct wort_op *op, const struct wrt_change *c)
 		op->damaged = true;
 }
 
-/* Store the word of a prepared change, and flush it.  It stays marked as in flight. */
+/*
+ * Store the word of a prepared change, and flush it.  It stays marked as in
+ * flight.
+ */
 static __always_inline int change_commit(struct wort_op *op, struct wort_tree *tree,
 					 struct wrt_change *c)
 {
@@ -720,7 +735,10 @@ static void change_finish(struct wort_op *op, struct wort_tree *tree,
 {
 	bool there = wort_lock_hold(op, c->lock);
 
-	/* Otherwise a node of the lock was removed since, perhaps that of the word. */
+	/*
+	 * Otherwise a node of the lock was removed since, perhaps that of the
+	 * word.
+	 */
 	wort_pm_landed(c->lock);
 	if (there && wort_pm_load(c->word) == c->val)
 		change_enter(c);
@@ -763,9 +781,10 @@ static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
 }
 
 /*
- * Take the object out of the tree that a slot refers to and that cannot be read: a
- * record, or a node with all that is below it.  Its node may go, too, and the other
- * entry, which moves up, be lost as well: that is for the next time.
+ * Take the object out of the tree that a slot refers to and that cannot be
+ * read: a record, or a node with all that is below it.  Its node may go, too,
+ * and the other entry, which moves up, be lost as well: that is for the next
+ * time.
  */
 int wrt_unlink_lost(struct wort_op *op, struct wort_tree *tree,
 		    const struct wrt_pos *pos)
@@ -799,9 +818,9 @@ static struct wrt_change *wrt_change(struct wort_change *change)
 }
 
 /*
- * Tell what a prepared change has in common with others.  The plan of a delete rests on the
- * entries of the nodes that it locks, so it must not be made before those of another one
- * have changed.
+ * Tell what a prepared change has in common with others.  The plan of a delete
+ * rests on the entries of the nodes that it locks, so it must not be made
+ * before those of another one have changed.
  */
 static void change_tell(struct wort_change *change)
 {

@@ -34,15 +34,15 @@ struct wrt_node {
 
 /**
  * struct wrt_pos - Where a descent is
- * @slot: offset of the slot that was loaded last; 0 before the first step from the
- *	table of the top
+ * @slot: offset of the slot that was loaded last; 0 before the first step from
+ *	the table of the top
  * @link: what the slot holds
  * @node: the link to the node that has the slot; 0: the root record has it
- * @above: offset of the slot that refers to that node; 0: not known, since the table
- *	of the top led to it
+ * @above: offset of the slot that refers to that node; 0: not known, since the
+ *	table of the top led to it
  * @start: digits consumed on the path to @link
- * @skip: the link to the last node on the way whose skipped digits may differ from those
- *	of the key, or 0; only if the descent asks for it
+ * @skip: the link to the last node on the way whose skipped digits may differ
+ *	from those of the key, or 0; only if the descent asks for it
  */
 struct wrt_pos {
 	u64 slot;
@@ -153,9 +153,9 @@ static __always_inline u64 wrt_link(u64 off, u32 place)
 }
 
 /*
- * The offset of the node that has a slot, which is its name for locks.  Nodes lie at
- * multiples of their size.  A root record is locked by its catalogue entry, which this
- * gives, too.
+ * The offset of the node that has a slot, which is its name for locks.  Nodes
+ * lie at multiples of their size.  A root record is locked by its catalogue
+ * entry, which this gives, too.
  */
 static __always_inline u64 wrt_slot_node(u64 slot)
 {
@@ -167,7 +167,10 @@ static __always_inline u64 wrt_root(const struct wort_tree *tree)
 	return (void __pmem *)tree->root - wort_region_at(tree->region, 0);
 }
 
-/* Return: -EUCLEAN for a word that is neither 0 nor a link to a record or a node. */
+/*
+ * Return: -EUCLEAN for a word that is neither 0 nor a link to a record or a
+ * node.
+ */
 static __always_inline int wrt_link_verify(struct wort_op *op, u64 link)
 {
 	return likely(wort_link_is_record(link) || !link || wrt_link_is_node(link)) ?
@@ -175,9 +178,9 @@ static __always_inline int wrt_link_verify(struct wort_op *op, u64 link)
 }
 
 /*
- * Prefetch the first line of what a link refers to, which is untrusted, and the second
- * line of a node; nothing where memory is or may be bad.  For an empty slot that is the
- * first line of the pool, which costs less than a branch.
+ * Prefetch the first line of what a link refers to, which is untrusted, and the
+ * second line of a node; nothing where memory is or may be bad.  For an empty
+ * slot that is the first line of the pool, which costs less than a branch.
  */
 static __always_inline void wrt_prefetch(void __pmem *base, u64 plain, u64 link)
 {
@@ -265,7 +268,9 @@ static __always_inline int wrt_descent_root(struct wrt_descent *d)
 	return 0;
 }
 
-/* Begin a descent where the table of the top leads to, or at the root record. */
+/*
+ * Begin a descent where the table of the top leads to, or at the root record.
+ */
 static __always_inline int wrt_descent_begin(struct wrt_descent *d)
 {
 	u64 link = wort_top_find(d->top, d->word);
@@ -294,8 +299,8 @@ static __always_inline bool wrt_skips_match(const struct wrt_descent *d, u64 lin
  * @d: The descent; it is at a link to a node, which is untrusted.
  * @skips: Tell wrt_pos.skip; a constant.
  *
- * The slot may be in flight.  Then an operation flushes it, and waits for that before
- * it answers; a fast path gives up at the end of its descent.
+ * The slot may be in flight.  Then an operation flushes it, and waits for that
+ * before it answers; a fast path gives up at the end of its descent.
  *
  * Context: A section of readers or writers.
  * Return: 0; -EUCLEAN or -EIO; -EAGAIN.
@@ -328,7 +333,10 @@ static __always_inline int wrt_step(struct wrt_descent *d, bool skips)
 	return 0;
 }
 
-/* A whole descent: to an empty slot, a record, or the first node from @limit on. */
+/*
+ * A whole descent: to an empty slot, a record, or the first node from @limit
+ * on.
+ */
 static __always_inline int wrt_descend(struct wrt_descent *d, u32 limit, bool skips)
 {
 	int err;
@@ -354,10 +362,10 @@ static inline void wrt_skip_learn(const struct wort_tree *tree, u64 link,
 #define WRT_MADE_STEP	4096
 
 /*
- * What the table of the top leads to is about to be another node: nobody may find the
- * old one once others can find the new one.  The slot has been locked before the table
- * was looked for: another one is not filled in from it until it is unlocked.  Returns
- * the table, for wrt_top_enter(), or NULL.
+ * What the table of the top leads to is about to be another node: nobody may
+ * find the old one once others can find the new one.  The slot has been locked
+ * before the table was looked for: another one is not filled in from it until
+ * it is unlocked.  Returns the table, for wrt_top_enter(), or NULL.
  */
 static inline struct wort_top *wrt_top_leave(struct wort_top *top, bool leads, u64 digits)
 {
@@ -386,8 +394,8 @@ static inline struct wort_top *wrt_top_merge(struct wort_tree *tree, u64 node, u
 }
 
 /*
- * The word is durable, and its slot still locked.  If there is another table now, this
- * one is looked at by those who had begun before.
+ * The word is durable, and its slot still locked.  If there is another table
+ * now, this one is looked at by those who had begun before.
  */
 static __always_inline void wrt_top_enter(struct wort_top *top, u64 link, u64 digits)
 {
@@ -395,7 +403,10 @@ static __always_inline void wrt_top_enter(struct wort_top *top, u64 link, u64 di
 		wort_top_set(top, digits, link);
 }
 
-/* Of the nodes that are made those count which begin a page: one counter for all. */
+/*
+ * Of the nodes that are made those count which begin a page: one counter for
+ * all.
+ */
 static __always_inline void wrt_tree_grows(struct wort_tree *tree, u64 node, u64 digits)
 {
 	struct wort_top *top;
@@ -436,9 +447,9 @@ static __always_inline u32 wrt_slot_nr(const struct wrt_pos *pos)
 }
 
 /*
- * Count the entries of a node but for that in slot @mine, up to two; of all slots if @mine
- * is WRT_SLOTS.  Tells one of them.  The line of the slot, which was read before, is often
- * enough; @lines counts the other one.
+ * Count the entries of a node but for that in slot @mine, up to two; of all
+ * slots if @mine is WRT_SLOTS.  Tells one of them.  The line of the slot, which
+ * was read before, is often enough; @lines counts the other one.
  */
 static __always_inline u32 wrt_entries(const struct wort_media_wort_node __pmem *node,
 				       u32 mine, u64 *link, u32 *lines)
@@ -458,8 +469,9 @@ static __always_inline u32 wrt_entries(const struct wort_media_wort_node __pmem 
 }
 
 /*
- * Store the word that takes a record out of the tree; with @merges also its node, whose
- * other entry @link moves up.  The nodes are locked, and no other entry is in flight.
+ * Store the word that takes a record out of the tree; with @merges also its
+ * node, whose other entry @link moves up.  The nodes are locked, and no other
+ * entry is in flight.
  */
 static __always_inline void wrt_unlink(struct wort_op *op, struct wort_tree *tree,
 				       struct wrt_change *c, u64 link, u64 digits)

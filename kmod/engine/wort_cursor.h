@@ -2,10 +2,10 @@
 /*
  * The cursor of WORT.
  *
- * A cursor keeps the nodes on the path to its record.  To move on, it looks for a
- * further entry in the last of them, goes up while there is none, then down along the
- * edge.  A full scan takes each link of the tree once, and a tree in which every node
- * has two entries has fewer than two links a record.
+ * A cursor keeps the nodes on the path to its record.  To move on, it looks for
+ * a further entry in the last of them, goes up while there is none, then down
+ * along the edge.  A full scan takes each link of the tree once, and a tree in
+ * which every node has two entries has fewer than two links a record.
  */
 #ifndef _WORT_CURSOR_H
 #define _WORT_CURSOR_H

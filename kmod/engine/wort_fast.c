@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The fast paths of WORT: lookups, puts and removals without an operation, and prefetching.
+ * The fast paths of WORT: lookups, puts and removals without an operation, and
+ * prefetching.
  *
- * A processor runs ahead into later lookups as far as it has registers for what they
- * compute and load.  So a fast path has no operation that others can see, makes no call
- * on its way, and gives up with -EAGAIN where an operation would read with care: a word
- * in flight, an inconsistency, memory that is or may be bad, another kind of record.
+ * A processor runs ahead into later lookups as far as it has registers for what
+ * they compute and load.  So a fast path has no operation that others can see,
+ * makes no call on its way, and gives up with -EAGAIN where an operation would
+ * read with care: a word in flight, an inconsistency, memory that is or may be
+ * bad, another kind of record.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -25,8 +27,8 @@
  * @len: the length of the key, which the compiler may know as a constant.
  *
  * A miss rests on every slot of the path, a hit on the record and what made it
- * reachable.  The step asks for all of them, except for slots above the node that the
- * table of the top led to, which are durable.
+ * reachable.  The step asks for all of them, except for slots above the node
+ * that the table of the top led to, which are durable.
  */
 static __always_inline int fast_lookup(const struct wort_tree *tree,
 				       const struct wort_key *key, const u32 len,
@@ -74,9 +76,9 @@ static int wrt_fast_lookup(const struct wort_tree *tree, const struct wort_key *
 }
 
 /*
- * A change of a key and a value of one word each: a record for an empty slot, one beside
- * another record, another value, or a removal.  The operation is a local variable whose
- * address is not passed on, so it is kept in registers.
+ * A change of a key and a value of one word each: a record for an empty slot,
+ * one beside another record, another value, or a removal.  The operation is a
+ * local variable whose address is not passed on, so it is kept in registers.
  */
 struct wrt_fast {
 	struct wort_op op;
@@ -113,7 +115,10 @@ static __always_inline bool fast_find(struct wrt_descent *d, const struct wort_t
 	return !wrt_descent_begin(d) && !wrt_descend(d, WORT_KEY_WORD_DIGITS, skips);
 }
 
-/* The record at which the descent has ended, and its key; NULL: another kind of record. */
+/*
+ * The record at which the descent has ended, and its key; NULL: another kind of
+ * record.
+ */
 static __always_inline struct wort_media_leaf __pmem *
 fast_found(const struct wrt_descent *d, u64 *key)
 {
@@ -162,8 +167,8 @@ static __always_inline u64 fast_record(struct wrt_fast *fast, u64 off)
 }
 
 /*
- * Write a node with the new record and the one in the slot, whose key is @other, and
- * flush it.  Returns the link to it.
+ * Write a node with the new record and the one in the slot, whose key is
+ * @other, and flush it.  Returns the link to it.
  */
 static __always_inline u64 fast_node(struct wrt_fast *fast, u64 off, u32 place,
 				     u64 record, u64 other)
@@ -198,8 +203,8 @@ static __always_inline struct wort_lock *fast_lock(const struct wrt_fast *fast)
 }
 
 /*
- * Make a word durable, the lock of whose node is held.  The costs are counted while the
- * processor has to wait.
+ * Make a word durable, the lock of whose node is held.  The costs are counted
+ * while the processor has to wait.
  */
 static __always_inline void fast_land(struct wrt_fast *fast, struct wort_lock *lock,
 				      __le64 __pmem *word, u32 class)
@@ -342,8 +347,9 @@ struct wrt_removal {
 };
 
 /*
- * Lock the node of the slot and the record, and verify the slot.  No lock is waited for,
- * so their order does not matter, and they may be taken under a mutex.
+ * Lock the node of the slot and the record, and verify the slot.  No lock is
+ * waited for, so their order does not matter, and they may be taken under a
+ * mutex.
  */
 static __always_inline bool removal_lock(struct wrt_fast *fast, struct wrt_removal *r)
 {
@@ -364,7 +370,9 @@ static __always_inline void removal_unlock(const struct wrt_removal *r)
 		wort_node_release(r->node);
 }
 
-/* The slot above, which is not known if the table of the top led to the node. */
+/*
+ * The slot above, which is not known if the table of the top led to the node.
+ */
 static __always_inline bool fast_find_above(struct wrt_fast *fast)
 {
 	u64 slot = fast->d.pos.slot;
@@ -376,8 +384,8 @@ static __always_inline bool fast_find_above(struct wrt_fast *fast)
 }
 
 /*
- * The node goes, too: lock the one above, and verify its slot and the entry @link, which
- * moves up.
+ * The node goes, too: lock the one above, and verify its slot and the entry
+ * @link, which moves up.
  */
 static __always_inline bool removal_merges(struct wrt_fast *fast, struct wrt_removal *r,
 					   u64 link)
@@ -450,8 +458,9 @@ static int wrt_fast_remove(struct wort_tree *tree, const struct wort_del *del,
 }
 
 /*
- * Prefetch the path of one key.  A processor runs ahead of a fence, but not far: while it
- * waits for the last fence of the operation before, it gets to this, not to the descent.
+ * Prefetch the path of one key.  A processor runs ahead of a fence, but not
+ * far: while it waits for the last fence of the operation before, it gets to
+ * this, not to the descent.
  */
 static void prefetch_key(const struct wort_tree *tree, const struct wort_key *key)
 {
@@ -499,7 +508,10 @@ static void path_begin(const struct wort_tree *tree, const struct wort_key *key,
 		path_follow(tree, key, link, path);
 }
 
-/* Follow all paths, a step of each at a time, so that many lines are loaded at once. */
+/*
+ * Follow all paths, a step of each at a time, so that many lines are loaded at
+ * once.
+ */
 static void prefetch_many(const struct wort_tree *tree, const struct wort_key *keys,
 			  u32 nr)
 {
@@ -517,7 +529,10 @@ static void prefetch_many(const struct wort_tree *tree, const struct wort_key *k
 			}
 }
 
-/* @prefetch_keys of struct wort_engine.  Nothing that is read here is trusted or answered. */
+/*
+ * @prefetch_keys of struct wort_engine.  Nothing that is read here is trusted
+ * or answered.
+ */
 void wrt_prefetch_keys(const struct wort_tree *tree, const struct wort_key *keys,
 		       u32 nr)
 {

@@ -8,9 +8,10 @@
 #include "wort.h"
 
 /*
- * The table of the top.  It begins at the digit by which the root selects.  For the
- * survey each link from a node before a place to one from there on is an entry of the
- * table that ends there: of all digits at once, since a place is between them.
+ * The table of the top.  It begins at the digit by which the root selects.  For
+ * the survey each link from a node before a place to one from there on is an
+ * entry of the table that ends there: of all digits at once, since a place is
+ * between them.
  */
 struct wrt_survey {
 	struct wort_op *op;
@@ -54,7 +55,10 @@ static u64 digits_before(u64 word, u32 place)
 	return place ? word & ~0ULL << 4 * (WORT_KEY_WORD_DIGITS - place) : 0;
 }
 
-/* Is a sixteenth of a table used?  Then it takes no more than the nodes it leads to. */
+/*
+ * Is a sixteenth of a table used?  Then it takes no more than the nodes it
+ * leads to.
+ */
 static bool survey_fits(const struct wrt_survey *survey, size_t max_size,
 			const struct wort_top_shape *shape)
 {
@@ -152,7 +156,9 @@ static int fill_below(struct wort_op *op, struct wort_tree *tree, u64 link,
 	return err;
 }
 
-/* What is below one slot of the root, if that is before the end of the table. */
+/*
+ * What is below one slot of the root, if that is before the end of the table.
+ */
 static int wrt_top_fill(struct wort_op *op, struct wort_tree *tree, u32 part)
 {
 	struct wrt_node node;

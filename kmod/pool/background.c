@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The background work of a pool, in this order: the tables of the tops of trees
- * (tend.c); rebuilds that operations wait for (rebuild.c); the walk that marks all owned
- * objects, once after attach; the freeing of destroyed indexes; reclaim.
+ * (tend.c); rebuilds that operations wait for (rebuild.c); the walk that marks
+ * all owned objects, once after attach; the freeing of destroyed indexes;
+ * reclaim.
  *
- * An index that is destroyed before the walk has visited it is walked nevertheless, and
- * freed afterwards like any other.  So each object is either found and given back, or lies
- * in an extent that the walk leaves free.
+ * An index that is destroyed before the walk has visited it is walked
+ * nevertheless, and freed afterwards like any other.  So each object is either
+ * found and given back, or lies in an extent that the walk leaves free.
  *
- * A walk that runs out of memory starts again from nothing, because it cannot tell an
- * object that it has marked already from one with two owners.
+ * A walk that runs out of memory starts again from nothing, because it cannot
+ * tell an object that it has marked already from one with two owners.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -22,23 +23,25 @@
 #include "pool.h"
 
 /*
- * An inconsistency about an object is damage here, not a race with a writer, although
- * writers run concurrently:
+ * An inconsistency about an object is damage here, not a race with a writer,
+ * although writers run concurrently:
  *
- * - "No such slot", "owned object is free": the walk has loaded the link to the object in
- *   its current section, untorn, and marks the object before the section ends.  The link
- *   was found in the tree, or in a node that was in the tree when the section began.  So
- *   the object was freed after the section began, if at all, and is given back only when
- *   the section has ended: until then its slot is used and its extent keeps its class.  An
- *   object that is marked after its section may have been given back, and its extent too.
- * - "Two owners" is said only in extents that were open before the attach.  Nothing is
- *   allocated from these before the walk ends, so there the walk can meet a slot twice
- *   only if it meets one object twice.  A step does not visit again what earlier steps have
- *   visited, and a reference that a writer has moved in the meantime was kept.
+ * - "No such slot", "owned object is free": the walk has loaded the link to the
+ *   object in its current section, untorn, and marks the object before the
+ *   section ends.  The link was found in the tree, or in a node that was in the
+ *   tree when the section began.  So the object was freed after the section
+ *   began, if at all, and is given back only when the section has ended: until
+ *   then its slot is used and its extent keeps its class.  An object that is
+ *   marked after its section may have been given back, and its extent too.
+ * - "Two owners" is said only in extents that were open before the attach.
+ *   Nothing is allocated from these before the walk ends, so there the walk can
+ *   meet a slot twice only if it meets one object twice.  A step does not visit
+ *   again what earlier steps have visited, and a reference that a writer has
+ *   moved in the meantime was kept.
  *
- * If mark() answered -EAGAIN the chunk would be repeated from the position before the
- * current step, and the objects of this step that are marked already would be taken for
- * objects with two owners.
+ * If mark() answered -EAGAIN the chunk would be repeated from the position
+ * before the current step, and the objects of this step that are marked already
+ * would be taken for objects with two owners.
  */
 static int mark(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 		u64 size, bool first)
@@ -68,8 +71,8 @@ static void reclaim(struct wort_pool *pool)
 }
 
 /*
- * Give back objects that were freed in extents opened since the attach, so that operations
- * that wait for space need not wait for the end of the walk.
+ * Give back objects that were freed in extents opened since the attach, so that
+ * operations that wait for space need not wait for the end of the walk.
  */
 static void reclaim_in_walk(struct wort_pool *pool)
 {
@@ -85,10 +88,10 @@ static void reclaim_in_walk(struct wort_pool *pool)
  * wort_pool_rest() - Pause while the pool is suspended
  * @pool: The pool.
  *
- * Background work calls this wherever it may pause: between two pieces of work, each of
- * which leaves the pool as a power cut may leave it.  No other task takes the lock during
- * the pause: no operation is under way, and a check that begins later waits for the end of
- * the round before it takes the lock.
+ * Background work calls this wherever it may pause: between two pieces of work,
+ * each of which leaves the pool as a power cut may leave it.  No other task
+ * takes the lock during the pause: no operation is under way, and a check that
+ * begins later waits for the end of the round before it takes the lock.
  *
  * Context: May sleep.  Holds wort_pool.work_lock, which is dropped meanwhile.
  * Return: True if the work must end, and must not store anything any more.
@@ -171,7 +174,10 @@ static int end_walk(struct wort_pool *pool)
 	struct wort_op op;
 	int err = 0;
 
-	/* Operations may still read objects that were freed before the walk reached them. */
+	/*
+	 * Operations may still read objects that were freed before the walk
+	 * reached them.
+	 */
 	wort_locks_synchronize(&pool->locks);
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	mutex_lock(&pool->lock);
@@ -250,10 +256,10 @@ static int walk(struct wort_pool *pool)
 }
 
 /*
- * Free all that a destroyed index owns.  No operation uses the index, and what is freed here
- * is not reused before the next reclaim: so one pass without a section visits each object
- * once.  The pass pauses between chunks, and ends early only for good, because a second one
- * would free objects twice.
+ * Free all that a destroyed index owns.  No operation uses the index, and what
+ * is freed here is not reused before the next reclaim: so one pass without a
+ * section visits each object once.  The pass pauses between chunks, and ends
+ * early only for good, because a second one would free objects twice.
  */
 static int free_tree(struct wort_pool *pool, struct wort_index *index)
 {
@@ -352,9 +358,9 @@ int wort_pool_round(struct wort_pool *pool)
  * wort_pool_work() - The background work of a pool
  * @work: wort_pool.work
  *
- * A check holds the lock for minutes, and the kernel reports an unkillable worker that
- * waits so long as hung.  Therefore the worker does not wait; the check queues the work
- * again when it has dropped the lock.
+ * A check holds the lock for minutes, and the kernel reports an unkillable
+ * worker that waits so long as hung.  Therefore the worker does not wait; the
+ * check queues the work again when it has dropped the lock.
  *
  * Context: Workqueue.
  */

@@ -2,20 +2,21 @@
 /*
  * Batches: operations packed in a buffer, carried out in order.
  *
- * They are carried out in rounds.  A round prepares changes, one after the other,
- * waits once until what they need is durable, commits them in order, and waits
- * once more.  A change that needs nothing is committed at once if no other one
- * waits.  So a round has two fences, however many changes it has.
+ * They are carried out in rounds.  A round prepares changes, one after the
+ * other, waits once until what they need is durable, commits them in order, and
+ * waits once more.  A change that needs nothing is committed at once if no
+ * other one waits.  So a round has two fences, however many changes it has.
  *
- * A round ends before an operation with the key of a change that waits, and before
- * one that the engine cannot prepare: it may depend on a change that waits, there
- * may be no space, or damage was found.  If that is the first operation of a round
- * it is carried out by itself.  If a change cannot be committed as it was prepared,
- * since another writer was faster, the round ends there, and what comes after it
- * is prepared again.
+ * A round ends before an operation with the key of a change that waits, and
+ * before one that the engine cannot prepare: it may depend on a change that
+ * waits, there may be no space, or damage was found.  If that is the first
+ * operation of a round it is carried out by itself.  If a change cannot be
+ * committed as it was prepared, since another writer was faster, the round ends
+ * there, and what comes after it is prepared again.
  *
- * Changes that an engine commits by one word form a chain (round.h).  Each chain is
- * a sequence of adjacent changes, and the commit of the first one is that of all.
+ * Changes that an engine commits by one word form a chain (round.h).  Each
+ * chain is a sequence of adjacent changes, and the commit of the first one is
+ * that of all.
  *
  * Each change is atomic by itself, and a power cut may leave any of those of a
  * round.  None of them was acknowledged.
@@ -412,7 +413,9 @@ static u32 round_run(struct round *round, u32 *at)
 	return done;
 }
 
-/* Where there is no memory for rounds, operations are carried out one by one. */
+/*
+ * Where there is no memory for rounds, operations are carried out one by one.
+ */
 static struct round *round_alloc(struct wort_index *index,
 				 struct wort_batch *batch, u32 *prefetched)
 {

@@ -18,8 +18,8 @@
  *		does not find them.
  * damaged	state word of the entry: old or new.
  * drop		slot := 0, or next := 0: what was referred to cannot be read, and its
- *		owner is nobody afterwards.  The first block is replaced by an empty one,
- *		which is durable when the superblock refers to it.
+ *		owner is nobody afterwards.  The first block is replaced by an
+ *		empty one, which is durable when the superblock refers to it.
  */
 #include <linux/crc32c.h>
 #include <linux/errno.h>
@@ -198,7 +198,9 @@ static int tree_open(struct wort_index *index)
 	return ops->open(&index->tree);
 }
 
-/* Returns what is to be freed of the counters that the caller has made for it. */
+/*
+ * Returns what is to be freed of the counters that the caller has made for it.
+ */
 static struct wort_index_stats __percpu *
 index_opened(struct wort_index *index, struct wort_index_stats __percpu *stats)
 {
@@ -242,9 +244,9 @@ void wort_index_put(struct wort_index *index)
 }
 
 /*
- * Read all of an entry but its root, which the engine changes meanwhile: that must be
- * sound memory only.  The state may be changed meanwhile, too, so its line is read by
- * words.
+ * Read all of an entry but its root, which the engine changes meanwhile: that
+ * must be sound memory only.  The state may be changed meanwhile, too, so its
+ * line is read by words.
  */
 static int read_but_root(struct wort_op *op, struct wort_pool *pool, u64 off,
 			 struct wort_media_entry *entry)
@@ -439,7 +441,9 @@ int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool)
 	return err ? err : err2;
 }
 
-/* An entry, if it is sound and of an index that is served, which has one slot. */
+/*
+ * An entry, if it is sound and of an index that is served, which has one slot.
+ */
 static int visit_entry(struct wort_op *op, struct wort_pool *pool, u64 slot,
 		       u64 off, struct wort_visitor *visitor)
 {
@@ -695,11 +699,12 @@ static int name_verify(const u8 *name, u32 len)
  *
  * Context: May sleep, killably.  Takes wort_pool.lock.
  * Return: 0; -ENOENT; -EEXIST; -EINVAL if the name is empty or has a zero byte,
- * if engine or attributes are not those of the index, or the engine does not have
- * such attributes; -EMSGSIZE if the name is too long; -EOPNOTSUPP if the engine asked
- * for, or that of the index, or an attribute of the index is unknown; -EROFS; -ENOSPC;
- * -EOVERFLOW if no id is left; -ENOMEM; -EINTR; -EUCLEAN if the catalogue is damaged;
- * -EIO if it lies on a page known to be bad.
+ * if engine or attributes are not those of the index, or the engine does not
+ * have such attributes; -EMSGSIZE if the name is too long; -EOPNOTSUPP if the
+ * engine asked for, or that of the index, or an attribute of the index is
+ * unknown; -EROFS; -ENOSPC; -EOVERFLOW if no id is left; -ENOMEM; -EINTR;
+ * -EUCLEAN if the catalogue is damaged; -EIO if it lies on a page known to be
+ * bad.
  */
 int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 		    u32 flags, u32 engine, u64 attr, struct wort_index **out)
@@ -781,9 +786,9 @@ static void take_out(struct wort_pool *pool, struct wort_index *index)
  *
  * Context: May sleep, killably.  Takes wort_pool.lock and wort_index.lock.
  * Return: 0; -ENOENT; -EINVAL, -EMSGSIZE for a name that no index has; -EINTR;
- * -EROFS; -EOPNOTSUPP if its engine is unknown, so that nobody can tell what it owns;
- * -EIO if its slot lies on a page known to be bad;
- * -EIO or -EUCLEAN if it may be in a part of the catalogue that is lost.
+ * -EROFS; -EOPNOTSUPP if its engine is unknown, so that nobody can tell what it
+ * owns; -EIO if its slot lies on a page known to be bad; -EIO or -EUCLEAN if it
+ * may be in a part of the catalogue that is lost.
  */
 int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 {
@@ -812,7 +817,9 @@ int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 	return err;
 }
 
-/* The index that a slot refers to, if it is served.  Its entry cannot be read. */
+/*
+ * The index that a slot refers to, if it is served.  Its entry cannot be read.
+ */
 static struct wort_index *find_in_slot(struct wort_pool *pool, u64 slot)
 {
 	struct wort_index *index;
@@ -877,8 +884,8 @@ static bool drop_entries(struct wort_op *op, struct wort_pool *pool, u64 off,
 }
 
 /*
- * Space for a first block.  Nothing is owned, since no index is known: if no extent is
- * free, the walk can end at once.
+ * Space for a first block.  Nothing is owned, since no index is known: if no
+ * extent is free, the walk can end at once.
  */
 static int reserve_first(struct wort_op *op, struct wort_pool *pool)
 {
@@ -919,7 +926,9 @@ static int replace_first(struct wort_op *op, struct wort_pool *pool)
 	return 0;
 }
 
-/* The block has the only references to its indexes and to the blocks behind it. */
+/*
+ * The block has the only references to its indexes and to the blocks behind it.
+ */
 static int drop_block(struct wort_op *op, struct wort_pool *pool, u64 before, u64 off)
 {
 	int err = 0;
@@ -942,14 +951,16 @@ static int drop_block(struct wort_op *op, struct wort_pool *pool, u64 before, u6
  * @pool: The pool.
  * @nr: Raised by the number of references that were dropped.
  *
- * A slot is cleared if its entry cannot be read: its index is lost.  The list of blocks
- * ends before a block that attach could not read: the indexes in it and behind it are
- * lost.  Ids of lost indexes are not given again.  A block that attach has read and
- * that cannot be read any more stays: its indexes are served.
+ * A slot is cleared if its entry cannot be read: its index is lost.  The list
+ * of blocks ends before a block that attach could not read: the indexes in it
+ * and behind it are lost.  Ids of lost indexes are not given again.  A block
+ * that attach has read and that cannot be read any more stays: its indexes are
+ * served.
  *
  * Context: May sleep.  Holds wort_pool.work_lock and wort_pool.lock.
- * Return: 0; -EINTR if a fatal signal came; -ENOMEM; -ENOSPC, -EIO or -EUCLEAN if
- * there is no place for a first block.  What is damaged is left to the check.
+ * Return: 0; -EINTR if a fatal signal came; -ENOMEM; -ENOSPC, -EIO or -EUCLEAN
+ * if there is no place for a first block.  What is damaged is left to the
+ * check.
  */
 int wort_catalogue_drop(struct wort_op *op, struct wort_pool *pool, u64 *nr)
 {
@@ -1117,7 +1128,9 @@ static void stats_add(struct wort_op_stats *sum,
 	sum->alloc_lines += READ_ONCE(n->alloc_lines);
 }
 
-/* Add the operations of a class of fast paths, by the nodes that they visited. */
+/*
+ * Add the operations of a class of fast paths, by the nodes that they visited.
+ */
 static void stats_add_class(struct wort_op_stats stats[WORT_OP_NR],
 			    const struct wort_cost_class *class, const u64 *by_nodes,
 			    bool flush)

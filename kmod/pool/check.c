@@ -439,11 +439,12 @@ static int check_once(struct checker *ck)
  * @pool: The pool.
  * @arg: Flags; its out_ fields are filled in.
  *
- * Waits for the walk first.  Damage turns its index read-only.  With WORT_CHECK_F_CLEAR
- * the check drops references to objects that cannot be read and, if it finds no damage,
- * makes indexes and a pool that were read-only writable.  In a read-only pool, which is
- * not walked, space is not compared.  If the module does not know the engine of an index,
- * space is not compared and nothing is cleared.
+ * Waits for the walk first.  Damage turns its index read-only.  With
+ * WORT_CHECK_F_CLEAR the check drops references to objects that cannot be read
+ * and, if it finds no damage, makes indexes and a pool that were read-only
+ * writable.  In a read-only pool, which is not walked, space is not compared.
+ * If the module does not know the engine of an index, space is not compared and
+ * nothing is cleared.
  *
  * Operations run concurrently; writers are excluded for short times.  Each
  * figure is of the time at which it was counted.

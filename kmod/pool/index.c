@@ -16,8 +16,8 @@
 #define MAX_SUSPICIOUS	8
 
 /*
- * Sections.  Sparse cannot follow those that begin and end in functions of their
- * own, and is told that there are none.
+ * Sections.  Sparse cannot follow those that begin and end in functions of
+ * their own, and is told that there are none.
  */
 static __always_inline void reading_begin(void)
 {
@@ -80,7 +80,10 @@ static __always_inline int entry_begin(struct wort_pool *pool,
 			return -EINTR;
 		wort_pool_freeze(pool);
 	}
-	/* Freed objects go back after its section, so a change needs one, also alone. */
+	/*
+	 * Freed objects go back after its section, so a change needs one, also
+	 * alone.
+	 */
 	if (entry == WORT_WRITE_ALONE)
 		op->section = writing_begin(pool);
 	else
@@ -102,7 +105,10 @@ static __always_inline void entry_end(struct wort_pool *pool,
 	}
 }
 
-/* Wait without a section, and with no writer excluded, until the index can be used. */
+/*
+ * Wait without a section, and with no writer excluded, until the index can be
+ * used.
+ */
 static noinline int wait_usable(struct wort_index *index, struct wort_op *op,
 				enum wort_entry entry)
 {
@@ -120,8 +126,8 @@ static noinline int wait_usable(struct wort_index *index, struct wort_op *op,
 }
 
 /*
- * As wort_index_enter(), for single operations, which are short.  @key: what is going to
- * be changed, or NULL.
+ * As wort_index_enter(), for single operations, which are short.  @key: what is
+ * going to be changed, or NULL.
  */
 static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 				 enum wort_entry entry,
@@ -248,7 +254,8 @@ int wort_index_exit(struct wort_index *index, struct wort_op *op,
  * @op: Uninitialised memory of the caller.
  * @first: The operation under way, entered with WORT_WRITE.
  *
- * Context: The same task.  wort_index_leave() is due before that of @first ends.
+ * Context: The same task.  wort_index_leave() is due before that of @first
+ * ends.
  */
 void wort_index_join(struct wort_index *index, struct wort_op *op,
 		     const struct wort_op *first)
@@ -284,10 +291,12 @@ void wort_index_leave(struct wort_index *index, struct wort_op *op, u32 type,
  * wort_index_pause() - Let memory be used again during a long operation
  * @index: The index.
  *
- * For one that only reads.  What it has seen of the tree it may not touch any more.
+ * For one that only reads.  What it has seen of the tree it may not touch any
+ * more.
  *
  * Context: May sleep.
- * Return: 0; an errno of wort_index_enter(): wort_index_exit() is due all the same.
+ * Return: 0; an errno of wort_index_enter(): wort_index_exit() is due all the
+ * same.
  */
 int wort_index_pause(struct wort_index *index)
 {
@@ -399,7 +408,10 @@ static int put_waiting(struct wort_index *index, struct wort_put *put)
 	return err;
 }
 
-/* In a section: may an operation change something, and need not wait for others? */
+/*
+ * In a section: may an operation change something, and need not wait for
+ * others?
+ */
 static __always_inline bool may_change(struct wort_pool *pool)
 {
 	return likely(!READ_ONCE(pool->frozen) && wort_pool_writable(pool));
@@ -440,9 +452,9 @@ static noinline int put_carefully(struct wort_index *index,
  * @index: The index, held.
  * @put: The record, in memory that does not change meanwhile.
  *
- * Durable when the call returns 0; otherwise the record was not changed.  The length
- * of an old value that was asked for is told with 0, -EEXIST, -ECANCELED and
- * -ERANGE; it is WORT_NO_VALUE if there was none, and with any other error.
+ * Durable when the call returns 0; otherwise the record was not changed.  The
+ * length of an old value that was asked for is told with 0, -EEXIST, -ECANCELED
+ * and -ERANGE; it is WORT_NO_VALUE if there was none, and with any other error.
  *
  * Context: May sleep; waits for the walk or for freed objects if the pool
  * seems full.
@@ -630,7 +642,10 @@ static int lengths_verify(const struct wort_batch_op *op,
 static noinline int request_look(const struct wort_batch_op *op, bool write)
 {
 	const u16 either = WORT_INSERT_F_CREATE | WORT_INSERT_F_REPLACE;
-	/* Of both at once a compiler makes one load, and they may just have been stored. */
+	/*
+	 * Of both at once a compiler makes one load, and they may just have
+	 * been stored.
+	 */
 	const u16 nr = op->op, flags = op->flags;
 	const struct rule *rule;
 
@@ -661,8 +676,9 @@ int wort_request_verify(const struct wort_batch_op *op, bool write)
 	const u16 nr = op->op;
 
 	/*
-	 * A processor runs ahead as far as it has registers, so lookups and inserts without
-	 * flags, which most are, are verified by what they may have, and not by the rules.
+	 * A processor runs ahead as far as it has registers, so lookups and
+	 * inserts without flags, which most are, are verified by what they may
+	 * have, and not by the rules.
 	 */
 	if (likely(!op->flags && !op->expect_len &&
 		   op->key_len - 1 < WORT_KEY_MAX)) {

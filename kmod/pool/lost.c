@@ -154,9 +154,9 @@ static int drop_in_catalogue(struct wort_pool *pool, u64 *nr)
  * @pool: The pool.
  * @nr: Raised by the number of references that were dropped.
  *
- * Logs each reference.  Does nothing if no memory is, or may be, bad.  Also mends a pool
- * that is read-only because part of the catalogue could not be read.  Leaves damage to the
- * check.
+ * Logs each reference.  Does nothing if no memory is, or may be, bad.  Also
+ * mends a pool that is read-only because part of the catalogue could not be
+ * read.  Leaves damage to the check.
  *
  * Context: May sleep for long.  Holds wort_pool.work_lock and nothing else.
  * Return: 0; -EINTR if a fatal signal came or the pool is being detached;

@@ -21,8 +21,9 @@ static void geometry_of(const struct wort_media_sb *sb,
 }
 
 /*
- * Damage in the catalogue, or in what was read of the extent table, does not keep
- * what is sound from being read.  Nor does a page of heads that cannot be read.
+ * Damage in the catalogue, or in what was read of the extent table, does not
+ * keep what is sound from being read.  Nor does a page of heads that cannot be
+ * read.
  */
 static int load(struct wort_op *op, struct wort_pool *pool, bool *damaged)
 {
@@ -124,15 +125,15 @@ static void begin(struct wort_op *op, struct wort_pool *pool, bool damaged)
  * @region: The memory; nobody else uses it.
  * @out: The pool.
  *
- * Reads the superblock and the catalogue: the same for any number of records, and
- * for a pool of any size.  Stores a new generation, and what it finds lost of what is
- * redundant, and nothing if it fails.  The extent table is read, and what is owned is
- * walked, in the background, unless the pool is read-only: then nothing is stored at
- * all.
+ * Reads the superblock and the catalogue: the same for any number of records,
+ * and for a pool of any size.  Stores a new generation, and what it finds lost
+ * of what is redundant, and nothing if it fails.  The extent table is read, and
+ * what is owned is walked, in the background, unless the pool is read-only:
+ * then nothing is stored at all.
  *
  * Context: May sleep.
- * Return: 0; what wort_sb_load() returns; -EPROTONOSUPPORT if an atomic batch would have
- * to be carried out first; -ENOMEM; -EINTR if a fatal signal came.
+ * Return: 0; what wort_sb_load() returns; -EPROTONOSUPPORT if an atomic batch
+ * would have to be carried out first; -ENOMEM; -EINTR if a fatal signal came.
  */
 int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
 {
@@ -195,9 +196,9 @@ void wort_pool_stop(struct wort_pool *pool)
  * wort_pool_suspend() - Pause the background work of a pool
  * @pool: The pool; no operation on it is under way or will be begun.
  *
- * Whenever the background work takes wort_pool.work_lock, it calls wort_pool_rest()
- * before it stores anything.  When the lock was held here once, therefore, the work
- * has ended or sees @suspended.
+ * Whenever the background work takes wort_pool.work_lock, it calls
+ * wort_pool_rest() before it stores anything.  When the lock was held here
+ * once, therefore, the work has ended or sees @suspended.
  *
  * Context: May sleep.
  */
@@ -307,8 +308,8 @@ void wort_pool_thaw(struct wort_pool *pool)
  * @pool: The pool.
  *
  * What a damaged index owns is not known, so no hole is, until the index is
- * destroyed or a check finds it sound.  The same holds for an index of an unknown engine,
- * which no check can examine.
+ * destroyed or a check finds it sound.  The same holds for an index of an
+ * unknown engine, which no check can examine.
  *
  * Context: Holds wort_pool.lock.
  * Return: True if it cannot.

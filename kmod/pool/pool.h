@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Pools and indexes: what ioctls, io_uring, other kernel code and the command share.
+ * Pools and indexes: what ioctls, io_uring, other kernel code and the command
+ * share.
  *
- * Lock order: wort_pool.work_lock, wort_pool.lock, wort_index.lock, a section of
- * wort_locks.writers, wort_alloc.lock, struct wort_lock in the order of
+ * Lock order: wort_pool.work_lock, wort_pool.lock, wort_index.lock, a section
+ * of wort_locks.writers, wort_alloc.lock, struct wort_lock in the order of
  * addresses, locks of caches, wort_pool.due_lock.
  *
- * Operations on an index that only read are RCU sections, the others are sections of
- * wort_locks.writers.  To exclude writers, a task takes wort_pool.lock, sets
- * wort_pool.frozen and waits for the end of all sections of writers.  Holders of
- * wort_pool.work_lock wait for sections, too.  Therefore neither of the two is taken
- * in a section.
+ * Operations on an index that only read are RCU sections, the others are
+ * sections of wort_locks.writers.  To exclude writers, a task takes
+ * wort_pool.lock, sets wort_pool.frozen and waits for the end of all sections
+ * of writers.  Holders of wort_pool.work_lock wait for sections, too.
+ * Therefore neither of the two is taken in a section.
  *
- * While any of the first three locks is held, memory is allocated with GFP_NOIO:
- * reclaim may write memory out through an operation that waits for that lock.
+ * While any of the first three locks is held, memory is allocated with
+ * GFP_NOIO: reclaim may write memory out through an operation that waits for
+ * that lock.
  */
 #ifndef _WORT_POOL_H
 #define _WORT_POOL_H
@@ -51,13 +53,13 @@ struct wort_names {
 /**
  * struct wort_index - An index of an attached pool
  * @tree: for the engine; first, so that a lookup need not compute its address
- * @fast_lookup: fast lookup of its engine; of a destroyed index, or without one, a
- *	function that returns -EAGAIN
+ * @fast_lookup: fast lookup of its engine; of a destroyed index, or without
+ *	one, a function that returns -EAGAIN
  * @fast_put: fast put of its engine; likewise, also of a damaged index
  * @fast_remove: fast remove of its engine; as @fast_put
  * @prefetch_keys: that of its engine, or a function that does nothing
- * @stats: costs of operations since the first of the present openings; NULL while the
- *	index is not open
+ * @stats: costs of operations since the first of the present openings; NULL
+ *	while the index is not open
  * @ref: the pool holds one reference until the index is destroyed, each opening
  *	another one
  * @pool: its pool
@@ -69,12 +71,13 @@ struct wort_names {
  * @slot_off: the catalogue slot that refers to the entry
  * @damaged: read-only; set and cleared with @lock held
  * @dead: destroyed; set with @lock held
- * @unbuilt: what the engine keeps in DRAM has still to be made from what is on media;
- *	set and cleared with @lock held
+ * @unbuilt: what the engine keeps in DRAM has still to be made from what is on
+ *	media; set and cleared with @lock held
  * @shut: @dead or @unbuilt: an operation must not begin
  * @rebuild_err: how the last attempt to make it ended
  * @rebuilds: number of attempts
- * @engine_id: number of its engine; tree.engine is NULL if the module does not know it
+ * @engine_id: number of its engine; tree.engine is NULL if the module does not
+ *	know it
  * @walk_failed: the walk could not mark all objects that the index owns
  * @was_open: it was opened since attach
  * @nr_open: number of openings
@@ -133,8 +136,8 @@ struct wort_index {
  * @sb_copy: which of its copies that is
  * @damaged: read-only until a check clears that
  * @left_out: errno with which attach could not read all of the catalogue, or 0
- * @readonly: nothing is stored, because the memory is read-only, or the pool has a
- *	feature that the module does not know
+ * @readonly: nothing is stored, because the memory is read-only, or the pool
+ *	has a feature that the module does not know
  * @frozen: operations that may change something wait; under @lock
  * @indexes: indexes in the order of ids
  * @dying: destroyed indexes whose space is not given back yet
@@ -143,7 +146,8 @@ struct wort_index {
  * @nr_indexes: entries of @indexes
  * @nr_dying: entries of @dying
  * @nr_damaged: entries of @indexes that are damaged
- * @nr_unknown: indexes that attach found and whose engine the module does not know
+ * @nr_unknown: indexes that attach found and whose engine the module does not
+ *	know
  * @next_id: id of the next index; the word on media is not less
  * @generation: generation on media; 0 if it could not be read
  * @nr_lost: redundant data on media found lost since the last check reported it
@@ -155,8 +159,8 @@ struct wort_index {
  * @work: tables of tops, rebuilds, walk, freeing of destroyed indexes, reclaim
  * @work_lock: held while @work runs
  * @cursor: for @work
- * @spare_cursor: NULL, or the cursor of the last scan for the next one: to allocate
- *	and clear one takes longer than a short scan
+ * @spare_cursor: NULL, or the cursor of the last scan for the next one: to
+ *	allocate and clear one takes longer than a short scan
  * @spare_round: likewise for batches
  * @work_done: woken at the end of a round of @work, and when @frozen ends
  * @space_waiters: operations that wait for space to be given back
@@ -173,14 +177,15 @@ struct wort_index {
  * @walk_indexes: indexes that the walk has finished
  * @walk_records: records that the walk has visited
  * @check_records: records that the running check has examined
- * @rebuild_records: records that rebuilds of indexes have visited, if the walk did not
- *	visit them at the same time
+ * @rebuild_records: records that rebuilds of indexes have visited, if the walk
+ *	did not visit them at the same time
  * @attach_lines: cache lines of media loaded by attach
- * @notify: NULL, or called when @damaged or @nr_damaged has changed or the walk has
- *	ended, in the task that caused that, perhaps with locks of the pool held: it
- *	neither sleeps nor calls back.  It is not called after wort_pool_stop() and
- *	the last operation.  The owner sets it before operations begin; it is not
- *	called for damage that attach finds, or for a walk that ended before.
+ * @notify: NULL, or called when @damaged or @nr_damaged has changed or the walk
+ *	has ended, in the task that caused that, perhaps with locks of the pool
+ *	held: it neither sleeps nor calls back.  It is not called after
+ *	wort_pool_stop() and the last operation.  The owner sets it before
+ *	operations begin; it is not called for damage that attach finds, or for
+ *	a walk that ended before.
  */
 struct wort_pool {
 	struct wort_region *region;
@@ -333,7 +338,8 @@ static inline void wort_pool_changed(struct wort_pool *pool)
  * @checked: the current step was examined
  * @objects: objects visited by the current chunk
  * @step: called by the engine
- * @pos: position from which a later section continues, in @buf; length 0: the start
+ * @pos: position from which a later section continues, in @buf; length 0: the
+ *	start
  * @buf: bytes of @pos
  */
 struct wort_walk {
@@ -374,8 +380,8 @@ int wort_pool_round(struct wort_pool *pool);
 bool wort_pool_rest(struct wort_pool *pool);
 
 /*
- * Must a long piece of work end?  A check does background work in the task of its
- * caller, which may be killed.
+ * Must a long piece of work end?  A check does background work in the task of
+ * its caller, which may be killed.
  */
 static inline bool wort_pool_interrupted(struct wort_pool *pool)
 {
@@ -434,7 +440,8 @@ void wort_index_stats(struct wort_index *index,
  * @buf_len: its size
  * @count: records found
  * @len: bytes written
- * @need: with -ERANGE: bytes that the next record, or with COUNT the last key, needs
+ * @need: with -ERANGE: bytes that the next record, or with COUNT the last key,
+ *	needs
  * @last: without COUNT: offset of the last record in @buf
  * @last_len: with COUNT: length of the last key
  * @more: the bound was not reached
@@ -458,7 +465,8 @@ struct wort_scan {
 /**
  * struct wort_request - An operation as a program requests it
  * @op: which one, flags and lengths
- * @put: its key, and its value, if there is one; other fields are set when it runs
+ * @put: its key, and its value, if there is one; other fields are set when it
+ *	runs
  * @del: the removal that it is, in a batch; set when it is prepared
  * @expect: the expected value, if there is one
  * @answer: where the requested value goes; its length is set, or WORT_NO_VALUE
@@ -476,8 +484,8 @@ struct wort_request {
 /**
  * struct wort_batch - A batch of operations
  * @flags: WORT_BATCH_F_*
- * @reqs: the operations as an array, each with a rec_len of 1; NULL: they are packed
- *	in @ops, and their answers in @results
+ * @reqs: the operations as an array, each with a rec_len of 1; NULL: they are
+ *	packed in @ops, and their answers in @results
  * @ops: operations, each a struct wort_batch_op
  * @ops_len: bytes of operations
  * @nr_ops: operations

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Making again what an engine keeps in DRAM for an index, from what is on media.
+ * Making again what an engine keeps in DRAM for an index, from what is on
+ * media.
  *
- * After an attach that begins with the first operation on the index, not with its
- * opening: a program that opens all indexes of a pool does not wait for all of them.
- * Operations that come before the end wait.  The work is a walk of the index in the
- * background.  If the walk after the attach has not come to an open index yet, it does
- * both at once; during the walk of another index, or a check of it, the work has its turn
- * between two chunks.
+ * After an attach that begins with the first operation on the index, not with
+ * its opening: a program that opens all indexes of a pool does not wait for all
+ * of them.  Operations that come before the end wait.  The work is a walk of
+ * the index in the background.  If the walk after the attach has not come to an
+ * open index yet, it does both at once; during the walk of another index, or a
+ * check of it, the work has its turn between two chunks.
  *
- * An attempt that finds no memory has failed, and the operations that wait for it with it;
- * the next one begins another attempt.  Damage, or an object that cannot be read, ends the
- * walk, but the index can be used: any engine answers without what it keeps in DRAM.
+ * An attempt that finds no memory has failed, and the operations that wait for
+ * it with it; the next one begins another attempt.  Damage, or an object that
+ * cannot be read, ends the walk, but the index can be used: any engine answers
+ * without what it keeps in DRAM.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -54,8 +56,8 @@ static void set_due(struct wort_index *index)
  * @index: The index.
  *
  * Context: Any context.  Holds wort_pool.work_lock.
- * Return: True if it is open and was not rebuilt.  wort_rebuild_end() is due after the
- * walk.
+ * Return: True if it is open and was not rebuilt.  wort_rebuild_end() is due
+ * after the walk.
  */
 bool wort_rebuild_begin(struct wort_index *index)
 {
@@ -75,8 +77,8 @@ bool wort_rebuild_begin(struct wort_index *index)
  * @index: The index.
  * @err: How its walk ended.
  *
- * Context: May sleep, waits for a grace period.  Holds wort_pool.work_lock and nothing
- * else.
+ * Context: May sleep, waits for a grace period.  Holds wort_pool.work_lock and
+ * nothing else.
  */
 void wort_rebuild_end(struct wort_index *index, int err)
 {
@@ -85,8 +87,9 @@ void wort_rebuild_end(struct wort_index *index, int err)
 	lockdep_assert_held(&pool->work_lock);
 	if (err == -ENOENT || err == -EUCLEAN || err == -EIO) {
 		/*
-		 * An operation that finds the index usable is in a section that began
-		 * after this one did, so it finds what the engine has made.
+		 * An operation that finds the index usable is in a section that
+		 * began after this one did, so it finds what the engine has
+		 * made.
 		 */
 		wort_locks_synchronize(&pool->locks);
 		wort_index_set_unbuilt(index, false);
@@ -102,8 +105,8 @@ void wort_rebuild_end(struct wort_index *index, int err)
  * wort_rebuild_all() - Rebuild the indexes that operations wait for
  * @pool: The pool.
  *
- * Context: May sleep for long.  Holds wort_pool.work_lock and nothing else: only this work
- * frees indexes, so none goes away meanwhile.
+ * Context: May sleep for long.  Holds wort_pool.work_lock and nothing else:
+ * only this work frees indexes, so none goes away meanwhile.
  */
 void wort_rebuild_all(struct wort_pool *pool)
 {
@@ -127,15 +130,17 @@ void wort_rebuild_all(struct wort_pool *pool)
  *
  * No operation uses it when this returns, or before it was made again.
  *
- * Context: May sleep, waits for a grace period.  Holds wort_pool.work_lock and nothing
- * else.
+ * Context: May sleep, waits for a grace period.  Holds wort_pool.work_lock and
+ * nothing else.
  */
 void wort_rebuild_again(struct wort_index *index)
 {
 	struct wort_pool *pool = index->pool;
 
 	lockdep_assert_held(&pool->work_lock);
-	/* An operation that excludes writers holds it, and does not wait here. */
+	/*
+	 * An operation that excludes writers holds it, and does not wait here.
+	 */
 	mutex_lock(&pool->lock);
 	wort_index_set_unbuilt(index, true);
 	mutex_unlock(&pool->lock);
@@ -154,8 +159,8 @@ static bool attempt_ended(const struct wort_index *index, u32 before)
  * @index: The index, held; wort_index.shut was found set.
  *
  * Context: May sleep, killably.  Holds no lock, and is in no section.
- * Return: 0: it can, or could for a time; -ESTALE if it was destroyed; -ENOMEM; -EINTR;
- * -ENODEV.
+ * Return: 0: it can, or could for a time; -ESTALE if it was destroyed; -ENOMEM;
+ * -EINTR; -ENODEV.
  */
 int wort_rebuild_wait(struct wort_index *index)
 {

@@ -32,8 +32,8 @@ static void tend(struct wort_index *index, size_t bytes)
  * wort_tend_nothing() - Have an index keep nothing in DRAM that leads into its tree
  * @index: The index.
  *
- * The caller must call wort_tend_due() afterwards.  Operations wait for a rebuild then, if
- * the engine has one.
+ * The caller must call wort_tend_due() afterwards.  Operations wait for a
+ * rebuild then, if the engine has one.
  *
  * Context: May sleep.  Holds wort_pool.work_lock until nothing may be kept.
  */
@@ -89,7 +89,8 @@ void wort_tend_wanted(struct wort_tree *tree)
 
 /**
  * wort_tend_never() - Nobody will use an index any more
- * @index: The index.  What its engine keeps for it goes with it, and does not count.
+ * @index: The index.  What its engine keeps for it goes with it, and does not
+ *	count.
  *
  * Context: Any context.  Holds wort_pool.work_lock.
  */
@@ -109,11 +110,11 @@ void wort_tend_never(struct wort_index *index)
  * wort_tend_all() - Tend the indexes that are due
  * @pool: The pool.
  *
- * Costs next to nothing if none is: a walk or a check, during which the background work
- * has no turn, calls it after each chunk.
+ * Costs next to nothing if none is: a walk or a check, during which the
+ * background work has no turn, calls it after each chunk.
  *
- * Context: May sleep.  Holds wort_pool.work_lock and nothing else: only this work frees
- * indexes, so none goes away meanwhile.
+ * Context: May sleep.  Holds wort_pool.work_lock and nothing else: only this
+ * work frees indexes, so none goes away meanwhile.
  */
 void wort_tend_all(struct wort_pool *pool)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The loop over all objects that an index owns.  The walk after an attach marks them,
- * a check compares them with what is allocated, a destroyed index gives them back, and
- * the search for lost objects only reads them.
+ * The loop over all objects that an index owns.  The walk after an attach marks
+ * them, a check compares them with what is allocated, a destroyed index gives
+ * them back, and the search for lost objects only reads them.
  *
- * The engine visits the objects step by step (engine.h).  A chunk is a number of steps
- * in one section of writers: memory that a chunk can see is not reused before the chunk
- * ends.  Writers run concurrently.  The next chunk continues behind the position of the
- * last step.
+ * The engine visits the objects step by step (engine.h).  A chunk is a number
+ * of steps in one section of writers: memory that a chunk can see is not reused
+ * before the chunk ends.  Writers run concurrently.  The next chunk continues
+ * behind the position of the last step.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -28,9 +28,9 @@
 #define WALK_TRIES	8
 
 /*
- * Have the engine take the current step into what it keeps in DRAM.  A walk that also marks
- * goes on if that has no memory, or if the index was destroyed: for that the engine gets no
- * more memory.
+ * Have the engine take the current step into what it keeps in DRAM.  A walk
+ * that also marks goes on if that has no memory, or if the index was destroyed:
+ * for that the engine gets no more memory.
  */
 static int rebuild(struct wort_walk *walk)
 {
@@ -47,9 +47,10 @@ static int rebuild(struct wort_walk *walk)
 }
 
 /*
- * The engine has verified the objects of the step, of which this is one.  The check comes
- * before the first of them is told, because it can answer -EAGAIN: the next attempt at the
- * step would tell all of them again.  The same holds for the rebuild.
+ * The engine has verified the objects of the step, of which this is one.  The
+ * check comes before the first of them is told, because it can answer -EAGAIN:
+ * the next attempt at the step would tell all of them again.  The same holds
+ * for the rebuild.
  */
 static int visit(struct wort_visitor *step, struct wort_op *op, u64 off,
 		 u64 size, bool first)
@@ -89,9 +90,9 @@ void wort_walk_begin(struct wort_walk *walk, struct wort_index *index)
  * wort_walk_open() - Set up the operation and the cursor of a walk
  * @walk: The walk.
  *
- * wort_chunk_begin() does this.  Only a caller that knows that no other operation uses
- * the index, so that it needs no section, calls this function itself; wort_op_end() is
- * due afterwards.
+ * wort_chunk_begin() does this.  Only a caller that knows that no other
+ * operation uses the index, so that it needs no section, calls this function
+ * itself; wort_op_end() is due afterwards.
  *
  * Context: Holds wort_pool.work_lock.
  */
@@ -126,16 +127,16 @@ static int take_step(struct wort_walk *walk, struct wort_cursor *cur)
 
 /**
  * wort_walk_steps() - Take the steps of a chunk
- * @walk: The walk, after wort_chunk_begin() or wort_walk_open(); wort_index_verify() has
- *	passed since.
+ * @walk: The walk, after wort_chunk_begin() or wort_walk_open();
+ *	wort_index_verify() has passed since.
  *
- * The first call after these continues behind the position of the walk; a further one
- * continues after the last step and meets no inner node again.
+ * The first call after these continues behind the position of the walk; a
+ * further one continues after the last step and meets no inner node again.
  *
  * Context: May sleep.  Holds wort_pool.work_lock.
- * Return: 0: there may be more; -ENOENT at the end; -EAGAIN: an inconsistency or a race
- * with a writer; -EUCLEAN; -EIO: the drop of the engine can follow; what the visitor
- * returns.
+ * Return: 0: there may be more; -ENOENT at the end; -EAGAIN: an inconsistency
+ * or a race with a writer; -EUCLEAN; -EIO: the drop of the engine can follow;
+ * what the visitor returns.
  */
 int wort_walk_steps(struct wort_walk *walk)
 {
@@ -236,13 +237,14 @@ int wort_walk_chunk(struct wort_walk *walk, bool alone)
  * wort_walk_run() - Visit the rest of an index, chunk by chunk
  * @walk: The walk, after wort_walk_begin().
  *
- * Calls the pause of the walk before each chunk, outside all sections.  Writers are
- * excluded for one chunk at a time, and only where the same chunk has met an
- * inconsistency several times.
+ * Calls the pause of the walk before each chunk, outside all sections.  Writers
+ * are excluded for one chunk at a time, and only where the same chunk has met
+ * an inconsistency several times.
  *
  * Context: May sleep for long.  Holds wort_pool.work_lock and nothing else.
- * Return: -ENOENT: all objects were visited; -EUCLEAN; -EIO: some object cannot be read,
- * and the position is the one before it; what the visitor or the pause returns.
+ * Return: -ENOENT: all objects were visited; -EUCLEAN; -EIO: some object cannot
+ * be read, and the position is the one before it; what the visitor or the pause
+ * returns.
  */
 int wort_walk_run(struct wort_walk *walk)
 {
@@ -270,11 +272,11 @@ static void add_todo(struct wort_pool *pool, struct wort_index *index)
  * wort_todo_fill() - Put all indexes on the list of those to be visited
  * @pool: The pool.
  *
- * This includes destroyed indexes that are not freed yet, and excludes indexes with an
- * unknown engine.
+ * This includes destroyed indexes that are not freed yet, and excludes indexes
+ * with an unknown engine.
  *
- * Context: Holds wort_pool.lock, and wort_pool.work_lock unless the pool is being
- * attached.
+ * Context: Holds wort_pool.lock, and wort_pool.work_lock unless the pool is
+ * being attached.
  */
 void wort_todo_fill(struct wort_pool *pool)
 {
@@ -290,8 +292,8 @@ void wort_todo_fill(struct wort_pool *pool)
  * wort_todo_next() - Take an index from the list of those to be visited
  * @pool: The pool.
  *
- * Context: Takes wort_pool.lock.  Holds wort_pool.work_lock, under which no index
- * goes away.
+ * Context: Takes wort_pool.lock.  Holds wort_pool.work_lock, under which no
+ * index goes away.
  * Return: The index, or NULL.
  */
 struct wort_index *wort_todo_next(struct wort_pool *pool)
