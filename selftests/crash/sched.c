@@ -88,7 +88,10 @@ void sched_point(void)
 	switch_to(list[taken - 1]);
 }
 
-/* For who waits for what another one will do; false if there is none. */
+/*
+ * For a thread that waits for what another one will do: the next one runs, in a
+ * circle, since it may be any.  False if there is none.
+ */
 bool shim_others(void)
 {
 	uint32_t list[SCHED_THREADS], nr, i;
@@ -98,9 +101,9 @@ bool shim_others(void)
 	nr = others(list);
 	if (!nr)
 		return false;
-	for (i = 0; i < nr - 1 && (int)list[i] < running; i++)
+	for (i = 0; i < nr && (int)list[i] < running; i++)
 		;
-	switch_to(list[i]);
+	switch_to(list[i % nr]);
 	return true;
 }
 
