@@ -18,11 +18,16 @@ static inline void spin_lock_init(spinlock_t *lock)
 	lock->held = false;
 }
 
+/* Turns of the others after which they wait for each other. */
+#define SHIM_SPINS	10000
+
 static inline void spin_lock_irq(spinlock_t *lock)
 {
+	unsigned int turns = 0;
+
 	shim_point();
 	while (lock->held)
-		if (WARN_ON_ONCE(!shim_others()))
+		if (WARN_ON_ONCE(turns++ == SHIM_SPINS || !shim_others()))
 			break;
 	lock->held = true;
 }
