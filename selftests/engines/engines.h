@@ -9,7 +9,10 @@
 
 #include <linux/wort_engines.h>
 
-/* Attribute words to test an engine with; 0: all attributes have their defaults. */
+/*
+ * Attribute words to test an engine with, 0 first: all attributes have their defaults.
+ * The last is that of the smallest nodes.
+ */
 #define TEST_ATTRS_wort		0
 #define TEST_ATTRS_tlist	0, 4ULL << 32
 
