@@ -389,6 +389,9 @@ static inline bool wort_pool_interrupted(struct wort_pool *pool)
 }
 
 /* tend.c */
+struct list_head *wort_due_next(struct wort_pool *pool, struct list_head *list);
+void wort_due_add(struct wort_pool *pool, struct list_head *list,
+		  struct list_head *entry);
 void wort_tend_all(struct wort_pool *pool);
 void wort_tend_due(struct wort_index *index);
 void wort_tend_nothing(struct wort_index *index);

@@ -28,29 +28,6 @@ static int pause_rebuild(struct wort_walk *walk)
 	return wort_pool_interrupted(walk->pool) ? -EINTR : 0;
 }
 
-static struct wort_index *next_due(struct wort_pool *pool)
-{
-	struct wort_index *index;
-
-	spin_lock(&pool->due_lock);
-	index = list_first_entry_or_null(&pool->rebuild, struct wort_index, rebuild);
-	if (index)
-		list_del_init(&index->rebuild);
-	spin_unlock(&pool->due_lock);
-	return index;
-}
-
-static void set_due(struct wort_index *index)
-{
-	struct wort_pool *pool = index->pool;
-
-	spin_lock(&pool->due_lock);
-	if (list_empty(&index->rebuild))
-		list_add_tail(&index->rebuild, &pool->rebuild);
-	spin_unlock(&pool->due_lock);
-	wort_pool_kick(pool);
-}
-
 /**
  * wort_rebuild_begin() - Shall a walk rebuild the index that it comes to?
  * @index: The index.
@@ -116,9 +93,11 @@ void wort_rebuild_all(struct wort_pool *pool)
 		.records = &pool->rebuild_records,
 		.rebuild = true,
 	};
+	struct list_head *entry;
 	struct wort_index *index;
 
-	while ((index = next_due(pool))) {
+	while ((entry = wort_due_next(pool, &pool->rebuild))) {
+		index = list_entry(entry, struct wort_index, rebuild);
 		wort_walk_begin(&walk, index);
 		wort_rebuild_end(index, wort_walk_run(&walk));
 	}
@@ -174,7 +153,7 @@ int wort_rebuild_wait(struct wort_index *index)
 			return -ESTALE;
 		if (!READ_ONCE(index->unbuilt))
 			return 0;
-		set_due(index);
+		wort_due_add(pool, &pool->rebuild, &index->rebuild);
 		if (wait_event_state(pool->work_done, attempt_ended(index, nr) ||
 				     READ_ONCE(index->dead) ||
 				     READ_ONCE(pool->stopping), WORT_WAITING))

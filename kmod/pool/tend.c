@@ -47,16 +47,43 @@ void wort_tend_nothing(struct wort_index *index)
 	tend(index, 0);
 }
 
-static struct wort_index *next_due(struct wort_pool *pool)
+/**
+ * wort_due_next() - Take the first entry of a list of work that is due
+ * @pool: The pool.
+ * @list: wort_pool.due or wort_pool.rebuild.
+ *
+ * Context: Any context.
+ * Return: The entry, or NULL if there is none.
+ */
+struct list_head *wort_due_next(struct wort_pool *pool, struct list_head *list)
 {
-	struct wort_index *index;
+	struct list_head *entry = NULL;
 
 	spin_lock(&pool->due_lock);
-	index = list_first_entry_or_null(&pool->due, struct wort_index, due);
-	if (index)
-		list_del_init(&index->due);
+	if (!list_empty(list)) {
+		entry = list->next;
+		list_del_init(entry);
+	}
 	spin_unlock(&pool->due_lock);
-	return index;
+	return entry;
+}
+
+/**
+ * wort_due_add() - Have the background do something
+ * @pool: The pool.
+ * @list: wort_pool.due or wort_pool.rebuild.
+ * @entry: That of an index; may be on the list.
+ *
+ * Context: Any context.
+ */
+void wort_due_add(struct wort_pool *pool, struct list_head *list,
+		  struct list_head *entry)
+{
+	spin_lock(&pool->due_lock);
+	if (list_empty(entry))
+		list_add_tail(entry, list);
+	spin_unlock(&pool->due_lock);
+	wort_pool_kick(pool);
 }
 
 /**
@@ -67,13 +94,7 @@ static struct wort_index *next_due(struct wort_pool *pool)
  */
 void wort_tend_due(struct wort_index *index)
 {
-	struct wort_pool *pool = index->pool;
-
-	spin_lock(&pool->due_lock);
-	if (list_empty(&index->due))
-		list_add_tail(&index->due, &pool->due);
-	spin_unlock(&pool->due_lock);
-	wort_pool_kick(pool);
+	wort_due_add(index->pool, &index->pool->due, &index->due);
 }
 
 /**
@@ -119,9 +140,12 @@ void wort_tend_never(struct wort_index *index)
 void wort_tend_all(struct wort_pool *pool)
 {
 	struct wort_index *index;
+	struct list_head *entry;
 
 	lockdep_assert_held(&pool->work_lock);
-	while (!wort_pool_rest(pool) && (index = next_due(pool)))
+	while (!wort_pool_rest(pool) && (entry = wort_due_next(pool, &pool->due))) {
+		index = list_entry(entry, struct wort_index, due);
 		if (!READ_ONCE(index->dead) && READ_ONCE(index->tree.priv))
 			tend(index, room(index));
+	}
 }
