@@ -1096,10 +1096,10 @@ static noinline int free_unsure(struct wort_op *op, u64 off, u64 size)
  * want of memory: it waits for it.  The operation has been carried out, so an
  * inconsistency is damage here, not a race with another writer.
  *
- * Where nothing is known and the walk has not begun, there is nothing to do:
- * the walk will not find the object, which is what free means there.  Later it
- * may still come by, in what it has seen of the tree before, and mark the
- * object: so that is noted.
+ * While the extent is unknown and the walk has not begun, nothing is to be
+ * done: the walk will not find the object, so it leaves the slot free.  Once
+ * the walk has begun it may have loaded the link before the object was
+ * unlinked, and mark the object.  Therefore the free is noted then.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  * Return: 0; -EUCLEAN if no such object is allocated.
@@ -1127,7 +1127,7 @@ int wort_alloc_free(struct wort_op *op, u64 off, u64 size)
  * @info: Filled in.
  *
  * The figures come from running sums, which are exact while no operation runs.
- * Slots that a processor has at hand count as free.
+ * Slots in the cache of a processor count as free.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  */

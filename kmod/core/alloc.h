@@ -5,8 +5,9 @@
  * An object is allocated if and only if an index reaches it.  The allocator
  * keeps one word per extent on media, its size class.  The operation that opens
  * an extent stores the word; its first fence makes the word durable.  Therefore
- * a power cut leaks nothing.  After it the used slots of extents that were open
- * are unknown until the walk over all indexes has marked what is owned.
+ * a power cut leaks nothing.  After a power cut the allocator does not know
+ * which slots of the open extents are used, until the walk over all indexes has
+ * marked all owned objects.
  */
 #ifndef _WORT_ALLOC_H
 #define _WORT_ALLOC_H

@@ -8,8 +8,8 @@
  *
  * A run covers the extents behind its first one, which have no word of their
  * own.  No object takes more than max_run() extents, so the words of so many
- * extents before a group tell what covers it.  A longer run is a table that was
- * given up when the pool grew: nobody owns it, and what it covered is free.
+ * extents before a group tell what covers it.  A longer run is the extent table
+ * that the pool had before it grew: no index owns it, and its extents are free.
  * The table in use, if it lies in extents, covers what the superblock says.
  *
  * Somebody may overwrite the table with zeroes, which say that all extents are

@@ -10,8 +10,8 @@
  *	that is used and neither	is marked
  *	freed nor new nor kept
  *
- * whatever operations did meanwhile: the check may have missed new objects, and
- * may have met freed ones.  It may have missed an object whose reference moved,
+ * Operations run beside the check, so it may have missed new objects, and may
+ * have met freed ones.  It may have missed an object whose reference moved,
  * or have met it twice (wort_alloc_keep()).  An operation that reserved a slot
  * before the beginning has published it or given it back when the writers'
  * grace period has passed, for which the caller waits before it marks anything.

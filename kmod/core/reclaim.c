@@ -94,9 +94,9 @@ static void reclaim_parts(struct wort_op *op, struct wort_parts *parts, u64 byte
  * @op: An operation of its own.
  * @parts: Parts of objects that are to be given back, too; or NULL.
  *
- * While the walk runs that is what was freed in extents opened since the
- * attach: an object that the walk comes by is marked in the section in which
- * its link was loaded, and reclaim waits for that section.  What was freed in
+ * While the walk runs, objects in extents opened since the attach are given
+ * back: the walk marks an object in the section in which it loads the link, and
+ * reclaim waits for that section.  What was freed in
  * unknown extents waits for the end of the walk.  Parts lie in objects that
  * stay: the walk does not matter to them.
  *

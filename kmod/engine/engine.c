@@ -4,6 +4,7 @@
 #include <linux/kernel.h>
 #include <linux/slab.h>
 
+#include "../core/lock.h"
 #include "engine.h"
 
 #define ATTR(name_, shift_, bits_, unit_, min_, max_, def_, values_)	\
@@ -177,4 +178,41 @@ struct wort_cursor *wort_engine_cursor(void)
 	if (cur)
 		cur->wanted = U32_MAX;
 	return cur;
+}
+
+/**
+ * wort_tree_enter() - Begin an operation of volatile_ops that reads or changes a tree
+ * @tree: The tree.
+ * @op: Uninitialised memory of the caller.
+ *
+ * The operation is a section of writers, so that no memory that it sees is reused.
+ *
+ * Context: May sleep, in no section.
+ * Return: For wort_tree_exit().
+ */
+int wort_tree_enter(struct wort_tree *tree, struct wort_op *op)
+{
+	int section = srcu_read_lock(&tree->locks->writers);
+
+	/* Sparse cannot follow a section into another function. */
+	__release(&tree->locks->writers);
+	wort_op_begin(op, tree->region, tree->alloc);
+	op->locks = tree->locks;
+	op->time = wort_locks_now(tree->locks);
+	return section;
+}
+
+/**
+ * wort_tree_exit() - End such an operation
+ * @tree: The tree.
+ * @op: The operation, which holds no lock.
+ * @section: The result of wort_tree_enter().
+ *
+ * Context: May sleep.
+ */
+void wort_tree_exit(struct wort_tree *tree, struct wort_op *op, int section)
+{
+	wort_op_end(op);
+	__acquire(&tree->locks->writers);
+	srcu_read_unlock(&tree->locks->writers, section);
 }

@@ -524,6 +524,8 @@ u32 wort_engine_nr(const struct wort_engine *engine);
 #define WORT_GFP_CALL	(__GFP_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
 struct wort_cursor *wort_engine_cursor(void);
+int wort_tree_enter(struct wort_tree *tree, struct wort_op *op);
+void wort_tree_exit(struct wort_tree *tree, struct wort_op *op, int section);
 
 #define WORT_ENGINE_DECLARE(symbol, name, id, traits)			\
 	extern const struct wort_engine wort_engine_##symbol;

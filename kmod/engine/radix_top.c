@@ -90,25 +90,6 @@ void wort_top_close(struct wort_tree *tree)
 	tree->priv_bytes = 0;
 }
 
-/* Begin an operation in a section of writers, in which no memory is reused. */
-static int section_begin(struct wort_tree *tree, struct wort_op *op)
-{
-	int section = srcu_read_lock(&tree->locks->writers);
-
-	__release(&tree->locks->writers);
-	wort_op_begin(op, tree->region, tree->alloc);
-	op->locks = tree->locks;
-	op->time = wort_locks_now(tree->locks);
-	return section;
-}
-
-static void section_end(struct wort_tree *tree, struct wort_op *op, int section)
-{
-	wort_op_end(op);
-	__acquire(&tree->locks->writers);
-	srcu_read_unlock(&tree->locks->writers, section);
-}
-
 /* May the root record be read? */
 static int root_verify(const struct wort_tree *tree)
 {
@@ -126,9 +107,9 @@ static int find_shape(struct wort_tree *tree, size_t room,
 	*shape = wort_top_none.shape;
 	if (!room)
 		return 0;
-	section = section_begin(tree, &op);
+	section = wort_tree_enter(tree, &op);
 	err = root_verify(tree) ?: ops->shape(&op, tree, room, shape);
-	section_end(tree, &op, section);
+	wort_tree_exit(tree, &op, section);
 	return err;
 }
 
@@ -143,10 +124,10 @@ static void fill(struct wort_tree *tree, const struct wort_top_ops *ops)
 	u32 part;
 
 	for (part = 0; part < WORT_TOP_PARTS; part++) {
-		section = section_begin(tree, &op);
+		section = wort_tree_enter(tree, &op);
 		if (!root_verify(tree))
 			ops->fill(&op, tree, part);
-		section_end(tree, &op, section);
+		wort_tree_exit(tree, &op, section);
 		cond_resched();
 	}
 }

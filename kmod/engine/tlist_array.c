@@ -277,23 +277,17 @@ static void tls_close(struct wort_tree *tree)
 /* Hold the lock of the root record, in a section. */
 static int root_lock(struct wort_tree *tree, struct wort_op *op)
 {
-	int section = srcu_read_lock(&tree->locks->writers);
+	int section = wort_tree_enter(tree, op);
 
-	__release(&tree->locks->writers);
-	wort_op_begin(op, tree->region, tree->alloc);
-	op->locks = tree->locks;
-	do
+	while (!wort_node_lock(op, tls_root_node(tree)))
 		op->time = wort_locks_now(tree->locks);
-	while (!wort_node_lock(op, tls_root_node(tree)));
 	return section;
 }
 
 static void root_unlock(struct wort_tree *tree, struct wort_op *op, int section)
 {
 	wort_nodes_unlock(op);
-	wort_op_end(op);
-	__acquire(&tree->locks->writers);
-	srcu_read_unlock(&tree->locks->writers, section);
+	wort_tree_exit(tree, op, section);
 }
 
 static void array_empty(struct wort_tree *tree)
