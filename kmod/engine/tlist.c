@@ -366,6 +366,7 @@ static int tls_lookup(struct wort_op *op, struct wort_tree *tree,
  * launched: it locks the nodes, verifies what the descent has seen, and stores
  * one word.
  */
+
 /* Store the word of a change, wait, and drop all locks. */
 void tls_commit(struct wort_op *op, struct tls_change *c, u64 node,
 		__le64 __pmem *word, u64 val)
