@@ -31,6 +31,7 @@
 
 #include "extent.h"
 #include "pmem.h"
+#include "purse.h"
 
 /*
  * Groups that an operation reads at most in search of space: it waits for the
@@ -849,6 +850,8 @@ int wort_alloc_reserve_slow(struct wort_op *op, u64 size)
 	err = reserve(op, size, &off);
 	if (err == -ENOSPC && wort_cache_drain(alloc))
 		err = reserve(op, size, &off);
+	if (err == -ENOSPC && op->purse)
+		err = wort_purse_lend(op, size, &off);
 	if (err)
 		op->released = alloc->released;
 	else
@@ -894,7 +897,9 @@ void wort_alloc_settle(struct wort_op *op)
 				WRITE_ONCE(extent->state, WORT_EXTENT_OPEN);
 			continue;
 		}
-		if (op->zeroed & BIT(i))
+		if (op->lent & BIT(i))
+			wort_purse_return(op, i);
+		else if (op->zeroed & BIT(i))
 			wort_extent_untake_zero(alloc, op->reserved[i]);
 		else
 			wort_extent_untake(alloc, op->reserved[i]);
@@ -905,6 +910,7 @@ void wort_alloc_settle(struct wort_op *op)
 	op->nr_reserved = 0;
 	op->nr_taken = 0;
 	op->zeroed = 0;
+	op->lent = 0;
 	op->opening = false;
 }
 

@@ -57,7 +57,7 @@ struct wort_slots {
 /* How an operation allocates DRAM for what it reserves. */
 static inline gfp_t wort_op_gfp(const struct wort_op *op)
 {
-	return op->must ? GFP_NOIO | __GFP_NOFAIL : GFP_NOIO;
+	return op->purse ? GFP_NOIO | __GFP_NOFAIL : GFP_NOIO;
 }
 
 static inline u64 wort_extent_size(const struct wort_alloc *alloc)

@@ -108,6 +108,7 @@ extern const u32 wort_none_in_flight[];
 struct wort_alloc;
 struct wort_lock;
 struct wort_locks;
+struct wort_purse;
 
 /**
  * struct wort_op - An operation under way
@@ -129,11 +130,13 @@ struct wort_locks;
  * @nr_taken: of these, taken
  * @zeroed: a bit for each that was reserved as zero and never taken
  * @opening: one of them lies in an extent whose word was perhaps not durable
- * @must: it was committed and has to be carried out: its reservations wait for
- *	DRAM rather than fail
+ * @lent: a bit for each that was reserved out of @purse
  * @must_free: it has to succeed on a full pool, since it makes room: its
  *	reservations may use what wort_alloc_keep_reserve() keeps back
  * @damaged: it met damage after its commit, where it must not fail any more
+ * @purse: NULL, or of an operation that must not fail, since it was committed
+ *	before it began: what it reserves if nothing else is left (purse.h).  It
+ *	waits for DRAM rather than fail.
  * @reserved: offsets of the objects, in the order of the reservations
  * @section: its section of wort_locks.writers
  * @time: result of wort_locks_now() before it read the tree
@@ -163,9 +166,10 @@ struct wort_op {
 	u8 nr_taken;
 	u8 zeroed;
 	bool opening;
-	bool must;
+	u8 lent;
 	bool must_free;
 	bool damaged;
+	struct wort_purse *purse;
 	u64 reserved[WORT_RESERVE_MAX];
 	int section;
 	u64 time;
@@ -215,9 +219,10 @@ static inline void wort_op_begin(struct wort_op *op,
 	op->nr_taken = 0;
 	op->zeroed = 0;
 	op->opening = false;
-	op->must = false;
+	op->lent = 0;
 	op->must_free = false;
 	op->damaged = false;
+	op->purse = NULL;
 	op->time = 0;
 	op->nr_held = 0;
 	op->moving = 0;

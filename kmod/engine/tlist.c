@@ -637,7 +637,7 @@ static int build(struct wort_op *op, struct tls_change *c,
 static int put_in_full(struct wort_op *op, struct tls_change *c,
 		       const struct wort_put *put)
 {
-	gfp_t gfp = GFP_NOIO | (op->must ? __GFP_NOFAIL : WORT_GFP_CALL);
+	gfp_t gfp = GFP_NOIO | (op->purse ? __GFP_NOFAIL : WORT_GFP_CALL);
 	struct tls_build *b = kmalloc(sizeof(*b), gfp);
 	int err;
 

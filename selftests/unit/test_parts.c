@@ -163,28 +163,3 @@ void check_parts_waited_for(void)
 	wort_alloc_parts_dropped(space_alloc(&bed), 64);
 	bed_close(&bed);
 }
-
-/* An operation that must be carried out is not refused for want of DRAM. */
-void check_parts_must(void)
-{
-	static const u64 sizes[] = { 24, 200, 1000, 3000 };
-	struct wort_op op;
-	struct bed bed;
-	u32 i;
-
-	bed_open(&bed, MIB, 4096);
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		space_begin(&bed, &op);
-		shim_alloc_fail_nth = 0;
-		if (i < 3)
-			CHECK_EQ(wort_alloc_reserve(&op, sizes[i]), -ENOMEM);
-		shim_alloc_fail_nth = 0;
-		op.must = true;
-		CHECK_EQ(wort_alloc_reserve(&op, sizes[i]), 0);
-		shim_alloc_fail_nth = 0;
-		CHECK_EQ(wort_alloc_reserve_zero(&op, sizes[i]), 0);
-		shim_alloc_fail_nth = -1;
-		wort_op_end(&op);
-	}
-	bed_close(&bed);
-}

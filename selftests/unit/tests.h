@@ -179,7 +179,11 @@ void check_zero_random(void);
 /* test_parts.c */
 void check_parts_cells(void);
 void check_parts_waited_for(void);
-void check_parts_must(void);
+
+/* test_purse.c */
+void check_purse_full(void);
+void check_purse_returns(void);
+void check_purse_memory(void);
 
 /* test_heads.c */
 void check_heads_refused(void);
