@@ -1077,6 +1077,16 @@ static int set_freed(struct wort_op *op, u64 off, u32 nr, u32 slot)
 	return 0;
 }
 
+/* Has the walk marked an object, or may it have loaded the link to it? */
+static bool walk_knows(const struct wort_alloc *alloc, u32 nr, u32 slot)
+{
+	const struct wort_extent *extent = wort_extent_at(alloc, nr);
+
+	return alloc->noting || extent->state != WORT_EXTENT_UNKNOWN ||
+	       (extent->slots &&
+		test_bit(slot, wort_slot_bits(extent->slots, WORT_BITS_USED)));
+}
+
 /* There are no slots where it is, or it is not allocated. */
 static noinline int free_unsure(struct wort_op *op, u64 off, u64 size)
 {
@@ -1084,8 +1094,7 @@ static noinline int free_unsure(struct wort_op *op, u64 off, u64 size)
 	u32 nr, slot;
 	int err = wort_extent_find(op, off, size, &nr, &slot);
 
-	if (!err && (alloc->noting ||
-		     wort_extent_at(alloc, nr)->state != WORT_EXTENT_UNKNOWN))
+	if (!err && walk_knows(alloc, nr, slot))
 		err = set_freed(op, off, nr, slot);
 	/* No memory to read the table with: the walk has not begun. */
 	return err == -ENOMEM ? 0 : err;
@@ -1105,7 +1114,8 @@ static noinline int free_unsure(struct wort_op *op, u64 off, u64 size)
  * While the extent is unknown and the walk has not begun, nothing is to be
  * done: the walk will not find the object, so it leaves the slot free.  Once
  * the walk has begun it may have loaded the link before the object was
- * unlinked, and mark the object.  Therefore the free is noted then.
+ * unlinked, and mark the object.  Therefore the free is noted then, and also if
+ * attach has marked the object.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  * Return: 0; -EUCLEAN if no such object is allocated.

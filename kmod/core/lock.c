@@ -69,6 +69,39 @@ void wort_locks_synchronize(struct wort_locks *locks)
 	synchronize_rcu();
 }
 
+/**
+ * wort_locks_map_state() - Change what readers in a mapping do
+ * @locks: The locks.
+ * @from: WORT_MAP_* that it has to be.
+ * @to: WORT_MAP_* that it becomes.
+ *
+ * Context: Any context.
+ */
+void wort_locks_map_state(struct wort_locks *locks, u32 from, u32 to)
+{
+	u32 *state = &locks->control->state, old = READ_ONCE(*state), seen;
+
+	while ((old & WORT_MAP_STATE) == from) {
+		seen = cmpxchg(state, old, (old & ~WORT_MAP_STATE) | to);
+		if (seen == old)
+			break;
+		old = seen;
+	}
+}
+
+/**
+ * wort_locks_ask() - Have readers in a mapping ask the kernel, or no longer
+ * @locks: The locks.
+ * @ask: Which; each true is followed by a false.
+ *
+ * Context: Any context.
+ */
+void wort_locks_ask(struct wort_locks *locks, bool ask)
+{
+	atomic_add(ask ? WORT_MAP_BATCH : -WORT_MAP_BATCH,
+		   (atomic_t *)&locks->control->state);
+}
+
 /*
  * Insert a lock into a sorted array, unless it is there.  Returns how many
  * there are.

@@ -95,6 +95,8 @@ struct wort_locks {
 int wort_locks_init(struct wort_locks *locks);
 void wort_locks_destroy(struct wort_locks *locks);
 void wort_locks_synchronize(struct wort_locks *locks);
+void wort_locks_map_state(struct wort_locks *locks, u32 from, u32 to);
+void wort_locks_ask(struct wort_locks *locks, bool ask);
 
 /* The number of the lock of a node, and of its mark. */
 static inline u32 wort_lock_nr(u64 node)

@@ -74,13 +74,17 @@ int wort_purse_add(struct wort_op *op, struct wort_purse *purse, u64 size, u32 n
 void wort_purse_free(struct wort_op *op, struct wort_purse *purse)
 {
 	struct wort_alloc *alloc = op->alloc;
+	u64 released;
 	u32 i;
 
 	if (!purse)
 		return;
 	mutex_lock(&alloc->lock);
+	released = alloc->released;
 	for (i = 0; i < purse->nr; i++)
 		wort_extent_untake(alloc, purse->object[i].off);
+	/* What it gives back itself is no reason to try again. */
+	op->released += alloc->released - released;
 	mutex_unlock(&alloc->lock);
 	kvfree(purse);
 }

@@ -55,6 +55,9 @@ wort_cmd_fn wort_cmd_stats;
 wort_cmd_fn wort_cmd_scan;
 wort_cmd_fn wort_cmd_batch;
 
+/* cmd_atomic.c: on several indexes */
+wort_cmd_fn wort_cmd_atomic;
+
 /*
  * A call with larger buffers is carried out in pieces of this size, so that
  * many concurrent calls need little memory.  One piece has room for the largest

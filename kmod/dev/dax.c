@@ -152,7 +152,7 @@ static void ask_from_now_on(struct wort_dax *dax, u64 off, u64 len)
 	pool = READ_ONCE(dax->pool);
 	if (!pool)
 		return;
-	cmpxchg(&pool->locks.control->state, WORT_MAP_FOLLOW, WORT_MAP_ASK);
+	wort_locks_map_state(&pool->locks, WORT_MAP_FOLLOW, WORT_MAP_ASK);
 	wort_mmap_zap(dax, off, len);
 }
 
@@ -196,11 +196,11 @@ void wort_dax_serve(struct wort_dax *dax, struct wort_pool *pool)
 	WRITE_ONCE(dax->pool, pool);
 	if (dax->region.mcsafe)
 		return;
-	WRITE_ONCE(control->state, WORT_MAP_FOLLOW);
+	wort_locks_map_state(&pool->locks, WORT_MAP_ASK, WORT_MAP_FOLLOW);
 	/* pairs with the barrier in ask_from_now_on() */
 	smp_mb();
 	if (wort_region_any_bad(&dax->region))
-		cmpxchg(&control->state, WORT_MAP_FOLLOW, WORT_MAP_ASK);
+		wort_locks_map_state(&pool->locks, WORT_MAP_FOLLOW, WORT_MAP_ASK);
 }
 
 static void state_changed(struct wort_dax *dax)

@@ -16,6 +16,18 @@ static const struct file_operations index_fops = {
 	.llseek		= noop_llseek,
 };
 
+/**
+ * wort_index_file() - The index that a descriptor is
+ * @filp: The file.
+ *
+ * Context: Any context.
+ * Return: Its private part, or NULL if it is something else.
+ */
+struct wort_file *wort_index_file(struct file *filp)
+{
+	return filp->f_op == &index_fops ? filp->private_data : NULL;
+}
+
 /* Still without an index. */
 static struct file *index_file(struct wort_dev *wdev, bool write)
 {

@@ -81,10 +81,10 @@ static const struct wort_ioctl ioctls[] = {
 	      RESERVED(wort_index_destroy_arg)),
 	IOCTL(WORT_IOC_POOL_INFO, KIND_POOL, wort_pool_info_arg, out_label,
 	      wort_cmd_pool_info,
-	      OUT(wort_pool_info_arg, out_pool_size, out_nr_damaged)),
+	      OUT(wort_pool_info_arg, out_pool_size, out_atomic_redone)),
 	IOCTL(WORT_IOC_CHECK, KIND_POOL, wort_check_arg, out_damaged_index,
 	      wort_cmd_check, .write = true,
-	      OUT(wort_check_arg, out_nr_indexes, out_nr_unknown)),
+	      OUT(wort_check_arg, out_nr_indexes, out_nr_atomic)),
 
 	IOCTL(WORT_IOC_INSERT, KIND_INDEX, wort_insert_arg, out_old_len,
 	      wort_cmd_insert, .write = true, .probe = true,
@@ -111,6 +111,9 @@ static const struct wort_ioctl ioctls[] = {
 	      wort_cmd_cas, .write = true, .probe = true,
 	      RESERVED(wort_cas_arg),
 	      OUT(wort_cas_arg, out_old_len, out_old_len)),
+	IOCTL(WORT_IOC_ATOMIC, KIND_INDEX, wort_atomic_arg, out_results_len,
+	      wort_cmd_atomic, .probe = true,
+	      OUT(wort_atomic_arg, out_refused, out_results_len)),
 };
 
 /* Large enough, and aligned, for every argument. */
@@ -133,6 +136,7 @@ union wort_ioctl_arg {
 	struct wort_index_info_arg index_info;
 	struct wort_stats_arg stats;
 	struct wort_cas_arg cas;
+	struct wort_atomic_arg atomic;
 };
 
 static const struct wort_ioctl *find(enum kind kind, unsigned int cmd)

@@ -38,7 +38,7 @@ static void verify_pool_abi(void)
 	LAYOUT(wort_list_arg, 32,
 	       M(size) + M(flags) + M(buf_ptr) + M(buf_len) + M(start) +
 	       M(out_count) + M(out_more));
-	LAYOUT(wort_pool_info_arg, 216,
+	LAYOUT(wort_pool_info_arg, 248,
 	       M(size) + M(flags) + M(out_pool_size) + M(out_extent_size) +
 	       M(out_nr_extents) + M(out_free_extents) +
 	       M(out_reserve_extents) + M(out_used_bytes) +
@@ -46,13 +46,15 @@ static void verify_pool_abi(void)
 	       M(out_walk_indexes) + M(out_walk_records) +
 	       M(out_attach_lines) + M(out_incompat) + M(out_format_time) +
 	       M(out_state) + M(out_flush) + M(out_uuid) + M(out_label) +
-	       M(out_nr_damaged));
-	LAYOUT(wort_check_arg, 112,
+	       M(out_nr_damaged) + M(out_atomic_batches) +
+	       M(out_atomic_refused) + M(out_atomic_waits) +
+	       M(out_atomic_redone));
+	LAYOUT(wort_check_arg, 120,
 	       M(size) + M(flags) + M(out_nr_indexes) + M(out_nr_nodes) +
 	       M(out_nr_leaves) + M(out_owned_bytes) + M(out_free_bytes) +
 	       M(out_freeing_bytes) + M(out_nr_transient) + M(out_nr_damaged) +
 	       M(out_damaged_off) + M(out_damaged_index) + M(out_nr_dropped) +
-	       M(out_nr_lost) + M(out_nr_unknown));
+	       M(out_nr_lost) + M(out_nr_unknown) + M(out_nr_atomic));
 	LAYOUT(wort_map_control, 12288,
 	       M(state) + M(__reserved) + M(generation) + M(destroyed) +
 	       M(__reserved2) + M(in_flight) + M(sequence));
@@ -116,6 +118,12 @@ static void verify_record_abi(void)
 	       M(size) + M(flags) + M(ops_ptr) + M(results_ptr) + M(ops_len) +
 	       M(results_len) + M(nr_ops) + M(out_done) + M(out_failed) +
 	       M(out_results_len));
+	LAYOUT(wort_atomic_op, 32,
+	       M(op) + M(index) + M(__reserved));
+	LAYOUT(wort_atomic_arg, 56,
+	       M(size) + M(flags) + M(ops_ptr) + M(results_ptr) + M(fds_ptr) +
+	       M(ops_len) + M(results_len) + M(nr_ops) + M(nr_fds) +
+	       M(out_refused) + M(out_results_len));
 	LAYOUT(wort_uring_cmd, 16,
 	       M(arg_ptr) + M(flags) + M(__reserved));
 }
@@ -131,7 +139,13 @@ static void verify_media(void)
 	LAYOUT(wort_media_words, 2 * WORT_LINE,
 	       M(generation) + M(pad) + M(next_id) + M(pad2));
 	LAYOUT(wort_media_head, WORT_LINE,
-	       M(batch) + M(pad));
+	       M(redo) + M(pad));
+	LAYOUT(wort_media_redo, 16,
+	       M(len) + M(nr) + M(csum) + M(pad));
+	LAYOUT(wort_media_redo_entry, 16,
+	       M(index) + M(key_len) + M(value_len));
+	BUILD_BUG_ON(WORT_MEDIA_REDO_MAX != WORT_ATOMIC_BYTES);
+	BUILD_BUG_ON(WORT_MEDIA_REDO_ENTRIES != WORT_ATOMIC_MAX);
 	BUILD_BUG_ON(WORT_MEDIA_HEADS_OFF +
 		     WORT_MEDIA_NR_HEADS * sizeof(struct wort_media_head) !=
 		     WORT_MEDIA_TABLE_OFF);
@@ -148,7 +162,7 @@ static void verify_media(void)
 	ATOMIC(wort_media_sb, magic);
 	ATOMIC(wort_media_words, generation);
 	ATOMIC(wort_media_words, next_id);
-	ATOMIC(wort_media_head, batch);
+	ATOMIC(wort_media_head, redo);
 	ATOMIC(wort_media_catalogue, slot);
 	ATOMIC(wort_media_entry, state);
 	ATOMIC(wort_media_entry, root);

@@ -176,6 +176,9 @@ long wort_ioctl_control(struct file *filp, unsigned int cmd, unsigned long arg);
 long wort_ioctl_pool(struct file *filp, unsigned int cmd, unsigned long arg);
 long wort_ioctl_index(struct file *filp, unsigned int cmd, unsigned long arg);
 
+/* index_fd.c */
+struct wort_file *wort_index_file(struct file *filp);
+
 /* mmap.c */
 int wort_mmap(struct file *filp, struct vm_area_struct *vma);
 void wort_mmap_zap(struct wort_dax *dax, u64 off, u64 len);

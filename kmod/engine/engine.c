@@ -42,6 +42,11 @@ static const struct wort_engine *without_optional(const struct wort_engine *engi
 	return copy;
 }
 
+static const struct wort_engine *served(const struct wort_engine *engine)
+{
+	return READ_ONCE(wort_engine_mandatory) ? without_optional(engine) : engine;
+}
+
 static u64 attr_mask(const struct wort_attr *attr)
 {
 	return GENMASK_ULL(attr->bits - 1, 0);
@@ -112,7 +117,20 @@ const struct wort_engine *wort_engine_for(u32 id, u64 attr)
 
 	if (!engine || wort_attr_verify(wort_engine_attrs(id), attr, &name))
 		return NULL;
-	return READ_ONCE(wort_engine_mandatory) ? without_optional(engine) : engine;
+	return served(engine);
+}
+
+/**
+ * wort_engine_served() - An engine as indexes get it now
+ * @nr: Its number, as wort_engine_nr() has it.
+ *
+ * Context: Any context.
+ * Return: The engine; while wort_engine_mandatory is set, without optional
+ * functions.
+ */
+const struct wort_engine *wort_engine_served(u32 nr)
+{
+	return served(engines[nr].engine);
 }
 
 /**

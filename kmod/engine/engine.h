@@ -303,6 +303,8 @@ struct wort_volatile_ops {
  *	again, and all that come behind.
  * @finish: end a change after the fence that follows its commit.  Called for
  *	each.
+ * @drop: a change that was prepared is not committed; wort_alloc_untake() was
+ *	called.  Optional.
  *
  * The caller never prepares a change while another one of the same key waits.
  * What waits counts as done: what it has reserved is used, and what a later
@@ -317,6 +319,7 @@ struct wort_batch_ops {
 		      struct wort_change *change);
 	void (*finish)(struct wort_op *op, struct wort_tree *tree,
 		       struct wort_change *change);
+	void (*drop)(struct wort_tree *tree, struct wort_change *change);
 };
 
 typedef int wort_fast_lookup_fn(const struct wort_tree *tree,
@@ -515,6 +518,7 @@ enum { WORT_ENGINES(WORT_ENGINE_NR) WORT_ENGINES_NR };
 
 const struct wort_engine *wort_engine_by_id(u32 id);
 const struct wort_engine *wort_engine_nth(u32 nr);
+const struct wort_engine *wort_engine_served(u32 nr);
 u32 wort_engine_nr(const struct wort_engine *engine);
 /*
  * Memory that is allocated for the time of a call is charged to the memory

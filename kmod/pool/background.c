@@ -20,7 +20,7 @@
 #include <trace/events/wort.h>
 
 #include "../core/pmem.h"
-#include "pool.h"
+#include "redo.h"
 
 /*
  * An inconsistency about an object is damage here, not a race with a writer,
@@ -140,8 +140,8 @@ static int walk_index(struct wort_walk *walk, struct wort_index *index)
 }
 
 /*
- * Forget all marks but those of the catalogue and of the entries of destroyed
- * indexes, which are still to be freed.
+ * Forget all marks but those of the catalogue, of redo lists, and of the entries of
+ * destroyed indexes, which are still to be freed.
  */
 static int restart_walk(struct wort_pool *pool)
 {
@@ -159,6 +159,8 @@ static int restart_walk(struct wort_pool *pool)
 	pool->walk_records = 0;
 	while (off && !err)
 		err = wort_catalogue_visit(&op, pool, &off, &visitor);
+	if (!err)
+		err = wort_redo_visit(&op, pool, &visitor);
 	list_for_each_entry(index, &pool->dying, list)
 		if (!err)
 			err = mark(&visitor, &op, index->entry_off,

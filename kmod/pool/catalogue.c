@@ -32,7 +32,7 @@
 #include <linux/timekeeping.h>
 
 #include "../core/pmem.h"
-#include "pool.h"
+#include "gate.h"
 
 /* Checksum of what never changes in an entry. */
 static u32 entry_csum(const struct wort_media_entry *entry)
@@ -83,7 +83,7 @@ static void no_prefetch(const struct wort_tree *tree, const struct wort_key *key
 /* Choose the functions of an index, whose state has changed. */
 static void index_update(struct wort_index *index)
 {
-	const struct wort_engine *engine = index->tree.engine;
+	const struct wort_engine *engine = index->engine;
 	const struct wort_fast_ops *fast = engine ? engine->fast_ops : NULL;
 	bool shut = index->dead || index->unbuilt;
 	bool readable = fast && !shut;
@@ -117,6 +117,7 @@ static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
 	index->engine_id = le32_to_cpu(entry->engine);
 	engine = wort_engine_for(index->engine_id, index->attr);
 	index->tree.engine = engine;
+	index->engine = wort_gated_engine(pool, engine);
 	index->prefetch_keys = engine && engine->prefetch_keys ?
 			       engine->prefetch_keys : no_prefetch;
 	/* What it owns is not known, as if it were damaged. */
@@ -735,6 +736,46 @@ int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 	return err;
 }
 
+static struct wort_index *find_id(struct wort_pool *pool, u64 id)
+{
+	struct wort_index *index;
+
+	list_for_each_entry(index, &pool->indexes, list)
+		if (index->id == id)
+			return index;
+	return NULL;
+}
+
+/**
+ * wort_index_open_id() - Open an index by its number
+ * @pool: The pool.
+ * @id: The number.
+ * @out: The index, held for the caller.
+ *
+ * Context: May sleep.  Takes wort_pool.lock.
+ * Return: 0; -ENOENT; -EOPNOTSUPP if its engine is unknown; -ENOMEM.
+ */
+int wort_index_open_id(struct wort_pool *pool, u64 id, struct wort_index **out)
+{
+	struct wort_index_stats __percpu *stats = alloc_percpu(struct wort_index_stats);
+	struct wort_index *index;
+	int err = -ENOENT;
+
+	if (!stats)
+		return -ENOMEM;
+	mutex_lock(&pool->lock);
+	index = find_id(pool, id);
+	if (index)
+		err = index->tree.engine ? tree_open(index) : -EOPNOTSUPP;
+	if (!err) {
+		stats = index_opened(index, stats);
+		*out = index;
+	}
+	mutex_unlock(&pool->lock);
+	free_percpu(stats);
+	return err;
+}
+
 /* Whoever watches the pool is told. */
 static void count_damaged(struct wort_pool *pool, int more)
 {
@@ -1036,6 +1077,21 @@ void wort_index_set_unbuilt(struct wort_index *index, bool unbuilt)
 {
 	mutex_lock(&index->lock);
 	WRITE_ONCE(index->unbuilt, unbuilt);
+	index_update(index);
+	mutex_unlock(&index->lock);
+}
+
+/**
+ * wort_index_set_gated() - Have operations on an index look at gates
+ * @index: The index, of a pool that has gates.
+ *
+ * Context: May sleep.  Takes wort_index.lock.
+ */
+void wort_index_set_gated(struct wort_index *index)
+{
+	mutex_lock(&index->lock);
+	WRITE_ONCE(index->engine,
+		   wort_gated_engine(index->pool, index->tree.engine));
 	index_update(index);
 	mutex_unlock(&index->lock);
 }

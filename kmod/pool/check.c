@@ -23,7 +23,7 @@
 #include <linux/string.h>
 
 #include "../core/pmem.h"
-#include "pool.h"
+#include "redo.h"
 
 /* A check makes this many attempts, if operations that need space end it. */
 #define CHECK_TRIES		3
@@ -35,6 +35,7 @@ struct checker {
 	struct wort_walk walk;
 	struct wort_visitor tree;	/* objects of an index */
 	struct wort_visitor meta;	/* blocks of the catalogue */
+	struct wort_visitor list;	/* redo lists of atomic batches */
 	struct wort_pool *pool;
 	struct wort_marks marks;
 	struct wort_check_arg *arg;
@@ -109,6 +110,15 @@ static int mark_meta(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 
 	if (size == sizeof(struct wort_media_entry))
 		return 0;
+	return add_found(ck, op, off, size, first);
+}
+
+static int mark_list(struct wort_visitor *visitor, struct wort_op *op, u64 off,
+		     u64 size, bool first)
+{
+	struct checker *ck = container_of(visitor, struct checker, list);
+
+	ck->arg->out_nr_atomic++;
 	return add_found(ck, op, off, size, first);
 }
 
@@ -219,6 +229,16 @@ static int check_indexes(struct checker *ck)
 	return err;
 }
 
+/* What was found on media when the pool was attached, and is not carried out. */
+static int check_lists(struct checker *ck, struct wort_op *op)
+{
+	int err, err2;
+
+	err = wort_redo_visit(op, ck->pool, &ck->list);
+	err2 = mark_found(ck, op);
+	return err ?: err2;
+}
+
 static int check_catalogue(struct checker *ck)
 {
 	u64 off = le64_to_cpu(ck->pool->sb.catalogue_off);
@@ -237,6 +257,8 @@ static int check_catalogue(struct checker *ck)
 		mutex_unlock(&pool->lock);
 		err = mark_found(ck, &op) ?: err;
 	}
+	if (!err)
+		err = check_lists(ck, &op);
 	wort_op_end(&op);
 	if (is_damage(err))
 		damaged(ck, op.bad_off, 0);
@@ -332,8 +354,12 @@ static void clear_damage(struct wort_pool *pool)
 static int begin_marks(struct checker *ck)
 {
 	struct wort_pool *pool = ck->pool;
-	int err = wort_marks_begin(&ck->marks, &pool->alloc);
+	int err;
 
+	/* No atomic batch that has reserved space before is under way then. */
+	down_write(&pool->atomic_sem);
+	err = wort_marks_begin(&ck->marks, &pool->alloc);
+	up_write(&pool->atomic_sem);
 	if (err)
 		return err;
 	/*
@@ -348,11 +374,26 @@ static int begin_marks(struct checker *ck)
 	return 0;
 }
 
+/* No atomic batch is under way meanwhile. */
+static void check_heads(struct checker *ck)
+{
+	struct wort_pool *pool = ck->pool;
+	struct wort_op op;
+
+	wort_op_begin(&op, pool->region, NULL);
+	down_write(&pool->atomic_sem);
+	if (!wort_heads_agree(&op, pool))
+		damaged(ck, WORT_MEDIA_HEADS_OFF, 0);
+	up_write(&pool->atomic_sem);
+	wort_op_end(&op);
+}
+
 /*
  * Redundant data.  Lost copies are told once, also if the check begins again.
  */
 static void check_copies(struct checker *ck)
 {
+	check_heads(ck);
 	mutex_lock(&ck->pool->lock);
 	wort_sb_check(ck->pool, ck->arg, ck->clear);
 	mutex_unlock(&ck->pool->lock);
@@ -387,9 +428,13 @@ static int check_all(struct checker *ck)
  */
 static int drop_lost(struct checker *ck)
 {
+	struct wort_op op;
 	u64 nr = 0;
 	int err = wort_pool_drop_lost(ck->pool, &nr);
 
+	wort_op_begin(&op, ck->pool->region, &ck->pool->alloc);
+	wort_redo_drop(&op, ck->pool, &nr);
+	wort_op_end(&op);
 	ck->nr_dropped += nr;
 	ck->arg->out_nr_dropped = ck->nr_dropped;
 	return err || !nr ? err : wort_pool_round(ck->pool);
@@ -442,7 +487,8 @@ static int check_once(struct checker *ck)
  * Waits for the walk first.  Damage turns its index read-only.  With
  * WORT_CHECK_F_CLEAR the check drops references to objects that cannot be read
  * and, if it finds no damage, makes indexes and a pool that were read-only
- * writable.  In a read-only pool, which is not walked, space is not compared.
+ * writable, and carries out atomic batches that damage had kept from that.  In a
+ * read-only pool, which is not walked, space is not compared.
  * If the module does not know the engine of an index, space is not compared and
  * nothing is cleared.
  *
@@ -475,6 +521,7 @@ int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 	ck->walk.check = true;
 	ck->walk.records = &pool->check_records;
 	ck->meta.visit = mark_meta;
+	ck->list.visit = mark_list;
 	ck->pool = pool;
 	ck->arg = arg;
 	/*
@@ -485,6 +532,8 @@ int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 	do {
 		err = check_once(ck);
 	} while (err == -EBUSY && ++tries < CHECK_TRIES);
+	if (!err && ck->clear && !arg->out_nr_damaged)
+		err = wort_redo_run(pool);
 	kfree(ck);
 	return err;
 }

@@ -26,7 +26,7 @@
 #include <linux/string.h>
 
 #include "../core/pmem.h"
-#include "pool.h"
+#include "redo.h"
 
 #define WORDS	64	/* copied at a time */
 
@@ -146,9 +146,10 @@ static void finish(struct grow *g)
  * Does nothing if the device is not larger than the pool.  The pool is not
  * attached; wort_pool_attach() has the details of its state.
  *
+ * An atomic batch that has to be carried out stays where it is.
+ *
  * Context: May sleep.
- * Return: 0; what wort_sb_load() returns; -EPROTONOSUPPORT if an atomic batch
- * would have to be carried out first; -EROFS if the pool is read-only; -EIO if
+ * Return: 0; what wort_sb_load() returns; -EROFS if the pool is read-only; -EIO if
  * the page of heads, the extent table or a copy of the superblock lies on bad
  * memory; -ENOMEM if it could not be attached afterwards.
  */

@@ -10,7 +10,8 @@
 #include <linux/string.h>
 
 #include "../core/pmem.h"
-#include "pool.h"
+#include "gate.h"
+#include "group.h"
 
 /* What makes no sense is met so often before it is looked at alone. */
 #define MAX_SUSPICIOUS	8
@@ -188,6 +189,27 @@ static __always_inline void account(struct wort_op_costs __percpu *costs,
 	this_cpu_add(costs->n.ordering_points, n->ordering_points);
 }
 
+/* Did an operation come to its end?  Otherwise it will be begun again. */
+static __always_inline bool counts(int err)
+{
+	return likely(!err) || (err != -EAGAIN && err != -EINPROGRESS);
+}
+
+/**
+ * wort_index_account() - Add to the costs of operations on an index
+ * @index: The index, held and opened.
+ * @type: WORT_OP_*.
+ * @n: What an operation has cost.
+ *
+ * Context: Any context.
+ */
+void wort_index_account(struct wort_index *index, u32 type,
+			const struct wort_counts *n)
+{
+	if (static_branch_likely(&wort_counting))
+		account(&index->stats->of[type], n);
+}
+
 static noinline void damage_met(struct wort_index *index)
 {
 	mutex_lock(&index->lock);
@@ -206,7 +228,7 @@ static __always_inline void leave(struct wort_index *index, struct wort_op *op,
 		wort_op_end_read(op);
 	if (unlikely(err == -EUCLEAN || op->damaged))
 		damage_met(index);
-	if (static_branch_likely(&wort_counting) && err != -EAGAIN)
+	if (static_branch_likely(&wort_counting) && counts(err))
 		account(&index->stats->of[type], &op->n);
 }
 
@@ -265,6 +287,7 @@ void wort_index_join(struct wort_index *index, struct wort_op *op,
 	op->in_flight = first->in_flight;
 	op->flush = first->flush;
 	op->alone = first->alone;
+	op->purse = first->purse;
 	op->time = wort_locks_now(op->locks);
 }
 
@@ -283,8 +306,59 @@ void wort_index_leave(struct wort_index *index, struct wort_op *op, u32 type,
 	wort_op_end(op);
 	if (unlikely(err == -EUCLEAN || op->damaged))
 		damage_met(index);
-	if (static_branch_likely(&wort_counting) && err != -EAGAIN)
+	if (static_branch_likely(&wort_counting) && counts(err))
 		account(&index->stats->of[type], &op->n);
+}
+
+/**
+ * wort_committed_enter() - Begin an operation that carries out what is committed
+ * @pool: The pool.
+ * @op: Uninitialised memory of the caller.
+ * @alone: Exclude other writers.
+ *
+ * Others join it.  It is not killable, and begins also if the pool is read-only
+ * because damage was found meanwhile.
+ *
+ * Context: May sleep, in no section.  With @alone holds wort_pool.lock until
+ * wort_committed_exit().
+ */
+void wort_committed_enter(struct wort_pool *pool, struct wort_op *op, bool alone)
+{
+	if (alone) {
+		mutex_lock(&pool->lock);
+		wort_pool_freeze(pool);
+	}
+	op->section = writing_begin(pool);
+	while (!alone && READ_ONCE(pool->frozen)) {
+		writing_end(pool, op->section);
+		wait_event_state(pool->work_done, !READ_ONCE(pool->frozen),
+				 TASK_UNINTERRUPTIBLE);
+		op->section = writing_begin(pool);
+	}
+	wort_op_begin(op, pool->region, &pool->alloc);
+	op->locks = &pool->locks;
+	if (op->flush)
+		op->in_flight = op->locks->in_flight;
+	op->alone = alone || !wort_pool_writable(pool);
+	op->time = wort_locks_now(&pool->locks);
+}
+
+/**
+ * wort_committed_exit() - End an operation that carries out what is committed
+ * @pool: The pool.
+ * @op: The operation.
+ * @alone: As it was begun.
+ *
+ * Context: May sleep.
+ */
+void wort_committed_exit(struct wort_pool *pool, struct wort_op *op, bool alone)
+{
+	wort_op_end(op);
+	writing_end(pool, op->section);
+	if (alone) {
+		wort_pool_thaw(pool);
+		mutex_unlock(&pool->lock);
+	}
 }
 
 /**
@@ -387,14 +461,26 @@ static __always_inline int put_once(struct wort_index *index,
 	do {
 		if (put->old)
 			put->old->len = WORT_NO_VALUE;
-		err = index->tree.engine->put(op, &index->tree, put);
+		err = READ_ONCE(index->engine)->put(op, &index->tree, put);
 	} while (unlikely(wort_index_again(index, op, err)));
 	leave(index, op, entry, put->replaced ? WORT_OP_UPDATE : WORT_OP_INSERT,
 	      err);
 	return err;
 }
 
-/* If the pool seems full, try again when space was given back. */
+/*
+ * Wait, in no section, for what has kept an operation from being carried out: an
+ * atomic batch with the key, or space that is about to be given back.  0: try
+ * again.
+ */
+static noinline int wait_for(struct wort_index *index, const struct wort_key *key,
+			     const struct wort_op *op, int err)
+{
+	if (err == -EINPROGRESS)
+		return wort_gate_wait(index, key);
+	return err == -ENOSPC ? wort_pool_wait_space(index->pool, op) : err;
+}
+
 static int put_waiting(struct wort_index *index, struct wort_put *put)
 {
 	struct wort_op op __uninitialized;
@@ -404,7 +490,7 @@ static int put_waiting(struct wort_index *index, struct wort_put *put)
 		err = put_once(index, &op, put, WORT_WRITE);
 		if (unlikely(err == -EAGAIN))
 			err = put_once(index, &op, put, WORT_WRITE_ALONE);
-	} while (err == -ENOSPC && !(err = wort_pool_wait_space(index->pool, &op)));
+	} while (unlikely(err) && !(err = wait_for(index, &put->key, &op, err)));
 	return err;
 }
 
@@ -481,7 +567,7 @@ static int lookup_once(struct wort_index *index, const struct wort_key *key,
 	if (buf->relaxed)
 		wort_op_relax(&op);
 	do
-		err = index->tree.engine->lookup(&op, &index->tree, key, buf);
+		err = READ_ONCE(index->engine)->lookup(&op, &index->tree, key, buf);
 	while (unlikely(wort_index_again(index, &op, err)));
 	leave(index, &op, entry, WORT_OP_LOOKUP, err);
 	return err;
@@ -537,18 +623,30 @@ int wort_index_lookup(struct wort_index *index, const struct wort_key *key,
 	       lookup_carefully(index, key, buf) : err;
 }
 
-static int delete_once(struct wort_index *index, const struct wort_del *del,
-		       enum wort_entry entry)
+static int delete_once(struct wort_index *index, struct wort_op *op,
+		       const struct wort_del *del, enum wort_entry entry)
 {
-	struct wort_op op __uninitialized;
-	int err = enter(index, &op, entry, &del->key);
+	int err = enter(index, op, entry, &del->key);
 
 	if (err)
 		return err;
 	do
-		err = index->tree.engine->remove(&op, &index->tree, del);
-	while (unlikely(wort_index_again(index, &op, err)));
-	leave(index, &op, entry, WORT_OP_DELETE, err);
+		err = READ_ONCE(index->engine)->remove(op, &index->tree, del);
+	while (unlikely(wort_index_again(index, op, err)));
+	leave(index, op, entry, WORT_OP_DELETE, err);
+	return err;
+}
+
+static int delete_waiting(struct wort_index *index, const struct wort_del *del)
+{
+	struct wort_op op __uninitialized;
+	int err;
+
+	do {
+		err = delete_once(index, &op, del, WORT_WRITE);
+		if (unlikely(err == -EAGAIN))
+			err = delete_once(index, &op, del, WORT_WRITE_ALONE);
+	} while (unlikely(err) && !(err = wait_for(index, &del->key, &op, err)));
 	return err;
 }
 
@@ -558,9 +656,7 @@ static noinline int delete_carefully(struct wort_index *index,
 	int err = key_verify(&del->key) ?: value_verify(del->expect);
 
 	if (!err)
-		err = delete_once(index, del, WORT_WRITE);
-	if (unlikely(err == -EAGAIN))
-		err = delete_once(index, del, WORT_WRITE_ALONE);
+		err = delete_waiting(index, del);
 	settle_old(del->old, err);
 	return err;
 }
@@ -769,43 +865,39 @@ int wort_request_run(struct wort_index *index, struct wort_request *req)
 
 /**
  * wort_request_prepare() - Prepare an operation as a program asks for it
- * @index: The index.
- * @op: An operation on it, with WORT_WRITE or joined to such a one.
- * @req: What is asked for; wort_request_verify() holds.
- * @change: The change that is due if this returns 0, unless it is a lookup.
- * @type: WORT_OP_* that it is.
+ * @m: The operation, begun in a group; wort_request_verify() holds for its
+ *	request.  Its change is due if this returns 0, unless it is a lookup.
  *
  * The engine has batch_ops.
  *
  * Context: May sleep.  Does not wait for space.
- * Return: As wort_request_run(); -EAGAIN.
+ * Return: As wort_request_run(); -EAGAIN; -EINPROGRESS.
  */
-int wort_request_prepare(struct wort_index *index, struct wort_op *op,
-			 struct wort_request *req, struct wort_change *change,
-			 u32 *type)
+int wort_request_prepare(struct wort_member *m)
 {
-	const struct wort_engine *engine = index->tree.engine;
+	struct wort_tree *tree = &m->index->tree;
+	struct wort_change *change = &m->change;
+	struct wort_request *req = &m->req;
 	int err;
 
 	req->answer.len = WORT_NO_VALUE;
 	change->put = NULL;
 	change->del = NULL;
 	if (req->op.op == WORT_BATCH_LOOKUP) {
-		*type = WORT_OP_LOOKUP;
+		m->type = WORT_OP_LOOKUP;
 		if (req->answer.relaxed)
-			wort_op_relax(op);
-		err = engine->lookup(op, &index->tree, &req->put.key,
-				     &req->answer);
+			wort_op_relax(&m->op);
+		err = m->engine->lookup(&m->op, tree, &req->put.key, &req->answer);
 	} else if (req->op.op == WORT_BATCH_DELETE) {
-		*type = WORT_OP_DELETE;
+		m->type = WORT_OP_DELETE;
 		wort_del_init(&req->del, &req->put.key, expect_of(req),
 			      old_of(req));
 		change->del = &req->del;
-		err = engine->batch_ops->prepare(op, &index->tree, change);
+		err = m->engine->batch_ops->prepare(&m->op, tree, change);
 	} else {
 		change->put = put_of(req);
-		err = engine->batch_ops->prepare(op, &index->tree, change);
-		*type = req->put.replaced ? WORT_OP_UPDATE : WORT_OP_INSERT;
+		err = m->engine->batch_ops->prepare(&m->op, tree, change);
+		m->type = req->put.replaced ? WORT_OP_UPDATE : WORT_OP_INSERT;
 	}
 	settle_old(&req->answer, err);
 	return err;

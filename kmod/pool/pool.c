@@ -9,7 +9,7 @@
 #include <linux/string.h>
 
 #include "../core/pmem.h"
-#include "pool.h"
+#include "gate.h"
 
 static void geometry_of(const struct wort_media_sb *sb,
 			struct wort_geometry *geo)
@@ -21,18 +21,15 @@ static void geometry_of(const struct wort_media_sb *sb,
 }
 
 /*
- * Damage in the catalogue, or in what was read of the extent table, does not
- * keep what is sound from being read.  Nor does a page of heads that cannot be
- * read.
+ * Damage in the catalogue, in redo lists, or in what was read of the extent table,
+ * does not keep what is sound from being read.  Nor does a page of heads that
+ * cannot be read.
  */
 static int load(struct wort_op *op, struct wort_pool *pool, bool *damaged)
 {
 	struct wort_geometry geo;
-	int heads = wort_heads_verify(op);
-	int err;
+	int err, lists;
 
-	if (heads && heads != -EIO)
-		return heads;
 	geometry_of(&pool->sb, &geo);
 	err = wort_names_init(&pool->names);
 	if (!err)
@@ -47,8 +44,11 @@ static int load(struct wort_op *op, struct wort_pool *pool, bool *damaged)
 	if (err && err != -EUCLEAN && err != -EIO)
 		return err;
 	pool->left_out = err;
+	lists = wort_redo_load(op, pool);
+	if (lists && lists != -EUCLEAN && lists != -EIO)
+		return lists;
 	wort_todo_fill(pool);
-	*damaged = heads || err || pool->alloc.table_err;
+	*damaged = lists || err || pool->alloc.table_err;
 	return 0;
 }
 
@@ -58,6 +58,7 @@ static void init_empty(struct wort_pool *pool, struct wort_region *region)
 	pool->next_id = 1;
 	mutex_init(&pool->lock);
 	mutex_init(&pool->work_lock);
+	init_rwsem(&pool->atomic_sem);
 	INIT_LIST_HEAD(&pool->indexes);
 	INIT_LIST_HEAD(&pool->dying);
 	INIT_LIST_HEAD(&pool->todo);
@@ -97,18 +98,18 @@ static void pool_free(struct wort_pool *pool)
 	drop_indexes(&pool->indexes);
 	drop_indexes(&pool->dying);
 	wort_names_destroy(&pool->names);
+	wort_gates_free(pool);
 	unshare(pool);
 	wort_alloc_destroy(&pool->alloc);
 	wort_locks_destroy(&pool->locks);
 	kvfree(pool->cursor);
 	kvfree(pool->spare_cursor);
-	kvfree(pool->spare_round);
+	kvfree(pool->spare_group);
 	mutex_destroy(&pool->work_lock);
 	mutex_destroy(&pool->lock);
 	kfree(pool);
 }
 
-/* From here on nothing fails. */
 static void begin(struct wort_op *op, struct wort_pool *pool, bool damaged)
 {
 	wort_sb_attach(op, pool);
@@ -127,13 +128,16 @@ static void begin(struct wort_op *op, struct wort_pool *pool, bool damaged)
  *
  * Reads the superblock and the catalogue: the same for any number of records,
  * and for a pool of any size.  Stores a new generation, and what it finds lost
- * of what is redundant, and nothing if it fails.  The extent table is read, and
+ * of what is redundant.  Carries out the atomic batches that were committed when
+ * the power went.  The extent table is read, and
  * what is owned is walked, in the background, unless the pool is read-only:
- * then nothing is stored at all.
+ * then nothing is stored at all, and lookups answer from the lists of such
+ * batches.
  *
  * Context: May sleep.
  * Return: 0; what wort_sb_load() returns; -EPROTONOSUPPORT if an atomic batch
- * would have to be carried out first; -ENOMEM; -EINTR if a fatal signal came.
+ * changes an index of an engine that the module does not know; -ENOMEM; -EINTR if a
+ * fatal signal came.
  */
 int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
 {
@@ -169,8 +173,12 @@ int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
 	if (!pool->cursor || !pool->wq)
 		goto out_free;
 	begin(&op, pool, damaged);
-	*out = pool;
-	return 0;
+	err = wort_redo_run(pool);
+	if (err)
+		wort_pool_detach(pool);
+	else
+		*out = pool;
+	return err;
 
 out_free:
 	pool_free(pool);
@@ -474,6 +482,7 @@ int wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg)
 	arg->out_flush = READ_ONCE(pool->region->flush);
 	memcpy(arg->out_uuid, pool->sb.uuid, sizeof(arg->out_uuid));
 	memcpy(arg->out_label, pool->sb.label, sizeof(arg->out_label));
+	wort_gates_info(pool, arg);
 	mutex_unlock(&pool->lock);
 	return 0;
 }

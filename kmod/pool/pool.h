@@ -3,8 +3,9 @@
  * Pools and indexes: what ioctls, io_uring, other kernel code and the command
  * share.
  *
- * Lock order: wort_pool.work_lock, wort_pool.lock, wort_index.lock, a section
- * of wort_locks.writers, wort_alloc.lock, struct wort_lock in the order of
+ * Lock order: a head, gates in ascending order, wort_pool.work_lock,
+ * wort_pool.atomic_sem, wort_pool.lock, wort_index.lock, a section of
+ * wort_locks.writers, wort_alloc.lock, struct wort_lock in the order of
  * addresses, locks of caches, wort_pool.due_lock.
  *
  * Operations on an index that only read are RCU sections, the others are
@@ -13,7 +14,10 @@
  * of writers.  Holders of wort_pool.work_lock wait for sections, too.
  * Therefore neither of the two is taken in a section.
  *
- * While any of the first three locks is held, memory is allocated with
+ * A holder of wort_pool.atomic_sem for reading does not wait for background work,
+ * whose tasks wait for it.
+ *
+ * While any of these mutexes is held, memory is allocated with
  * GFP_NOIO: reclaim may write memory out through an operation that waits for
  * that lock.
  */
@@ -27,6 +31,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/rwsem.h>
 #include <linux/sched/signal.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -34,6 +39,9 @@
 #include "../core/alloc.h"
 #include "../engine/engine.h"
 
+struct wort_gates;
+struct wort_commit_group;
+struct wort_member;
 struct wort_pool;
 
 /**
@@ -53,6 +61,8 @@ struct wort_names {
 /**
  * struct wort_index - An index of an attached pool
  * @tree: for the engine; first, so that a lookup need not compute its address
+ * @engine: that of @tree, for changes and lookups: from the first atomic batch
+ *	on, one with gates (gate.h)
  * @fast_lookup: fast lookup of its engine; of a destroyed index, or without
  *	one, a function that returns -EAGAIN
  * @fast_put: fast put of its engine; likewise, also of a damaged index
@@ -92,6 +102,7 @@ struct wort_names {
  */
 struct wort_index {
 	struct wort_tree tree;
+	const struct wort_engine *engine;
 	wort_fast_lookup_fn *fast_lookup;
 	wort_fast_put_fn *fast_put;
 	wort_fast_remove_fn *fast_remove;
@@ -149,6 +160,10 @@ struct wort_index {
  * @nr_unknown: indexes that attach found and whose engine the module does not
  *	know
  * @next_id: id of the next index; the word on media is not less
+ * @gates: its gates, from the first atomic batch on, or NULL (gate.h)
+ * @gates_on: all operations look at them
+ * @atomic_sem: held for reading by an atomic batch from the time at which it sets
+ *	space aside until it has given it back; for writing, to wait for that
  * @generation: generation on media; 0 if it could not be read
  * @nr_lost: redundant data on media found lost since the last check reported it
  * @catalogue_last: offset of the last catalogue block
@@ -161,7 +176,7 @@ struct wort_index {
  * @cursor: for @work
  * @spare_cursor: NULL, or the cursor of the last scan for the next one: to
  *	allocate and clear one takes longer than a short scan
- * @spare_round: likewise for batches
+ * @spare_group: likewise for batches
  * @work_done: woken at the end of a round of @work, and when @frozen ends
  * @space_waiters: operations that wait for space to be given back
  * @rounds: rounds of @work completed
@@ -208,6 +223,9 @@ struct wort_pool {
 	atomic_t nr_damaged;
 	u32 nr_unknown;
 	u64 next_id;
+	struct wort_gates *gates;
+	bool gates_on;
+	struct rw_semaphore atomic_sem;
 	u64 generation;
 	u32 nr_lost;
 	u64 catalogue_last;
@@ -219,7 +237,7 @@ struct wort_pool {
 	struct mutex work_lock;		/* taken first */
 	struct wort_cursor *cursor;
 	struct wort_cursor *spare_cursor;
-	void *spare_round;
+	struct wort_commit_group *spare_group;
 	wait_queue_head_t work_done;
 	atomic_t space_waiters;
 	u64 rounds;
@@ -253,9 +271,6 @@ struct wort_format_opts {
 	u8 uuid[WORT_UUID_LEN];
 	u8 label[WORT_LABEL_LEN];
 };
-
-/* heads.c */
-int wort_heads_verify(struct wort_op *op);
 
 /* sb.c */
 #define WORT_SB_END	WORT_MEDIA_SB_COPIES	/* the copy at the end of the pool */
@@ -420,11 +435,13 @@ int wort_catalogue_visit(struct wort_op *op, struct wort_pool *pool, u64 *off,
 			 struct wort_visitor *visitor);
 int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 		    u32 flags, u32 engine, u64 attr, struct wort_index **out);
+int wort_index_open_id(struct wort_pool *pool, u64 id, struct wort_index **out);
 int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len);
 void wort_index_put(struct wort_index *index);
 void wort_index_drop(struct wort_index *index);
 void wort_index_set_damaged(struct wort_index *index, bool damaged);
 void wort_index_set_unbuilt(struct wort_index *index, bool unbuilt);
+void wort_index_set_gated(struct wort_index *index);
 int wort_index_verify(const struct wort_index *index);
 int wort_index_list(struct wort_pool *pool, u64 after,
 		    struct wort_index_record *records, u32 max, bool *more);
@@ -548,11 +565,13 @@ void wort_index_join(struct wort_index *index, struct wort_op *op,
 		     const struct wort_op *first);
 void wort_index_leave(struct wort_index *index, struct wort_op *op, u32 type,
 		      int err);
+void wort_index_account(struct wort_index *index, u32 type,
+			const struct wort_counts *n);
+void wort_committed_enter(struct wort_pool *pool, struct wort_op *op, bool alone);
+void wort_committed_exit(struct wort_pool *pool, struct wort_op *op, bool alone);
 int wort_index_pause(struct wort_index *index);
 bool wort_index_again(struct wort_index *index, struct wort_op *op, int err);
-int wort_request_prepare(struct wort_index *index, struct wort_op *op,
-			 struct wort_request *req, struct wort_change *change,
-			 u32 *type);
+int wort_request_prepare(struct wort_member *m);
 void wort_index_kick(struct wort_index *index);
 
 /* Does the operation return a value? */
@@ -567,6 +586,27 @@ int wort_index_batch(struct wort_index *index, struct wort_batch *batch);
 
 /* lost.c */
 int wort_pool_drop_lost(struct wort_pool *pool, u64 *nr);
+
+/**
+ * struct wort_atomic - An atomic batch
+ * @nr_ops: operations, at most WORT_ATOMIC_MAX
+ * @reqs: the operations; of each the answer is filled in, and of a lookup its
+ *	result @err
+ * @indexes: for each operation its index, held
+ * @relaxed: a power cut can undo what lookups find, if nothing is changed
+ * @refused: number of the operation that refused, or WORT_NO_VALUE
+ */
+struct wort_atomic {
+	u32 nr_ops;
+	struct wort_request *reqs;
+	struct wort_index **indexes;
+	bool relaxed;
+	u32 refused;
+};
+
+/* atomic.c */
+int wort_atomic_verify(const struct wort_batch_op *op, bool write);
+int wort_pool_atomic(struct wort_pool *pool, struct wort_atomic *batch);
 
 /* check.c */
 int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg);

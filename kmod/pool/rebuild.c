@@ -118,11 +118,14 @@ void wort_rebuild_again(struct wort_index *index)
 
 	lockdep_assert_held(&pool->work_lock);
 	/*
-	 * An operation that excludes writers holds it, and does not wait here.
+	 * An operation that excludes writers holds the mutex, and an atomic batch
+	 * the semaphore: it has found that the index can be used.
 	 */
+	down_write(&pool->atomic_sem);
 	mutex_lock(&pool->lock);
 	wort_index_set_unbuilt(index, true);
 	mutex_unlock(&pool->lock);
+	up_write(&pool->atomic_sem);
 	wort_locks_synchronize(&pool->locks);
 }
 

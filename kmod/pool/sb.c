@@ -612,8 +612,7 @@ void wort_sb_attach(struct wort_op *op, struct wort_pool *pool)
  * @arg: Told of what is lost: as damage, unless it was written anew.
  * @renew: Write it anew.
  *
- * What somebody else has written stays.  So does the page of heads, which is
- * damage if it cannot be read, or has a head that is not 0.
+ * What somebody else has written stays.
  *
  * Context: May sleep.  Holds wort_pool.lock; nobody else stores.
  */
@@ -630,8 +629,6 @@ void wort_sb_check(struct wort_pool *pool, struct wort_check_arg *arg, bool rene
 			arg->out_damaged_off = wort_sb_off(&pool->sb, copy);
 	if (!mend_words(&op, pool, renew) && !arg->out_nr_damaged++)
 		arg->out_damaged_off = WORT_MEDIA_WORDS_OFF;
-	if (wort_heads_verify(&op) && !arg->out_nr_damaged++)
-		arg->out_damaged_off = WORT_MEDIA_HEADS_OFF;
 	if (renew && !arg->out_nr_damaged && pool->generation)
 		wort_sb_set_generation(&op, ++pool->generation);
 	wort_op_end(&op);

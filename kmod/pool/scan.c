@@ -7,8 +7,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "../core/pmem.h"
-#include "pool.h"
+#include "gate.h"
 
 /* A count comes back to its caller after so many records. */
 #define COUNT_CHUNK	65536
@@ -378,7 +377,9 @@ int wort_index_scan(struct wort_index *index, struct wort_scan *scan)
 	if (scan->start)
 		from_set(from, scan->start->data, scan->start->len,
 			 from->after);
-	err = scan_once(index, cur, scan, from, WORT_READ);
+	err = wort_redo_wait(index->pool);
+	if (!err)
+		err = scan_once(index, cur, scan, from, WORT_READ);
 	if (err == -EAGAIN)
 		err = scan_once(index, cur, scan, from, WORT_READ_ALONE);
 out:

@@ -167,7 +167,7 @@ int face_look(struct runner *r, __u32 index, const struct world_bytes *key,
 
 	if (!(world_engine.traits & WORT_TRAIT_MAPPABLE))
 		return face_lookup(r, index, key, buf, size, len);
-	control->state = WORT_MAP_FOLLOW;
+	wort_locks_map_state(&r->pool->locks, WORT_MAP_ASK, WORT_MAP_FOLLOW);
 	wort_index_info(r->index[index], &info);
 	reader.root_off = info.out_root_off;
 	wort_reader_follow(&reader, info.out_engine);

@@ -70,6 +70,7 @@ static void steps_open(struct bed *bed)
 	stepping.put = stepping_put;
 	stepping.remove = stepping_remove;
 	bed->index->tree.engine = &stepping;
+	bed->index->engine = &stepping;
 	bed->index->fast_put = no_fast_put;
 }
 
@@ -80,6 +81,7 @@ static void steps_close(struct bed *bed)
 	u32 len;
 
 	bed->index->tree.engine = plain;
+	bed->index->engine = plain;
 	for (; key[1] <= STEPS / 2; key[1]++) {
 		len = sizeof(value);
 		CHECK_EQ(pm_get(bed->index, key, sizeof(key), value, &len), 0);

@@ -180,13 +180,25 @@ void check_zero_random(void);
 void check_parts_cells(void);
 void check_parts_waited_for(void);
 
+/* test_atomic.c */
+void check_atomic_rename(void);
+void check_atomic_refused(void);
+void check_atomic_order(void);
+void check_atomic_reads(void);
+void check_atomic_many(void);
+void check_atomic_bytes(void);
+void check_atomic_full(void);
+void check_atomic_nomem(void);
+void check_atomic_counts(void);
+void check_atomic_cut(void);
+
 /* test_purse.c */
 void check_purse_full(void);
 void check_purse_returns(void);
 void check_purse_memory(void);
 
 /* test_heads.c */
-void check_heads_refused(void);
+void check_heads_damaged(void);
 void check_heads_foreign(void);
 void check_heads_bad_page(void);
 void check_heads_format_cut(void);

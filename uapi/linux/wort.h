@@ -88,6 +88,8 @@
 #define WORT_DEVICE_MAX		255	/* bytes of a device path */
 #define WORT_BATCH_MAX		4096	/* operations in a batch */
 #define WORT_BUF_MAX		(4 << 20)	/* bytes of a scan or batch buffer */
+#define WORT_ATOMIC_MAX		64	/* operations in an atomic batch */
+#define WORT_ATOMIC_BYTES	(256 << 10)	/* bytes of its operations, and of its answers */
 
 #define WORT_IOC_TYPE		0xBC
 
@@ -111,6 +113,7 @@
 #define WORT_IOC_INDEX_INFO	_IO(WORT_IOC_TYPE, 0x25)
 #define WORT_IOC_STATS		_IO(WORT_IOC_TYPE, 0x26)
 #define WORT_IOC_CAS		_IO(WORT_IOC_TYPE, 0x27)
+#define WORT_IOC_ATOMIC		_IO(WORT_IOC_TYPE, 0x28)
 
 /* engines, for out_engine and the engine field of index_open */
 #define WORT_ENGINE_DEFAULT	0
@@ -363,6 +366,11 @@ struct wort_index_destroy_arg {
  * @out_uuid: identity of the pool
  * @out_label: name for people
  * @out_nr_damaged: of the indexes, those in which damage was found
+ * @out_atomic_batches: atomic batches that have changed something since the attach
+ * @out_atomic_refused: those that changed nothing since an operation refused
+ * @out_atomic_waits: how often an operation waited for the end of an atomic batch
+ * @out_atomic_redone: atomic batches that a power cut had interrupted and attach, or a
+ *	check, has carried out
  */
 struct wort_pool_info_arg {
 	__u32 size;
@@ -386,6 +394,10 @@ struct wort_pool_info_arg {
 	__u8 out_uuid[WORT_UUID_LEN];
 	__u8 out_label[WORT_LABEL_LEN];
 	__aligned_u64 out_nr_damaged;
+	__aligned_u64 out_atomic_batches;
+	__aligned_u64 out_atomic_refused;
+	__aligned_u64 out_atomic_waits;
+	__aligned_u64 out_atomic_redone;
 };
 
 /* drop what cannot be read; if nothing is wrong, end read-only states */
@@ -414,6 +426,8 @@ struct wort_pool_info_arg {
  *	another system has written there is damage, too, and stays
  * @out_nr_unknown: indexes of engines that the module does not know.  They are not
  *	examined, so space is not compared with what is owned, and CLEAR changes nothing
+ * @out_nr_atomic: atomic batches that are committed and could not be carried out
+ *	because of damage.  CLEAR carries them out when it has found no other damage
  *
  * The call succeeds whatever is found.  Operations go on while it runs; what they
  * free is given back at its end.  Damage makes an index read-only, therefore the
@@ -436,6 +450,7 @@ struct wort_check_arg {
 	__aligned_u64 out_nr_dropped;
 	__aligned_u64 out_nr_lost;
 	__aligned_u64 out_nr_unknown;
+	__aligned_u64 out_nr_atomic;
 };
 
 /*
@@ -636,6 +651,11 @@ struct wort_record {
 #define WORT_BATCH_DELETE	2
 #define WORT_BATCH_LOOKUP	3
 #define WORT_BATCH_CAS		4
+#define WORT_BATCH_EXPECT	5	/* only in atomic batches */
+
+#define WORT_EXPECT_F_PRESENT	(1U << 0)	/* ENOENT if the key is not there */
+#define WORT_EXPECT_F_ABSENT	(1U << 1)	/* EEXIST if it is */
+#define WORT_EXPECT_F_ALL	0x3U		/* not both; without: the value is compared */
 
 /**
  * struct wort_batch_op - An operation in the input of a batch
@@ -714,6 +734,67 @@ struct wort_batch_arg {
 	__u32 out_results_len;
 };
 
+#define WORT_ATOMIC_SELF	0	/* the index that the call is made on */
+
+/**
+ * struct wort_atomic_op - An operation in the input of an atomic batch
+ * @op: as in a batch; or WORT_BATCH_EXPECT: go on only if the key has the value
+ *	expected (otherwise ECANCELED, or ENOENT without the key), is there, or is not
+ * @index: WORT_ATOMIC_SELF, or n: the index with the n-th descriptor of fds_ptr
+ * @__reserved: zero
+ *
+ * The key, the value expected and the value follow, without gaps.  op.rec_len is
+ * the length of all.
+ */
+struct wort_atomic_op {
+	struct wort_batch_op op;
+	__u32 index;
+	__u32 __reserved;
+};
+
+/**
+ * struct wort_atomic_arg - WORT_IOC_ATOMIC: several operations, all or none
+ * @size: sizeof(struct wort_atomic_arg)
+ * @flags: none defined, zero
+ * @ops_ptr: operations, each a struct wort_atomic_op
+ * @results_ptr: answers, each a struct wort_batch_result
+ * @fds_ptr: descriptors of further indexes, each an int
+ * @ops_len: bytes of operations, at most WORT_ATOMIC_BYTES
+ * @results_len: size of the buffer for answers, at most WORT_ATOMIC_BYTES
+ * @nr_ops: operations, at most WORT_ATOMIC_MAX
+ * @nr_fds: descriptors, at most WORT_ATOMIC_MAX
+ * @out_refused: number of the operation that refused, from 0 on, or WORT_NO_VALUE
+ * @out_results_len: bytes of answers
+ *
+ * All operations take effect or none, also if the power fails, and all at one
+ * moment: an operation that sees one of the changes sees all of them.  Each
+ * operation sees those before it.  When the call returns 0 they are durable.
+ *
+ * The first operation that refuses ends the call with its error: EEXIST, ENOENT,
+ * ECANCELED, ERANGE, EINVAL, EOPNOTSUPP or EMSGSIZE.  Nothing was changed then, nor
+ * with any other error but these two: EUCLEAN or EIO without a number in out_refused
+ * may tell that damage was met when the operations had taken effect; the pool is
+ * read-only then, and lookups answer from after them.
+ *
+ * EXDEV: a descriptor is an index of another pool.  EMSGSIZE: more than the limits.
+ * EBADF: a descriptor is no index, or an index is to be changed and its descriptor
+ * is not open for writing.  ENOSPC: a full pool may have no space though it has
+ * space for each of the operations alone.
+ */
+struct wort_atomic_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 ops_ptr;
+	__aligned_u64 results_ptr;
+	__aligned_u64 fds_ptr;
+	__u32 ops_len;
+	__u32 results_len;
+	__u32 nr_ops;
+	__u32 nr_fds;
+	__u32 out_refused;
+	__u32 out_results_len;
+};
+
 /**
  * struct wort_index_info_arg - WORT_IOC_INDEX_INFO
  * @size: sizeof(struct wort_index_info_arg)
@@ -749,7 +830,8 @@ struct wort_index_info_arg {
 #define WORT_OP_UPDATE		2	/* of an existing key */
 #define WORT_OP_DELETE		3
 #define WORT_OP_SCAN		4
-#define WORT_OP_NR		5
+#define WORT_OP_ATOMIC		5	/* its list and its head; changes count as such */
+#define WORT_OP_NR		6
 
 /**
  * struct wort_op_stats - Counts of one operation type since the index was
@@ -863,10 +945,13 @@ struct wort_uring_cmd {
 #define WORT_MAP_ASK		0	/* ask the kernel: pages may be bad */
 #define WORT_MAP_FOLLOW		3	/* 1 in an older protocol, whose readers ask */
 #define WORT_MAP_DEAD		2	/* the pool was detached */
+#define WORT_MAP_STATE		0xff	/* bits of the above */
+#define WORT_MAP_BATCH		0x100	/* unit of the other bits: atomic batches under way */
 
 /**
  * struct wort_map_control - What readers in a mapping have to load
- * @state: WORT_MAP_*
+ * @state: WORT_MAP_*, and how many atomic batches are being carried out: readers
+ *	follow links only while it is WORT_MAP_FOLLOW and no more
  * @__reserved: not used
  * @generation: changes before anything that was reachable is reused
  * @destroyed: changes when an index is destroyed

@@ -91,15 +91,37 @@ struct wort_media_words {
 };
 
 /*
- * The page of heads.  A head is 0, or refers to an atomic batch that is committed
- * and has to be carried out before the pool is used.  A module that cannot do that
- * refuses the pool.
+ * The page of heads.  A head is 0, or refers to the redo list of an atomic batch that is
+ * committed and has to be carried out before the pool is used.  A module that cannot
+ * do that refuses the pool.
  */
 #define WORT_MEDIA_NR_HEADS		64
 
 struct wort_media_head {
-	__le64 batch;			/* 0, or the offset of the batch */
+	__le64 redo;			/* 0, or the offset of the list */
 	__le64 pad[7];
+};
+
+/*
+ * The redo list of an atomic batch: its changes, in the order of indexes and keys, each
+ * key once.  The head owns it, as an object of its length.
+ */
+#define WORT_MEDIA_REDO_MAX		(256U << 10)
+#define WORT_MEDIA_REDO_ENTRIES		64
+#define WORT_MEDIA_REDO_REMOVE		0xffffffffU
+
+struct wort_media_redo {
+	__le32 len;			/* of all, a multiple of 8 */
+	__le32 nr;			/* entries that follow */
+	__le32 csum;			/* crc32c of all, csum = 0 */
+	__le32 pad;			/* 0 */
+};
+
+/* The key and the value follow, then zeroes up to a multiple of 8. */
+struct wort_media_redo_entry {
+	__le64 index;			/* its id */
+	__le32 key_len;
+	__le32 value_len;		/* or WORT_MEDIA_REDO_REMOVE: no value */
 };
 
 /*

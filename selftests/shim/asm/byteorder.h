@@ -13,4 +13,9 @@
 #define be64_to_cpu(x)	be64toh((u64)(x))
 #define be32_to_cpu(x)	be32toh((u32)(x))
 
+static inline void le32_add_cpu(__le32 *var, u32 val)
+{
+	*var = cpu_to_le32(le32_to_cpu(*var) + val);
+}
+
 #endif

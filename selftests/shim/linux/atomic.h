@@ -27,6 +27,13 @@ typedef struct {
 #define atomic_set(v, n)		__atomic_store_n(&(v)->counter, n, __ATOMIC_RELAXED)
 #define atomic_add(n, v) \
 	((void)__atomic_add_fetch(&(v)->counter, n, __ATOMIC_RELAXED))
+#define atomic_add_return(n, v) \
+	__atomic_add_fetch(&(v)->counter, n, __ATOMIC_SEQ_CST)
+#define atomic_sub_return(n, v)		atomic_add_return(-(n), v)
+#define atomic_fetch_or(n, v) \
+	__atomic_fetch_or(&(v)->counter, n, __ATOMIC_SEQ_CST)
+#define atomic_fetch_andnot(n, v) \
+	__atomic_fetch_and(&(v)->counter, ~(n), __ATOMIC_SEQ_CST)
 #define atomic_inc(v)		atomic_add(1, v)
 #define atomic_dec(v)		atomic_add(-1, v)
 

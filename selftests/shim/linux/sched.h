@@ -4,6 +4,7 @@
 
 #include <linux/types.h>
 
+#define TASK_UNINTERRUPTIBLE	0
 #define TASK_KILLABLE	1
 #define TASK_FREEZABLE	2
 

@@ -137,6 +137,28 @@ TRACE_EVENT(wort_walk_end,
 		  __entry->indexes, __entry->records)
 );
 
+TRACE_EVENT(wort_atomic,
+	TP_PROTO(u32 dev, u32 ops, u32 changes, u32 refused, int err),
+	TP_ARGS(dev, ops, changes, refused, err),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u32, ops)
+		__field(u32, changes)
+		__field(u32, refused)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->ops = ops;
+		__entry->changes = changes;
+		__entry->refused = refused;
+		__entry->err = err;
+	),
+	TP_printk("dev %d:%d operations %u changes %u refused %d error %d",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->ops,
+		  __entry->changes, (int)__entry->refused, __entry->err)
+);
+
 TRACE_EVENT(wort_corrupt,
 	TP_PROTO(u32 dev, u64 off, const char *what),
 	TP_ARGS(dev, off, what),

@@ -38,6 +38,10 @@ static inline void trace_wort_walk_end(u32 dev, u64 indexes, u64 records)
 {
 }
 
+static inline void trace_wort_atomic(u32 dev, u32 ops, u32 changes, u32 refused, int err)
+{
+}
+
 static inline void trace_wort_corrupt(u32 dev, u64 off, const char *what)
 {
 }

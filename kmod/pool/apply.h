@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Carrying out changes that are committed: a part of an atomic batch, and of what
+ * attach does with one that a power cut has interrupted.
+ */
+#ifndef _WORT_APPLY_H
+#define _WORT_APPLY_H
+
+#include "../core/purse.h"
+#include "pool.h"
+#include "redo.h"
+
+/**
+ * struct wort_apply - A change to be carried out
+ * @index: the index, held; NULL: it was destroyed
+ * @change: what becomes of a key
+ */
+struct wort_apply {
+	struct wort_index *index;
+	struct wort_redo_change change;
+};
+
+int wort_apply_usable(const struct wort_apply *changes, u32 nr);
+int wort_apply(struct wort_pool *pool, const struct wort_apply *changes, u32 nr,
+	       struct wort_purse *purse);
+
+#endif /* _WORT_APPLY_H */

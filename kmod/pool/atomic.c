@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Atomic batches: operations on several records, all or none.
+ *
+ *  1. Close the gates of all keys: nobody else changes them from now on.
+ *  2. Carry the operations out in DRAM, on the values that the keys have.  If one
+ *     refuses, or nothing is to be changed, open the gates.  If it is one record,
+ *     it is changed as by a single operation.
+ *  3. Take a head.  Set aside what the changes may need at most: after the commit
+ *     they must not fail.
+ *  4. Register the redo list, so that lookups find it, and store it.  Fence.
+ *  5. Head := list.  Fence: the batch is committed.
+ *  6. The list answers: the batch takes effect, for everybody at one moment.
+ *  7. Carry the changes out in the trees.  Two fences, or more.
+ *  8. The list answers no more.  Head := 0.  Fence: a change of a key that is
+ *     acknowledged later would be undone by the list otherwise.
+ *  9. Open the gates.
+ *
+ * No engine knows of it.  What a power cut leaves, and who repairs it: redo.h.
+ *
+ * Nothing of a batch is visible before it is durable.  Between steps 6 and 8
+ * lookups answer from the list, and scans that begin wait for its end.
+ *
+ * If step 7 meets damage the pool becomes read-only.  The gates stay closed, the
+ * list stays on media and goes on answering, until a check has found the pool sound
+ * and carries it out.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include <trace/events/wort.h>
+
+#include "../core/pmem.h"
+#include "apply.h"
+#include "gate.h"
+
+#define SMALL	64
+
+/* A key of a batch, and what it has become. */
+struct record {
+	struct wort_index *index;
+	struct wort_key key;
+	bool known;		/* its value was looked up */
+	bool there;
+	bool changed;
+	struct wort_value value;
+	u8 *mem;		/* NULL, or memory of a value that was looked up */
+	u8 small[SMALL];	/* of a small one */
+};
+
+struct atomic {
+	struct wort_pool *pool;
+	struct wort_atomic *batch;
+	u32 nr;			/* records */
+	u32 nr_changes;
+	u32 nr_gates;
+	u16 gate[WORT_ATOMIC_MAX];		/* ascending */
+	struct record *sorted[WORT_ATOMIC_MAX];	/* by index and key */
+	struct record *of_op[WORT_ATOMIC_MAX];
+	struct record record[WORT_ATOMIC_MAX];
+	struct wort_apply change[WORT_ATOMIC_MAX];
+	struct wort_op op;	/* stores list and head */
+	struct wort_redo *redo;
+	struct wort_purse *purse;
+};
+
+static int compare(const struct record *rec, const struct wort_index *index,
+		   const struct wort_key *key)
+{
+	int diff;
+
+	if (rec->index->id != index->id)
+		return rec->index->id < index->id ? -1 : 1;
+	diff = memcmp(rec->key.data, key->data, min(rec->key.len, key->len));
+	return diff ?: (int)rec->key.len - (int)key->len;
+}
+
+/* The record of a key, perhaps a new one. */
+static struct record *record_of(struct atomic *a, struct wort_index *index,
+				const struct wort_key *key)
+{
+	struct record *rec;
+	u32 at = a->nr, i;
+	int diff = -1;
+
+	while (at && (diff = compare(a->sorted[at - 1], index, key)) > 0)
+		at--;
+	if (at && !diff)
+		return a->sorted[at - 1];
+	rec = &a->record[a->nr];
+	for (i = a->nr++; i > at; i--)
+		a->sorted[i] = a->sorted[i - 1];
+	a->sorted[at] = rec;
+	rec->index = index;
+	rec->key = *key;
+	rec->mem = NULL;
+	return rec;
+}
+
+static void add_gate(struct atomic *a, u32 gate)
+{
+	u32 at = a->nr_gates, i;
+
+	while (at && a->gate[at - 1] > gate)
+		at--;
+	if (at && a->gate[at - 1] == gate)
+		return;
+	for (i = a->nr_gates++; i > at; i--)
+		a->gate[i] = a->gate[i - 1];
+	a->gate[at] = gate;
+}
+
+static void find_records(struct atomic *a)
+{
+	const struct wort_atomic *batch = a->batch;
+	u32 i;
+
+	a->nr = 0;
+	a->nr_gates = 0;
+	for (i = 0; i < batch->nr_ops; i++)
+		a->of_op[i] = record_of(a, batch->indexes[i], &batch->reqs[i].put.key);
+	for (i = 0; i < a->nr; i++)
+		add_gate(a, wort_gate_nr(a->record[i].index->id, &a->record[i].key));
+}
+
+/* Nothing was looked up or changed. */
+static void forget_values(struct atomic *a)
+{
+	struct record *rec;
+
+	for (rec = a->record; rec < a->record + a->nr; rec++) {
+		kvfree(rec->mem);
+		rec->mem = NULL;
+		rec->known = false;
+		rec->changed = false;
+	}
+}
+
+/* Look the value of a key up, which nobody else changes. */
+static int know(struct record *rec, bool relaxed)
+{
+	struct wort_buf buf = {
+		.data = rec->small, .size = SMALL, .relaxed = relaxed,
+	};
+	int err;
+
+	if (rec->known || rec->changed)
+		return 0;
+	err = wort_index_lookup(rec->index, &rec->key, &buf);
+	if (err == -ERANGE) {
+		rec->mem = kvmalloc(buf.len, GFP_NOIO | WORT_GFP_CALL);
+		if (!rec->mem)
+			return -ENOMEM;
+		buf.data = rec->mem;
+		buf.size = buf.len;
+		err = wort_index_lookup(rec->index, &rec->key, &buf);
+	}
+	if (err && err != -ENOENT)
+		return err;
+	rec->known = true;
+	rec->there = !err;
+	rec->value = (struct wort_value){ buf.data, err ? 0 : buf.len };
+	return 0;
+}
+
+static bool has_value(const struct record *rec, const struct wort_value *value)
+{
+	return rec->value.len == value->len &&
+	       !memcmp(rec->value.data, value->data, value->len);
+}
+
+/* Copy the value of a key to where the answer goes. */
+static int answer(const struct record *rec, struct wort_buf *buf)
+{
+	if (!rec->there)
+		return 0;
+	buf->len = rec->value.len;
+	if (buf->len > buf->size)
+		return -ERANGE;
+	memcpy(buf->data, rec->value.data, buf->len);
+	return 0;
+}
+
+static bool expects(const struct wort_batch_op *op)
+{
+	switch (op->op) {
+	case WORT_BATCH_CAS:
+		return true;
+	case WORT_BATCH_DELETE:
+		return op->flags & WORT_DELETE_F_EXPECT;
+	case WORT_BATCH_EXPECT:
+		return !op->flags;
+	}
+	return false;
+}
+
+/* Does what a key has let an operation go on? */
+static int condition(const struct record *rec, const struct wort_request *req)
+{
+	const struct wort_batch_op *op = &req->op;
+	bool absent = (op->op == WORT_BATCH_INSERT && op->flags & WORT_INSERT_F_CREATE) ||
+		      (op->op == WORT_BATCH_EXPECT && op->flags & WORT_EXPECT_F_ABSENT);
+	bool any = absent || (op->op == WORT_BATCH_INSERT &&
+			      !(op->flags & WORT_INSERT_F_REPLACE));
+
+	if (absent && rec->there)
+		return -EEXIST;
+	if (!any && !rec->there)
+		return -ENOENT;
+	return expects(op) && !has_value(rec, &req->expect) ? -ECANCELED : 0;
+}
+
+/* An insert whatever there is needs not know what there is. */
+static bool needs_value(const struct wort_batch_op *op)
+{
+	return op->op != WORT_BATCH_INSERT || op->flags;
+}
+
+static void change(struct record *rec, const struct wort_request *req)
+{
+	rec->changed = true;
+	rec->there = req->op.op != WORT_BATCH_DELETE;
+	rec->value = rec->there ? req->put.value : (struct wort_value){ };
+}
+
+/*
+ * Carry an operation out in DRAM.  A lookup has an answer, and never refuses.
+ */
+static int run_op(struct record *rec, struct wort_request *req, bool relaxed)
+{
+	const u16 nr = req->op.op;
+	int err = needs_value(&req->op) ? know(rec, relaxed) : 0;
+
+	req->err = 0;
+	req->answer.len = WORT_NO_VALUE;
+	if (err)
+		return err;
+	if (nr == WORT_BATCH_LOOKUP) {
+		req->err = rec->there ? answer(rec, &req->answer) : -ENOENT;
+		return 0;
+	}
+	err = needs_value(&req->op) ? condition(rec, req) : 0;
+	if (!err && req->op.flags & WORT_F_FETCH && nr != WORT_BATCH_EXPECT)
+		err = answer(rec, &req->answer);
+	if (!err && nr != WORT_BATCH_EXPECT)
+		change(rec, req);
+	return err;
+}
+
+static bool refuses(int err)
+{
+	return err == -EEXIST || err == -ENOENT || err == -ECANCELED || err == -ERANGE;
+}
+
+static int run_ops(struct atomic *a)
+{
+	struct wort_atomic *batch = a->batch;
+	int err = 0;
+	u32 i;
+
+	a->nr_changes = 0;
+	for (i = 0; i < batch->nr_ops && !err; i++)
+		err = run_op(a->of_op[i], &batch->reqs[i], batch->relaxed);
+	if (!refuses(err))
+		return err;
+	batch->refused = i - 1;
+	atomic64_add(1, &a->pool->gates->refused);
+	return err;
+}
+
+/* What is to be changed, in the order of indexes and keys. */
+static void find_changes(struct atomic *a)
+{
+	const struct record *rec;
+	u32 i;
+
+	for (i = 0; i < a->nr; i++) {
+		rec = a->sorted[i];
+		if (!rec->changed)
+			continue;
+		a->change[a->nr_changes++] = (struct wort_apply){
+			.index = rec->index,
+			.change.index = rec->index->id,
+			.change.key = rec->key,
+			.change.value = rec->value,
+			.change.remove = !rec->there,
+		};
+	}
+}
+
+/* May the indexes be changed?  -EAGAIN: one has to be rebuilt before. */
+static int indexes_verify(const struct atomic *a)
+{
+	const struct wort_index *index;
+	int err = wort_pool_writable(a->pool) ? 0 : -EROFS;
+	u32 i;
+
+	if (!err)
+		err = wort_region_verify(a->pool->region, WORT_MEDIA_HEADS_OFF,
+					 WORT_MEDIA_NR_HEADS *
+					 sizeof(struct wort_media_head));
+	for (i = 0; i < a->nr_changes && !err; i++) {
+		index = a->change[i].index;
+		err = READ_ONCE(index->dead) ? -ESTALE : wort_index_verify(index);
+		if (!err && READ_ONCE(index->damaged))
+			err = -EROFS;
+		if (!err && READ_ONCE(index->shut))
+			err = -EAGAIN;
+	}
+	return err;
+}
+
+static void need_of(const struct wort_apply *c, struct wort_need *need)
+{
+	const struct wort_tree *tree = &c->index->tree;
+
+	tree->engine->need(tree, c->change.key.len,
+			   c->change.remove ? U32_MAX : c->change.value.len, need);
+}
+
+/* Set the objects aside that the changes may need at most. */
+static int fill_purse(struct atomic *a)
+{
+	const struct wort_apply *c, *end = a->change + a->nr_changes;
+	struct wort_need need;
+	u32 nr = 0, i;
+	int err = 0;
+
+	for (c = a->change; c < end; c++)
+		for (need_of(c, &need), i = 0; i < need.nr; i++)
+			nr += need.of[i].count;
+	a->purse = wort_purse_new(nr);
+	if (!a->purse)
+		return -ENOMEM;
+	for (c = a->change; c < end; c++)
+		for (need_of(c, &need), i = 0; i < need.nr && !err; i++)
+			err = wort_purse_add(&a->op, a->purse, need.of[i].size,
+					     need.of[i].count);
+	return err;
+}
+
+static u32 redo_len(const struct atomic *a)
+{
+	u32 len = sizeof(struct wort_media_redo), i;
+
+	for (i = 0; i < a->nr_changes; i++)
+		len += wort_redo_entry_len(a->change[i].change.key.len,
+					   a->change[i].change.remove ?
+					   WORT_MEDIA_REDO_REMOVE :
+					   a->change[i].change.value.len);
+	return len;
+}
+
+static int make_redo(struct atomic *a)
+{
+	u32 len = redo_len(a), i;
+
+	if (len > WORT_MEDIA_REDO_MAX)
+		return -EMSGSIZE;
+	a->redo = wort_redo_alloc(len);
+	if (!a->redo)
+		return -ENOMEM;
+	for (i = 0; i < a->nr_changes; i++)
+		wort_redo_add(a->redo, &a->change[i].change);
+	wort_redo_seal(a->redo);
+	return 0;
+}
+
+/* All that can fail.  One record needs no list. */
+static int set_aside(struct atomic *a)
+{
+	int err = fill_purse(a);
+
+	if (!err && a->nr_changes > 1)
+		err = make_redo(a);
+	if (!err && a->redo)
+		err = wort_alloc_reserve(&a->op, le32_to_cpu(a->redo->media.len));
+	return err;
+}
+
+/* Steps 4 to 6. */
+static void store_list(struct atomic *a)
+{
+	struct wort_redo *redo = a->redo;
+	u32 len = le32_to_cpu(redo->media.len);
+	void __pmem *to;
+
+	redo->off = wort_alloc_take(&a->op);
+	to = wort_region_at(a->op.region, redo->off);
+	wort_redo_register(a->pool, redo);
+	wort_pm_write(&a->op, to, &redo->media, len);
+	wort_pm_flush(&a->op, to, len);
+	wort_pm_publish(&a->op, wort_head_at(a->op.region, redo->head), redo->off);
+	wort_redo_answer(a->pool, redo);
+}
+
+/* Step 8. */
+static void end_list(struct atomic *a)
+{
+	struct wort_redo *redo = a->redo;
+	struct wort_op op;
+
+	wort_redo_unregister(a->pool, redo);
+	wort_committed_enter(a->pool, &op, false);
+	wort_redo_end(&op, redo);
+	wort_committed_exit(a->pool, &op, false);
+	a->op.n.stores += op.n.stores;
+	a->op.n.lines += op.n.lines;
+	a->op.n.ordering_points += op.n.ordering_points;
+	wort_head_give(a->pool, redo->head);
+	kvfree_rcu(redo, rcu);
+	a->redo = NULL;
+}
+
+/* Damage was met after the commit. */
+static int leave_behind(struct atomic *a, int err)
+{
+	WARN_ON_ONCE(err == -ENOSPC);
+	/* It goes on answering, behind closed gates. */
+	a->redo = NULL;
+	a->nr_gates = 0;
+	wort_pool_damaged(a->pool);
+	wake_up_all(&a->pool->gates->wait);
+	return err == -EIO ? err : -EUCLEAN;
+}
+
+static int apply(struct atomic *a)
+{
+	return wort_apply(a->pool, a->change, a->nr_changes, a->purse);
+}
+
+static int commit_list(struct atomic *a)
+{
+	int err = wort_head_take(a->pool, &a->redo->head);
+
+	if (err)
+		return err;
+	store_list(a);
+	err = apply(a);
+	if (err)
+		return leave_behind(a, err);
+	end_list(a);
+	return 0;
+}
+
+static void give_back(struct atomic *a)
+{
+	wort_purse_free(&a->op, a->purse);
+	a->purse = NULL;
+	kvfree(a->redo);
+	a->redo = NULL;
+	wort_op_end(&a->op);
+}
+
+/* The semaphore is held for reading, and the indexes can be used; or an error. */
+static int lock_usable(struct atomic *a)
+{
+	int err;
+
+	for (;;) {
+		down_read(&a->pool->atomic_sem);
+		err = indexes_verify(a);
+		if (!err)
+			return 0;
+		up_read(&a->pool->atomic_sem);
+		if (err == -EAGAIN)
+			err = wort_apply_usable(a->change, a->nr_changes);
+		if (err)
+			return err;
+	}
+}
+
+/* Steps 3 to 8, while the gates are closed. */
+static int commit(struct atomic *a)
+{
+	struct wort_pool *pool = a->pool;
+	int err = lock_usable(a);
+
+	if (err)
+		return err;
+	err = set_aside(a);
+	if (!err)
+		err = a->redo ? commit_list(a) : apply(a);
+	give_back(a);
+	up_read(&pool->atomic_sem);
+	if (err)
+		return err;
+	atomic64_add(1, &pool->gates->batches);
+	wort_index_account(a->change[0].index, WORT_OP_ATOMIC, &a->op.n);
+	wort_index_kick(a->change[0].index);
+	return 0;
+}
+
+/* Steps 1 to 9. */
+static int atomic_once(struct atomic *a)
+{
+	int err = wort_gates_close(a->pool, a->gate, a->nr_gates);
+
+	if (err)
+		return err;
+	forget_values(a);
+	wort_op_begin(&a->op, a->pool->region, &a->pool->alloc);
+	err = run_ops(a);
+	if (!err)
+		find_changes(a);
+	if (!err && a->nr_changes)
+		err = commit(a);
+	wort_gates_open(a->pool, a->gate, a->nr_gates);
+	forget_values(a);
+	return err;
+}
+
+static int expect_verify(const struct wort_batch_op *op)
+{
+	const u16 either = WORT_EXPECT_F_PRESENT | WORT_EXPECT_F_ABSENT;
+	const u16 flags = op->flags;
+
+	if (flags & ~WORT_EXPECT_F_ALL)
+		return -EOPNOTSUPP;
+	if (!op->key_len || flags == either || op->value_len || op->max_len ||
+	    (op->expect_len && flags))
+		return -EINVAL;
+	return op->key_len > WORT_KEY_MAX || op->expect_len > WORT_VALUE_MAX ?
+	       -EMSGSIZE : 0;
+}
+
+/**
+ * wort_atomic_verify() - May an operation of an atomic batch be asked for like this?
+ * @op: The operation; its rec_len does not count.
+ * @write: The descriptor of its index is open for writing.
+ *
+ * Context: Any context.
+ * Return: As wort_request_verify().
+ */
+int wort_atomic_verify(const struct wort_batch_op *op, bool write)
+{
+	return op->op == WORT_BATCH_EXPECT ? expect_verify(op) :
+					     wort_request_verify(op, write);
+}
+
+/**
+ * wort_pool_atomic() - Carry out several operations, all or none
+ * @pool: The pool.
+ * @batch: Operations, for which wort_atomic_verify() holds, on indexes of the pool,
+ *	in memory that does not change meanwhile; room for answers.
+ *
+ * All take effect at one moment, each sees those before it, and all are durable
+ * when the call returns 0.  If one refuses nothing is changed, and its number is
+ * told; a lookup does not refuse, but has its own result.  Changes of the same keys
+ * by others wait meanwhile, and so do scans that begin.
+ *
+ * The batch closes the gates of its keys, works out what becomes of them, stores
+ * that as a list which one word commits, and carries it out.
+ *
+ * Context: May sleep; memory is allocated with GFP_NOIO.  Holds no lock, and is in
+ * no section.
+ * Return: 0; -EEXIST, -ENOENT, -ECANCELED or -ERANGE of the operation that refused;
+ * -EMSGSIZE if the changes take more than WORT_MEDIA_REDO_MAX bytes; -ENOSPC,
+ * perhaps also where each operation would find space alone; -ENOMEM; -ESTALE;
+ * -EROFS; -EINTR; -ENODEV if the pool is being detached: nothing was changed.
+ * -EUCLEAN or -EIO: damage was met; if that was after the commit, the pool is
+ * read-only, and lookups answer as if the batch was carried out.
+ */
+int wort_pool_atomic(struct wort_pool *pool, struct wort_atomic *batch)
+{
+	struct atomic *a;
+	int err;
+
+	batch->refused = WORT_NO_VALUE;
+	if (!batch->nr_ops)
+		return 0;
+	err = wort_gates_on(pool);
+	if (err)
+		return err;
+	a = kvmalloc(sizeof(*a), GFP_NOIO | WORT_GFP_CALL);
+	if (!a)
+		return -ENOMEM;
+	a->pool = pool;
+	a->batch = batch;
+	a->redo = NULL;
+	a->purse = NULL;
+	find_records(a);
+	do
+		err = atomic_once(a);
+	while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &a->op)));
+	trace_wort_atomic(pool->region->dev, batch->nr_ops, a->nr_changes,
+			  batch->refused, err);
+	kvfree(a);
+	return err;
+}

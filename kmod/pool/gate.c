@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/errno.h>
+#include <linux/hash.h>
+#include <linux/kernel.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/xxhash.h>
+
+#include "../core/pmem.h"
+#include "../engine/round.h"
+#include "gate.h"
+
+#define CLOSED	1
+#define INSIDE	2
+
+/**
+ * wort_gate_nr() - The gate of a key
+ * @index: Id of the index.
+ * @key: The key.
+ *
+ * Context: Any context.
+ * Return: Its number.
+ */
+u32 wort_gate_nr(u64 index, const struct wort_key *key)
+{
+	u64 word = key->len == sizeof(u64) ? wort_key_word(key, 0) :
+		   xxh64(key->data, key->len, 0);
+
+	return hash_64(word ^ hash_64(index, 64), WORT_GATES_BITS);
+}
+
+static struct wort_index *index_of(const struct wort_tree *tree)
+{
+	return container_of(tree, struct wort_index, tree);
+}
+
+static atomic_t *gate_of(const struct wort_tree *tree, const struct wort_key *key)
+{
+	const struct wort_index *index = index_of(tree);
+
+	return &index->pool->gates->gate[wort_gate_nr(index->id, key)];
+}
+
+static void gate_leave(const struct wort_tree *tree, atomic_t *gate)
+{
+	if (unlikely(atomic_sub_return(INSIDE, gate) == CLOSED))
+		wake_up_all(&index_of(tree)->pool->gates->wait);
+}
+
+/*
+ * The gate of a key, entered; NULL if it is closed.  Whoever closes it sees that
+ * somebody is inside, or is seen here: both are one read-modify-write.
+ */
+static atomic_t *gate_enter(const struct wort_tree *tree, const struct wort_key *key)
+{
+	atomic_t *gate = gate_of(tree, key);
+
+	if (likely(!(atomic_add_return(INSIDE, gate) & CLOSED)))
+		return gate;
+	gate_leave(tree, gate);
+	return NULL;
+}
+
+static int gated_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
+{
+	atomic_t *gate = gate_enter(tree, &put->key);
+	int err;
+
+	if (!gate)
+		return -EINPROGRESS;
+	err = tree->engine->put(op, tree, put);
+	gate_leave(tree, gate);
+	return err;
+}
+
+static int gated_remove(struct wort_op *op, struct wort_tree *tree,
+			const struct wort_del *del)
+{
+	atomic_t *gate = gate_enter(tree, &del->key);
+	int err;
+
+	if (!gate)
+		return -EINPROGRESS;
+	err = tree->engine->remove(op, tree, del);
+	gate_leave(tree, gate);
+	return err;
+}
+
+/* What it does is counted where -EAGAIN leads to. */
+static int gated_fast_put(struct wort_tree *tree, struct wort_put *put,
+			  struct wort_index_stats __percpu *stats)
+{
+	atomic_t *gate;
+	int err;
+
+	/* A key without bytes, or too long, is the careful way's to refuse. */
+	if (unlikely(!wort_key_valid(&put->key)))
+		return -EAGAIN;
+	gate = gate_enter(tree, &put->key);
+	if (unlikely(!gate))
+		return -EAGAIN;
+	err = tree->engine->fast_ops->put(tree, put, stats);
+	gate_leave(tree, gate);
+	return err;
+}
+
+static int gated_fast_remove(struct wort_tree *tree, const struct wort_del *del,
+			     struct wort_index_stats __percpu *stats)
+{
+	atomic_t *gate;
+	int err;
+
+	if (unlikely(!wort_key_valid(&del->key)))
+		return -EAGAIN;
+	gate = gate_enter(tree, &del->key);
+	if (unlikely(!gate))
+		return -EAGAIN;
+	err = tree->engine->fast_ops->remove(tree, del, stats);
+	gate_leave(tree, gate);
+	return err;
+}
+
+/* Is a list registered?  Whoever has seen a change of it in a tree sees that. */
+static bool any_registered(const struct wort_tree *tree)
+{
+	/* pairs with the fences between wort_redo_register() and the change */
+	smp_rmb();
+	return atomic_read(&index_of(tree)->pool->gates->registered);
+}
+
+static int answer_from(const struct wort_redo_change *change, struct wort_buf *buf)
+{
+	if (change->remove)
+		return -ENOENT;
+	buf->len = change->value.len;
+	if (change->value.len > buf->size)
+		return -ERANGE;
+	memcpy(buf->data, change->value.data, change->value.len);
+	return 0;
+}
+
+/* Answer from the list that has a key; -EAGAIN if none has it. */
+static int answer_listed(const struct wort_tree *tree, const struct wort_key *key,
+			 struct wort_buf *buf)
+{
+	struct wort_gates *gates = index_of(tree)->pool->gates;
+	struct wort_redo_change change;
+	const struct wort_redo *redo;
+	int err = -EAGAIN;
+	u32 i;
+
+	if (!(atomic_read(gate_of(tree, key)) & CLOSED))
+		return err;
+	rcu_read_lock();
+	for (i = 0; i < WORT_MEDIA_NR_HEADS && err == -EAGAIN; i++) {
+		redo = rcu_dereference(gates->redo[i]);
+		/* pairs with the release in wort_redo_answer() */
+		if (redo && smp_load_acquire(&redo->answers) &&
+		    wort_redo_find(redo, index_of(tree)->id, key, &change))
+			err = answer_from(&change, buf);
+	}
+	rcu_read_unlock();
+	return err;
+}
+
+static int gated_lookup(struct wort_op *op, struct wort_tree *tree,
+			const struct wort_key *key, struct wort_buf *buf)
+{
+	int err = any_registered(tree) ? answer_listed(tree, key, buf) : -EAGAIN;
+
+	return err == -EAGAIN ? tree->engine->lookup(op, tree, key, buf) : err;
+}
+
+static int gated_fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
+			     struct wort_buf *buf,
+			     struct wort_index_stats __percpu *stats)
+{
+	if (unlikely(any_registered(tree)))
+		return -EAGAIN;
+	return tree->engine->fast_ops->lookup(tree, key, buf, stats);
+}
+
+static const struct wort_key *key_of(const struct wort_change *change)
+{
+	return change->put ? &change->put->key : &change->del->key;
+}
+
+static int gated_prepare(struct wort_op *op, struct wort_tree *tree,
+			 struct wort_change *change)
+{
+	atomic_t *gate = gate_enter(tree, key_of(change));
+	int err;
+
+	if (!gate)
+		return -EINPROGRESS;
+	err = tree->engine->batch_ops->prepare(op, tree, change);
+	if (err)
+		gate_leave(tree, gate);
+	return err;
+}
+
+static int gated_commit(struct wort_op *op, struct wort_tree *tree,
+			struct wort_change *change)
+{
+	return tree->engine->batch_ops->commit(op, tree, change);
+}
+
+static void gated_finish(struct wort_op *op, struct wort_tree *tree,
+			 struct wort_change *change)
+{
+	tree->engine->batch_ops->finish(op, tree, change);
+	gate_leave(tree, gate_of(tree, key_of(change)));
+}
+
+static void gated_drop(struct wort_tree *tree, struct wort_change *change)
+{
+	if (tree->engine->batch_ops->drop)
+		tree->engine->batch_ops->drop(tree, change);
+	gate_leave(tree, gate_of(tree, key_of(change)));
+}
+
+/* Put gates around the functions of an engine. */
+static void gated_init(struct wort_gated *gated, const struct wort_engine *engine)
+{
+	gated->engine = *engine;
+	gated->engine.put = gated_put;
+	gated->engine.remove = gated_remove;
+	gated->engine.lookup = gated_lookup;
+	if (engine->batch_ops) {
+		gated->batch_ops = (struct wort_batch_ops){
+			.prepare = gated_prepare,
+			.commit = gated_commit,
+			.finish = gated_finish,
+			.drop = gated_drop,
+		};
+		gated->engine.batch_ops = &gated->batch_ops;
+	}
+	if (engine->fast_ops) {
+		gated->fast_ops = *engine->fast_ops;
+		gated->fast_ops.put = gated_fast_put;
+		gated->fast_ops.remove = gated_fast_remove;
+		gated->fast_ops.lookup = gated_fast_lookup;
+		gated->engine.fast_ops = &gated->fast_ops;
+	}
+}
+
+/**
+ * wort_gated_engine() - The engine that operations on an index call
+ * @pool: The pool.
+ * @engine: Engine of the index, or NULL.
+ *
+ * Context: Holds wort_pool.lock, or the pool is being attached.
+ * Return: @engine, or the one with gates.
+ */
+const struct wort_engine *wort_gated_engine(const struct wort_pool *pool,
+					    const struct wort_engine *engine)
+{
+	if (!pool->gates || !engine)
+		return engine;
+	return &pool->gates->gated[wort_engine_nr(engine)].engine;
+}
+
+static struct wort_gates *gates_alloc(void)
+{
+	struct wort_gates *gates = kvzalloc(sizeof(*gates), GFP_NOIO);
+	u32 nr;
+
+	if (!gates)
+		return NULL;
+	init_waitqueue_head(&gates->wait);
+	spin_lock_init(&gates->lock);
+	for (nr = 0; nr < WORT_ENGINES_NR; nr++)
+		gated_init(&gates->gated[nr], wort_engine_served(nr));
+	return gates;
+}
+
+/**
+ * wort_gates_on() - Have all operations of a pool look at gates
+ * @pool: The pool.
+ *
+ * Once in an attach; afterwards it does nothing.
+ *
+ * Context: May sleep, killably.  Takes wort_pool.lock.
+ * Return: 0; -ENOMEM; -EINTR.
+ */
+int wort_gates_on(struct wort_pool *pool)
+{
+	struct wort_index *index;
+	int err = 0;
+
+	/* pairs with the release below */
+	if (likely(smp_load_acquire(&pool->gates_on)))
+		return 0;
+	if (mutex_lock_killable(&pool->lock))
+		return -EINTR;
+	if (!pool->gates)
+		WRITE_ONCE(pool->gates, gates_alloc());
+	if (!pool->gates)
+		err = -ENOMEM;
+	if (err || pool->gates_on)
+		goto out;
+	list_for_each_entry(index, &pool->indexes, list)
+		wort_index_set_gated(index);
+	/* What has begun before does not look at gates. */
+	wort_locks_synchronize(&pool->locks);
+	smp_store_release(&pool->gates_on, true);
+out:
+	mutex_unlock(&pool->lock);
+	return err;
+}
+
+/**
+ * wort_gates_free() - Free the gates of a pool that is served no more
+ * @pool: The pool.
+ *
+ * Context: May sleep.
+ */
+void wort_gates_free(struct wort_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; pool->gates && i < WORT_MEDIA_NR_HEADS; i++)
+		kvfree(rcu_dereference_protected(pool->gates->redo[i], true));
+	kvfree(pool->gates);
+}
+
+/**
+ * wort_gates_info() - Count the atomic batches of a pool
+ * @pool: The pool.
+ * @arg: Its out_atomic_ fields are filled in.
+ *
+ * Context: Any context.
+ */
+void wort_gates_info(const struct wort_pool *pool, struct wort_pool_info_arg *arg)
+{
+	struct wort_gates *gates = READ_ONCE(pool->gates);
+
+	if (!gates)
+		return;
+	arg->out_atomic_batches = atomic64_read(&gates->batches);
+	arg->out_atomic_refused = atomic64_read(&gates->refused);
+	arg->out_atomic_waits = atomic64_read(&gates->waits);
+	arg->out_atomic_redone = atomic64_read(&gates->redone);
+}
+
+/* Wait, in no section, until a condition holds, or nothing can be changed any more. */
+#define wait_writable(pool, cond) ({					\
+	int __wait_err = 0;						\
+									\
+	if (!(cond)) {							\
+		atomic64_add(1, &(pool)->gates->waits);			\
+		__wait_err = wait_event_state((pool)->gates->wait,	\
+				(cond) || !wort_pool_writable(pool) ||	\
+				READ_ONCE((pool)->stopping), WORT_WAITING);	\
+	}								\
+	__wait_err ? -EINTR : 0;					\
+})
+
+static bool gate_close(atomic_t *gate)
+{
+	return !(atomic_fetch_or(CLOSED, gate) & CLOSED);
+}
+
+/**
+ * wort_gates_close() - Close gates, and wait until nobody is inside
+ * @pool: The pool, whose gates are on.
+ * @gates: Their numbers, ascending: whoever waits for one has closed only such with
+ *	lower numbers.
+ * @nr: How many.
+ *
+ * Context: May sleep, killably, in no section.
+ * Return: 0; -EINTR; -EROFS if the pool became read-only: none is closed then.
+ */
+int wort_gates_close(struct wort_pool *pool, const u16 *gates, u32 nr)
+{
+	bool closed = false;
+	atomic_t *gate;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < nr && !err; i++) {
+		gate = &pool->gates->gate[gates[i]];
+		err = wait_writable(pool, (closed = gate_close(gate)));
+		if (!err && !closed)
+			err = -EROFS;
+		if (err)
+			break;
+		err = wait_writable(pool, atomic_read(gate) == CLOSED);
+		if (!err && atomic_read(gate) != CLOSED)
+			err = -EROFS;
+		if (err)
+			i++;
+	}
+	if (err)
+		wort_gates_open(pool, gates, min(i, nr));
+	return err;
+}
+
+/**
+ * wort_gates_open() - Open gates
+ * @pool: The pool.
+ * @gates: Their numbers.
+ * @nr: How many.
+ *
+ * Context: Any context.
+ */
+void wort_gates_open(struct wort_pool *pool, const u16 *gates, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		atomic_fetch_andnot(CLOSED, &pool->gates->gate[gates[i]]);
+	wake_up_all(&pool->gates->wait);
+}
+
+/**
+ * wort_gate_wait() - Wait until the gate of a key is open
+ * @index: The index.
+ * @key: The key.
+ *
+ * Context: May sleep, killably, in no section.
+ * Return: 0: it was, or nothing can be changed any more; -EINTR.
+ */
+int wort_gate_wait(struct wort_index *index, const struct wort_key *key)
+{
+	atomic_t *gate = gate_of(&index->tree, key);
+
+	return wait_writable(index->pool, !(atomic_read(gate) & CLOSED));
+}
+
+static bool head_take(struct wort_gates *gates, u32 *head)
+{
+	bool taken;
+
+	spin_lock(&gates->lock);
+	taken = ~gates->heads;
+	if (taken) {
+		*head = __ffs64(~gates->heads);
+		gates->heads |= BIT_ULL(*head);
+	}
+	spin_unlock(&gates->lock);
+	return taken;
+}
+
+/**
+ * wort_head_take() - Wait for a head that no batch uses
+ * @pool: The pool, whose gates are on.
+ * @head: Told: its number.
+ *
+ * Context: May sleep, killably, in no section and with no gate closed.
+ * Return: 0; -EINTR; -EROFS if the pool became read-only.
+ */
+int wort_head_take(struct wort_pool *pool, u32 *head)
+{
+	bool taken = false;
+	int err = wait_writable(pool, (taken = head_take(pool->gates, head)));
+
+	return err ?: taken ? 0 : -EROFS;
+}
+
+/**
+ * wort_head_give() - A batch does not use its head any more
+ * @pool: The pool.
+ * @head: Its number.
+ *
+ * Context: Any context.
+ */
+void wort_head_give(struct wort_pool *pool, u32 head)
+{
+	struct wort_gates *gates = pool->gates;
+
+	spin_lock(&gates->lock);
+	gates->heads &= ~BIT_ULL(head);
+	spin_unlock(&gates->lock);
+	wake_up_all(&gates->wait);
+}
+
+/**
+ * wort_redo_register() - Let lookups find a redo list
+ * @pool: The pool.
+ * @redo: The list, whose gates are closed.
+ *
+ * It does not answer yet.  Readers in a mapping ask the kernel from now on.
+ *
+ * Context: Any context.
+ */
+void wort_redo_register(struct wort_pool *pool, struct wort_redo *redo)
+{
+	struct wort_gates *gates = pool->gates;
+
+	rcu_assign_pointer(gates->redo[redo->head], redo);
+	atomic_inc(&gates->registered);
+	wort_locks_ask(&pool->locks, true);
+}
+
+/**
+ * wort_redo_answer() - Let lookups answer from a redo list
+ * @pool: The pool.
+ * @redo: The list; the batch is committed, and durable.
+ *
+ * This is the moment at which the batch takes effect.
+ *
+ * Context: Any context.
+ */
+void wort_redo_answer(struct wort_pool *pool, struct wort_redo *redo)
+{
+	struct wort_gates *gates = pool->gates;
+
+	WRITE_ONCE(gates->answering[redo->head], atomic64_inc_return(&gates->nr));
+	/* pairs with the acquire in answer_listed() */
+	smp_store_release(&redo->answers, true);
+}
+
+/**
+ * wort_redo_unregister() - Lookups need a redo list no more
+ * @pool: The pool.
+ * @redo: The list, whose changes are in the trees, and durable.  It is freed after
+ *	a grace period.
+ *
+ * Context: Any context.
+ */
+void wort_redo_unregister(struct wort_pool *pool, struct wort_redo *redo)
+{
+	struct wort_gates *gates = pool->gates;
+
+	rcu_assign_pointer(gates->redo[redo->head], NULL);
+	WRITE_ONCE(gates->answering[redo->head], 0);
+	atomic_dec(&gates->registered);
+	wort_locks_ask(&pool->locks, false);
+	wake_up_all(&gates->wait);
+}
+
+/**
+ * wort_redo_wait() - Wait for the batches that have taken effect
+ * @pool: The pool.
+ *
+ * For those that are still being carried out.  Whoever reads the trees afterwards
+ * finds all their changes.
+ *
+ * Context: May sleep, killably, in no section.
+ * Return: 0; -EINTR; -EUCLEAN if one cannot be carried out because of damage.
+ */
+int wort_redo_wait(struct wort_pool *pool)
+{
+	struct wort_gates *gates = READ_ONCE(pool->gates);
+	u64 nr;
+	u32 i;
+	int err = 0;
+
+	for (i = 0; gates && i < WORT_MEDIA_NR_HEADS && !err; i++) {
+		nr = READ_ONCE(gates->answering[i]);
+		if (!nr)
+			continue;
+		err = wait_writable(pool, READ_ONCE(gates->answering[i]) != nr);
+		if (!err && READ_ONCE(gates->answering[i]) == nr)
+			err = -EUCLEAN;
+	}
+	return err;
+}

@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Redo lists in DRAM and on media, and what attach does with them.
+ *
+ * Format clears the page of heads between the stores that end the old pool and
+ * those that begin the new one, so in no crash state does a pool have heads of
+ * another one.
+ */
+#include <linux/crc32c.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "../core/pmem.h"
+#include "apply.h"
+#include "gate.h"
+#include "redo.h"
+
+/**
+ * wort_redo_alloc() - Make a redo list without entries
+ * @len: Bytes that it will have on media, at most WORT_MEDIA_REDO_MAX.
+ *
+ * Context: May sleep.
+ * Return: For kvfree(), or NULL.
+ */
+struct wort_redo *wort_redo_alloc(u32 len)
+{
+	size_t size = offsetof(struct wort_redo, media) + len;
+	struct wort_redo *redo = kvmalloc(size, GFP_NOIO | __GFP_NOWARN);
+
+	if (!redo)
+		return NULL;
+	redo->answers = false;
+	redo->off = 0;
+	redo->media = (struct wort_media_redo){ .len = cpu_to_le32(sizeof(redo->media)) };
+	return redo;
+}
+
+static u8 *entry_at(const struct wort_redo *redo, u32 at)
+{
+	return (u8 *)&redo->media + at;
+}
+
+/**
+ * wort_redo_add() - Append an entry
+ * @redo: The list, which has room for it.
+ * @change: What it says.  Entries are added in the order of indexes and keys.
+ *
+ * Context: Any context.
+ */
+void wort_redo_add(struct wort_redo *redo, const struct wort_redo_change *change)
+{
+	u32 at = le32_to_cpu(redo->media.len);
+	u32 value_len = change->remove ? WORT_MEDIA_REDO_REMOVE : change->value.len;
+	u32 len = wort_redo_entry_len(change->key.len, value_len), used;
+	struct wort_media_redo_entry entry = {
+		.index = cpu_to_le64(change->index),
+		.key_len = cpu_to_le32(change->key.len),
+		.value_len = cpu_to_le32(value_len),
+	};
+	u8 *to = entry_at(redo, at);
+
+	memcpy(to, &entry, sizeof(entry));
+	memcpy(to + sizeof(entry), change->key.data, change->key.len);
+	used = sizeof(entry) + change->key.len;
+	if (!change->remove) {
+		memcpy(to + used, change->value.data, change->value.len);
+		used += change->value.len;
+	}
+	memset(to + used, 0, len - used);
+	redo->media.len = cpu_to_le32(at + len);
+	le32_add_cpu(&redo->media.nr, 1);
+}
+
+static u32 csum_of(struct wort_redo *redo, u32 len)
+{
+	__le32 csum = redo->media.csum;
+	u32 sum;
+
+	redo->media.csum = 0;
+	sum = crc32c(~0U, &redo->media, len);
+	redo->media.csum = csum;
+	return sum;
+}
+
+/**
+ * wort_redo_seal() - All entries were added
+ * @redo: The list.
+ *
+ * Context: Any context.
+ */
+void wort_redo_seal(struct wort_redo *redo)
+{
+	redo->media.csum = cpu_to_le32(csum_of(redo, le32_to_cpu(redo->media.len)));
+}
+
+/*
+ * The entry at @at, which ends at the result; 0 if it is none.  The list may be
+ * hostile.
+ */
+static u32 entry_parse(const struct wort_redo *redo, u32 at,
+		       struct wort_redo_change *change)
+{
+	u32 left = le32_to_cpu(redo->media.len) - at, key_len, value_len, len;
+	struct wort_media_redo_entry entry;
+	const u8 *from = entry_at(redo, at);
+
+	if (left < sizeof(entry))
+		return 0;
+	memcpy(&entry, from, sizeof(entry));
+	key_len = le32_to_cpu(entry.key_len);
+	value_len = le32_to_cpu(entry.value_len);
+	change->remove = value_len == WORT_MEDIA_REDO_REMOVE;
+	if (!key_len || key_len > WORT_KEY_MAX ||
+	    (!change->remove && value_len > WORT_VALUE_MAX))
+		return 0;
+	len = wort_redo_entry_len(key_len, value_len);
+	if (len > left)
+		return 0;
+	change->index = le64_to_cpu(entry.index);
+	change->key = (struct wort_key){ from + sizeof(entry), key_len };
+	change->value = (struct wort_value){
+		from + sizeof(entry) + key_len, change->remove ? 0 : value_len,
+	};
+	return at + len;
+}
+
+/**
+ * wort_redo_next() - Read an entry
+ * @redo: A list that is sound.
+ * @at: Where it is: 0, or the last result.
+ * @change: Told: what it says.
+ *
+ * Context: Any context.
+ * Return: Where the next one is; 0: there was none.
+ */
+u32 wort_redo_next(const struct wort_redo *redo, u32 at,
+		   struct wort_redo_change *change)
+{
+	at = at ?: sizeof(redo->media);
+	return at < le32_to_cpu(redo->media.len) ? entry_parse(redo, at, change) : 0;
+}
+
+/**
+ * wort_redo_find() - Look for the entry of a key
+ * @redo: A list that is sound.
+ * @index: Id of the index.
+ * @key: The key.
+ * @change: Told: what it says.
+ *
+ * Context: Any context.
+ * Return: True if there is one.
+ */
+bool wort_redo_find(const struct wort_redo *redo, u64 index,
+		    const struct wort_key *key, struct wort_redo_change *change)
+{
+	u32 at = 0;
+
+	while ((at = wort_redo_next(redo, at, change)))
+		if (change->index == index && change->key.len == key->len &&
+		    !memcmp(change->key.data, key->data, key->len))
+			return true;
+	return false;
+}
+
+/**
+ * wort_head_at() - A head on media
+ * @region: The memory.
+ * @nr: Number of the head.
+ *
+ * Context: Any context.
+ * Return: Its word.
+ */
+__le64 __pmem *wort_head_at(const struct wort_region *region, u32 nr)
+{
+	struct wort_media_head __pmem *heads =
+		wort_region_at(region, WORT_MEDIA_HEADS_OFF);
+
+	return &heads[nr].redo;
+}
+
+/**
+ * wort_heads_verify() - Can the page of heads be read?
+ * @op: The operation.
+ *
+ * Says in the log if not.
+ *
+ * Context: Any context.
+ * Return: 0; -EIO: nobody knows whether there is a batch then, so nothing may be
+ * stored.
+ */
+int wort_heads_verify(struct wort_op *op)
+{
+	const u64 len = WORT_MEDIA_NR_HEADS * sizeof(struct wort_media_head);
+	int err = wort_region_verify(op->region, WORT_MEDIA_HEADS_OFF, len);
+
+	if (!err)
+		err = wort_pm_probe(op, wort_head_at(op->region, 0), len);
+	if (err)
+		pr_err_ratelimited("%s: the page of heads at %#x cannot be read: the pool is read-only\n",
+				   op->region->name ?: "pool", WORT_MEDIA_HEADS_OFF);
+	return err;
+}
+
+static int compare_keys(const struct wort_redo_change *a,
+			const struct wort_redo_change *b)
+{
+	int diff = memcmp(a->key.data, b->key.data, min(a->key.len, b->key.len));
+
+	if (a->index != b->index)
+		return a->index < b->index ? -1 : 1;
+	return diff ?: (int)a->key.len - (int)b->key.len;
+}
+
+/* Are entries whole, in order, and as many as they should be? */
+static bool entries_sound(const struct wort_redo *redo)
+{
+	struct wort_redo_change change, last = { };
+	u32 nr = le32_to_cpu(redo->media.nr), at = sizeof(redo->media), i;
+
+	if (!nr || nr > WORT_MEDIA_REDO_ENTRIES)
+		return false;
+	for (i = 0; i < nr; i++) {
+		at = entry_parse(redo, at, &change);
+		if (!at || (i && compare_keys(&last, &change) >= 0))
+			return false;
+		last = change;
+	}
+	return at == le32_to_cpu(redo->media.len);
+}
+
+/* Does another list have one of the keys?  Its gate was closed for both then. */
+static bool keys_shared(const struct wort_gates *gates, const struct wort_redo *redo)
+{
+	struct wort_redo_change change, other;
+	const struct wort_redo *before;
+	u32 i, at = 0;
+
+	while ((at = wort_redo_next(redo, at, &change))) {
+		for (i = 0; i < redo->head; i++) {
+			before = rcu_dereference_protected(gates->redo[i], true);
+			if (before && wort_redo_find(before, change.index,
+						     &change.key, &other))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Read the list at an offset, which is not trusted. */
+static int read_list(struct wort_op *op, struct wort_pool *pool, u64 off, u32 head,
+		     struct wort_redo **out)
+{
+	struct wort_media_redo media;
+	struct wort_redo *redo;
+	u32 len;
+	int err = wort_region_verify(op->region, off, sizeof(media));
+
+	if (!err)
+		err = wort_pm_read(op, &media, wort_region_at(op->region, off),
+				   sizeof(media));
+	if (err)
+		return err;
+	len = le32_to_cpu(media.len);
+	if (off % 8 || len % 8 || len < sizeof(media) || len > WORT_MEDIA_REDO_MAX)
+		return wort_corrupt(op, off, "length of a redo list");
+	err = wort_region_verify(op->region, off, len) ?:
+	      wort_alloc_mark(op, off, len, true);
+	if (err)
+		return err;
+	redo = wort_redo_alloc(len);
+	if (!redo)
+		return -ENOMEM;
+	redo->head = head;
+	redo->off = off;
+	err = wort_pm_read(op, &redo->media, wort_region_at(op->region, off), len);
+	/* The memory may be hostile, and have changed in between. */
+	redo->media.len = media.len;
+	if (!err && (csum_of(redo, len) != le32_to_cpu(redo->media.csum) ||
+		     redo->media.pad || !entries_sound(redo) ||
+		     keys_shared(pool->gates, redo)))
+		err = wort_corrupt(op, off, "redo list of an atomic batch");
+	if (err)
+		kvfree(redo);
+	else
+		*out = redo;
+	return err;
+}
+
+/* Close the gates of its keys: nobody is inside yet. */
+static u32 gates_of(const struct wort_redo *redo, u16 *gates)
+{
+	struct wort_redo_change change;
+	u32 at = 0, nr = 0;
+
+	while ((at = wort_redo_next(redo, at, &change)))
+		gates[nr++] = wort_gate_nr(change.index, &change.key);
+	return nr;
+}
+
+static void close_early(struct wort_pool *pool, const struct wort_redo *redo)
+{
+	u16 gates[WORT_MEDIA_REDO_ENTRIES];
+	u32 nr = gates_of(redo, gates);
+
+	while (nr--)
+		atomic_fetch_or(1, &pool->gates->gate[gates[nr]]);
+}
+
+/* May all indexes of a list be changed by this module? */
+static int engines_known(struct wort_pool *pool, const struct wort_redo *redo)
+{
+	struct wort_redo_change change;
+	struct wort_index *index;
+	u32 at = 0;
+
+	while ((at = wort_redo_next(redo, at, &change))) {
+		list_for_each_entry(index, &pool->indexes, list)
+			if (index->id == change.index && !index->tree.engine)
+				return -EPROTONOSUPPORT;
+	}
+	return 0;
+}
+
+static int load_list(struct wort_op *op, struct wort_pool *pool, u32 head, u64 off)
+{
+	struct wort_redo *redo = NULL;
+	int err = wort_gates_on(pool);
+
+	if (err)
+		return err;
+	err = read_list(op, pool, off, head, &redo);
+	pool->gates->heads |= BIT_ULL(head);
+	if (!err)
+		err = engines_known(pool, redo);
+	if (err == -EUCLEAN || err == -EIO)
+		pool->gates->lost_heads |= BIT_ULL(head);
+	if (err) {
+		kvfree(redo);
+		return err;
+	}
+	close_early(pool, redo);
+	wort_redo_register(pool, redo);
+	wort_redo_answer(pool, redo);
+	return 0;
+}
+
+/**
+ * wort_redo_load() - Read the lists of committed batches
+ * @op: The operation.
+ * @pool: The pool, being attached; its catalogue was read.
+ *
+ * Marks them as owned.  Lookups answer from them.  Stores nothing.
+ *
+ * Context: May sleep.
+ * Return: 0; -ENOMEM; -EINTR; -EPROTONOSUPPORT if one changes an index of an
+ * engine that the module does not know; -EUCLEAN or -EIO if heads or lists are
+ * damaged, or cannot be read: nothing may be stored then.
+ */
+int wort_redo_load(struct wort_op *op, struct wort_pool *pool)
+{
+	const char *name = op->region->name ?: "pool";
+	int err = wort_heads_verify(op), bad = 0;
+	u64 off;
+	u32 nr;
+
+	if (err)
+		return err;
+	wort_count(op, more_loads, WORT_MEDIA_NR_HEADS);
+	for (nr = 0; nr < WORT_MEDIA_NR_HEADS; nr++) {
+		off = wort_pm_load(wort_head_at(op->region, nr));
+		err = off ? load_list(op, pool, nr, off) : 0;
+		if (err == -EPROTONOSUPPORT)
+			pr_err_ratelimited("%s: head %u refers to an atomic batch at %#llx, which this module cannot carry out: attach the pool with a newer one\n",
+					   name, nr, (unsigned long long)off);
+		if (err && err != -EUCLEAN && err != -EIO)
+			return err;
+		if (err)
+			bad = err;
+	}
+	return bad;
+}
+
+/**
+ * wort_redo_visit() - Tell about the redo lists on media
+ * @op: The operation.
+ * @pool: The pool.  No atomic batch is under way but those that could not be
+ *	carried out.
+ * @visitor: Whom to tell.
+ *
+ * Context: May sleep.  Holds wort_pool.lock.
+ * Return: 0, or what the visitor returns.
+ */
+int wort_redo_visit(struct wort_op *op, struct wort_pool *pool,
+		    struct wort_visitor *visitor)
+{
+	const struct wort_redo *redo;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; pool->gates && i < WORT_MEDIA_NR_HEADS && !err; i++) {
+		redo = rcu_dereference_protected(pool->gates->redo[i], true);
+		if (redo && redo->off)
+			err = visitor->visit(visitor, op, redo->off,
+					     le32_to_cpu(redo->media.len), true);
+	}
+	return err;
+}
+
+/**
+ * wort_heads_agree() - Are heads on media as they should be?
+ * @op: An operation.
+ * @pool: The pool.
+ *
+ * Context: May sleep.  Holds wort_pool.atomic_sem for writing.
+ * Return: False if they cannot be read, if one refers to something that is no list,
+ * or to a list that was not found by attach.
+ */
+bool wort_heads_agree(struct wort_op *op, struct wort_pool *pool)
+{
+	const struct wort_redo *redo = NULL;
+	u32 i;
+
+	if (wort_heads_verify(op))
+		return false;
+	for (i = 0; i < WORT_MEDIA_NR_HEADS; i++) {
+		if (pool->gates)
+			redo = rcu_dereference_protected(pool->gates->redo[i], true);
+		if (wort_pm_load(wort_head_at(op->region, i)) != (redo ? redo->off : 0))
+			return false;
+	}
+	return true;
+}
+
+/**
+ * wort_redo_end() - A batch was carried out: nobody owns its list any more
+ * @op: An operation, in a section of writers.
+ * @redo: The list, whose changes are durable.
+ *
+ * The head is cleared durably before a gate opens: a change that is acknowledged
+ * later would be undone by the list otherwise.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock.
+ */
+void wort_redo_end(struct wort_op *op, struct wort_redo *redo)
+{
+	wort_pm_publish(op, wort_head_at(op->region, redo->head), 0);
+	if (wort_alloc_free(op, redo->off, le32_to_cpu(redo->media.len)))
+		op->damaged = true;
+	redo->off = 0;
+}
+
+static void applied(struct wort_pool *pool, struct wort_redo *redo)
+{
+	u16 gates[WORT_MEDIA_REDO_ENTRIES];
+	u32 head = redo->head, nr = gates_of(redo, gates);
+	struct wort_op op;
+
+	wort_redo_unregister(pool, redo);
+	wort_committed_enter(pool, &op, false);
+	wort_redo_end(&op, redo);
+	wort_committed_exit(pool, &op, false);
+	kvfree_rcu(redo, rcu);
+	wort_gates_open(pool, gates, nr);
+	wort_head_give(pool, head);
+	atomic64_add(1, &pool->gates->redone);
+}
+
+/* Indexes of a list, opened; those that are destroyed are NULL. */
+static int open_indexes(struct wort_pool *pool, const struct wort_redo *redo,
+			struct wort_apply *changes, u32 *nr)
+{
+	struct wort_apply *c = changes;
+	u32 at = 0;
+	int err = 0;
+
+	for (; !err && (at = wort_redo_next(redo, at, &c->change)); c++) {
+		c->index = NULL;
+		err = wort_index_open_id(pool, c->change.index, &c->index);
+		if (err == -ENOENT)
+			err = 0;
+	}
+	*nr = c - changes;
+	return err;
+}
+
+static void close_indexes(struct wort_apply *changes, u32 nr)
+{
+	while (nr--)
+		if (changes[nr].index)
+			wort_index_put(changes[nr].index);
+}
+
+/* Carry one out; waits for space, which its objects had before the power cut. */
+static int run(struct wort_pool *pool, struct wort_redo *redo)
+{
+	struct wort_apply *changes = kvcalloc(WORT_MEDIA_REDO_ENTRIES,
+					      sizeof(*changes), GFP_NOIO);
+	struct wort_purse *purse = wort_purse_new(0);
+	struct wort_op op;
+	u32 nr = 0;
+	int err = -ENOMEM;
+
+	wort_op_begin(&op, pool->region, &pool->alloc);
+	if (changes && purse)
+		err = open_indexes(pool, redo, changes, &nr);
+	if (!err) {
+		do {
+			op.released = READ_ONCE(pool->alloc.released);
+			err = wort_apply_usable(changes, nr) ?:
+			      wort_apply(pool, changes, nr, purse);
+		} while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &op)));
+	}
+	if (!err)
+		applied(pool, redo);
+	close_indexes(changes, nr);
+	wort_purse_free(&op, purse);
+	kvfree(changes);
+	return err;
+}
+
+/**
+ * wort_redo_run() - Carry out the batches whose lists were found on media
+ * @pool: The pool, whose background work may run.
+ *
+ * By attach before anybody uses the pool, or by a check that has found no damage.
+ * If one cannot be carried out the pool becomes read-only, and lookups go on
+ * answering from the list.
+ *
+ * Context: May sleep.  Takes wort_pool.lock.
+ * Return: 0, also in a pool that is read-only; -ENOMEM, -EINTR, -ENODEV.
+ */
+int wort_redo_run(struct wort_pool *pool)
+{
+	struct wort_redo *redo;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; pool->gates && i < WORT_MEDIA_NR_HEADS && !err; i++) {
+		redo = rcu_dereference_protected(pool->gates->redo[i], true);
+		if (!redo || !wort_pool_writable(pool))
+			continue;
+		err = run(pool, redo);
+		if (err && err != -ENOMEM && err != -EINTR && err != -ENODEV) {
+			wort_pool_damaged(pool);
+			err = 0;
+		}
+	}
+	return err;
+}
+
+/**
+ * wort_redo_drop() - Give up the batches whose lists are damaged
+ * @op: The operation.
+ * @pool: The pool.
+ * @nr: Raised by how many they were.
+ *
+ * Each of their records stays as it is, old or new.
+ *
+ * Context: May sleep.  Holds wort_pool.work_lock and no other.
+ */
+void wort_redo_drop(struct wort_op *op, struct wort_pool *pool, u64 *nr)
+{
+	struct wort_gates *gates = pool->gates;
+	const char *name = op->region->name ?: "pool";
+	u32 i;
+
+	for (i = 0; gates && i < WORT_MEDIA_NR_HEADS; i++) {
+		if (!(gates->lost_heads >> i & 1))
+			continue;
+		pr_warn_ratelimited("%s: head %u is cleared: its atomic batch is lost\n",
+				    name, i);
+		wort_pm_publish(op, wort_head_at(op->region, i), 0);
+		gates->lost_heads &= ~BIT_ULL(i);
+		wort_head_give(pool, i);
+		++*nr;
+	}
+}

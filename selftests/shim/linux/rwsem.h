@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* As linux/mutex.h has it; threads take turns while they hold it for reading. */
+#ifndef _SHIM_RWSEM_H
+#define _SHIM_RWSEM_H
+
+#include <linux/bug.h>
+#include <linux/turns.h>
+
+struct rw_semaphore {
+	int readers;
+	bool writer;
+};
+
+#define init_rwsem(sem)	(*(sem) = (struct rw_semaphore){ })
+
+static inline void down_read(struct rw_semaphore *sem)
+{
+	while (sem->writer)
+		if (WARN_ON_ONCE(!shim_others()))
+			break;
+	sem->readers++;
+}
+
+static inline void up_read(struct rw_semaphore *sem)
+{
+	WARN_ON_ONCE(--sem->readers < 0);
+}
+
+static inline void down_write(struct rw_semaphore *sem)
+{
+	while (sem->writer || sem->readers)
+		if (WARN_ON_ONCE(!shim_others()))
+			break;
+	sem->writer = true;
+}
+
+static inline void up_write(struct rw_semaphore *sem)
+{
+	WARN_ON_ONCE(!sem->writer);
+	sem->writer = false;
+}
+
+#endif

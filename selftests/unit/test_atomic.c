@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Atomic batches, with each engine.
+ */
+#include <string.h>
+
+#include "../../kmod/core/powercut.h"
+#include "../../kmod/pool/gate.h"
+#include "../engines/unit.h"
+#include "tests.h"
+
+#define ROOM	64
+
+static struct wort_request reqs[WORT_ATOMIC_MAX + 1];
+static struct wort_index *indexes[WORT_ATOMIC_MAX + 1];
+static u8 answers[WORT_ATOMIC_MAX + 1][ROOM];
+static struct wort_atomic batch;
+static struct wort_index *other;	/* a second index */
+
+static void begin(void)
+{
+	memset(reqs, 0, sizeof(reqs));
+	batch = (struct wort_atomic){ .reqs = reqs, .indexes = indexes };
+}
+
+static struct wort_key key_of(const char *key)
+{
+	return (struct wort_key){ (const u8 *)key, strlen(key) };
+}
+
+static struct wort_value value_of(const char *value)
+{
+	return (struct wort_value){ value, value ? strlen(value) : 0 };
+}
+
+static struct wort_request *add(struct wort_index *index, u16 op, u16 flags,
+				const char *key, const char *value,
+				const char *expect)
+{
+	struct wort_request *req = &reqs[batch.nr_ops];
+
+	req->op = (struct wort_batch_op){ .op = op, .flags = flags };
+	req->put.key = key_of(key);
+	req->put.value = value_of(value);
+	req->expect = value_of(expect);
+	req->answer = (struct wort_buf){ answers[batch.nr_ops], ROOM };
+	req->op.key_len = strlen(key);
+	req->op.value_len = req->put.value.len;
+	req->op.expect_len = req->expect.len;
+	indexes[batch.nr_ops++] = index;
+	return req;
+}
+
+static void put(struct wort_index *index, const char *key, const char *value)
+{
+	add(index, WORT_BATCH_INSERT, 0, key, value, NULL);
+}
+
+static void del(struct wort_index *index, const char *key)
+{
+	add(index, WORT_BATCH_DELETE, 0, key, NULL, NULL);
+}
+
+static int run(struct bed *bed)
+{
+	return wort_pool_atomic(bed->pm.pool, &batch);
+}
+
+/* Has a key this value, or none with NULL? */
+static bool has(struct wort_index *index, const char *key, const char *value)
+{
+	char found[ROOM];
+	u32 len = sizeof(found);
+	int err = pm_get(index, key, strlen(key), found, &len);
+
+	if (!value)
+		return err == -ENOENT;
+	return !err && len == strlen(value) && !memcmp(found, value, len);
+}
+
+static void set(struct wort_index *index, const char *key, const char *value)
+{
+	CHECK_EQ(pm_put(index, key, strlen(key), value, strlen(value)), 0);
+}
+
+static void open(struct bed *bed)
+{
+	bed_open(bed, MIB, 4096);
+	other = pmpool_index(&bed->pm, "other");
+	begin();
+}
+
+static void close(struct bed *bed)
+{
+	wort_index_put(other);
+	bed_close(bed);
+}
+
+static void reopen(struct bed *bed)
+{
+	wort_index_put(other);
+	bed_detach(bed);
+	bed_attach(bed);
+	other = pmpool_index(&bed->pm, "other");
+}
+
+static u64 head(struct bed *bed, u32 nr)
+{
+	return le64_to_cpu(*(__le64 *)wort_head_at(&bed->pm.region, nr));
+}
+
+static void expect_no_heads(struct bed *bed)
+{
+	u32 i;
+
+	for (i = 0; i < WORT_MEDIA_NR_HEADS; i++)
+		CHECK_EQ(head(bed, i), 0);
+}
+
+/* A rename, and a move to another index. */
+void check_atomic_rename(void)
+{
+	struct bed bed;
+
+	open(&bed);
+	set(bed.index, "old", "inode 7");
+	del(bed.index, "old");
+	put(bed.index, "new", "inode 7");
+	CHECK_EQ(run(&bed), 0);
+	CHECK_EQ(batch.refused, WORT_NO_VALUE);
+	CHECK(has(bed.index, "old", NULL) && has(bed.index, "new", "inode 7"));
+	begin();
+	add(bed.index, WORT_BATCH_DELETE, WORT_F_FETCH, "new", NULL, NULL);
+	add(other, WORT_BATCH_INSERT, WORT_INSERT_F_CREATE, "new", "inode 7", NULL);
+	CHECK_EQ(run(&bed), 0);
+	CHECK_EQ(reqs[0].answer.len, 7);
+	CHECK(!memcmp(answers[0], "inode 7", 7));
+	CHECK(has(bed.index, "new", NULL) && has(other, "new", "inode 7"));
+	expect_no_heads(&bed);
+	set(bed.index, "new", "8");
+	CHECK(has(bed.index, "new", "8"));
+	reopen(&bed);
+	CHECK(has(bed.index, "new", "8") && has(other, "new", "inode 7"));
+	close(&bed);
+}
+
+/* The operation that refuses is told; nothing is changed. */
+static void expect_refused(struct bed *bed, u32 nr, int err)
+{
+	CHECK_EQ(run(bed), err);
+	CHECK_EQ(batch.refused, nr);
+	CHECK(has(bed->index, "a", "1") && has(other, "a", NULL));
+	CHECK(has(bed->index, "b", NULL));
+	expect_no_heads(bed);
+	begin();
+	put(bed->index, "b", "2");
+	put(other, "a", "2");
+}
+
+void check_atomic_refused(void)
+{
+	struct wort_request *req;
+	struct bed bed;
+
+	open(&bed);
+	set(bed.index, "a", "1");
+	put(bed.index, "b", "2");
+	put(other, "a", "2");
+	add(bed.index, WORT_BATCH_INSERT, WORT_INSERT_F_CREATE, "a", "2", NULL);
+	expect_refused(&bed, 2, -EEXIST);
+	add(bed.index, WORT_BATCH_INSERT, WORT_INSERT_F_REPLACE, "c", "2", NULL);
+	expect_refused(&bed, 2, -ENOENT);
+	add(bed.index, WORT_BATCH_DELETE, 0, "c", NULL, NULL);
+	expect_refused(&bed, 2, -ENOENT);
+	add(bed.index, WORT_BATCH_DELETE, WORT_DELETE_F_EXPECT, "a", NULL, "2");
+	expect_refused(&bed, 2, -ECANCELED);
+	add(bed.index, WORT_BATCH_CAS, 0, "a", "3", "2");
+	expect_refused(&bed, 2, -ECANCELED);
+	add(bed.index, WORT_BATCH_CAS, 0, "c", "3", "2");
+	expect_refused(&bed, 2, -ENOENT);
+	add(bed.index, WORT_BATCH_EXPECT, 0, "a", NULL, "2");
+	expect_refused(&bed, 2, -ECANCELED);
+	add(bed.index, WORT_BATCH_EXPECT, WORT_EXPECT_F_ABSENT, "a", NULL, NULL);
+	expect_refused(&bed, 2, -EEXIST);
+	add(bed.index, WORT_BATCH_EXPECT, WORT_EXPECT_F_PRESENT, "c", NULL, NULL);
+	expect_refused(&bed, 2, -ENOENT);
+	req = add(bed.index, WORT_BATCH_INSERT, WORT_F_FETCH, "a", "3", NULL);
+	req->answer.size = 0;
+	expect_refused(&bed, 2, -ERANGE);
+	CHECK_EQ(req->answer.len, 0);
+	close(&bed);
+}
+
+/* Each operation sees those before it; of a key the last value counts. */
+void check_atomic_order(void)
+{
+	struct bed bed;
+
+	open(&bed);
+	set(bed.index, "a", "1");
+	add(bed.index, WORT_BATCH_EXPECT, 0, "a", NULL, "1");
+	put(bed.index, "a", "2");
+	add(bed.index, WORT_BATCH_CAS, WORT_F_FETCH, "a", "3", "2");
+	del(bed.index, "a");
+	add(bed.index, WORT_BATCH_EXPECT, WORT_EXPECT_F_ABSENT, "a", NULL, NULL);
+	add(bed.index, WORT_BATCH_INSERT, WORT_INSERT_F_CREATE, "a", "4", NULL);
+	add(bed.index, WORT_BATCH_LOOKUP, 0, "a", NULL, NULL);
+	put(other, "b", "5");
+	del(other, "b");
+	add(other, WORT_BATCH_LOOKUP, 0, "b", NULL, NULL);
+	CHECK_EQ(run(&bed), 0);
+	CHECK(reqs[2].answer.len == 1 && answers[2][0] == '2');
+	CHECK(reqs[6].answer.len == 1 && answers[6][0] == '4');
+	CHECK_EQ(reqs[9].err, -ENOENT);
+	CHECK(has(bed.index, "a", "4") && has(other, "b", NULL));
+	close(&bed);
+}
+
+/* A batch that only looks takes no head and stores nothing. */
+void check_atomic_reads(void)
+{
+	static u8 before[MIB];
+	struct wort_request *req;
+	struct bed bed;
+
+	open(&bed);
+	set(bed.index, "a", "1");
+	set(other, "b", "22");
+	pmpool_settle();
+	memcpy(before, (u8 *)bed.pm.region.base, sizeof(before));
+	add(bed.index, WORT_BATCH_LOOKUP, 0, "a", NULL, NULL);
+	req = add(other, WORT_BATCH_LOOKUP, 0, "b", NULL, NULL);
+	req->answer.size = 1;
+	add(other, WORT_BATCH_LOOKUP, 0, "a", NULL, NULL);
+	add(other, WORT_BATCH_EXPECT, WORT_EXPECT_F_PRESENT, "b", NULL, NULL);
+	CHECK_EQ(run(&bed), 0);
+	CHECK(reqs[0].err == 0 && reqs[0].answer.len == 1 && answers[0][0] == '1');
+	CHECK(reqs[1].err == -ERANGE && reqs[1].answer.len == 2);
+	CHECK(reqs[2].err == -ENOENT && reqs[2].answer.len == WORT_NO_VALUE);
+	CHECK(!memcmp(before, (u8 *)bed.pm.region.base, sizeof(before)));
+	close(&bed);
+}
+
+/* As many operations as there can be, and values of every length. */
+void check_atomic_many(void)
+{
+	static u8 value[3000], found[3000];
+	char key[WORT_ATOMIC_MAX][8];
+	struct wort_request *req;
+	struct bed bed;
+	u32 i, len;
+
+	open(&bed);
+	memset(value, 'v', sizeof(value));
+	for (i = 0; i < WORT_ATOMIC_MAX; i++) {
+		snprintf(key[i], sizeof(key[i]), "%u", i * 7919 % 1000);
+		req = add(i % 3 ? bed.index : other, WORT_BATCH_INSERT, 0, key[i],
+			  NULL, NULL);
+		req->op.value_len = i * i % sizeof(value);
+		req->put.value = (struct wort_value){ value, req->op.value_len };
+	}
+	CHECK_EQ(run(&bed), 0);
+	reopen(&bed);
+	for (i = 0; i < WORT_ATOMIC_MAX; i++) {
+		len = sizeof(found);
+		CHECK_EQ(pm_get(i % 3 ? bed.index : other, key[i], strlen(key[i]),
+				found, &len), 0);
+		CHECK_EQ(len, i * i % sizeof(value));
+		CHECK(!memcmp(found, value, len));
+	}
+	close(&bed);
+}
+
+/* Too many bytes are refused before anything is changed. */
+void check_atomic_bytes(void)
+{
+	static u8 value[WORT_VALUE_MAX];
+	struct bed bed;
+	char key[2] = "a";
+	u32 i;
+
+	bed_open(&bed, 4 * MIB, 4096);
+	begin();
+	for (i = 0; i < 4; i++, key[0]++) {
+		add(bed.index, WORT_BATCH_INSERT, 0, i ? i > 1 ? i > 2 ? "d" : "c" :
+		    "b" : "a", NULL, NULL);
+		reqs[i].op.value_len = sizeof(value);
+		reqs[i].put.value = (struct wort_value){ value, sizeof(value) };
+	}
+	CHECK_EQ(run(&bed), -EMSGSIZE);
+	CHECK(has(bed.index, "a", NULL));
+	batch.nr_ops = 3;
+	CHECK_EQ(run(&bed), 0);
+	CHECK(!has(bed.index, "c", NULL));
+	bed_close(&bed);
+}
+
+/* A pool that is full at any point of a batch: all or nothing, and nothing is lost. */
+void check_atomic_full(void)
+{
+	static u8 value[600];
+	struct bed bed;
+	u32 n = 0, done = 0;
+	u8 key[8];
+	int err;
+
+	bed_open(&bed, 256 * KIB, 4096);
+	other = pmpool_index(&bed.pm, "other");
+	do {
+		begin();
+		key_u64(key, n);
+		put(bed.index, "a", "");
+		put(other, "a", "");
+		del(bed.index, "c");
+		reqs[0].put.key = reqs[1].put.key = (struct wort_key){ key, 8 };
+		reqs[0].put.value = (struct wort_value){ value, n % sizeof(value) };
+		reqs[1].put.value = (struct wort_value){ value, 8 };
+		set(bed.index, "c", "1");
+		err = run(&bed);
+		done += !err;
+		CHECK(has(bed.index, "c", err ? "1" : NULL));
+		key_u64(key, n++);
+	} while (!err);
+	CHECK_EQ(err, -ENOSPC);
+	CHECK_GE(done, 20);
+	expect_no_heads(&bed);
+	bed_check(&bed);
+	close(&bed);
+}
+
+/* Each allocation fails once: all or nothing. */
+void check_atomic_nomem(void)
+{
+	struct bed bed;
+	int err, n;
+
+	open(&bed);
+	set(bed.index, "a", "1");
+	for (n = 0, err = -ENOMEM; err; n++) {
+		begin();
+		del(bed.index, "a");
+		put(bed.index, "b", "a value of more than eight bytes");
+		put(other, "a", "1");
+		shim_alloc_fail_nth = n;
+		err = run(&bed);
+		shim_alloc_fail_nth = -1;
+		if (err)
+			CHECK_EQ(err, -ENOMEM);
+		CHECK(has(bed.index, "a", err ? "1" : NULL));
+		CHECK(has(other, "a", err ? NULL : "1"));
+		bed_check(&bed);
+	}
+	CHECK_GE(n, 3);
+	expect_no_heads(&bed);
+	bed_check(&bed);
+	close(&bed);
+}
+
+/* What a batch and what stands for it cost. */
+static struct wort_op_stats cost(struct wort_index *index)
+{
+	struct wort_op_stats stats[WORT_OP_NR], sum = { };
+	u32 i;
+
+	wort_index_stats(index, stats);
+	for (i = 0; i < WORT_OP_NR; i++) {
+		sum.ordering_points += stats[i].ordering_points;
+		sum.fences += stats[i].fences;
+		sum.lines += stats[i].lines;
+	}
+	return sum;
+}
+
+/* Two fences for the list, two for any number of changes, one for the end. */
+void check_atomic_counts(void)
+{
+	struct wort_op_stats before, after;
+	u32 nr, i;
+	char key[WORT_ATOMIC_MAX][8];
+	struct bed bed;
+
+	open(&bed);
+	set(bed.index, "warm", "1");
+	for (nr = 1; nr <= 32; nr *= 2) {
+		begin();
+		for (i = 0; i < nr; i++) {
+			snprintf(key[i], sizeof(key[i]), "%c%u", 'a' + i, nr);
+			put(bed.index, key[i], "1");
+		}
+		before = cost(bed.index);
+		CHECK_EQ(run(&bed), 0);
+		after = cost(bed.index);
+		if (nr == 1)
+			CHECK_EQ(after.fences - before.fences, 2);
+		else if (bed.index->tree.engine->batch_ops)
+			CHECK_GE(after.fences - before.fences, 5);
+		if (subject.unit->needs_all && nr > 1)
+			CHECK_LE(after.fences - before.fences, 5 + 2 * nr);
+	}
+	close(&bed);
+}
+
+/* Power goes at each event of a batch: all or none of it is there. */
+void check_atomic_cut(void)
+{
+	static u8 fresh[MIB];
+	struct wort_powercut_status status;
+	u32 seed, old = 0, new = 0;
+	struct bed bed;
+	u64 event = 0;
+	bool done;
+
+	open(&bed);
+	set(bed.index, "a", "1");
+	set(other, "b", "2");
+	pmpool_settle();
+	memcpy(fresh, (u8 *)bed.pm.region.base, sizeof(fresh));
+	do {
+		event++;
+		for (seed = 0; seed < 8; seed++) {
+			CHECK_EQ(wort_powercut_arm(event), 0);
+			wort_powercut_begin(&bed.pm.region);
+			begin();
+			del(bed.index, "a");
+			put(bed.index, "c", "1");
+			put(other, "b", "3");
+			CHECK_EQ(run(&bed), 0);
+			wort_powercut_end(&bed.pm.region);
+			wort_powercut_status(&status);
+			if (status.state == WORT_POWERCUT_CUT)
+				CHECK_EQ(wort_powercut_image(seed, (u8 *)bed.pm.region.base,
+							     MIB, 0), MIB);
+			wort_powercut_disarm();
+			reopen(&bed);
+			done = has(bed.index, "c", "1");
+			CHECK(has(bed.index, "a", done ? NULL : "1"));
+			CHECK(has(bed.index, "c", done ? "1" : NULL));
+			CHECK(has(other, "b", done ? "3" : "2"));
+			expect_no_heads(&bed);
+			bed_check(&bed);
+			old += !done;
+			new += done;
+			wort_index_put(other);
+			bed_detach(&bed);
+			memcpy((u8 *)bed.pm.region.base, fresh, sizeof(fresh));
+			bed_attach(&bed);
+			other = pmpool_index(&bed.pm, "other");
+			if (status.state != WORT_POWERCUT_CUT)
+				break;
+		}
+	} while (seed);
+	CHECK(old && new);
+	close(&bed);
+}
