@@ -466,6 +466,7 @@ static void applied(struct wort_pool *pool, struct wort_redo *redo)
 	wort_gates_open(pool, gates, nr);
 	wort_head_give(pool, head);
 	atomic64_add(1, &pool->gates->redone);
+	wort_pool_kick(pool);
 }
 
 /* Indexes of a list, opened; those that are destroyed are NULL. */

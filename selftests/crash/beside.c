@@ -112,6 +112,8 @@ static void alone(struct happened *h)
 		face_settle(&runner);
 	else if (h->step.kind == STEP_GET || h->step.kind == STEP_LOOK)
 		get(h);
+	else if (h->step.kind == STEP_ATOMIC)
+		h->err = runner_atomic(&runner, &h->step);
 	else if (h->step.kind == STEP_DEL)
 		h->err = face_del(&runner, 0, &world_keys[h->step.key]);
 	else
@@ -133,12 +135,26 @@ static void in_batch(struct happened *h, u32 nr, const struct step *step)
 	clock_now++;
 }
 
+/* Is a key of the index "a" one that a step is about? */
+static bool is_about(const struct step *step, u32 key)
+{
+	const struct world_batch *batch = &world_atomics[step->key];
+	u32 i;
+
+	if (step->kind != STEP_ATOMIC)
+		return step->key == key;
+	for (i = 0; i < batch->nr; i++)
+		if (!batch->step[i].index && batch->step[i].key == key)
+			return true;
+	return false;
+}
+
 static bool happens_to(u32 key)
 {
 	u32 i;
 
 	for (i = 0; i < nr_happened; i++)
-		if (happened[i].step.key == key)
+		if (is_about(&happened[i].step, key))
 			return true;
 	return false;
 }
@@ -196,6 +212,8 @@ static int apply(struct world *w, const struct happened *h, int *value)
 	u8 was = *now;
 
 	*value = 0;
+	if (h->step.kind == STEP_ATOMIC)
+		return world_apply_atomic(w, &h->step);
 	switch (h->step.kind) {
 	case STEP_PUT:
 		*now = h->step.value;
@@ -579,7 +597,7 @@ void print_schedule(FILE *out)
 
 static bool changes(const struct step *step)
 {
-	return step->kind <= STEP_BATCH && !step->index;
+	return (step->kind <= STEP_BATCH || step->kind == STEP_ATOMIC) && !step->index;
 }
 
 /* Batches are long: of two of them only those with neighbouring numbers. */
@@ -633,10 +651,58 @@ static void explore_three(const struct start *start, enum memory_model model,
 		};
 
 		if (!changes(&steps[0]) || !changes(&steps[1]) ||
-		    steps[1].kind == STEP_BATCH)
+		    steps[1].kind == STEP_BATCH || steps[0].kind == STEP_ATOMIC ||
+		    steps[1].kind == STEP_ATOMIC)
 			continue;
 		if (number++ % workers == worker)
 			explore_beside(start, model, steps, 3, preemptions);
+	}
+}
+
+/* A key that an atomic batch changes in the index "a"; the first one, or the last. */
+static u8 key_of_atomic(const struct step *step, bool last)
+{
+	const struct world_batch *batch = &world_atomics[step->key];
+	u32 i, nr = batch->nr;
+
+	for (i = 0; i < nr; i++) {
+		const struct step *one = &batch->step[last ? nr - 1 - i : i];
+
+		if (!one->index)
+			return one->key;
+	}
+	return 0;
+}
+
+/*
+ * An atomic batch with a reader of one of its records and then one of another, or a
+ * scan: who has seen one of them finds all.
+ */
+static void explore_atomics(const struct start *start, enum memory_model model,
+			    u32 preemptions, u32 worker, u32 workers)
+{
+	u32 i, j, number = 0;
+
+	for (i = 0; i < start->nr_steps; i++) {
+		u8 first = key_of_atomic(&start->steps[i], false);
+		u8 last = key_of_atomic(&start->steps[i], true);
+		const struct step others[] = {
+			{ STEP_GET, 0, last, 0 }, { STEP_LOOK, 0, last, 0 },
+			{ STEP_SCAN, 0, 0, 0 }, { STEP_CAS, 0, last, 7 },
+		};
+
+		if (start->steps[i].kind != STEP_ATOMIC)
+			continue;
+		for (j = 0; j < ARRAY_SIZE(others); j++) {
+			struct step steps[] = {
+				start->steps[i],
+				{ j & 1 ? STEP_LOOK : STEP_GET, 0, first, 0 },
+				others[j],
+			};
+
+			if (number++ % workers == worker)
+				explore_beside(start, model, steps, 3, preemptions);
+		}
 	}
 }
 
@@ -651,13 +717,17 @@ void explore_all_beside(const struct start *start, enum memory_model model,
 
 	explore_moves(start, model, preemptions, worker, workers);
 	explore_three(start, model, preemptions, worker, workers);
+	explore_atomics(start, model, preemptions, worker, workers);
 	for (i = 0; i < start->nr_steps; i++) {
 		struct step steps[2] = { start->steps[i] };
 
 		if (!changes(&steps[0]))
 			continue;
 		for (j = 0; j < start->nr_steps + NR_OTHERS; j++) {
-			u8 key = steps[0].key, beside = (key ^ 1) % NR_KEYS;
+			bool atomic = steps[0].kind == STEP_ATOMIC;
+			u8 key = atomic ? key_of_atomic(&steps[0], false) : steps[0].key;
+			u8 beside = atomic ? key_of_atomic(&steps[0], true) :
+					     (key ^ 1) % NR_KEYS;
 			const struct step others[NR_OTHERS] = {
 				{ STEP_GET, 0, key, 0 },
 				{ STEP_GET, 0, beside, 0 },

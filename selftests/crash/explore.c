@@ -107,12 +107,16 @@ static bool beside(const struct spot *spot)
 	return spot->beside;
 }
 
-/* Did a batch run, perhaps before an earlier crash? */
+/* Did a batch run, perhaps before an earlier crash, or does attach carry one out? */
 static bool of_batch(const struct spot *spot)
 {
-	for (; spot; spot = spot->outer)
-		if (spot->steps[spot->nr_steps - 1].kind == STEP_BATCH)
+	u8 kind;
+
+	for (; spot; spot = spot->outer) {
+		kind = spot->steps[spot->nr_steps - 1].kind;
+		if (kind == STEP_BATCH || kind == STEP_ATOMIC || kind == STEP_ATTACH)
 			return true;
+	}
 	return false;
 }
 
@@ -323,8 +327,19 @@ static void explore(const struct spot *outer, u32 depth,
 		    const struct start *start, enum memory_model model,
 		    const struct step *steps, u32 nr);
 
+/* Will attach carry out an atomic batch? */
+static bool has_head(const u8 *image)
+{
+	const struct wort_media_head *head = (const void *)(image + WORT_MEDIA_HEADS_OFF);
+	u32 i = 0;
+
+	while (i < WORT_MEDIA_NR_HEADS && !head[i].redo)
+		i++;
+	return i < WORT_MEDIA_NR_HEADS;
+}
+
 /*
- * Crash again: within the walk, or within the first steps beside it; with --deep
+ * Crash again: within an attach that has an atomic batch to carry out, within the walk, or within the first steps beside it; with --deep
  * within each of those of its starting pool.
  */
 static void explore_again(const struct spot *spot, const struct world *w)
@@ -334,40 +349,61 @@ static void explore_again(const struct spot *spot, const struct world *w)
 		{ STEP_PUT, 0, 2, 2 }, { STEP_PUT, 0, 7, 2 },
 		{ STEP_DEL, 0, 0, 0 }, { STEP_DEL, 0, 5, 0 },
 	};
+	struct step again[2] = { { STEP_ATTACH, 0, 0, 0 } };
 	const struct step *steps = deep ? spot->start->steps : first;
 	u32 i, nr = deep ? spot->start->nr_steps : ARRAY_SIZE(first);
 	struct start start = *spot->start;
 	static u8 image[IMAGE_SIZE];
+	bool stores;
 
 	start.hash = tracer_left(spot->t, image);
 	start.name = "as it was left";
 	start.image = image;
 	start.world = *w;
 	start.unsettled = true;
-	for (i = 0; i < nr; i++)
+	stores = has_head(image);
+	if (stores)
+		explore(spot, 1, &start, spot->t->model, again, 1);
+	for (i = 0; i < nr; i++) {
+		again[1] = steps[i];
 		if (steps[i].kind != STEP_BATCH)
-			explore(spot, 1, &start, spot->t->model, &steps[i], 1);
+			explore(spot, 1, &start, spot->t->model, &again[!stores],
+				1 + stores);
+	}
+}
+
+static bool attach_anew(struct runner *r)
+{
+	runner_detach(r);
+	if (runner_attach(r))
+		return false;
+	while (shim_run_work())
+		;
+	return true;
 }
 
 /*
- * The walk may clear words of the extent table, and nothing else; a second
- * attach has nothing left to do.
+ * Without an atomic batch to carry out, the walk may clear words of the extent table,
+ * and nothing else; a second attach has nothing left to do.  If there was one, the
+ * second walk may clear words, too: a change that began again has opened an extent
+ * for nothing.
  */
 static bool attach_again(const struct spot *spot, struct runner *r)
 {
 	u64 table = 8ull * r->pool->alloc.geo.nr_extents;
 	u64 copies = WORT_SB_NR * sizeof(struct wort_media_sb) +
 		     sizeof(struct wort_media_words);
+	struct wort_pool_info_arg info = { .size = sizeof(info) };
 	u64 before;
 
-	if (spot->t->nr_stores * 8 > table + copies)
+	wort_pool_info(r->pool, &info);
+	if (!info.out_atomic_redone && spot->t->nr_stores * 8 > table + copies)
 		return true;
-	runner_detach(r);
+	if (info.out_atomic_redone && !attach_anew(r))
+		return true;
 	before = spot->t->nr_stores;
-	if (runner_attach(r))
+	if (!attach_anew(r))
 		return true;
-	while (shim_run_work())
-		;
 	/* the generation */
 	return spot->t->nr_stores != before + 1;
 }
@@ -584,11 +620,14 @@ static u32 trace_steps(struct spot *spot, struct world *before,
 
 	shim_works = &mine;
 	*after = spot->start->world;
+	if (spot->steps[0].kind == STEP_ATTACH)
+		tracer_record(spot->t);
 	if (runner_attach(&r) && after->pool)
 		fail(spot, "the starting pool does not attach");
 	while (!spot->start->unsettled && shim_run_work())
 		;
-	tracer_record(spot->t);
+	if (spot->steps[0].kind != STEP_ATTACH)
+		tracer_record(spot->t);
 	for (i = 0; i < spot->nr_steps && !bad; i++) {
 		first = spot->t->nr_events;
 		*before = *after;

@@ -86,8 +86,9 @@ bool face_has(const struct runner *r, __u32 index)
 
 int face_open(struct runner *r, __u32 index, __u32 flags)
 {
+	const struct world_engine *engine = world_engine_of(index);
 	int err = wort_index_open(r->pool, (const u8 *)face_name(index), 1,
-				  flags, world_engine.id, world_engine.attr,
+				  flags, engine->id, engine->attr,
 				  &r->index[index]);
 
 	if (err)
@@ -140,6 +141,30 @@ int face_batch(struct runner *r, __u32 index, __u32 nr, const void *ops,
 	return wort_index_batch(r->index[index], &batch);
 }
 
+int face_atomic(struct runner *r, __u32 index, __u32 nr, const void *ops,
+		__u32 len)
+{
+	struct wort_request reqs[BATCH_STEPS] = { };
+	struct wort_index *indexes[BATCH_STEPS];
+	struct wort_atomic batch = {
+		.nr_ops = nr, .reqs = reqs, .indexes = indexes,
+	};
+	const struct wort_atomic_op *op = ops;
+	const u8 *data;
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		data = (const u8 *)(op + 1);
+		reqs[i].op = op->op;
+		reqs[i].put.key = (struct wort_key){ data, op->op.key_len };
+		data += op->op.key_len;
+		reqs[i].put.value = (struct wort_value){ data, op->op.value_len };
+		indexes[i] = r->index[op->index ? !index : index];
+		op = (const void *)((const u8 *)op + op->op.rec_len);
+	}
+	return wort_pool_atomic(r->pool, &batch);
+}
+
 int face_lookup(struct runner *r, __u32 index, const struct world_bytes *key,
 		void *buf, __u32 size, __u32 *len)
 {
@@ -165,7 +190,7 @@ int face_look(struct runner *r, __u32 index, const struct world_bytes *key,
 	size_t room = size;
 	int err;
 
-	if (!(world_engine.traits & WORT_TRAIT_MAPPABLE))
+	if (!(world_engine_of(index)->traits & WORT_TRAIT_MAPPABLE))
 		return face_lookup(r, index, key, buf, size, len);
 	wort_locks_map_state(&r->pool->locks, WORT_MAP_ASK, WORT_MAP_FOLLOW);
 	wort_index_info(r->index[index], &info);

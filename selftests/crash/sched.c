@@ -65,12 +65,17 @@ static uint32_t others(uint32_t *list)
 	return nr;
 }
 
+/* A thread that waits may hold a mutex: that is its own. */
 static void switch_to(uint32_t to)
 {
-	int from = running;
+	int from = running, held = shim_locks_held, quiet = shim_locks_quiet;
 
 	running = to;
+	shim_locks_held = 0;
+	shim_locks_quiet = 0;
 	swapcontext(&threads[from].context, &threads[to].context);
+	shim_locks_held = held;
+	shim_locks_quiet = quiet;
 }
 
 /* Under a mutex nothing happens that others could see. */

@@ -25,12 +25,28 @@ static const struct step full_steps[] = {
 	BATCH(0), BATCH(1), CREATE(1), DESTROY(0), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE),
 };
 
+/* Atomic batches, and what may come before and after them. */
+static const struct step atomic_steps[] = {
+	ATOMIC(0), ATOMIC(1), ATOMIC(2), ATOMIC(3), ATOMIC(4), ATOMIC(5),
+	PUT(0, 2), PUT(1, 3), PUT(5, 1), DEL(0), PUT_B(5, 3), PUT_B(0, 1), BATCH(6),
+	DESTROY(1), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE), ONLY(STEP_CHECK),
+};
+
 /* The engine whose pools are being made. */
 static struct {
 	const struct test_engine *engine;
 	const struct engine_starts *starts;
 	u64 attr;
+	const struct test_engine *engine_b;
 } making;
+
+/* The next engine. */
+static const struct test_engine *other_engine(void)
+{
+	u32 nr = making.engine - test_engines;
+
+	return &test_engines[(nr + 1) % TEST_ENGINES_NR];
+}
 
 static void must(const char *bad, const char *where)
 {
@@ -55,6 +71,7 @@ static struct start *start_new(struct start *list, u32 *nr, const char *name,
 		abort();
 	s->engine = making.engine;
 	s->attr = making.attr;
+	s->engine_b = making.engine_b;
 	s->sizes = making.starts->sizes;
 	s->shares = making.starts->shares;
 	s->steps = steps;
@@ -217,6 +234,29 @@ static void make_engine(struct tracer *t, struct start *list, u32 *nr)
 			   one->nr_steps)->unsettled = one->unsettled;
 }
 
+/* Two indexes, of one engine and of two. */
+static void make_atomic(struct tracer *t, struct start *list, u32 *nr)
+{
+	static const struct step todo[] = {
+		CREATE(1), PUT(0, 1), PUT(5, 1), PUT_B(5, 3), PUT_B(7, 1),
+	};
+	static const char *const name[] = {
+		"atomic batches", "atomic batches, two engines",
+		"atomic batches, not walked",
+	};
+	struct start *s;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(name); i++) {
+		making.engine_b = i == 1 ? other_engine() : NULL;
+		s = start_with(t, list, nr, name[i], todo, ARRAY_SIZE(todo));
+		making.engine_b = NULL;
+		s->steps = atomic_steps;
+		s->nr_steps = ARRAY_SIZE(atomic_steps);
+		s->unsettled = i == 2;
+	}
+}
+
 static void make_all(struct tracer *t, struct start *list, u32 *nr)
 {
 	static const struct step settle = ONLY(STEP_SETTLE);
@@ -231,6 +271,7 @@ static void make_all(struct tracer *t, struct start *list, u32 *nr)
 		make_full(t, list, nr);
 	}
 	make_engine(t, list, nr);
+	make_atomic(t, list, nr);
 }
 
 void start_use(const struct start *s)
@@ -240,6 +281,12 @@ void start_use(const struct start *s)
 		.traits = s->engine->traits,
 		.attr = s->attr,
 	};
+	world_engine_b = (struct world_engine){ };
+	if (s->engine_b)
+		world_engine_b = (struct world_engine){
+			.id = s->engine_b->id,
+			.traits = s->engine_b->traits,
+		};
 }
 
 #define ENGINE_STARTS(symbol, ...)	&engine_starts_##symbol,
@@ -291,6 +338,7 @@ int starts_write(const struct start *starts, u32 nr, const char *path)
 		snprintf(out.name, sizeof(out.name), "%s", starts[i].name);
 		out.world = starts[i].world;
 		out.engine = world_engine;
+		out.engine_b = world_engine_b;
 		out.unsettled = starts[i].unsettled;
 		out.nr_steps = starts[i].nr_steps;
 		memcpy(out.steps, starts[i].steps,

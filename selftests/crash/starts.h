@@ -18,6 +18,7 @@ struct start {
 	bool unsettled;		/* the walk has not run when steps begin */
 	const struct test_engine *engine;	/* of its indexes */
 	u64 attr;
+	const struct test_engine *engine_b;	/* of "b", if it is another one */
 	const __u32 *sizes;	/* as in struct engine_starts */
 	bool (*shares)(const struct wort_tree *tree, const void *at);	/* likewise */
 	const struct step *steps;

@@ -45,6 +45,8 @@ void tracer_init(struct tracer *t, uint8_t *mem)
 	t->touches = need(IMAGE_WORDS * sizeof(*t->touches));
 	t->hash_at = need((IMAGE_WORDS / TOUCHES + 1) * sizeof(*t->hash_at));
 	t->settled = need(IMAGE_WORDS * sizeof(*t->settled));
+	t->over_stamp = need(IMAGE_WORDS * sizeof(*t->over_stamp));
+	t->over = need(IMAGE_WORDS * sizeof(*t->over));
 	if (!nr_tracers)
 		traced_base = (uintptr_t)mem;
 	tracers[nr_tracers++] = t;
@@ -367,15 +369,17 @@ static void apply(struct tracer *t, uint32_t unit, uint32_t taken)
 
 		if (!in_unit(t, unit, i))
 			continue;
+		n++;
+		if (t->over_stamp[e->word] == t->stamp)
+			continue;
 		save(t, e->word);
 		set_word(t->mem, e->word, e->val);
-		n++;
 	}
 }
 
 /*
  * The ways in which a unit can differ: numbers of stores from @min to @max,
- * leaving out those where the last one changes nothing.
+ * leaving out those where the last one changes nothing that can still be read.
  */
 static uint32_t distinct_ways(const struct tracer *t, uint32_t unit,
 			      uint32_t min, uint32_t max, uint16_t *ways)
@@ -394,7 +398,8 @@ static uint32_t distinct_ways(const struct tracer *t, uint32_t unit,
 		old = known >> w & 1 ? val[w] : word_at(t->mem, e->word);
 		known |= 1u << w;
 		val[w] = e->val;
-		if (++n > min && old != e->val)
+		if (++n > min && old != e->val &&
+		    t->over_stamp[e->word] != t->stamp)
 			ways[nr++] = n;
 	}
 	return nr;
@@ -446,14 +451,30 @@ static void settle(struct tracer *t, uint32_t word)
 	apply(t, unit, t->unit_taken[unit]);
 }
 
+/*
+ * A word is about to be written: what the crash had left there does not matter any
+ * more, so there is nothing to choose yet.
+ */
+static void overwrite(struct tracer *t, uint32_t word)
+{
+	uint32_t unit = unit_of(t, word);
+
+	if (t->unit_stamp[unit] == t->stamp || !t->unit_pending[unit])
+		return;
+	t->over_stamp[word] = t->stamp;
+	t->over[t->nr_over++] = word;
+}
+
 void tracer_touch(struct tracer *t, uint16_t touch)
 {
 	uint32_t word = touch & ~TOUCH_STORE;
 	uint64_t h;
 
-	settle(t, word);
-	if (touch & TOUCH_STORE)
+	if (touch & TOUCH_STORE) {
+		overwrite(t, word);
 		return;
+	}
+	settle(t, word);
 	h = (word_at(t->mem, word) ^ (uint64_t)word << 40) *
 	    0x9e3779b97f4a7c15ull;
 	t->hash = (t->hash ^ h ^ h >> 29) * 0xbf58476d1ce4e5b9ull;
@@ -463,7 +484,10 @@ static void touch_first(struct tracer *t, uint32_t word, uint16_t kind)
 {
 	t->read_stamp[word] = t->stamp;
 	if (!t->hashing) {
-		settle(t, word);
+		if (kind & TOUCH_STORE)
+			overwrite(t, word);
+		else
+			settle(t, word);
 		return;
 	}
 	if (t->nr_touches % TOUCHES == 0)
@@ -478,6 +502,7 @@ void tracer_mark(const struct tracer *t, struct tracer_mark *mark)
 		.nr_choices = t->nr_choices, .at_choice = t->at_choice,
 		.eadr_min = t->eadr_min, .eadr_max = t->eadr_max,
 		.nr_undo = t->nr_undo, .nr_settled = t->nr_settled,
+		.nr_over = t->nr_over,
 		.hash = t->hash,
 	};
 }
@@ -497,6 +522,8 @@ void tracer_back(struct tracer *t, const struct tracer_mark *mark)
 	undo(t, mark->nr_undo);
 	while (t->nr_settled > mark->nr_settled)
 		t->unit_stamp[t->settled[--t->nr_settled]] = 0;
+	while (t->nr_over > mark->nr_over)
+		t->over_stamp[t->over[--t->nr_over]] = 0;
 	t->nr_choices = mark->nr_choices;
 	t->at_choice = mark->at_choice;
 	t->eadr_min = mark->eadr_min;
@@ -525,6 +552,7 @@ void tracer_run_begin(struct tracer *t)
 	t->nr_stores = 0;
 	t->nr_touches = 0;
 	t->nr_settled = 0;
+	t->nr_over = 0;
 	t->eadr_min = 0;
 	t->eadr_max = t->nr_order;
 	t->hashing = true;
@@ -590,6 +618,15 @@ static noinline void on_read(struct tracer *t, const void *addr, size_t size)
 			touch_first(t, w, 0);
 }
 
+/* Does a store write a whole word?  Otherwise what is left of it can be read. */
+static bool covers(const struct tracer *t, uint32_t word, const void *addr,
+		   size_t size)
+{
+	uintptr_t begin = (uintptr_t)t->mem + 8 * word;
+
+	return (uintptr_t)addr <= begin && (uintptr_t)addr + size >= begin + 8;
+}
+
 static noinline void on_write(struct tracer *t, void *addr, size_t size,
 			      void *site)
 {
@@ -608,7 +645,8 @@ static noinline void on_write(struct tracer *t, void *addr, size_t size,
 	} else if (t->mode == TRACE_RUN) {
 		for (uint32_t w = first; w <= last; w++) {
 			if (t->read_stamp[w] != t->stamp)
-				touch_first(t, w, TOUCH_STORE);
+				touch_first(t, w, covers(t, w, addr, size) ?
+						  TOUCH_STORE : 0);
 			t->nr_stores++;
 			save(t, w);
 		}
@@ -757,13 +795,59 @@ uint64_t __tsan_atomic64_exchange(volatile uint64_t *p, uint64_t v, int order)
 int __tsan_atomic32_fetch_add(volatile int *p, int v, int order)
 {
 	(void)order;
+	resolve();
+	sched_point();
 	return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
 }
 
 int __tsan_atomic32_fetch_sub(volatile int *p, int v, int order)
 {
 	(void)order;
+	resolve();
+	sched_point();
 	return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST);
+}
+
+int __tsan_atomic32_fetch_or(volatile int *p, int v, int order)
+{
+	(void)order;
+	resolve();
+	sched_point();
+	return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST);
+}
+
+int __tsan_atomic32_fetch_and(volatile int *p, int v, int order)
+{
+	(void)order;
+	resolve();
+	sched_point();
+	return __atomic_fetch_and(p, v, __ATOMIC_SEQ_CST);
+}
+
+int __tsan_atomic32_compare_exchange_strong(volatile uint32_t *p, uint32_t *old,
+					    uint32_t val, int order, int failure)
+{
+	(void)order;
+	(void)failure;
+	return __atomic_compare_exchange_n(p, old, val, 0, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
+uint8_t __tsan_atomic8_load(const volatile uint8_t *p, int order)
+{
+	(void)order;
+	resolve();
+	sched_point();
+	return *p;
+}
+
+void __tsan_atomic8_store(volatile uint8_t *p, uint8_t val, int order)
+{
+	(void)order;
+	resolve();
+	sched_point();
+	*p = val;
+	sched_point();
 }
 
 void *trace_memcpy(void *dst, const void *src, size_t n)

@@ -102,12 +102,15 @@ struct tracer {
 	uint64_t *hash_at;	/* before each of TOUCHES */
 	uint32_t *settled;	/* units that had something open */
 	uint32_t nr_settled;
+	uint32_t *over_stamp;	/* per word: written before its unit was settled */
+	uint32_t *over;		/* these words */
+	uint32_t nr_over;
 	bool hashing;		/* recovery and oracle read; later, life goes on */
 };
 
 /* How far a run has come. */
 struct tracer_mark {
-	uint32_t nr_choices, at_choice, eadr_min, eadr_max, nr_undo, nr_settled;
+	uint32_t nr_choices, at_choice, eadr_min, eadr_max, nr_undo, nr_settled, nr_over;
 	uint64_t hash;
 };
 

@@ -14,6 +14,7 @@
 #define DEL(k)		{ STEP_DEL, 0, k, 0 }
 #define CAS(k, v)	{ STEP_CAS, 0, k, v }
 #define BATCH(n)	{ STEP_BATCH, 0, n, 0 }
+#define ATOMIC(n)	{ STEP_ATOMIC, 0, n, 0 }
 #define CREATE(i)	{ STEP_CREATE, i, 0, 0 }
 #define DESTROY(i)	{ STEP_DESTROY, i, 0, 0 }
 #define PUT_B(k, v)	{ STEP_PUT, 1, k, v }

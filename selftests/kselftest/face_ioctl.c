@@ -91,8 +91,10 @@ bool face_has(const struct runner *r, __u32 index)
 
 int face_open(struct runner *r, __u32 index, __u32 flags)
 {
+	const struct world_engine *engine = world_engine_of(index);
+
 	r->index[index] = open_index_with(r->pool, face_name(index), flags,
-					  world_engine.id, world_engine.attr);
+					  engine->id, engine->attr);
 	return r->index[index] < 0 ? r->index[index] : 0;
 }
 
@@ -145,6 +147,25 @@ int face_batch(struct runner *r, __u32 index, __u32 nr, const void *ops,
 	};
 
 	return call(r->index[index], WORT_IOC_BATCH, &arg);
+}
+
+int face_atomic(struct runner *r, __u32 index, __u32 nr, const void *ops,
+		__u32 len)
+{
+	struct wort_batch_result results[BATCH_STEPS];
+	int other = r->index[!index];
+	struct wort_atomic_arg arg = {
+		.size = sizeof(arg),
+		.ops_ptr = PTR(ops),
+		.results_ptr = PTR(results),
+		.fds_ptr = PTR(&other),
+		.ops_len = len,
+		.results_len = sizeof(results),
+		.nr_ops = nr,
+		.nr_fds = face_has(r, !index),
+	};
+
+	return call(r->index[index], WORT_IOC_ATOMIC, &arg);
 }
 
 int face_lookup(struct runner *r, __u32 index, const struct world_bytes *key,

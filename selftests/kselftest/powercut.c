@@ -273,6 +273,7 @@ static bool sweep(const struct world_start *start, __u32 *totals)
 
 	memset(&tally, 0, sizeof(tally));
 	world_engine = start->engine;
+	world_engine_b = start->engine_b;
 	for (i = 0; i < start->nr_steps && good; i++)
 		if (possible(&start->steps[i]))
 			good = sweep_step(start, &start->steps[i], !i);

@@ -51,6 +51,22 @@ const struct world_batch world_batches[NR_BATCHES] = {
 	{ 4, { PUT(5, 3), PUT(0, 1), DEL(5), PUT(0, 2) } },
 };
 
+#define PUT_B(k, v)	{ STEP_PUT, 1, k, v }
+#define DEL_B(k)	{ STEP_DEL, 1, k, 0 }
+
+/*
+ * A rename; a record in each index; a move, with a neighbour; what refuses in most
+ * worlds; one key twice; records that need space.
+ */
+const struct world_batch world_atomics[NR_ATOMICS] = {
+	{ 2, { DEL(0), PUT(1, 1) } },
+	{ 2, { PUT(0, 2), PUT_B(5, 1) } },
+	{ 3, { DEL(5), PUT_B(6, 7), PUT(0, 6) } },
+	{ 2, { PUT(0, 1), DEL_B(0) } },
+	{ 3, { DEL(0), PUT(0, 3), DEL_B(5) } },
+	{ 2, { PUT(6, 3), PUT(2, 7) } },
+};
+
 __u32 world_value(__u32 key, __u32 value, __u8 *buf)
 {
 	__u32 i;
@@ -76,6 +92,7 @@ int world_value_number(__u32 key, const __u8 *value, __u32 len)
 }
 
 struct world_engine world_engine = { .traits = WORT_TRAIT_ORDERED };
+struct world_engine world_engine_b;
 
 static const char *say(const char *fmt, ...)
 {
@@ -229,6 +246,67 @@ static const char *do_batch(struct runner *r, struct world *w,
 	return bad;
 }
 
+/* As a program packs it.  Returns its length. */
+static __u32 pack_atomic(__u8 *at, const struct step *s, __u32 self)
+{
+	__u8 plain[WORLD_VALUE_MAX + 64] = { 0 };
+	__u32 len = pack(plain, s), head = sizeof(struct wort_batch_op);
+	struct wort_atomic_op op = { .index = s->index != self };
+
+	memcpy(&op.op, plain, head);
+	op.op.rec_len = len + sizeof(op) - head;
+	memcpy(at, &op, sizeof(op));
+	memcpy(at + sizeof(op), plain + head, len - head);
+	return op.op.rec_len;
+}
+
+int runner_atomic(struct runner *r, const struct step *s)
+{
+	const struct world_batch *batch = &world_atomics[s->key];
+	__u8 ops[BATCH_STEPS * (WORLD_VALUE_MAX + 64)] = { 0 };
+	__u32 len = 0, i;
+
+	for (i = 0; i < batch->nr; i++)
+		len += pack_atomic(ops + len, &batch->step[i], s->index);
+	return face_atomic(r, s->index, batch->nr, ops, len);
+}
+
+int world_apply_atomic(struct world *w, const struct step *s)
+{
+	const struct world_batch *batch = &world_atomics[s->key];
+	struct world after = *w;
+	__u32 i;
+
+	for (i = 0; i < batch->nr; i++) {
+		const struct step *one = &batch->step[i];
+
+		if (one->kind == STEP_DEL && !after.index[one->index].value[one->key])
+			return -ENOENT;
+		apply(&after, one, one->index);
+	}
+	if (w->damaged)
+		return -EROFS;
+	*w = after;
+	return 0;
+}
+
+static const char *do_atomic(struct runner *r, struct world *w, const struct step *s)
+{
+	const struct world_batch *batch = &world_atomics[s->key];
+	struct world before = *w;
+	int err, want;
+	__u32 i;
+
+	for (i = 0; i < batch->nr; i++)
+		if (!face_has(r, batch->step[i].index))
+			return NULL;
+	err = runner_atomic(r, s);
+	want = world_apply_atomic(w, s);
+	if (err == -ENOSPC)
+		*w = before;
+	return outcome("atomic batch", err, want);
+}
+
 __u32 world_within(const struct world *before, const struct world *after,
 		   const struct step *step, struct world *out)
 {
@@ -360,6 +438,10 @@ const char *runner_step(struct runner *r, struct world *w,
 		return do_del(r, w, s);
 	case STEP_BATCH:
 		return do_batch(r, w, s);
+	case STEP_ATOMIC:
+		return do_atomic(r, w, s);
+	case STEP_ATTACH:
+		return NULL;
 	case STEP_CREATE:
 		return do_create(r, w, s);
 	case STEP_DESTROY:
@@ -396,13 +478,13 @@ static int key_number(const __u8 *key, __u32 len)
 	return -1;
 }
 
-/* May a key come behind another one, or as the first? */
-static bool in_order(int before, int key, bool reverse)
+/* May a key of an index come behind another one, or as the first? */
+static bool in_order(__u32 index, int before, int key, bool reverse)
 {
 	const struct world_bytes *a, *b;
 	int cmp;
 
-	if (before < 0 || !(world_engine.traits & WORT_TRAIT_ORDERED))
+	if (before < 0 || !(world_engine_of(index)->traits & WORT_TRAIT_ORDERED))
 		return true;
 	a = &world_keys[before];
 	b = &world_keys[key];
@@ -432,7 +514,7 @@ const char *runner_scan(struct runner *r, __u32 index, bool reverse,
 		if (k < 0)
 			return say("scan of %s: a key that nobody put there",
 				   face_name(index));
-		if (!in_order(before, k, reverse))
+		if (!in_order(index, before, k, reverse))
 			return say("scan of %s: key %d out of order",
 				   face_name(index), k);
 		values[k] = world_value_number(k, key + rec->key_len,
@@ -547,7 +629,8 @@ const char *runner_go_on(struct runner *r, struct world *w)
 
 static const char *const step_names[NR_STEP_KINDS] = {
 	"put", "del", "cas", "batch", "create", "destroy", "reattach", "settle",
-	"check", "damage", "format", "get", "look", "move", "scan",
+	"check", "damage", "format", "get", "look", "move", "scan", "atomic",
+	"attach",
 };
 
 const char *step_name(const struct step *s)
@@ -574,7 +657,8 @@ bool step_parse(const char *text, struct step *s)
 		if (!strcmp(name, step_names[i])) {
 			*s = (struct step){ i, index - 'a', key, value };
 			return s->index < NR_INDEXES &&
-			       (i != STEP_BATCH || key < NR_BATCHES);
+			       (i != STEP_BATCH || key < NR_BATCHES) &&
+			       (i != STEP_ATOMIC || key < NR_ATOMICS);
 		}
 	return false;
 }

@@ -21,6 +21,7 @@
 #define MAX_STEPS	5
 #define NR_BATCHES	11
 #define BATCH_STEPS	4
+#define NR_ATOMICS	6
 #define MAX_WORLDS	(2 + (1 << BATCH_STEPS))
 
 struct runner;
@@ -56,13 +57,15 @@ enum step_kind {
 	STEP_LOOK,		/* as STEP_GET, in a mapping */
 	STEP_MOVE,		/* delete; when that is given back, put another key */
 	STEP_SCAN,		/* of all; with a value: from the last key on */
+	STEP_ATOMIC,		/* an atomic batch */
+	STEP_ATTACH,		/* only the first: the attach before it, which may store */
 	NR_STEP_KINDS,
 };
 
 struct step {
 	__u8 kind;
 	__u8 index;
-	__u8 key;		/* of a batch its number */
+	__u8 key;		/* of a batch, atomic or not, its number */
 	__u8 value;
 };
 
@@ -73,6 +76,8 @@ struct world_batch {
 };
 
 extern const struct world_batch world_batches[NR_BATCHES];
+/* Changes of all or none, each of its own index. */
+extern const struct world_batch world_atomics[NR_ATOMICS];
 
 /**
  * struct world_engine - The engine of the indexes that steps create
@@ -87,12 +92,21 @@ struct world_engine {
 };
 
 extern struct world_engine world_engine;
+/* That of the index "b", if it is another one: its id is not 0. */
+extern struct world_engine world_engine_b;
+
+/* The engine of an index. */
+static inline const struct world_engine *world_engine_of(__u32 index)
+{
+	return index && world_engine_b.id ? &world_engine_b : &world_engine;
+}
 
 /**
  * struct world_start - A pool to start from, in a file of them
  * @name: for people
  * @world: what it holds
  * @engine: the engine of its indexes
+ * @engine_b: that of "b", if it is another one
  * @unsettled: steps begin while the walk has not ended
  * @nr_steps: number of @steps
  * @steps: each of them alone is worth a try
@@ -102,6 +116,7 @@ struct world_start {
 	char name[40];
 	struct world world;
 	struct world_engine engine;
+	struct world_engine engine_b;
 	__u32 unsettled;
 	__u32 nr_steps;
 	struct step steps[64];
@@ -122,6 +137,10 @@ const char *runner_step(struct runner *r, struct world *w,
 			const struct step *step);
 /* Carry out a batch; what each of its changes answers. */
 int runner_batch(struct runner *r, const struct step *step, int *errs);
+/* Carry out an atomic batch; its result. */
+int runner_atomic(struct runner *r, const struct step *step);
+/* Its effect on a world, all or none; what it has to return. */
+int world_apply_atomic(struct world *w, const struct step *step);
 /* The number of each key's value, 0: none.  NULL, or what went wrong. */
 const char *runner_scan(struct runner *r, __u32 index, bool reverse,
 			int values[NR_KEYS]);
