@@ -357,9 +357,23 @@ void wort_gates_info(const struct wort_pool *pool, struct wort_pool_info_arg *ar
 	__wait_err ? -EINTR : 0;					\
 })
 
-static bool gate_close(atomic_t *gate)
+/*
+ * Whether a condition held is noted when it is evaluated: a change that turns away at
+ * a closed gate is inside for a moment.
+ */
+static int gate_close(struct wort_pool *pool, atomic_t *gate)
 {
-	return !(atomic_fetch_or(CLOSED, gate) & CLOSED);
+	bool closed = false, empty = false;
+	int err;
+
+	err = wait_writable(pool, (closed = !(atomic_fetch_or(CLOSED, gate) & CLOSED)));
+	if (closed)
+		err = wait_writable(pool, (empty = atomic_read(gate) == CLOSED));
+	if (empty)
+		return 0;
+	if (closed)
+		atomic_fetch_andnot(CLOSED, gate);
+	return err ?: -EROFS;
 }
 
 /**
@@ -374,26 +388,15 @@ static bool gate_close(atomic_t *gate)
  */
 int wort_gates_close(struct wort_pool *pool, const u16 *gates, u32 nr)
 {
-	bool closed = false;
-	atomic_t *gate;
+	u32 nr_closed = 0;
 	int err = 0;
-	u32 i;
 
-	for (i = 0; i < nr && !err; i++) {
-		gate = &pool->gates->gate[gates[i]];
-		err = wait_writable(pool, (closed = gate_close(gate)));
-		if (!err && !closed)
-			err = -EROFS;
-		if (err)
-			break;
-		err = wait_writable(pool, atomic_read(gate) == CLOSED);
-		if (!err && atomic_read(gate) != CLOSED)
-			err = -EROFS;
-		if (err)
-			i++;
+	while (nr_closed < nr && !err) {
+		err = gate_close(pool, &pool->gates->gate[gates[nr_closed]]);
+		nr_closed += !err;
 	}
 	if (err)
-		wort_gates_open(pool, gates, min(i, nr));
+		wort_gates_open(pool, gates, nr_closed);
 	return err;
 }
 
