@@ -440,12 +440,13 @@ static inline void wort_alloc_parts_freed(struct wort_alloc *alloc, u64 bytes)
 /**
  * wort_alloc_parts_dropped() - Freed parts will not be given back
  * @alloc: The allocator.
- * @bytes: Their bytes: freed or waiting, and not told by wort_parts.collect
- *	since.
+ * @bytes: Their bytes: freed, and not told by wort_parts.collect.
  *
- * Their descriptors in DRAM are freed.
+ * Since their descriptor in DRAM goes, perhaps with the object.  Those that
+ * wait count until wort_alloc_reclaim() ends, whether they are still there or
+ * not.
  *
- * Context: Any context.  Excludes wort_alloc_reclaim().
+ * Context: Any context.  Excludes wort_parts.collect.
  */
 static inline void wort_alloc_parts_dropped(struct wort_alloc *alloc, u64 bytes)
 {

@@ -273,6 +273,11 @@ struct wort_pair {
  *	is made at once @open will do.
  * @close: free wort_tree.priv.  Nobody uses the tree any more, and its pool may
  *	be gone.
+ * @collect: as wort_parts.collect, of the objects of the tree.  Called in the
+ *	background, in no section, once wort_alloc_parts_freed() was called; also
+ *	before @close of a tree that was destroyed, without @reclaim.  Optional:
+ *	for engines that free parts of objects.
+ * @reclaim: as wort_parts.reclaim, after each other @collect
  * @tend: review wort_tree.priv, after @open and after wort_tree.want_tend.  It
  *	may have
  *	@room bytes; with 0 it must lead to nothing that is in the tree.  In the
@@ -286,6 +291,8 @@ struct wort_volatile_ops {
 	int (*open)(struct wort_tree *tree);
 	int (*rebuild)(struct wort_cursor *cur);
 	void (*close)(struct wort_tree *tree);
+	u64 (*collect)(struct wort_tree *tree);
+	void (*reclaim)(struct wort_tree *tree);
 	void (*tend)(struct wort_tree *tree, size_t room);
 };
 

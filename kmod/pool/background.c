@@ -61,15 +61,6 @@ static int give_back(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 	return wort_alloc_free(op, off, size);
 }
 
-static void reclaim(struct wort_pool *pool)
-{
-	struct wort_op op;
-
-	wort_op_begin(&op, pool->region, &pool->alloc);
-	wort_alloc_reclaim(&op, NULL);
-	wort_op_end(&op);
-}
-
 /*
  * Give back objects that were freed in extents opened since the attach, so that
  * operations that wait for space need not wait for the end of the walk.
@@ -79,7 +70,7 @@ static void reclaim_in_walk(struct wort_pool *pool)
 	if (!wort_alloc_freeing(&pool->alloc) ||
 	    !atomic_read(&pool->space_waiters))
 		return;
-	reclaim(pool);
+	wort_pool_reclaim(pool);
 	WRITE_ONCE(pool->rounds, pool->rounds + 1);
 	wake_up_all(&pool->work_done);
 }
@@ -317,6 +308,7 @@ static void free_dying(struct wort_pool *pool)
 		if (err)
 			pool->leaky = true;
 		wort_tend_never(index);
+		wort_parts_drop(index);
 		mutex_lock(&pool->lock);
 		list_del_init(&index->list);
 		list_del_init(&index->todo);
@@ -352,7 +344,7 @@ int wort_pool_round(struct wort_pool *pool)
 		free_dying(pool);
 	if (wort_pool_rest(pool))
 		return -EINTR;
-	reclaim(pool);
+	wort_pool_reclaim(pool);
 	return err;
 }
 

@@ -425,7 +425,8 @@ void wort_index_kick(struct wort_index *index)
 	struct wort_alloc *alloc = &pool->alloc;
 	u64 size = (u64)alloc->geo.nr_extents << alloc->geo.extent_shift;
 
-	if (READ_ONCE(alloc->freeing_bytes) > min_t(u64, size / 64, 1 << 20) ||
+	if (READ_ONCE(alloc->freeing_bytes) + atomic64_read(&alloc->parts_bytes) >
+	    min_t(u64, size / 64, 1 << 20) ||
 	    READ_ONCE(pool->work_err))
 		wort_pool_kick(pool);
 }

@@ -413,6 +413,10 @@ void wort_tend_nothing(struct wort_index *index);
 void wort_tend_wanted(struct wort_tree *tree);
 void wort_tend_never(struct wort_index *index);
 
+/* parts.c */
+void wort_pool_reclaim(struct wort_pool *pool);
+void wort_parts_drop(struct wort_index *index);
+
 /* rebuild.c */
 bool wort_rebuild_begin(struct wort_index *index);
 void wort_rebuild_end(struct wort_index *index, int err);

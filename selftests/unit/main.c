@@ -147,6 +147,7 @@ static const struct test pool_tests[] = {
 	TEST(zero_random),
 	TEST(parts_cells),
 	TEST(parts_waited_for),
+	TEST(parts_kick),
 	TEST(purse_full),
 	TEST(purse_returns),
 	TEST(purse_memory),

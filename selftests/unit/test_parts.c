@@ -11,6 +11,7 @@ static struct chunk {
 	u64 freed;
 	u64 waiting;
 	u64 free;
+	u64 generation;		/* when they were collected */
 	u32 grace_periods;	/* until the cells that wait were collected */
 	u64 object;		/* freed, and not to be given back before the cells */
 } chunk;
@@ -33,6 +34,7 @@ static u64 collect(struct wort_parts *parts)
 	c->waiting = c->freed;
 	c->freed = 0;
 	c->grace_periods = grace_periods;
+	c->generation = space_alloc(c->bed)->locks->control->generation;
 	return hweight_long(c->waiting) * 64;
 }
 
@@ -41,8 +43,10 @@ static void reclaim(struct wort_parts *parts, struct wort_op *op)
 {
 	struct chunk *c = container_of(parts, struct chunk, parts);
 
-	if (c->waiting)
+	if (c->waiting) {
 		CHECK_GE(grace_periods, c->grace_periods + 1);
+		CHECK_EQ(op->alloc->locks->control->generation, c->generation + 1);
+	}
 	c->free |= c->waiting;
 	c->waiting = 0;
 	if (c->object)
@@ -161,5 +165,21 @@ void check_parts_waited_for(void)
 	free_cell(6);
 	CHECK_EQ(wort_pool_wait_space(bed.pm.pool, &op), 0);
 	wort_alloc_parts_dropped(space_alloc(&bed), 64);
+	bed_close(&bed);
+}
+
+/* Where much was freed, the background is told, also if that are parts alone. */
+void check_parts_kick(void)
+{
+	struct bed bed;
+
+	bed_open(&bed, MIB, 4096);
+	pmpool_settle();
+	CHECK_EQ(pm_put(bed.index, "key", 3, "value", 5), 0);
+	CHECK(!shim_run_work());
+	wort_alloc_parts_freed(space_alloc(&bed), MIB);
+	CHECK_EQ(pm_put(bed.index, "key", 3, "value", 5), 0);
+	CHECK(shim_run_work());
+	wort_alloc_parts_dropped(space_alloc(&bed), MIB);
 	bed_close(&bed);
 }

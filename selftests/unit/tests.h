@@ -179,6 +179,7 @@ void check_zero_random(void);
 /* test_parts.c */
 void check_parts_cells(void);
 void check_parts_waited_for(void);
+void check_parts_kick(void);
 
 /* test_atomic.c */
 void check_atomic_rename(void);
