@@ -16,9 +16,10 @@
  *		before it
  *	slot	a word of a chunk with the offset of a record.  It counts if its bit
  *		is set in @bits.
- *	full	of a chunk: each of its slots was used
- *	array	of an open tree, in DRAM: offsets of chunks by their bounds (tlist_array.c).
- *		It is optional, and may have gaps.
+ *	unused	of a slot: it has no link
+ *	full	of a chunk: it has no unused slot
+ *	array	of an open tree, in DRAM: descriptors of chunks by their bounds
+ *		(tlist_array.c).  It is optional, and may have gaps.
  *
  *	root word
  *	  |
@@ -30,16 +31,22 @@
  *	   +------------------------------------------------------+
  *
  * The records of a chunk are in no order; those of a chunk are before those of
- * the next.  A slot is used once: its link is stored while its bit is 0, the
- * bit is set, perhaps cleared again, and the slot is not used any more.  So one
- * load of @bits tells the whole content of a chunk at that moment, whatever is
- * changed meanwhile, and no reader needs to look twice.  A full chunk is
- * replaced by a copy of what it still has.
+ * the next.  The link of a slot is stored while its bit is 0, the bit is set,
+ * and perhaps cleared again.  Then the slot is freed, as an object is: its link
+ * stays until all operations have ended that may have seen the bit, and becomes
+ * 0 then.  So one load of @bits tells an operation the whole content of a chunk
+ * at that moment, whatever is changed meanwhile, and no reader needs to look
+ * twice.  And @bits with the same value as before means the same content.  A
+ * full chunk is replaced by a copy of what it still has.
+ *
+ * Freed slots are noted in the descriptor of the chunk.  Without one, and after
+ * a power cut, the link stays, and the slot with it is lost until the chunk is
+ * replaced.
  *
  * Commit words, one for each change:
  *
- * insert		@bits := with the bit of a new slot
- * replace		@bits := with the bit of a new slot, without that of the old one
+ * insert		@bits := with the bit of an unused slot
+ * replace		@bits := with the bit of an unused slot, without that of the old one
  * update in place	the value word in the record := another value
  * remove		@bits := without the bit of the slot
  * with a full chunk	above := a chunk with the old links and the new one, or two such
@@ -48,10 +55,10 @@
  *	record of a	because its range begins at the start.  So does one whose node above
  *	chunk		is locked just then: an empty chunk serves later inserts.
  *
- * Each has two crash states, old and new.  In the old one a slot may have a
- * link without a bit: the slot counts as used, and nobody follows the link.
- * There is nothing to repair.  In a batch one store of @bits commits several
- * changes (tlist_batch.c).
+ * Each has two crash states, old and new.  In both a slot may have a link
+ * without a bit: it is not unused, and nobody follows the link.  There is
+ * nothing to repair.  In a batch one store of @bits commits several changes
+ * (tlist_batch.c).
  *
  * Concurrency:
  *
@@ -86,7 +93,7 @@ u32 tls_slots(const struct wort_tree *tree)
 	       TLS_SLOTS_DEFAULT;
 }
 
-/* The first slot that was never used, or the number of slots. */
+/* The first unused slot, or the number of slots. */
 u32 tls_chunk_unused(const struct tls_chunk *chunk)
 {
 	u32 slot = 0;
@@ -367,6 +374,16 @@ static int tls_lookup(struct wort_op *op, struct wort_tree *tree,
  * one word.
  */
 
+/* The word that has cleared the bit of the old record is durable. */
+static void slot_freed(struct wort_op *op, const struct tls_change *c)
+{
+	const struct tls_entry chunk = {
+		.prefix = tls_chunk_prefix(&c->pos.chunk), .off = c->pos.chunk.off,
+	};
+
+	tls_slot_freed(op, c->tree, &chunk, BIT(c->pos.slot));
+}
+
 /* Store the word of a change, wait, and drop all locks. */
 void tls_commit(struct wort_op *op, struct tls_change *c, u64 node,
 		__le64 __pmem *word, u64 val)
@@ -383,6 +400,8 @@ void tls_commit(struct wort_op *op, struct tls_change *c, u64 node,
 	wort_pm_land(op, lock, word);
 	tls_array_made(op, c);
 	wort_nodes_unlock(op);
+	if (c->old && !gone)
+		slot_freed(op, c);
 	if (gone && wort_alloc_free(op, gone, tls_chunk_size(c->pos.chunk.slots,
 							     c->pos.chunk.bound_len)))
 		op->damaged = true;

@@ -25,7 +25,7 @@ struct wort_media_tlist_chunk {
 	__le64 next;		/* offset of the next chunk, or 0 */
 	__le64 bits;		/* a bit for each slot in use */
 	__le64 meta;		/* immutable */
-	__le64 slot[];		/* offset of a record; 0: never used */
+	__le64 slot[];		/* offset of a record; 0: unused */
 };
 
 #define WORT_MEDIA_TLIST_SLOTS_MASK	0x3fULL
@@ -107,13 +107,19 @@ struct tls_cursor {
 	u8 fence[WORT_KEY_MAX] __aligned(8);
 };
 
-/*
- * An entry of the array: the first bytes of the bound of a chunk, and its
- * offset.
+/**
+ * struct tls_entry - An entry of the array: the descriptor of a chunk
+ * @prefix: the first bytes of its bound
+ * @off: its offset
+ * @freed: a bit for each slot whose record went, and that may become unused
+ *	after a grace period
+ * @waiting: those whose grace period has begun
  */
 struct tls_entry {
 	u64 prefix;
 	u64 off;
+	u64 freed;
+	u64 waiting;
 };
 
 /**
@@ -177,6 +183,8 @@ int tls_array_start(struct wort_op *op, const struct wort_tree *tree, enum tls_g
 		    const struct wort_key *key, bool above, u64 *start);
 void tls_array_goes(struct wort_op *op, const struct tls_change *c);
 void tls_array_made(struct wort_op *op, const struct tls_change *c);
+void tls_slot_freed(struct wort_op *op, struct wort_tree *tree,
+		    const struct tls_entry *chunk, u64 slot);
 
 extern const struct wort_batch_ops tls_batch_ops;
 extern const struct wort_volatile_ops tls_volatile_ops;

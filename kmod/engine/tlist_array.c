@@ -36,11 +36,24 @@
  *
  * The array is filled by the rebuild and grows in the background.  Where it has
  * no room, and may get none, it has gaps.
+ *
+ * An entry is also the descriptor of its chunk.  A slot is part of an object
+ * (Documentation/allocator.rst), and goes this way:
+ *
+ *	unused -> held -> in use -> @freed -> @waiting -> unused
+ *
+ * Held is one that has a link and no bit yet: that of a change under way.  The
+ * two bitmaps are changed under the lock of the root record.  As an entry is
+ * there only while its chunk is in the list, no slot is freed, or made unused,
+ * in a chunk that was taken out, which may be other memory by the time that
+ * reclaim comes by.  What the entry of such a chunk has goes with it: the whole
+ * chunk is freed, and its grace period ends later than theirs.
  */
 #include <linux/kernel.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
+#include "../core/alloc.h"
 #include "tlist.h"
 
 #define FEWEST_ENTRIES	16
@@ -116,15 +129,17 @@ int tls_array_start(struct wort_op *op, const struct wort_tree *tree, enum tls_g
 	return 0;
 }
 
-static void entry_set(struct tls_array *array, u32 at, u64 prefix, u64 off)
+static void entry_set(struct tls_array *array, u32 at, const struct tls_entry *entry)
 {
-	WRITE_ONCE(array->entry[at].prefix, prefix);
-	WRITE_ONCE(array->entry[at].off, off);
+	WRITE_ONCE(array->entry[at].prefix, entry->prefix);
+	WRITE_ONCE(array->entry[at].off, entry->off);
+	array->entry[at].freed = entry->freed;
+	array->entry[at].waiting = entry->waiting;
 }
 
 static void entry_move(struct tls_array *array, u32 from, u32 to)
 {
-	entry_set(array, to, array->entry[from].prefix, array->entry[from].off);
+	entry_set(array, to, &array->entry[from]);
 }
 
 /* Where a chunk is in the array; its number of entries if it is not there. */
@@ -149,16 +164,32 @@ static void entry_add(struct wort_op *op, const struct wort_tree *tree,
 	wort_nodes_moving(op, &root, 1);
 	for (i = array->nr; i > at; i--)
 		entry_move(array, i - 1, i);
-	entry_set(array, at, new->prefix, new->off);
+	entry_set(array, at, new);
 	WRITE_ONCE(array->nr, array->nr + 1);
 	wort_nodes_moved(op);
 }
 
+/* The bytes of some slots of a chunk. */
+static u64 slot_bytes(u64 slots)
+{
+	return hweight_long(slots) * sizeof(__le64);
+}
+
+static void make_unused(struct wort_op *op, u64 off, u64 slots)
+{
+	const struct tls_chunk chunk = { .media = wort_region_at(op->region, off) };
+
+	for (; slots; slots &= slots - 1)
+		tls_slot_fill(op, &chunk, __ffs(slots), 0);
+}
+
+/* Slots that were freed and do not wait yet are dropped with the entry. */
 static void entry_remove(struct wort_op *op, const struct wort_tree *tree, u32 at)
 {
 	struct tls_array *array = tls_array(tree);
 	u64 root = tls_root_node(tree);
 
+	wort_alloc_parts_dropped(tree->alloc, slot_bytes(array->entry[at].freed));
 	wort_nodes_moving(op, &root, 1);
 	for (; at + 1 < array->nr; at++)
 		entry_move(array, at + 1, at);
@@ -210,12 +241,37 @@ void tls_array_made(struct wort_op *op, const struct tls_change *c)
 		entry_add(op, c->tree, &c->made[i]);
 }
 
+/*
+ * A slot is freed, in the section that has cleared its bit.  @chunk: what its
+ * entry begins with; if it was taken out meanwhile it has none.
+ */
+void tls_slot_freed(struct wort_op *op, struct wort_tree *tree,
+		    const struct tls_entry *chunk, u64 slot)
+{
+	struct tls_array *array;
+	u32 at;
+
+	if (!tls_array(tree))
+		return;
+	/* The root record is not removed, so it does not matter what else was. */
+	wort_lock_hold(op, wort_lock_of(op, tls_root_node(tree)));
+	array = tls_array(tree);
+	at = entry_of(array, chunk->prefix, chunk->off);
+	if (at < array->nr) {
+		wort_alloc_parts_freed(tree->alloc, slot_bytes(slot));
+		array->entry[at].freed |= slot;
+	}
+	wort_nodes_unlock(op);
+}
+
 /* Add the chunk of the current step, unless it was added before. */
 static int step_add(struct wort_op *op, const struct wort_tree *tree,
 		    const struct tls_chunk *chunk)
 {
 	u64 nodes[] = { tls_root_node(tree), chunk->off };
-	const struct tls_entry new = { tls_chunk_prefix(chunk), chunk->off };
+	const struct tls_entry new = {
+		.prefix = tls_chunk_prefix(chunk), .off = chunk->off,
+	};
 	struct tls_array *array;
 
 	/*
@@ -292,13 +348,11 @@ static void root_unlock(struct wort_tree *tree, struct wort_op *op, int section)
 
 static void array_empty(struct wort_tree *tree)
 {
-	u64 root = tls_root_node(tree);
 	struct wort_op op;
 	int section = root_lock(tree, &op);
 
-	wort_nodes_moving(&op, &root, 1);
-	WRITE_ONCE(tls_array(tree)->nr, 0);
-	wort_nodes_moved(&op);
+	while (tls_array(tree)->nr)
+		entry_remove(&op, tree, tls_array(tree)->nr - 1);
 	root_unlock(tree, &op, section);
 }
 
@@ -345,9 +399,47 @@ static void tls_tend(struct wort_tree *tree, size_t room)
 	tree->priv_bytes = size;
 }
 
+/* Before the grace period: freed slots wait. */
+static u64 tls_collect(struct wort_tree *tree)
+{
+	struct wort_op op;
+	int section = root_lock(tree, &op);
+	struct tls_array *array = tls_array(tree);
+	struct tls_entry *entry;
+	u64 bytes = 0;
+
+	for (entry = array->entry; entry < array->entry + array->nr; entry++) {
+		bytes += slot_bytes(entry->freed);
+		entry->waiting = entry->freed;
+		entry->freed = 0;
+	}
+	root_unlock(tree, &op, section);
+	return bytes;
+}
+
+/*
+ * After it: slots that wait become unused.  A fence follows at the end of the
+ * operation, so that the links do not come back.
+ */
+static void tls_reclaim(struct wort_tree *tree)
+{
+	struct wort_op op;
+	int section = root_lock(tree, &op);
+	struct tls_array *array = tls_array(tree);
+	struct tls_entry *entry;
+
+	for (entry = array->entry; entry < array->entry + array->nr; entry++) {
+		make_unused(&op, entry->off, entry->waiting);
+		entry->waiting = 0;
+	}
+	root_unlock(tree, &op, section);
+}
+
 const struct wort_volatile_ops tls_volatile_ops = {
 	.open = tls_open,
 	.rebuild = tls_rebuild,
 	.close = tls_close,
+	.collect = tls_collect,
+	.reclaim = tls_reclaim,
 	.tend = tls_tend,
 };

@@ -8,18 +8,19 @@
  * carried out by itself.
  *
  * A new record takes its slot when it is prepared: its link is stored there
- * under the lock of the chunk, without a bit.  From then on the slot counts as
- * used for every writer, so two changes never have the same one, whichever
- * tasks prepare them.  The fence before the commit makes the link durable,
- * together with the record.  (If the slot was taken at the commit, a fence
- * would have to pass under the lock of each chunk, between link and bit.)  A
- * change that is dropped leaves a link without a bit, as a power cut does.
+ * under the lock of the chunk, without a bit.  From then on the slot is held,
+ * so two changes never have the same one, whichever tasks prepare them.  The
+ * fence before the commit makes the link durable, together with the record.
+ * (If the slot was taken at the commit, a fence would have to pass under the
+ * lock of each chunk, between link and bit.)  A change that is dropped leaves a
+ * link without a bit, as a power cut does.
  *
  * Changes of one chunk form chains, see round.h.  Each is prepared for the bits
  * that those before it leave.  The first one verifies the bits on media when
- * the chain is committed: a slot is used once, so if they are equal the chunk
- * holds what the descents have seen.  It locks the chunk and all records that
- * go.  Where that makes more than WORT_HELD_MAX locks another chain begins.
+ * the chain is committed: no slot that a descent has seen is used again before
+ * the section of the round ends, so if they are equal the chunk holds what the
+ * descents have seen.  It locks the chunk and all records that go.  Where that
+ * makes more than WORT_HELD_MAX locks another chain begins.
  *
  * A commit does not wait for words that were found in flight.  If they are
  * lost, the path to the chunk is, and the change with it, which is legal until
@@ -34,6 +35,7 @@
 /* A prepared change. */
 struct tls_batched {
 	u64 chunk;		/* whose bits change; 0: the value of @rec is updated */
+	u64 prefix;		/* of its bound */
 	u64 before;		/* the bits when those that wait are committed */
 	u64 val;		/* what the word becomes */
 	struct wort_rec rec;	/* that goes or is updated */
@@ -149,6 +151,7 @@ static bool plan_bits(struct wort_change *change, const struct tls_change *c,
 	struct tls_batched *b = batched(change);
 
 	b->chunk = chunk->off;
+	b->prefix = tls_chunk_prefix(chunk);
 	b->before = last ? batched(last)->val : chunk->bits;
 	b->val = b->before & ~(c->old ? BIT(c->pos.slot) : 0);
 	b->old = c->old;
@@ -269,6 +272,7 @@ static void tls_batch_finish(struct wort_op *op, struct wort_tree *tree,
 			     struct wort_change *change)
 {
 	const struct tls_batched *b = batched(change);
+	const struct tls_entry chunk = { .prefix = b->prefix, .off = b->chunk };
 	struct wort_lock *lock = wort_lock_of(op, b->chunk ?: b->rec.off);
 
 	if (!change->first) {
@@ -276,7 +280,10 @@ static void tls_batch_finish(struct wort_op *op, struct wort_tree *tree,
 		wort_pm_landed(lock);
 		wort_nodes_unlock(op);
 	}
-	if (b->old && wort_rec_free(op, &b->rec))
+	if (!b->old)
+		return;
+	tls_slot_freed(op, tree, &chunk, b->before & ~b->val);
+	if (wort_rec_free(op, &b->rec))
 		op->damaged = true;
 }
 

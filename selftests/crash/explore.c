@@ -598,9 +598,10 @@ const char *given_back(struct runner *r)
 
 	face_settle(r);
 	wort_pool_info(r->pool, &info);
-	return !info.out_freeing_bytes ||
-	       info.out_freeing_bytes == WORT_UNKNOWN ? NULL :
-	       "what was freed is not given back";
+	if (info.out_freeing_bytes == WORT_UNKNOWN)
+		return NULL;
+	return wort_alloc_freeing(&r->pool->alloc) ?
+	       "what was freed is not given back" : NULL;
 }
 
 /* Do the steps while tracing.  Returns the first event of the last step. */

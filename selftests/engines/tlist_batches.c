@@ -78,6 +78,11 @@ static void cost(struct bed *bed, u32 type, u64 ops, u64 ordering_points, u64 li
 	CHECK_EQ(sum.stores, stores);
 }
 
+static u64 parts(struct bed *bed)
+{
+	return atomic64_read(&bed->pm.pool->alloc.parts_bytes);
+}
+
 /*
  * Changes of one chunk: its bits are flushed once, and stored once.  Records that go lie
  * beside each other, and share locks.
@@ -96,6 +101,13 @@ static void one_chain(void)
 	cost(&bed, WORT_OP_INSERT, nr, 2, lines, nr * (RECORD_STORES + 1) + 1);
 	batch(&bed, WORT_BATCH_DELETE, 1, nr, 0);
 	cost(&bed, WORT_OP_DELETE, nr, 1, 1, 1);
+	/* Their slots are used again. */
+	CHECK_EQ(parts(&bed), nr * sizeof(__le64));
+	bed_check(&bed);
+	CHECK_EQ(parts(&bed), 0);
+	batch(&bed, WORT_BATCH_INSERT, 1, nr, 8);
+	cost(&bed, WORT_OP_INSERT, nr, 2, content_lines(&bed, 1, nr, 24) + 1,
+	     nr * (RECORD_STORES + 1) + 1);
 	bed_check(&bed);
 	bed_close(&bed);
 }

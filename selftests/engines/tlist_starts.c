@@ -19,7 +19,11 @@ static const struct engine_start starts[] = {
 	START("one record", PUT(0, 1)),
 	START("one slot left", PUT(0, 1), PUT(5, 4), PUT(1, 3)),
 	START("full chunk", PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4)),
-	START("full chunk of one", PUT(5, 1), DEL(5), PUT(5, 3), PUT(5, 4), PUT(5, 1)),
+	/* The attach forgets which slots were freed. */
+	START("full chunk of one", PUT(5, 1), DEL(5), PUT(5, 3), PUT(5, 4), PUT(5, 1),
+	      ONLY(STEP_REATTACH)),
+	START("slots given back", PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4), DEL(1), DEL(5),
+	      ONLY(STEP_SETTLE)),
 	START("two chunks", PUT(0, 1), PUT(1, 1), PUT(5, 1), PUT(6, 1), PUT(2, 1)),
 	START("first chunk empty", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(5, 1), PUT(6, 1),
 	      DEL(0), DEL(1), DEL(2)),

@@ -505,6 +505,165 @@ void check_tlist_cuts(void)
 	pmpool_unmap(&pm);
 }
 
+static u64 parts(void)
+{
+	return atomic64_read(&pm.pool->alloc.parts_bytes);
+}
+
+static bool unused(u32 nr, u32 slot)
+{
+	return !chunk(nr)->slot[slot];
+}
+
+static void reclaim(void (*in_grace_period)(void))
+{
+	shim_in_grace_period = in_grace_period;
+	mutex_lock(&pm.pool->work_lock);
+	wort_pool_reclaim(pm.pool);
+	mutex_unlock(&pm.pool->work_lock);
+	shim_in_grace_period = NULL;
+}
+
+/* The slot of "b" waits; that of "c" is for the next time. */
+static void del_c(void)
+{
+	CHECK(!unused(0, 1));
+	if (has("c"))
+		del_all("c");
+}
+
+static void make_full(void)
+{
+	list_make();
+	put_all("abcd");
+	pmpool_settle();
+	CHECK_EQ(parts(), 0);
+}
+
+/* Slots are used again after a grace period. */
+static void parts_again(void)
+{
+	u64 first;
+
+	make_full();
+	first = chunk_nr(0);
+	del_all("b");
+	CHECK(!unused(0, 1));
+	CHECK_EQ(parts(), 8);
+	reclaim(del_c);
+	CHECK(unused(0, 1));
+	CHECK(!unused(0, 2));
+	CHECK_EQ(parts(), 8);
+	reclaim(NULL);
+	CHECK(unused(0, 2));
+	CHECK_EQ(parts(), 0);
+	CHECK(!wort_alloc_freeing(&pm.pool->alloc));
+	put_all("ef");
+	CHECK_EQ(chunk_nr(0), first);
+	CHECK_EQ(nr_chunks(), 1);
+	CHECK_EQ(bits(0), 0xf);
+	/* A record that is replaced frees a slot, too. */
+	del_all("f");
+	reclaim(NULL);
+	CHECK_EQ(put("e", 300), 0);
+	CHECK_EQ(parts(), 8);
+	reclaim(NULL);
+	put_all("f");
+	CHECK_EQ(chunk_nr(0), first);
+	CHECK_EQ(damages(), 0);
+	list_free();
+}
+
+static u64 gone;
+
+/* The chunk whose slot waits is replaced. */
+static void put_g(void)
+{
+	if (!has("g"))
+		put_all("g");
+	CHECK_NE(chunk_nr(0), gone);
+}
+
+/* What a chunk has freed goes with it. */
+static void parts_go(void)
+{
+	struct wort_media_tlist_chunk *old;
+	__le64 link;
+
+	make_full();
+	del_all("a");
+	gone = chunk_nr(0);
+	old = chunk(0);
+	link = old->slot[0];
+	reclaim(put_g);
+	CHECK_EQ(old->slot[0], link);
+	CHECK_EQ(parts(), 0);
+	list_free();
+	make_full();
+	del_all("a");
+	CHECK_EQ(parts(), 8);
+	put_all("a");
+	CHECK_EQ(parts(), 0);
+	CHECK_EQ(damages(), 0);
+	list_free();
+}
+
+static u32 links(u32 nr)
+{
+	u32 slot, n = 0;
+
+	for (slot = 0; slot < SLOTS; slot++)
+		n += !unused(nr, slot);
+	return n;
+}
+
+/* The descriptor of a chunk moves, since a chunk before it is parted. */
+static void parts_moved(void)
+{
+	make_full();
+	put_all("e");
+	CHECK_EQ(nr_chunks(), 2);
+	pmpool_settle();
+	del_all("e");
+	CHECK_EQ(links(1), hweight_long(bits(1)) + 1);
+	while (nr_chunks() == 2)
+		CHECK_EQ(put((char[]){ 'a', 'a' + links(0), 0 }, 8), 0);
+	CHECK_EQ(links(2), hweight_long(bits(2)) + 1);
+	reclaim(NULL);
+	CHECK_EQ(links(2), hweight_long(bits(2)));
+	list_free();
+}
+
+/* A destroyed index frees its parts before its objects, or with them. */
+static void parts_destroyed(void)
+{
+	u32 turn;
+
+	for (turn = 0; turn < 2; turn++) {
+		list_make();
+		put_all("abc");
+		del_all("ab");
+		CHECK_EQ(parts(), 16);
+		CHECK_EQ(wort_index_destroy(pm.pool, (const u8 *)"l", 1), 0);
+		if (turn)
+			reclaim(NULL);
+		else
+			pmpool_settle();
+		CHECK_EQ(parts(), 0);
+		pmpool_settle();
+		CHECK(!wort_alloc_freeing(&pm.pool->alloc));
+		list_free();
+	}
+}
+
+void check_tlist_parts(void)
+{
+	parts_again();
+	parts_go();
+	parts_moved();
+	parts_destroyed();
+}
+
 /* A key with some bytes that many others share. */
 static const char *key_nr(u32 nr)
 {

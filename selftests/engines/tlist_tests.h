@@ -13,6 +13,7 @@ void check_tlist_replace(void);
 void check_tlist_walk(void);
 void check_tlist_hostile(void);
 void check_tlist_cuts(void);
+void check_tlist_parts(void);
 void check_tlist_array(void);
 void check_tlist_array_full(void);
 

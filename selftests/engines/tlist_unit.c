@@ -103,6 +103,7 @@ static const struct test tests[] = {
 	OWN(cuts),
 	OPTIONAL(counts_batch),
 	OPTIONAL(batch_value),
+	OPTIONAL(parts),
 	OPTIONAL(array),
 	OPTIONAL(array_full),
 };
