@@ -111,7 +111,7 @@ static const struct test tests[] = {
 /* At most an insert writes a record and two chunks; most times a slot. */
 const struct engine_unit engine_unit_tlist = {
 	.probe = &probe,
-	.records = 2000,
+	.records = 1000,
 	.insert = { .fences = { 2, 2 }, .lines = { 2, 12 }, .stores = { 5, 70 } },
 	.update = { .fences = { 1, 1 }, .lines = { 1, 1 }, .stores = { 1, 1 } },
 	.delete = { .fences = { 1, 1 }, .lines = { 1, 1 }, .stores = { 1, 1 } },

@@ -307,6 +307,7 @@ static void may(const char *what, int err)
 static void use_records(struct wort_index *index)
 {
 	static u8 buf[8192];
+	const u32 nr = subject_records(3000);
 	u64 n, value = 0;
 	u32 i, len;
 
@@ -317,9 +318,9 @@ static void use_records(struct wort_index *index)
 		may("update", pm_put(index, image_keys[i],
 				     strlen(image_keys[i]), &value, 8));
 	}
-	for (n = 0; n < 3000; n++)
+	for (n = 0; n < nr; n++)
 		may("put", pm_put(index, &n, 8, buf, n % 64 ? n % 300 : 4000));
-	for (n = 0; n < 3000; n += 2)
+	for (n = 0; n < nr; n += 2)
 		may("delete", pm_del(index, &n, 8));
 	for (i = 0; i < image_nr_keys; i++)
 		may("delete", pm_del(index, image_keys[i],
