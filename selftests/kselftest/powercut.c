@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * powercut [-n SEEDS] [-s START] [-x]: loses the power in the kernel.
+ * powercut [-n SEEDS] [-s START]... [-x]: loses the power in the kernel.
  *
- * For every pool that the crash explorer starts from and every step that it
- * tries there: lose the power before each flush and each fence, from attach to
- * detach, with several choices of what is lost.  What is left is written back,
- * attached and judged as the explorer judges: the world before the step or the
- * one after it, nothing else once the step was acknowledged; every byte
- * accounted for; life goes on.
+ * For every pool that the crash explorer starts from, or those that are named,
+ * and every step that it tries there: lose the power before each flush and
+ * each fence, from attach to detach, with several choices of what is lost.
+ * What is left is written back, attached and judged as the explorer judges: the
+ * world before the step or the one after it, nothing else once the step was
+ * acknowledged; every byte accounted for; life goes on.
  *
  * Without -x it goes on after a failure.
  *
@@ -26,6 +26,8 @@ static struct runner runner = { .minor = -1, .index = { -1, -1 } };
 static char device[64];
 static __u32 nr_seeds = 2;
 static bool first_only;		/* one failure is enough */
+static const char *names[16];	/* of the pools to start from */
+static __u32 nr_names;		/* 0: from all */
 
 /* What was seen from one start. */
 static struct tally {
@@ -293,7 +295,18 @@ static void print_totals(const __u32 *totals, __u32 cuts, __u32 states)
 	printf("\n");
 }
 
-static int sweep_all(FILE *f, const char *name)
+/* Are all wanted, or this one? */
+static bool wanted(const char *name)
+{
+	__u32 i;
+
+	for (i = 0; i < nr_names; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return !nr_names;
+}
+
+static int sweep_all(FILE *f)
 {
 	__u32 totals[NR_STEP_KINDS] = { }, cuts = 0, states = 0;
 	static struct world_start start;
@@ -302,7 +315,7 @@ static int sweep_all(FILE *f, const char *name)
 
 	while (!(failed && first_only) &&
 	       fread(&start, sizeof(start), 1, f) == 1) {
-		if (name && strcmp(name, start.name))
+		if (!wanted(start.name))
 			continue;
 		good = sweep(&start, totals);
 		failed += !good;
@@ -315,20 +328,20 @@ static int sweep_all(FILE *f, const char *name)
 	}
 	printf("1..%d\n", nr);
 	print_totals(totals, cuts, states);
-	return failed || !nr;
+	return failed || !nr || nr < (int)nr_names;
 }
 
 int main(int argc, char **argv)
 {
-	const char *disk = test_device(), *name = NULL;
+	const char *disk = test_device();
 	FILE *f = fopen("starts", "r");
 	int opt, failed;
 
 	while ((opt = getopt(argc, argv, "n:s:x")) >= 0) {
 		if (opt == 'n')
 			nr_seeds = atoi(optarg);
-		else if (opt == 's')
-			name = optarg;
+		else if (opt == 's' && nr_names < ARRAY_SIZE(names))
+			names[nr_names++] = optarg;
 		else if (opt == 'x')
 			first_only = true;
 		else
@@ -345,7 +358,7 @@ int main(int argc, char **argv)
 	if (make_partition(disk, WORLD_SIZE, device))
 		die(disk);
 	runner.device = device;
-	failed = sweep_all(f, name);
+	failed = sweep_all(f);
 	drop_partition(disk);
 	write_file(DEBUGFS "arm", "off");
 	return failed;
