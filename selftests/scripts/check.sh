@@ -8,6 +8,9 @@
 # longer than all of these, powercuts, kills, removal.  FLAVOUR in the environment
 # names one kernel to test instead of all, ROUNDS how long the long ones are,
 # KEYS how many keys are loaded while memory goes.
+#
+# Steps that use one processor run beside each other, so the table is in the
+# order in which steps ended, and their times add up to more than the total.
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -21,6 +24,7 @@ mkdir -p "$log"
 # A line for each step that has ended: status, name, seconds.  Some steps run
 # beside each other, so it is a file.
 programs_built=
+processors=$(nproc)
 results=$(mktemp)
 trap 'rm -f "$results"' EXIT
 
@@ -47,15 +51,16 @@ step()
 # The steps in the order in which they ended, then how those that failed did.
 report()
 {
-	local status name took bad='' nr=0 nr_bad=0
+	local status name took bad='' nr=0 nr_bad=0 tenths=0
 
 	while IFS=$'\t' read -r status name took; do
-		nr=$((nr + 1))
+		nr=$((nr + 1)) tenths=$((tenths + 10#${took/./}))
 		[ "$status" -eq 0 ] || bad+=" $name" nr_bad=$((nr_bad + 1))
 		printf '%-28s %7s s  %s\n' "$name" "$took" \
 			"$([ "$status" -eq 0 ] && echo ok || echo "FAILED ($status)")"
 	done <"$results"
-	printf '%-28s %7s s\n' total "$1"
+	printf '%-28s %7s s\n' "sum of the steps" \
+		"$((tenths / 10)).$((tenths % 10))" total "$1"
 	while IFS=$'\t' read -r status name took; do
 		[ "$status" -ne 0 ] || continue
 		printf '\n%s ends:\n' "build/log/$name"
@@ -63,6 +68,38 @@ report()
 	done <"$results"
 	printf '%d passed, %d failed%s\n' "$((nr - nr_bad))" "$nr_bad" "${bad:+:$bad}"
 	[ "$nr_bad" -eq 0 ]
+}
+
+# passed NAME: has this step run, and was it good?
+passed()
+{
+	grep -q "^0"$'\t'"$1"$'\t' "$results"
+}
+
+# side_by_side NUMBER CALL...: so many at a time, in this order.
+side_by_side()
+{
+	local max=$1 call shell shells=()
+	shift
+
+	for call; do
+		while [ "$(jobs -rp | wc -l)" -ge "$max" ]; do
+			sleep 0.2
+		done
+		# shellcheck disable=SC2086 # a function and its arguments
+		$call &
+		shells+=($!)
+	done
+	# Steps that a shell did not come to are in no table.
+	for shell in "${shells[@]}"; do
+		wait "$shell" || step steps-incomplete false
+	done
+}
+
+# make_in FOLDER ARGUMENT...: of the tests; what targets print does not mix.
+make_in()
+{
+	make -s -j "$processors" -O -C "$@"
 }
 
 flavours()
@@ -76,7 +113,7 @@ flavours()
 
 rung_static()
 {
-	local flavour compiler
+	local flavour compiler calls=()
 
 	step packages-static selftests/scripts/deps.sh build static
 	step layers selftests/lint/layers.sh
@@ -91,23 +128,32 @@ rung_static()
 	step monitoring selftests/lint/monitoring.sh
 	step errno-table selftests/lint/errno-table.py --self-test
 	step mutant-matrix selftests/lint/mutant-matrix.py
-	step checkpatch selftests/lint/checkpatch.sh
-	step kernel-doc selftests/lint/kernel-doc.sh
 	for flavour in $(flavours); do
 		step "kernel-$flavour" \
 			selftests/scripts/kernel.sh headers "$flavour"
 		for compiler in gcc clang; do
-			step "build-$flavour-$compiler" \
-				selftests/lint/kbuild.sh \
-				-o "$build/static-$flavour-$compiler" \
-				"$flavour" "$compiler"
+			calls+=("static_build $flavour $compiler")
 		done
+	done
+	side_by_side "$processors" "step checkpatch selftests/lint/checkpatch.sh" \
+		"step kernel-doc selftests/lint/kernel-doc.sh" \
+		"${calls[@]}" static_userlib "step docs make -s docs"
+	for flavour in $(flavours); do
 		step "hot-code-$flavour" selftests/lint/hot-code.sh \
 			"$build/static-$flavour-gcc/wort.ko"
 	done
-	step userlib make -s -C userlib O="$build/userlib" \
+}
+
+static_build()
+{
+	step "build-$1-$2" selftests/lint/kbuild.sh \
+		-o "$build/static-$1-$2" "$1" "$2"
+}
+
+static_userlib()
+{
+	step userlib make_in userlib O="$build/userlib" \
 		CFLAGS='-O2 -Wall -Wextra -Werror'
-	step docs make -s docs
 }
 
 build_model()
@@ -121,17 +167,18 @@ rung_unit()
 {
 	step packages-unit selftests/scripts/deps.sh build
 	step model-build build_model
-	step allocator-model "$build/alloc_model" --self-test
-	step unit-build make -s -C selftests/unit O="$build/unit"
-	step unit make -s -C selftests/unit O="$build/unit" run
-	step fuzz-build make -s -C selftests/fuzz O="$build/fuzz"
-	step fuzz "$build/fuzz/fuzz" -t 60 -j "$(nproc)"
-	step stress-build make -s -C selftests/stress O="$build/stress"
-	step stress make -s -C selftests/stress O="$build/stress" run
-	step wort-offline make -s -C userlib O="$build/userlib" check
+	step unit-build make_in selftests/unit O="$build/unit"
+	step unit make_in selftests/unit O="$build/unit" run
+	step fuzz-build make_in selftests/fuzz O="$build/fuzz"
+	step fuzz "$build/fuzz/fuzz" -t 60 -j "$processors"
+	step stress-build make_in selftests/stress O="$build/stress"
 	step packages-bench selftests/scripts/deps.sh bench
-	step bench-build make -s -C selftests/bench O="$build/bench" all peers
-	step bench bench_answers
+	step bench-build make_in selftests/bench O="$build/bench" all peers
+	side_by_side "$processors" \
+		"step stress make -s -C selftests/stress O=$build/stress run" \
+		"step wort-offline make -s -C userlib O=$build/userlib check" \
+		"step allocator-model $build/alloc_model --self-test" \
+		"step bench bench_answers"
 }
 
 # All peers have to give the same answers; how fast is not judged.
@@ -151,7 +198,7 @@ bench_answers()
 rung_explore()
 {
 	step packages-explore selftests/scripts/deps.sh build
-	step explore-build make -s -C selftests/crash O="$build/crash"
+	step explore-build make_in selftests/crash O="$build/crash"
 	step explore "$build/crash/explore" --preemptions 1
 	step explore-mandatory "$build/crash/explore" --mandatory --len 1
 	grep -A3 'sequences,' "$log/explore" || true
@@ -173,14 +220,14 @@ build_programs()
 	[ -z "$programs_built" ] || return 0
 	rm -rf "$dir"
 	mkdir -p "$dir"
-	make -s -C selftests/kselftest OUTPUT="$dir"
+	make_in selftests/kselftest OUTPUT="$dir"
 	[ -x "$dir/abi32" ]
-	make -s -C selftests/crash O="$build/crash"
+	make_in selftests/crash O="$build/crash"
 	"$build/crash/explore" --write-starts "$dir/starts"
-	make -s -C selftests/load OUTPUT="$dir"
-	make -s -C selftests/stress O="$dir" "$dir/stress-module"
+	make_in selftests/load OUTPUT="$dir"
+	make_in selftests/stress O="$dir" "$dir/stress-module"
 	cp selftests/kselftest/run_{all,debug}.sh "$dir"
-	make -s -C userlib O="$build/userlib" static tests
+	make_in userlib O="$build/userlib" static tests
 	cp "$build/userlib/wort-static" "$build/userlib/tests/libwort" \
 		"$build/userlib/tests/fio-store" \
 		"$build"/userlib/tests/example-* \
@@ -188,7 +235,8 @@ build_programs()
 	programs_built=1
 }
 
-# The module and its tests, as the guest gets them.
+# The module and its tests, as the guest gets them.  What the static rung has just
+# built is the same module.
 build_guest()
 {
 	local flavour=$1 dir=$build/guest-$1
@@ -196,15 +244,38 @@ build_guest()
 	build_programs
 	rm -rf "$dir"
 	cp -R "$build/guest" "$dir"
-	selftests/lint/kbuild.sh -n -t -o "$dir" "$flavour" gcc
+	if passed "build-$flavour-gcc"; then
+		cp -t "$dir" "$build/static-$flavour-gcc"/*.ko
+	else
+		selftests/lint/kbuild.sh -n -t -o "$dir" "$flavour" gcc
+	fi
 }
 
-# Grace periods are most of the time.
+# powercuts FLAVOUR [OPTION...].  Grace periods are most of the time.
 powercuts()
 {
-	selftests/vm/run.sh -k "$1" -t "$((1200 + 120 * ${SEEDS:-0}))" \
-		-a rcupdate.rcu_expedited=1 -l libcrc32c -f "$build/guest-$1:/wort-tests" \
-		-c "cd /wort-tests && insmod ./wort.ko && ./powercut -n ${SEEDS:-2}"
+	local flavour=$1
+	shift
+
+	selftests/vm/run.sh -k "$flavour" -t "$((1200 + 120 * ${SEEDS:-0}))" \
+		-a rcupdate.rcu_expedited=1 -l libcrc32c \
+		-f "$build/guest-$flavour:/wort-tests" \
+		-c "cd /wort-tests && insmod ./wort.ko && ./powercut -n ${SEEDS:-2} $*"
+}
+
+# From all pools: what the layers do.
+powercuts_all()
+{
+	step "powercuts-$1" powercuts "$1"
+	grep '^# [0-9]* power cuts' "$log/powercuts-$1" || true
+}
+
+# Every kind of step, beside the walk, too: what a kernel flushes and fences.
+powercuts_few()
+{
+	step "powercuts-$1" powercuts "$1" \
+		"-s 'no pool' -s empty -s 'not walked' -s 'before the catalogue grows'"
+	grep '^# [0-9]* power cuts' "$log/powercuts-$1" || true
 }
 
 # kselftests FLAVOUR SCRIPT [PROGRAM...]: with a second device whose flushes
@@ -227,13 +298,13 @@ kselftests()
 	return "$status"
 }
 
-# Every ioctl with arguments that are wrong in any field.
+# fuzz FLAVOUR CALLS: every ioctl with arguments that are wrong in any field.
 fuzz()
 {
 	selftests/vm/run.sh -k "$1" -t 1200 -l libcrc32c \
 		-f "$build/guest-$1:/wort-tests" \
-		-c 'WORT_FUZZ_CALLS=100000 sh /wort-tests/run_all.sh fuzz &&
-		    WORT_FUZZ_CALLS=20000 sh /wort-tests/run_all.sh fuzz32'
+		-c "WORT_FUZZ_CALLS=$2 sh /wort-tests/run_all.sh fuzz &&
+		    WORT_FUZZ_CALLS=$(($2 / 5)) sh /wort-tests/run_all.sh fuzz32"
 }
 
 # The memory behind the second range drops what is stored.
@@ -274,19 +345,6 @@ poison()
 		-c 'cd /wort-tests && insmod wort.ko && ./poison'
 }
 
-# What the kernel may change.
-main_guests()
-{
-	local flavour=$1
-
-	step "kselftest-$flavour" kselftests "$flavour" run_all.sh
-	grep '^# all:' "$log/kselftest-$flavour" || true
-	step "stress-$flavour" stress "$flavour"
-	step "hibernate-$flavour" selftests/load/hibernate.sh -k "$flavour"
-	step "powercuts-$flavour" powercuts "$flavour"
-	grep '^# [0-9]* power cuts' "$log/powercuts-$flavour" || true
-}
-
 # With the functions that an engine must have, and no others.
 mandatory()
 {
@@ -295,61 +353,68 @@ mandatory()
 		-c 'WORT_PARAMETERS=mandatory=1 sh /wort-tests/run_all.sh'
 }
 
-# The steps in guests of one kernel.
-guests()
+# What a kernel may change.
+guests_newest()
 {
-	local flavour=$1
-
-	step "vm-runner-$flavour" selftests/vm/test-runner.sh "$flavour"
-	main_guests "$flavour"
-	[ "$flavour" = 6.1 ] ||
-		step "mandatory-$flavour" mandatory "$flavour"
-	step "fuzz-$flavour" fuzz "$flavour"
-	step "lossy-memory-$flavour" lossy_memory "$flavour"
-	step "wort-command-$flavour" wort_command "$flavour"
-	step "poison-$flavour" poison "$flavour"
-	step "removal-$flavour" selftests/load/removal.sh -k "$flavour"
-	step "kills-$flavour" selftests/load/kills.py -k "$flavour"
+	step "kselftest-$1" kselftests "$1" run_all.sh
+	grep '^# all:' "$log/kselftest-$1" || true
+	step "stress-$1" stress "$1"
+	step "hibernate-$1" selftests/load/hibernate.sh -k "$1"
 }
 
-# side_by_side CALL...: an emulated processor is mostly alone in its guest.
-side_by_side()
+# What it should not change.
+guests_old()
 {
-	local call shell shells=()
+	guests_newest "$1"
+	step "fuzz-$1" fuzz "$1" "${2:-20000}"
+	step "lossy-memory-$1" lossy_memory "$1"
+	step "wort-command-$1" wort_command "$1"
+	step "poison-$1" poison "$1"
+	step "removal-$1" selftests/load/removal.sh -k "$1"
+	step "kills-$1" selftests/load/kills.py -k "$1"
+}
 
-	for call; do
-		# shellcheck disable=SC2086 # a function and its arguments
-		$call &
-		shells+=($!)
+# What no kernel changes, for a long time.
+guests_full()
+{
+	step "vm-runner-$1" selftests/vm/test-runner.sh "$1"
+	step "mandatory-$1" mandatory "$1"
+	guests_old "$1" 100000
+}
+
+# The kernel on which everything is tested: 6.12, or the only one.
+full_flavour()
+{
+	local flavour
+
+	for flavour in $(flavours); do
+		[ "$flavour" != 6.12 ] || break
 	done
-	# Steps that a shell did not come to are in no table.
-	for shell in "${shells[@]}"; do
-		wait "$shell" || step guests-incomplete false
-	done
+	echo "$flavour"
 }
 
-# Two kernels show what the module does; a third what it changes.
-guests_call()
-{
-	case $1 in
-	6.1 | 6.12 | "${FLAVOUR:-custom}") echo "guests $1" ;;
-	*)				   echo "main_guests $1" ;;
-	esac
-}
-
+# A guest takes two thirds of a processor.  The longest come first: those that are
+# left at the end have one to themselves.
 rung_vm()
 {
-	local flavour calls=()
+	local flavour full calls=() few=()
 
 	step packages-vm selftests/scripts/deps.sh build static vm
+	full=$(full_flavour)
+	calls=("guests_full $full" "powercuts_all $full")
 	for flavour in $(flavours); do
 		step "vm-kernel-$flavour" \
 			selftests/scripts/kernel.sh image "$flavour"
 		step "vm-build-$flavour" build_guest "$flavour"
-		calls+=("$(guests_call "$flavour")")
+		[ "$flavour" != "$full" ] || continue
+		case $flavour in
+		6.1) calls+=("guests_old $flavour") ;;
+		*)   calls+=("guests_newest $flavour") ;;
+		esac
+		few+=("powercuts_few $flavour")
 	done
-	side_by_side "${calls[@]}"
-	step tutorial selftests/vm/tutorial.py
+	side_by_side $((processors * 3 / 2)) "${calls[@]}" "${few[@]}" \
+		"step tutorial selftests/vm/tutorial.py"
 }
 
 rung_powercuts()
@@ -359,8 +424,7 @@ rung_powercuts()
 	step packages-vm selftests/scripts/deps.sh build vm
 	for flavour in $(flavours); do
 		step "vm-build-$flavour" build_guest "$flavour"
-		step "powercuts-$flavour" powercuts "$flavour"
-		grep '^# [0-9]* power cuts' "$log/powercuts-$flavour" || true
+		powercuts_all "$flavour"
 	done
 }
 
@@ -398,7 +462,7 @@ rung_debug()
 			selftests/scripts/kernel.sh image "$kernel"
 		step "vm-build-$kernel" build_guest "$kernel"
 	done
-	side_by_side "debug_guests debug" debug_guests_beside
+	side_by_side 2 "debug_guests debug" debug_guests_beside
 }
 
 # Nobody waits ten minutes for two kernels without having asked for them.
