@@ -309,6 +309,23 @@ int wort_cmd_index_info(struct wort_call *call, void *data)
 	return err;
 }
 
+/* Bytes of an element in the first version, which did not tell its stride. */
+#define STATS_STRIDE	offsetof(struct wort_op_stats, zero_lines)
+#define STATS_STRIDE_MAX	4096
+
+/* Elements as large as the caller's: cut off, or zeroes behind ours. */
+static int copy_stats(void __user *to, u32 stride, const struct wort_op_stats *stats,
+		      u32 nr)
+{
+	u32 known = min_t(u32, stride, sizeof(*stats)), i;
+
+	for (i = 0; i < nr; i++, to += stride)
+		if (copy_to_user(to, &stats[i], known) ||
+		    clear_user(to + known, stride - known))
+			return -EFAULT;
+	return 0;
+}
+
 /**
  * wort_cmd_stats() - Tell what operations on an index cost
  * @call: The call.
@@ -323,11 +340,13 @@ int wort_cmd_stats(struct wort_call *call, void *data)
 	struct wort_index *index = call->wfile->index;
 	struct wort_dax *dax = call->wfile->wdev->dax;
 	struct wort_op_stats stats[WORT_OP_NR];
-	u32 nr;
+	u32 stride = arg->stride ?: STATS_STRIDE;
 
 	arg->out_count = 0;
 	if (arg->flags)
 		return -EOPNOTSUPP;
+	if (stride < STATS_STRIDE || stride > STATS_STRIDE_MAX || stride % 8)
+		return -EINVAL;
 	if (!wort_dax_enter(dax))
 		return -ENODEV;
 	wort_index_stats(index, stats);
@@ -335,7 +354,6 @@ int wort_cmd_stats(struct wort_call *call, void *data)
 	if (READ_ONCE(index->dead))
 		return -ESTALE;
 	arg->out_count = WORT_OP_NR;
-	nr = min_t(u32, arg->buf_len / sizeof(stats[0]), WORT_OP_NR);
-	return copy_to_user(u64_to_user_ptr(arg->buf_ptr), stats,
-			    nr * sizeof(stats[0])) ? -EFAULT : 0;
+	return copy_stats(u64_to_user_ptr(arg->buf_ptr), stride, stats,
+			  min_t(u32, arg->buf_len / stride, WORT_OP_NR));
 }

@@ -80,11 +80,13 @@ static void verify_index_abi(void)
 	       M(out_create_time) + M(out_engine) + M(out_state) +
 	       M(out_name_len) + M(__reserved) + M(out_name) +
 	       M(out_root_off));
-	LAYOUT(wort_op_stats, 72,
+	LAYOUT(wort_op_stats, 80,
 	       M(ops) + M(stores) + M(lines) + M(fences) + M(ordering_points) +
-	       M(nodes) + M(leaves) + M(loads) + M(alloc_lines));
-	LAYOUT(wort_stats_arg, 24,
-	       M(size) + M(flags) + M(buf_ptr) + M(buf_len) + M(out_count));
+	       M(nodes) + M(leaves) + M(loads) + M(alloc_lines) +
+	       M(zero_lines));
+	LAYOUT(wort_stats_arg, 32,
+	       M(size) + M(flags) + M(buf_ptr) + M(buf_len) + M(out_count) +
+	       M(stride) + M(__reserved));
 }
 
 static void verify_record_abi(void)

@@ -126,32 +126,29 @@ FIGURE(walk_records, out_walk_records);
 FIGURE(attach_lines, out_attach_lines);
 
 /* How far work has come that may take long: no lock of the pool either. */
-static ssize_t emit_progress(struct device *dev, char *buf, bool rebuild)
+static ssize_t emit_progress(struct device *dev, char *buf, size_t at)
 {
 	struct wort_dax *dax = wdev_of(dev)->dax;
-	u64 records;
+	u64 val;
 
 	if (!wort_dax_enter(dax))
 		return -ENODEV;
-	records = rebuild ? READ_ONCE(dax->pool->rebuild_records) :
-			    READ_ONCE(dax->pool->check_records);
+	val = READ_ONCE(*(u64 *)((u8 *)dax->pool + at));
 	wort_dax_exit(dax);
-	return emit_figure(buf, records);
+	return emit_figure(buf, val);
 }
 
-static ssize_t check_records_show(struct device *dev,
-				  struct device_attribute *attr, char *buf)
-{
-	return emit_progress(dev, buf, false);
-}
-static DEVICE_ATTR_RO(check_records);
+#define PROGRESS(name, field)						\
+static ssize_t name##_show(struct device *dev,				\
+			   struct device_attribute *attr, char *buf)	\
+{									\
+	return emit_progress(dev, buf, offsetof(struct wort_pool, field)); \
+}									\
+static DEVICE_ATTR_RO(name)
 
-static ssize_t rebuild_records_show(struct device *dev,
-				    struct device_attribute *attr, char *buf)
-{
-	return emit_progress(dev, buf, true);
-}
-static DEVICE_ATTR_RO(rebuild_records);
+PROGRESS(check_records, check_records);
+PROGRESS(rebuild_records, rebuild_records);
+PROGRESS(zero_lines, zero_lines);
 
 /* The allocator knows these: no need to wait for the lock of the pool. */
 static int alloc_info(struct device *dev, struct wort_alloc_info *info)
@@ -208,6 +205,7 @@ static struct attribute *wort_dev_attrs[] = {
 	&dev_attr_check_records.attr,
 	&dev_attr_rebuild_records.attr,
 	&dev_attr_attach_lines.attr,
+	&dev_attr_zero_lines.attr,
 	&dev_attr_format_features.attr,
 	NULL
 };

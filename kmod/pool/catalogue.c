@@ -1182,6 +1182,7 @@ static void stats_add(struct wort_op_stats *sum,
 	sum->leaves += leaves;
 	sum->loads += nodes + leaves + READ_ONCE(n->more_loads);
 	sum->alloc_lines += READ_ONCE(n->alloc_lines);
+	sum->zero_lines += READ_ONCE(n->zero_lines);
 }
 
 /*

@@ -171,6 +171,7 @@ static noinline void account_seldom(struct wort_op_costs __percpu *costs,
 	this_cpu_add(costs->n.more_loads, n->more_loads);
 	this_cpu_add(costs->n.idle_fences, n->idle_fences);
 	this_cpu_add(costs->n.alloc_lines, n->alloc_lines);
+	this_cpu_add(costs->n.zero_lines, n->zero_lines);
 }
 
 /* What only reads has nothing of the end, but for words in flight. */
@@ -180,7 +181,7 @@ static __always_inline void account(struct wort_op_costs __percpu *costs,
 	this_cpu_inc(costs->ops);
 	this_cpu_add(costs->n.nodes, n->nodes);
 	this_cpu_add(costs->n.leaves, n->leaves);
-	if (n->more_loads | n->idle_fences | n->alloc_lines)
+	if (n->more_loads | n->idle_fences | n->alloc_lines | n->zero_lines)
 		account_seldom(costs, n);
 	if (!(n->stores | n->lines))
 		return;

@@ -91,6 +91,7 @@ void wort_pool_reclaim(struct wort_pool *pool)
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	wort_alloc_reclaim(&op, &all.parts);
 	wort_op_end(&op);
+	WRITE_ONCE(pool->zero_lines, pool->zero_lines + op.n.zero_lines);
 }
 
 /**

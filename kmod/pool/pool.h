@@ -195,6 +195,8 @@ struct wort_index {
  * @rebuild_records: records that rebuilds of indexes have visited, if the walk
  *	did not visit them at the same time
  * @attach_lines: cache lines of media loaded by attach
+ * @zero_lines: cache lines zeroed in the background, of slots that were given
+ *	back
  * @notify: NULL, or called when @damaged or @nr_damaged has changed or the walk
  *	has ended, in the task that caused that, perhaps with locks of the pool
  *	held: it neither sleeps nor calls back.  It is not called after
@@ -255,6 +257,7 @@ struct wort_pool {
 	u64 check_records;
 	u64 rebuild_records;
 	u64 attach_lines;
+	u64 zero_lines;
 	void (*notify)(struct wort_pool *pool);
 };
 

@@ -60,7 +60,8 @@ static const struct command commands[] = {
 		.has_out = true),
 	COMMAND(INDEX_INFO, wort_index_info_arg, 0xbc25, 168, ON_INDEX,
 		RESERVED(wort_index_info_arg), .has_out = true),
-	COMMAND(STATS, wort_stats_arg, 0xbc26, 24, ON_INDEX, .has_out = true),
+	COMMAND(STATS, wort_stats_arg, 0xbc26, 24, ON_INDEX,
+		RESERVED(wort_stats_arg), .has_out = true),
 	COMMAND(CAS, wort_cas_arg, 0xbc27, 64, ON_INDEX, .flags = 0x100,
 		RESERVED(wort_cas_arg), .write = true, .has_out = true),
 };
@@ -241,14 +242,14 @@ TEST_F(abi, sizes)
 	EXPECT_EQ(sizeof(struct wort_scan_arg), commands[12].size);
 	EXPECT_EQ(sizeof(struct wort_batch_arg), commands[13].size);
 	EXPECT_EQ(sizeof(struct wort_index_info_arg), commands[14].size);
-	EXPECT_EQ(sizeof(struct wort_stats_arg), commands[15].size);
+	EXPECT_EQ(32, sizeof(struct wort_stats_arg));
 	EXPECT_EQ(sizeof(struct wort_cas_arg), commands[16].size);
 	EXPECT_EQ(128, sizeof(struct wort_pool_record));
 	EXPECT_EQ(136, sizeof(struct wort_index_record));
 	EXPECT_EQ(16, sizeof(struct wort_record));
 	EXPECT_EQ(24, sizeof(struct wort_batch_op));
 	EXPECT_EQ(16, sizeof(struct wort_batch_result));
-	EXPECT_EQ(72, sizeof(struct wort_op_stats));
+	EXPECT_EQ(80, sizeof(struct wort_op_stats));
 }
 
 TEST_F(abi, valid_arguments)
@@ -351,6 +352,7 @@ TEST_F(abi, reserved_not_zero)
 			continue;
 		for (byte = 0; byte < 4; byte++) {
 			fill(command, &arg);
+			arg.size = command->size_now;
 			arg.bytes[command->reserved + byte] = 0x80;
 			EXPECT_OF(command, -EINVAL,
 				  call_with(command, self->fd, &arg));

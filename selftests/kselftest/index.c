@@ -883,6 +883,7 @@ TEST_F(index, stats)
 		.size = sizeof(arg),
 		.buf_ptr = PTR(stats),
 		.buf_len = sizeof(stats),
+		.stride = sizeof(stats[0]),
 	};
 
 	ASSERT_EQ(0, insert(self->fd, "a", "1"));
@@ -916,7 +917,7 @@ static __u64 nodes_of_lookups(int index)
 	struct wort_op_stats before[WORT_OP_NR], after[WORT_OP_NR];
 	struct wort_stats_arg arg = {
 		.size = sizeof(arg), .buf_ptr = PTR(before),
-		.buf_len = sizeof(before),
+		.buf_len = sizeof(before), .stride = sizeof(before[0]),
 	};
 	unsigned char key[4];
 	__u64 value;
@@ -973,12 +974,45 @@ TEST_F(index, stats_as_many_as_fit)
 		.size = sizeof(arg),
 		.buf_ptr = PTR(stats),
 		.buf_len = sizeof(stats[0]) + 8,
+		.stride = sizeof(stats[0]),
 	};
 
 	stats[1].ops = 77;
 	ASSERT_EQ(0, call(self->fd, WORT_IOC_STATS, &arg));
 	EXPECT_EQ(WORT_OP_NR, arg.out_count);
 	EXPECT_EQ(77, stats[1].ops);
+}
+
+/* Elements as the first version had them, and as a later one may have them. */
+TEST_F(index, stats_strides)
+{
+	const __u32 strides[] = { 72, 80, 96 }, bad[] = { 8, 64, 73, 76, 4104, ~7U };
+	__u64 words[5 * 12 + 1];
+	struct wort_stats_arg arg = {
+		.size = sizeof(arg), .buf_ptr = PTR(words),
+	};
+	__u32 i, k, per;
+
+	ASSERT_EQ(0, insert(self->fd, "a", "1"));
+	for (i = 0; i < 4; i++) {
+		arg.stride = i < 3 ? strides[i] : 0;
+		per = (arg.stride ?: 72) / 8;
+		arg.buf_len = WORT_OP_NR * per * 8;
+		memset(words, 0xaa, sizeof(words));
+		ASSERT_EQ(0, call(self->fd, WORT_IOC_STATS, &arg));
+		EXPECT_EQ(1, words[WORT_OP_INSERT * per]);
+		for (k = WORT_OP_INSERT * per + 9; k < (WORT_OP_INSERT + 1) * per; k++)
+			EXPECT_EQ(0, words[k]);
+		EXPECT_EQ(0xaaaaaaaaaaaaaaaaULL, words[WORT_OP_NR * per]);
+	}
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		arg.stride = bad[i];
+		EXPECT_EQ(-EINVAL, call(self->fd, WORT_IOC_STATS, &arg));
+	}
+	arg.size = offsetof(struct wort_stats_arg, stride);
+	arg.buf_len = WORT_OP_NR * 72;
+	ASSERT_EQ(0, call(self->fd, WORT_IOC_STATS, &arg));
+	EXPECT_EQ(1, words[WORT_OP_INSERT * 9]);
 }
 
 TEST_HARNESS_MAIN

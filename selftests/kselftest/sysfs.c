@@ -232,6 +232,8 @@ TEST_F(sysfs, attributes)
 	EXPECT_LT(0, arg.out_attach_lines);
 	EXPECT_EQ(0, figure_differs(self->minor, "attach_lines",
 				    arg.out_attach_lines));
+	/* No engine of the module asks for zeroes. */
+	EXPECT_EQ(0, figure_differs(self->minor, "zero_lines", 0));
 }
 
 /* A walk that cannot end as long as the index is there. */
@@ -520,7 +522,7 @@ static void *read_on(void *data)
 		"flush", "used_bytes", "free_bytes", "nr_indexes", "nr_damaged",
 		"nr_dying",
 		"walk_indexes", "walk_records", "check_records",
-		"rebuild_records", "attach_lines",
+		"rebuild_records", "attach_lines", "zero_lines",
 		"format_features", "uevent",
 	};
 	long *reads = data;

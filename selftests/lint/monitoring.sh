@@ -27,7 +27,7 @@ same()
 
 list_attributes()
 {
-	sed -n -E 's/^(static )?(DEVICE_ATTR_RO|FIGURE|SPACE)\(([a-z_]+)[,)].*/\3/p' \
+	sed -n -E 's/^(static )?(DEVICE_ATTR_RO|FIGURE|SPACE|PROGRESS)\(([a-z_]+)[,)].*/\3/p' \
 		"$source" | grep -v '^name$' | sort
 }
 

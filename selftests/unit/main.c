@@ -138,6 +138,7 @@ static const struct test pool_tests[] = {
 	TEST(reserve_random),
 	TEST(zero_slots),
 	TEST(zero_counts),
+	TEST(zero_stats),
 	TEST(zero_shared),
 	TEST(zero_walk),
 	TEST(zero_cut),

@@ -183,6 +183,54 @@ void check_zero_counts(void)
 	bed_close(&bed);
 }
 
+/* An operation that reserves objects as zero, writes some, and keeps these or none. */
+static u64 write_zeroed(struct bed *bed, u32 type, u32 nr, u32 written, bool keeps)
+{
+	struct wort_op op;
+	u32 i;
+
+	CHECK_EQ(wort_index_enter(bed->index, &op, WORT_WRITE), 0);
+	for (i = 0; i < nr; i++)
+		CHECK_EQ(wort_alloc_reserve_zero(&op, 1000), 0);
+	for (i = 0; i < written; i++)
+		spoil(bed, &op, wort_alloc_take(&op), 1000);
+	if (!keeps)
+		wort_alloc_untake(&op);
+	if (written)
+		wort_pm_fence(&op);
+	wort_index_exit(bed->index, &op, WORT_WRITE, type, 0);
+	return op.reserved[0];
+}
+
+/* A reservation counts for its operation, reclaim for the pool. */
+void check_zero_stats(void)
+{
+	struct wort_op_stats stats[WORT_OP_NR];
+	struct bed bed;
+	u64 off;
+
+	open_dirty(&bed);
+	off = write_zeroed(&bed, WORT_OP_UPDATE, 1, 1, true);
+	write_zeroed(&bed, WORT_OP_DELETE, 3, 3, false);
+	write_zeroed(&bed, WORT_OP_INSERT, 1, 0, false);
+	wort_index_stats(bed.index, stats);
+	/* The four slots of the extent; the object; the word of the extent. */
+	CHECK_EQ(stats[WORT_OP_UPDATE].zero_lines, 64);
+	CHECK_EQ(stats[WORT_OP_UPDATE].alloc_lines, 1);
+	CHECK_EQ(stats[WORT_OP_UPDATE].lines, 64 + 16 + 1);
+	/* The other three are zero already; then written; then zeroed again. */
+	CHECK_EQ(stats[WORT_OP_DELETE].zero_lines, 0);
+	CHECK_EQ(stats[WORT_OP_DELETE].lines, 48);
+	CHECK_EQ(stats[WORT_OP_INSERT].zero_lines, 48);
+	CHECK_EQ(stats[WORT_OP_INSERT].lines, 48);
+	CHECK_EQ(bed.pm.pool->zero_lines, 0);
+	CHECK_EQ(space_give(&bed, off, 1000), 0);
+	wort_pool_kick(bed.pm.pool);
+	pmpool_settle();
+	CHECK_EQ(bed.pm.pool->zero_lines, 16);
+	bed_close(&bed);
+}
+
 /* Operations that do not ask share the extents, and pay nothing. */
 void check_zero_shared(void)
 {

@@ -168,6 +168,7 @@ void check_reserve_random(void);
 /* test_zero.c */
 void check_zero_slots(void);
 void check_zero_counts(void);
+void check_zero_stats(void);
 void check_zero_shared(void);
 void check_zero_walk(void);
 void check_zero_cut(void);

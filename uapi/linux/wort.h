@@ -845,6 +845,7 @@ struct wort_index_info_arg {
  * @leaves: leaves visited
  * @loads: cache lines of the media read
  * @alloc_lines: of the flushed lines, those of the extent table
+ * @zero_lines: of the flushed lines, those of free space that was zeroed first
  */
 struct wort_op_stats {
 	__aligned_u64 ops;
@@ -856,6 +857,7 @@ struct wort_op_stats {
 	__aligned_u64 leaves;
 	__aligned_u64 loads;
 	__aligned_u64 alloc_lines;
+	__aligned_u64 zero_lines;
 };
 
 /**
@@ -865,6 +867,10 @@ struct wort_op_stats {
  * @buf_ptr: array of struct wort_op_stats, indexed by WORT_OP_*
  * @buf_len: its size in bytes
  * @out_count: types that the module has; as many as fit were written
+ * @stride: sizeof(struct wort_op_stats), a multiple of 8, at least 72, at most
+ *	4096; 0: 72, without @zero_lines and what follows.  Fields that the module
+ *	does not know are 0
+ * @__reserved: zero
  */
 struct wort_stats_arg {
 	__u32 size;
@@ -872,6 +878,8 @@ struct wort_stats_arg {
 	__aligned_u64 buf_ptr;
 	__u32 buf_len;
 	__u32 out_count;
+	__u32 stride;
+	__u32 __reserved;
 };
 
 /**

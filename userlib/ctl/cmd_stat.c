@@ -186,6 +186,7 @@ static json_object *ops_object(const struct wort_op_stats *stats, int nr)
 		json_add_u64(obj, "leaves", stats[i].leaves);
 		json_add_u64(obj, "loads", stats[i].loads);
 		json_add_u64(obj, "alloc_lines", stats[i].alloc_lines);
+		json_add_u64(obj, "zero_lines", stats[i].zero_lines);
 		json_object_object_add(all, op_names[i], obj);
 	}
 	return all;
@@ -229,7 +230,8 @@ static int stat_index(struct reader *reader, const char *name)
 	int nr = 0, err = reader_info(reader, &info);
 
 	if (!err && reader->index)
-		nr = wort_index_stats(reader->index, stats, WORT_OP_NR);
+		nr = wort_index_stats(reader->index, stats, sizeof(*stats),
+				      WORT_OP_NR);
 	if (err || nr < 0)
 		return fail(name, err ? err : nr);
 	if (nr > WORT_OP_NR)

@@ -219,9 +219,12 @@ int wort_index_fd(const struct wort_index *index);
 int wort_index_info(struct wort_index *index,
 		    struct wort_index_info_arg *info);
 
-/* Fills in at most @nr entries of @stats; returns how many are known. */
+/*
+ * Fills in at most @nr entries of @stats, of @stride bytes each, which is
+ * sizeof(*stats); returns how many are known.
+ */
 int wort_index_stats(struct wort_index *index, struct wort_op_stats *stats,
-		     unsigned int nr);
+		     size_t stride, unsigned int nr);
 
 /* @flags: WORT_INSERT_F_CREATE, WORT_INSERT_F_REPLACE, or 0 for either */
 int wort_put(struct wort_index *index, const void *key, size_t key_len,

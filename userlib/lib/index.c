@@ -36,17 +36,21 @@ WORT_API int wort_index_info(struct wort_index *index,
 }
 
 WORT_API int wort_index_stats(struct wort_index *index,
-			      struct wort_op_stats *stats, unsigned int nr)
+			      struct wort_op_stats *stats, size_t stride,
+			      unsigned int nr)
 {
 	struct wort_stats_arg arg = {
 		.size = sizeof(arg),
 		.buf_ptr = wort_ptr(stats),
+		.stride = stride,
 	};
 	int err;
 
-	if (nr > UINT32_MAX / sizeof(*stats))
-		nr = UINT32_MAX / sizeof(*stats);
-	arg.buf_len = nr * sizeof(*stats);
+	if (!stride || stride > UINT32_MAX)
+		return -EINVAL;
+	if (nr > UINT32_MAX / stride)
+		nr = UINT32_MAX / stride;
+	arg.buf_len = nr * stride;
 	err = wort_ioctl(index->fd, WORT_IOC_STATS, &arg);
 	return err ? err : (int)arg.out_count;
 }

@@ -341,8 +341,9 @@ static void check_pool(struct wort_pool *pool, struct wort_index *index)
 	CHECK(wort_index_info(index, &iinfo) == 0);
 	CHECK(iinfo.out_name_len == 7 && !memcmp(iinfo.out_name, "libwort", 7));
 	CHECK(wort_pool_check(pool, &check) == 0 && !check.out_nr_damaged);
-	CHECK(wort_index_stats(index, stats, WORT_OP_NR) >= WORT_OP_NR);
+	CHECK(wort_index_stats(index, stats, sizeof(*stats), WORT_OP_NR) >= WORT_OP_NR);
 	CHECK(stats[WORT_OP_INSERT].ops >= NR + 1);
+	CHECK(wort_index_stats(index, stats, 0, WORT_OP_NR) == -EINVAL);
 	CHECK(wort_pool_list(pool, iinfo.out_id - 1, &rec, 1, &more) == 1);
 	CHECK(rec.id == iinfo.out_id);
 	CHECK(wort_pool_destroy(pool, "libwort") == 0);

@@ -399,6 +399,8 @@ static int do_stats(const struct handle *h, struct wort_stats_arg *arg)
 	struct wort_op_stats stats[WORT_OP_NR];
 	size_t size = min_t(size_t, arg->buf_len, sizeof(stats));
 
+	if (arg->stride != sizeof(stats[0]))
+		return -EINVAL;
 	wort_index_stats(h->index, stats);
 	memcpy(ptr(arg->buf_ptr), stats, size - size % sizeof(stats[0]));
 	arg->out_count = WORT_OP_NR;

@@ -23,7 +23,7 @@ TRAITS = ("instant_open", "mappable", "ordered", "readers_lock",
 
 OPERATIONS = "lookup", "insert", "update", "delete", "scan"
 COUNTERS = ("ops", "stores", "lines", "fences", "ordering_points", "nodes",
-            "leaves", "loads", "alloc_lines")
+            "leaves", "loads", "alloc_lines", "zero_lines")
 
 
 class Error(OSError):
@@ -103,7 +103,7 @@ FUNCTIONS = {
     "wort_index_open": (c_int, [c_void_p, c_char_p, POINTER(IndexOpts),
                                 HANDLE]),
     "wort_index_close": (None, [c_void_p]),
-    "wort_index_stats": (c_int, [c_void_p, POINTER(OpStats), c_uint]),
+    "wort_index_stats": (c_int, [c_void_p, POINTER(OpStats), c_size_t, c_uint]),
     "wort_put": (c_int, [c_void_p, *BYTES, *BYTES, c_uint32]),
     "wort_get": (c_int, [c_void_p, *BYTES, c_void_p, POINTER(c_size_t)]),
     "wort_del": (c_int, [c_void_p, *BYTES]),
@@ -285,7 +285,8 @@ def count(index, opts):
 
 def stats(index):
     array = (OpStats * len(OPERATIONS))()
-    known = call("wort_index_stats", index, array, len(OPERATIONS))
+    known = call("wort_index_stats", index, array, ctypes.sizeof(OpStats),
+                 len(OPERATIONS))
     return {name: {counter: getattr(cost, counter) for counter in COUNTERS}
             for name, cost in zip(OPERATIONS[:known], array)}
 
