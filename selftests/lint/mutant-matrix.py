@@ -76,7 +76,7 @@ def stress():
 def model():
     text = (ROOT / "selftests/model/alloc_model.c").read_text()
     rows = [("bug", "what is wrong", "model")]
-    for name, what in re.findall(r'^\tm\(([A-Z_]+), "(.*?)"\)', text, re.M):
+    for name, what in re.findall(r'^\tm\(([A-Z_]+), \w+, "(.*?)"\)', text, re.M):
         rows.append((name.lower().replace("_", "-"), what, "red"))
     return section("Protocol of the allocator",
                    "``selftests/model/alloc_model.c`` (``make check-unit``).",

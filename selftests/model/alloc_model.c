@@ -11,7 +11,9 @@
  *
  * Media are words with a visible and a durable value.  They differ from the
  * store to the fence of whoever flushed; a power cut leaves either, for each
- * word.  All else is lost, and the pool is attached again.
+ * word.  All else is lost, and the pool is attached again.  Where objects are
+ * asked for that are durably zero, the same holds for what is in each object:
+ * zeroes or something else.
  *
  * Rules, in every state:
  *
@@ -26,11 +28,17 @@
  *  6	While an operation waits for space, somebody else can go on.
  *  7	Extents are kept back for the next walk: they are opened while it runs
  *	only, and (where a word is cleared) free after a power cut as well.
+ *  8	An object that is handed out as zero is so, in each crash state.
+ *  9	Operations that make no room leave to those that do, which are deletes,
+ *	the slots that are kept for them, or a free extent.
+ * 10	What a reader in a mapping holds, for which no grace period waits, is
+ *	neither zeroed nor handed out before it has been told.
  *
  * Not modelled: runs, damage and media errors, keys that move in a tree,
- * operations that reserve more than one object.  So rule 5 takes what another
- * operation has reserved as used.  Neither operations nor power cuts are
- * counted: the states are finite without a bound.
+ * operations that reserve more than one object, parts of objects, reclaim while
+ * the walk runs.  So rule 5 takes what another operation has reserved as used.
+ * Neither operations nor power cuts are counted: the states are finite without
+ * a bound.
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -47,20 +55,24 @@
 typedef uint8_t u8;
 typedef uint32_t u32;
 typedef uint64_t u64;
-typedef unsigned __int128 u128;
 
 enum { FREE, UNKNOWN, OPENING, OPEN };
 
 /*
  * CHANGED: a link was stored.  UNLINKED: and fenced, the old object is left.
  * STUCK: waits for space with the index locked, which only a mutant does.
+ * ZEROING: its object was zeroed and is not handed out before a fence.
  */
-enum { IDLE, RESERVED, TAKEN, FENCED, CHANGED, UNLINKED, STUCK };
+enum { IDLE, RESERVED, TAKEN, FENCED, CHANGED, UNLINKED, STUCK, ZEROING };
 
 /* FAILED: no space, perhaps ENOSPC.  STALE: some was given back since then. */
 enum { NOBODY, FAILED, STALE, WAITING };
 
-enum { NO_GRACE, GRACE_RECLAIM, GRACE_WALK };
+/* GRACE_OVER: the objects of reclaim were zeroed, and a fence is due. */
+enum { NO_GRACE, GRACE_RECLAIM, GRACE_WALK, GRACE_OVER };
+
+/* What an operation reserves: an object that is zero; to make room. */
+enum { ZERO = 1, MUST = 2 };
 
 struct op {
 	u8 phase;
@@ -68,6 +80,7 @@ struct op {
 	u8 obj;	/* reserved; from CHANGED on the old one */
 	u8 stored;	/* it has stored the word of the extent */
 	u8 class;
+	u8 zero;	/* the object is durably zero */
 };
 
 /* Words 0 and 1 are the catalogue, the others keys.  Objects count from 1. */
@@ -83,15 +96,25 @@ struct state {
 	u8 grace, grace_reader;
 	u8 reader;	/* object that it holds */
 	u8 dying[2];	/* entry */
-	u8 waiter, waiter_class;
+	u8 waiter, waiter_class, waiter_must;
+	u8 content, dcontent;	/* objects that are not all zeroes */
+	u8 tracked;	/* extents that keep dirty slots apart */
+	u8 dirty;	/* objects there that are perhaps not durably zero */
+	u8 zeroing;	/* objects that reclaim has zeroed */
+	u8 told;	/* the generation has changed since the reader began */
 	struct op op[2];
 };
 
-/* In bits, to pack a state into 128. */
+/* In bits, to pack a state into 192. */
 static const u8 width[sizeof(struct state)] = {
 	2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 6,
-	2, 2, 2, 2, 2, 2, 6, 6, 6, 1, 1, 2, 2, 2, 2, 1, 3, 3, 3, 2, 2,
-	3, 3, 3, 1, 2, 3, 3, 3, 1, 2,
+	2, 2, 2, 2, 2, 2, 6, 6, 6, 1, 1, 2, 2, 2, 2, 1, 3, 3, 3, 2, 2, 1,
+	6, 6, 3, 6, 6, 1,
+	3, 3, 3, 1, 2, 1, 3, 3, 3, 1, 2, 1,
+};
+
+struct packed {
+	u64 word[3];
 };
 
 static const struct config {
@@ -102,44 +125,69 @@ static const struct config {
 	u8 reserve;
 	u8 nr_classes;
 	bool clear;	/* the word of an extent that is given back */
+	u8 kept;	/* slots of class 1, for deletes that need space */
+	bool zero;	/* A asks for zero objects; the reader is in a mapping */
 } configs[] = {
-	{ "reserve", { 1, 1 }, 2, { 2, 2 }, 1, 1, true },
-	{ "one class", { 2, 1 }, 2, { 2, 2 }, 0, 1, false },
-	{ "two classes", { 1, 1 }, 2, { 2, 2 }, 0, 2, false },
-	{ "three extents", { 1, 1 }, 3, { 2, 1, 1 }, 1, 1, true },
+#define KEPT_CONFIG	4
+#define ZERO_CONFIG	5
+	{ "reserve", { 1, 1 }, 2, { 2, 2 }, 1, 1, true, 0, false },
+	{ "one class", { 2, 1 }, 2, { 2, 2 }, 0, 1, false, 0, false },
+	{ "two classes", { 1, 1 }, 2, { 2, 2 }, 0, 2, false, 0, false },
+	{ "three extents", { 1, 1 }, 3, { 2, 1, 1 }, 1, 1, true, 0, false },
+	{ "kept for deletes", { 1, 1 }, 2, { 2, 2 }, 1, 2, true, .kept = 1 },
+	{ "zero", { 1, 1 }, 2, { 2, 2 }, 0, 1, false, .zero = true },
 };
 
+/* The configuration that is tried first, since it is likely to catch it. */
 #define MUTANTS(m)							\
-	m(HOLE_EARLY, "the walk ends when one index was walked")	\
-	m(HOLE_UNKNOWN, "unknown extents are allocated from")		\
-	m(WALK_UNLOCKED, "the walk does not take the lock of the index") \
-	m(WALK_NO_GRACE, "the walk ends without a grace period")	\
-	m(RESTART_ENTRY, "restart forgets entries of dying indexes")	\
-	m(DYING_UNWALKED, "destroyed indexes are not walked")		\
-	m(DYING_LEAKED, "destroyed indexes are not freed")		\
-	m(FREE_AT_ONCE, "free during the walk gives back at once")	\
-	m(FREE_FORGOTTEN, "free during the walk is not recorded")	\
-	m(FREE_EARLY, "free before the unlink is durable")		\
-	m(NO_GRACE_PERIOD, "reclaim does not wait for readers")		\
-	m(ONE_BITMAP, "reclaim gives back what was freed meanwhile")	\
-	m(ACK_EARLY, "acknowledged before the fence")			\
-	m(NO_LEADING_FENCE, "link stored before the leading fence")	\
-	m(WORD_ONCE, "second writer does not store the word again")	\
-	m(OPEN_EARLY, "extent is open when its word was stored")	\
-	m(WORD_LEFT, "word of a free extent is not cleared")		\
-	m(RESERVE_IGNORED, "reserve is opened outside the walk")	\
-	m(ENOSPC_WALK, "ENOSPC while the walk runs")			\
-	m(ENOSPC_FREED, "ENOSPC while objects are being freed")		\
-	m(ENOSPC_DYING, "ENOSPC while an index is dying")		\
-	m(ENOSPC_STALE, "ENOSPC though space was just given back")	\
-	m(WAIT_LOCKED, "waits for space with the index locked")		\
-	m(WAIT_RESERVE, "waits for what is kept back")
+	m(HOLE_EARLY, 0, "the walk ends when one index was walked")	\
+	m(HOLE_UNKNOWN, 0, "unknown extents are allocated from")	\
+	m(WALK_UNLOCKED, 0, "the walk does not take the lock of the index") \
+	m(WALK_NO_GRACE, 0, "the walk ends without a grace period")	\
+	m(RESTART_ENTRY, 0, "restart forgets entries of dying indexes")	\
+	m(DYING_UNWALKED, 0, "destroyed indexes are not walked")	\
+	m(DYING_LEAKED, 0, "destroyed indexes are not freed")		\
+	m(FREE_AT_ONCE, 0, "free during the walk gives back at once")	\
+	m(FREE_FORGOTTEN, 0, "free during the walk is not recorded")	\
+	m(FREE_EARLY, 0, "free before the unlink is durable")		\
+	m(NO_GRACE_PERIOD, 0, "reclaim does not wait for readers")	\
+	m(ONE_BITMAP, 0, "reclaim gives back what was freed meanwhile")	\
+	m(ACK_EARLY, 0, "acknowledged before the fence")		\
+	m(NO_LEADING_FENCE, 0, "link stored before the leading fence")	\
+	m(WORD_ONCE, 0, "second writer does not store the word again")	\
+	m(OPEN_EARLY, 0, "extent is open when its word was stored")	\
+	m(WORD_LEFT, 0, "word of a free extent is not cleared")		\
+	m(RESERVE_IGNORED, 0, "reserve is opened outside the walk")	\
+	m(ENOSPC_WALK, 0, "ENOSPC while the walk runs")			\
+	m(ENOSPC_FREED, 0, "ENOSPC while objects are being freed")	\
+	m(ENOSPC_DYING, 0, "ENOSPC while an index is dying")		\
+	m(ENOSPC_STALE, 0, "ENOSPC though space was just given back")	\
+	m(WAIT_LOCKED, 0, "waits for space with the index locked")	\
+	m(WAIT_RESERVE, 0, "waits for what is kept back")		\
+	m(KEPT_SLOTS, KEPT_CONFIG, "puts take slots that are kept for deletes") \
+	m(KEPT_EXTENT, KEPT_CONFIG, "puts open the extent that is kept for deletes") \
+	m(KEPT_WALK, KEPT_CONFIG, "nothing is kept for deletes while the walk runs") \
+	m(DELETE_RESERVE, KEPT_CONFIG, "deletes open no extent of the walk's reserve") \
+	m(ZERO_UNFENCED, ZERO_CONFIG, "zeroed for an operation, handed out before the fence") \
+	m(OPENED_CLEAN, ZERO_CONFIG, "slots of an extent that is opened count as zero") \
+	m(FOUND_CLEAN, ZERO_CONFIG, "free slots count as zero when zeroes are first asked for") \
+	m(GIVEN_CLEAN, ZERO_CONFIG, "slots that are given back count as zero") \
+	m(WRITTEN_CLEAN, ZERO_CONFIG, "a slot that was written and not linked counts as zero") \
+	m(LATE_CLEAN, ZERO_CONFIG, "reclaim has zeroed what is tracked when it gives back") \
+	m(RECLAIM_UNFENCED, ZERO_CONFIG, "reclaim does not fence its zeroes") \
+	m(ZERO_UNTOLD, ZERO_CONFIG, "reclaim zeroes before readers in mappings are told") \
+	m(REUSE_UNTOLD, ZERO_CONFIG, "reclaim does not tell readers in mappings") \
+	m(WALK_UNTOLD, ZERO_CONFIG, "the end of the walk does not tell readers in mappings")
 
-#define MUTANT_ENUM(name, what)	name,
-#define MUTANT_NAME(name, what)	{ #name, what },
+#define MUTANT_ENUM(name, config, what)	name,
+#define MUTANT_ROW(name, config, what)	{ #name, config, what },
 enum { SOUND, MUTANTS(MUTANT_ENUM) NR_MUTANTS };
-static const struct { const char *name, *what; } mutants[] = {
-	{ "SOUND", "" }, MUTANTS(MUTANT_NAME)
+static const struct {
+	const char *name;
+	u32 config;
+	const char *what;
+} mutants[] = {
+	{ "SOUND", 0, "" }, MUTANTS(MUTANT_ROW)
 };
 
 static const struct config *cfg;
@@ -148,7 +196,7 @@ static bool verbose;
 static u8 nr_objects, nr_words;
 static u8 first_obj[NR_EXTENTS], extent_of[8], first_key[2];
 
-static u128 *states;
+static struct packed *states;
 static u32 *parents, *table, nr_states, nr_alloced, table_mask, expanding;
 static u64 nr_transitions;
 static u32 nr_progress;
@@ -158,7 +206,7 @@ static const char *violation;
 
 static char step_text[100];	/* that led to the violation or the goal */
 static bool tracing;		/* look for the step to the goal, no more */
-static u128 trace_goal;
+static struct packed trace_goal;
 
 static u8 bit(u8 obj)
 {
@@ -175,24 +223,47 @@ static u8 owner_of(u8 word)
 	return word < 2 ? word : word >= first_key[1];
 }
 
-static u128 pack(const struct state *s)
+static struct packed pack(const struct state *s)
 {
 	const u8 *field = (const u8 *)s;
-	u128 packed = 0;
-	u32 i;
+	struct packed packed = { };
+	u32 i, at = 0;
 
-	for (i = 0; i < sizeof(*s); i++)
-		packed = packed << width[i] | field[i];
+	for (i = 0; i < sizeof(*s); at += width[i++]) {
+		packed.word[at / 64] |= (u64)field[i] << at % 64;
+		if (at % 64 + width[i] > 64)
+			packed.word[at / 64 + 1] |= field[i] >> (64 - at % 64);
+	}
 	return packed;
 }
 
-static void unpack(u128 packed, struct state *s)
+static void unpack(struct packed packed, struct state *s)
 {
 	u8 *field = (u8 *)s;
-	u32 i;
+	u32 i, at = 0;
+	u64 val;
 
-	for (i = sizeof(*s); i-- > 0; packed >>= width[i])
-		field[i] = packed & ((1 << width[i]) - 1);
+	for (i = 0; i < sizeof(*s); at += width[i++]) {
+		val = packed.word[at / 64] >> at % 64;
+		if (at % 64 + width[i] > 64)
+			val |= packed.word[at / 64 + 1] << (64 - at % 64);
+		field[i] = val & ((1 << width[i]) - 1);
+	}
+}
+
+static bool same(struct packed a, struct packed b)
+{
+	return a.word[0] == b.word[0] && a.word[1] == b.word[1] &&
+	       a.word[2] == b.word[2];
+}
+
+static u32 hash(struct packed packed)
+{
+	u64 h = packed.word[0];
+
+	h = (h ^ h >> 32) * 0x9e3779b97f4a7c15ULL ^ packed.word[1];
+	h = (h ^ h >> 32) * 0x9e3779b97f4a7c15ULL ^ packed.word[2];
+	return (h ^ h >> 32) * 0x9e3779b97f4a7c15ULL >> 32;
 }
 
 static void grow(void)
@@ -210,8 +281,7 @@ static void grow(void)
 	nr_alloced = size;
 	table_mask = 2 * size - 1;
 	for (i = 0; i < nr_states; i++) {
-		at = (u64)((states[i] ^ states[i] >> 61) *
-			   0x9e3779b97f4a7c15ULL) >> 32;
+		at = hash(states[i]);
 		while (table[at & table_mask])
 			at++;
 		table[at & table_mask] = i + 1;
@@ -219,12 +289,12 @@ static void grow(void)
 }
 
 /* Returns true if the state is new. */
-static bool remember(u128 packed)
+static bool remember(struct packed packed)
 {
-	u32 at = (u64)((packed ^ packed >> 61) * 0x9e3779b97f4a7c15ULL) >> 32;
+	u32 at = hash(packed);
 
 	for (; table[at & table_mask]; at++)
-		if (states[table[at & table_mask] - 1] == packed)
+		if (same(states[table[at & table_mask] - 1], packed))
 			return false;
 	table[at & table_mask] = nr_states + 1;
 	states[nr_states] = packed;
@@ -306,9 +376,9 @@ __attribute__((format(printf, 2, 3)))
 static void emit(struct state *s, const char *fmt, ...)
 {
 	const char *why = broken;
+	struct packed packed;
 	bool is_new = false;
 	va_list args;
-	u128 packed;
 
 	s->big &= linked(s);
 	packed = pack(s);
@@ -320,7 +390,7 @@ static void emit(struct state *s, const char *fmt, ...)
 	}
 	if (is_new && !why)
 		why = check(s);
-	if (tracing ? packed != trace_goal : violation || !why)
+	if (tracing ? !same(packed, trace_goal) : violation || !why)
 		return;
 	va_start(args, fmt);
 	vsnprintf(step_text, sizeof(step_text), fmt, args);
@@ -351,6 +421,8 @@ static void extent_close(struct state *s, u8 nr)
 {
 	s->extent[nr] = FREE;
 	s->class[nr] = 0;
+	s->tracked &= ~(1 << nr);
+	s->dirty &= ~slots_of(nr);
 	if (cfg->clear && mutant != WORD_LEFT)
 		s->word[nr] = s->dword[nr] = 0;
 }
@@ -395,30 +467,100 @@ static u8 nr_free(const struct state *s)
 	return n;
 }
 
-static void hand_out(const struct state *old, u8 i, u8 word, u8 nr, u8 class)
+/* Slots of a class that may be handed out. */
+static u8 nr_spare(const struct state *s, u8 class)
 {
-	u8 obj = first_obj[nr], owned = linked(old), n;
-	struct state s = *old;
+	u8 nr, n = 0;
 
-	while (s.used & bit(obj))
-		obj++;
+	for (nr = 0; nr < cfg->nr_extents; nr++)
+		if (s->class[nr] == class && s->extent[nr] != FREE &&
+		    (s->extent[nr] != UNKNOWN || mutant == HOLE_UNKNOWN))
+			n += __builtin_popcount(slots_of(nr) & ~s->used);
+	return n;
+}
+
+/* Can a delete reserve all that is kept for it? */
+static bool is_kept(const struct state *s)
+{
+	return nr_spare(s, 1) >= cfg->kept || nr_free(s);
+}
+
+/* The extent serves those who ask for zeroes, too. */
+static void track(struct state *s, u8 nr, bool opened)
+{
+	bool clean = mutant == (opened ? OPENED_CLEAN : FOUND_CLEAN);
+
+	if (s->tracked & 1 << nr)
+		return;
+	s->tracked |= 1 << nr;
+	s->dirty |= slots_of(nr) & (clean ? s->used : 0xff);
+}
+
+/* The first free one, of those that are zero if there are any. */
+static u8 pick(const struct state *s, u8 nr, u8 flags)
+{
+	u8 set = slots_of(nr) & ~s->used;
+
+	if (flags & ZERO && set & ~s->dirty)
+		set &= ~s->dirty;
+	return __builtin_ctz(set) + 1;
+}
+
+static void verify_free(const struct state *s, u8 obj)
+{
+	u8 owned = linked(s), n;
+
 	/* A dying index still has to free what its words refer to. */
 	for (n = 0; n < nr_words; n++)
-		owned |= bit(s.link[n]);
-	owned |= bit(s.dying[0]) | bit(s.dying[1]);
+		owned |= bit(s->link[n]);
+	owned |= bit(s->dying[0]) | bit(s->dying[1]);
 	if (owned & bit(obj))
 		broken = "1: handed out and owned";
-	if (s.reader == obj)
+	if (s->reader == obj && !cfg->zero)
 		broken = "1: handed out beside a reader that holds it";
-	if (s.extent[nr] == FREE) {
-		if (!s.walking && nr_free(&s) <= cfg->reserve)
+	if (s->reader == obj && cfg->zero && !s->told)
+		broken = "10: handed out beside a reader that was not told";
+}
+
+static void verify_zero(const struct state *s, u8 obj)
+{
+	if ((s->content | s->dcontent) & bit(obj))
+		broken = "8: handed out as zero, and is not";
+}
+
+static void hand_out(const struct state *old, u8 i, u8 word, u8 nr, u8 class,
+		     u8 flags)
+{
+	struct state s = *old;
+	bool kept = is_kept(&s), opened = s.extent[nr] == FREE;
+	u8 obj;
+
+	if (opened) {
+		if (!s.walking && nr_free(&s) <= cfg->reserve && !(flags & MUST))
 			broken = "7: reserve opened outside the walk";
 		s.extent[nr] = OPENING;
 		s.class[nr] = class;
 	}
+	if (flags & ZERO)
+		track(&s, nr, opened);
+	obj = pick(&s, nr, flags);
+	verify_free(&s, obj);
 	s.used |= bit(obj);
-	s.op[i] = (struct op){ RESERVED, word, obj, 0, class };
-	emit(&s, "%c: reserve object %u for word %u", 'A' + i, obj, word);
+	s.op[i] = (struct op){ RESERVED, word, obj, 0, class, !!(flags & ZERO) };
+	if (flags & ZERO && s.dirty & bit(obj)) {
+		s.content &= ~bit(obj);
+		if (mutant != ZERO_UNFENCED)
+			s.op[i].phase = ZEROING;
+	}
+	if (s.tracked & 1 << nr)
+		s.dirty |= bit(obj);
+	if (flags & ZERO && s.op[i].phase == RESERVED)
+		verify_zero(&s, obj);
+	if (!(flags & MUST) && !is_kept(&s) && (kept || class == 1))
+		broken = "9: what is kept for deletes is taken";
+	emit(&s, "%c: reserve object %u for word %u%s%s", 'A' + i, obj, word,
+	     s.op[i].phase == ZEROING ? ", zeroed" : "",
+	     flags & MUST ? ", to make room" : "");
 }
 
 static bool space_pending(const struct state *s)
@@ -429,52 +571,87 @@ static bool space_pending(const struct state *s)
 	       (mutant == WAIT_RESERVE && nr_free(s));
 }
 
-static void reserve(const struct state *old, u8 i, u8 word, u8 class)
+/* May a free slot of an open extent be taken? */
+static bool may_take(const struct state *s, u8 class, u8 flags)
 {
-	u8 keep = old->walking || mutant == RESERVE_IGNORED ? 0 : cfg->reserve;
-	struct state s = *old;
-	bool found = false;
-	u8 nr;
+	u8 kept = class == 1 && !(flags & MUST) ? cfg->kept : 0;
 
-	for (nr = 0; nr < cfg->nr_extents; nr++) {
-		if (s.extent[nr] == FREE || s.class[nr] != class ||
-		    !(slots_of(nr) & ~s.used))
-			continue;
-		if (s.extent[nr] == UNKNOWN && mutant != HOLE_UNKNOWN)
-			continue;
-		hand_out(old, i, word, nr, class);
-		found = true;
-	}
-	if (found)
-		return;
-	for (nr = 0; nr_free(&s) > keep && nr < cfg->nr_extents; nr++)
-		if (s.extent[nr] == FREE) {
-			hand_out(old, i, word, nr, class);
-			return;
-		}
+	if (mutant == KEPT_SLOTS || (mutant == KEPT_WALK && s->walking))
+		kept = 0;
+	return nr_spare(s, class) > kept;
+}
+
+/* Free extents that are left alone. */
+static u8 extents_to_leave(const struct state *s, u8 class, u8 flags)
+{
+	u8 n = s->walking || mutant == RESERVE_IGNORED ? 0 : cfg->reserve;
+
+	if (flags & MUST)
+		return mutant == DELETE_RESERVE ? n : 0;
+	if (mutant == KEPT_EXTENT || (mutant == KEPT_WALK && s->walking))
+		return n;
+	return n + (class != 1 && nr_spare(s, 1) < cfg->kept);
+}
+
+static void find_no_space(const struct state *old, u8 i, u8 word, u8 class,
+			  u8 flags)
+{
+	struct state s = *old;
+
 	if (mutant == WAIT_LOCKED && space_pending(&s)) {
 		s.op[i].phase = STUCK;
 		emit(&s, "%c: waits for space", 'A' + i);
 	} else if (s.waiter == NOBODY) {
 		s.waiter = FAILED;
 		s.waiter_class = class;
+		s.waiter_must = !!(flags & MUST);
 		emit(&s, "%c: finds no space for word %u", 'A' + i, word);
 	}
 }
 
-static bool has_space(const struct state *s, u8 class)
+static void reserve(const struct state *s, u8 i, u8 word, u8 class, u8 flags)
 {
-	u8 owned = linked(s), nr, nr_unowned = 0, i;
+	u8 leave = extents_to_leave(s, class, flags), nr;
+	bool found = false;
+
+	for (nr = 0; may_take(s, class, flags) && nr < cfg->nr_extents; nr++) {
+		if (s->extent[nr] == FREE || s->class[nr] != class ||
+		    !(slots_of(nr) & ~s->used))
+			continue;
+		if (s->extent[nr] == UNKNOWN && mutant != HOLE_UNKNOWN)
+			continue;
+		hand_out(s, i, word, nr, class, flags);
+		found = true;
+	}
+	if (found)
+		return;
+	for (nr = 0; nr_free(s) > leave && nr < cfg->nr_extents; nr++)
+		if (s->extent[nr] == FREE) {
+			hand_out(s, i, word, nr, class, flags);
+			return;
+		}
+	find_no_space(s, i, word, class, flags);
+}
+
+/* Is there space, for an operation that makes room or for another one? */
+static bool has_space(const struct state *s, u8 class, bool must)
+{
+	u8 owned = linked(s), nr, nr_unowned = 0, nr_slots[3] = { }, i;
+	u8 kept = must ? 0 : cfg->kept;
 
 	for (i = 0; i < 2; i++)
 		owned |= bit(s->op[i].obj);
 	for (nr = 0; nr < cfg->nr_extents; nr++) {
 		nr_unowned += !(owned & slots_of(nr));
-		if (owned & slots_of(nr) && slots_of(nr) & ~owned &&
-		    s->class[nr] == class)
-			return true;
+		if (owned & slots_of(nr))
+			nr_slots[s->class[nr]] +=
+				__builtin_popcount(slots_of(nr) & ~owned);
 	}
-	return nr_unowned > cfg->reserve;
+	if (nr_slots[class] > (class == 1 ? kept : 0))
+		return true;
+	if (must)
+		return nr_unowned;
+	return nr_unowned > cfg->reserve + (class != 1 && nr_slots[1] < kept);
 }
 
 static void waiter_decides(const struct state *old)
@@ -488,7 +665,7 @@ static void waiter_decides(const struct state *old)
 		s.waiter = WAITING;
 		emit(&s, "waits for space");
 	} else if (old->waiter != WAITING) {
-		if (has_space(old, old->waiter_class))
+		if (has_space(old, old->waiter_class, old->waiter_must))
 			broken = "5: ENOSPC while there is space";
 		emit(&s, "ENOSPC");
 	}
@@ -510,7 +687,7 @@ static void unlink_word(const struct state *old, u8 i, u8 word)
 {
 	struct state s = *old;
 
-	s.op[i] = (struct op){ CHANGED, word, s.link[word], 0, 0 };
+	s.op[i] = (struct op){ .phase = CHANGED, .word = word, .obj = s.link[word] };
 	s.link[word] = 0;
 	emit(&s, "%c: clear word %u", 'A' + i, word);
 }
@@ -521,14 +698,16 @@ static void op_begin(const struct state *s, u8 i)
 
 	if (!s->link[i]) {
 		if (!s->dying[i] && !pool_locked(s))
-			reserve(s, i, i, 1);
+			reserve(s, i, i, 1, 0);
 		return;
 	}
 	if (!pool_locked(s))
 		unlink_word(s, i, i);
 	for (word = key; word < key + cfg->nr_keys[i]; word++) {
 		for (class = 1; class <= cfg->nr_classes; class++)
-			reserve(s, i, word, class);
+			reserve(s, i, word, class, cfg->zero && !i ? ZERO : 0);
+		if (s->link[word] && cfg->kept)
+			reserve(s, i, word, 1, MUST);
 		if (s->link[word])
 			unlink_word(s, i, word);
 	}
@@ -540,6 +719,9 @@ static void op_take(struct state *s, u8 i)
 	u8 nr = extent_of[op->obj];
 
 	op->phase = TAKEN;
+	op->zero = 0;
+	if (cfg->zero)
+		s->content |= bit(op->obj);
 	if (s->extent[nr] == OPENING &&
 	    (mutant != WORD_ONCE || s->word[nr] != op->class)) {
 		s->word[nr] = op->class;
@@ -560,6 +742,7 @@ static void op_fence(struct state *s, u8 i)
 	if (op->stored && mutant != NO_LEADING_FENCE)
 		s->dword[nr] = s->word[nr];
 	op->stored = 0;
+	s->dcontent |= s->content & bit(op->obj);
 	emit(s, "%c: leading fence", 'A' + i);
 }
 
@@ -599,8 +782,31 @@ static void op_publish(struct state *s, u8 i)
 	if (word < 2 || !op->obj)
 		*op = (struct op){ };
 	else
-		*op = (struct op){ UNLINKED, word, op->obj, 0, 0 };
+		*op = (struct op){ .phase = UNLINKED, .word = word, .obj = op->obj };
 	emit(s, "%c: fence, word %u is durable", 'A' + i, word);
+}
+
+static void op_zeroed(struct state *s, u8 i)
+{
+	u8 obj = s->op[i].obj;
+
+	s->dcontent &= ~bit(obj);
+	s->op[i].phase = RESERVED;
+	verify_zero(s, obj);
+	emit(s, "%c: fence, object %u is zero", 'A' + i, obj);
+}
+
+/* What it has reserved goes back; it is zero if it was so and was not written. */
+static void op_give_up(const struct state *old, u8 i)
+{
+	struct state s = *old;
+	u8 obj = s.op[i].obj;
+
+	if (s.op[i].zero || mutant == WRITTEN_CLEAN)
+		s.dirty &= ~bit(obj);
+	s.op[i] = (struct op){ };
+	give_back(&s, bit(obj));
+	emit(&s, "%c: give object %u up", 'A' + i, obj);
 }
 
 static void op_step(const struct state *old, u8 i)
@@ -609,15 +815,17 @@ static void op_step(const struct state *old, u8 i)
 	u8 obj = s.op[i].obj;
 
 	switch (s.op[i].phase) {
+	case ZEROING:
+		op_zeroed(&s, i);
+		break;
 	case RESERVED:
 		op_take(&s, i);
-		s = *old;
-		s.op[i] = (struct op){ };
-		give_back(&s, bit(obj));
-		emit(&s, "%c: give object %u up", 'A' + i, obj);
+		op_give_up(old, i);
 		break;
 	case TAKEN:
 		op_fence(&s, i);
+		if (cfg->zero)
+			op_give_up(old, i);
 		break;
 	case FENCED:
 		op_link(&s, i);
@@ -641,6 +849,12 @@ static void mark(struct state *s, u8 obj)
 	s->used |= bit(obj);
 }
 
+/* Readers in mappings see that the generation has changed, and begin again. */
+static void tell(struct state *s)
+{
+	s->told = cfg->zero && s->reader;
+}
+
 static void walk_end(struct state *s)
 {
 	u8 nr;
@@ -655,6 +869,8 @@ static void walk_end(struct state *s)
 	}
 	s->walking = 0;
 	s->walked = 0;
+	if (mutant != WALK_UNTOLD)
+		tell(s);
 	given_back(s);
 	emit(s, "walk: end");
 }
@@ -720,7 +936,7 @@ static bool walk_next(const struct state *old)
 static void grace_begin(struct state *s, u8 what)
 {
 	s->grace = what;
-	s->grace_reader = s->reader != 0;
+	s->grace_reader = s->reader && !cfg->zero;
 	emit(s, "grace period begins");
 }
 
@@ -742,10 +958,55 @@ static void walk(const struct state *old)
 		grace_begin(&s, GRACE_WALK);
 }
 
-static void grace_end(struct state *s)
+static u8 tracked_slots(const struct state *s)
+{
+	u8 nr, set = 0;
+
+	for (nr = 0; nr < cfg->nr_extents; nr++)
+		if (s->tracked & 1 << nr)
+			set |= slots_of(nr);
+	return set;
+}
+
+/* What goes back to extents that are tracked is zeroed, and then fenced. */
+static void reclaim_zero(struct state *s)
+{
+	s->zeroing = s->waiting & tracked_slots(s);
+	s->content &= ~s->zeroing;
+	if (s->zeroing & bit(s->reader) && !s->told)
+		broken = "10: zeroed beside a reader that was not told";
+	s->grace = GRACE_OVER;
+	emit(s, "reclaim zeroes %#x", s->zeroing);
+}
+
+static void reclaim_end(struct state *s)
 {
 	u8 set = s->waiting;
 
+	s->grace = NO_GRACE;
+	if (mutant == ONE_BITMAP) {
+		set |= s->freed;
+		s->freed = 0;
+	}
+	if (mutant != RECLAIM_UNFENCED)
+		s->dcontent &= ~s->zeroing;
+	if (mutant == LATE_CLEAN)
+		s->zeroing = s->waiting & tracked_slots(s);
+	s->dirty &= ~(mutant == GIVEN_CLEAN ? set : s->zeroing);
+	s->zeroing = 0;
+	s->waiting = 0;
+	if (mutant == ZERO_UNTOLD)
+		tell(s);
+	give_back(s, set);
+	emit(s, "reclaim gives back %#x", set);
+}
+
+static void grace_end(struct state *s)
+{
+	if (s->grace == GRACE_OVER) {
+		reclaim_end(s);
+		return;
+	}
 	if (s->grace_reader && mutant != NO_GRACE_PERIOD)
 		return;
 	s->grace_reader = 0;
@@ -754,14 +1015,12 @@ static void grace_end(struct state *s)
 		walk_end(s);
 		return;
 	}
-	s->grace = NO_GRACE;
-	if (mutant == ONE_BITMAP) {
-		set |= s->freed;
-		s->freed = 0;
-	}
-	s->waiting = 0;
-	give_back(s, set);
-	emit(s, "reclaim gives back %#x", set);
+	if (mutant != ZERO_UNTOLD && mutant != REUSE_UNTOLD)
+		tell(s);
+	if (cfg->zero && mutant != GIVEN_CLEAN)
+		reclaim_zero(s);
+	else
+		reclaim_end(s);
 }
 
 static void free_dying(const struct state *old, u8 i)
@@ -817,6 +1076,7 @@ static void reader_enters(const struct state *old)
 static void reader_leaves(struct state *s)
 {
 	s->reader = 0;
+	s->told = 0;
 	s->grace_reader = 0;
 	emit(s, "reader leaves");
 }
@@ -829,6 +1089,7 @@ static void attach(struct state *s)
 
 	memset(s, 0, sizeof(*s));
 	s->big = media.big;
+	s->content = s->dcontent = media.dcontent;
 	s->walking = 1;
 	for (nr = 0; nr < cfg->nr_extents; nr++) {
 		s->word[nr] = s->dword[nr] = s->class[nr] = media.dword[nr];
@@ -841,31 +1102,48 @@ static void attach(struct state *s)
 	mark(s, s->link[1]);
 }
 
+/* Words of extents, links, and objects that are stored and not durable. */
+static u8 pending(const struct state *s, u8 *choices)
+{
+	u8 n = 0, i;
+
+	for (i = 0; i < NR_EXTENTS; i++)
+		if (s->word[i] != s->dword[i])
+			choices[n++] = i;
+	for (i = 0; i < nr_words; i++)
+		if (s->link[i] != s->dlink[i])
+			choices[n++] = NR_EXTENTS + i;
+	for (i = 0; i < nr_objects; i++)
+		if ((s->content ^ s->dcontent) >> i & 1)
+			choices[n++] = NR_EXTENTS + NR_WORDS + i;
+	return n;
+}
+
+static void settle(struct state *s, u8 choice)
+{
+	u8 obj;
+
+	if (choice < NR_EXTENTS) {
+		s->dword[choice] = s->word[choice];
+	} else if (choice < NR_EXTENTS + NR_WORDS) {
+		s->dlink[choice - NR_EXTENTS] = s->link[choice - NR_EXTENTS];
+	} else {
+		obj = choice - NR_EXTENTS - NR_WORDS + 1;
+		s->dcontent = (s->dcontent & ~bit(obj)) | (s->content & bit(obj));
+	}
+}
+
 static void crash(const struct state *old)
 {
-	u8 choices[NR_EXTENTS + NR_WORDS], n = 0, i;
+	u8 choices[NR_EXTENTS + NR_WORDS + 8], n = pending(old, choices), i;
 	struct state s;
 	u32 set;
 
-	for (i = 0; i < NR_EXTENTS; i++)
-		if (old->word[i] != old->dword[i])
-			choices[n++] = i;
-	for (i = 0; i < nr_words; i++)
-		if (old->link[i] != old->dlink[i])
-			choices[n++] = NR_EXTENTS + i;
 	for (set = 0; set < 1U << n; set++) {
 		s = *old;
-		for (i = 0; i < n; i++) {
-			u8 word = choices[i];
-
-			if (!(set >> i & 1))
-				continue;
-			if (word < NR_EXTENTS)
-				s.dword[word] = s.word[word];
-			else
-				s.dlink[word - NR_EXTENTS] =
-					s.link[word - NR_EXTENTS];
-		}
+		for (i = 0; i < n; i++)
+			if (set >> i & 1)
+				settle(&s, choices[i]);
 		attach(&s);
 		emit(&s, "power cut: %#x of %u words durable", set, n);
 	}
@@ -977,10 +1255,10 @@ static bool explore(const struct config *config)
 
 static bool explore_all(u64 *total)
 {
-	u32 i;
+	u32 i, first = mutants[mutant].config;
 
 	for (i = 0; i < ARRAY_SIZE(configs); i++) {
-		if (!explore(&configs[i]))
+		if (!explore(&configs[(first + i) % ARRAY_SIZE(configs)]))
 			return false;
 		*total += nr_states;
 	}
