@@ -632,6 +632,7 @@ static int delete_once(struct wort_index *index, struct wort_op *op,
 
 	if (err)
 		return err;
+	op->must_free = true;
 	do
 		err = READ_ONCE(index->engine)->remove(op, &index->tree, del);
 	while (unlikely(wort_index_again(index, op, err)));
@@ -684,11 +685,15 @@ static __always_inline int delete_plainly(struct wort_index *index,
  * @expect: Remove it only if this is its value; NULL: whatever it is.
  * @old: Where its value goes, told as by wort_index_insert(); NULL: nowhere.
  *
- * Durable when the call returns 0.  Needs no space.
+ * Durable when the call returns 0; otherwise the record was not removed.  Needs
+ * no space, but for an engine with WORT_TRAIT_DELETE_SPACE: there it may use what
+ * is kept for that, and waits for the walk or for freed objects as
+ * wort_index_insert() does.
  *
  * Context: May sleep.
  * Return: 0; -ENOENT; -ECANCELED; -ERANGE; -EINVAL, -EMSGSIZE, -ESTALE, -EROFS,
- * -EUCLEAN, -EIO, -EINTR; -ENOMEM and -ENODEV as wort_index_enter().
+ * -EUCLEAN, -EIO, -EINTR; -ENOMEM and -ENODEV as wort_index_enter(); with that
+ * trait -ENOSPC, and -ENOMEM for what it reserves.
  */
 int wort_index_delete(struct wort_index *index, const struct wort_key *key,
 		      const struct wort_value *expect, struct wort_buf *old)

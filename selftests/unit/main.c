@@ -167,6 +167,7 @@ static const struct test engine_tests[] = {
 	TEST(steps_begin_again),
 	TEST(steps_fail),
 	TEST(steps_answers),
+	TEST(steps_need_space),
 	TEST(keys_limits),
 	TEST(keys_digits),
 	TEST(keys_fill),

@@ -5,9 +5,11 @@
  * other step, and the operation fails after it, or goes on.
  */
 #include "counts.h"
+#include "space.h"
 #include "tests.h"
 
 #define STEPS	(WORT_RESERVE_MAX + 2)
+#define HUNGRY	1000U		/* bytes that a removal reserves where it needs space */
 
 /* An engine whose puts and removals begin with steps. */
 static struct wort_engine stepping;
@@ -168,6 +170,67 @@ void check_steps_fail(void)
 		CHECK(!is(&bed, "second"));
 		steps_close(&bed);
 	}
+}
+
+static int hungry_remove(struct wort_op *op, struct wort_tree *tree,
+			 const struct wort_del *del)
+{
+	return wort_alloc_reserve(op, HUNGRY) ?: plain->remove(op, tree, del);
+}
+
+static int no_fast_remove(struct wort_tree *tree, const struct wort_del *del,
+			  struct wort_index_stats __percpu *stats)
+{
+	return -EAGAIN;
+}
+
+/* Take the last objects that a removal could; returns one of them. */
+static u64 take_last(struct bed *bed)
+{
+	struct wort_op op;
+	u64 off = 0;
+	int err;
+
+	do {
+		space_begin(bed, &op);
+		op.must_free = true;
+		err = wort_alloc_reserve(&op, HUNGRY);
+		if (!err)
+			off = wort_alloc_take(&op);
+		wort_pm_fence(&op);
+		wort_op_end(&op);
+	} while (!err);
+	CHECK_EQ(err, -ENOSPC);
+	return off;
+}
+
+/* Full, but for what is kept for removals; then full; then about to get space. */
+void check_steps_need_space(void)
+{
+	static const u8 value[2000];
+	struct bed bed;
+	u64 off;
+	u32 n = 0;
+
+	steps_open(&bed);
+	steps_left = 0;
+	stepping.remove = hungry_remove;
+	bed.index->fast_remove = no_fast_remove;
+	wort_alloc_keep_reserve(&bed.pm.pool->alloc, HUNGRY, 1);
+	while (!pm_put(bed.index, &n, 4, value, sizeof(value)))
+		n++;
+	n = 0;
+	CHECK_EQ(pm_del(bed.index, &n, 4), 0);
+	pmpool_settle();
+	off = take_last(&bed);
+	pmpool_settle();
+	n = 1;
+	CHECK_EQ(pm_del(bed.index, &n, 4), -ENOSPC);
+	CHECK_EQ(space_give(&bed, off, HUNGRY), 0);
+	CHECK_EQ(pm_del(bed.index, &n, 4), 0);
+	wort_alloc_drop_reserve(&bed.pm.pool->alloc, HUNGRY);
+	bed.index->tree.engine = plain;
+	bed_close(&bed);
 }
 
 /* What the answer tells of the record is what it was before the first step. */

@@ -238,6 +238,7 @@ void check_lock_read(void);
 void check_steps_begin_again(void);
 void check_steps_fail(void);
 void check_steps_answers(void);
+void check_steps_need_space(void);
 
 /* test_walk.c */
 void check_walk_steps(void);
