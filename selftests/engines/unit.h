@@ -66,6 +66,8 @@ struct engine_cost {
  * @lines_many: lines of an insert, on average of 100000 keys of each workload and in
  *	hundredths, with those of the allocator; 0: as @insert
  * @lines_million: of a million keys
+ * @steps: a put may take several steps, and those stand that were done when a later
+ *	one fails
  * @needs_all: a put beside a record reserves all that its @need tells
  * @drops: of the pages of the image at least so many can be dropped from it
  * @spared: at most so many allocations of its background work fail without any harm
@@ -87,6 +89,7 @@ struct engine_unit {
 	struct engine_cost delete;
 	u32 lines_many[WORKLOAD_NR];
 	u32 lines_million[WORKLOAD_NR];
+	bool steps;
 	bool needs_all;
 	u32 drops;
 	u32 spared;

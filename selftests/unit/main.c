@@ -193,6 +193,7 @@ static const struct test engine_tests[] = {
 	TEST(batch_keys),
 	NEEDS(need, WORT_TRAIT_BATCH_SHARED),
 	TEST(nomem_put),
+	TEST(nomem_steps),
 	TEST(nomem_remove),
 	TEST(nomem_scan),
 	TEST(nomem_batch),

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Each allocation of each operation failed in turn: -ENOMEM, nothing stored,
- * nothing leaked, and the next try succeeds.
+ * nothing leaked, and the next try succeeds.  Of an operation of several steps
+ * those that were done stand: then each record is what it was, and the next try
+ * ends with as many objects as one that did not fail.
  */
+#include <linux/crc32c.h>
+
 #include "model.h"
 
 #define POOL_SIZE	MIB
@@ -15,15 +19,38 @@
  * @prepare: makes the pool that it works on; NULL: empty
  * @run: the operation
  * @work: background work runs in it, which does without some of its memory
+ * @steps: it takes several steps, also if those of the engine do not
  */
 struct nomem {
 	void (*prepare)(struct bed *bed);
 	int (*run)(struct bed *bed);
 	bool work;
+	bool steps;
 };
 
 static u8 value[WORT_VALUE_MAX], before[POOL_SIZE];
+static u8 scanned[POOL_SIZE] __attribute__((aligned(8)));
+static u64 sum_before;
 static u8 out[64 * 1024] __attribute__((aligned(8)));
+
+/* Of all records, in whatever order they come. */
+static u64 sum_records(struct bed *bed)
+{
+	struct wort_scan scan = { .buf = scanned, .buf_len = sizeof(scanned) };
+	const struct wort_record *rec;
+	u64 sum = 0;
+	u32 at = 0;
+
+	if (!bed->index)
+		return 0;
+	CHECK_EQ(wort_index_scan(bed->index, &scan), 0);
+	CHECK(!scan.more);
+	for (; at < scan.len; at += rec->rec_len) {
+		rec = (const void *)(scanned + at);
+		sum += crc32c(1, rec, sizeof(*rec) + rec->key_len + rec->value_len);
+	}
+	return sum;
+}
 
 static void remember(struct bed *bed)
 {
@@ -35,22 +62,66 @@ static bool unchanged(struct bed *bed)
 	return media_same(before, (u8 *)bed->pm.region.base, POOL_SIZE);
 }
 
-/*
- * A fresh pool for each allocation that fails, until none did.
- *
- * errno-table: ioctl ENOMEM
- */
+static void open_pool(const struct nomem *nm, struct bed *bed)
+{
+	bed_open(bed, POOL_SIZE, 4096);
+	if (nm->prepare)
+		nm->prepare(bed);
+}
+
+static struct wort_check_arg owned(struct bed *bed)
+{
+	struct wort_check_arg arg = { .size = sizeof(arg) };
+
+	pmpool_settle();
+	bed_check_arg(bed, 0, &arg);
+	return arg;
+}
+
+/* What an operation that does not fail leaves. */
+static struct wort_check_arg owned_after(const struct nomem *nm)
+{
+	struct wort_check_arg arg;
+	struct bed bed;
+
+	open_pool(nm, &bed);
+	CHECK_EQ(nm->run(&bed), 0);
+	arg = owned(&bed);
+	bed_close(&bed);
+	return arg;
+}
+
+/* errno-table: ioctl ENOMEM */
+static void verify_failed(const struct nomem *nm, struct bed *bed, bool failed, int err)
+{
+	CHECK_EQ(err, failed ? -ENOMEM : 0);
+	if (!nm->steps && !subject.unit->steps)
+		CHECK(unchanged(bed));
+	CHECK_EQ(sum_records(bed), sum_before);
+	bed_check(bed);
+}
+
+static void verify_owned(struct bed *bed, const struct wort_check_arg *want)
+{
+	struct wort_check_arg arg = owned(bed);
+
+	CHECK_EQ(arg.out_nr_leaves, want->out_nr_leaves);
+	CHECK_EQ(arg.out_nr_nodes, want->out_nr_nodes);
+	CHECK_EQ(arg.out_owned_bytes, want->out_owned_bytes);
+}
+
+/* A fresh pool for each allocation that fails, until none did. */
 static void sweep(const struct nomem *nm)
 {
+	const struct wort_check_arg want = owned_after(nm);
 	u32 nth, without = 0;
 	struct bed bed;
 	bool failed;
 	int err;
 
 	for (nth = 0; nth < TRIES; nth++) {
-		bed_open(&bed, POOL_SIZE, 4096);
-		if (nm->prepare)
-			nm->prepare(&bed);
+		open_pool(nm, &bed);
+		sum_before = sum_records(&bed);
 		remember(&bed);
 		shim_alloc_fail_nth = nth;
 		err = nm->run(&bed);
@@ -58,11 +129,10 @@ static void sweep(const struct nomem *nm)
 		shim_alloc_fail_nth = -1;
 		without += failed && !err;
 		if (err) {
-			CHECK_EQ(err, failed ? -ENOMEM : 0);
-			CHECK(unchanged(&bed));
-			bed_check(&bed);
+			verify_failed(nm, &bed, failed, err);
 			CHECK_EQ(nm->run(&bed), 0);
 		}
+		verify_owned(&bed, &want);
 		bed_check(&bed);
 		bed_close(&bed);
 		if (!failed)
@@ -207,6 +277,60 @@ void check_nomem_put(void)
 
 	for (i = 0; i < ARRAY_SIZE(list); i++)
 		sweep(&list[i]);
+}
+
+/* An engine whose puts begin with a step: the record "key-and-a-long-tail-1" moves. */
+static struct wort_engine stepping;
+static const struct wort_engine *plain;
+
+static int move_record(struct wort_op *op, struct wort_tree *tree)
+{
+	const struct wort_key key = { (const u8 *)"key-and-a-long-tail-1", 21 };
+	struct wort_put put;
+	int err;
+
+	wort_put_init(&put, &key, &(struct wort_value){ value, 100 }, 0);
+	err = plain->put(op, tree, &put);
+	if (!err)
+		wort_op_step(op);
+	return err;
+}
+
+static int put_in_steps(struct wort_op *op, struct wort_tree *tree,
+			struct wort_put *put)
+{
+	return move_record(op, tree) ?: plain->put(op, tree, put);
+}
+
+static int no_fast_put(struct wort_tree *tree, struct wort_put *put,
+		       struct wort_index_stats __percpu *stats)
+{
+	return -EAGAIN;
+}
+
+static int put_stepping(struct bed *bed)
+{
+	int err;
+
+	plain = bed->index->tree.engine;
+	stepping = *plain;
+	stepping.put = put_in_steps;
+	bed->index->tree.engine = &stepping;
+	bed->index->fast_put = no_fast_put;
+	err = pm_put(bed->index, "key", 3, value, 2000);
+	bed->index->tree.engine = plain;
+	return err;
+}
+
+static void to_move(struct bed *bed)
+{
+	two_long(bed);
+	CHECK_EQ(pm_put(bed->index, "key-and-a-long-tail-1", 21, value, 100), 0);
+}
+
+void check_nomem_steps(void)
+{
+	sweep(&(struct nomem) { to_move, put_stepping, .steps = true });
 }
 
 static void one_word_two_long(struct bed *bed)

@@ -119,6 +119,7 @@ void check_space_aged(void);
 void check_nomem_attach(void);
 void check_nomem_create(void);
 void check_nomem_put(void);
+void check_nomem_steps(void);
 void check_nomem_remove(void);
 void check_nomem_scan(void);
 void check_nomem_batch(void);
