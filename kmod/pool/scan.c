@@ -12,8 +12,15 @@
 /* A count comes back to its caller after so many records. */
 #define COUNT_CHUNK	65536
 
-/* Pairs that are taken at a time, and the room that is needed to pack one. */
-#define PAIRS		32U
+/*
+ * Pairs that are taken at a time.  An engine looks again at a node whose pairs
+ * were not all taken, so they are many: as many as make struct scan_from 4 KiB.
+ * What lies behind a bound is taken in vain, so where there is one they are few.
+ */
+#define PAIRS		120U
+#define BOUND_PAIRS	32U
+
+/* The room that is needed to pack one. */
 #define PAIR_BYTES	(sizeof(struct wort_record) + 2 * sizeof(u64))
 
 /*
@@ -27,12 +34,14 @@
  * @after: only what comes behind it
  * @buf: its bytes
  * @edge: memory for the edge of a prefix
+ * @pairs: memory for the pairs that come next
  */
 struct scan_from {
 	struct wort_key key;
 	bool after;
 	u8 buf[WORT_KEY_MAX];
 	u8 edge[WORT_KEY_MAX];
+	struct wort_pair pairs[PAIRS];
 };
 
 static void from_set(struct scan_from *from, const u8 *key, u32 len, bool after)
@@ -230,17 +239,17 @@ static void pack_pairs(struct wort_scan *scan, const struct wort_pair *pairs, u3
  * Up to @max pairs that come next, as far as there is room.  -ENOENT: they were
  * all that is wanted.
  */
-static int emit_pairs(struct wort_cursor *cur, struct wort_scan *scan, u32 max,
-		      u32 *nr)
+static int emit_pairs(struct wort_cursor *cur, struct wort_scan *scan,
+		      struct wort_pair *pairs, u32 max, u32 *nr)
 {
+	const u32 most = scan->bound ? BOUND_PAIRS : PAIRS;
 	bool counting = scan->flags & WORT_SCAN_F_COUNT;
 	struct wort_record head = record_head(cur, scan);
-	struct wort_pair pairs[PAIRS];
 	u32 want, got, good;
 
 	do {
-		want = counting ? PAIRS : (scan->buf_len - scan->len) / PAIR_BYTES;
-		want = min(min(want, max), PAIRS);
+		want = counting ? most : (scan->buf_len - scan->len) / PAIR_BYTES;
+		want = min(min(want, max), most);
 		got = cur->tree->engine->next_many(cur, pairs, want);
 		good = wanted_pairs(scan, pairs, got, cur->key_len);
 		scan->count += good;
@@ -287,7 +296,7 @@ static int scan_section(struct wort_cursor *cur, struct wort_scan *scan,
 		 * above.
 		 */
 		if (!err && many)
-			err = emit_pairs(cur, scan,
+			err = emit_pairs(cur, scan, from->pairs,
 					 min_t(u64, max - scan->count,
 					       SECTION - nr) - 1, &nr);
 		if (!err)
