@@ -17,18 +17,24 @@
 #include "../core/key.h"
 #include "../core/pmem.h"
 
+/* A difference is one instruction less than a comparison of the masked bits. */
+static __always_inline bool wort_link_is(u64 link, u64 kind)
+{
+	return !((link - kind) & WORT_MEDIA_LINK_KIND_MASK);
+}
+
 static __always_inline bool wort_link_is_record(u64 link)
 {
-	return (link & WORT_MEDIA_LINK_KIND_MASK) == WORT_MEDIA_LINK_RECORD;
+	return wort_link_is(link, WORT_MEDIA_LINK_RECORD);
 }
 
 /*
- * The offset of a record.  The link to a record has no place and no label; the
- * bits of one put the offset outside the pool.
+ * The offset of a record, from a link to one.  That has no place and no label;
+ * the bits of one put the offset outside the pool.
  */
 static __always_inline u64 wort_link_record(u64 link)
 {
-	return link & ~WORT_MEDIA_LINK_KIND_MASK;
+	return link - WORT_MEDIA_LINK_RECORD;
 }
 
 /*

@@ -79,7 +79,7 @@
 /* Reports are kept out of the way of descents. */
 noinline int wrt_report_link(struct wort_op *op, u64 link)
 {
-	return wort_corrupt(op, wort_link_record(link),
+	return wort_corrupt(op, wort_link_off(link),
 			    "link %#llx is to no node or leaf",
 			    (unsigned long long)link);
 }

@@ -143,7 +143,7 @@ u32 wrt_next_many(struct wort_cursor *cur, struct wort_pair *pairs, u32 max);
 
 static __always_inline bool wrt_link_is_node(u64 link)
 {
-	return (link & WORT_MEDIA_LINK_KIND_MASK) == WORT_MEDIA_WORT_KIND_NODE;
+	return wort_link_is(link, WORT_MEDIA_WORT_KIND_NODE);
 }
 
 static __always_inline u64 wrt_link(u64 off, u32 place)

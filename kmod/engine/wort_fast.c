@@ -46,9 +46,9 @@ static __always_inline int fast_lookup(const struct wort_tree *tree,
 		     wrt_descend(&d, one_word ? WORT_KEY_WORD_DIGITS :
 						WORT_KEY_DIGITS, false)))
 		return -EAGAIN;
-	if (d.pos.link) {
-		rec = d.pos.link - WORT_MEDIA_LINK_RECORD;
-		if (unlikely(rec & WORT_MEDIA_LINK_KIND_MASK || rec >= d.plain))
+	if (likely(wort_link_is_record(d.pos.link))) {
+		rec = wort_link_record(d.pos.link);
+		if (unlikely(rec >= d.plain))
 			return -EAGAIN;
 		lines = wort_rec_look(d.base + rec, key, len, word, buf);
 		if (likely(lines >= 0)) {
@@ -61,6 +61,8 @@ static __always_inline int fast_lookup(const struct wort_tree *tree,
 			wort_rec_look_other(tree->region, rec, key);
 		if (lines < 0)
 			return -EAGAIN;
+	} else if (d.pos.link) {
+		return -EAGAIN;
 	}
 	wort_fast_looked(stats, d.nr_nodes, !!d.pos.link, lines);
 	return -ENOENT;
