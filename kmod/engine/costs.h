@@ -103,14 +103,16 @@ static __always_inline void wort_fast_looked(struct wort_index_stats __percpu *s
  * @stats: Where to.
  * @class: Its class.
  * @nodes: Inner nodes visited.
+ * @most: Never more than these; a constant.
  * @lines: Cache lines of the leaf that were read beyond the first.
  *
  * Context: Any context.
  */
 static __always_inline void wort_fast_found(struct wort_index_stats __percpu *stats,
-					    u32 class, u64 nodes, u64 lines)
+					    u32 class, u64 nodes, const u64 most,
+					    u64 lines)
 {
-	if (unlikely(nodes >= WORT_FAST_NODES)) {
+	if (most >= WORT_FAST_NODES && unlikely(nodes >= WORT_FAST_NODES)) {
 		wort_fast_looked(stats, nodes, 1, lines);
 		return;
 	}

@@ -36,15 +36,14 @@ static __always_inline int fast_lookup(const struct wort_tree *tree,
 				       struct wort_index_stats __percpu *stats)
 {
 	const bool one_word = len == sizeof(u64);
+	const u32 digits = one_word ? WORT_KEY_WORD_DIGITS : WORT_KEY_DIGITS;
 	struct wrt_descent d __uninitialized;
 	u64 word, rec;
 	int lines = 0;
 
 	word = one_word ? wort_bytes_be64(key->data) : wort_key_word(key, 0);
 	wrt_descent_init(&d, NULL, tree, key, word, tree->in_flight);
-	if (unlikely(wrt_descent_begin(&d) ||
-		     wrt_descend(&d, one_word ? WORT_KEY_WORD_DIGITS :
-						WORT_KEY_DIGITS, false)))
+	if (unlikely(wrt_descent_begin(&d) || wrt_descend(&d, digits, false)))
 		return -EAGAIN;
 	if (likely(wort_link_is_record(d.pos.link))) {
 		rec = wort_link_record(d.pos.link);
@@ -54,7 +53,7 @@ static __always_inline int fast_lookup(const struct wort_tree *tree,
 		if (likely(lines >= 0)) {
 			if (unlikely(wort_pm_in_flight(d.in_flight, rec)))
 				return -EAGAIN;
-			wort_fast_found(stats, WRT_FOUND, d.nr_nodes, lines);
+			wort_fast_found(stats, WRT_FOUND, d.nr_nodes, digits, lines);
 			return 0;
 		}
 		lines = lines == -ENOENT ? 0 :
