@@ -117,6 +117,21 @@ static __always_inline struct wort_top *wort_tree_top(const struct wort_tree *tr
 }
 
 /**
+ * wort_open_top() - The table of the top of an open tree
+ * @tree: The tree, for which wort_top_open() has returned 0.
+ *
+ * For fast paths, which are of open trees only.
+ *
+ * Context: As wort_tree_top().
+ * Return: The table.
+ */
+static __always_inline struct wort_top *wort_open_top(const struct wort_tree *tree)
+{
+	/* pairs with the release that publishes a table */
+	return smp_load_acquire(&tree->priv);
+}
+
+/**
  * wort_top_size() - Size of a table
  * @shape: Its shape.
  *

@@ -180,7 +180,8 @@ static __always_inline int descend(struct wort_op *op, const struct wort_tree *t
 	struct wrt_descent d __uninitialized;
 	int err;
 
-	wrt_descent_init(&d, op, tree, key, wort_key_word(key, 0), op->in_flight);
+	wrt_descent_init(&d, op, tree, wort_tree_top(tree), key,
+			 wort_key_word(key, 0), op->in_flight);
 	err = root ? wrt_descent_root(&d) : wrt_descent_begin(&d);
 	if (!err)
 		err = wrt_descend(&d, limit, skips);

@@ -234,12 +234,13 @@ static inline int wrt_root_load(struct wort_op *op, const struct wort_tree *tree
 static __always_inline void wrt_descent_init(struct wrt_descent *d,
 					     struct wort_op *op,
 					     const struct wort_tree *tree,
+					     const struct wort_top *top,
 					     const struct wort_key *key, u64 word,
 					     const u32 *in_flight)
 {
 	d->op = op;
 	d->tree = tree;
-	d->top = wort_tree_top(tree);
+	d->top = top;
 	d->key = key;
 	d->word = word;
 	d->base = wort_region_at(tree->region, 0);

@@ -42,7 +42,8 @@ static __always_inline int fast_lookup(const struct wort_tree *tree,
 	int lines = 0;
 
 	word = one_word ? wort_bytes_be64(key->data) : wort_key_word(key, 0);
-	wrt_descent_init(&d, NULL, tree, key, word, tree->in_flight);
+	wrt_descent_init(&d, NULL, tree, wort_open_top(tree), key, word,
+			 tree->in_flight);
 	if (unlikely(wrt_descent_begin(&d) || wrt_descend(&d, digits, false)))
 		return -EAGAIN;
 	if (likely(wort_link_is_record(d.pos.link))) {
@@ -110,8 +111,8 @@ static __always_inline void fast_begin(struct wrt_fast *fast, struct wort_tree *
 static __always_inline bool fast_find(struct wrt_descent *d, const struct wort_tree *tree,
 				      const struct wort_key *key, bool skips)
 {
-	wrt_descent_init(d, NULL, tree, key, wort_bytes_be64(key->data),
-			 tree->in_flight);
+	wrt_descent_init(d, NULL, tree, wort_open_top(tree), key,
+			 wort_bytes_be64(key->data), tree->in_flight);
 	BUILD_BUG_ON(WORT_KEY_WORD_DIGITS >= WORT_FAST_NODES);
 	return !wrt_descent_begin(d) && !wrt_descend(d, WORT_KEY_WORD_DIGITS, skips);
 }
@@ -467,7 +468,8 @@ static void prefetch_key(const struct wort_tree *tree, const struct wort_key *ke
 {
 	struct wrt_descent d __uninitialized;
 
-	wrt_descent_init(&d, NULL, tree, key, wort_key_word(key, 0), tree->in_flight);
+	wrt_descent_init(&d, NULL, tree, wort_tree_top(tree), key,
+			 wort_key_word(key, 0), tree->in_flight);
 	if (!wrt_descent_begin(&d) &&
 	    !wrt_descend(&d, WORT_KEY_WORD_DIGITS, false))
 		wrt_prefetch(d.base, d.plain, d.pos.link);
