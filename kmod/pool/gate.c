@@ -11,8 +11,8 @@
 #include "../engine/round.h"
 #include "gate.h"
 
-#define CLOSED	1
-#define INSIDE	2
+#define CLOSED	1	/* of a gate */
+#define INSIDE	2	/* for each change */
 
 /**
  * wort_gate_nr() - The gate of a key
@@ -296,16 +296,16 @@ int wort_gates_on(struct wort_pool *pool)
 		return -EINTR;
 	if (!pool->gates)
 		WRITE_ONCE(pool->gates, gates_alloc());
+	if (pool->gates && !pool->gates_on) {
+		list_for_each_entry(index, &pool->indexes, list)
+			wort_index_set_gated(index);
+		/* What has begun before does not look at gates. */
+		wort_locks_synchronize(&pool->locks);
+		/* pairs with the acquire above */
+		smp_store_release(&pool->gates_on, true);
+	}
 	if (!pool->gates)
 		err = -ENOMEM;
-	if (err || pool->gates_on)
-		goto out;
-	list_for_each_entry(index, &pool->indexes, list)
-		wort_index_set_gated(index);
-	/* What has begun before does not look at gates. */
-	wort_locks_synchronize(&pool->locks);
-	smp_store_release(&pool->gates_on, true);
-out:
 	mutex_unlock(&pool->lock);
 	return err;
 }
@@ -344,18 +344,21 @@ void wort_gates_info(const struct wort_pool *pool, struct wort_pool_info_arg *ar
 	arg->out_atomic_redone = atomic64_read(&gates->redone);
 }
 
-/* Wait, in no section, until a condition holds, or nothing can be changed any more. */
-#define wait_writable(pool, cond) ({					\
-	int __wait_err = 0;						\
-									\
-	if (!(cond)) {							\
-		atomic64_add(1, &(pool)->gates->waits);			\
-		__wait_err = wait_event_state((pool)->gates->wait,	\
-				(cond) || !wort_pool_writable(pool) ||	\
-				READ_ONCE((pool)->stopping), WORT_WAITING);	\
-	}								\
-	__wait_err ? -EINTR : 0;					\
-})
+/* Will what is waited for perhaps never come? */
+static bool is_hopeless(struct wort_pool *pool)
+{
+	return !wort_pool_writable(pool) || READ_ONCE(pool->stopping);
+}
+
+static void count_wait(struct wort_pool *pool)
+{
+	atomic64_add(1, &pool->gates->waits);
+}
+
+static bool try_close(atomic_t *gate)
+{
+	return !(atomic_fetch_or(CLOSED, gate) & CLOSED);
+}
 
 /*
  * Whether a condition held is noted when it is evaluated: a change that turns away at
@@ -363,17 +366,24 @@ void wort_gates_info(const struct wort_pool *pool, struct wort_pool_info_arg *ar
  */
 static int gate_close(struct wort_pool *pool, atomic_t *gate)
 {
-	bool closed = false, empty = false;
-	int err;
+	bool closed = try_close(gate), empty = false;
+	int err = 0;
 
-	err = wait_writable(pool, (closed = !(atomic_fetch_or(CLOSED, gate) & CLOSED)));
+	if (!closed) {
+		count_wait(pool);
+		err = wait_event_state(pool->gates->wait,
+				       (closed = try_close(gate)) ||
+				       is_hopeless(pool), WORT_WAITING);
+	}
 	if (closed)
-		err = wait_writable(pool, (empty = atomic_read(gate) == CLOSED));
+		err = wait_event_state(pool->gates->wait,
+				       (empty = atomic_read(gate) == CLOSED) ||
+				       is_hopeless(pool), WORT_WAITING);
 	if (empty)
 		return 0;
 	if (closed)
 		atomic_fetch_andnot(CLOSED, gate);
-	return err ?: -EROFS;
+	return err ? -EINTR : -EROFS;
 }
 
 /**
@@ -428,8 +438,11 @@ void wort_gates_open(struct wort_pool *pool, const u16 *gates, u32 nr)
 int wort_gate_wait(struct wort_index *index, const struct wort_key *key)
 {
 	atomic_t *gate = gate_of(&index->tree, key);
+	struct wort_pool *pool = index->pool;
 
-	return wait_writable(index->pool, !(atomic_read(gate) & CLOSED));
+	count_wait(pool);
+	return wait_event_state(pool->gates->wait, !(atomic_read(gate) & CLOSED) ||
+				is_hopeless(pool), WORT_WAITING) ? -EINTR : 0;
 }
 
 static bool head_take(struct wort_gates *gates, u32 *head)
@@ -456,10 +469,13 @@ static bool head_take(struct wort_gates *gates, u32 *head)
  */
 int wort_head_take(struct wort_pool *pool, u32 *head)
 {
+	struct wort_gates *gates = pool->gates;
 	bool taken = false;
-	int err = wait_writable(pool, (taken = head_take(pool->gates, head)));
+	int err;
 
-	return err ?: taken ? 0 : -EROFS;
+	err = wait_event_state(gates->wait, (taken = head_take(gates, head)) ||
+			       is_hopeless(pool), WORT_WAITING);
+	return taken ? 0 : err ? -EINTR : -EROFS;
 }
 
 /**
@@ -549,15 +565,18 @@ int wort_redo_wait(struct wort_pool *pool)
 	struct wort_gates *gates = READ_ONCE(pool->gates);
 	u64 nr;
 	u32 i;
-	int err = 0;
 
-	for (i = 0; gates && i < WORT_MEDIA_NR_HEADS && !err; i++) {
+	for (i = 0; gates && i < WORT_MEDIA_NR_HEADS; i++) {
 		nr = READ_ONCE(gates->answering[i]);
 		if (!nr)
 			continue;
-		err = wait_writable(pool, READ_ONCE(gates->answering[i]) != nr);
-		if (!err && READ_ONCE(gates->answering[i]) == nr)
-			err = -EUCLEAN;
+		count_wait(pool);
+		if (wait_event_state(gates->wait,
+				     READ_ONCE(gates->answering[i]) != nr ||
+				     is_hopeless(pool), WORT_WAITING))
+			return -EINTR;
+		if (READ_ONCE(gates->answering[i]) == nr)
+			return -EUCLEAN;
 	}
-	return err;
+	return 0;
 }

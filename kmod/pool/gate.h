@@ -6,9 +6,8 @@
  * Each key has a gate, by a hash.  A single change goes in before it looks at the
  * tree, and out after its last fence.  An atomic batch closes the gates of its
  * keys, in ascending order, and waits until nobody is inside.  A change that finds
- * its gate closed ends its section, waits, and begins again: nobody waits for a
- * gate inside a section, with a lock, or with another gate that is not closed by
- * him.
+ * its gate closed ends its section, waits, and begins again: nobody waits for a gate
+ * inside a section or a gate, or with a lock.
  *
  * Lookups never wait.  While the redo list of a batch is registered and answers, a
  * lookup finds the new value of the key there, whatever is in the tree.  It looks
@@ -26,7 +25,7 @@
 #include "redo.h"
 
 #define WORT_GATES_BITS		10
-#define WORT_NR_GATES		(1 << WORT_GATES_BITS)
+#define WORT_NR_GATES		1024	/* two to the power of that */
 
 /**
  * struct wort_gated - An engine with gates
@@ -42,7 +41,6 @@ struct wort_gated {
 
 /**
  * struct wort_gates - The gates of a pool
- * @on: all operations look at them
  * @registered: redo lists that are registered
  * @wait: woken when gates open, become empty, or a head is free
  * @lock: protects @heads
@@ -59,7 +57,6 @@ struct wort_gated {
  * @gate: for each gate twice the number of changes inside, and 1 if it is closed
  */
 struct wort_gates {
-	bool on;
 	atomic_t registered;
 	wait_queue_head_t wait;
 	spinlock_t lock;		/* heads */

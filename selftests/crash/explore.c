@@ -339,8 +339,9 @@ static bool has_head(const u8 *image)
 }
 
 /*
- * Crash again: within an attach that has an atomic batch to carry out, within the walk, or within the first steps beside it; with --deep
- * within each of those of its starting pool.
+ * Crash again: within an attach that has an atomic batch to carry out, within the
+ * walk, or within the first steps beside it; with --deep within each of those of its
+ * starting pool.
  */
 static void explore_again(const struct spot *spot, const struct world *w)
 {
