@@ -93,6 +93,7 @@ static const struct bench_peer floor_peers[] = {
 struct wort_peer {
 	struct pmpool pm;
 	struct wort_index *index;
+	struct wort_index *second;	/* for moves, made by the first one */
 	struct wort_reader reader;
 	struct wort_buf value;
 	struct wort_put put;
@@ -158,6 +159,8 @@ static void wort_close(void *arg)
 {
 	struct wort_peer *peer = arg;
 
+	if (peer->second)
+		wort_index_put(peer->second);
 	wort_index_put(peer->index);
 	pmpool_detach(&peer->pm);
 	free(peer->buf);
@@ -294,6 +297,46 @@ static int wort_lookup_many(void *arg, const void *const *keys,
 	return err;
 }
 
+static int move_apart(struct wort_index *from, struct wort_index *to,
+		      const void *key, size_t len, u64 value)
+{
+	return pm_put(to, key, len, &value, sizeof(value)) ?:
+	       pm_del(from, key, len);
+}
+
+static int move_together(struct wort_index *from, struct wort_index *to,
+			 const void *key, size_t len, u64 value)
+{
+	struct wort_index *indexes[] = { from, to };
+	struct wort_request reqs[] = {
+		{ .op = { .op = WORT_BATCH_DELETE }, .put.key = { key, len } },
+		{ .op = { .op = WORT_BATCH_INSERT, .flags = WORT_INSERT_F_CREATE },
+		  .put = { .key = { key, len }, .value = { &value, sizeof(value) } } },
+	};
+	struct wort_atomic batch = {
+		.nr_ops = ARRAY_SIZE(reqs), .reqs = reqs, .indexes = indexes,
+	};
+
+	return wort_pool_atomic(from->pool, &batch);
+}
+
+static int wort_move(void *arg, const void *key, size_t len, u64 value, int back,
+		     int apart)
+{
+	struct wort_peer *peer = arg;
+	struct wort_index *from = peer->index, *to;
+	int err;
+
+	if (!peer->second)
+		peer->second = pmpool_index(&peer->pm, "second");
+	to = peer->second;
+	if (back)
+		swap(from, to);
+	err = (apart ? move_apart : move_together)(from, to, key, len, value);
+	background();
+	return err;
+}
+
 /* ---- the same behind a system call, as programs are ---- */
 
 #define TOGETHER	16	/* operations that io_uring may run in one call */
@@ -418,14 +461,12 @@ static size_t wort_bytes(void *arg)
 	       info.out_extent_size;
 }
 
-static void wort_counts_of(void *arg, struct bench_counts *counts)
+static void add_counts(struct wort_index *index, struct bench_counts *counts)
 {
 	struct wort_op_stats stats[WORT_OP_NR];
-	struct wort_peer *peer = arg;
 	u32 i;
 
-	*counts = (struct bench_counts){ };
-	wort_index_stats(peer->index, stats);
+	wort_index_stats(index, stats);
 	for (i = 0; i < WORT_OP_NR; i++) {
 		counts->lines += stats[i].lines;
 		counts->fences += stats[i].fences;
@@ -434,6 +475,16 @@ static void wort_counts_of(void *arg, struct bench_counts *counts)
 		counts->loads += stats[i].loads;
 		counts->nodes += stats[i].nodes;
 	}
+}
+
+static void wort_counts_of(void *arg, struct bench_counts *counts)
+{
+	struct wort_peer *peer = arg;
+
+	*counts = (struct bench_counts){ };
+	add_counts(peer->index, counts);
+	if (peer->second)
+		add_counts(peer->second, counts);
 }
 
 #define WORT_PEER(_name, _how, _open, _insert, _lookup)		\
@@ -446,6 +497,7 @@ static void wort_counts_of(void *arg, struct bench_counts *counts)
 		.insert = _insert,					\
 		.lookup = _lookup,					\
 		.remove = wort_remove,					\
+		.move = wort_move,					\
 		.scan = wort_scan,					\
 		.insert_many = wort_insert_many,			\
 		.lookup_many = wort_lookup_many,			\

@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define BENCH_PEER_VERSION	1
+#define BENCH_PEER_VERSION	2
 
 /* The last one is for memory behind caches that are persistent: no flush, but fences. */
 enum bench_flush {
@@ -80,6 +80,9 @@ struct bench_env {
  * @insert_many: like insert() of @nr keys, all durable when it returns; NULL
  *	if there is no faster way
  * @lookup_many: like lookup() of @nr keys
+ * @move: takes a key and its value out of the index into a second one, or with @back
+ *	from that one into the first: all or none, also if the power fails; or with
+ *	@apart by an insert and a delete; 0, or not; NULL if it cannot
  * @settle: waits for what goes on behind; NULL if nothing does
  * @bytes: of memory or files in use
  * @count: the peer's own counts; NULL: those of bench_flush() and bench_fence()
@@ -103,6 +106,8 @@ struct bench_peer {
 			   size_t nr);
 	int (*lookup_many)(void *peer, const void *const *keys,
 			   const size_t *lens, uint64_t *values, size_t nr);
+	int (*move)(void *peer, const void *key, size_t len, uint64_t value,
+		    int back, int apart);
 	void (*settle)(void *peer);
 	size_t (*bytes)(void *peer);
 	void (*count)(void *peer, struct bench_counts *counts);

@@ -18,7 +18,7 @@
 enum {
 	OP_INSERT, OP_LOOKUP, OP_MISS, OP_LOOKUP_MANY, OP_SCAN_10, OP_SCAN_100,
 	OP_SCAN_1000, OP_YCSB_A, OP_YCSB_B, OP_YCSB_C, OP_YCSB_D, OP_YCSB_E,
-	OP_YCSB_F, OP_UPDATE, OP_DELETE, OP_INSERT_MANY,
+	OP_YCSB_F, OP_UPDATE, OP_MOVE, OP_MOVE_APART, OP_DELETE, OP_INSERT_MANY,
 };
 
 const struct bench_op bench_ops[BENCH_MAX_OPS] = {
@@ -36,6 +36,8 @@ const struct bench_op bench_ops[BENCH_MAX_OPS] = {
 	[OP_YCSB_E] = { "ycsb-e", "95 % scans of 1 to 100 keys, 5 % inserts" },
 	[OP_YCSB_F] = { "ycsb-f", "half lookups, half lookups with an update" },
 	[OP_UPDATE] = { "update", "all values, in another order" },
+	[OP_MOVE] = { "move", "all keys into a second index, and back: all or none" },
+	[OP_MOVE_APART] = { "move-2", "the same by an insert and a delete" },
 	[OP_DELETE] = { "delete", "all keys, in another order" },
 	[OP_INSERT_MANY] = { "insert-64", "as insert, 64 in a batch", true },
 	{ }
@@ -200,6 +202,17 @@ static void remove_one(const struct run *run, const struct keys *keys,
 		fail(run, "a delete fails");
 }
 
+static void move_one(const struct run *run, const struct keys *keys, uint64_t i,
+		     int apart)
+{
+	int back = i >= keys->nr;
+	struct key key = key_at(keys, i % keys->nr);
+
+	if (run->peer->move(run->handle, key.bytes, key.len,
+			    keys->values[i % keys->nr], back, apart))
+		fail(run, "a move fails");
+}
+
 /*
  * Up to which of @nr operations this peer goes on, having done @done; others have run
  * before.  @keys: that one takes.
@@ -255,6 +268,19 @@ static void op_miss(struct run *run)
 	timed_begin(run);
 	for_each_timed(run, i, keys->more, miss_one(run, keys, keys->nr + i));
 	timed_end(run, OP_MISS, keys->more, true);
+}
+
+/* There and back again, so that what comes later finds all keys. */
+static void op_move(struct run *run, unsigned int op)
+{
+	const struct keys *keys = run->plan->again;
+	uint64_t nr = 2 * keys->nr, i = 0, stop;
+
+	timed_begin(run);
+	while (i < nr)
+		for (stop = next_stop(run, i, nr, 1); i < stop; i++)
+			move_one(run, keys, i, op == OP_MOVE_APART);
+	timed_end(run, op, nr, false);
 }
 
 /* Up to MANY keys from @from on; returns how many. */
@@ -521,6 +547,9 @@ static void run_loaded(struct run *run)
 			op_ycsb(run, op);
 	if (wanted(run, OP_UPDATE, peer->lookup))
 		op_each(run, OP_UPDATE, run->plan->again, store_one);
+	for (op = OP_MOVE; op <= OP_MOVE_APART; op++)
+		if (wanted(run, op, peer->move))
+			op_move(run, op);
 	if (wanted(run, OP_DELETE, peer->remove))
 		op_each(run, OP_DELETE, run->plan->again, remove_one);
 	peer->close(run->handle);

@@ -32,7 +32,7 @@ struct sample {
 	double latency[3];
 };
 
-#define BENCH_MAX_OPS	17
+#define BENCH_MAX_OPS	19
 
 /**
  * struct bench_op - What is measured

@@ -10,6 +10,7 @@ struct lmdb {
 	struct folder folder;
 	MDB_env *env;
 	MDB_dbi db;
+	MDB_dbi second;
 	MDB_txn *reader;
 };
 
@@ -24,11 +25,13 @@ static void *lmdb_open(struct bench_env *env)
 #endif
 	if (!peer || folder_make(&peer->folder, env))
 		return NULL;
-	if (mdb_env_create(&peer->env) ||
+	if (mdb_env_create(&peer->env) || mdb_env_set_maxdbs(peer->env, 2) ||
 	    mdb_env_set_mapsize(peer->env, env->size * 4) ||
 	    mdb_env_open(peer->env, peer->folder.path, flags, 0600) ||
 	    mdb_txn_begin(peer->env, NULL, 0, &txn) ||
-	    mdb_dbi_open(txn, NULL, 0, &peer->db) || mdb_txn_commit(txn) ||
+	    mdb_dbi_open(txn, "first", MDB_CREATE, &peer->db) ||
+	    mdb_dbi_open(txn, "second", MDB_CREATE, &peer->second) ||
+	    mdb_txn_commit(txn) ||
 	    mdb_txn_begin(peer->env, NULL, MDB_RDONLY, &peer->reader))
 		return NULL;
 	mdb_txn_reset(peer->reader);
@@ -110,6 +113,41 @@ static int lmdb_remove(void *arg, const void *key, size_t len)
 	return mdb_txn_commit(txn);
 }
 
+static int put_in(MDB_txn *txn, MDB_dbi db, const void *key, size_t len,
+		  uint64_t value)
+{
+	MDB_val at = { len, (void *)key }, what = { sizeof(value), &value };
+
+	return mdb_put(txn, db, &at, &what, MDB_NOOVERWRITE);
+}
+
+static int del_from(MDB_txn *txn, MDB_dbi db, const void *key, size_t len)
+{
+	MDB_val at = { len, (void *)key };
+
+	return mdb_del(txn, db, &at, NULL);
+}
+
+/* In one transaction; or in two. */
+static int lmdb_move(void *arg, const void *key, size_t len, uint64_t value,
+		     int back, int apart)
+{
+	struct lmdb *peer = arg;
+	MDB_dbi from = back ? peer->second : peer->db;
+	MDB_dbi to = back ? peer->db : peer->second;
+	MDB_txn *txn;
+	int err = mdb_txn_begin(peer->env, NULL, 0, &txn);
+
+	if (err)
+		return err;
+	err = put_in(txn, to, key, len, value);
+	if (!err && apart)
+		err = mdb_txn_commit(txn) ?: mdb_txn_begin(peer->env, NULL, 0, &txn);
+	if (!err)
+		err = del_from(txn, from, key, len);
+	return err ? err : mdb_txn_commit(txn);
+}
+
 static size_t lmdb_scan(void *arg, const void *key, size_t len, size_t nr,
 			uint64_t *sum)
 {
@@ -151,6 +189,7 @@ static const struct bench_peer lmdb = {
 	.insert = lmdb_insert,
 	.lookup = lmdb_lookup,
 	.remove = lmdb_remove,
+	.move = lmdb_move,
 	.scan = lmdb_scan,
 	.insert_many = lmdb_insert_many,
 	.lookup_many = lmdb_lookup_many,
