@@ -3,7 +3,7 @@
  * Pools and indexes: what ioctls, io_uring, other kernel code and the command
  * share.
  *
- * Lock order: a head, gates in ascending order, wort_pool.work_lock,
+ * Lock order: gates in ascending order, a head, wort_pool.work_lock,
  * wort_pool.atomic_sem, wort_pool.lock, wort_index.lock, a section of
  * wort_locks.writers, wort_alloc.lock, struct wort_lock in the order of
  * addresses, locks of caches, wort_pool.due_lock.

@@ -40,7 +40,7 @@ struct wort_redo *wort_redo_alloc(u32 len)
 
 static u8 *entry_at(const struct wort_redo *redo, u32 at)
 {
-	return (u8 *)&redo->media + at;
+	return (u8 *)redo + offsetof(struct wort_redo, media) + at;
 }
 
 /**
