@@ -56,6 +56,7 @@ static void leave(struct wort_dev *wdev, unsigned int noio)
 static void teach_lockdep(struct wort_pool *pool, struct wort_index *index)
 {
 	fs_reclaim_acquire(GFP_KERNEL);
+	might_lock_read(&pool->atomic_sem);
 	might_lock(&pool->lock);
 	might_lock(&index->lock);
 	might_lock(&pool->alloc.lock);
@@ -519,6 +520,114 @@ int wort_kernel_batch(struct wort_kernel_index *index,
 	return done ? done : err;
 }
 EXPORT_SYMBOL_NS_GPL(wort_kernel_batch, WORT_NS);
+
+/**
+ * struct atomic_call - The operations of an atomic batch as the pool takes them
+ * @reqs: the operations
+ * @indexes: the index of each
+ * @batch: what the pool is asked for
+ */
+struct atomic_call {
+	struct wort_request reqs[WORT_ATOMIC_MAX];
+	struct wort_index *indexes[WORT_ATOMIC_MAX];
+	struct wort_atomic batch;
+};
+
+static int atomic_requests(struct atomic_call *call,
+			   const struct wort_kernel_atomic_op *ops, u32 nr)
+{
+	int err;
+	u32 i;
+
+	call->batch = (struct wort_atomic){
+		.nr_ops = nr,
+		.reqs = call->reqs,
+		.indexes = call->indexes,
+		.relaxed = true,
+		.refused = WORT_NO_VALUE,
+	};
+	for (i = 0; i < nr; i++) {
+		if (ops[i].index->wdev != ops[0].index->wdev)
+			return -EXDEV;
+		op_request(&ops[i].op, false, &call->reqs[i]);
+		call->indexes[i] = ops[i].index->index;
+		call->batch.relaxed &= ops[i].index->relaxed;
+		err = wort_atomic_verify(&call->reqs[i].op, true);
+		if (err) {
+			call->batch.refused = i;
+			return err;
+		}
+	}
+	return 0;
+}
+
+static int atomic_run(struct atomic_call *call, struct wort_kernel_atomic_op *ops)
+{
+	struct wort_dev *wdev = ops[0].index->wdev;
+	unsigned int noio;
+	int err;
+	u32 i;
+
+	if (!enter(wdev, &noio))
+		return -ENODEV;
+	err = wort_pool_atomic(wdev->dax->pool, &call->batch);
+	leave(wdev, noio);
+	for (i = 0; !err && i < call->batch.nr_ops; i++) {
+		ops[i].op.err = call->reqs[i].err;
+		ops[i].op.old.len = call->reqs[i].answer.len;
+	}
+	return err;
+}
+
+/**
+ * wort_kernel_atomic() - Carry out several operations, all or none
+ * @ops: The operations, on indexes of one pool.  Their memory, and what they refer
+ *	to, does not change during the call.
+ * @nr: Their number, at most WORT_ATOMIC_MAX.
+ * @refused: Set to the number of the operation that refused, from 0 on, or to
+ *	WORT_NO_VALUE; NULL: it is not told.
+ *
+ * All operations take effect at one moment, or none does, also if the power fails.
+ * Each sees those before it.  When the call returns 0 they are durable, and each
+ * operation has its answer; with an error no answer is set.  A lookup does not
+ * refuse: -ENOENT and -ERANGE are its answer.
+ *
+ * An error without a number in @refused means that nothing was changed, with one
+ * exception: -EUCLEAN and -EIO may tell of damage that was met when the operations
+ * had taken effect.  The pool is read-only then.
+ *
+ * Context: May sleep, killably while other changes of the same keys are under way,
+ * while the pool seems full or while it is examined.  Allocates without input and
+ * output.
+ * Return: 0; of the operation that refused: -EEXIST, -ENOENT, -ECANCELED, -ERANGE,
+ * -EINVAL, -EMSGSIZE or -EOPNOTSUPP; -EMSGSIZE for @nr, or if the changes take more
+ * than WORT_ATOMIC_BYTES; -EXDEV if the indexes are not of one pool; -ENOSPC,
+ * perhaps also where each operation would find space alone; -ENOMEM; -EINTR;
+ * -ESTALE; -EROFS; -EUCLEAN; -EIO; -ENODEV.
+ */
+int wort_kernel_atomic(struct wort_kernel_atomic_op *ops, u32 nr, u32 *refused)
+{
+	struct atomic_call *call;
+	int err;
+
+	if (refused)
+		*refused = WORT_NO_VALUE;
+	if (nr > WORT_ATOMIC_MAX)
+		return -EMSGSIZE;
+	if (!nr)
+		return 0;
+	call = kvmalloc(sizeof(*call), GFP_NOIO | __GFP_NOWARN);
+	if (!call)
+		return -ENOMEM;
+	err = atomic_requests(call, ops, nr);
+	if (!err)
+		err = atomic_run(call, ops);
+	if (refused)
+		*refused = call->batch.refused;
+	kvfree(call);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_atomic, WORT_NS);
 
 static int scan_verify(const struct wort_kernel_scan *scan)
 {

@@ -2,7 +2,7 @@
 /*
  * The contract of the interface for other kernel code, in the contexts that it
  * allows.  Loading fails if anything is not as it should be; the log says what.
- * Makes the index "api-test" in the pool, and destroys it.
+ * Makes two indexes in the pool, and destroys them.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -16,6 +16,7 @@
 #include <linux/wort_kernel.h>
 
 #define NAME		"api-test"
+#define OTHER		"api-test-2"
 #define NR_RECORDS	2000
 #define BUF_SIZE	4096
 
@@ -274,6 +275,119 @@ out:
 	kfree(ops);
 }
 
+static struct wort_kernel_atomic_op atomic_op(struct wort_kernel_index *index,
+					      u16 op, u16 flags, const char *key,
+					      const char *value)
+{
+	return (struct wort_kernel_atomic_op){
+		.index = index, .op = batch_op(op, flags, key, value),
+	};
+}
+
+/* A rename, and what a reader of the same batch sees before and after it. */
+static void test_atomic_rename(struct wort_kernel_index *index,
+			       struct wort_kernel_index *other)
+{
+	struct wort_kernel_atomic_op ops[] = {
+		atomic_op(index, WORT_BATCH_LOOKUP, 0, "old", ""),
+		atomic_op(index, WORT_BATCH_DELETE, WORT_DELETE_F_EXPECT, "old", ""),
+		atomic_op(other, WORT_BATCH_EXPECT, WORT_EXPECT_F_ABSENT, "new", ""),
+		atomic_op(other, WORT_BATCH_INSERT, WORT_INSERT_F_CREATE, "new", "v"),
+		atomic_op(index, WORT_BATCH_LOOKUP, 0, "old", ""),
+		atomic_op(other, WORT_BATCH_LOOKUP, 0, "new", ""),
+	};
+	u32 refused;
+
+	ops[0].op.old = old_in_buf(8);
+	ops[1].op.expect = text("v");
+	ops[5].op.old = (struct wort_kernel_old){ .data = buf + 8, .size = 8 };
+	EXPECT(-ENOENT, wort_kernel_atomic(ops, ARRAY_SIZE(ops), &refused));
+	EXPECT(1, refused);
+	EXPECT(0, insert(index, "old", "other", NULL, 0));
+	EXPECT(-ECANCELED, wort_kernel_atomic(ops, ARRAY_SIZE(ops), &refused));
+	EXPECT(1, refused);
+	EXPECT(0, insert(index, "old", "v", NULL, 0));
+	EXPECT(0, wort_kernel_atomic(ops, ARRAY_SIZE(ops), &refused));
+	EXPECT(WORT_NO_VALUE, refused);
+	EXPECT(0, ops[0].op.err);
+	EXPECT(1, ops[0].op.old.len);
+	EXPECT(-ENOENT, ops[4].op.err);
+	EXPECT(0, ops[5].op.err);
+	EXPECT('v', buf[8]);
+	EXPECT(-ENOENT, lookup(index, "old", 1));
+	EXPECT(1, lookup(other, "new", 1));
+	EXPECT(0, insert(index, "old", "v", NULL, 0));
+	EXPECT(-EEXIST, wort_kernel_atomic(ops, ARRAY_SIZE(ops), &refused));
+	EXPECT(2, refused);
+	EXPECT(1, lookup(index, "old", 1));
+	EXPECT(0, delete(index, "old", NULL));
+	EXPECT(0, delete(other, "new", NULL));
+}
+
+static void test_atomic_invalid(struct wort_kernel_index *index)
+{
+	struct wort_kernel_atomic_op ops[] = {
+		atomic_op(index, WORT_BATCH_INSERT, 0, "a1", "v"),
+		atomic_op(index, 99, 0, "a2", ""),
+	};
+	u32 refused;
+
+	EXPECT(-EOPNOTSUPP, wort_kernel_atomic(ops, 2, &refused));
+	EXPECT(1, refused);
+	ops[1] = atomic_op(index, WORT_BATCH_INSERT, 0, "", "v");
+	EXPECT(-EINVAL, wort_kernel_atomic(ops, 2, &refused));
+	EXPECT(1, refused);
+	ops[1] = atomic_op(index, WORT_BATCH_INSERT, WORT_F_FETCH, "a1", "long");
+	EXPECT(-ERANGE, wort_kernel_atomic(ops, 2, &refused));
+	EXPECT(1, refused);
+	EXPECT(-ENOENT, lookup(index, "a1", 1));
+	EXPECT(-EMSGSIZE, wort_kernel_atomic(ops, WORT_ATOMIC_MAX + 1, NULL));
+	EXPECT(0, wort_kernel_atomic(ops, 0, &refused));
+	EXPECT(WORT_NO_VALUE, refused);
+	EXPECT(0, wort_kernel_atomic(ops, 1, NULL));
+	EXPECT(0, delete(index, "a1", NULL));
+}
+
+/* As many operations as a batch takes, and values that fill its list and more. */
+static void test_atomic_limits(struct wort_kernel_index *index)
+{
+	struct wort_kernel_bytes value = { long_bytes, WORT_VALUE_MAX };
+	struct wort_kernel_atomic_op *ops;
+	char (*keys)[16];
+	int i;
+
+	ops = kcalloc(WORT_ATOMIC_MAX, sizeof(*ops), GFP_NOIO);
+	keys = kcalloc(WORT_ATOMIC_MAX, sizeof(*keys), GFP_NOIO);
+	EXPECT(1, ops && keys);
+	if (!ops || !keys)
+		goto out;
+	for (i = 0; i < WORT_ATOMIC_MAX; i++) {
+		snprintf(keys[i], sizeof(keys[i]), "a%05d", i);
+		ops[i] = atomic_op(index, WORT_BATCH_INSERT, 0, keys[i], "v");
+	}
+	EXPECT(0, wort_kernel_atomic(ops, WORT_ATOMIC_MAX, NULL));
+	for (i = 0; i < WORT_ATOMIC_MAX; i++)
+		ops[i] = atomic_op(index, WORT_BATCH_DELETE, 0, keys[i], "");
+	EXPECT(0, wort_kernel_atomic(ops, WORT_ATOMIC_MAX, NULL));
+	for (i = 0; i < 4; i++) {
+		ops[i] = atomic_op(index, WORT_BATCH_INSERT, 0, keys[i], "");
+		ops[i].op.value = value;
+	}
+	EXPECT(-EMSGSIZE, wort_kernel_atomic(ops, 4, NULL));
+out:
+	kfree(keys);
+	kfree(ops);
+}
+
+static void test_atomic(struct wort_kernel_index *index,
+			struct wort_kernel_index *other)
+{
+	test_atomic_rename(index, index);
+	test_atomic_rename(index, other);
+	test_atomic_invalid(index);
+	test_atomic_limits(index);
+}
+
 static void number_key(char *key, int i)
 {
 	snprintf(key, 16, "n%05d", i);
@@ -358,7 +472,8 @@ static void delete_numbers(struct wort_kernel_index *index)
 	EXPECT(0, failed);
 }
 
-static void test_records(struct wort_kernel_index *index)
+static void test_records(struct wort_kernel_index *index,
+			 struct wort_kernel_index *other)
 {
 	bool noio = current->flags & PF_MEMALLOC_NOIO;
 
@@ -366,6 +481,7 @@ static void test_records(struct wort_kernel_index *index)
 	test_lookup_delete(index);
 	test_fetch(index);
 	test_batch(index);
+	test_atomic(index, other);
 	insert_numbers(index);
 	test_scan(index);
 	delete_numbers(index);
@@ -373,11 +489,12 @@ static void test_records(struct wort_kernel_index *index)
 }
 
 /* In a scope of the caller's own, which the calls leave as it is. */
-static void test_in_noio_scope(struct wort_kernel_index *index)
+static void test_in_noio_scope(struct wort_kernel_index *index,
+			       struct wort_kernel_index *other)
 {
 	unsigned int noio = memalloc_noio_save();
 
-	test_records(index);
+	test_records(index, other);
 	memalloc_noio_restore(noio);
 }
 
@@ -385,26 +502,31 @@ static void test_in_noio_scope(struct wort_kernel_index *index)
  * As whoever makes room in memory would call, and without a scope.  With
  * lockdep an allocation that could wait for itself is reported.
  */
-static void test_in_reclaim(struct wort_kernel_index *index)
+static void test_in_reclaim(struct wort_kernel_index *index,
+			    struct wort_kernel_index *other)
 {
 	fs_reclaim_acquire(GFP_KERNEL);
-	test_records(index);
+	test_records(index, other);
 	fs_reclaim_release(GFP_KERNEL);
 }
 
 struct test_work {
 	struct work_struct work;
 	struct wort_kernel_index *index;
+	struct wort_kernel_index *other;
 };
 
 static void run_work(struct work_struct *work)
 {
-	test_records(container_of(work, struct test_work, work)->index);
+	struct test_work *test = container_of(work, struct test_work, work);
+
+	test_records(test->index, test->other);
 }
 
-static void test_in_kernel_thread(struct wort_kernel_index *index)
+static void test_in_kernel_thread(struct wort_kernel_index *index,
+				  struct wort_kernel_index *other)
 {
-	struct test_work test = { .index = index };
+	struct test_work test = { .index = index, .other = other };
 
 	INIT_WORK_ONSTACK(&test.work, run_work);
 	schedule_work(&test.work);
@@ -416,6 +538,8 @@ static void test_destroy(struct wort_kernel_pool *p,
 			 struct wort_kernel_index *index)
 {
 	struct wort_kernel_op op = batch_op(WORT_BATCH_DELETE, 0, "key", "");
+	struct wort_kernel_atomic_op atomic =
+		atomic_op(index, WORT_BATCH_INSERT, 0, "key", "");
 
 	EXPECT(0, wort_kernel_state(index) & ~WORT_STATE_WALKING);
 	EXPECT(0, wort_kernel_wait_lost(index, 0));
@@ -429,24 +553,40 @@ static void test_destroy(struct wort_kernel_pool *p,
 	EXPECT(-ESTALE, delete(index, "key", NULL));
 	EXPECT(1, wort_kernel_batch(index, &op, 1, 0));
 	EXPECT(-ESTALE, op.err);
+	EXPECT(-ESTALE, wort_kernel_atomic(&atomic, 1, NULL));
+}
+
+/* All that takes a second index. */
+static int test_with(struct wort_kernel_pool *p, struct wort_kernel_index *index)
+{
+	struct wort_kernel_index *other;
+
+	other = wort_kernel_index_open(p, OTHER, WORT_INDEX_OPEN_F_CREATE,
+				       WORT_ENGINE_DEFAULT);
+	if (IS_ERR(other))
+		return PTR_ERR(other);
+	test_records(index, other);
+	test_in_noio_scope(index, other);
+	test_in_reclaim(index, other);
+	test_in_kernel_thread(index, other);
+	wort_kernel_index_close(other);
+	return wort_kernel_index_destroy(p, OTHER);
 }
 
 static int test_all(struct wort_kernel_pool *p)
 {
 	struct wort_kernel_index *index;
+	int err;
 
 	test_open(p);
 	index = wort_kernel_index_open(p, NAME, WORT_INDEX_OPEN_F_CREATE,
 				       WORT_ENGINE_DEFAULT);
 	if (IS_ERR(index))
 		return PTR_ERR(index);
-	test_records(index);
-	test_in_noio_scope(index);
-	test_in_reclaim(index);
-	test_in_kernel_thread(index);
+	err = test_with(p, index);
 	test_destroy(p, index);
 	wort_kernel_index_close(index);
-	return nr_wrong ? -EPROTO : 0;
+	return nr_wrong ? -EPROTO : err;
 }
 
 static int __init wort_api_test_init(void)

@@ -65,6 +65,18 @@ struct wort_kernel_op {
 };
 
 /**
+ * struct wort_kernel_atomic_op - An operation of an atomic batch
+ * @index: the index
+ * @op: as in a batch.  Also WORT_BATCH_EXPECT: the batch goes on only if the key has
+ *	the value @expect, with WORT_EXPECT_F_PRESENT any, with _ABSENT none.  @err
+ *	is set if the call returns 0, and is not 0 only for a LOOKUP
+ */
+struct wort_kernel_atomic_op {
+	struct wort_kernel_index *index;
+	struct wort_kernel_op op;
+};
+
+/**
  * struct wort_kernel_scan - A scan of an index
  * @flags: WORT_SCAN_F_*
  * @max_count: records wanted at most in one call, 0: as many as fit
@@ -160,6 +172,7 @@ int wort_kernel_delete_fetch(struct wort_kernel_index *index,
 			     struct wort_kernel_old *old);
 int wort_kernel_batch(struct wort_kernel_index *index,
 		      struct wort_kernel_op *ops, u32 nr, u32 flags);
+int wort_kernel_atomic(struct wort_kernel_atomic_op *ops, u32 nr, u32 *refused);
 int wort_kernel_scan(struct wort_kernel_index *index,
 		     struct wort_kernel_scan *scan);
 int wort_kernel_wait_lost(struct wort_kernel_index *index, long timeout);
