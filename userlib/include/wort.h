@@ -15,8 +15,8 @@
  *
  * Every function that can fail returns a negative errno, whose meanings are
  * in <linux/wort.h>; the global errno has no meaning.
- * When wort_put(), wort_cas(), wort_del() or a batch returns, its changes are
- * durable.
+ * When wort_put(), wort_cas(), wort_del(), a batch or an atomic batch returns, its
+ * changes are durable.
  *
  * Options are structs whose first member is their own size; NULL asks for the
  * defaults.  A larger struct than this library knows is accepted when the part
@@ -25,11 +25,11 @@
  *
  * All state of the library is in its handles, and it takes no lock.  Functions of
  * a control device, a pool or an index may run concurrently with the same handle;
- * functions of a scan or a batch must not.  The exception is the function that
+ * functions of a scan or a batch of either kind must not.  The exception is the function that
  * closes, ends or frees a handle: no other call with that handle may be running or
  * follow, because memory and descriptor are given back, and the next open can get
  * the same ones.  An index does not need the handle of its pool once it is open, nor
- * a scan that of its index: each keeps open what it reads.
+ * a scan or an atomic batch that of its index: each keeps open what it uses.
  */
 #ifndef _WORT_H
 #define _WORT_H
@@ -49,6 +49,7 @@ struct wort_pool;
 struct wort_index;
 struct wort_scan;
 struct wort_batch;
+struct wort_atomic;
 
 /* Version of the library at run time, as "major.minor". */
 const char *wort_version(void);
@@ -421,6 +422,73 @@ int wort_batch_submit(struct wort_batch *batch, struct wort_index *index,
  * left; -EBADMSG: the module's answers are malformed.
  */
 int wort_batch_next(struct wort_batch *batch, struct wort_batch_item *item);
+
+/* ---- atomic batches: all operations or none ---- */
+
+/*
+ * At most WORT_ATOMIC_MAX operations, on indexes of one pool.  Until the batch is reset
+ * or freed it keeps the indexes of its operations open.
+ */
+int wort_atomic_new(struct wort_atomic **out);
+void wort_atomic_free(struct wort_atomic *atomic);
+
+/* Back to an empty batch. */
+void wort_atomic_reset(struct wort_atomic *atomic);
+
+/* Operations in it. */
+unsigned int wort_atomic_count(const struct wort_atomic *atomic);
+
+/*
+ * Append an operation.  -EMSGSIZE: key or value is too long, or the batch is full; it
+ * stays as it was.
+ */
+int wort_atomic_put(struct wort_atomic *atomic, struct wort_index *index,
+		    const void *key, size_t key_len, const void *value,
+		    size_t value_len, uint32_t flags);
+int wort_atomic_cas(struct wort_atomic *atomic, struct wort_index *index,
+		    const void *key, size_t key_len, const void *expect,
+		    size_t expect_len, const void *value, size_t value_len);
+int wort_atomic_del(struct wort_atomic *atomic, struct wort_index *index,
+		    const void *key, size_t key_len);
+int wort_atomic_get(struct wort_atomic *atomic, struct wort_index *index,
+		    const void *key, size_t key_len, size_t max_value_len);
+
+/*
+ * Append a condition.  The batch is refused unless the key has this value (-ECANCELED,
+ * or -ENOENT if it does not exist); unless it exists (-ENOENT); if it exists (-EEXIST).
+ */
+int wort_atomic_expect(struct wort_atomic *atomic, struct wort_index *index,
+		       const void *key, size_t key_len, const void *value,
+		       size_t value_len);
+int wort_atomic_expect_present(struct wort_atomic *atomic,
+			       struct wort_index *index, const void *key,
+			       size_t key_len);
+int wort_atomic_expect_absent(struct wort_atomic *atomic,
+			      struct wort_index *index, const void *key,
+			      size_t key_len);
+
+/* Append any operation that the module has, also WORT_BATCH_EXPECT. */
+int wort_atomic_add(struct wort_atomic *atomic, struct wort_index *index,
+		    const struct wort_batch_request *request);
+
+/*
+ * Carry out all operations at one moment, each as if those before it were done.  0: all
+ * are durable, and each has an answer.  Otherwise nothing was changed and there are no
+ * answers; *@refused is the number of the operation that refused, from 0 on, or
+ * WORT_NO_VALUE, if the error is not that of one.  The operations stay in the batch.
+ *
+ * -EUCLEAN and -EIO may also tell of damage that was met after the operations had
+ * taken effect; the pool is read-only then.  @refused may be NULL.
+ */
+int wort_atomic_commit(struct wort_atomic *atomic, unsigned int *refused);
+
+/*
+ * 1: *@item is the next answer of the last commit, in the order of operations; 0: there
+ * is none left; -EBADMSG: the module's answers are malformed.  Only a lookup answers
+ * with an error: -ENOENT or -ERANGE.  A value is valid until the next commit, reset
+ * or free.
+ */
+int wort_atomic_next(struct wort_atomic *atomic, struct wort_batch_item *item);
 
 #ifdef __cplusplus
 }

@@ -103,30 +103,68 @@ static unsigned char *put_bytes(unsigned char *at, const void *bytes,
 	return at + len;
 }
 
+uint32_t wort_op_len(const struct wort_batch_op *op, uint32_t head)
+{
+	return align8(head + op->key_len + op->expect_len + op->value_len);
+}
+
+void wort_op_pack(unsigned char *to, const void *head, uint32_t head_len,
+		  const struct wort_batch_op *op,
+		  const struct wort_batch_request *req)
+{
+	unsigned char *at = put_bytes(to, head, head_len);
+
+	at = put_bytes(at, req->key, op->key_len);
+	at = put_bytes(at, req->expect, op->expect_len);
+	at = put_bytes(at, req->value, op->value_len);
+	memset(at, 0, to + op->rec_len - at);
+}
+
+uint32_t wort_answer_room(const struct wort_batch_op *op)
+{
+	return align8(sizeof(struct wort_batch_result) + op->max_len);
+}
+
 static int append(struct wort_batch *batch, struct wort_batch_op *op,
 		  const struct wort_batch_request *req)
 {
-	unsigned char *at = batch->ops + batch->ops_len;
-	uint32_t answer_len = align8(sizeof(struct wort_batch_result) +
-				     op->max_len);
-	uint32_t used = sizeof(*op) + op->key_len + op->expect_len +
-			op->value_len;
+	uint32_t answer_len = wort_answer_room(op);
 
-	op->rec_len = align8(used);
+	op->rec_len = wort_op_len(op, sizeof(*op));
 	if (op->rec_len > batch->max_bytes || answer_len > batch->max_bytes)
 		return -EMSGSIZE;
 	if (batch->nr_ops == batch->max_ops ||
 	    op->rec_len > batch->max_bytes - batch->ops_len ||
 	    answer_len > batch->max_bytes - batch->results_need)
 		return -ENOBUFS;
-	at = put_bytes(at, op, sizeof(*op));
-	at = put_bytes(at, req->key, op->key_len);
-	at = put_bytes(at, req->expect, op->expect_len);
-	at = put_bytes(at, req->value, op->value_len);
-	memset(at, 0, op->rec_len - used);
+	wort_op_pack(batch->ops + batch->ops_len, op, sizeof(*op), op, req);
 	batch->nr_ops++;
 	batch->ops_len += op->rec_len;
 	batch->results_need += answer_len;
+	return 0;
+}
+
+int wort_request_read(const struct wort_batch_request *request,
+		      struct wort_batch_request *req, struct wort_batch_op *op)
+{
+	int err = wort_opts_read(req, sizeof(*req), request);
+
+	if (err)
+		return err;
+	if (req->key_len > WORT_KEY_MAX || req->expect_len > WORT_VALUE_MAX ||
+	    req->value_len > WORT_VALUE_MAX)
+		return -EMSGSIZE;
+	if (req->op > UINT16_MAX || req->flags > UINT16_MAX)
+		return -EOPNOTSUPP;
+	*op = (struct wort_batch_op){
+		.op = req->op,
+		.flags = req->flags,
+		.key_len = req->key_len,
+		.expect_len = req->expect_len,
+		.value_len = req->value_len,
+		.max_len = req->max_len < WORT_VALUE_MAX ? req->max_len :
+							   WORT_VALUE_MAX,
+	};
 	return 0;
 }
 
@@ -134,24 +172,10 @@ WORT_API int wort_batch_add(struct wort_batch *batch,
 			    const struct wort_batch_request *request)
 {
 	struct wort_batch_request req;
-	struct wort_batch_op op = { };
-	int err = wort_opts_read(&req, sizeof(req), request);
+	struct wort_batch_op op;
+	int err = wort_request_read(request, &req, &op);
 
-	if (err)
-		return err;
-	if (req.key_len > WORT_KEY_MAX || req.expect_len > WORT_VALUE_MAX ||
-	    req.value_len > WORT_VALUE_MAX)
-		return -EMSGSIZE;
-	if (req.op > UINT16_MAX || req.flags > UINT16_MAX)
-		return -EOPNOTSUPP;
-	op.op = req.op;
-	op.flags = req.flags;
-	op.key_len = req.key_len;
-	op.expect_len = req.expect_len;
-	op.value_len = req.value_len;
-	op.max_len = req.max_len < WORT_VALUE_MAX ? req.max_len :
-						    WORT_VALUE_MAX;
-	return append(batch, &op, &req);
+	return err ? err : append(batch, &op, &req);
 }
 
 WORT_API int wort_batch_put(struct wort_batch *batch, const void *key,
@@ -231,11 +255,10 @@ WORT_API int wort_batch_submit(struct wort_batch *batch,
 	return err;
 }
 
-WORT_API int wort_batch_next(struct wort_batch *batch,
-			     struct wort_batch_item *item)
+int wort_answer_next(const unsigned char *answers, uint32_t len, uint32_t *at,
+		     struct wort_batch_item *item)
 {
-	const unsigned char *at = batch->results + batch->at;
-	uint32_t left = batch->results_len - batch->at;
+	uint32_t left = len - *at;
 	struct wort_batch_result res;
 	uint64_t used = sizeof(res);
 	bool given;
@@ -244,15 +267,23 @@ WORT_API int wort_batch_next(struct wort_batch *batch,
 		return 0;
 	if (left < sizeof(res))
 		return -EBADMSG;
-	memcpy(&res, at, sizeof(res));
+	answers += *at;
+	memcpy(&res, answers, sizeof(res));
 	given = res.value_len != WORT_NO_VALUE && res.error != -ERANGE;
 	if (given)
 		used += res.value_len;
 	if (res.rec_len > left || used > res.rec_len)
 		return -EBADMSG;
 	item->error = res.error;
-	item->value = given ? at + sizeof(res) : NULL;
+	item->value = given ? answers + sizeof(res) : NULL;
 	item->value_len = res.value_len == WORT_NO_VALUE ? 0 : res.value_len;
-	batch->at += res.rec_len;
+	*at += res.rec_len;
 	return 1;
+}
+
+WORT_API int wort_batch_next(struct wort_batch *batch,
+			     struct wort_batch_item *item)
+{
+	return wort_answer_next(batch->results, batch->results_len, &batch->at,
+				item);
 }

@@ -9,6 +9,11 @@
 
 #include "internal.h"
 
+void wort_index_hold(struct wort_index *index)
+{
+	__atomic_add_fetch(&index->users, 1, __ATOMIC_RELAXED);
+}
+
 void wort_index_put(struct wort_index *index)
 {
 	if (__atomic_sub_fetch(&index->users, 1, __ATOMIC_ACQ_REL))

@@ -32,7 +32,8 @@ struct wort_map {
 
 /**
  * struct wort_index - An open index
- * @users: its handle, until that is closed, and scans begun on it
+ * @users: its handle, until that is closed, scans begun on it, and atomic batches with
+ *	an operation on it
  * @fd: its descriptor
  * @map: a mapping in which it can be read; or NULL
  * @reader: of @map
@@ -51,8 +52,29 @@ void wort_map_put(struct wort_map *map);
 int wort_map_index(struct wort_map *map, struct wort_index *index,
 		   bool relaxed);
 
-/* index.c: give back a reference, which the handle and each scan hold. */
+/* index.c: take and give back a reference, which the handle, each scan and each
+ * atomic batch hold.
+ */
+void wort_index_hold(struct wort_index *index);
 void wort_index_put(struct wort_index *index);
+
+/*
+ * batch.c: operations and answers as both kinds of batches pack them.  A request is
+ * copied to @req, and @op is all of it but rec_len and the bytes.
+ */
+int wort_request_read(const struct wort_batch_request *request,
+		      struct wort_batch_request *req, struct wort_batch_op *op);
+/* The length of an operation that begins with @head bytes. */
+uint32_t wort_op_len(const struct wort_batch_op *op, uint32_t head);
+/* Write the first bytes, the key and the values, and zeroes up to rec_len. */
+void wort_op_pack(unsigned char *to, const void *head, uint32_t head_len,
+		  const struct wort_batch_op *op,
+		  const struct wort_batch_request *req);
+/* Bytes that the answer takes at most. */
+uint32_t wort_answer_room(const struct wort_batch_op *op);
+/* The answer at @at, which moves on to the next: 1, 0 at the end, or -EBADMSG. */
+int wort_answer_next(const unsigned char *answers, uint32_t len, uint32_t *at,
+		     struct wort_batch_item *item);
 
 /* engine.c: as wort_attr_set(), with a table that an entry without a name ends. */
 int wort_attr_set_in(const struct wort_attr *table, const char *text,

@@ -87,7 +87,7 @@ static int scan_new(struct wort_index *index, const struct wort_scan_opts *opts,
 		free(scan);
 		return err;
 	}
-	__atomic_add_fetch(&index->users, 1, __ATOMIC_RELAXED);
+	wort_index_hold(index);
 	scan->index = index;
 	*out = scan;
 	return 0;

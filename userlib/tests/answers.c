@@ -32,6 +32,8 @@ static int failures;
 /* What is answered, and what was asked. */
 static struct wort_scan_arg scan_answer;
 static struct wort_batch_arg batch_answer;
+static struct wort_atomic_arg atomic_answer;
+static int atomic_err;
 static uint32_t name_len;
 static int nr_maps;
 static pthread_barrier_t *in_mmap;
@@ -63,6 +65,13 @@ static int batch(struct wort_batch_arg *arg)
 	return 0;
 }
 
+static int atomic(struct wort_atomic_arg *arg)
+{
+	arg->out_refused = atomic_answer.out_refused;
+	arg->out_results_len = atomic_answer.out_results_len;
+	return atomic_err;
+}
+
 int __wrap_wort_ioctl(int fd, unsigned long cmd, void *arg)
 {
 	(void)fd;
@@ -84,6 +93,8 @@ int __wrap_wort_ioctl(int fd, unsigned long cmd, void *arg)
 		return scan(arg);
 	case WORT_IOC_BATCH:
 		return batch(arg);
+	case WORT_IOC_ATOMIC:
+		return atomic(arg);
 	default:
 		return -ENOTTY;
 	}
@@ -211,6 +222,32 @@ static void check_batch_answers(struct wort_index *index)
 	wort_batch_free(batch);
 }
 
+static void check_atomic_answers(struct wort_index *index)
+{
+	struct wort_batch_item item;
+	struct wort_atomic *a;
+	unsigned int refused;
+
+	CHECK(wort_atomic_new(&a) == 0);
+	CHECK(wort_atomic_get(a, index, "k", 1, 8) == 0);
+	atomic_answer = (struct wort_atomic_arg){
+		.out_refused = WORT_NO_VALUE, .out_results_len = 1 << 30,
+	};
+	CHECK(wort_atomic_commit(a, &refused) == -EBADMSG);
+	CHECK(refused == WORT_NO_VALUE && wort_atomic_next(a, &item) == 0);
+	atomic_answer = (struct wort_atomic_arg){ .out_refused = 1 };
+	atomic_err = -ENOENT;
+	CHECK(wort_atomic_commit(a, &refused) == -EBADMSG);
+	CHECK(refused == WORT_NO_VALUE);
+	/* Without the ioctl nothing is written. */
+	atomic_answer.out_refused = WORT_NO_VALUE;
+	atomic_err = -ENOTTY;
+	CHECK(wort_atomic_commit(a, &refused) == -ENOTTY);
+	CHECK(refused == WORT_NO_VALUE && wort_atomic_next(a, &item) == 0);
+	atomic_err = 0;
+	wort_atomic_free(a);
+}
+
 /* A name of 2^32 + 1 bytes: one piece of memory, again and again. */
 static char *long_name(size_t *size)
 {
@@ -262,6 +299,7 @@ int main(void)
 	check_index_users(pool);
 	check_scan_answers(index);
 	check_batch_answers(index);
+	check_atomic_answers(index);
 	check_long_name(pool);
 	wort_index_close(index);
 	wort_pool_close(pool);

@@ -198,6 +198,211 @@ static void check_batch(struct wort_index *index)
 	wort_batch_free(batch);
 }
 
+static void expect_value(struct wort_index *index, const char *key,
+			 const char *value)
+{
+	char buf[16];
+	size_t len = sizeof(buf);
+	int err = wort_get(index, key, strlen(key), buf, &len);
+
+	CHECK(err == (value ? 0 : -ENOENT));
+	CHECK(!value || (len == strlen(value) && !memcmp(buf, value, len)));
+}
+
+/* A rename from one index to another, refused by one operation after the other. */
+static void check_rename(struct wort_index *a, struct wort_index *b,
+			 struct wort_atomic *atomic)
+{
+	unsigned int refused;
+
+	CHECK(wort_atomic_expect_absent(atomic, b, "new", 3) == 0);
+	CHECK(wort_atomic_expect(atomic, a, "old", 3, "one", 3) == 0);
+	CHECK(wort_atomic_del(atomic, a, "old", 3) == 0);
+	CHECK(wort_atomic_put(atomic, b, "new", 3, "one", 3,
+			      WORT_INSERT_F_CREATE) == 0);
+	CHECK(wort_atomic_cas(atomic, a, "count", 5, "1", 1, "2", 1) == 0);
+	CHECK(wort_atomic_expect_present(atomic, b, "new", 3) == 0);
+	CHECK(wort_atomic_count(atomic) == 6);
+	CHECK(wort_atomic_commit(atomic, &refused) == -ENOENT && refused == 1);
+	CHECK(wort_put(a, "old", 3, "other", 5, 0) == 0);
+	CHECK(wort_atomic_commit(atomic, &refused) == -ECANCELED);
+	CHECK(refused == 1);
+	CHECK(wort_put(a, "old", 3, "one", 3, 0) == 0);
+	CHECK(wort_atomic_commit(atomic, &refused) == -ENOENT && refused == 4);
+	expect_value(a, "old", "one");
+	expect_value(b, "new", NULL);
+	CHECK(wort_put(a, "count", 5, "1", 1, 0) == 0);
+	CHECK(wort_atomic_commit(atomic, &refused) == 0);
+	CHECK(refused == WORT_NO_VALUE);
+	expect_value(a, "old", NULL);
+	expect_value(b, "new", "one");
+	expect_value(a, "count", "2");
+	CHECK(wort_atomic_commit(atomic, &refused) == -EEXIST && refused == 0);
+	CHECK(wort_atomic_commit(atomic, NULL) == -EEXIST);
+	wort_atomic_reset(atomic);
+	CHECK(wort_atomic_count(atomic) == 0);
+	CHECK(wort_atomic_commit(atomic, &refused) == 0);
+}
+
+static void expect_answer(struct wort_atomic *atomic, int error,
+			  const char *value, size_t len)
+{
+	struct wort_batch_item item;
+
+	CHECK(wort_atomic_next(atomic, &item) == 1);
+	CHECK(item.error == error && item.value_len == len);
+	CHECK(!value == !item.value);
+	CHECK(!value || !memcmp(item.value, value, len));
+}
+
+static void check_atomic_answers(struct wort_index *a, struct wort_index *b,
+				 struct wort_atomic *atomic)
+{
+	struct wort_batch_request req = {
+		.sz = sizeof(req), .op = WORT_BATCH_INSERT,
+		.flags = WORT_F_FETCH, .key = "new", .key_len = 3,
+		.value = "three", .value_len = 5, .max_len = 100,
+	};
+	struct wort_batch_item item;
+	unsigned int refused;
+
+	CHECK(wort_atomic_get(atomic, a, "count", 5, 100) == 0);
+	CHECK(wort_atomic_get(atomic, a, "old", 3, 100) == 0);
+	CHECK(wort_atomic_get(atomic, b, "new", 3, 2) == 0);
+	CHECK(wort_atomic_add(atomic, b, &req) == 0);
+	CHECK(wort_atomic_get(atomic, b, "new", 3, 5) == 0);
+	CHECK(wort_atomic_next(atomic, &item) == 0);
+	CHECK(wort_atomic_commit(atomic, NULL) == 0);
+	expect_answer(atomic, 0, "2", 1);
+	expect_answer(atomic, -ENOENT, NULL, 0);
+	expect_answer(atomic, -ERANGE, NULL, 3);
+	expect_answer(atomic, 0, "one", 3);
+	expect_answer(atomic, 0, "three", 5);
+	CHECK(wort_atomic_next(atomic, &item) == 0);
+	req.max_len = 4;
+	CHECK(wort_atomic_add(atomic, b, &req) == 0);
+	CHECK(wort_atomic_commit(atomic, &refused) == -ERANGE && refused == 5);
+	CHECK(wort_atomic_next(atomic, &item) == 0);
+	wort_atomic_reset(atomic);
+	req.op = 77;
+	CHECK(wort_atomic_get(atomic, a, "count", 5, 0) == 0);
+	CHECK(wort_atomic_add(atomic, a, &req) == 0);
+	CHECK(wort_atomic_commit(atomic, &refused) == -EOPNOTSUPP);
+	CHECK(refused == 1);
+	req.flags = 1U << 16;
+	CHECK(wort_atomic_add(atomic, b, &req) == -EOPNOTSUPP);
+	CHECK(wort_atomic_put(atomic, a, "k", 1, "", 0, WORT_F_FETCH) ==
+	      -EOPNOTSUPP);
+	wort_atomic_reset(atomic);
+}
+
+static void check_atomic_limits(struct wort_index *a, struct wort_atomic *atomic)
+{
+	static char value[WORT_VALUE_MAX];
+	unsigned int i, refused;
+	char key[16];
+
+	for (i = 0; i < WORT_ATOMIC_MAX; i++) {
+		key_of(i, key);
+		CHECK(wort_atomic_put(atomic, a, key, 7, "v", 1, 0) == 0);
+	}
+	CHECK(wort_atomic_put(atomic, a, "k", 1, "", 0, 0) == -EMSGSIZE);
+	CHECK(wort_atomic_commit(atomic, NULL) == 0);
+	wort_atomic_reset(atomic);
+	for (i = 0; i < 3; i++) {
+		key_of(i, key);
+		CHECK(wort_atomic_put(atomic, a, key, 7, value, sizeof(value),
+				      0) == 0);
+	}
+	CHECK(wort_atomic_put(atomic, a, "k", 1, value, sizeof(value), 0) ==
+	      -EMSGSIZE);
+	CHECK(wort_atomic_count(atomic) == 3);
+	CHECK(wort_atomic_commit(atomic, NULL) == 0);
+	CHECK(wort_atomic_put(atomic, a, "", 0, "", 0, 0) == 0);
+	CHECK(wort_atomic_commit(atomic, &refused) == -EINVAL && refused == 3);
+	CHECK(wort_atomic_put(atomic, a, value, WORT_KEY_MAX + 1, "", 0, 0) ==
+	      -EMSGSIZE);
+	CHECK(wort_atomic_put(atomic, a, "k", (1ULL << 32) + 1, "", 0, 0) ==
+	      -EMSGSIZE);
+	wort_atomic_reset(atomic);
+}
+
+/* Its indexes stay open, and none that has got a number of theirs is changed. */
+static void check_atomic_holds(struct wort_pool *pool, struct wort_atomic *atomic)
+{
+	struct wort_index *a = open_fresh(pool, "a"), *b = open_fresh(pool, "b");
+	unsigned int refused;
+	int fd = wort_index_fd(a);
+
+	CHECK(wort_atomic_put(atomic, a, "k", 1, "a", 1, 0) == 0);
+	CHECK(wort_atomic_put(atomic, b, "k", 1, "b", 1, 0) == 0);
+	wort_index_close(a);
+	wort_index_close(b);
+	CHECK(wort_index_open(pool, "b", NULL, &b) == 0);
+	CHECK(wort_atomic_commit(atomic, NULL) == 0);
+	wort_atomic_reset(atomic);
+	expect_value(b, "k", "b");
+	CHECK(wort_index_open(pool, "a", NULL, &a) == 0);
+	CHECK(wort_index_fd(a) <= fd);
+	expect_value(a, "k", "a");
+	CHECK(wort_atomic_put(atomic, b, "k", 1, "c", 1, 0) == 0);
+	CHECK(wort_atomic_put(atomic, a, "k", 1, "c", 1, 0) == 0);
+	CHECK(wort_pool_destroy(pool, "a") == 0);
+	CHECK(wort_atomic_commit(atomic, &refused) == -ESTALE);
+	CHECK(refused == WORT_NO_VALUE);
+	wort_atomic_reset(atomic);
+	expect_value(b, "k", "b");
+	wort_index_close(a);
+	wort_index_close(b);
+	CHECK(wort_pool_destroy(pool, "b") == 0);
+}
+
+static void check_atomic_readonly(struct wort_pool *pool,
+				  struct wort_atomic *atomic)
+{
+	struct wort_index_opts opts = {
+		.sz = sizeof(opts), .flags = WORT_INDEX_OPEN_F_RDONLY,
+	};
+	struct wort_index *a = open_fresh(pool, "a"), *r;
+	unsigned int refused;
+
+	CHECK(wort_index_open(pool, "a", &opts, &r) == 0);
+	CHECK(wort_atomic_expect_absent(atomic, r, "k", 1) == 0);
+	CHECK(wort_atomic_put(atomic, a, "k", 1, "v", 1, 0) == 0);
+	CHECK(wort_atomic_commit(atomic, NULL) == 0);
+	expect_value(r, "k", "v");
+	CHECK(wort_atomic_del(atomic, r, "k", 1) == 0);
+	CHECK(wort_atomic_commit(atomic, &refused) == -EBADF && refused == 2);
+	wort_atomic_reset(atomic);
+	wort_index_close(a);
+	wort_index_close(r);
+	CHECK(wort_pool_destroy(pool, "a") == 0);
+}
+
+static void check_atomic(struct wort_pool *pool)
+{
+	struct wort_index *a = open_fresh(pool, "x"), *b = open_fresh(pool, "y");
+	struct wort_pool_info_arg info = { .size = sizeof(info) };
+	struct wort_atomic *atomic;
+
+	CHECK(wort_atomic_new(&atomic) == 0);
+	check_rename(a, a, atomic);
+	CHECK(wort_del(a, "new", 3) == 0 && wort_del(a, "count", 5) == 0);
+	check_rename(a, b, atomic);
+	check_atomic_answers(a, b, atomic);
+	check_atomic_limits(a, atomic);
+	wort_index_close(a);
+	wort_index_close(b);
+	CHECK(wort_pool_destroy(pool, "x") == 0);
+	CHECK(wort_pool_destroy(pool, "y") == 0);
+	check_atomic_holds(pool, atomic);
+	check_atomic_readonly(pool, atomic);
+	wort_atomic_free(atomic);
+	wort_atomic_free(NULL);
+	CHECK(wort_pool_info(pool, &info) == 0);
+	CHECK(info.out_atomic_batches && info.out_atomic_refused);
+}
+
 /* Records from @from on, @step apart, @nr of them, then the end. */
 static void expect_scan(struct wort_index *index,
 			const struct wort_scan_opts *opts, int from, int step,
@@ -410,6 +615,7 @@ int main(int argc, char **argv)
 	check_map_stats(pool, mapped);
 	if (mapped)
 		check_map_destroyed(pool);
+	check_atomic(pool);
 	check_pool(pool, index);
 	wort_index_close(index);
 	wort_pool_close(pool);

@@ -394,6 +394,112 @@ static int do_batch(const struct handle *h, struct wort_batch_arg *arg)
 	return err;
 }
 
+/* The operations of an atomic batch. */
+struct atomic_run {
+	struct wort_request reqs[WORT_ATOMIC_MAX];
+	struct wort_index *indexes[WORT_ATOMIC_MAX];
+	struct wort_atomic batch;
+};
+
+static const struct handle *handle_of(const struct handle *self,
+				      const struct wort_atomic_arg *arg, u32 nr)
+{
+	const int *fds = ptr(arg->fds_ptr);
+
+	if (!nr)
+		return self;
+	if (nr > arg->nr_fds || fds[nr - 1] < 0 || fds[nr - 1] >= NR_HANDLES ||
+	    handles[fds[nr - 1]].kind != INDEX)
+		return NULL;
+	return &handles[fds[nr - 1]];
+}
+
+/* What libwort has packed; each answer has its room in @results. */
+static int parse_atomic(const struct handle *self, struct atomic_run *run,
+			struct wort_atomic_arg *arg)
+{
+	struct wort_request *req = run->reqs;
+	u8 *results = ptr(arg->results_ptr);
+	const u8 *at = ptr(arg->ops_ptr);
+	struct wort_atomic_op op;
+	const struct handle *h;
+	int err;
+	u32 i;
+
+	for (i = 0; i < arg->nr_ops; i++, req++, at += op.op.rec_len) {
+		memcpy(&op, at, sizeof(op));
+		h = handle_of(self, arg, op.index);
+		if (!h)
+			return -EBADF;
+		run->indexes[i] = h->index;
+		req->op = op.op;
+		req->put.key.data = at + sizeof(op);
+		req->put.key.len = op.op.key_len;
+		req->expect.data = req->put.key.data + op.op.key_len;
+		req->expect.len = op.op.expect_len;
+		req->put.value.data = (u8 *)req->expect.data + op.op.expect_len;
+		req->put.value.len = op.op.value_len;
+		req->answer.data = results + sizeof(struct wort_batch_result);
+		req->answer.size = op.op.max_len;
+		results += round_up(sizeof(struct wort_batch_result) +
+				    op.op.max_len, 8);
+		err = wort_atomic_verify(&op.op, h->write);
+		if (err) {
+			arg->out_refused = i;
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* Answers are not longer than their room, therefore packing moves them down. */
+static void pack_answers(struct atomic_run *run, struct wort_atomic_arg *arg)
+{
+	u8 *results = ptr(arg->results_ptr), *to;
+	struct wort_batch_result res = { };
+	const struct wort_request *req;
+	u32 i, len;
+
+	for (i = 0; i < arg->nr_ops; i++) {
+		req = &run->reqs[i];
+		to = results + arg->out_results_len;
+		res.error = req->err;
+		res.value_len = req->answer.len;
+		len = req->err || req->answer.len == WORT_NO_VALUE ?
+		      0 : req->answer.len;
+		res.rec_len = round_up(sizeof(res) + len, 8);
+		memmove(to + sizeof(res), req->answer.data, len);
+		memcpy(to, &res, sizeof(res));
+		arg->out_results_len += res.rec_len;
+	}
+}
+
+static int do_atomic(const struct handle *h, struct wort_atomic_arg *arg)
+{
+	struct atomic_run *run = calloc(1, sizeof(*run));
+	int err;
+
+	if (!run)
+		return -ENOMEM;
+	arg->out_refused = WORT_NO_VALUE;
+	arg->out_results_len = 0;
+	err = parse_atomic(h, run, arg);
+	if (!err) {
+		run->batch = (struct wort_atomic){
+			.nr_ops = arg->nr_ops,
+			.reqs = run->reqs,
+			.indexes = run->indexes,
+			.refused = WORT_NO_VALUE,
+		};
+		err = wort_pool_atomic(pool, &run->batch);
+		arg->out_refused = run->batch.refused;
+	}
+	if (!err)
+		pack_answers(run, arg);
+	free(run);
+	return err;
+}
+
 static int do_stats(const struct handle *h, struct wort_stats_arg *arg)
 {
 	struct wort_op_stats stats[WORT_OP_NR];
@@ -422,6 +528,8 @@ static int on_index(const struct handle *h, unsigned long cmd, void *arg)
 		return do_scan(h, arg);
 	case WORT_IOC_BATCH:
 		return do_batch(h, arg);
+	case WORT_IOC_ATOMIC:
+		return do_atomic(h, arg);
 	case WORT_IOC_INDEX_INFO:
 		wort_index_info(h->index, arg);
 		return 0;
