@@ -58,7 +58,7 @@ static const struct syntax check_syntax = {
 	.option = check_option,
 };
 
-static void check_json(const struct wort_check_arg *check)
+static void check_json(const struct wort_check_arg *check, uint64_t redone)
 {
 	json_object *obj = json_object_new_object();
 
@@ -73,6 +73,8 @@ static void check_json(const struct wort_check_arg *check)
 	json_add_u64(obj, "dropped", check->out_nr_dropped);
 	json_add_u64(obj, "lost_copies", check->out_nr_lost);
 	json_add_u64(obj, "unknown", check->out_nr_unknown);
+	json_add_u64(obj, "atomic", check->out_nr_atomic);
+	json_add_u64(obj, "atomic_redone", redone);
 	json_add_u64(obj, "damaged", check->out_nr_damaged);
 	if (check->out_nr_damaged) {
 		json_add_u64(obj, "damaged_offset", check->out_damaged_off);
@@ -91,7 +93,19 @@ static void damage_text(const struct wort_check_arg *check)
 	putchar('\n');
 }
 
-static void check_text(const struct wort_check_arg *check)
+static void atomic_text(const struct wort_check_arg *check, uint64_t redone)
+{
+	if (redone)
+		printf("%llu atomic batches that a power cut had interrupted are carried out%s\n",
+		       ull(redone), clear ? "" : ", in memory only");
+	if (check->out_nr_atomic)
+		printf("%llu atomic batches are committed and could not be carried out%s\n",
+		       ull(check->out_nr_atomic),
+		       clear && !check->out_nr_damaged ? ": they are now" :
+						 ": lookups answer as if they were");
+}
+
+static void check_text(const struct wort_check_arg *check, uint64_t redone)
 {
 	printf("%llu indexes, %llu records, %llu nodes\n",
 	       ull(check->out_nr_indexes), ull(check->out_nr_leaves),
@@ -106,6 +120,7 @@ static void check_text(const struct wort_check_arg *check)
 	if (check->out_nr_transient)
 		printf("%llu places in a legal state that a power cut left%s\n",
 		       ull(check->out_nr_transient), clear ? ", mended" : "");
+	atomic_text(check, redone);
 	if (check->out_nr_dropped)
 		printf("%llu references dropped to what cannot be read: see the kernel's log\n",
 		       ull(check->out_nr_dropped));
@@ -213,6 +228,21 @@ static int check_shown(struct source *src, struct wort_check_arg *check)
 	return run.err;
 }
 
+/*
+ * What was found.  The atomic batches that opening an image has carried out are found
+ * by this command; those of an attached pool were found by attach.
+ */
+static int show(struct source *src, const struct wort_check_arg *check)
+{
+	struct wort_pool_info_arg info = { };
+	int err = src->image ? source_info(src, &info) : 0;
+
+	if (err)
+		return err;
+	(settings.json ? check_json : check_text)(check, info.out_atomic_redone);
+	return 0;
+}
+
 int cmd_check(int argc, char **argv)
 {
 	struct wort_check_arg check = { .size = sizeof(check) };
@@ -230,7 +260,7 @@ int cmd_check(int argc, char **argv)
 		return err;
 	err = check_shown(&src, &check);
 	if (!err)
-		(settings.json ? check_json : check_text)(&check);
+		err = show(&src, &check);
 	/* What was mended of an image that is only read was not. */
 	lost = check.out_nr_lost && src.image && !clear;
 	err2 = source_close(&src);

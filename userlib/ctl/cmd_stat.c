@@ -2,6 +2,7 @@
 /*
  * wort stat: figures of a pool or an index.
  */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -61,6 +62,10 @@ static const struct {
 	COUNT("walked indexes", walk_indexes),
 	COUNT("walked records", walk_records),
 	COUNT("lines read to attach", attach_lines),
+	COUNT("atomic batches", atomic_batches),
+	COUNT("refused batches", atomic_refused),
+	COUNT("waits for batches", atomic_waits),
+	COUNT("redone batches", atomic_redone),
 #undef COUNT
 };
 
@@ -144,7 +149,10 @@ static const char *const op_names[] = {
 	[WORT_OP_UPDATE] = "update",
 	[WORT_OP_DELETE] = "delete",
 	[WORT_OP_SCAN] = "scan",
+	[WORT_OP_ATOMIC] = "atomic",
 };
+
+static_assert(ARRAY_SIZE(op_names) == WORT_OP_NR, "an operation has no name");
 
 static void op_line(const char *name, const struct wort_op_stats *st)
 {

@@ -312,6 +312,11 @@ enum format { FORMAT_TSV, FORMAT_JSONL, FORMAT_LINES };
 int format_by_name(const char *name, enum format *format);
 void format_write(FILE *out, enum format format,
 		  const struct wort_scan_item *item);
+/* A field of a line as -x and -n say; -EINVAL, -ENOMEM, of a number -ERANGE. */
+int field_read(struct bytes *bytes, const char *text, size_t len);
+int key_read(struct bytes *key, const char *text, size_t len);
+/* NULL, or why the line, with its end, is not whole. */
+const char *line_verify(const char *line, size_t len);
 /*
  * One line with its end: -EINVAL with *@why if it is not one whole record,
  * -ENOMEM.
@@ -336,6 +341,7 @@ double progress_end(struct progress *progress);
 
 /* ---- verbs ---- */
 
+int cmd_atomic(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_cas(int argc, char **argv);
 int cmd_check(int argc, char **argv);

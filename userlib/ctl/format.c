@@ -45,18 +45,18 @@ void format_write(FILE *out, enum format format,
 	putc_unlocked('\n', out);
 }
 
-static int read_field(struct bytes *bytes, const char *text, size_t len)
+int field_read(struct bytes *bytes, const char *text, size_t len)
 {
 	return settings.hex ? bytes_from_hex(bytes, text, len) :
 			      bytes_unescape(bytes, text, len);
 }
 
-static int read_key(struct bytes *key, const char *text, size_t len)
+int key_read(struct bytes *key, const char *text, size_t len)
 {
 	if (!settings.number)
-		return read_field(key, text, len);
+		return field_read(key, text, len);
 	if (len >= 2 && text[0] == '"' && text[len - 1] == '"')
-		return read_field(key, text + 1, len - 2);
+		return field_read(key, text + 1, len - 2);
 	return bytes_from_number(key, text, len);
 }
 
@@ -70,21 +70,19 @@ static int read_tsv(const char *line, size_t len, struct bytes *key,
 	if (!tab)
 		return -EINVAL;
 	*why = "bad key";
-	err = read_key(key, line, tab - line);
+	err = key_read(key, line, tab - line);
 	if (err)
 		return err;
 	*why = "bad value";
-	return read_field(value, tab + 1, len - (tab + 1 - line));
+	return field_read(value, tab + 1, len - (tab + 1 - line));
 }
 
 /*
  * What a writer of lines would not have written: a line that was cut off may
  * be a record, but another one than was meant.
  */
-static const char *bad_line(enum format format, const char *line, size_t len)
+const char *line_verify(const char *line, size_t len)
 {
-	if (format == FORMAT_JSONL)
-		return NULL;
 	if (!len || line[len - 1] != '\n')
 		return "no newline at its end: cut off?";
 	if (len > 1 && line[len - 2] == '\r')
@@ -97,7 +95,7 @@ int format_read(enum format format, const char *line, size_t len,
 {
 	int err;
 
-	*why = bad_line(format, line, len);
+	*why = format == FORMAT_JSONL ? NULL : line_verify(line, len);
 	if (*why)
 		return -EINVAL;
 	if (len && line[len - 1] == '\n')
@@ -109,7 +107,7 @@ int format_read(enum format format, const char *line, size_t len,
 	} else {
 		*why = "bad key";
 		value->len = 0;
-		err = read_key(key, line, len);
+		err = key_read(key, line, len);
 	}
 	if (err == -ERANGE)
 		*why = "bad key: a number of more than 64 bits";

@@ -27,6 +27,7 @@ static const struct verb {
 	{ "cas", cmd_cas, "replace a value if it is the one expected" },
 	{ "get", cmd_get, "read a record" },
 	{ "del", cmd_del, "remove records" },
+	{ "atomic", cmd_atomic, "several operations, all or none" },
 	{ "scan", cmd_scan, "read records in order" },
 	{ "count", cmd_count, "count records" },
 	{ "load", cmd_load, "store records from a file" },

@@ -101,6 +101,20 @@ expect 0 '^4$' "$wort" count 0 a
 expect 0 '^k$' "$wort" scan -k -r -l 1 0 a
 expect 1 'no such key' "$wort" del 0 a k k
 
+# several records, all or none
+expect 0 '' "$wort" create 0 b
+printf 'put\ta\told\tv\nget\ta\told\nabsent\tb\tnew\n' >batch
+expect 0 '^expect	a	old	v$' "$wort" atomic 0 batch
+printf 'absent\tb\tnew\ndel\ta\told\tv\ninsert\tb\tnew\tv\n' >batch
+expect 0 '' "$wort" atomic 0 batch
+expect 1 'line 1: absent b new: the key exists' "$wort" atomic 0 batch
+expect 1 'no such key' "$wort" get 0 a old
+expect 0 '^v$' "$wort" get 0 b new
+expect 0 '^atomic batches *2$' "$wort" stat 0
+expect 0 '"atomic_refused": 1,' "$wort" stat -o json 0
+expect 0 '^atomic  *2 ' "$wort" stat 0 a
+expect 0 '' "$wort" destroy 0 b
+
 # Without root: what sysfs tells everybody, and what the mode of the pool allows.
 mkdir -p /etc
 grep -q '^nobody:' /etc/passwd 2>/dev/null ||

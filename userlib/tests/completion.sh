@@ -79,6 +79,8 @@ test_arguments()
 	expect '' get 0 books ''
 	expect 'file shelf wort0' stat ''
 	expect file load 0 books ''
+	expect 'shelf wort0' atomic ''
+	expect file atomic 0 ''
 }
 
 # Nothing in a name is run or expanded, and what acts on a terminal is not shown.

@@ -83,6 +83,35 @@ REFUSED = [
     ("jsonl", b"\n", 1, "not a JSON object"),
 ]
 
+# options, lines of a batch, number of the line that is refused, why
+REFUSED_BATCHES = [
+    ("", b"put\tto\tk\tv", 1, "no newline"),
+    ("", b"put\tto\tk\tv\r\n", 1, "CR LF"),
+    ("", b"\xef\xbb\xbfput\tto\tk\tv\n", 1, "byte-order mark"),
+    ("", b"# one\n\nput to k v\n", 3, "none of put"),
+    ("", b"put\tto\tk\tv\nPUT\tto\tk\tv\n", 2, "none of put"),
+    ("", b"put\tto\tk\n", 1, "missing"),
+    ("", b"put\n", 1, "missing"),
+    ("", b"get\tto\tk\tv\n", 1, "too many"),
+    ("", b"put\tto\tk\tv\tw\n", 1, "too many"),
+    ("", b"cas\tto\tk\tv\n", 1, "missing"),
+    ("", b"del\tto\tk\tv\tw\n", 1, "too many"),
+    ("", b"put\t\tk\tv\n", 1, "empty name"),
+    ("", b"put\tt\\x00o\tk\tv\n", 1, "bad name"),
+    ("", b"put\tt\0o\tk\tv\n", 1, "bad name"),
+    ("", b"put\tto\t\tv\n", 1, "empty key"),
+    ("", b"put\tto\t\\q\tv\n", 1, "bad key"),
+    ("", b"put\tto\tk\t\\x4\n", 1, "bad value"),
+    ("", b"cas\tto\tk\t\\x4\tv\n", 1, "bad value"),
+    ("", b"put\tto\tk\tv\n" * 65, 65, "64"),
+    ("", b"put\tto\t" + b"k" * 1025 + b"\tv\n", 1, "too long"),
+    ("", b"".join(b"put\tto\t%d\t%s\n" % (nr, b"v" * 65536)
+                  for nr in range(4)), 4, "256 KiB"),
+    ("-n", b"put\tto\t18446744073709551616\tv\n", 1, "bad key"),
+    ("-x", b"put\tto\t6\tv\n", 1, "bad key"),
+    ("-x", b"put\tto\t61\tv\n", 1, "bad value"),
+]
+
 # form, lines, what is stored
 TAKEN = [
     ("tsv", b"k\tv\tw\nl\t\n", {b"k": b"v\tw", b"l": b""}),
@@ -203,6 +232,59 @@ def taken(wort):
             wrong(f"{form} {data}: {wort.records('to')}")
 
 
+def batches(wort, rng):
+    """What the lookups of a batch answer are conditions of the next one."""
+    for options in [], ["-x"], ["-n"], ["-x", "-n"]:
+        records = dict(list(random_records(rng).items())[:29])
+        name = any_bytes(rng, 1)[:111].replace(b"\0", b"") or b"n"
+        wort.fresh(name)
+        wort.fresh("to")
+        escaped = b"".join(b"\\x%02x" % byte for byte in name)
+        wort("atomic", "-x", "0", data=b"".join(
+            b"put\t%s\t%s\t%s\n" % (escaped, key.hex().encode(),
+                                    value.hex().encode())
+            for key, value in records.items()))
+        if wort.records(name) != records:
+            wrong(f"{wort.records(name)}, not {records}")
+        lookups = b"".join(b"get\t%s\t%s\n" % (escaped, line.split(b"\t")[0])
+                           for line in wort("dump", "-q", *options, "0", name)
+                           [0].splitlines())
+        number = b"0" if "-n" in options else b"0bad"
+        answers, _ = wort("atomic", *options, "0", data=lookups +
+                          b"get\tto\t" + number + b"\n")
+        if ACTS.search(text_of(answers)) or len(answers.splitlines()) != 30:
+            wrong(f"{options}: {answers}")
+        answers += b"insert\tto\t" + number + b"\t\n"
+        wort("atomic", *options, "0", data=answers)
+        if len(wort.records("to")) != 1:
+            wrong(f"{options}: {answers} was not carried out")
+        _, said = wort("atomic", *options, "0", data=answers, status=1)
+        if ": line 30: absent to " not in said:
+            wrong(f"{options}: {said}")
+        wort("destroy", "0", name)
+
+
+def refused_batches(wort):
+    wort.fresh("to")
+    for options, data, line, why in REFUSED_BATCHES:
+        _, said = wort("atomic", *options.split(), "0", data=data, status=3)
+        if f": line {line}: " not in said or why not in said:
+            wrong(f"atomic {options} {data[:99]}: {said}")
+        if len(said) > 1000:
+            wrong(f"atomic {data[:99]}: a complaint of {len(said)} bytes")
+    if wort.records("to"):
+        wrong(f"a part of a batch was carried out: {wort.records('to')}")
+    # Long values together are too long for the answers; all are done all the same.
+    wort("atomic", "0", data=b"put\tto\tlong\t" + b"v" * 65536 + b"\n")
+    said = wort("atomic", "0", data=b"get\tto\tlong\n" * 3)[0]
+    if said != (b"expect\tto\tlong\t" + b"v" * 65536 + b"\n") * 3:
+        wrong("three long values are not answered")
+    _, said = wort("atomic", "0", data=b"put\tto\tk\tv\n" +
+                   b"get\tto\tlong\n" * 5, status=3)
+    if "65536 bytes are too long" not in said or b"k" not in wort.records("to"):
+        wrong(f"five long values: {said}")
+
+
 def complaints(wort):
     """Arguments reach the terminal in complaints, names in answers."""
     hostile = "no\x1b[2J\x9b2J\u202e'\n"
@@ -213,7 +295,7 @@ def complaints(wort):
                  ["attach", "LABEL=" + hostile], [hostile], ["-" + hostile],
                  ["list", "--" + hostile], ["list", "-\x1b"],
                  ["scan", "-l", hostile, "0", "to"],
-                 ["load", "0", "to", hostile]):
+                 ["load", "0", "to", hostile], ["atomic", "0", hostile]):
         done = subprocess.run([wort.program, *args], capture_output=True,
                               stdin=subprocess.DEVNULL, check=False)
         said = text_of(done.stdout + done.stderr)
@@ -271,9 +353,12 @@ def main():
         round_trips(wort, rng)
     refused(wort)
     taken(wort)
+    batches(wort, rng)
+    refused_batches(wort)
     complaints(wort)
     numbers(wort)
-    print(f"{rounds} round trips (seed {seed}), {len(REFUSED)} inputs refused")
+    print(f"{rounds} round trips (seed {seed}), "
+          f"{len(REFUSED) + len(REFUSED_BATCHES)} inputs refused")
     return failures > 0
 
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mkimage FILE MIB OFFSET-MIB NR [ENGINE]: an image whose pool holds an index "n" with
- * keys and values 1 to NR.  With an offset there is an info block, as ndctl
- * writes it.  With ENGINE the index has that number as its engine.
+ * mkimage FILE MIB OFFSET-MIB NR [ENGINE [batch]]: an image whose pool holds an index "n"
+ * with keys and values 1 to NR.  With an offset there is an info block, as ndctl
+ * writes it.  With ENGINE the index has that number as its engine.  With "batch" the
+ * power was cut when an atomic batch had been committed: 1 removed, 2 := two,
+ * new := 0.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +15,8 @@
 
 #include <linux/crc32c.h>
 
-#include "../../kmod/pool/pool.h"
+#include "../../kmod/core/pmem.h"
+#include "../../kmod/pool/redo.h"
 
 static void fail(const char *what, int err)
 {
@@ -63,6 +66,47 @@ static void set_engine(struct wort_media_entry *entry, u32 engine)
 	entry->csum = cpu_to_le32(crc32c(~0U, &tmp, sizeof(tmp)));
 }
 
+static void change(struct wort_redo *redo, u64 index, const char *key,
+		   const char *value)
+{
+	struct wort_redo_change change = {
+		.index = index,
+		.key = { (const u8 *)key, strlen(key) },
+		.value = { value, strlen(value) },
+		.remove = !*value,
+	};
+
+	wort_redo_add(redo, &change);
+}
+
+static void commit_batch(struct wort_pool *pool, u64 index)
+{
+	struct wort_redo *redo = wort_redo_alloc(sizeof(struct wort_media_redo) +
+						 wort_redo_entry_len(1, 0) +
+						 wort_redo_entry_len(1, 3) +
+						 wort_redo_entry_len(3, 1));
+	struct wort_op op;
+	void __pmem *to;
+	u32 len;
+	u64 off;
+
+	change(redo, index, "1", "");
+	change(redo, index, "2", "two");
+	change(redo, index, "new", "0");
+	wort_redo_seal(redo);
+	len = le32_to_cpu(redo->media.len);
+	wort_op_begin(&op, pool->region, &pool->alloc);
+	if (wort_alloc_reserve(&op, len))
+		fail("reserve", -1);
+	off = wort_alloc_take(&op);
+	to = wort_region_at(pool->region, off);
+	wort_pm_write(&op, to, &redo->media, len);
+	wort_pm_flush(&op, to, len);
+	wort_pm_publish(&op, wort_head_at(pool->region, 3), off);
+	wort_op_end(&op);
+	kvfree(redo);
+}
+
 int main(int argc, char **argv)
 {
 	struct wort_format_opts opts = { .label = "image" };
@@ -74,7 +118,7 @@ int main(int argc, char **argv)
 	char *mem;
 	int err;
 
-	if (argc != 5 && argc != 6)
+	if (argc < 5 || argc > 7)
 		fail("usage", argc);
 	mem = map(argv[1], size);
 	region.base = mem + off;
@@ -91,7 +135,9 @@ int main(int argc, char **argv)
 	if (err)
 		fail("format", err);
 	fill(index, atoi(argv[4]));
-	if (argc == 6)
+	if (argc == 7)
+		commit_batch(pool, index->id);
+	if (argc >= 6)
 		set_engine((void *)(mem + off + index->entry_off), atoi(argv[5]));
 	wort_index_put(index);
 	wort_pool_detach(pool);

@@ -157,13 +157,37 @@ expect 0 '^1 indexes of engines that are not known here' "$wort" check newer.img
 expect 0 '"unknown": 1' "$wort" check -o json newer.img
 expect 0 'nothing was cleared' "$wort" check -c newer.img
 expect 0 ' 77 *unknown *n$' "$wort" list newer.img
+# an atomic batch that a power cut has interrupted
+"$mkimage" batch.img 8 0 3000 1 batch
+sha256sum batch.img >before
+said='^1 atomic batches that a power cut had interrupted are carried out, in memory only$'
+expect 0 "$said" "$wort" check batch.img
+expect 0 '^clean$' "$wort" check batch.img
+expect 0 '"atomic_redone": 1,' "$wort" check -o json batch.img
+expect 0 '^redone batches *1$' "$wort" stat batch.img
+expect 0 '^two$' "$wort" get batch.img n 2
+expect 0 '^0$' "$wort" get batch.img n new
+expect 1 'no such key' "$wort" get batch.img n 1
+expect 0 '^3000$' "$wort" count batch.img n
+expect 0 '^10	10$' "$wort" scan -l 1 batch.img n
+"$wort" dump batch.img n >dump
+seq 2 3000 | sed 's/.*/&\t&/; s/\t2$/\ttwo/' | { cat; printf 'new\t0\n'; } |
+	LC_ALL=C sort | cmp - dump
+sha256sum -c --quiet before
+expect 0 'are carried out$' "$wort" check -c batch.img
+expect 0 '"atomic_redone": 0,' "$wort" check -o json batch.img
+"$wort" dump batch.img n | cmp - dump
+"$mkimage" batch.img 8 0 3000 77 batch
+expect 3 'atomic batch unknown here' "$wort" check batch.img
 cp flat.img word.img
 head -c 8 /dev/zero | tr '\0' '\377' |
 	dd of=word.img bs=8 seek=2048 conv=notrunc status=none
 expect 4 'word.img: damage at offset 0x4000' "$wort" check word.img
 cp flat.img head.img
 printf '\x10' | dd of=head.img bs=1 seek=12353 conv=notrunc status=none
-expect 3 'head 1 refers to an atomic batch at 0x1000,' "$wort" check head.img
+expect 4 'damage at offset 0x1000: length of a redo list' "$wort" check head.img
+expect 0 'head 1 is cleared: its atomic batch is lost' "$wort" check -c head.img
+expect 0 '^clean$' "$wort" check head.img
 cp flat.img older.img
 for at in 4104 8200; do
 	printf '\3' | dd of=older.img bs=1 seek=$at conv=notrunc status=none

@@ -100,6 +100,9 @@ def member(title, name, kinds, val, where):
     elif "attributes" in kinds:
         for attr in val:
             match("attributes", attr, where)
+    elif "answers" in kinds:
+        for answer in val:
+            match("answers", answer, where)
     elif not any(TYPES[kind](val) for kind in kinds if kind in TYPES):
         wrong(f"{where}: {name} is {val!r}, not {' or '.join(kinds)}")
 
@@ -159,6 +162,14 @@ def use(wort, device):
     wort("get", "get", "0", "a", "key")
     wort("get", "get", "-x", "0", "a", "ff00")
     wort("get", "get", "-n", "0", "a", "18446744073709551615")
+    batch = pathlib.Path(f"{device}.batch")
+    batch.write_text("put\ta\tkey\tvalue\nget\ta\tkey\nget\ta\tnone\n")
+    wort("atomic", "atomic", "0", str(batch))
+    batch.write_text("get\ta\t6b6579\nget\ta\tff00\n")
+    wort("atomic", "atomic", "-x", "0", str(batch))
+    batch.write_text("get\ta\tkey\nabsent\ta\tkey\n")
+    wort("atomic", "atomic", "0", str(batch), status=1)
+    batch.unlink()
     wort("scan", "scan", "0", "a")
     wort("scan", "scan", "-k", "0", "a")
     wort("scan", "scan", "-p", "none", "0", "a")

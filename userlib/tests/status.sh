@@ -10,7 +10,7 @@ wort=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-failures=0 met=''
+failures=0 met='' input=''
 cd "$work"
 
 # expect STATUS ARGUMENT...: and silence on stderr only with success, or help.
@@ -19,7 +19,7 @@ expect()
 	local status=0 want=$1
 	shift
 
-	"$wort" "$@" >out 2>err </dev/null || status=$?
+	printf '%b' "$input" | "$wort" "$@" >out 2>err || status=$?
 	met+=" $want"
 	if [ "$status" -ne "$want" ]; then
 		echo "wort $*: status $status instead of $want"
@@ -49,6 +49,40 @@ usage()
 		*)		expect 2 "$verb" ;;
 		esac
 	done
+}
+
+# batch STATUS LINES: of wort atomic
+batch()
+{
+	input=$2
+	expect "$1" atomic 0
+	input=''
+}
+
+batches()
+{
+	batch 0 ''
+	batch 0 '# nothing\n\n'
+	batch 0 'put\ta\tk\tv\nget\ta\tk\nget\ta\tl\n'
+	batch 1 'put\ta\tx\tv\nreplace\ta\tl\tv\n'
+	batch 1 'put\ta\tx\tv\ninsert\ta\tk\tv\n'
+	batch 1 'cas\ta\tk\tw\tv\n'
+	batch 1 'del\ta\tk\tw\n'
+	batch 1 'del\ta\tl\n'
+	batch 1 'expect\ta\tk\tw\n'
+	batch 1 'present\ta\tl\n'
+	batch 1 'absent\ta\tk\n'
+	batch 1 'put\ta\tx\tv\nget\tno index\tk\n'
+	batch 3 'put\ta\tx\tv\nset\ta\tx\tv\n'
+	batch 3 'put\ta\tx\n'
+	batch 3 'put\ta\tx\tv\tw\n'
+	batch 3 "put\ta\t$(printf '%01025d' 0)\tv\n"
+	expect 1 get 0 a x
+	batch 0 'cas\ta\tk\tv\tw\npresent\ta\tk\nexpect\ta\tk\tw\ndel\ta\tk\tw\nabsent\ta\tk\n'
+	expect 1 get 0 a k
+	expect 3 atomic 0 absent
+	expect 3 atomic 0 .
+	expect 1 atomic 7
 }
 
 # A pool and an index that are there, ones that are not, refusals.
@@ -89,6 +123,7 @@ statuses()
 	expect 0 count 0 a
 	expect 3 load 0 a absent
 	expect 3 dump 0 a absent/file
+	batches
 	expect 0 put 0 a k v
 	expect 3 dump 0 a /dev/full
 	expect 3 load 0 a .
