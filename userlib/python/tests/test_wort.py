@@ -286,6 +286,122 @@ class IndexTest(unittest.TestCase):
         self.assertEqual((exc.position, exc.operation, exc.key),
                          (position, operation, key))
 
+    def test_atomic(self):
+        """A rename from one index to another."""
+        with self.pool.index("u", exclusive=True) as other:
+            self.index[b"old"] = b"v"
+            self.index[b"count"] = b"1"
+            with self.pool.atomic() as batch:
+                batch.absent(other, b"new")
+                batch.expect(self.index, b"old", b"v")
+                before = batch.get(self.index, b"old")
+                batch.delete(self.index, b"old", expected=b"v")
+                batch.put(other, b"new", b"v", create=True)
+                batch.cas(self.index, b"count", b"1", b"2")
+                batch.present(other, b"new")
+                after = batch.get(self.index, b"old")
+                with self.assertRaises(ValueError):
+                    before.value
+            self.assertEqual(before.value, b"v")
+            self.assertIsNone(after.value)
+            self.assertEqual(dict(self.index), {b"count": b"2"})
+            self.assertEqual(dict(other), {b"new": b"v"})
+        self.pool.destroy("u")
+
+    def test_atomic_refused(self):
+        """Each kind of operation, with its errno; nothing is changed."""
+        index = self.index
+        index[b"k"] = b"v"
+        cases = [
+            (errno.EEXIST, "put", lambda b: b.put(index, b"k", b"", create=True)),
+            (errno.ENOENT, "put", lambda b: b.put(index, b"l", b"", replace=True)),
+            (errno.ECANCELED, "cas", lambda b: b.cas(index, b"k", b"w", b"")),
+            (errno.ECANCELED, "delete", lambda b: b.delete(index, b"k", b"w")),
+            (errno.ENOENT, "delete", lambda b: b.delete(index, b"l")),
+            (errno.ECANCELED, "expect", lambda b: b.expect(index, b"k", b"")),
+            (errno.ENOENT, "present", lambda b: b.present(index, b"l")),
+            (errno.EEXIST, "absent", lambda b: b.absent(index, b"k")),
+            (errno.EINVAL, "put", lambda b: b.put(index, b"", b"")),
+        ]
+        for number, operation, append in cases:
+            with Errno(number) as caught:
+                with self.pool.atomic() as batch:
+                    batch.put(index, b"x", b"")
+                    append(batch)
+                    batch.put(index, b"y", b"")
+            for exc in caught.exc, pickle.loads(pickle.dumps(caught.exc)):
+                self.assertIsInstance(exc, wort.Refused)
+                self.assertEqual((exc.number, exc.operation), (1, operation))
+                self.assertIn(exc.key, (b"k", b"l", b""))
+                self.assertIn("operation 1 of the atomic batch", str(exc))
+            self.assertEqual(dict(index), {b"k": b"v"})
+
+    def test_atomic_exception(self):
+        with self.assertRaises(ZeroDivisionError):
+            with self.pool.atomic() as batch:
+                batch.put(self.index, b"k", b"v")
+                1 / 0
+        self.assertEqual(len(self.index), 0)
+        with self.assertRaises(ValueError):
+            batch.commit()
+
+    def test_atomic_commit(self):
+        """It is empty afterwards, also if an operation refused."""
+        with self.pool.atomic() as batch:
+            batch.commit()
+            batch.put(self.index, b"a", b"")
+            batch.commit()
+            batch.absent(self.index, b"a")
+            lookup = batch.get(self.index, b"a")
+            with Errno(errno.EEXIST):
+                batch.commit()
+            with self.assertRaises(ValueError):
+                lookup.value
+            batch.put(self.index, b"b", b"")
+        self.assertEqual(list(self.index), [b"a", b"b"])
+
+    def test_atomic_limits(self):
+        with self.pool.atomic() as batch:
+            for nr in range(64):
+                batch.put(self.index, b"%02d" % nr, b"v")
+            with Errno(errno.EMSGSIZE):
+                batch.put(self.index, b"k", b"v")
+        self.assertEqual(len(self.index), 64)
+        self.index[b"00"] = bytes(5000)
+        with self.pool.atomic() as batch:
+            found = [batch.get(self.index, b"%02d" % nr) for nr in range(64)]
+        self.assertEqual({lookup.value for lookup in found[1:]}, {b"v"})
+        with Errno(errno.ERANGE):
+            found[0].value
+        with self.pool.atomic() as batch:
+            long = batch.get(self.index, b"00", max_len=2 ** 40)
+            with self.assertRaises(ValueError):
+                batch.get(self.index, b"00", max_len=-1)
+        self.assertEqual(long.value, bytes(5000))
+
+    def test_atomic_handles(self):
+        """The batch keeps indexes open, and a descriptor is not another one's."""
+        index = self.pool.index("t")
+        batch = self.pool.atomic()
+        batch.put(index, b"k", b"v")
+        index.close()
+        with self.pool.index("u", exclusive=True) as other:
+            batch.commit()
+            self.assertEqual(dict(other), {})
+        self.pool.destroy("u")
+        self.assertEqual(dict(self.index), {b"k": b"v"})
+        with self.assertRaises(ValueError):
+            batch.put(index, b"k", b"v")
+        batch.close()
+        with self.assertRaises(ValueError):
+            batch.put(self.index, b"k", b"v")
+        with self.pool.index("t", readonly=True) as index:
+            with Errno(errno.EBADF) as caught:
+                with self.pool.atomic() as batch:
+                    batch.present(index, b"k")
+                    batch.delete(index, b"k")
+        self.assertEqual(caught.exc.number, 1)
+
     def test_stats(self):
         self.index[b"k"] = b"v"
         cost = self.index.stats()
@@ -665,8 +781,8 @@ class Declarations(unittest.TestCase):
     def test_structs(self):
         lines, expected = [], []
         for struct in (_lib.IndexOpts, _lib.ScanOpts, _lib.BatchOpts,
-                       _lib.ScanItem, _lib.BatchItem, _lib.IndexRecord,
-                       _lib.OpStats, _lib.Engine, _lib.Attr):
+                       _lib.ScanItem, _lib.BatchItem, _lib.BatchRequest,
+                       _lib.IndexRecord, _lib.OpStats, _lib.Engine, _lib.Attr):
             name = "wort" + re.sub("([A-Z])", r"_\1", struct.__name__).lower()
             lines.append(f'printf("%zu\\n", sizeof(struct {name}));\n')
             expected.append(ctypes.sizeof(struct))
@@ -692,6 +808,13 @@ class Declarations(unittest.TestCase):
             "WORT_SCAN_F_PREFIX": _lib.SCAN_PREFIX,
             "WORT_SCAN_F_KEYS": _lib.SCAN_KEYS,
             "WORT_BATCH_F_STOP": _lib.BATCH_STOP,
+            "WORT_BATCH_INSERT": _lib.INSERT, "WORT_BATCH_DELETE": _lib.DELETE,
+            "WORT_BATCH_LOOKUP": _lib.LOOKUP, "WORT_BATCH_CAS": _lib.CAS,
+            "WORT_BATCH_EXPECT": _lib.EXPECT,
+            "WORT_DELETE_F_EXPECT": _lib.DELETE_EXPECT,
+            "WORT_EXPECT_F_PRESENT": _lib.EXPECT_PRESENT,
+            "WORT_EXPECT_F_ABSENT": _lib.EXPECT_ABSENT,
+            "WORT_NO_VALUE": _lib.NO_VALUE, "WORT_OP_NR": len(_lib.OPERATIONS),
         }
         pairs.update({f"WORT_TRAIT_{name}": 1 << bit for bit, name in
                       enumerate(("INSTANT_OPEN", "MAPPABLE", "ORDERED",

@@ -7,7 +7,8 @@
             for key, value in names.scan(prefix=b"k"):
                 print(key, value)
 
-A change is durable when it returns; a batch, when it was submitted.
+A change is durable when it returns; a batch, when it was submitted; an atomic
+batch, when it was committed.
 """
 import collections
 import errno
@@ -19,8 +20,9 @@ from collections.abc import Iterator, MutableMapping
 from . import _lib
 from ._lib import Error, KEY_MAX, VALUE_MAX
 
-__all__ = ["Attribute", "Batch", "BatchError", "Engine", "Error", "Index",
-           "IndexRecord", "KEY_MAX", "Pool", "VALUE_MAX", "engines", "version"]
+__all__ = ["Atomic", "Attribute", "Batch", "BatchError", "Engine", "Error",
+           "Index", "IndexRecord", "KEY_MAX", "Lookup", "Pool", "Refused",
+           "VALUE_MAX", "engines", "version"]
 
 IndexRecord = collections.namedtuple("IndexRecord", "name id engine damaged")
 Engine = collections.namedtuple("Engine", "name id traits attributes")
@@ -79,6 +81,26 @@ class BatchError(Error):
     def __str__(self):
         return f"{super().__str__()}: {self.operation} of {self.key!r}, " \
                f"operation {self.position} of the batch"
+
+
+class Refused(Error):
+    """An operation of an atomic batch refused, so nothing was changed.
+
+    @number: which one, counted from 0
+    @operation: what was called, "put", "cas", "delete", "expect", "present" or
+        "absent"
+    @key: its key
+    """
+
+    def __init__(self, number, text, operation=None, key=None, position=None):
+        super().__init__(number, text)
+        self.operation = operation
+        self.key = key
+        self.number = position
+
+    def __str__(self):
+        return f"{super().__str__()}: {self.operation} of {self.key!r}, " \
+               f"operation {self.number} of the atomic batch"
 
 
 _handles = weakref.WeakValueDictionary()
@@ -237,6 +259,12 @@ class Pool(_Handle):
             _lib.OPEN_RDONLY * bool(readonly) | \
             _lib.OPEN_RELAXED * bool(relaxed)
         return Index(self, name, flags, _engine_id(engine), attributes or {})
+
+    def atomic(self):
+        """An atomic batch of operations on indexes of the pool: all take effect
+        or none."""
+        with self.use():
+            return Atomic()
 
     def destroy(self, name):
         """Drop an index with all of its records."""
@@ -427,5 +455,120 @@ class Batch(_Exclusive):
         try:
             if exc_type is None:
                 self.submit()
+        finally:
+            self.close()
+
+
+class Lookup:
+    """What get() of an atomic batch will find."""
+
+    _error = None
+    _value = None
+
+    @property
+    def value(self):
+        """The value, or None if the key does not exist.  A ValueError before
+        the batch is committed."""
+        if self._error is None:
+            raise ValueError("the atomic batch is not committed")
+        if self._error and self._error != -errno.ENOENT:
+            raise _lib.error(self._error)
+        return self._value
+
+    def found(self, error, value):
+        """The answer; called by the batch."""
+        self._error, self._value = error, value
+
+
+class Atomic(_Exclusive):
+    """Operations on indexes of one pool that take effect at one moment, all or
+    none, also if the power fails.
+
+    Each operation sees those before it.  Leaving a with statement commits
+    them, unless an exception was raised.  The first operation that refuses
+    raises Refused, which says which one it is; nothing is changed then.  At
+    most 64 operations, with 256 KiB of keys and values; one too many is an
+    Error with EMSGSIZE.
+    """
+
+    _close = "wort_atomic_free"
+
+    def __init__(self):
+        self._pending = []
+        super().__init__(_lib.out("wort_atomic_new"))
+
+    def _append(self, name, index, operation, flags, key, *args, lookup=None,
+                **more):
+        request = _lib.request(operation, flags, key, *args, **more)
+        with self.use() as ptr, index.use() as handle:
+            _lib.call("wort_atomic_add", ptr, handle, request)
+            self._pending.append((name, key[0], lookup))
+
+    def put(self, index, key, value, create=False, replace=False):
+        """Store a record; with @create only if the key does not exist, with
+        @replace only if it does."""
+        self._append("put", index, _lib.INSERT,
+                     _lib.PUT_CREATE * bool(create) |
+                     _lib.PUT_REPLACE * bool(replace),
+                     _lib.sized(key), value=_lib.sized(value))
+
+    def cas(self, index, key, expected, value):
+        """Replace the value if it is the one expected."""
+        self._append("cas", index, _lib.CAS, 0, _lib.sized(key),
+                     _lib.sized(expected), _lib.sized(value))
+
+    def delete(self, index, key, expected=None):
+        """Remove a record; with @expected only if that is its value."""
+        self._append("delete", index, _lib.DELETE,
+                     _lib.DELETE_EXPECT * (expected is not None),
+                     _lib.sized(key),
+                     None if expected is None else _lib.sized(expected))
+
+    def expect(self, index, key, value):
+        """Go on only if the key has this value."""
+        self._append("expect", index, _lib.EXPECT, 0, _lib.sized(key),
+                     _lib.sized(value))
+
+    def present(self, index, key):
+        """Go on only if the key exists."""
+        self._append("present", index, _lib.EXPECT, _lib.EXPECT_PRESENT,
+                     _lib.sized(key))
+
+    def absent(self, index, key):
+        """Go on only if the key does not exist."""
+        self._append("absent", index, _lib.EXPECT, _lib.EXPECT_ABSENT,
+                     _lib.sized(key))
+
+    def get(self, index, key, max_len=4000):
+        """A Lookup, whose value is there when the batch is committed.  All
+        values have 256 KiB together, so a longer one than @max_len is not read:
+        an Error with ERANGE, which changes nothing else."""
+        lookup = Lookup()
+        self._append("get", index, _lib.LOOKUP, 0, _lib.sized(key),
+                     max_len=_lib.number("max_len", max_len, 0, VALUE_MAX),
+                     lookup=lookup)
+        return lookup
+
+    def commit(self):
+        """Carry out the operations, or none.  In both cases the batch is empty
+        afterwards."""
+        with self.use() as ptr:
+            pending, self._pending = self._pending, []
+            err, refused = _lib.commit(ptr)
+            answers = [] if err else list(_lib.atomic_answers(ptr))
+            _lib.library().wort_atomic_reset(ptr)
+        for (_, _, lookup), answer in zip(pending, answers):
+            if lookup:
+                lookup.found(*answer)
+        if refused is not None:
+            raise Refused(-err, os.strerror(-err), *pending[refused][:2],
+                          refused)
+        if err:
+            raise _lib.error(err)
+
+    def __exit__(self, exc_type, *exc):
+        try:
+            if exc_type is None:
+                self.commit()
         finally:
             self.close()

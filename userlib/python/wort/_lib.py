@@ -18,10 +18,14 @@ OPEN_CREATE, OPEN_EXCL, OPEN_RDONLY, OPEN_RELAXED = 1, 2, 4, 8
 PUT_CREATE, PUT_REPLACE = 1, 2
 SCAN_REVERSE, SCAN_AFTER, SCAN_PREFIX, SCAN_KEYS = 1, 2, 4, 8
 BATCH_STOP = 1
+INSERT, DELETE, LOOKUP, CAS, EXPECT = 1, 2, 3, 4, 5
+DELETE_EXPECT = 1
+EXPECT_PRESENT, EXPECT_ABSENT = 1, 2
+NO_VALUE = 2 ** 32 - 1
 TRAITS = ("instant_open", "mappable", "ordered", "readers_lock",
           "delete_needs_space", "batch_shares_fences")
 
-OPERATIONS = "lookup", "insert", "update", "delete", "scan"
+OPERATIONS = "lookup", "insert", "update", "delete", "scan", "atomic"
 COUNTERS = ("ops", "stores", "lines", "fences", "ordering_points", "nodes",
             "leaves", "loads", "alloc_lines", "zero_lines")
 
@@ -68,6 +72,14 @@ class BatchOpts(Opts):
 class ScanItem(ctypes.Structure):
     _fields_ = [("key", c_void_p), ("value", c_void_p),
                 ("key_len", c_size_t), ("value_len", c_size_t)]
+
+
+class BatchRequest(Opts):
+    _fields_ = [("sz", c_size_t), ("op", c_uint32), ("flags", c_uint32),
+                ("key", c_char_p), ("key_len", c_size_t),
+                ("expect", c_char_p), ("expect_len", c_size_t),
+                ("value", c_char_p), ("value_len", c_size_t),
+                ("max_len", c_size_t)]
 
 
 class BatchItem(ctypes.Structure):
@@ -120,6 +132,12 @@ FUNCTIONS = {
     "wort_batch_del": (c_int, [c_void_p, *BYTES]),
     "wort_batch_submit": (c_int, [c_void_p, c_void_p, c_uint32]),
     "wort_batch_next": (c_int, [c_void_p, POINTER(BatchItem)]),
+    "wort_atomic_new": (c_int, [HANDLE]),
+    "wort_atomic_free": (None, [c_void_p]),
+    "wort_atomic_reset": (None, [c_void_p]),
+    "wort_atomic_add": (c_int, [c_void_p, c_void_p, POINTER(BatchRequest)]),
+    "wort_atomic_commit": (c_int, [c_void_p, POINTER(c_uint)]),
+    "wort_atomic_next": (c_int, [c_void_p, POINTER(BatchItem)]),
 }
 
 
@@ -322,3 +340,28 @@ def submit(batch, index):
     if failed:
         err = first_error(batch) or err or -errno.EBADMSG
     return library().wort_batch_done(batch) - failed, err
+
+
+def request(operation, flags, key, expect=None, value=None, max_len=0):
+    """An operation of an atomic batch; keys and values as sized() has them."""
+    made = BatchRequest.new(op=operation, flags=flags, max_len=max_len)
+    made.key, made.key_len = key
+    made.expect, made.expect_len = expect or (None, 0)
+    made.value, made.value_len = value or (None, 0)
+    return made
+
+
+def commit(atomic):
+    """The error of an atomic batch, and the number of the operation that refused
+    or None."""
+    refused = c_uint(NO_VALUE)
+    err = library().wort_atomic_commit(atomic, byref(refused))
+    return err, None if refused.value == NO_VALUE else refused.value
+
+
+def atomic_answers(atomic):
+    """An error and a value, or None, for each operation of an atomic batch."""
+    item = BatchItem()
+    while call("wort_atomic_next", atomic, byref(item)):
+        yield item.error, ctypes.string_at(item.value, item.value_len) \
+            if item.value is not None else None
