@@ -64,6 +64,7 @@ static const struct command commands[] = {
 		RESERVED(wort_stats_arg), .has_out = true),
 	COMMAND(CAS, wort_cas_arg, 0xbc27, 64, ON_INDEX, .flags = 0x100,
 		RESERVED(wort_cas_arg), .write = true, .has_out = true),
+	COMMAND(ATOMIC, wort_atomic_arg, 0xbc28, 56, ON_INDEX, .has_out = true),
 };
 
 /* Room for an argument and for what later versions may append. */
@@ -87,10 +88,19 @@ union argument {
 	struct wort_batch_arg batch;
 	struct wort_stats_arg stats;
 	struct wort_cas_arg cas;
+	struct wort_atomic_arg atomic;
 	unsigned char bytes[512];
 };
 
 static char memory[8192];
+
+/* What an atomic batch refers to: a lookup, and the index once more. */
+static struct {
+	struct wort_atomic_op op;
+	char key[8];
+} atomic_op = { { { 40, WORT_BATCH_LOOKUP, 0, 3, 0, 0, 8 }, 0, 0 }, "key" };
+
+static int atomic_fd;
 
 FIXTURE(abi)
 {
@@ -109,6 +119,7 @@ FIXTURE_SETUP(abi)
 	self->fd[ON_CONTROL] = self->pool.control;
 	self->fd[ON_POOL] = self->pool.fd;
 	self->fd[ON_INDEX] = self->index;
+	atomic_fd = self->index;
 }
 
 FIXTURE_TEARDOWN(abi)
@@ -177,6 +188,14 @@ static void fill_index(const struct command *command, union argument *arg)
 	} else if (command->cmd == WORT_IOC_STATS) {
 		arg->stats.buf_ptr = PTR(memory);
 		arg->stats.buf_len = sizeof(memory);
+	} else if (command->cmd == WORT_IOC_ATOMIC) {
+		arg->atomic.ops_ptr = PTR(&atomic_op);
+		arg->atomic.ops_len = sizeof(atomic_op);
+		arg->atomic.nr_ops = 1;
+		arg->atomic.results_ptr = PTR(memory);
+		arg->atomic.results_len = 24;
+		arg->atomic.fds_ptr = PTR(&atomic_fd);
+		arg->atomic.nr_fds = 1;
 	}
 }
 
@@ -234,8 +253,8 @@ TEST_F(abi, sizes)
 	EXPECT_EQ(sizeof(struct wort_index_open_arg), commands[4].size);
 	EXPECT_EQ(sizeof(struct wort_index_list_arg), commands[5].size);
 	EXPECT_EQ(sizeof(struct wort_index_destroy_arg), commands[6].size);
-	EXPECT_EQ(216, sizeof(struct wort_pool_info_arg));
-	EXPECT_EQ(112, sizeof(struct wort_check_arg));
+	EXPECT_EQ(248, sizeof(struct wort_pool_info_arg));
+	EXPECT_EQ(120, sizeof(struct wort_check_arg));
 	EXPECT_EQ(sizeof(struct wort_insert_arg), commands[9].size);
 	EXPECT_EQ(sizeof(struct wort_lookup_arg), commands[10].size);
 	EXPECT_EQ(sizeof(struct wort_delete_arg), commands[11].size);
@@ -244,10 +263,12 @@ TEST_F(abi, sizes)
 	EXPECT_EQ(sizeof(struct wort_index_info_arg), commands[14].size);
 	EXPECT_EQ(32, sizeof(struct wort_stats_arg));
 	EXPECT_EQ(sizeof(struct wort_cas_arg), commands[16].size);
+	EXPECT_EQ(sizeof(struct wort_atomic_arg), commands[17].size);
 	EXPECT_EQ(128, sizeof(struct wort_pool_record));
 	EXPECT_EQ(136, sizeof(struct wort_index_record));
 	EXPECT_EQ(16, sizeof(struct wort_record));
 	EXPECT_EQ(24, sizeof(struct wort_batch_op));
+	EXPECT_EQ(32, sizeof(struct wort_atomic_op));
 	EXPECT_EQ(16, sizeof(struct wort_batch_result));
 	EXPECT_EQ(80, sizeof(struct wort_op_stats));
 }
@@ -547,6 +568,9 @@ static const struct {
 	{ WORT_IOC_CAS, offsetof(struct wort_cas_arg, value_ptr) },
 	{ WORT_IOC_SCAN, offsetof(struct wort_scan_arg, buf_ptr) },
 	{ WORT_IOC_STATS, offsetof(struct wort_stats_arg, buf_ptr) },
+	{ WORT_IOC_ATOMIC, offsetof(struct wort_atomic_arg, ops_ptr) },
+	{ WORT_IOC_ATOMIC, offsetof(struct wort_atomic_arg, results_ptr) },
+	{ WORT_IOC_ATOMIC, offsetof(struct wort_atomic_arg, fds_ptr) },
 };
 
 /* errno-table: ioctl EFAULT */

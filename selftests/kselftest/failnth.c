@@ -714,6 +714,60 @@ TEST_F_TIMEOUT(failnth, batch, SECONDS)
 	SWEEP("batch of deletes", undo_batch, run_batch);
 }
 
+struct atomic_op {
+	struct wort_atomic_op op;
+	char key[BATCH_KEY];
+	char value[BATCH_KEY];
+};
+
+/* Operations that refuse if the attempt before, which failed, has done any of them. */
+static int atomic(struct bed *bed, int op)
+{
+	static struct atomic_op ops[8];
+	static char results[1 << 10];
+	struct wort_atomic_arg arg = {
+		.size = sizeof(arg),
+		.ops_ptr = PTR(ops),
+		.results_ptr = PTR(results),
+		.ops_len = sizeof(ops),
+		.results_len = sizeof(results),
+		.nr_ops = ARRAY_SIZE(ops),
+	};
+	bool insert = op == WORT_BATCH_INSERT;
+	size_t i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		ops[i].op.op = (struct wort_batch_op){
+			.rec_len = sizeof(ops[i]),
+			.op = op,
+			.flags = insert ? WORT_INSERT_F_CREATE : 0,
+			.key_len = BATCH_KEY,
+			.value_len = insert ? BATCH_KEY : 0,
+		};
+		memset(ops[i].key, 'A' + i, BATCH_KEY);
+	}
+	err = call(bed->fd, WORT_IOC_ATOMIC, &arg);
+	return arg.out_refused == WORT_NO_VALUE ? err : -EPROTO;
+}
+
+static int run_atomic(struct bed *bed)
+{
+	return atomic(bed, WORT_BATCH_INSERT);
+}
+
+static int undo_atomic(struct bed *bed)
+{
+	return atomic(bed, WORT_BATCH_DELETE);
+}
+
+TEST_F_TIMEOUT(failnth, atomic, SECONDS)
+{
+	SWEEP("atomic batch of inserts", run_atomic, undo_atomic);
+	ASSERT_EQ(0, run_atomic(&self->bed));
+	SWEEP("atomic batch of deletes", undo_atomic, run_atomic);
+}
+
 static int run_index_info(struct bed *bed)
 {
 	struct wort_index_info_arg arg = { .size = sizeof(arg) };

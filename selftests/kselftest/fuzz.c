@@ -67,6 +67,7 @@ static struct {
 	char *arena;		/* ends where memory ends */
 	char *bad;		/* cannot be touched */
 	char *read_only;
+	bool atomic;		/* operations are packed for an atomic batch */
 	unsigned long good[NR_COMMANDS];
 	unsigned long calls[NR_COMMANDS];
 } fuzz;
@@ -118,26 +119,32 @@ static void fill_text(char *at, size_t len)
 
 static void fill_ops(char *at, size_t len)
 {
+	size_t head = fuzz.atomic ? sizeof(struct wort_atomic_op) :
+				    sizeof(struct wort_batch_op);
+	struct wort_atomic_op packed;
 	struct wort_batch_op op;
 	size_t done = 0, room;
 
-	while (len - done >= sizeof(op) && done < 2048) {
+	while (len - done >= head && done < 2048) {
 		room = len - done;
 		memset(&op, 0, sizeof(op));
-		op.op = pick(20) ? 1 + pick(4) : pick(1 << 16);
+		op.op = pick(20) ? 1 + pick(5) : pick(1 << 16);
 		op.flags = pick(2) ? 0 : pick(10) ? pick(4) | pick(2) << 8 :
 						    pick(1 << 16);
 		op.key_len = pick_len();
 		op.expect_len = pick(2) ? 0 : pick_len();
 		op.value_len = pick(2) ? 0 : pick_len();
 		op.max_len = pick(2) ? 0 : pick_len();
-		op.rec_len = (sizeof(op) + op.key_len + op.expect_len +
+		op.rec_len = (head + op.key_len + op.expect_len +
 			      op.value_len + 7) & ~7U;
 		if (!pick(20))
 			op.rec_len = pick_len();
 		fill_text(at + done, room < 4096 ? room : 4096);
-		memcpy(at + done, &op, sizeof(op));
-		if (op.rec_len < sizeof(op) || op.rec_len > room)
+		packed = (struct wort_atomic_op){
+			op, pick(20) ? pick(2) : pick_len(), !pick(50),
+		};
+		memcpy(at + done, &packed, head);
+		if (op.rec_len < head || op.rec_len > room)
 			break;
 		done += op.rec_len;
 	}
@@ -153,6 +160,20 @@ static const char *pick_text(const char *name)
 	return strcmp(name, "name_ptr") ? NULL : pick(2) ? "index" : "other";
 }
 
+/* Descriptors of all kinds, mostly good ones; how many bytes they take. */
+static uint32_t fill_fds(char *end, uint32_t nr)
+{
+	uint32_t i, used = nr < 1000 ? nr : 1000;
+	int fd;
+
+	for (i = 0; i < used; i++) {
+		fd = fuzz.fd[pick(20) ? ON_INDEX : pick(NR_KINDS)]
+			    [pick(10) ? WRITE : pick(NR_DOORS)];
+		memcpy(end - (i + 1) * sizeof(fd), &fd, sizeof(fd));
+	}
+	return used * sizeof(fd);
+}
+
 /* Where a good pointer leads: so far from the end as it has bytes. */
 static uint64_t good_ptr(const char *name, uint32_t *len)
 {
@@ -160,6 +181,9 @@ static uint64_t good_ptr(const char *name, uint32_t *len)
 	uint32_t room;
 	char *at;
 
+	if (!strcmp(name, "fds_ptr"))
+		return PTR(fuzz.arena) + ARENA -
+		       fill_fds(fuzz.arena + ARENA, *len);
 	if (text)
 		*len = strlen(text);
 	room = *len < ARENA ? *len : ARENA;
@@ -229,6 +253,7 @@ static void fill(const struct command *command, char *arg)
 	size_t i;
 
 	memset(arg, 0, ARG_SIZE);
+	fuzz.atomic = command->cmd == WORT_IOC_ATOMIC;
 	for (i = 0; i < command->nr_fields; i++)
 		put(arg, &command->fields[i],
 		    pick_value(command, &command->fields[i]));

@@ -56,8 +56,11 @@ def flags(text, name, names):
 
 
 def peer(names, name):
-    """The length that goes with a pointer."""
-    return names.index(name[:-3] + "len") if name.endswith("_ptr") else -1
+    """The length that goes with a pointer, or the number of what it leads to."""
+    if not name.endswith("_ptr"):
+        return -1
+    length = name[:-3] + "len"
+    return names.index(length if length in names else "nr_" + name[:-4])
 
 
 def print_fields(text, name):

@@ -4,8 +4,8 @@
 # run_all.sh [PROGRAM...]: runs the tests where it lies, prints KTAP and a
 # final count, and fails if a test did.  Loads wort.ko if that lies there, too.
 # What is on $WORT_DEVICE (/dev/pmem0) is lost.  Without names all but fuzz and
-# fuzz32, which take long, and those of indexes and mappings with each engine;
-# PROGRAM@ENGINE is with that one.  $WORT_PARAMETERS are for the module.
+# fuzz32, which take long, and those of indexes, atomic batches and mappings with
+# each engine; PROGRAM@ENGINE is with that one.  $WORT_PARAMETERS are for the module.
 # Written for busybox.
 
 cd "$(dirname "$0")" || exit 1
@@ -28,8 +28,8 @@ run()
 
 # This file is there if the kernel runs 32-bit programs.
 if [ $# -eq 0 ]; then
-	set -- abi control pool index
-	for program in abi32 index32; do
+	set -- abi control pool index atomic
+	for program in abi32 index32 atomic32; do
 		if [ ! -e $program ] || [ ! -e /proc/sys/abi/vsyscall32 ]; then
 			echo "# $program: not built, or not for this kernel"
 			continue
@@ -38,7 +38,7 @@ if [ $# -eq 0 ]; then
 	done
 	set -- "$@" uring api sysfs trace map memory revoke
 	for engine in $(./engines | tail -n +2); do
-		set -- "$@" "index@$engine"
+		set -- "$@" "index@$engine" "atomic@$engine"
 	done
 	for engine in $(./engines mappable | tail -n +2); do
 		set -- "$@" "map@$engine"

@@ -24,6 +24,7 @@ union arg {
 	struct wort_delete_arg delete;
 	struct wort_scan_arg scan;
 	struct wort_batch_arg batch;
+	struct wort_atomic_arg atomic;
 	struct wort_index_info_arg info;
 	struct wort_stats_arg stats;
 	__u32 word[128];
@@ -105,6 +106,20 @@ static const struct {
 	{ 32, WORT_BATCH_DELETE, 0, 4, 0, 0, 0 }, "none",
 };
 
+/* The same, all or none: what is to be deleted must exist. */
+static const struct {
+	struct wort_atomic_op op1;
+	char data1[8];
+	struct wort_atomic_op op2;
+	char data2[8];
+	struct wort_atomic_op op3;
+	char data3[8];
+} all_or_none = {
+	{ { 40, WORT_BATCH_INSERT, 0, 2, 0, 5, 0 }, 0, 0 }, "a1value",
+	{ { 40, WORT_BATCH_LOOKUP, 0, 2, 0, 0, 16 }, 0, 0 }, "a1",
+	{ { 40, WORT_BATCH_DELETE, 0, 4, 0, 0, 0 }, 0, 0 }, "none",
+};
+
 static char out[1024] __attribute__((aligned(8)));
 
 #define STEP_ON(where, member, command, error, ...)			\
@@ -163,6 +178,18 @@ static const struct step steps[] = {
 	     .ops_len = sizeof(packed), OUT(results, 24)),
 	STEP(batch, BATCH, -EINVAL, .ops_ptr = PTR(&packed), .nr_ops = 4,
 	     .ops_len = sizeof(packed), OUT(results, sizeof(out))),
+	STEP(atomic, ATOMIC, -ENOENT, .ops_ptr = PTR(&all_or_none), .nr_ops = 3,
+	     .ops_len = sizeof(all_or_none), OUT(results, sizeof(out))),
+	STEP(lookup, LOOKUP, -ENOENT, KEY("a1"), OUT(value, 64)),
+	STEP(insert, INSERT, 0, KEY("none"), VALUE("v")),
+	STEP(atomic, ATOMIC, 0, .ops_ptr = PTR(&all_or_none), .nr_ops = 3,
+	     .ops_len = sizeof(all_or_none), OUT(results, sizeof(out))),
+	STEP(lookup, LOOKUP, 0, KEY("a1"), OUT(value, 64)),
+	STEP(atomic, ATOMIC, -EMSGSIZE, .nr_ops = WORT_ATOMIC_MAX + 1),
+	STEP(atomic, ATOMIC, -EFAULT, .fds_ptr = BAD, .nr_fds = 1),
+	STEP_ON(ON_READER, atomic, ATOMIC, -EBADF, .ops_ptr = PTR(&all_or_none),
+		.nr_ops = 1, .ops_len = sizeof(all_or_none),
+		OUT(results, sizeof(out))),
 	STEP_ON(ON_READER, lookup, LOOKUP, 0, KEY("key"), OUT(value, 64)),
 	STEP_ON(ON_READER, insert, INSERT, -EBADF, KEY("key")),
 	STEP_ON(ON_READER, delete, DELETE, -EBADF, KEY("key")),
@@ -300,6 +327,39 @@ TEST_F(uring, open_and_destroy)
 	EXPECT_EQ(0, issue(&self->ring, pool, WORT_IOC_INDEX_DESTROY, &gone));
 	EXPECT_EQ(-ESTALE, insert(arg.out_fd, "key", "value"));
 	close(arg.out_fd);
+}
+
+/* Descriptors in an argument are those of the program, whatever thread carries it out. */
+TEST_F(uring, atomic_over_two_indexes)
+{
+	static const struct {
+		struct wort_atomic_op op1;
+		char data1[8];
+		struct wort_atomic_op op2;
+		char data2[8];
+	} ops = {
+		{ { 40, WORT_BATCH_INSERT, 0, 1, 0, 1, 0 }, 0, 0 }, "kv",
+		{ { 40, WORT_BATCH_INSERT, 0, 1, 0, 1, 0 }, 1, 0 }, "kv",
+	};
+	int other = open_index(self->pool.fd, "other", WORT_INDEX_OPEN_F_CREATE);
+	struct wort_atomic_arg arg = {
+		.size = sizeof(arg),
+		.ops_ptr = PTR(&ops),
+		.ops_len = sizeof(ops),
+		.results_ptr = PTR(out),
+		.results_len = sizeof(out),
+		.fds_ptr = PTR(&other),
+		.nr_ops = 2,
+		.nr_fds = 1,
+	};
+
+	ASSERT_LE(0, other);
+	EXPECT_EQ(0, issue(&self->ring, self->fd, WORT_IOC_ATOMIC, &arg));
+	EXPECT_EQ(WORT_NO_VALUE, arg.out_refused);
+	EXPECT_EQ(32, arg.out_results_len);
+	EXPECT_EQ(0, lookup(self->fd, "k", "v"));
+	EXPECT_EQ(0, lookup(other, "k", "v"));
+	close(other);
 }
 
 /* ---- what is refused ---- */

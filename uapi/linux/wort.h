@@ -51,6 +51,7 @@
  *	EIO		the data lies on a page known to be bad
  *	EBUSY		the device is in use; or a check gave way three times to
  *			operations that need space
+ *	EXDEV		an index of an atomic batch is of another pool
  *	EMFILE, ENFILE	no descriptor is left for the index
  *
  * Errors of format and attach, further:
