@@ -124,6 +124,10 @@ FIGURE(nr_damaged, out_nr_damaged);
 FIGURE(walk_indexes, out_walk_indexes);
 FIGURE(walk_records, out_walk_records);
 FIGURE(attach_lines, out_attach_lines);
+FIGURE(atomic_batches, out_atomic_batches);
+FIGURE(atomic_refused, out_atomic_refused);
+FIGURE(atomic_waits, out_atomic_waits);
+FIGURE(atomic_redone, out_atomic_redone);
 
 /* How far work has come that may take long: no lock of the pool either. */
 static ssize_t emit_progress(struct device *dev, char *buf, size_t at)
@@ -206,6 +210,10 @@ static struct attribute *wort_dev_attrs[] = {
 	&dev_attr_rebuild_records.attr,
 	&dev_attr_attach_lines.attr,
 	&dev_attr_zero_lines.attr,
+	&dev_attr_atomic_batches.attr,
+	&dev_attr_atomic_refused.attr,
+	&dev_attr_atomic_waits.attr,
+	&dev_attr_atomic_redone.attr,
 	&dev_attr_format_features.attr,
 	NULL
 };

@@ -511,6 +511,19 @@ TEST_F(atomic, expect_in_a_plain_batch)
 	EXPECT_EQ(-EOPNOTSUPP, result.error);
 }
 
+static long figure(int minor, const char *name)
+{
+	char path[80], text[32] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/wort/wort%d/%s", minor, name);
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		return -errno;
+	close(fd);
+	return strtol(text, NULL, 10);
+}
+
 TEST_F(atomic, figures)
 {
 	struct wort_op_stats ops[WORT_OP_NR] = { };
@@ -536,6 +549,12 @@ TEST_F(atomic, figures)
 	EXPECT_EQ(1, ops[WORT_OP_ATOMIC].ops);
 	EXPECT_EQ(3, ops[WORT_OP_ATOMIC].ordering_points);
 	EXPECT_EQ(2, ops[WORT_OP_INSERT].ops);
+	EXPECT_EQ(1, figure(self->pool.minor, "atomic_batches"));
+	EXPECT_EQ(0, figure(self->pool.minor, "atomic_refused"));
+	EXPECT_EQ(0, figure(self->pool.minor, "atomic_redone"));
+	add(SELF, WORT_BATCH_EXPECT, WORT_EXPECT_F_ABSENT, "x", NULL, NULL);
+	EXPECT_REFUSED(-EEXIST, 3, self->a);
+	EXPECT_EQ(1, figure(self->pool.minor, "atomic_refused"));
 	ASSERT_EQ(0, check(self->pool.fd, 0, &found));
 	EXPECT_EQ(0, found.out_nr_atomic);
 	EXPECT_EQ(0, found.out_nr_damaged);

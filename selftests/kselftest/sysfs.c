@@ -234,6 +234,8 @@ TEST_F(sysfs, attributes)
 				    arg.out_attach_lines));
 	/* No engine of the module asks for zeroes. */
 	EXPECT_EQ(0, figure_differs(self->minor, "zero_lines", 0));
+	EXPECT_EQ(0, figure_differs(self->minor, "atomic_waits",
+				    arg.out_atomic_waits));
 }
 
 /* A walk that cannot end as long as the index is there. */
@@ -522,7 +524,8 @@ static void *read_on(void *data)
 		"flush", "used_bytes", "free_bytes", "nr_indexes", "nr_damaged",
 		"nr_dying",
 		"walk_indexes", "walk_records", "check_records",
-		"rebuild_records", "attach_lines", "zero_lines",
+		"rebuild_records", "attach_lines", "zero_lines", "atomic_batches",
+		"atomic_refused", "atomic_waits", "atomic_redone",
 		"format_features", "uevent",
 	};
 	long *reads = data;

@@ -239,6 +239,41 @@ TEST_F(trace, attach_walk_detach)
 	EXPECT_EQ(true, is(&found, "dev", self->dev));
 }
 
+TEST_F(trace, atomic)
+{
+	struct {
+		struct wort_atomic_op op;
+		char data[8];
+	} ops[] = {
+		{ { { 40, WORT_BATCH_INSERT, 0, 1, 0, 1, 0 }, 0, 0 }, "av" },
+		{ { { 40, WORT_BATCH_INSERT, 1, 1, 0, 1, 0 }, 0, 0 }, "bv" },
+	};
+	struct wort_batch_result results[2];
+	struct wort_atomic_arg arg = {
+		.size = sizeof(arg),
+		.ops_ptr = PTR(ops),
+		.ops_len = sizeof(ops),
+		.results_ptr = PTR(results),
+		.results_len = sizeof(results),
+		.nr_ops = 2,
+	};
+	struct found found;
+
+	clear();
+	ASSERT_EQ(0, call(self->fd, WORT_IOC_ATOMIC, &arg));
+	ASSERT_EQ(-EEXIST, call(self->fd, WORT_IOC_ATOMIC, &arg));
+	ASSERT_EQ(2, count("wort_atomic"));
+	ASSERT_EQ(0, find("wort_atomic", 0, &found));
+	EXPECT_EQ(2, number(&found, "operations"));
+	EXPECT_EQ(2, number(&found, "changes"));
+	EXPECT_EQ(true, is(&found, "refused", "-1"));
+	EXPECT_EQ(true, is(&found, "error", "0"));
+	EXPECT_EQ(true, is(&found, "dev", self->dev));
+	ASSERT_EQ(0, find("wort_atomic", 1, &found));
+	EXPECT_EQ(true, is(&found, "refused", "1"));
+	EXPECT_EQ(true, is(&found, "error", "-17"));
+}
+
 TEST_F(trace, corrupt)
 {
 	struct found found;
