@@ -37,6 +37,9 @@ STEPS = {
     "attributes": "make -s -C userlib O=$PWD/build/userlib "
                   "$PWD/build/userlib/tests/attributes && "
                   "build/userlib/tests/attributes",
+    "stub": "make -s -C userlib O=$PWD/build/userlib all stub "
+            "$PWD/build/userlib/tests/wort-made-up && "
+            "userlib/tests/stub.sh build/userlib",
     "hibernate": "selftests/lint/kbuild.sh -n -o build/guest 6.12 gcc && "
                  "make -s -C userlib O=$PWD/build/userlib static && "
                  "cp build/userlib/wort-static build/guest && "
