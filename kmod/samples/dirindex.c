@@ -11,19 +11,11 @@
  * it returns and, after a power cut in the middle, done or not done, without
  * anything here that sees to it.
  *
- * Rename changes two records, and an index knows no operation on two.  A power
- * cut between them would leave the inode under both names, or under none.  So
- * the intent is a record, too, under directory 0, which there is not:
+ * Rename changes two records.  An atomic batch deletes the old one, if it is still
+ * what was read, and stores the new one: after a power cut both are done or none is,
+ * and nobody sees the inode under both names, or under none.
  *
- *	1. insert the intent	cut before: not done
- *	2. new := old's record	cut before: the next load goes on here
- *	3. delete old		here
- *	4. delete the intent	or here
- *
- * Going on from step 2 is right wherever it was cut: storing the record once
- * more changes nothing, and where old is gone only step 4 is left.
- *
- * Move does without an intent for many names at once: a batch inserts their
+ * Move uses plain batches for many names at once: a batch inserts their
  * records under the new directory, and when it has returned, which is when they
  * are durable, a second batch deletes the old ones.  A power cut leaves each
  * name in the old directory, in both or in the new one, and never in none; the
@@ -78,7 +70,7 @@ struct dir_inode {
 	__le32 reserved;
 };
 
-struct dir_intent {
+struct dir_names {
 	struct dir_key from;
 	struct dir_key to;
 };
@@ -93,10 +85,8 @@ MODULE_PARM_DESC(name, "name of the index, which is made when absent");
 
 static struct wort_kernel_index *dirs;
 
-/* One record changes atomically by itself: only rename keeps others out. */
-static DECLARE_RWSEM(rename_sem);
-
-static const struct dir_key intent_key = { .name = "rename" };
+/* All but move change what they change atomically: only move keeps others out. */
+static DECLARE_RWSEM(move_sem);
 
 static struct wort_kernel_bytes key_bytes(const struct dir_key *key)
 {
@@ -124,20 +114,13 @@ static int put(const struct dir_key *key, const void *value, u32 size,
 	return wort_kernel_insert(dirs, &k, &v, NULL, flags);
 }
 
-static int drop(const struct dir_key *key)
-{
-	struct wort_kernel_bytes k = key_bytes(key);
-
-	return wort_kernel_delete(dirs, &k, NULL);
-}
-
 static int dir_create(const struct dir_key *key, const struct dir_inode *inode)
 {
 	int err;
 
-	down_read(&rename_sem);
+	down_read(&move_sem);
 	err = put(key, inode, sizeof(*inode), WORT_INSERT_F_CREATE);
-	up_read(&rename_sem);
+	up_read(&move_sem);
 	return err;
 }
 
@@ -149,7 +132,7 @@ static int dir_unlink(const struct dir_key *key)
 	struct wort_kernel_bytes seen = { &inode, sizeof(inode) };
 	int err;
 
-	down_read(&rename_sem);
+	down_read(&move_sem);
 	do {
 		err = get(key, &inode, sizeof(inode));
 		if (!err && S_ISDIR(le32_to_cpu(inode.mode)))
@@ -157,7 +140,7 @@ static int dir_unlink(const struct dir_key *key)
 		if (!err)
 			err = wort_kernel_delete(dirs, &k, &seen);
 	} while (err == -ECANCELED);
-	up_read(&rename_sem);
+	up_read(&move_sem);
 	return err;
 }
 
@@ -170,7 +153,7 @@ static int dir_append(const struct dir_key *key, u64 bytes)
 	struct wort_kernel_bytes value = { &new, sizeof(new) };
 	int err;
 
-	down_read(&rename_sem);
+	down_read(&move_sem);
 	do {
 		err = get(key, &old, sizeof(old));
 		if (err)
@@ -180,60 +163,44 @@ static int dir_append(const struct dir_key *key, u64 bytes)
 		new.mtime = cpu_to_le64(ktime_get_real_seconds());
 		err = wort_kernel_insert(dirs, &k, &value, &seen, 0);
 	} while (err == -ECANCELED);
-	up_read(&rename_sem);
+	up_read(&move_sem);
 	return err;
 }
 
-/* Steps 2 to 4.  What fails in step 2 has changed nothing: it is forgotten. */
-static int carry_out(const struct dir_intent *move)
+static int try_rename(const struct dir_names *names)
 {
 	struct dir_inode inode;
-	int err = get(&move->from, &inode, sizeof(inode));
+	struct wort_kernel_bytes value = { &inode, sizeof(inode) };
+	struct wort_kernel_atomic_op ops[] = {
+		{ dirs, {
+			.op = WORT_BATCH_DELETE,
+			.flags = WORT_DELETE_F_EXPECT,
+			.key = key_bytes(&names->from),
+			.expect = value,
+		} },
+		{ dirs, {
+			.op = WORT_BATCH_INSERT,
+			.key = key_bytes(&names->to),
+			.value = value,
+		} },
+	};
+	int err = get(&names->from, &inode, sizeof(inode));
 
-	if (!err) {
-		err = put(&move->to, &inode, sizeof(inode), 0);
-		if (err) {
-			drop(&intent_key);
-			return err;
-		}
-		err = drop(&move->from);
-	}
-	if (err && err != -ENOENT)
+	if (err || !memcmp(&names->from, &names->to, sizeof(names->from)))
 		return err;
-	return drop(&intent_key);
+	return wort_kernel_atomic(ops, ARRAY_SIZE(ops), NULL);
 }
 
-/* A rename that was cut, by loss of power or by an error in step 3 or 4. */
-static int finish_rename(void)
+/* Of the very record that was read: look again if it has changed. */
+static int dir_rename(const struct dir_names *names)
 {
-	struct dir_intent move;
-	int err = get(&intent_key, &move, sizeof(move));
-
-	if (err)
-		return err == -ENOENT ? 0 : err;
-	move.from.name[NAME_MAX] = 0;
-	move.to.name[NAME_MAX] = 0;
-	pr_info("finishing a rename of %s to %s\n", move.from.name,
-		move.to.name);
-	return carry_out(&move);
-}
-
-static int dir_rename(const struct dir_intent *move)
-{
-	struct dir_inode inode;
 	int err;
 
-	down_write(&rename_sem);
-	err = finish_rename();
-	if (!err)
-		err = get(&move->from, &inode, sizeof(inode));
-	if (err || !memcmp(&move->from, &move->to, sizeof(move->from)))
-		goto out;
-	err = put(&intent_key, move, sizeof(*move), WORT_INSERT_F_CREATE);
-	if (!err)
-		err = carry_out(move);
-out:
-	up_write(&rename_sem);
+	down_read(&move_sem);
+	do
+		err = try_rename(names);
+	while (err == -ECANCELED);
+	up_read(&move_sem);
 	return err;
 }
 
@@ -333,13 +300,11 @@ static int dir_move(__be64 from, __be64 to)
 	move = kmalloc(sizeof(*move), GFP_KERNEL);
 	if (!move)
 		return -ENOMEM;
-	down_write(&rename_sem);
-	err = finish_rename();
-	if (!err)
-		do
-			err = move_some(move, from, to);
-		while (err > 0);
-	up_write(&rename_sem);
+	down_write(&move_sem);
+	do
+		err = move_some(move, from, to);
+	while (err > 0);
+	up_write(&move_sem);
 	kfree(move);
 	return err;
 }
@@ -509,12 +474,12 @@ static int do_append(char *args, struct question *q)
 
 static int do_rename(char *args, struct question *q)
 {
-	struct dir_intent move = { };
-	int err = parse_key(&args, &move.from);
+	struct dir_names names = { };
+	int err = parse_key(&args, &names.from);
 
 	if (!err)
-		err = parse_key(&args, &move.to);
-	return err ? err : dir_rename(&move);
+		err = parse_key(&args, &names.to);
+	return err ? err : dir_rename(&names);
 }
 
 static int do_move(char *args, struct question *q)
@@ -664,9 +629,7 @@ static int __init dirindex_init(void)
 	state = wort_kernel_state(dirs);
 	if (state > 0 && state & WORT_STATE_DAMAGED)
 		pr_warn("index %s is read-only: see wort check\n", name);
-	err = finish_rename();
-	if (!err)
-		err = misc_register(&dirindex_device);
+	err = misc_register(&dirindex_device);
 	if (err)
 		wort_kernel_index_close(dirs);
 	return err;

@@ -28,13 +28,6 @@ struct dir_inode {
 	__le32 reserved;
 };
 
-struct dir_intent {
-	struct dir_key from;
-	struct dir_key to;
-};
-
-static const struct dir_key intent_key = { .name = "rename" };
-
 static char listed[1 << 20], scanned[1 << 20];
 
 static int load(const char *path, const char *params)
@@ -283,14 +276,6 @@ TEST_F(api, bad_commands)
 	EXPECT_EQ(-EUCLEAN, tell("list 2"));
 }
 
-static int intent_len(int index)
-{
-	struct dir_intent intent;
-
-	return lookup_raw(index, &intent_key, 14, &intent, sizeof(intent),
-			  NULL);
-}
-
 TEST_F(api, rename)
 {
 	ASSERT_EQ(0, tell("create 2/a 11 100644 5"));
@@ -305,7 +290,6 @@ TEST_F(api, rename)
 	EXPECT_EQ(11, ino_of(2, "b"));
 	EXPECT_EQ(1, count_of(2));
 	EXPECT_EQ(0, count_of(3));
-	EXPECT_EQ(-ENOENT, intent_len(self->index));
 }
 
 static int put_entry(int index, const struct dir_key *key, int ino)
@@ -314,31 +298,6 @@ static int put_entry(int index, const struct dir_key *key, int ino)
 
 	return insert_raw(index, key, 8 + strlen(key->name), &inode,
 			  sizeof(inode), 0);
-}
-
-/* What power cuts before the second, third and fourth step of a rename leave. */
-TEST_F(api, rename_cut)
-{
-	struct dir_intent move = {
-		.from = { htobe64(2), "from" },
-		.to = { htobe64(3), "to" },
-	};
-	int steps, index = self->index;
-
-	for (steps = 1; steps <= 3; steps++) {
-		ASSERT_EQ(0, put_entry(index, &move.to, 5));
-		ASSERT_EQ(0, insert_raw(index, &intent_key, 14, &move,
-					sizeof(move), 0));
-		if (steps < 3)
-			ASSERT_EQ(0, put_entry(index, &move.from, 17));
-		if (steps > 1)
-			ASSERT_EQ(0, put_entry(index, &move.to, 17));
-		ASSERT_EQ(0, unload("dirindex"));
-		ASSERT_EQ(0, load_sample("pool=%d", self->pool.minor));
-		EXPECT_EQ(-ENOENT, ino_of(2, "from"));
-		EXPECT_EQ(17, ino_of(3, "to"));
-		EXPECT_EQ(-ENOENT, intent_len(index));
-	}
 }
 
 #define NR_MOVED	150
@@ -548,6 +507,44 @@ TEST_F(api, append_at_once)
 		ASSERT_EQ(0, pthread_join(users[i].thread, NULL));
 		EXPECT_EQ(0, users[i].err);
 	}
+	ASSERT_EQ(0, ask(line, sizeof(line), "lookup 2/file"));
+	sprintf(expected, "2/file 42 100644 %d ", NR_THREADS * NR_APPENDS);
+	EXPECT_EQ(0, strncmp(line, expected, strlen(expected)));
+}
+
+static void *append_where_it_is(void *data)
+{
+	struct user *user = data;
+	int i = 0;
+
+	while (i < NR_APPENDS && (!user->err || user->err == -ENOENT)) {
+		user->err = tell("append %d/file 1", 2 + (rand() & 1));
+		i += !user->err;
+	}
+	return NULL;
+}
+
+/* A rename moves the record as it is then: no append is lost, or stays behind. */
+TEST_F(api, rename_while_appending)
+{
+	struct user users[NR_THREADS] = { };
+	char line[64], expected[64];
+	int i, err = 0;
+
+	ASSERT_EQ(0, tell("create 2/file 42 100644 0"));
+	for (i = 0; i < NR_THREADS; i++)
+		ASSERT_EQ(0, pthread_create(&users[i].thread, NULL,
+					    append_where_it_is, &users[i]));
+	for (i = 0; i < NR_APPENDS && !err; i++)
+		err = i % 2 ? tell("rename 3/file 2/file") :
+			      tell("rename 2/file 3/file");
+	EXPECT_EQ(0, err);
+	for (i = 0; i < NR_THREADS; i++) {
+		ASSERT_EQ(0, pthread_join(users[i].thread, NULL));
+		EXPECT_EQ(0, users[i].err);
+	}
+	EXPECT_EQ(1, count_of(2));
+	EXPECT_EQ(0, count_of(3));
 	ASSERT_EQ(0, ask(line, sizeof(line), "lookup 2/file"));
 	sprintf(expected, "2/file 42 100644 %d ", NR_THREADS * NR_APPENDS);
 	EXPECT_EQ(0, strncmp(line, expected, strlen(expected)));
