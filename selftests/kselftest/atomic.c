@@ -529,6 +529,7 @@ TEST_F(atomic, figures)
 	struct wort_op_stats ops[WORT_OP_NR] = { };
 	struct wort_stats_arg stats = {
 		.size = sizeof(stats), .buf_ptr = PTR(ops), .buf_len = sizeof(ops),
+		.stride = sizeof(*ops),
 	};
 	struct wort_pool_info_arg pool;
 	struct wort_check_arg found;

@@ -987,7 +987,7 @@ TEST_F(index, stats_as_many_as_fit)
 TEST_F(index, stats_strides)
 {
 	const __u32 strides[] = { 72, 80, 96 }, bad[] = { 8, 64, 73, 76, 4104, ~7U };
-	__u64 words[5 * 12 + 1];
+	__u64 words[WORT_OP_NR * 12 + 1];
 	struct wort_stats_arg arg = {
 		.size = sizeof(arg), .buf_ptr = PTR(words),
 	};

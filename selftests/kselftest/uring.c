@@ -276,6 +276,7 @@ TEST_F(uring, descriptions)
 		.size = sizeof(struct wort_stats_arg),
 		.buf_ptr = PTR(stats1),
 		.buf_len = sizeof(stats1),
+		.stride = sizeof(*stats1),
 	} }, arg2 = arg1;
 
 	ASSERT_EQ(0, insert(self->fd, "key", "value"));
