@@ -38,9 +38,10 @@ struct wort_redo *wort_redo_alloc(u32 len)
 	return redo;
 }
 
+/* Behind the head of the list: the kernel bounds what is copied by its type. */
 static u8 *entry_at(const struct wort_redo *redo, u32 at)
 {
-	return (u8 *)redo + offsetof(struct wort_redo, media) + at;
+	return (u8 *)redo->entries + at - sizeof(redo->media);
 }
 
 /**

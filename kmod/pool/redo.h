@@ -36,7 +36,8 @@
  * @answers: the batch is committed, lookups answer from the list
  * @head: number of its head
  * @off: its offset on media, or 0
- * @media: as it is on media, with its entries
+ * @media: as it is on media
+ * @entries: its entries, which follow there, too
  */
 struct wort_redo {
 	struct rcu_head rcu;
@@ -44,6 +45,7 @@ struct wort_redo {
 	u32 head;
 	u64 off;
 	struct wort_media_redo media;
+	u8 entries[];
 };
 
 /**
