@@ -295,8 +295,11 @@ int wort_gates_on(struct wort_pool *pool)
 	if (mutex_lock_killable(&pool->lock))
 		return -EINTR;
 	if (!pool->gates)
-		WRITE_ONCE(pool->gates, gates_alloc());
+		/* pairs with the acquire in gates_of() */
+		smp_store_release(&pool->gates, gates_alloc());
 	if (pool->gates && !pool->gates_on) {
+		/* A section that finds an engine with gates finds the gates, too. */
+		wort_locks_synchronize(&pool->locks);
 		list_for_each_entry(index, &pool->indexes, list)
 			wort_index_set_gated(index);
 		/* What has begun before does not look at gates. */
@@ -325,6 +328,13 @@ void wort_gates_free(struct wort_pool *pool)
 	kvfree(pool->gates);
 }
 
+/* For use outside of sections. */
+static struct wort_gates *gates_of(const struct wort_pool *pool)
+{
+	/* pairs with the release in wort_gates_on() */
+	return smp_load_acquire(&pool->gates);
+}
+
 /**
  * wort_gates_info() - Count the atomic batches of a pool
  * @pool: The pool.
@@ -334,7 +344,7 @@ void wort_gates_free(struct wort_pool *pool)
  */
 void wort_gates_info(const struct wort_pool *pool, struct wort_pool_info_arg *arg)
 {
-	struct wort_gates *gates = READ_ONCE(pool->gates);
+	struct wort_gates *gates = gates_of(pool);
 
 	if (!gates)
 		return;
@@ -562,7 +572,7 @@ void wort_redo_unregister(struct wort_pool *pool, struct wort_redo *redo)
  */
 int wort_redo_wait(struct wort_pool *pool)
 {
-	struct wort_gates *gates = READ_ONCE(pool->gates);
+	struct wort_gates *gates = gates_of(pool);
 	u64 nr;
 	u32 i;
 
