@@ -132,7 +132,8 @@ static int walk_index(struct wort_walk *walk, struct wort_index *index)
 
 /*
  * Forget all marks but those of the catalogue, of redo lists, and of the entries of
- * destroyed indexes, which are still to be freed.
+ * destroyed indexes, which are still to be freed.  No atomic batch is under way
+ * meanwhile: nothing refers to its list and what it has set aside.
  */
 static int restart_walk(struct wort_pool *pool)
 {
@@ -142,6 +143,7 @@ static int restart_walk(struct wort_pool *pool)
 	struct wort_op op;
 	int err = 0;
 
+	down_write(&pool->atomic_sem);
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	wort_alloc_walk_restart(&op);
 	mutex_lock(&pool->lock);
@@ -159,6 +161,7 @@ static int restart_walk(struct wort_pool *pool)
 	pool->rewalk = err;
 	mutex_unlock(&pool->lock);
 	wort_op_end(&op);
+	up_write(&pool->atomic_sem);
 	return err;
 }
 

@@ -229,12 +229,14 @@ static int check_indexes(struct checker *ck)
 	return err;
 }
 
-/* What was found on media when the pool was attached, and is not carried out. */
+/* Those that cannot be carried out: no atomic batch is under way meanwhile. */
 static int check_lists(struct checker *ck, struct wort_op *op)
 {
 	int err, err2;
 
+	down_write(&ck->pool->atomic_sem);
 	err = wort_redo_visit(op, ck->pool, &ck->list);
+	up_write(&ck->pool->atomic_sem);
 	err2 = mark_found(ck, op);
 	return err ?: err2;
 }

@@ -391,7 +391,7 @@ int wort_redo_load(struct wort_op *op, struct wort_pool *pool)
  *	carried out.
  * @visitor: Whom to tell.
  *
- * Context: May sleep.  Holds wort_pool.lock.
+ * Context: May sleep.  Holds wort_pool.atomic_sem for writing.
  * Return: 0, or what the visitor returns.
  */
 int wort_redo_visit(struct wort_op *op, struct wort_pool *pool,
