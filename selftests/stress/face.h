@@ -21,7 +21,7 @@ extern __u64 stress_attr;
 /* An empty pool, detached.  False if the module does not have the engine. */
 bool face_format(void);
 
-/* The pool, and index "a" in it. */
+/* The pool, and the indexes "a" and "c" in it. */
 void face_attach(void);
 void face_detach(void);
 
@@ -50,6 +50,29 @@ int face_cas(const void *key, __u32 key_len, const void *expect,
 /* Operations as struct wort_batch_op, answers as struct wort_batch_result. */
 int face_batch(__u32 nr, const void *ops, __u32 ops_len, void *results,
 	       __u32 results_len);
+
+/* In index "c". */
+int face_get_c(const void *key, __u32 key_len, void *value, __u32 *len);
+
+/* An operation of an atomic batch; a lookup has a result and a length. */
+struct face_atomic_op {
+	__u16 op;
+	__u16 flags;
+	bool in_c;
+	int out_err;
+	const void *key;
+	const void *expect;
+	const void *value;
+	void *answer;
+	__u32 key_len;
+	__u32 expect_len;
+	__u32 value_len;
+	__u32 max_len;
+	__u32 out_len;
+};
+
+/* At most 40; @refused may be NULL. */
+int face_atomic(struct face_atomic_op *ops, __u32 nr, __u32 *refused);
 
 /* Records behind a key, or the first ones if it has no bytes. */
 struct face_scan {

@@ -5,7 +5,7 @@
 #include "look.h"
 
 static struct pool pool;
-static int index_a;
+static int index_a, index_c;
 static void *map;
 static size_t map_len;
 static struct wort_reader reader;
@@ -61,6 +61,9 @@ void face_attach(void)
 	index_a = open_with("a");
 	if (index_a < 0)
 		fail("index a: %d", index_a);
+	index_c = open_with("c");
+	if (index_c < 0)
+		fail("index c: %d", index_c);
 	map_pool();
 }
 
@@ -68,6 +71,7 @@ void face_detach(void)
 {
 	munmap(map, map_len);
 	close(index_a);
+	close(index_c);
 	close(pool.fd);
 	detach_all(pool.control);
 }
@@ -131,6 +135,78 @@ int face_batch(__u32 nr, const void *ops, __u32 ops_len, void *results,
 	};
 
 	return call(index_a, WORT_IOC_BATCH, &arg);
+}
+
+int face_get_c(const void *key, __u32 key_len, void *value, __u32 *len)
+{
+	int ret = lookup_raw(index_c, key, key_len, value, *len, len);
+
+	return ret < 0 ? ret : 0;
+}
+
+static __u32 pack(const struct face_atomic_op *op, __u8 *at)
+{
+	struct wort_atomic_op head = {
+		.op = {
+			.op = op->op, .flags = op->flags, .key_len = op->key_len,
+			.expect_len = op->expect_len, .value_len = op->value_len,
+			.max_len = op->max_len,
+		},
+		.index = op->in_c,
+	};
+	__u8 *to = at + sizeof(head);
+
+	memcpy(to, op->key, op->key_len);
+	to += op->key_len;
+	if (op->expect_len)
+		memcpy(to, op->expect, op->expect_len);
+	to += op->expect_len;
+	if (op->value_len)
+		memcpy(to, op->value, op->value_len);
+	to += op->value_len;
+	head.op.rec_len = (to - at + 7) / 8 * 8;
+	memcpy(at, &head, sizeof(head));
+	return head.op.rec_len;
+}
+
+static void unpack(struct face_atomic_op *ops, __u32 nr, const __u8 *from)
+{
+	struct wort_batch_result result;
+	__u32 i;
+
+	for (i = 0; i < nr; i++, from += result.rec_len) {
+		memcpy(&result, from, sizeof(result));
+		ops[i].out_err = result.error;
+		ops[i].out_len = result.value_len;
+		if (!result.error && ops[i].answer)
+			memcpy(ops[i].answer, from + sizeof(result),
+			       result.value_len);
+	}
+}
+
+int face_atomic(struct face_atomic_op *ops, __u32 nr, __u32 *refused)
+{
+	__u8 in[40 * 192] = { 0 }, out[40 * 96];
+	struct wort_atomic_arg arg = {
+		.size = sizeof(arg),
+		.ops_ptr = PTR(in),
+		.results_ptr = PTR(out),
+		.fds_ptr = PTR(&index_c),
+		.results_len = sizeof(out),
+		.nr_ops = nr,
+		.nr_fds = 1,
+	};
+	__u32 i;
+	int err;
+
+	for (i = 0; i < nr; i++)
+		arg.ops_len += pack(&ops[i], in + arg.ops_len);
+	err = call(index_a, WORT_IOC_ATOMIC, &arg);
+	if (!err)
+		unpack(ops, nr, out);
+	if (refused)
+		*refused = arg.out_refused;
+	return err;
 }
 
 int face_scan(struct face_scan *scan)

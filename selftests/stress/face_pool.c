@@ -13,7 +13,7 @@
 __thread u32 shim_random;
 
 static struct pmpool pm;
-static struct wort_index *index_a;
+static struct wort_index *index_a, *index_c;
 static struct wort_reader reader;
 
 bool face_format(void)
@@ -33,12 +33,14 @@ void face_attach(void)
 {
 	pmpool_attach(&pm);
 	index_a = pmpool_index(&pm, "a");
+	index_c = pmpool_index(&pm, "c");
 	pm_reader(index_a, &reader);
 }
 
 void face_detach(void)
 {
 	wort_index_put(index_a);
+	wort_index_put(index_c);
 	pmpool_detach(&pm);
 }
 
@@ -99,6 +101,53 @@ int face_batch(__u32 nr, const void *ops, __u32 ops_len, void *results,
 	};
 
 	return wort_index_batch(index_a, &batch);
+}
+
+int face_get_c(const void *key, __u32 key_len, void *value, __u32 *len)
+{
+	return pm_get(index_c, key, key_len, value, len);
+}
+
+static struct wort_request request_of(const struct face_atomic_op *op)
+{
+	return (struct wort_request){
+		.op = {
+			.op = op->op, .flags = op->flags, .key_len = op->key_len,
+			.expect_len = op->expect_len, .value_len = op->value_len,
+			.max_len = op->max_len,
+		},
+		.put.key = { op->key, op->key_len },
+		.put.value = { op->value, op->value_len },
+		.expect = { op->expect, op->expect_len },
+		.answer = { .data = op->answer, .size = op->max_len },
+	};
+}
+
+int face_atomic(struct face_atomic_op *ops, __u32 nr, __u32 *refused)
+{
+	struct wort_index *indexes[WORT_ATOMIC_MAX];
+	struct wort_request reqs[WORT_ATOMIC_MAX];
+	struct wort_atomic batch = {
+		.nr_ops = nr, .reqs = reqs, .indexes = indexes,
+	};
+	u32 i;
+	int err;
+
+	for (i = 0; i < nr; i++) {
+		reqs[i] = request_of(&ops[i]);
+		indexes[i] = ops[i].in_c ? index_c : index_a;
+		err = wort_atomic_verify(&reqs[i].op, true);
+		if (err)
+			fail("operation %u of an atomic batch: %d", i, err);
+	}
+	err = wort_pool_atomic(pm.pool, &batch);
+	for (i = 0; i < nr && !err; i++) {
+		ops[i].out_err = reqs[i].err;
+		ops[i].out_len = reqs[i].answer.len;
+	}
+	if (refused)
+		*refused = batch.refused;
+	return err;
 }
 
 int face_scan(struct face_scan *scan)

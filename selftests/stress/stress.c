@@ -3,7 +3,8 @@
  * Threads on one index: writers that own keys side by side in the same nodes,
  * change them alone and in batches, and count together by compare-and-swap,
  * readers, half of the time in a mapping, a scan both ways, another index that
- * comes and goes, checks.  Round after round on one pool, so that the walk after
+ * comes and goes, checks.  Atomic batches change the same keys, and those of
+ * atomics.h.  Round after round on one pool, so that the walk after
  * each attach runs beside them.
  *
  * What a reader may see: of each key versions that never go back, none older
@@ -22,13 +23,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "face.h"
+#include "atomics.h"
+#include "stress.h"
 
-#define NR_OWNERS	3
 #define NR_READERS	2
 #define MAX_THREADS	(NR_OWNERS + NR_READERS + 1)
 #define NR_COUNTERS	4
-#define MAX_KEY		32
 #define BUF_SIZE	65536
 #define MAX_BATCH	40
 
@@ -50,12 +50,6 @@ static uint32_t *begun, *acked;
 static uint64_t counted[NR_COUNTERS];
 static uint64_t nr_changes, nr_reads, nr_scans, nr_checks, nr_clashes;
 
-struct value {
-	uint32_t id;
-	uint32_t version;
-	uint8_t more[40];
-};
-
 void fail(const char *fmt, ...)
 {
 	va_list ap;
@@ -67,24 +61,6 @@ void fail(const char *fmt, ...)
 	printf("\nnot ok %u stress of %s\n", nr_passed + 1, stress_engine ?
 	       stress_engine->name : "no engine");
 	exit(1);
-}
-
-static uint32_t load(const uint32_t *word)
-{
-	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
-}
-
-static void add(uint64_t *count)
-{
-	__atomic_add_fetch(count, 1, __ATOMIC_RELAXED);
-}
-
-static uint32_t pick(uint64_t *random, uint32_t n)
-{
-	*random ^= *random >> 12;
-	*random ^= *random << 25;
-	*random ^= *random >> 27;
-	return (*random * 0x2545f4914f6cdd1dULL >> 33) % n;
 }
 
 /*
@@ -116,13 +92,13 @@ static uint32_t make_key(uint32_t id, uint8_t *key)
 	return len;
 }
 
-/* The reverse, or the number of ids for the key of a counter. */
+/* The reverse, or the number of ids for a key that has none. */
 static uint32_t id_of(const uint8_t *key, uint32_t len)
 {
 	uint8_t again[MAX_KEY];
 	uint32_t id;
 
-	if (key[0] == 'c')
+	if (key[0] >= 'c')
 		return nr_ids;
 	id = key[len - 2] << 8 | key[len - 1];
 	if (id >= nr_ids || make_key(id, again) != len ||
@@ -137,12 +113,7 @@ static bool stays(uint32_t id)
 	return id % 7 == 0;
 }
 
-static uint32_t value_len(uint32_t version)
-{
-	return version % 8 == 3 ? sizeof(struct value) : 8;
-}
-
-static void verify_value(uint32_t id, const struct value *value, uint32_t len)
+void verify_value(uint32_t id, const struct value *value, uint32_t len)
 {
 	uint32_t i;
 
@@ -170,9 +141,7 @@ static void change_begin(struct change *c, uint32_t id, uint64_t *random)
 	if (was % 2 && (stays(id) || pick(random, 2)))
 		c->version++;
 	c->key_len = make_key(id, c->key);
-	c->value.id = id;
-	c->value.version = c->version;
-	memset(c->value.more, c->version, sizeof(c->value.more));
+	make_value(id, c->version, &c->value);
 	__atomic_store_n(&begun[id], c->version, __ATOMIC_RELEASE);
 }
 
@@ -209,25 +178,56 @@ static uint32_t pack(const struct change *c, uint8_t *at)
 	return op.rec_len;
 }
 
+static void run_batch(const struct change *c, uint32_t nr)
+{
+	struct wort_batch_result results[MAX_BATCH];
+	uint8_t ops[MAX_BATCH * 128];
+	uint32_t len = 0, i;
+	int err;
+
+	for (i = 0; i < nr; i++)
+		len += pack(&c[i], ops + len);
+	err = face_batch(nr, ops, len, results, sizeof(results));
+	for (i = 0; i < nr; i++)
+		change_end(&c[i], err ? err : results[i].error);
+}
+
+static void run_atomic(const struct change *c, uint32_t nr)
+{
+	struct face_atomic_op ops[MAX_BATCH] = { };
+	uint32_t i;
+	int err;
+
+	for (i = 0; i < nr; i++) {
+		ops[i].op = WORT_BATCH_DELETE;
+		ops[i].key = c[i].key;
+		ops[i].key_len = c[i].key_len;
+		if (c[i].version % 2 == 0)
+			continue;
+		ops[i].op = WORT_BATCH_INSERT;
+		ops[i].value = &c[i].value;
+		ops[i].value_len = value_len(c[i].version);
+	}
+	err = face_atomic(ops, nr, NULL);
+	for (i = 0; i < nr; i++)
+		change_end(&c[i], err);
+	add(&nr_atomics);
+}
+
 /* Neighbours, which meet in nodes. */
 static void change_some(uint32_t owner, uint64_t *random)
 {
 	uint32_t own = nr_ids / NR_OWNERS, first = pick(random, own), i, nr;
-	struct wort_batch_result results[MAX_BATCH];
-	uint8_t ops[MAX_BATCH * 128];
 	struct change c[MAX_BATCH];
-	uint32_t len = 0;
-	int err;
 
 	nr = 1 + pick(random, own < MAX_BATCH ? own : MAX_BATCH);
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr; i++)
 		change_begin(&c[i], (first + i) % own * NR_OWNERS + owner,
 			     random);
-		len += pack(&c[i], ops + len);
-	}
-	err = face_batch(nr, ops, len, results, sizeof(results));
-	for (i = 0; i < nr; i++)
-		change_end(&c[i], err ? err : results[i].error);
+	if (pick(random, 2))
+		run_batch(c, nr);
+	else
+		run_atomic(c, nr);
 }
 
 typedef int get_fn(const void *key, uint32_t key_len, void *value,
@@ -267,6 +267,22 @@ static uint32_t make_count(uint64_t n, uint64_t count[2], uint64_t *random)
 	return pick(random, 3) ? 8 : 16;
 }
 
+/* An atomic batch of one, or a compare-and-swap. */
+static int count_to(const uint8_t key[2], const uint64_t *was, uint32_t len,
+		    const uint64_t *next, uint32_t next_len, uint64_t *random)
+{
+	struct face_atomic_op op = {
+		.op = WORT_BATCH_CAS,
+		.key = key, .key_len = 2,
+		.expect = was, .expect_len = len,
+		.value = next, .value_len = next_len,
+	};
+
+	return pick(random, 4) ?
+	       face_cas(key, 2, was, len, next, next_len) :
+	       face_atomic(&op, 1, NULL);
+}
+
 static void count(uint32_t nr, uint64_t *random)
 {
 	uint8_t key[2] = { 'c', nr };
@@ -279,14 +295,49 @@ static void count(uint32_t nr, uint64_t *random)
 		err = face_get(key, sizeof(key), now, &len);
 		next_len = make_count(now[0] + 1, next, random);
 		if (!err)
-			err = face_cas(key, sizeof(key), now, len, next,
-				       next_len);
+			err = count_to(key, now, len, next, next_len, random);
 		if (err == -ECANCELED)
 			add(&nr_clashes);
 	} while (err == -ECANCELED);
 	if (err)
 		fail("counter %u: %d", nr, err);
 	add(&counted[nr]);
+}
+
+/* Both, or none. */
+static void count_two(uint32_t nr, uint64_t *random)
+{
+	uint32_t of[2] = { nr, (nr + 1) % NR_COUNTERS }, len, i;
+	struct face_atomic_op ops[2];
+	uint64_t now[2][2], next[2][2];
+	uint8_t key[2][2];
+	int err;
+
+	do {
+		for (i = 0, err = 0; i < 2 && !err; i++) {
+			key[i][0] = 'c';
+			key[i][1] = of[i];
+			len = sizeof(now[i]);
+			err = face_get(key[i], 2, now[i], &len);
+			ops[i] = (struct face_atomic_op){
+				.op = WORT_BATCH_CAS,
+				.key = key[i], .key_len = 2,
+				.expect = now[i], .expect_len = len,
+				.value = next[i],
+			};
+			ops[i].value_len = make_count(now[i][0] + 1, next[i],
+						      random);
+		}
+		if (!err)
+			err = face_atomic(ops, 2, NULL);
+		if (err == -ECANCELED)
+			add(&nr_clashes);
+	} while (err == -ECANCELED);
+	if (err)
+		fail("counters %u and %u: %d", of[0], of[1], err);
+	add(&counted[of[0]]);
+	add(&counted[of[1]]);
+	add(&nr_atomics);
 }
 
 static void verify_order(const uint8_t *key, uint32_t len,
@@ -351,6 +402,10 @@ static void owner(uint32_t nr, uint64_t *random)
 			change_some(nr, random);
 		else if (!pick(random, 4))
 			count(pick(random, NR_COUNTERS), random);
+		else if (!pick(random, 16))
+			count_two(pick(random, NR_COUNTERS), random);
+		else if (!pick(random, 4))
+			atomics_change(nr, random);
 		else
 			change(pick(random, nr_ids / NR_OWNERS) * NR_OWNERS + nr,
 			       random);
@@ -361,9 +416,12 @@ static void reader(uint64_t *random)
 {
 	uint32_t *seen = calloc(nr_ids, sizeof(*seen));
 
-	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		if (!pick(random, 4))
+			atomics_look(random);
 		look(pick(random, 2) ? face_look : face_get,
 		     pick(random, nr_ids), seen);
+	}
 	free(seen);
 }
 
@@ -430,6 +488,7 @@ static void verify_all(void)
 			     (unsigned long long)value[0],
 			     (unsigned long long)counted[i]);
 	}
+	atomics_verify();
 }
 
 static void run_round(uint64_t *random)
@@ -470,6 +529,7 @@ static void fill(uint64_t *random)
 		if (face_put(key, sizeof(key), &zero, sizeof(zero)))
 			fail("counter: insert");
 	}
+	atomics_fill();
 	face_detach();
 }
 
@@ -504,6 +564,8 @@ static void report(void)
 	       (unsigned long long)nr_changes, (unsigned long long)nr_clashes,
 	       (unsigned long long)nr_reads, (unsigned long long)nr_scans,
 	       (unsigned long long)nr_checks);
+	printf("# %llu atomic batches, %llu refused\n",
+	       (unsigned long long)nr_atomics, (unsigned long long)nr_refused);
 	printf("# of the lookups in a mapping %llu, tried again %llu times, of them asked the kernel %llu\n",
 	       (unsigned long long)face_looks.looks,
 	       (unsigned long long)face_looks.retries,

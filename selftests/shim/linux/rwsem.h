@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* As linux/mutex.h has it; threads take turns while they hold it for reading. */
+/* As linux/rwsem.h has it; threads take turns while they hold it for reading. */
 #ifndef _SHIM_RWSEM_H
 #define _SHIM_RWSEM_H
 
