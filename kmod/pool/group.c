@@ -203,10 +203,8 @@ static u32 commit_all(struct wort_commit_group *group)
 /* It is durable, or nothing was to be changed. */
 static void finish(struct wort_member *m)
 {
-	struct wort_tree *tree = &m->index->tree;
-
 	if (m->state == WORT_MEMBER_COMMITTED)
-		m->engine->batch_ops->finish(&m->op, tree, &m->change);
+		m->engine->batch_ops->finish(&m->op, &m->index->tree, &m->change);
 	if (m->begun)
 		wort_index_leave(m->index, &m->op, m->type, m->err);
 }
