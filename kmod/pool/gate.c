@@ -323,7 +323,9 @@ void wort_gates_free(struct wort_pool *pool)
 {
 	u32 i;
 
-	for (i = 0; pool->gates && i < WORT_MEDIA_NR_HEADS; i++)
+	if (!pool->gates)
+		return;
+	for (i = 0; i < WORT_MEDIA_NR_HEADS; i++)
 		kvfree(rcu_dereference_protected(pool->gates->redo[i], true));
 	kvfree(pool->gates);
 }
@@ -354,10 +356,32 @@ void wort_gates_info(const struct wort_pool *pool, struct wort_pool_info_arg *ar
 	arg->out_atomic_redone = atomic64_read(&gates->redone);
 }
 
-/* Will what is waited for perhaps never come? */
-static bool is_hopeless(struct wort_pool *pool)
+/**
+ * wort_gates_wake() - Wake those that wait at gates for something that may never come
+ * @pool: The pool, which has just become read-only, or is being detached.
+ *
+ * Context: Any context.
+ */
+void wort_gates_wake(struct wort_pool *pool)
 {
-	return !wort_pool_writable(pool) || READ_ONCE(pool->stopping);
+	struct wort_gates *gates = READ_ONCE(pool->gates);
+
+	if (gates)
+		wake_up_all(&gates->wait);
+}
+
+/* Nothing can be changed any more; or 0. */
+static int is_hopeless(struct wort_pool *pool)
+{
+	if (READ_ONCE(pool->stopping))
+		return -ENODEV;
+	return wort_pool_writable(pool) ? 0 : -EROFS;
+}
+
+/* Why a wait has ended before what it was for. */
+static int gave_up(struct wort_pool *pool, int err)
+{
+	return err ? -EINTR : is_hopeless(pool) ?: -EROFS;
 }
 
 static void count_wait(struct wort_pool *pool)
@@ -393,7 +417,7 @@ static int gate_close(struct wort_pool *pool, atomic_t *gate)
 		return 0;
 	if (closed)
 		atomic_fetch_andnot(CLOSED, gate);
-	return err ? -EINTR : -EROFS;
+	return gave_up(pool, err);
 }
 
 /**
@@ -404,7 +428,8 @@ static int gate_close(struct wort_pool *pool, atomic_t *gate)
  * @nr: How many.
  *
  * Context: May sleep, killably, in no section.
- * Return: 0; -EINTR; -EROFS if the pool became read-only: none is closed then.
+ * Return: 0; -EINTR; -EROFS if the pool became read-only; -ENODEV if it is being
+ * detached: none is closed then.
  */
 int wort_gates_close(struct wort_pool *pool, const u16 *gates, u32 nr)
 {
@@ -443,16 +468,22 @@ void wort_gates_open(struct wort_pool *pool, const u16 *gates, u32 nr)
  * @key: The key.
  *
  * Context: May sleep, killably, in no section.
- * Return: 0: it was, or nothing can be changed any more; -EINTR.
+ * Return: 0; -EINTR; -EROFS if the pool became read-only; -ENODEV if it is being
+ * detached.
  */
 int wort_gate_wait(struct wort_index *index, const struct wort_key *key)
 {
 	atomic_t *gate = gate_of(&index->tree, key);
 	struct wort_pool *pool = index->pool;
 
+	bool open = false;
+	int err;
+
 	count_wait(pool);
-	return wait_event_state(pool->gates->wait, !(atomic_read(gate) & CLOSED) ||
-				is_hopeless(pool), WORT_WAITING) ? -EINTR : 0;
+	err = wait_event_state(pool->gates->wait,
+			       (open = !(atomic_read(gate) & CLOSED)) ||
+			       is_hopeless(pool), WORT_WAITING);
+	return open ? 0 : gave_up(pool, err);
 }
 
 static bool head_take(struct wort_gates *gates, u32 *head)
@@ -475,7 +506,8 @@ static bool head_take(struct wort_gates *gates, u32 *head)
  * @head: Told: its number.
  *
  * Context: May sleep, killably, in no section and with no gate closed.
- * Return: 0; -EINTR; -EROFS if the pool became read-only.
+ * Return: 0; -EINTR; -EROFS if the pool became read-only; -ENODEV if it is being
+ * detached.
  */
 int wort_head_take(struct wort_pool *pool, u32 *head)
 {
@@ -485,7 +517,7 @@ int wort_head_take(struct wort_pool *pool, u32 *head)
 
 	err = wait_event_state(gates->wait, (taken = head_take(gates, head)) ||
 			       is_hopeless(pool), WORT_WAITING);
-	return taken ? 0 : err ? -EINTR : -EROFS;
+	return taken ? 0 : gave_up(pool, err);
 }
 
 /**
@@ -568,7 +600,8 @@ void wort_redo_unregister(struct wort_pool *pool, struct wort_redo *redo)
  * finds all their changes.
  *
  * Context: May sleep, killably, in no section.
- * Return: 0; -EINTR; -EUCLEAN if one cannot be carried out because of damage.
+ * Return: 0; 1 if some go on answering, because nothing can be changed any more: what
+ * reads the trees has to look into their lists first; -EINTR.
  */
 int wort_redo_wait(struct wort_pool *pool)
 {
@@ -586,7 +619,7 @@ int wort_redo_wait(struct wort_pool *pool)
 				     is_hopeless(pool), WORT_WAITING))
 			return -EINTR;
 		if (READ_ONCE(gates->answering[i]) == nr)
-			return -EUCLEAN;
+			return 1;
 	}
 	return 0;
 }

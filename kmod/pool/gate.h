@@ -12,7 +12,7 @@
  * Lookups never wait.  While the redo list of a batch is registered and answers, a
  * lookup finds the new value of the key there, whatever is in the tree.  It looks
  * there first: a list that ends between the two has left the new value in the
- * tree.
+ * tree.  Scans wait for the end of the lists, or merge them where they stay (merge.h).
  *
  * Until the first atomic batch of an attach nobody looks at gates.  Then each index
  * gets an engine with gates around the functions of its own (wort_index.engine), and
@@ -43,6 +43,7 @@ struct wort_gated {
  * struct wort_gates - The gates of a pool
  * @registered: redo lists that are registered
  * @wait: woken when gates open, become empty, or a head is free
+ * @running: 1 while a task carries out lists that were left behind
  * @lock: protects @heads
  * @heads: a bit for each head that is in use
  * @lost_heads: a bit for each head whose list is damaged
@@ -59,6 +60,7 @@ struct wort_gated {
 struct wort_gates {
 	atomic_t registered;
 	wait_queue_head_t wait;
+	atomic_t running;
 	spinlock_t lock;		/* heads */
 	u64 heads;
 	u64 lost_heads;
@@ -75,6 +77,7 @@ struct wort_gates {
 
 int wort_gates_on(struct wort_pool *pool);
 void wort_gates_free(struct wort_pool *pool);
+void wort_gates_wake(struct wort_pool *pool);
 void wort_gates_info(const struct wort_pool *pool, struct wort_pool_info_arg *arg);
 const struct wort_engine *wort_gated_engine(const struct wort_pool *pool,
 					    const struct wort_engine *engine);

@@ -189,7 +189,7 @@ out_free:
  * wort_pool_stop() - End the background work of a pool for good
  * @pool: The pool.
  *
- * Whoever waits for space gets -ENODEV.
+ * Whoever waits for space, or for the end of an atomic batch, gets -ENODEV.
  *
  * Context: May sleep.
  */
@@ -197,6 +197,7 @@ void wort_pool_stop(struct wort_pool *pool)
 {
 	WRITE_ONCE(pool->stopping, true);
 	wake_up_all(&pool->work_done);
+	wort_gates_wake(pool);
 	cancel_work_sync(&pool->work);
 }
 
@@ -269,6 +270,7 @@ void wort_pool_damaged(struct wort_pool *pool)
 	}
 	WRITE_ONCE(pool->damaged, true);
 	mutex_unlock(&pool->lock);
+	wort_gates_wake(pool);
 	if (!before)
 		wort_pool_changed(pool);
 }

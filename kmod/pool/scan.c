@@ -8,6 +8,7 @@
 #include <linux/string.h>
 
 #include "gate.h"
+#include "merge.h"
 
 /* A count comes back to its caller after so many records. */
 #define COUNT_CHUNK	65536
@@ -325,9 +326,10 @@ static int scan_sections(struct wort_index *index, struct wort_cursor *cur,
 	return err < 0 ? err : 0;
 }
 
+/* @merge: NULL, or what merges the lists of batches that stay. */
 static int scan_once(struct wort_index *index, struct wort_cursor *cur,
 		     struct wort_scan *scan, struct scan_from *from,
-		     enum wort_entry entry)
+		     struct wort_merge *merge, enum wort_entry entry)
 {
 	struct wort_op op;
 	int err = wort_index_enter(index, &op, entry);
@@ -337,10 +339,31 @@ static int scan_once(struct wort_index *index, struct wort_cursor *cur,
 	if (scan->relaxed)
 		wort_op_relax(&op);
 	cur->op = &op;
-	cur->tree = &index->tree;
+	cur->tree = merge ? &merge->tree : &index->tree;
 	cur->reverse = scan->flags & WORT_SCAN_F_REVERSE;
 	err = scan_sections(index, cur, scan, from);
 	return wort_index_exit(index, &op, entry, WORT_OP_SCAN, err);
+}
+
+/* In one section, or more; alone if need be. */
+static int scan_all(struct wort_index *index, struct wort_cursor *cur,
+		    struct wort_scan *scan, struct scan_from *from)
+{
+	struct wort_merge *merge = NULL;
+	int err = wort_redo_wait(index->pool);
+
+	if (err < 0)
+		return err;
+	if (err) {
+		merge = wort_merge_alloc(index);
+		if (!merge)
+			return -ENOMEM;
+	}
+	err = scan_once(index, cur, scan, from, merge, WORT_READ);
+	if (err == -EAGAIN)
+		err = scan_once(index, cur, scan, from, merge, WORT_READ_ALONE);
+	wort_merge_free(merge);
+	return err;
 }
 
 static bool too_long(const struct wort_key *key)
@@ -354,7 +377,8 @@ static bool too_long(const struct wort_key *key)
  * @scan: What to read, and where it goes.
  *
  * Records that were packed before an error are good.  A record that is there
- * all the time is found, once; keys strictly increase, or decrease.
+ * all the time is found, once; keys strictly increase, or decrease.  All of an atomic
+ * batch that took effect before is found, also in a pool that is read-only.
  *
  * Context: May sleep.
  * Return: 0; -EMSGSIZE if start or bound is longer than WORT_KEY_MAX; -ERANGE
@@ -386,11 +410,7 @@ int wort_index_scan(struct wort_index *index, struct wort_scan *scan)
 	if (scan->start)
 		from_set(from, scan->start->data, scan->start->len,
 			 from->after);
-	err = wort_redo_wait(index->pool);
-	if (!err)
-		err = scan_once(index, cur, scan, from, WORT_READ);
-	if (err == -EAGAIN)
-		err = scan_once(index, cur, scan, from, WORT_READ_ALONE);
+	err = scan_all(index, cur, scan, from);
 out:
 	kfree(from);
 	kvfree(xchg(spare, cur));
