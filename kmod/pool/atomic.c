@@ -21,9 +21,9 @@
  * Nothing of a batch is visible before it is durable.  Between steps 6 and 8
  * lookups answer from the list, and scans that begin wait for its end.
  *
- * If step 7 meets damage the pool becomes read-only.  The gates stay closed, the
- * list stays on media and goes on answering, until a check has found the pool sound
- * and carries it out.
+ * If step 7 meets damage the pool becomes read-only.  The gates of the list stay
+ * closed, it stays on media and goes on answering, also to scans (merge.h), until a
+ * check has found the pool sound and carries it out.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -414,15 +414,36 @@ static void end_list(struct atomic *a)
 	a->redo = NULL;
 }
 
-/* Damage was met after the commit. */
+static bool gate_of_change(const struct atomic *a, u32 gate)
+{
+	const struct wort_redo_change *change;
+	u32 i;
+
+	for (i = 0; i < a->nr_changes; i++) {
+		change = &a->change[i].change;
+		if (wort_gate_nr(change->index, &change->key) == gate)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Damage was met after the commit.  The list goes on answering, behind the gates of
+ * its keys; others, of keys that were only looked up, are opened as always.
+ */
 static int leave_behind(struct atomic *a, int err)
 {
+	u32 i, nr = 0;
+
 	WARN_ON_ONCE(err == -ENOSPC);
-	/* It goes on answering, behind closed gates. */
+	for (i = 0; i < a->nr_gates; i++)
+		if (!gate_of_change(a, a->gate[i]))
+			a->gate[nr++] = a->gate[i];
+	a->nr_gates = nr;
+	/* A check may carry it out, and free it, from now on. */
+	WRITE_ONCE(a->redo->left, true);
 	a->redo = NULL;
-	a->nr_gates = 0;
 	wort_pool_damaged(a->pool);
-	wake_up_all(&a->pool->gates->wait);
 	return err == -EIO ? err : -EUCLEAN;
 }
 

@@ -534,8 +534,12 @@ int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 	do {
 		err = check_once(ck);
 	} while (err == -EBUSY && ++tries < CHECK_TRIES);
-	if (!err && ck->clear && !arg->out_nr_damaged)
+	if (!err && ck->clear && !arg->out_nr_damaged) {
 		err = wort_redo_run(pool);
+		/* What waits for a list that was not carried out has to be told. */
+		if (err)
+			wort_pool_damaged(pool);
+	}
 	kfree(ck);
 	return err;
 }

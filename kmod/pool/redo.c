@@ -6,6 +6,7 @@
  * those that begin the new one, so in no crash state does a pool have heads of
  * another one.
  */
+#include <linux/bitmap.h>
 #include <linux/crc32c.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -33,6 +34,7 @@ struct wort_redo *wort_redo_alloc(u32 len)
 	if (!redo)
 		return NULL;
 	redo->answers = false;
+	redo->left = false;
 	redo->off = 0;
 	redo->media = (struct wort_media_redo){ .len = cpu_to_le32(sizeof(redo->media)) };
 	return redo;
@@ -257,7 +259,8 @@ static int read_list(struct wort_op *op, struct wort_pool *pool, u64 off, u32 he
 	struct wort_media_redo media;
 	struct wort_redo *redo;
 	u32 len;
-	int err = wort_region_verify(op->region, off, sizeof(media));
+	int err = off % 8 ? wort_corrupt(op, off, "offset of a redo list") :
+			    wort_region_verify(op->region, off, sizeof(media));
 
 	if (!err)
 		err = wort_pm_read(op, &media, wort_region_at(op->region, off),
@@ -265,10 +268,9 @@ static int read_list(struct wort_op *op, struct wort_pool *pool, u64 off, u32 he
 	if (err)
 		return err;
 	len = le32_to_cpu(media.len);
-	if (off % 8 || len % 8 || len < sizeof(media) || len > WORT_MEDIA_REDO_MAX)
+	if (len % 8 || len < sizeof(media) || len > WORT_MEDIA_REDO_MAX)
 		return wort_corrupt(op, off, "length of a redo list");
-	err = wort_region_verify(op->region, off, len) ?:
-	      wort_alloc_mark(op, off, len, true);
+	err = wort_region_verify(op->region, off, len);
 	if (err)
 		return err;
 	redo = wort_redo_alloc(len);
@@ -283,6 +285,9 @@ static int read_list(struct wort_op *op, struct wort_pool *pool, u64 off, u32 he
 		     redo->media.pad || !entries_sound(redo) ||
 		     keys_shared(pool->gates, redo)))
 		err = wort_corrupt(op, off, "redo list of an atomic batch");
+	/* The last step, since a list that is given up owns nothing. */
+	if (!err)
+		err = wort_alloc_mark(op, off, len, true);
 	if (err)
 		kvfree(redo);
 	else
@@ -342,6 +347,7 @@ static int load_list(struct wort_op *op, struct wort_pool *pool, u32 head, u64 o
 		kvfree(redo);
 		return err;
 	}
+	redo->left = true;
 	close_early(pool, redo);
 	wort_redo_register(pool, redo);
 	wort_redo_answer(pool, redo);
@@ -384,28 +390,43 @@ int wort_redo_load(struct wort_op *op, struct wort_pool *pool)
 	return bad;
 }
 
+/* Where the list of a head is that was left behind; 0: it has none. */
+static u64 left_at(struct wort_gates *gates, u32 head, u32 *len)
+{
+	const struct wort_redo *redo;
+	u64 off = 0;
+
+	rcu_read_lock();
+	redo = rcu_dereference(gates->redo[head]);
+	if (redo && READ_ONCE(redo->left)) {
+		off = READ_ONCE(redo->off);
+		*len = le32_to_cpu(redo->media.len);
+	}
+	rcu_read_unlock();
+	return off;
+}
+
 /**
- * wort_redo_visit() - Tell about the redo lists on media
+ * wort_redo_visit() - Tell about the redo lists that were left behind
  * @op: The operation.
- * @pool: The pool.  No atomic batch is under way but those that could not be
- *	carried out.
- * @visitor: Whom to tell.
+ * @pool: The pool.  Lists of batches that are under way are not told of.
+ * @visitor: It is told.
  *
- * Context: May sleep.  Holds wort_pool.atomic_sem for writing.
+ * Context: May sleep.
  * Return: 0, or what the visitor returns.
  */
 int wort_redo_visit(struct wort_op *op, struct wort_pool *pool,
 		    struct wort_visitor *visitor)
 {
-	const struct wort_redo *redo;
+	struct wort_gates *gates = READ_ONCE(pool->gates);
+	u32 i, len = 0;
 	int err = 0;
-	u32 i;
+	u64 off;
 
-	for (i = 0; pool->gates && i < WORT_MEDIA_NR_HEADS && !err; i++) {
-		redo = rcu_dereference_protected(pool->gates->redo[i], true);
-		if (redo && redo->off)
-			err = visitor->visit(visitor, op, redo->off,
-					     le32_to_cpu(redo->media.len), true);
+	for (i = 0; gates && i < WORT_MEDIA_NR_HEADS && !err; i++) {
+		off = left_at(gates, i, &len);
+		if (off)
+			err = visitor->visit(visitor, op, off, len, true);
 	}
 	return err;
 }
@@ -450,19 +471,49 @@ void wort_redo_end(struct wort_op *op, struct wort_redo *redo)
 	wort_pm_publish(op, wort_head_at(op->region, redo->head), 0);
 	if (wort_alloc_free(op, redo->off, le32_to_cpu(redo->media.len)))
 		op->damaged = true;
-	redo->off = 0;
+	WRITE_ONCE(redo->off, 0);
 }
 
+/*
+ * The gates of a list that no other list needs: keys of lists that attach has found
+ * may have a gate in common.
+ */
+static u32 gates_to_open(struct wort_pool *pool, const struct wort_redo *redo,
+			 u16 *gates)
+{
+	DECLARE_BITMAP(needed, WORT_NR_GATES) = { };
+	u16 others[WORT_MEDIA_REDO_ENTRIES];
+	const struct wort_redo *other;
+	u32 nr, i, nr_open = 0;
+
+	rcu_read_lock();
+	for (i = 0; i < WORT_MEDIA_NR_HEADS; i++) {
+		other = rcu_dereference(pool->gates->redo[i]);
+		nr = other && other != redo ? gates_of(other, others) : 0;
+		while (nr--)
+			__set_bit(others[nr], needed);
+	}
+	rcu_read_unlock();
+	nr = gates_of(redo, gates);
+	for (i = 0; i < nr; i++)
+		if (!test_bit(gates[i], needed))
+			gates[nr_open++] = gates[i];
+	return nr_open;
+}
+
+/* Nothing of a check that looks at heads is under way while one changes. */
 static void applied(struct wort_pool *pool, struct wort_redo *redo)
 {
 	u16 gates[WORT_MEDIA_REDO_ENTRIES];
-	u32 head = redo->head, nr = gates_of(redo, gates);
+	u32 head = redo->head, nr = gates_to_open(pool, redo, gates);
 	struct wort_op op;
 
+	down_read(&pool->atomic_sem);
 	wort_redo_unregister(pool, redo);
 	wort_committed_enter(pool, &op, false);
 	wort_redo_end(&op, redo);
 	wort_committed_exit(pool, &op, false);
+	up_read(&pool->atomic_sem);
 	kvfree_rcu(redo, rcu);
 	wort_gates_open(pool, gates, nr);
 	wort_head_give(pool, head);
@@ -523,25 +574,29 @@ static int run(struct wort_pool *pool, struct wort_redo *redo)
 	return err;
 }
 
-/**
- * wort_redo_run() - Carry out the batches whose lists were found on media
- * @pool: The pool, whose background work may run.
- *
- * By attach before anybody uses the pool, or by a check that has found no damage.
- * If one cannot be carried out the pool becomes read-only, and lookups go on
- * answering from the list.
- *
- * Context: May sleep.  Takes wort_pool.lock.
- * Return: 0, also in a pool that is read-only; -ENOMEM, -EINTR, -ENODEV.
+/*
+ * A list that was left behind, or NULL.  That of a batch under way may end any time.
  */
-int wort_redo_run(struct wort_pool *pool)
+static struct wort_redo *left_behind(struct wort_gates *gates, u32 head)
+{
+	struct wort_redo *redo;
+	bool left;
+
+	rcu_read_lock();
+	redo = rcu_dereference(gates->redo[head]);
+	left = redo && READ_ONCE(redo->left);
+	rcu_read_unlock();
+	return left ? redo : NULL;
+}
+
+static int run_all(struct wort_pool *pool)
 {
 	struct wort_redo *redo;
 	int err = 0;
 	u32 i;
 
-	for (i = 0; pool->gates && i < WORT_MEDIA_NR_HEADS && !err; i++) {
-		redo = rcu_dereference_protected(pool->gates->redo[i], true);
+	for (i = 0; i < WORT_MEDIA_NR_HEADS && !err; i++) {
+		redo = left_behind(pool->gates, i);
 		if (!redo || !wort_pool_writable(pool))
 			continue;
 		err = run(pool, redo);
@@ -550,6 +605,34 @@ int wort_redo_run(struct wort_pool *pool)
 			err = 0;
 		}
 	}
+	return err;
+}
+
+/**
+ * wort_redo_run() - Carry out the batches whose lists were left behind
+ * @pool: The pool, whose background work may run.
+ *
+ * By attach before anybody uses the pool, or by a check that has found no damage,
+ * beside which other batches are under way.  If one cannot be carried out the pool
+ * becomes read-only, and lookups go on answering from the list.
+ *
+ * Context: May sleep, killably, in no section and with no lock.
+ * Return: 0, also in a pool that is read-only; -ENOMEM, -EINTR, -ENODEV: some lists
+ * may be left.
+ */
+int wort_redo_run(struct wort_pool *pool)
+{
+	struct wort_gates *gates = READ_ONCE(pool->gates);
+	int err;
+
+	if (!gates)
+		return 0;
+	if (wait_event_state(gates->wait, !(atomic_fetch_or(1, &gates->running) & 1),
+			     WORT_WAITING))
+		return -EINTR;
+	err = run_all(pool);
+	atomic_fetch_andnot(1, &gates->running);
+	wake_up_all(&gates->wait);
 	return err;
 }
 

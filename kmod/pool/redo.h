@@ -34,6 +34,7 @@
  * struct wort_redo - A redo list in DRAM
  * @rcu: for kvfree_rcu()
  * @answers: the batch is committed, lookups answer from the list
+ * @left: attach has found it, or damage has kept its batch from carrying it out
  * @head: number of its head
  * @off: its offset on media, or 0
  * @media: as it is on media
@@ -42,6 +43,7 @@
 struct wort_redo {
 	struct rcu_head rcu;
 	bool answers;
+	bool left;
 	u32 head;
 	u64 off;
 	struct wort_media_redo media;
