@@ -226,6 +226,18 @@ static const struct test engine_tests[] = {
 	TEST(atomic_nomem),
 	TEST(atomic_counts),
 	TEST(atomic_cut),
+	TEST(left_damage),
+	TEST(left_detach),
+	TEST(left_killed),
+	TEST(left_gate),
+	TEST(left_readonly),
+	TEST(left_lost),
+	TEST(left_unknown),
+	TEST(left_destroyed),
+	TEST(left_full),
+	TEST(left_nomem),
+	TEST(left_scan),
+	TEST(left_scan_nomem),
 };
 
 #define ENGINE_UNIT(symbol, ...)	&engine_unit_##symbol,

@@ -195,6 +195,20 @@ void check_atomic_nomem(void);
 void check_atomic_counts(void);
 void check_atomic_cut(void);
 
+/* test_left.c */
+void check_left_damage(void);
+void check_left_detach(void);
+void check_left_killed(void);
+void check_left_gate(void);
+void check_left_readonly(void);
+void check_left_lost(void);
+void check_left_unknown(void);
+void check_left_destroyed(void);
+void check_left_full(void);
+void check_left_nomem(void);
+void check_left_scan(void);
+void check_left_scan_nomem(void);
+
 /* test_purse.c */
 void check_purse_full(void);
 void check_purse_returns(void);
