@@ -143,7 +143,7 @@ int tls_chunk_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
 		return err;
 	chunk->media = wort_region_at(op->region, off);
 	err = parse_meta(op, tree, chunk) ?:
-	      chunk_verify(op, off, tls_chunk_size(chunk->slots, chunk->bound_len));
+	      chunk_verify(op, off, tls_chunk_used(chunk->slots, chunk->bound_len));
 	if (err)
 		return err;
 	wort_count(op, nodes, 1);
@@ -578,7 +578,7 @@ static u64 chunk_write(struct wort_op *op, const struct tls_chunk *from, u64 bit
 		wort_pm_store(op, &media->slot[nr++], 0);
 	if (bound->len)
 		wort_pm_write(op, &media->slot[slots], bound->data, bound->len);
-	wort_pm_flush(op, media, tls_chunk_size(slots, bound->len));
+	wort_pm_flush(op, media, tls_chunk_used(slots, bound->len));
 	return off;
 }
 
@@ -781,7 +781,7 @@ static int tls_remove(struct wort_op *op, struct wort_tree *tree,
 	return tls_remove_plan(op, tree, del, &c) ?: launch_remove(op, &c);
 }
 
-/* A new record, with the object of its value, and two chunks. */
+/* A new record, with the object of its value, and two chunks with any bounds. */
 static void tls_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 		     struct wort_need *need)
 {
@@ -789,6 +789,8 @@ static void tls_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 	if (value_len == U32_MAX)
 		return;
 	wort_rec_need(tree->alloc, key_len, value_len, need);
+	need->of[need->nr].size = tls_chunk_size(tls_slots(tree), 0);
+	need->of[need->nr++].count = 2;
 	need->of[need->nr].size = tls_chunk_size(tls_slots(tree), WORT_KEY_MAX);
 	need->of[need->nr++].count = 2;
 }

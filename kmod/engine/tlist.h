@@ -33,6 +33,8 @@ struct wort_media_tlist_chunk {
 #define WORT_MEDIA_TLIST_BOUND_MASK	0x7ffULL
 #define WORT_MEDIA_TLIST_META_ALL	0x7ff003fULL
 
+#define TLS_BOUND_SHORT		32	/* bytes; a chunk has room for such a bound, or for any */
+
 #define ATTR_LIMITS(name, shift, bits, unit, min, max, def, values)	\
 	TLS_ATTR_SHIFT = (shift), TLS_ATTR_BITS = (bits),		\
 	TLS_SLOTS_MAX = (max), TLS_SLOTS_DEFAULT = (def),
@@ -197,9 +199,20 @@ int tls_walk(struct wort_cursor *cur, const struct wort_key *pos,
 int tls_check(struct wort_cursor *cur);
 int tls_drop(struct wort_cursor *cur);
 
-static inline u64 tls_chunk_size(u32 slots, u32 bound_len)
+/* Bytes of a chunk that mean something. */
+static inline u64 tls_chunk_used(u32 slots, u32 bound_len)
 {
 	return sizeof(struct wort_media_tlist_chunk) + slots * sizeof(__le64) + bound_len;
+}
+
+/*
+ * Bytes of its object.  There are two sizes, so that tls_need() can tell all that a put
+ * may reserve, whatever bounds it meets.
+ */
+static inline u64 tls_chunk_size(u32 slots, u32 bound_len)
+{
+	return tls_chunk_used(slots, bound_len <= TLS_BOUND_SHORT ? TLS_BOUND_SHORT :
+								    WORT_KEY_MAX);
 }
 
 static inline const void __pmem *tls_chunk_bound(const struct tls_chunk *chunk)

@@ -192,6 +192,7 @@ static const struct test engine_tests[] = {
 	NEEDS(cursor_count, WORT_TRAIT_ORDERED),
 	TEST(batch_keys),
 	NEEDS(need, WORT_TRAIT_BATCH_SHARED),
+	TEST(alone),
 	TEST(nomem_put),
 	TEST(nomem_steps),
 	TEST(nomem_remove),

@@ -83,6 +83,7 @@ void check_unknown_check(void);
 void check_unknown_space(void);
 void check_unknown_again(void);
 void check_need(void);
+void check_alone(void);
 void check_attr_verify(void);
 void check_attr_engines(void);
 void check_attr_open(void);
