@@ -239,6 +239,9 @@ static const struct test engine_tests[] = {
 	TEST(left_nomem),
 	TEST(left_scan),
 	TEST(left_scan_nomem),
+	TEST(atomic_info),
+	TEST(atomic_left),
+	TEST(atomic_shared_key),
 };
 
 #define ENGINE_UNIT(symbol, ...)	&engine_unit_##symbol,

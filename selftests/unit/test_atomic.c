@@ -7,6 +7,7 @@
 #include "../../kmod/core/powercut.h"
 #include "../../kmod/pool/gate.h"
 #include "../engines/unit.h"
+#include "space.h"
 #include "tests.h"
 
 #define ROOM	64
@@ -450,5 +451,108 @@ void check_atomic_cut(void)
 		}
 	} while (seed);
 	CHECK(old && new);
+	close(&bed);
+}
+
+static struct wort_pool_info_arg info_of(struct bed *bed)
+{
+	struct wort_pool_info_arg info = { .size = sizeof(info) };
+
+	wort_pool_info(bed->pm.pool, &info);
+	return info;
+}
+
+/* Those that have committed count, of one record, too, and those that were refused. */
+void check_atomic_info(void)
+{
+	struct wort_op_stats before[WORT_OP_NR], after[WORT_OP_NR];
+	struct wort_pool_info_arg info;
+	struct bed bed;
+
+	open(&bed);
+	wort_index_stats(bed.index, before);
+	put(bed.index, "a", "1");
+	CHECK_EQ(run(&bed), 0);
+	put(other, "b", "2");
+	CHECK_EQ(run(&bed), 0);
+	add(bed.index, WORT_BATCH_EXPECT, WORT_EXPECT_F_ABSENT, "a", NULL, NULL);
+	CHECK_EQ(run(&bed), -EEXIST);
+	begin();
+	add(bed.index, WORT_BATCH_LOOKUP, 0, "a", NULL, NULL);
+	CHECK_EQ(run(&bed), 0);
+	info = info_of(&bed);
+	CHECK_EQ(info.out_atomic_batches, 2);
+	CHECK_EQ(info.out_atomic_refused, 1);
+	CHECK_EQ(info.out_atomic_waits, 0);
+	CHECK_EQ(info.out_atomic_redone, 0);
+	wort_index_stats(bed.index, after);
+	CHECK_EQ(after[WORT_OP_ATOMIC].ops - before[WORT_OP_ATOMIC].ops, 2);
+	close(&bed);
+}
+
+/* A list with one change, as a power cut leaves it between commit and end. */
+static void leave_list(struct bed *bed, u32 nr, const char *key, const char *value)
+{
+	struct wort_redo_change change = {
+		.index = bed->index->id, .key = key_of(key), .value = value_of(value),
+	};
+	u32 len = sizeof(struct wort_media_redo) +
+		  wort_redo_entry_len(change.key.len, change.value.len);
+	struct wort_redo *redo = wort_redo_alloc(len);
+	struct wort_op op;
+	u64 off;
+
+	wort_redo_add(redo, &change);
+	wort_redo_seal(redo);
+	space_begin(bed, &op);
+	CHECK_EQ(wort_alloc_reserve(&op, len), 0);
+	off = wort_alloc_take(&op);
+	memcpy((u8 *)bed->pm.region.base + off, &redo->media, len);
+	wort_pm_fence(&op);
+	wort_op_end(&op);
+	kvfree(redo);
+	*(__le64 *)wort_head_at(&bed->pm.region, nr) = cpu_to_le64(off);
+}
+
+/* Lists that attach finds are carried out, from the first head to the last. */
+void check_atomic_left(void)
+{
+	struct bed bed;
+
+	open(&bed);
+	leave_list(&bed, 0, "a", "1");
+	leave_list(&bed, 7, "b", "2");
+	leave_list(&bed, WORT_MEDIA_NR_HEADS - 1, "c", "3");
+	reopen(&bed);
+	CHECK(has(bed.index, "a", "1") && has(bed.index, "b", "2"));
+	CHECK(has(bed.index, "c", "3"));
+	expect_no_heads(&bed);
+	CHECK_EQ(info_of(&bed).out_atomic_redone, 3);
+	set(bed.index, "a", "4");
+	bed_check(&bed);
+	reopen(&bed);
+	CHECK(has(bed.index, "a", "4"));
+	CHECK_EQ(info_of(&bed).out_atomic_redone, 0);
+	close(&bed);
+}
+
+/* No two batches can have a key in common: nobody knows which one was the last. */
+void check_atomic_shared_key(void)
+{
+	struct wort_check_arg arg;
+	struct bed bed;
+
+	open(&bed);
+	leave_list(&bed, 3, "a", "1");
+	leave_list(&bed, 5, "a", "2");
+	reopen(&bed);
+	CHECK_EQ(pm_put(bed.index, "b", 1, "1", 1), -EROFS);
+	CHECK(has(bed.index, "a", "1"));
+	CHECK(head(&bed, 3) && head(&bed, 5));
+	bed_check_arg(&bed, WORT_CHECK_F_CLEAR, &arg);
+	CHECK_EQ(arg.out_nr_dropped, 1);
+	expect_no_heads(&bed);
+	CHECK(has(bed.index, "a", "1"));
+	set(bed.index, "b", "1");
 	close(&bed);
 }

@@ -195,6 +195,9 @@ void check_atomic_full(void);
 void check_atomic_nomem(void);
 void check_atomic_counts(void);
 void check_atomic_cut(void);
+void check_atomic_info(void);
+void check_atomic_left(void);
+void check_atomic_shared_key(void);
 
 /* test_left.c */
 void check_left_damage(void);
