@@ -631,7 +631,9 @@ static u32 trace_steps(struct spot *spot, struct world *before,
 	if (spot->steps[0].kind != STEP_ATTACH)
 		tracer_record(spot->t);
 	for (i = 0; i < spot->nr_steps && !bad; i++) {
-		first = spot->t->nr_events;
+		/* What the attach has stored was recorded before this. */
+		if (spot->steps[i].kind != STEP_ATTACH)
+			first = spot->t->nr_events;
 		*before = *after;
 		bad = runner_step(&r, after, &spot->steps[i]);
 	}
