@@ -18,9 +18,6 @@ static inline void spin_lock_init(spinlock_t *lock)
 	lock->held = false;
 }
 
-/* Turns of the others after which they wait for each other. */
-#define SHIM_SPINS	10000
-
 static inline void spin_lock_irq(spinlock_t *lock)
 {
 	unsigned int turns = 0;

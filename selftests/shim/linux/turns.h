@@ -5,6 +5,9 @@
 
 #include <linux/bug.h>
 
+/* Turns of the others after which they wait for each other. */
+#define SHIM_SPINS	10000
+
 #ifdef SHIM_RECORD
 #define shim_point()	sched_point()
 void sched_point(void);

@@ -14,11 +14,16 @@ typedef struct {
 
 extern bool shim_fatal_signal;	/* whoever waits killably is killed */
 
-/* Whoever waits drives the background work that he waits for, or lets another thread do so. */
+/*
+ * Whoever waits drives the background work that he waits for, or lets another thread do so.
+ * Threads that wait for each other are told after many turns.
+ */
 #define wait_event_state(wq, cond, state) ({	\
 	int __err = shim_fatal_signal ? -EINTR : 0; \
+	u32 __turns = 0;			\
 	while (!(cond) && !__err)		\
-		if (!shim_run_work() && !shim_others()) \
+		if (WARN_ON_ONCE(__turns++ == SHIM_SPINS) || \
+		    (!shim_run_work() && !shim_others())) \
 			__err = -EDEADLK;	\
 	__err;					\
 })
