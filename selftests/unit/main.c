@@ -242,6 +242,7 @@ static const struct test engine_tests[] = {
 	TEST(atomic_info),
 	TEST(atomic_left),
 	TEST(atomic_shared_key),
+	TEST(atomic_removed),
 };
 
 #define ENGINE_UNIT(symbol, ...)	&engine_unit_##symbol,

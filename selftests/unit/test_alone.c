@@ -3,8 +3,8 @@
  * In a full pool an operation that is alone, with a purse of what its engine says that it
  * needs at most, never fails.
  */
-#include "../../kmod/core/purse.h"
-#include "../../kmod/pool/pool.h"
+#include "../../kmod/pool/apply.h"
+#include "../../kmod/pool/group.h"
 #include "../engines/unit.h"
 #include "space.h"
 #include "tests.h"
@@ -122,38 +122,21 @@ static void take_all(struct bed *bed)
 	}
 }
 
-static int change_tree(struct wort_op *op, struct wort_index *index,
-		       const struct change *c)
-{
-	struct wort_tree *tree = &index->tree;
-	struct wort_put put;
-	struct wort_del del;
-	int err;
-
-	wort_put_init(&put, &c->key, &c->value, 0);
-	wort_del_init(&del, &c->key, NULL, NULL);
-	do
-		err = c->remove ? tree->engine->remove(op, tree, &del) :
-				  tree->engine->put(op, tree, &put);
-	while (wort_index_again(index, op, err));
-	return c->remove && err == -ENOENT ? 0 : err;
-}
-
-/* As a change of a batch that is committed; returns what it has used of its purse. */
+/* As one that is committed, and is in no group.  Returns what its purse has lent. */
 static u32 change_alone(struct bed *bed, struct change *c)
 {
-	struct wort_index *index = bed->index;
-	struct wort_op section, op;
+	struct wort_apply change = {
+		.index = bed->index, .change.index = bed->index->id,
+		.change.key = c->key, .change.value = c->value,
+		.change.remove = c->remove,
+	};
 	u32 nr = c->purse->nr;
-	int err;
+	struct wort_op op;
 
-	wort_committed_enter(bed->pm.pool, &section, true);
-	section.purse = c->purse;
-	wort_index_join(index, &op, &section);
-	err = change_tree(&op, index, c);
-	wort_index_leave(index, &op, WORT_OP_UPDATE, err);
-	wort_committed_exit(bed->pm.pool, &section, true);
-	CHECK_EQ(err, 0);
+	wort_group_put(bed->pm.pool, NULL);
+	shim_alloc_fail_nth = 0;
+	CHECK_EQ(wort_apply(bed->pm.pool, &change, 1, c->purse), 0);
+	CHECK_EQ(shim_alloc_fail_nth, -1);
 	nr -= c->purse->nr;
 	space_begin(bed, &op);
 	wort_purse_free(&op, c->purse);

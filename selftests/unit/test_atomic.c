@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "../../kmod/core/powercut.h"
+#include "../../kmod/pool/apply.h"
 #include "../../kmod/pool/gate.h"
+#include "../../kmod/pool/group.h"
 #include "../engines/unit.h"
 #include "space.h"
 #include "tests.h"
@@ -554,5 +556,26 @@ void check_atomic_shared_key(void)
 	expect_no_heads(&bed);
 	CHECK(has(bed.index, "a", "1"));
 	set(bed.index, "b", "1");
+	close(&bed);
+}
+
+/* A removal that was carried out before, one by one, since there is no group. */
+void check_atomic_removed(void)
+{
+	struct wort_apply change;
+	struct bed bed;
+
+	open(&bed);
+	change = (struct wort_apply){
+		.index = bed.index, .change.index = bed.index->id,
+		.change.key = key_of("a"), .change.remove = true,
+	};
+	set(bed.index, "a", "1");
+	CHECK_EQ(wort_apply(bed.pm.pool, &change, 1, NULL), 0);
+	CHECK(has(bed.index, "a", NULL));
+	wort_group_put(bed.pm.pool, NULL);
+	shim_alloc_fail_nth = 0;
+	CHECK_EQ(wort_apply(bed.pm.pool, &change, 1, NULL), 0);
+	CHECK_EQ(shim_alloc_fail_nth, -1);
 	close(&bed);
 }
