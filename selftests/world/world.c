@@ -63,7 +63,7 @@ const struct world_batch world_atomics[NR_ATOMICS] = {
 	{ 2, { PUT(0, 2), PUT_B(5, 1) } },
 	{ 3, { DEL(5), PUT_B(6, 7), PUT(0, 6) } },
 	{ 2, { PUT(0, 1), DEL_B(0) } },
-	{ 3, { DEL(0), PUT(0, 3), DEL_B(5) } },
+	{ 3, { DEL_B(5), DEL(0), PUT(0, 3) } },
 	{ 2, { PUT(6, 3), PUT(2, 7) } },
 };
 
