@@ -243,6 +243,7 @@ static const struct test engine_tests[] = {
 	TEST(atomic_left),
 	TEST(atomic_shared_key),
 	TEST(atomic_removed),
+	TEST(atomic_misplaced),
 };
 
 #define ENGINE_UNIT(symbol, ...)	&engine_unit_##symbol,

@@ -492,8 +492,12 @@ void check_atomic_info(void)
 	close(&bed);
 }
 
-/* A list with one change, as a power cut leaves it between commit and end. */
-static void leave_list(struct bed *bed, u32 nr, const char *key, const char *value)
+/*
+ * A list with one change, as a power cut leaves it between commit and end; or @shift bytes
+ * behind the beginning of its object, as nothing leaves it.
+ */
+static void leave_list_at(struct bed *bed, u32 nr, u32 shift, const char *key,
+			  const char *value)
 {
 	struct wort_redo_change change = {
 		.index = bed->index->id, .key = key_of(key), .value = value_of(value),
@@ -507,13 +511,18 @@ static void leave_list(struct bed *bed, u32 nr, const char *key, const char *val
 	wort_redo_add(redo, &change);
 	wort_redo_seal(redo);
 	space_begin(bed, &op);
-	CHECK_EQ(wort_alloc_reserve(&op, len), 0);
-	off = wort_alloc_take(&op);
+	CHECK_EQ(wort_alloc_reserve(&op, shift + len), 0);
+	off = wort_alloc_take(&op) + shift;
 	memcpy((u8 *)bed->pm.region.base + off, &redo->media, len);
 	wort_pm_fence(&op);
 	wort_op_end(&op);
 	kvfree(redo);
 	*(__le64 *)wort_head_at(&bed->pm.region, nr) = cpu_to_le64(off);
+}
+
+static void leave_list(struct bed *bed, u32 nr, const char *key, const char *value)
+{
+	leave_list_at(bed, nr, 0, key, value);
 }
 
 /* Lists that attach finds are carried out, from the first head to the last. */
@@ -577,5 +586,24 @@ void check_atomic_removed(void)
 	shim_alloc_fail_nth = 0;
 	CHECK_EQ(wort_apply(bed.pm.pool, &change, 1, NULL), 0);
 	CHECK_EQ(shim_alloc_fail_nth, -1);
+	close(&bed);
+}
+
+/* A list that is sound, where no object can be: it is not carried out. */
+void check_atomic_misplaced(void)
+{
+	struct wort_check_arg arg;
+	struct bed bed;
+
+	open(&bed);
+	leave_list_at(&bed, 0, 8, "a", "1");
+	reopen(&bed);
+	CHECK(has(bed.index, "a", NULL));
+	CHECK_EQ(pm_put(bed.index, "b", 1, "1", 1), -EROFS);
+	bed_check_arg(&bed, WORT_CHECK_F_CLEAR, &arg);
+	CHECK_EQ(arg.out_nr_dropped, 1);
+	expect_no_heads(&bed);
+	CHECK(has(bed.index, "a", NULL));
+	set(bed.index, "b", "1");
 	close(&bed);
 }

@@ -199,6 +199,7 @@ void check_atomic_info(void);
 void check_atomic_left(void);
 void check_atomic_shared_key(void);
 void check_atomic_removed(void);
+void check_atomic_misplaced(void);
 
 /* test_left.c */
 void check_left_damage(void);
