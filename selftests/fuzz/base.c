@@ -9,6 +9,7 @@
 
 #include <linux/crc32c.h>
 
+#include "../../kmod/pool/redo.h"
 #include "../engines/fuzz.h"
 
 struct base *bases;
@@ -57,6 +58,17 @@ void seal_sb(struct base *base, u64 off)
 	sb->csum = cpu_to_le32(crc32c(~0U, sb, sizeof(*sb)));
 }
 
+void seal_list(struct base *base, u64 off)
+{
+	struct wort_media_redo *redo = (void *)(base->mem + off);
+	u32 len = le32_to_cpu(redo->len);
+
+	if (len < sizeof(*redo) || len > base->size - off)
+		return;
+	redo->csum = 0;
+	redo->csum = cpu_to_le32(crc32c(~0U, redo, len));
+}
+
 void base_add(struct base *base, enum word_kind kind, u64 off)
 {
 	if (base->nr[kind] < MAX_WORDS)
@@ -101,6 +113,12 @@ static void list_words(struct base *base)
 		       8 * le64_to_cpu(sb->nr_extents));
 	for (; block; block = base_get(base, block))
 		list_block(base, block);
+	for (i = 0; i < WORT_MEDIA_NR_HEADS; i += 9)
+		base_add(base, WORD_HEAD, WORT_MEDIA_HEADS_OFF +
+			 i * sizeof(struct wort_media_head));
+	for (i = 0; i < base->nr_lists; i++)
+		base_add_range(base, WORD_LIST, base->list[i],
+			       base_get(base, base->list[i]) & 0xffff);
 }
 
 static u8 *map(u64 size)
@@ -182,6 +200,84 @@ static void fill_indexes(struct pmpool *pm)
 	}
 }
 
+static struct base *making_base;
+
+struct change {
+	struct wort_index *index;
+	const char *key;
+	u32 len;		/* U32_MAX: it is removed */
+};
+
+/*
+ * A committed batch, as a power cut leaves it; without a head one that was not
+ * committed.
+ */
+static void leave(struct pmpool *pm, u32 head, const struct change *changes, u32 nr)
+{
+	static const u8 value[5000] = "of a batch";
+	struct wort_redo *redo = wort_redo_alloc(WORT_MEDIA_REDO_MAX);
+	struct wort_redo_change change;
+	struct wort_op op;
+	u64 off;
+
+	for (; nr--; changes++) {
+		change = (struct wort_redo_change){
+			.index = changes->index->id,
+			.key = { (const u8 *)changes->key, strlen(changes->key) },
+			.value = { value, changes->len },
+			.remove = changes->len == U32_MAX,
+		};
+		wort_redo_add(redo, &change);
+	}
+	wort_redo_seal(redo);
+	wort_op_begin(&op, &pm->region, &pm->pool->alloc);
+	if (wort_alloc_reserve(&op, le32_to_cpu(redo->media.len)))
+		die("no space for a list");
+	off = wort_alloc_take(&op);
+	wort_op_end(&op);
+	memcpy(making_base->mem + off, &redo->media, le32_to_cpu(redo->media.len));
+	kvfree(redo);
+	making_base->list[making_base->nr_lists++] = off;
+	if (head < WORT_MEDIA_NR_HEADS)
+		base_set(making_base, WORT_MEDIA_HEADS_OFF +
+			 head * sizeof(struct wort_media_head), off);
+}
+
+/* Batches that have all to do, or nothing; a destroyed index; a value that is a list. */
+static void fill_batches(struct pmpool *pm)
+{
+	struct wort_index *a = pmpool_index(pm, "a"), *b = pmpool_index(pm, "b");
+	struct wort_index *gone = pmpool_index(pm, "gone");
+	const struct change one[] = {
+		{ a, "apple", U32_MAX }, { a, "pear", 8 }, { a, "plum", 300 },
+	}, two[] = {
+		{ a, "fig", 8 }, { b, "apple", 0 }, { b, "band", U32_MAX },
+		{ b, "bandana", 3000 }, { gone, "apple", 8 }, { gone, "x", U32_MAX },
+	}, three[] = {
+		{ a, "not there", U32_MAX }, { b, "done", 8 },
+	};
+	u8 copy[200];
+	u32 i;
+
+	for (i = 0; i < 12; i++)
+		put(i % 2 ? a : b, "abcdefghijkl" + i, 12 - i, i % 3 ? 8 : 100 * i);
+	put(a, "apple", 5, 8);
+	put(b, "band", 4, 900);
+	put(b, "done", 4, 8);
+	leave(pm, 0, one, ARRAY_NR(one));
+	leave(pm, 9, two, ARRAY_NR(two));
+	leave(pm, 63, three, ARRAY_NR(three));
+	leave(pm, WORT_MEDIA_NR_HEADS, three, ARRAY_NR(three));
+	memcpy(copy, making_base->mem + making_base->list[2], sizeof(copy));
+	if (pm_put(b, "list", 4, copy, base_get(making_base, making_base->list[2]) & 0xff))
+		die("cannot put a record");
+	wort_index_put(a);
+	wort_index_put(b);
+	wort_index_put(gone);
+	if (wort_index_destroy(pm->pool, (const u8 *)"gone", 4))
+		die("cannot destroy an index");
+}
+
 /* As after growth: the extent table lies in an extent. */
 static void move_table(struct base *base)
 {
@@ -230,6 +326,7 @@ static void make(const char *name, void (*fill)(struct pmpool *pm),
 	pm.region = (struct wort_region){
 		.base = base->mem, .size = WORT_MEDIA_POOL_MIN, .flush = true,
 	};
+	making_base = base;
 	pmpool_format(&pm, extent_size);
 	pmpool_attach(&pm);
 	fill(&pm);
@@ -246,11 +343,14 @@ void bases_make(const struct test_engine *engine)
 {
 	making = engine;
 	pmpool_engine = engine->id;
-	bases = calloc(8, sizeof(*bases));
+	bases = calloc(10, sizeof(*bases));
 	make("kinds", fill_kinds, 4096, 0, false);
 	make("integers", fill_integers, 4096, 0, false);
 	make("indexes", fill_indexes, 4096, 0, false);
 	make("grown", fill_kinds, 4096, 0, true);
 	make("smaller than its memory", fill_kinds, 4096, MEMORY_BEHIND, false);
 	make("large extents", fill_kinds, 16384, 0, false);
+	make("batches", fill_batches, 4096, 0, false);
+	make("batches, smaller than their memory", fill_batches, 4096, MEMORY_BEHIND,
+	     false);
 }

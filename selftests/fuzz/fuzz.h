@@ -30,14 +30,17 @@
  * @WORD_BLOCK: of a catalogue block
  * @WORD_ENTRY: of a catalogue entry
  * @WORD_SB: of a copy of the superblock
+ * @WORD_HEAD: a head of an atomic batch, set or 0
+ * @WORD_LIST: of a redo list
  */
 enum word_kind {
 	WORD_LINK, WORD_NONE, WORD_META, WORD_VALUE, WORD_KEY, WORD_TABLE,
-	WORD_BLOCK, WORD_ENTRY, WORD_SB, WORD_NR,
+	WORD_BLOCK, WORD_ENTRY, WORD_SB, WORD_HEAD, WORD_LIST, WORD_NR,
 };
 
 #define MAX_WORDS	4096
 #define MAX_ENTRIES	128
+#define MAX_LISTS	8
 
 /**
  * struct base - A sound image, and where its words are
@@ -47,6 +50,7 @@ enum word_kind {
  * @clean: the image as it was made
  * @sb_off: offsets of the copies of the superblock
  * @entry: offsets of catalogue entries
+ * @list: offsets of redo lists, with a head and without
  * @word: offsets of words, by kind
  * @nr: how many there are
  * @engine: the engine of its indexes
@@ -60,6 +64,8 @@ struct base {
 	u64 sb_off[WORT_MEDIA_SB_COPIES];
 	u64 entry[MAX_ENTRIES];
 	u32 nr_entries;
+	u64 list[MAX_LISTS];
+	u32 nr_lists;
 	u64 word[WORD_NR][MAX_WORDS];
 	u32 nr[WORD_NR];
 	const struct test_engine *engine;
@@ -80,6 +86,7 @@ void base_set(struct base *base, u64 off, u64 val);
 void base_restore(struct base *base);
 void seal_entry(struct base *base, u64 off);
 void seal_sb(struct base *base, u64 off);
+void seal_list(struct base *base, u64 off);
 
 /**
  * struct fuzz - A run: one image, changed, and what is done with it

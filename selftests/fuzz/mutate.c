@@ -252,6 +252,114 @@ static void change_sb(struct fuzz *f)
 	}
 }
 
+/* Of another list, of two batches, of an object that is no list, of nothing. */
+static void change_head(struct fuzz *f)
+{
+	u64 head = fuzz_word(f, WORD_HEAD), off = fuzz_get(f, head);
+
+	switch (draw(f, 6)) {
+	case 0:
+		off = fuzz_get(f, fuzz_word(f, WORD_HEAD));
+		break;
+	case 1:
+		off = fuzz_off(f);
+		break;
+	case 2:
+		off = fuzz_get(f, fuzz_word(f, WORD_LINK));
+		off = f->base->rows->target(off);
+		break;
+	case 3:
+		off = fuzz_nearby(f, off);
+		break;
+	default:
+		off = f->base->nr_lists ?
+		      f->base->list[draw(f, f->base->nr_lists)] : fuzz_off(f);
+	}
+	fuzz_set(f, head, off);
+}
+
+/* Where the entries of a list are; how many, at most @max. */
+static u32 list_entries(struct fuzz *f, u64 list, u32 *at, u32 max)
+{
+	struct wort_media_redo_entry entry;
+	u32 len = min_t(u64, fuzz_get(f, list) & 0xffff, f->base->size - list), nr;
+	u32 off = sizeof(struct wort_media_redo), used;
+
+	for (nr = 0; nr < max && off + sizeof(entry) <= len; nr++) {
+		memcpy(&entry, f->base->mem + list + off, sizeof(entry));
+		used = min(le32_to_cpu(entry.key_len), 1U << 16);
+		if (le32_to_cpu(entry.value_len) != WORT_MEDIA_REDO_REMOVE)
+			used += min(le32_to_cpu(entry.value_len), 1U << 16);
+		at[nr] = off;
+		off += round_up(sizeof(entry) + used, 8);
+	}
+	return nr;
+}
+
+static void set_u32(struct fuzz *f, u64 off, u32 val)
+{
+	u64 word = fuzz_get(f, off & ~7ULL), shift = off & 4 ? 32 : 0;
+
+	word &= ~(0xffffffffULL << shift);
+	fuzz_set(f, off & ~7ULL, word | (u64)val << shift);
+}
+
+/* Id, length of the key or of the value; a byte of the key; the entry of another key. */
+static void change_list_entry(struct fuzz *f, u64 list)
+{
+	u32 at[16], nr = list_entries(f, list, at, ARRAY_NR(at));
+	u64 entry, from;
+
+	if (!nr)
+		return;
+	entry = list + at[draw(f, nr)];
+	from = list + at[draw(f, nr)];
+	switch (draw(f, 6)) {
+	case 0:
+		fuzz_set(f, entry, one_in(f, 2) ? fuzz_get(f, from) :
+			 fuzz_nearby(f, fuzz_get(f, entry)));
+		break;
+	case 1:
+		set_u32(f, entry + 8, other_number(f, fuzz_get(f, entry + 8)));
+		break;
+	case 2:
+		set_u32(f, entry + 12, one_in(f, 2) ? WORT_MEDIA_REDO_REMOVE :
+			other_number(f, fuzz_get(f, entry + 8) >> 32));
+		break;
+	case 3:
+		fuzz_set(f, entry + 16, fuzz_get(f, entry + 16) ^ 1ULL << draw(f, 64));
+		break;
+	case 4:
+		fuzz_set(f, entry + 16, fuzz_get(f, from + 16));
+		break;
+	default:
+		from = fuzz_word(f, WORD_LIST);
+		fuzz_set(f, entry + 16, fuzz_get(f, from));
+	}
+}
+
+static void change_list(struct fuzz *f)
+{
+	u64 list;
+
+	if (!f->base->nr_lists)
+		return;
+	list = f->base->list[draw(f, f->base->nr_lists)];
+	switch (draw(f, 5)) {
+	case 0:
+		set_u32(f, list, other_number(f, fuzz_get(f, list)));
+		break;
+	case 1:
+		set_u32(f, list + 4, one_in(f, 2) ? draw(f, 70) :
+			other_number(f, fuzz_get(f, list) >> 32));
+		break;
+	default:
+		change_list_entry(f, list);
+	}
+	if (!one_in(f, 8))
+		seal_list(f->base, list);
+}
+
 static void flip_bit(struct fuzz *f)
 {
 	u64 off = any_word(f);
@@ -272,7 +380,8 @@ static void change_any(struct fuzz *f)
 /* Whatever the engine is. */
 static void (*const changes[])(struct fuzz *f) = {
 	swap_links, copy_link, clear_link, change_value, change_key,
-	change_table, change_block, change_entry, change_sb, flip_bit, change_any,
+	change_table, change_block, change_entry, change_sb, change_head, change_list,
+	flip_bit, change_any,
 };
 
 static void change_one(struct fuzz *f)
@@ -280,6 +389,10 @@ static void change_one(struct fuzz *f)
 	const struct engine_fuzz *rows = f->base->rows;
 	u32 nr = draw(f, rows->nr_changes + ARRAY_NR(changes));
 
+	if (f->base->nr_lists && one_in(f, 2)) {
+		(one_in(f, 3) ? change_head : change_list)(f);
+		return;
+	}
 	if (nr < rows->nr_changes)
 		rows->changes[nr](f);
 	else

@@ -404,6 +404,124 @@ static void do_batch(struct fuzz *f, struct model *model, bool clean)
 	batch_answers(f, model, &batch, clean);
 }
 
+/*
+ * Atomic batches of several indexes, each key once, so that what is expected of one
+ * operation does not depend on the others.
+ */
+#define ATOMIC_OPS	6
+
+struct atomic {
+	struct wort_atomic batch;
+	struct wort_request reqs[ATOMIC_OPS];
+	struct wort_index *indexes[ATOMIC_OPS];
+	struct model *models[ATOMIC_OPS];
+	u8 answers[ATOMIC_OPS][16];
+};
+
+static bool atomic_has(const struct atomic *a, const struct model *model,
+		       struct bytes key)
+{
+	const struct wort_key *k;
+	u32 i;
+
+	for (i = 0; i < a->batch.nr_ops; i++) {
+		k = &a->reqs[i].put.key;
+		if (a->models[i] == model && k->len == key.len &&
+		    !memcmp(k->data, key.data, key.len))
+			return true;
+	}
+	return false;
+}
+
+static void add_to_atomic(struct fuzz *f, struct atomic *a, struct model *model)
+{
+	struct wort_request *req = &a->reqs[a->batch.nr_ops];
+	struct bytes key = some_key(f, model), value = some_value(f);
+	u8 *copy;
+
+	if (atomic_has(a, model, key))
+		return;
+	copy = model_bytes(key.len + value.len);
+	if (!copy)
+		return;
+	memcpy(copy, key.data, key.len);
+	memcpy(copy + key.len, value.data, value.len);
+	*req = (struct wort_request){
+		.op = { .op = one_in(f, 6) ? WORT_BATCH_EXPECT : some_op(f),
+			.key_len = key.len },
+		.put.key = { copy, key.len },
+		.answer = { a->answers[a->batch.nr_ops], sizeof(a->answers[0]) },
+	};
+	if (req->op.op == WORT_BATCH_EXPECT)
+		req->op.flags = WORT_EXPECT_F_ABSENT;
+	if (req->op.op == WORT_BATCH_INSERT)
+		req->put.value = (struct wort_value){ copy + key.len, value.len };
+	a->indexes[a->batch.nr_ops] = model->index;
+	a->models[a->batch.nr_ops++] = model;
+}
+
+/* How it should end, and which operation refuses. */
+static int atomic_expected(const struct atomic *a, u32 *refused)
+{
+	const struct wort_request *req;
+	bool found;
+	u32 i;
+
+	for (i = 0; i < a->batch.nr_ops; i++) {
+		req = &a->reqs[i];
+		model_find(a->models[i], (struct bytes){ req->put.key.data,
+							 req->put.key.len }, &found);
+		*refused = i;
+		if (req->op.op == WORT_BATCH_DELETE && !found)
+			return -ENOENT;
+		if (req->op.op == WORT_BATCH_EXPECT && found)
+			return -EEXIST;
+	}
+	*refused = WORT_NO_VALUE;
+	return 0;
+}
+
+static void atomic_done(const struct atomic *a)
+{
+	const struct wort_request *req;
+	struct bytes key, value;
+	u32 i;
+
+	for (i = 0; i < a->batch.nr_ops; i++) {
+		req = &a->reqs[i];
+		key = (struct bytes){ req->put.key.data, req->put.key.len };
+		value = (struct bytes){ req->put.value.data, req->put.value.len };
+		if (req->op.op == WORT_BATCH_INSERT)
+			model_put(a->models[i], key, value);
+		else if (req->op.op == WORT_BATCH_DELETE)
+			model_del(a->models[i], key);
+	}
+}
+
+static void do_atomic(struct fuzz *f, struct model *model, bool clean)
+{
+	static struct atomic a;
+	u32 nr = 1 + draw(f, ATOMIC_OPS), refused;
+	int err, want;
+
+	a.batch = (struct wort_atomic){ .reqs = a.reqs, .indexes = a.indexes };
+	while (nr--) {
+		model = some_model(f);
+		if (model && model_room(model))
+			add_to_atomic(f, &a, model);
+	}
+	want = atomic_expected(&a, &refused);
+	err = wort_pool_atomic(f->pool, &a.batch);
+	ANSWERED(f, "atomic batch", err, errors_write);
+	if (!clean)
+		return;
+	if (a.batch.refused != (err == -ENOSPC ? WORT_NO_VALUE : refused))
+		finding(f, "operation %u refuses, should be %u", a.batch.refused,
+			refused);
+	if (expected(f, "atomic batch", err, want))
+		atomic_done(&a);
+}
+
 static void do_create(struct fuzz *f, struct model *unused, bool clean)
 {
 	struct model *model = &models[nr_models];
@@ -483,7 +601,7 @@ static void do_info(struct fuzz *f, struct model *model, bool clean)
 
 static void (*const steps[])(struct fuzz *f, struct model *model, bool clean) = {
 	do_get, do_get, do_put, do_put, do_put, do_del, do_del, do_del, do_scan,
-	do_batch, do_batch, do_create, do_destroy, do_read, do_check, do_settle,
+	do_batch, do_batch, do_atomic, do_atomic, do_create, do_destroy, do_read, do_check, do_settle,
 	do_settle, do_info,
 };
 
@@ -537,6 +655,41 @@ static void attach_again(struct fuzz *f)
 	}
 }
 
+/* Scans of a read-only pool find what lookups do, also of batches. */
+static void read_both(struct fuzz *f)
+{
+	const struct record *rec;
+	struct wort_buf buf;
+	struct wort_key key;
+	u32 i, at;
+
+	for (i = 0; i < nr_models; i++) {
+		if (!models[i].index || model_load(f, &models[i]))
+			continue;
+		model_compare(f, &models[i], true);
+		for (at = 0; at < models[i].nr; at++) {
+			rec = &models[i].rec[at];
+			key = (struct wort_key){ rec->key.data, rec->key.len };
+			buf = (struct wort_buf){ answer, sizeof(answer) };
+			if (wort_index_lookup(models[i].index, &key, &buf) ||
+			    buf.len != rec->value.len ||
+			    memcmp(answer, rec->value.data, buf.len))
+				finding(f, "a lookup and a scan find different values");
+		}
+	}
+}
+
+/* A check that clears has carried all batches out, or given them up. */
+static void no_heads(struct fuzz *f)
+{
+	u32 i;
+
+	for (i = 0; i < WORT_MEDIA_NR_HEADS && !f->pool->nr_unknown; i++)
+		if (base_get(f->base, WORT_MEDIA_HEADS_OFF +
+			     i * sizeof(struct wort_media_head)))
+			finding(f, "batch %u of a clean pool is not carried out", i);
+}
+
 /*
  * Check has found nothing wrong: what was marked as damaged before is made
  * writable, so that everything can be tried.  Return: false if something stays
@@ -547,12 +700,15 @@ static bool begin_clean(struct fuzz *f)
 	struct wort_check_arg arg;
 	u32 i;
 
-	if (f->pool->readonly)
+	if (f->pool->readonly) {
+		read_both(f);
 		return false;
+	}
 	if (check(f, WORT_CHECK_F_CLEAR, &arg) || arg.out_nr_damaged)
 		finding(f, "a second check finds damage");
 	settle(f);
 	check_clean(f);
+	no_heads(f);
 	close_all();
 	open_all(f);
 	for (i = 0; i < nr_models; i++)
