@@ -10,7 +10,9 @@
 #include <dirent.h>
 #include <sys/wait.h>
 
-#include "load.h"
+#include "transfers.h"
+
+#define WATCHERS	2
 
 #define PCI_DEVICES	"/sys/bus/pci/devices"
 #define IVSHMEM		"0x1110"
@@ -84,6 +86,7 @@ static uint32_t nr_indexes(int pool)
 
 	if (err)
 		fail("info", err);
+	load_store(&load->redone, arg.out_atomic_redone);
 	return arg.out_nr_indexes;
 }
 
@@ -94,6 +97,7 @@ static uint32_t nr_indexes(int pool)
 static int attach_again(void)
 {
 	int minor = attach(control, test_device()), pool, err;
+	uint32_t nr;
 
 	if (minor == -ENODATA && load->format == LOAD_FORMATTING) {
 		err = format(control, test_device(), 0);
@@ -104,11 +108,12 @@ static int attach_again(void)
 	if (minor < 0)
 		fail("attach", minor);
 	pool = open_pool(minor, O_RDWR);
+	nr = nr_indexes(pool);
 	if (load->format == LOAD_FORMATTED)
 		return pool;
-	if (load->format == LOAD_EMPTY && nr_indexes(pool))
-		fail("indexes of the pool before format", nr_indexes(pool));
-	if (!nr_indexes(pool))
+	if (load->format == LOAD_EMPTY && nr)
+		fail("indexes of the pool before format", nr);
+	if (!nr)
 		load_reset(load);
 	load_store(&load->format, LOAD_FORMATTED);
 	return pool;
@@ -133,7 +138,11 @@ static void verify(int pool)
 	load_store(&load->walking, is_walking(pool));
 	if (load_verify(load, pool, &found))
 		fail("verification", found.wrong);
+	if (transfers_verify(load, pool))
+		fail("verification of transfers", 0);
 	check_clean(pool);
+	if (transfers_verify(load, pool))
+		fail("verification of transfers after the walk", 0);
 	if (load_verify(load, pool, &again))
 		fail("verification after the walk", again.wrong);
 	if (found.records != again.records)
@@ -164,6 +173,25 @@ static void work_all(int pool, enum load_style style, uint64_t seed)
 	for (i = 0; i < LOAD_WORKERS; i++)
 		if (!fork())
 			work(pool, i, style, seed);
+	load_store(&load->phase, LOAD_LOADING);
+	wait(NULL);
+	exit(1);
+}
+
+/* @singly: as it must not be done, and nobody watches. */
+static void transfer_all(int pool, uint64_t seed, bool singly)
+{
+	int i, err = transfers_create(load, pool);
+
+	if (err)
+		fail("create accounts", err);
+	for (i = 0; i < LOAD_WORKERS; i++)
+		if (!fork())
+			fail("a writer ended", transfers_work(load, pool, i,
+					seed ^ (uint64_t)i << 56, singly));
+	for (i = 0; i < WATCHERS && !singly; i++)
+		if (!fork())
+			fail("a reader ended", transfers_watch(pool, ~seed - i));
 	load_store(&load->phase, LOAD_LOADING);
 	wait(NULL);
 	exit(1);
@@ -226,6 +254,8 @@ int main(int argc, char **argv)
 		work_all(pool, LOAD_CATALOGUE, seed);
 	else if (!strcmp(mode, "format"))
 		format_all(seed);
+	else if (!strcmp(mode, "atomic") || !strcmp(mode, "singly"))
+		transfer_all(pool, seed, mode[0] == 's');
 	else if (strcmp(mode, "end"))
 		fail("no such mode", 0);
 	end(pool);

@@ -27,8 +27,9 @@ POOL_SIZE = 128 << 20
 KILLED = 93                     # run.sh: QEMU was killed
 
 # how often, and how many operations at most before death; format has none
+# ("singly" is "atomic" as it must not be: what is left then has to be found)
 MODES = {'load': (10, 60000), 'walk': (4, 3000), 'catalogue': (3, 8000),
-         'format': (2, 0)}
+         'format': (2, 0), 'atomic': (6, 6000), 'singly': (0, 6000)}
 
 # enum load_phase
 BOOTING, ATTACHED, LOADING, DONE = range(4)
@@ -59,6 +60,9 @@ class Ledger:
 
     def ops(self):
         return sum(self.words(4, 4))
+
+    def redone(self):
+        return self.words(13, 1)[0]
 
     def found(self):
         return dict(zip(('records', 'done', 'undone'), self.words(8, 3)))
@@ -119,23 +123,27 @@ def fail(number, text, guest):
 class Totals:
     def __init__(self):
         self.modes = dict.fromkeys(MODES, 0)
-        self.ops = self.done = self.undone = self.walking = 0
+        self.ops = self.done = self.undone = self.walking = self.redone = 0
 
     def add(self, ledger):
         self.done += ledger.found()['done']
         self.undone += ledger.found()['undone']
         self.walking += ledger.walking()
+        self.redone += ledger.redone()
 
     def __str__(self):
-        killed = ', '.join(f'{nr} in {mode}' for mode, nr in self.modes.items())
+        killed = ', '.join(f'{nr} in {mode}' for mode, nr in self.modes.items()
+                           if nr)
         return (f'{sum(self.modes.values())} kills ({killed}), {self.ops} '
                 f'operations; of those under way {self.done} were done, '
                 f'{self.undone} not; {self.walking} times verified beside '
-                f'the walk; 0 wrong')
+                f'the walk; attach carried out {self.redone} atomic batches; '
+                f'0 wrong')
 
 
 def kill_round(args, work, ledger, number, rng, totals):
-    mode = rng.choices(list(MODES), [often for often, _ in MODES.values()])[0]
+    mode = args.mode or rng.choices(
+        list(MODES), [often for often, _ in MODES.values()])[0]
     guest = Guest(args, work, ledger, mode, rng.getrandbits(63))
     if not wait_for_moment(guest, ledger, mode, rng):
         fail(number, f'the guest ended with {guest.status()}', guest)
@@ -169,6 +177,8 @@ def parse_args():
     parser.add_argument('-s', dest='seed', type=lambda s: int(s, 0),
                         default=random.getrandbits(32),
                         help='repeat the rounds of this seed')
+    parser.add_argument('-m', dest='mode', choices=MODES,
+                        help='kill only in this mode')
     parser.add_argument('-p', dest='programs',
                         help='folder of wort.ko and killed')
     parser.add_argument('-t', dest='limit', type=int, default=300,

@@ -389,6 +389,7 @@ int load_create(struct load *load, int pool)
 
 void load_reset(struct load *load)
 {
+	memset(&load->transfers, 0, sizeof(load->transfers));
 	memset(load->exists, 0, sizeof(load->exists));
 	memset(load->temps, 0, sizeof(load->temps));
 	memset(load->keys, 0, sizeof(load->keys));
@@ -626,11 +627,14 @@ static int verify_temp_index(struct load *load, int pool, int worker, int temp,
 	return err;
 }
 
+/* The first two are those of transfers.h. */
 static bool known_name(const char *name)
 {
 	char known[32];
 	int i, j;
 
+	if (!strcmp(name, "left") || !strcmp(name, "right"))
+		return true;
 	for (i = 0; i < LOAD_INDEXES; i++) {
 		index_name(i, known);
 		if (!strcmp(name, known))

@@ -59,7 +59,7 @@ struct load_found {
 	uint64_t wrong;
 };
 
-/* The host reads the first eight words and @found: see kills.py. */
+/* The host reads the first eight words, @found and @redone: see kills.py. */
 struct load {
 	uint64_t phase;
 	uint64_t format;
@@ -67,6 +67,8 @@ struct load {
 	uint64_t formats;
 	uint64_t ops[LOAD_WORKERS];
 	struct load_found found;
+	uint64_t redone;	/* atomic batches that attach has carried out */
+	struct load_word transfers;	/* made: see transfers.h */
 	struct load_word exists[LOAD_INDEXES];
 	struct load_temp temps[LOAD_WORKERS][LOAD_TEMPS];
 	struct load_word keys[LOAD_INDEXES][LOAD_WORKERS][LOAD_KEYS];

@@ -374,11 +374,23 @@ guests_old()
 	step "kills-$1" selftests/load/kills.py -k "$1"
 }
 
+# Transfers by one put after the other: what a kill leaves of them is found.
+finds_transfers_by_puts()
+{
+	local status=0
+
+	selftests/load/kills.py -k "$1" -m singly -r 2 || status=$?
+	[ "$status" -eq 1 ] &&
+		grep -q '^# wrong: the accounts of group' "$log/kills-singly-$1"
+}
+
 # What no kernel changes, for a long time.
 guests_full()
 {
 	step "vm-runner-$1" selftests/vm/test-runner.sh "$1"
 	step "mandatory-$1" mandatory "$1"
+	step "kills-atomic-$1" selftests/load/kills.py -k "$1" -m atomic -r 2
+	step "kills-singly-$1" finds_transfers_by_puts "$1"
 	guests_old "$1" 100000
 }
 
