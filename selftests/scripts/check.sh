@@ -274,7 +274,8 @@ powercuts_all()
 powercuts_few()
 {
 	step "powercuts-$1" powercuts "$1" \
-		"-s 'no pool' -s empty -s 'not walked' -s 'before the catalogue grows'"
+		"-s 'no pool' -s empty -s 'not walked' -s 'before the catalogue grows'" \
+		"-s 'atomic batches'"
 	grep '^# [0-9]* power cuts' "$log/powercuts-$1" || true
 }
 
