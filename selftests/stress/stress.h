@@ -28,7 +28,7 @@ static inline uint32_t pick(uint64_t *random, uint32_t n)
 	return (*random * 0x2545f4914f6cdd1dULL >> 33) % n;
 }
 
-/* What a key has: who it is, and which of its versions. */
+/* A value: the number of its key, and a version. */
 struct value {
 	uint32_t id;
 	uint32_t version;
