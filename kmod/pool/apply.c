@@ -55,8 +55,9 @@ static u32 apply_group(struct wort_pool *pool, const struct wort_apply *changes,
 	return done;
 }
 
+/* @type: told which WORT_OP_* it was. */
 static int change_tree(struct wort_op *op, struct wort_index *index,
-		       const struct wort_redo_change *change)
+		       const struct wort_redo_change *change, u32 *type)
 {
 	struct wort_tree *tree = &index->tree;
 	struct wort_put put;
@@ -69,6 +70,8 @@ static int change_tree(struct wort_op *op, struct wort_index *index,
 		err = change->remove ? tree->engine->remove(op, tree, &del) :
 				       tree->engine->put(op, tree, &put);
 	while (wort_index_again(index, op, err));
+	*type = change->remove ? WORT_OP_DELETE :
+		put.replaced ? WORT_OP_UPDATE : WORT_OP_INSERT;
 	/* It was carried out before. */
 	return change->remove && err == -ENOENT ? 0 : err;
 }
@@ -78,6 +81,7 @@ static int apply_once(struct wort_pool *pool, const struct wort_apply *change,
 {
 	struct wort_index *index = change->index;
 	struct wort_op section, op;
+	u32 type = WORT_OP_UPDATE;
 	int err;
 
 	wort_committed_enter(pool, &section, alone);
@@ -87,9 +91,9 @@ static int apply_once(struct wort_pool *pool, const struct wort_apply *change,
 	}
 	section.purse = purse;
 	wort_index_join(index, &op, &section);
-	err = wort_index_verify(index) ?: change_tree(&op, index, &change->change);
-	wort_index_leave(index, &op, change->change.remove ? WORT_OP_DELETE :
-							     WORT_OP_UPDATE, err);
+	err = wort_index_verify(index) ?:
+	      change_tree(&op, index, &change->change, &type);
+	wort_index_leave(index, &op, type, err);
 	wort_committed_exit(pool, &section, alone);
 	return op.damaged ? -EUCLEAN : err;
 }

@@ -186,9 +186,11 @@ static void transfer_all(int pool, uint64_t seed, bool singly)
 	if (err)
 		fail("create accounts", err);
 	for (i = 0; i < LOAD_WORKERS; i++)
-		if (!fork())
-			fail("a writer ended", transfers_work(load, pool, i,
-					seed ^ (uint64_t)i << 56, singly));
+		if (!fork()) {
+			err = transfers_work(load, pool, i,
+					     seed ^ (uint64_t)i << 56, singly);
+			fail("a writer ended", err);
+		}
 	for (i = 0; i < WATCHERS && !singly; i++)
 		if (!fork())
 			fail("a reader ended", transfers_watch(pool, ~seed - i));

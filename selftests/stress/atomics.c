@@ -251,7 +251,8 @@ void atomics_fill(void)
 
 	memset(begun, 0, sizeof(begun));
 	memset(acked, 0, sizeof(acked));
-	nr_atomics = nr_refused = 0;
+	nr_atomics = 0;
+	nr_refused = 0;
 	for (nr = 0; nr < NR_GROUPS; nr++)
 		for (k = 0; k < IN_GROUP && !err; k++) {
 			make_value(nr, 0, &value);

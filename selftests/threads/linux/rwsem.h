@@ -16,8 +16,7 @@ static inline void init_rwsem(struct rw_semaphore *sem)
 	pthread_rwlockattr_t attr;
 
 	pthread_rwlockattr_init(&attr);
-	pthread_rwlockattr_setkind_np(&attr,
-			PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&sem->lock, &attr);
 }
 
