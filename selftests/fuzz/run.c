@@ -464,13 +464,14 @@ static void add_to_atomic(struct fuzz *f, struct atomic *a, struct model *model)
 static int atomic_expected(const struct atomic *a, u32 *refused)
 {
 	const struct wort_request *req;
+	struct bytes key;
 	bool found;
 	u32 i;
 
 	for (i = 0; i < a->batch.nr_ops; i++) {
 		req = &a->reqs[i];
-		model_find(a->models[i], (struct bytes){ req->put.key.data,
-							 req->put.key.len }, &found);
+		key = (struct bytes){ req->put.key.data, req->put.key.len };
+		model_find(a->models[i], key, &found);
 		*refused = i;
 		if (req->op.op == WORT_BATCH_DELETE && !found)
 			return -ENOENT;
@@ -601,8 +602,8 @@ static void do_info(struct fuzz *f, struct model *model, bool clean)
 
 static void (*const steps[])(struct fuzz *f, struct model *model, bool clean) = {
 	do_get, do_get, do_put, do_put, do_put, do_del, do_del, do_del, do_scan,
-	do_batch, do_batch, do_atomic, do_atomic, do_create, do_destroy, do_read, do_check, do_settle,
-	do_settle, do_info,
+	do_batch, do_batch, do_atomic, do_atomic, do_create, do_destroy, do_read, do_check,
+	do_settle, do_settle, do_info,
 };
 
 static void some_steps(struct fuzz *f, bool clean)
