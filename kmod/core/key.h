@@ -11,6 +11,7 @@
 #define _WORT_KEY_H
 
 #include <linux/compiler.h>
+#include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/wort.h>
@@ -43,6 +44,14 @@ struct wort_value {
 static __always_inline bool wort_key_valid(const struct wort_key *key)
 {
 	return key->len - 1 < WORT_KEY_MAX;
+}
+
+/* In the order of bytes, then of lengths: less than 0, 0, or more. */
+static inline int wort_key_compare(const struct wort_key *a, const struct wort_key *b)
+{
+	int diff = memcmp(a->data, b->data, min(a->len, b->len));
+
+	return diff ?: (int)a->len - (int)b->len;
 }
 
 /* The digit at @pos, less than WORT_KEY_DIGITS, of a key of @len bytes. */

@@ -69,12 +69,9 @@ struct atomic {
 static int compare(const struct record *rec, const struct wort_index *index,
 		   const struct wort_key *key)
 {
-	int diff;
-
 	if (rec->index->id != index->id)
 		return rec->index->id < index->id ? -1 : 1;
-	diff = memcmp(rec->key.data, key->data, min(rec->key.len, key->len));
-	return diff ?: (int)rec->key.len - (int)key->len;
+	return wort_key_compare(&rec->key, key);
 }
 
 /* The record of a key, perhaps a new one. */
@@ -183,19 +180,6 @@ static int answer(const struct record *rec, struct wort_buf *buf)
 	return 0;
 }
 
-static bool expects(const struct wort_batch_op *op)
-{
-	switch (op->op) {
-	case WORT_BATCH_CAS:
-		return true;
-	case WORT_BATCH_DELETE:
-		return op->flags & WORT_DELETE_F_EXPECT;
-	case WORT_BATCH_EXPECT:
-		return !op->flags;
-	}
-	return false;
-}
-
 /* Does what a key has let an operation go on? */
 static int condition(const struct record *rec, const struct wort_request *req)
 {
@@ -209,7 +193,7 @@ static int condition(const struct record *rec, const struct wort_request *req)
 		return -EEXIST;
 	if (!any && !rec->there)
 		return -ENOENT;
-	return expects(op) && !has_value(rec, &req->expect) ? -ECANCELED : 0;
+	return wort_request_expects(op) && !has_value(rec, &req->expect) ? -ECANCELED : 0;
 }
 
 /* An insert whatever there is needs not know what there is. */

@@ -5,10 +5,8 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/xxhash.h>
 
 #include "../core/pmem.h"
-#include "../engine/round.h"
 #include "gate.h"
 
 #define CLOSED	1	/* of a gate */
@@ -24,10 +22,7 @@
  */
 u32 wort_gate_nr(u64 index, const struct wort_key *key)
 {
-	u64 word = key->len == sizeof(u64) ? wort_key_word(key, 0) :
-		   xxh64(key->data, key->len, 0);
-
-	return hash_64(word ^ hash_64(index, 64), WORT_GATES_BITS);
+	return hash_64(wort_index_key_word(index, key), WORT_GATES_BITS);
 }
 
 static struct wort_index *index_of(const struct wort_tree *tree)

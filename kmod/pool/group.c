@@ -3,7 +3,6 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/slab.h>
-#include <linux/xxhash.h>
 
 #include "../core/pmem.h"
 #include "group.h"
@@ -90,15 +89,6 @@ static int commit(struct wort_commit_group *group, struct wort_member *m)
 	return 0;
 }
 
-/* Equal keys of an index have the same one; others seldom do. */
-static u64 key_word(const struct wort_index *index, const struct wort_key *key)
-{
-	u64 word = key->len == sizeof(u64) ? wort_key_word(key, 0) :
-		   xxh64(key->data, key->len, 0);
-
-	return word + index->id;
-}
-
 /**
  * wort_group_begin() - Begin a group
  * @group: The group.  Its operation was entered, with WORT_WRITE or as
@@ -154,7 +144,7 @@ struct wort_member *wort_group_next(struct wort_commit_group *group,
  */
 bool wort_group_prepare(struct wort_commit_group *group, struct wort_member *m)
 {
-	u64 key = key_word(m->index, &m->req.put.key);
+	u64 key = wort_index_key_word(m->index->id, &m->req.put.key);
 
 	if (wort_words_find(&group->keys, key))
 		return false;

@@ -722,18 +722,11 @@ static const struct rule {
 	[WORT_BATCH_CAS] = { WORT_CAS_F_ALL, true, true },
 };
 
-static bool expects(const struct wort_batch_op *op)
-{
-	return op->op == WORT_BATCH_CAS ||
-	       (op->op == WORT_BATCH_DELETE &&
-		op->flags & WORT_DELETE_F_EXPECT);
-}
-
 /* A length that would not be looked at is a flag that was forgotten. */
 static int lengths_verify(const struct wort_batch_op *op,
 			  const struct rule *rule)
 {
-	if (!op->key_len || (op->expect_len && !expects(op)) ||
+	if (!op->key_len || (op->expect_len && !wort_request_expects(op)) ||
 	    (op->value_len && !rule->value) ||
 	    (op->max_len && !wort_request_answers(op)))
 		return -EINVAL;
@@ -796,7 +789,7 @@ int wort_request_verify(const struct wort_batch_op *op, bool write)
 
 static const struct wort_value *expect_of(const struct wort_request *req)
 {
-	return expects(&req->op) ? &req->expect : NULL;
+	return wort_request_expects(&req->op) ? &req->expect : NULL;
 }
 
 static struct wort_buf *old_of(struct wort_request *req)

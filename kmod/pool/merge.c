@@ -21,8 +21,7 @@ static struct wort_key key_at(const struct wort_cursor *cur)
 static int compare(const struct wort_merge *m, const struct wort_key *a,
 		   const struct wort_key *b)
 {
-	int diff = memcmp(a->data, b->data, min(a->len, b->len)) ?:
-		   (int)a->len - (int)b->len;
+	int diff = wort_key_compare(a, b);
 
 	return m->cur->reverse ? -diff : diff;
 }

@@ -35,6 +35,7 @@
 #include <linux/sched/signal.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <linux/xxhash.h>
 
 #include "../core/alloc.h"
 #include "../engine/engine.h"
@@ -585,6 +586,23 @@ void wort_index_kick(struct wort_index *index);
 static inline bool wort_request_answers(const struct wort_batch_op *op)
 {
 	return op->op == WORT_BATCH_LOOKUP || op->flags & WORT_F_FETCH;
+}
+
+/* Is it carried out only if a value is the one expected? */
+static inline bool wort_request_expects(const struct wort_batch_op *op)
+{
+	return op->op == WORT_BATCH_CAS ||
+	       (op->op == WORT_BATCH_DELETE && op->flags & WORT_DELETE_F_EXPECT) ||
+	       (op->op == WORT_BATCH_EXPECT && !op->flags);
+}
+
+/* Equal keys of an index have the same one; others seldom do. */
+static inline u64 wort_index_key_word(u64 index, const struct wort_key *key)
+{
+	u64 word = key->len == sizeof(u64) ? wort_key_word(key, 0) :
+		   xxh64(key->data, key->len, 0);
+
+	return word + index;
 }
 
 /* scan.c, batch.c */

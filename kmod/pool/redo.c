@@ -207,14 +207,13 @@ int wort_heads_verify(struct wort_op *op)
 	return err;
 }
 
-static int compare_keys(const struct wort_redo_change *a,
-			const struct wort_redo_change *b)
+/* Does an entry come behind another one? */
+static bool in_order(const struct wort_redo_change *before,
+		     const struct wort_redo_change *change)
 {
-	int diff = memcmp(a->key.data, b->key.data, min(a->key.len, b->key.len));
-
-	if (a->index != b->index)
-		return a->index < b->index ? -1 : 1;
-	return diff ?: (int)a->key.len - (int)b->key.len;
+	if (before->index != change->index)
+		return before->index < change->index;
+	return wort_key_compare(&before->key, &change->key) < 0;
 }
 
 /* Are entries whole, in order, and as many as they should be? */
@@ -227,7 +226,7 @@ static bool entries_sound(const struct wort_redo *redo)
 		return false;
 	for (i = 0; i < nr; i++) {
 		at = entry_parse(redo, at, &change);
-		if (!at || (i && compare_keys(&last, &change) >= 0))
+		if (!at || (i && !in_order(&last, &change)))
 			return false;
 		last = change;
 	}
