@@ -442,7 +442,8 @@ static void settle(struct tracer *t, uint32_t word)
 		eadr_bounds(t, word, &min, &max);
 	t->unit_stamp[unit] = t->stamp;
 	t->unit_taken[unit] = min;
-	if (max)
+	/* Also where other choices leave none here: it is open again without them. */
+	if (t->unit_pending[unit])
 		t->settled[t->nr_settled++] = unit;
 	if (max > min)
 		t->unit_taken[unit] = choose(t, unit, min, max);
