@@ -684,18 +684,18 @@ static void explore_atomics(const struct start *start, enum memory_model model,
 	u32 i, j, number = 0;
 
 	for (i = 0; i < start->nr_steps; i++) {
-		u8 first = key_of_atomic(&start->steps[i], false);
-		u8 last = key_of_atomic(&start->steps[i], true);
+		const struct step *step = &start->steps[i];
+		bool atomic = step->kind == STEP_ATOMIC;
+		u8 first = atomic ? key_of_atomic(step, false) : 0;
+		u8 last = atomic ? key_of_atomic(step, true) : 0;
 		const struct step others[] = {
 			{ STEP_GET, 0, last, 0 }, { STEP_LOOK, 0, last, 0 },
 			{ STEP_SCAN, 0, 0, 0 }, { STEP_CAS, 0, last, 7 },
 		};
 
-		if (start->steps[i].kind != STEP_ATOMIC)
-			continue;
-		for (j = 0; j < ARRAY_SIZE(others); j++) {
+		for (j = 0; j < ARRAY_SIZE(others) && atomic; j++) {
 			struct step steps[] = {
-				start->steps[i],
+				*step,
 				{ j & 1 ? STEP_LOOK : STEP_GET, 0, first, 0 },
 				others[j],
 			};
