@@ -95,7 +95,8 @@ static int apply_once(struct wort_pool *pool, const struct wort_apply *change,
 	      change_tree(&op, index, &change->change, &type);
 	wort_index_leave(index, &op, type, err);
 	wort_committed_exit(pool, &section, alone);
-	return op.damaged ? -EUCLEAN : err;
+	/* Damage that was met after the commit of a change is that of its index. */
+	return err;
 }
 
 /*

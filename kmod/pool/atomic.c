@@ -301,7 +301,16 @@ static void need_of(const struct wort_apply *c, struct wort_need *need)
 	const struct wort_tree *tree = &c->index->tree;
 
 	tree->engine->need(tree, c->change.key.len,
-			   c->change.remove ? U32_MAX : c->change.value.len, need);
+			   wort_redo_value_len(&c->change), need);
+}
+
+static u32 nr_objects(const struct wort_need *need)
+{
+	u32 nr = 0, i;
+
+	for (i = 0; i < need->nr; i++)
+		nr += need->of[i].count;
+	return nr;
 }
 
 /* Set the objects aside that the changes may need at most. */
@@ -312,28 +321,32 @@ static int fill_purse(struct atomic *a)
 	u32 nr = 0, i;
 	int err = 0;
 
-	for (c = a->change; c < end; c++)
-		for (need_of(c, &need), i = 0; i < need.nr; i++)
-			nr += need.of[i].count;
+	for (c = a->change; c < end; c++) {
+		need_of(c, &need);
+		nr += nr_objects(&need);
+	}
 	a->purse = wort_purse_new(nr);
 	if (!a->purse)
 		return -ENOMEM;
-	for (c = a->change; c < end; c++)
-		for (need_of(c, &need), i = 0; i < need.nr && !err; i++)
+	for (c = a->change; c < end; c++) {
+		need_of(c, &need);
+		for (i = 0; i < need.nr && !err; i++)
 			err = wort_purse_add(&a->op, a->purse, need.of[i].size,
 					     need.of[i].count);
+	}
 	return err;
 }
 
 static u32 redo_len(const struct atomic *a)
 {
+	const struct wort_redo_change *change;
 	u32 len = sizeof(struct wort_media_redo), i;
 
-	for (i = 0; i < a->nr_changes; i++)
-		len += wort_redo_entry_len(a->change[i].change.key.len,
-					   a->change[i].change.remove ?
-					   WORT_MEDIA_REDO_REMOVE :
-					   a->change[i].change.value.len);
+	for (i = 0; i < a->nr_changes; i++) {
+		change = &a->change[i].change;
+		len += wort_redo_entry_len(change->key.len,
+					   wort_redo_value_len(change));
+	}
 	return len;
 }
 
@@ -384,15 +397,15 @@ static void store_list(struct atomic *a)
 static void end_list(struct atomic *a)
 {
 	struct wort_redo *redo = a->redo;
-	struct wort_op op;
+	struct wort_op section;
+	int err;
 
 	wort_redo_unregister(a->pool, redo);
-	wort_committed_enter(a->pool, &op, false);
-	wort_redo_end(&op, redo);
-	wort_committed_exit(a->pool, &op, false);
-	a->op.n.stores += op.n.stores;
-	a->op.n.lines += op.n.lines;
-	a->op.n.ordering_points += op.n.ordering_points;
+	wort_committed_enter(a->pool, &section, false);
+	err = wort_redo_end(&a->op, redo);
+	wort_committed_exit(a->pool, &section, false);
+	if (err)
+		wort_pool_damaged(a->pool);
 	wort_head_give(a->pool, redo->head);
 	kvfree_rcu(redo, rcu);
 	a->redo = NULL;
@@ -586,6 +599,7 @@ int wort_pool_atomic(struct wort_pool *pool, struct wort_atomic *batch)
 	a->batch = batch;
 	a->redo = NULL;
 	a->purse = NULL;
+	a->nr_changes = 0;
 	find_records(a);
 	do
 		err = atomic_once(a);

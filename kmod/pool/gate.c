@@ -9,8 +9,8 @@
 #include "../core/pmem.h"
 #include "gate.h"
 
-#define CLOSED	1	/* of a gate */
-#define INSIDE	2	/* for each change */
+#define CLOSED	WORT_GATE_CLOSED
+#define INSIDE	2	/* of a gate, for each change */
 
 /**
  * wort_gate_nr() - The gate of a key

@@ -26,6 +26,7 @@
 
 #define WORT_GATES_BITS		10
 #define WORT_NR_GATES		1024	/* two to the power of that */
+#define WORT_GATE_CLOSED	1	/* of wort_gates.gate */
 
 /**
  * struct wort_gated - An engine with gates

@@ -56,7 +56,7 @@ static u8 *entry_at(const struct wort_redo *redo, u32 at)
 void wort_redo_add(struct wort_redo *redo, const struct wort_redo_change *change)
 {
 	u32 at = le32_to_cpu(redo->media.len);
-	u32 value_len = change->remove ? WORT_MEDIA_REDO_REMOVE : change->value.len;
+	u32 value_len = wort_redo_value_len(change);
 	u32 len = wort_redo_entry_len(change->key.len, value_len), used;
 	struct wort_media_redo_entry entry = {
 		.index = cpu_to_le64(change->index),
@@ -311,7 +311,7 @@ static void close_early(struct wort_pool *pool, const struct wort_redo *redo)
 	u32 nr = gates_of(redo, gates);
 
 	while (nr--)
-		atomic_fetch_or(1, &pool->gates->gate[gates[nr]]);
+		atomic_fetch_or(WORT_GATE_CLOSED, &pool->gates->gate[gates[nr]]);
 }
 
 /* May all indexes of a list be changed by this module? */
@@ -464,13 +464,16 @@ bool wort_heads_agree(struct wort_op *op, struct wort_pool *pool)
  * later would be undone by the list otherwise.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
+ * Return: 0; -EUCLEAN if the list is no object: the head is cleared nevertheless.
  */
-void wort_redo_end(struct wort_op *op, struct wort_redo *redo)
+int wort_redo_end(struct wort_op *op, struct wort_redo *redo)
 {
+	int err;
+
 	wort_pm_publish(op, wort_head_at(op->region, redo->head), 0);
-	if (wort_alloc_free(op, redo->off, le32_to_cpu(redo->media.len)))
-		op->damaged = true;
+	err = wort_alloc_free(op, redo->off, le32_to_cpu(redo->media.len));
 	WRITE_ONCE(redo->off, 0);
+	return err;
 }
 
 /*
@@ -506,13 +509,16 @@ static void applied(struct wort_pool *pool, struct wort_redo *redo)
 	u16 gates[WORT_MEDIA_REDO_ENTRIES];
 	u32 head = redo->head, nr = gates_to_open(pool, redo, gates);
 	struct wort_op op;
+	int err;
 
 	down_read(&pool->atomic_sem);
 	wort_redo_unregister(pool, redo);
 	wort_committed_enter(pool, &op, false);
-	wort_redo_end(&op, redo);
+	err = wort_redo_end(&op, redo);
 	wort_committed_exit(pool, &op, false);
 	up_read(&pool->atomic_sem);
+	if (err)
+		wort_pool_damaged(pool);
 	kvfree_rcu(redo, rcu);
 	wort_gates_open(pool, gates, nr);
 	wort_head_give(pool, head);

@@ -64,6 +64,12 @@ struct wort_redo_change {
 	bool remove;
 };
 
+/* As it is on media: the length of the new value, or that there is none. */
+static inline u32 wort_redo_value_len(const struct wort_redo_change *change)
+{
+	return change->remove ? WORT_MEDIA_REDO_REMOVE : change->value.len;
+}
+
 /* Bytes of an entry. */
 static inline u32 wort_redo_entry_len(u32 key_len, u32 value_len)
 {
@@ -87,6 +93,6 @@ int wort_redo_visit(struct wort_op *op, struct wort_pool *pool,
 		    struct wort_visitor *visitor);
 int wort_redo_run(struct wort_pool *pool);
 void wort_redo_drop(struct wort_op *op, struct wort_pool *pool, u64 *nr);
-void wort_redo_end(struct wort_op *op, struct wort_redo *redo);
+int wort_redo_end(struct wort_op *op, struct wort_redo *redo);
 
 #endif /* _WORT_REDO_H */
