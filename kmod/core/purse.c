@@ -65,7 +65,7 @@ int wort_purse_add(struct wort_op *op, struct wort_purse *purse, u64 size, u32 n
 }
 
 /**
- * wort_purse_free() - Give back what is in a purse, and free it
+ * wort_purse_free() - Free a purse, and give its objects back to the allocator
  * @op: An operation.
  * @purse: The purse, which no operation uses any more; or NULL.
  *

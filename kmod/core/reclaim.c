@@ -96,8 +96,8 @@ static void reclaim_parts(struct wort_op *op, struct wort_parts *parts, u64 byte
  *
  * While the walk runs, objects in extents opened since the attach are given
  * back: the walk marks an object in the section in which it loads the link, and
- * reclaim waits for that section.  What was freed in
- * unknown extents waits for the end of the walk.  Parts lie in objects that
+ * reclaim waits for that section.  Objects that were freed in unknown extents
+ * are given back when the walk has ended.  Parts lie in objects that
  * stay: the walk does not matter to them.
  *
  * Parts go back before objects: an engine that gives back the last part of an

@@ -226,7 +226,7 @@ static int atomic_verify(struct wort_atomic_arg *arg)
 	if (arg->nr_ops > WORT_ATOMIC_MAX || arg->nr_fds > WORT_ATOMIC_MAX ||
 	    arg->ops_len > WORT_ATOMIC_BYTES || arg->results_len > WORT_ATOMIC_BYTES)
 		return -EMSGSIZE;
-	/* What cannot be answered is not begun. */
+	/* A batch whose answers cannot be written must not change anything. */
 	return fault_in_writeable(u64_to_user_ptr(arg->results_ptr),
 				  arg->results_len) ? -EFAULT : 0;
 }

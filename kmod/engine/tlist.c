@@ -35,8 +35,8 @@
  * and perhaps cleared again.  Then the slot is freed, as an object is: its link
  * stays until all operations have ended that may have seen the bit, and becomes
  * 0 then.  So one load of @bits tells an operation the whole content of a chunk
- * at that moment, whatever is changed meanwhile, and no reader needs to look
- * twice.  And @bits with the same value as before means the same content.  A
+ * at that moment.  Later changes of the chunk do not make it wrong, so readers
+ * load @bits once.  And @bits with the same value as before means the same content.  A
  * full chunk is replaced by a copy of what it still has.
  *
  * Freed slots are noted in the descriptor of the chunk.  Without one, and after
@@ -56,8 +56,8 @@
  *	chunk		is locked just then: an empty chunk serves later inserts.
  *
  * Each has two crash states, old and new.  In both a slot may have a link
- * without a bit: it is not unused, and nobody follows the link.  There is
- * nothing to repair.  In a batch one store of @bits commits several changes
+ * without a bit.  Such a slot counts as used, and its link is not followed.
+ * There is nothing to repair.  In a batch one store of @bits commits several changes
  * (tlist_batch.c).
  *
  * Concurrency:

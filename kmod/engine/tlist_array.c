@@ -45,9 +45,9 @@
  * Held is one that has a link and no bit yet: that of a change under way.  The
  * two bitmaps are changed under the lock of the root record.  As an entry is
  * there only while its chunk is in the list, no slot is freed, or made unused,
- * in a chunk that was taken out, which may be other memory by the time that
- * reclaim comes by.  What the entry of such a chunk has goes with it: the whole
- * chunk is freed, and its grace period ends later than theirs.
+ * in a chunk that was taken out: its memory may already have another use when
+ * reclaim runs.  The bitmaps of such a chunk are dropped with its entry.  Its
+ * slots are given back with the whole chunk, whose grace period ends later.
  */
 #include <linux/kernel.h>
 #include <linux/overflow.h>

@@ -2,7 +2,7 @@
 /*
  * Atomic batches: operations on several records, all or none.
  *
- *  1. Close the gates of all keys: nobody else changes them from now on.
+ *  1. Close the gates of all keys, so that no other operation changes them.
  *  2. Carry the operations out in DRAM, on the values that the keys have.  If one
  *     refuses, or nothing is to be changed, open the gates.  If it is one record,
  *     it is changed as by a single operation.

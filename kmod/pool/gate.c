@@ -116,7 +116,10 @@ static int gated_fast_remove(struct wort_tree *tree, const struct wort_del *del,
 	return err;
 }
 
-/* Is a list registered?  Whoever has seen a change of it in a tree sees that. */
+/*
+ * Is a list registered?  An operation that has seen a change of the list in a tree
+ * gets true until the list has ended.
+ */
 static bool any_registered(const struct wort_tree *tree)
 {
 	/* pairs with the fences between wort_redo_register() and the change */

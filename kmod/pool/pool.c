@@ -129,10 +129,9 @@ static void begin(struct wort_op *op, struct wort_pool *pool, bool damaged)
  * Reads the superblock and the catalogue: the same for any number of records,
  * and for a pool of any size.  Stores a new generation, and what it finds lost
  * of what is redundant.  Carries out the atomic batches that were committed when
- * the power went.  The extent table is read, and
- * what is owned is walked, in the background, unless the pool is read-only:
- * then nothing is stored at all, and lookups answer from the lists of such
- * batches.
+ * the power went.  In the background the extent table is read, and the walk marks
+ * all owned objects.  In a read-only pool nothing is stored at all: lookups and
+ * scans answer from the redo lists of such batches.
  *
  * Context: May sleep.
  * Return: 0; what wort_sb_load() returns; -EPROTONOSUPPORT if an atomic batch

@@ -503,7 +503,7 @@ static u32 gates_to_open(struct wort_pool *pool, const struct wort_redo *redo,
 	return nr_open;
 }
 
-/* Nothing of a check that looks at heads is under way while one changes. */
+/* The semaphore keeps a check from comparing heads while one changes. */
 static void applied(struct wort_pool *pool, struct wort_redo *redo)
 {
 	u16 gates[WORT_MEDIA_REDO_ENTRIES];
