@@ -313,13 +313,16 @@ int wort_cmd_index_info(struct wort_call *call, void *data)
 #define STATS_STRIDE	offsetof(struct wort_op_stats, zero_lines)
 #define STATS_STRIDE_MAX	4096
 
-/* Elements as large as the caller's: cut off, or zeroes behind ours. */
-static int copy_stats(void __user *to, u32 stride, const struct wort_op_stats *stats,
-		      u32 nr)
+/*
+ * As many as @len bytes hold.  Elements are as large as the caller's: cut off, or
+ * zeroes behind ours.
+ */
+static int copy_stats(void __user *to, u64 len, u32 stride,
+		      const struct wort_op_stats *stats)
 {
 	u32 known = min_t(u32, stride, sizeof(*stats)), i;
 
-	for (i = 0; i < nr; i++, to += stride)
+	for (i = 0; i < WORT_OP_NR && len >= stride; i++, len -= stride, to += stride)
 		if (copy_to_user(to, &stats[i], known) ||
 		    clear_user(to + known, stride - known))
 			return -EFAULT;
@@ -354,6 +357,5 @@ int wort_cmd_stats(struct wort_call *call, void *data)
 	if (READ_ONCE(index->dead))
 		return -ESTALE;
 	arg->out_count = WORT_OP_NR;
-	return copy_stats(u64_to_user_ptr(arg->buf_ptr), stride, stats,
-			  min_t(u32, arg->buf_len / stride, WORT_OP_NR));
+	return copy_stats(u64_to_user_ptr(arg->buf_ptr), arg->buf_len, stride, stats);
 }
