@@ -22,6 +22,7 @@
 #include <linux/wort_kernel.h>
 
 #include "cmd.h"
+#include "wort_dev.h"
 
 struct wort_kernel_pool {
 	struct wort_dev *wdev;

@@ -60,6 +60,31 @@ int wort_file_release(struct inode *inode, struct file *filp)
 	return 0;
 }
 
+/**
+ * wort_file_enter() - Begin to use the memory of a pool
+ * @wfile: A descriptor of the pool, or of an index in it.
+ *
+ * Context: May sleep.
+ * Return: The pool; NULL if it has been detached, or its memory is gone.
+ */
+struct wort_pool *wort_file_enter(struct wort_file *wfile)
+{
+	struct wort_dax *dax = wfile->wdev->dax;
+
+	return wort_dax_enter(dax) ? dax->pool : NULL;
+}
+
+/**
+ * wort_file_exit() - End to use the memory of a pool
+ * @wfile: As for wort_file_enter(), which returned a pool.
+ *
+ * Context: Any context.
+ */
+void wort_file_exit(struct wort_file *wfile)
+{
+	wort_dax_exit(wfile->wdev->dax);
+}
+
 static int pool_open(struct inode *inode, struct file *filp)
 {
 	struct wort_dev *wdev = container_of(inode->i_cdev, struct wort_dev,

@@ -136,14 +136,13 @@ static int single_probe(const struct single *one)
 static int single_run(struct wort_call *call, struct single *one,
 		      const struct wort_ubuf *answer)
 {
-	struct wort_dax *dax = call->wfile->wdev->dax;
 	struct wort_request *req = &one->req;
 	int err, err2;
 
-	if (!wort_dax_enter(dax))
+	if (!wort_file_enter(call->wfile))
 		return -ENODEV;
 	err = wort_request_run(call->wfile->index, req);
-	wort_dax_exit(dax);
+	wort_file_exit(call->wfile);
 	if (err == -ERANGE || req->answer.len == WORT_NO_VALUE)
 		return err;
 	err2 = wort_ubuf_write(answer, one->answer_ptr, req->answer.len);
@@ -294,18 +293,17 @@ int wort_cmd_index_info(struct wort_call *call, void *data)
 {
 	struct wort_index_info_arg *arg = data;
 	struct wort_index *index = call->wfile->index;
-	struct wort_dax *dax = call->wfile->wdev->dax;
 	int err = 0;
 
 	if (arg->flags)
 		return -EOPNOTSUPP;
-	if (!wort_dax_enter(dax))
+	if (!wort_file_enter(call->wfile))
 		return -ENODEV;
 	if (READ_ONCE(index->dead))
 		err = -ESTALE;
 	else
 		wort_index_info(index, arg);
-	wort_dax_exit(dax);
+	wort_file_exit(call->wfile);
 	return err;
 }
 
@@ -341,7 +339,6 @@ int wort_cmd_stats(struct wort_call *call, void *data)
 {
 	struct wort_stats_arg *arg = data;
 	struct wort_index *index = call->wfile->index;
-	struct wort_dax *dax = call->wfile->wdev->dax;
 	struct wort_op_stats stats[WORT_OP_NR];
 	u32 stride = arg->stride ?: STATS_STRIDE;
 
@@ -350,10 +347,10 @@ int wort_cmd_stats(struct wort_call *call, void *data)
 		return -EOPNOTSUPP;
 	if (stride < STATS_STRIDE || stride > STATS_STRIDE_MAX || stride % 8)
 		return -EINVAL;
-	if (!wort_dax_enter(dax))
+	if (!wort_file_enter(call->wfile))
 		return -ENODEV;
 	wort_index_stats(index, stats);
-	wort_dax_exit(dax);
+	wort_file_exit(call->wfile);
 	if (READ_ONCE(index->dead))
 		return -ESTALE;
 	arg->out_count = WORT_OP_NR;

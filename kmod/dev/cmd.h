@@ -13,7 +13,8 @@
 
 #include <linux/sizes.h>
 
-#include "wort_dev.h"
+#include "../pool/pool.h"
+#include "file.h"
 
 /**
  * struct wort_call - A command under way
@@ -36,7 +37,7 @@ wort_cmd_fn wort_cmd_attach;
 wort_cmd_fn wort_cmd_detach;
 wort_cmd_fn wort_cmd_list;
 
-/* cmd_pool.c, index_fd.c: on a pool */
+/* cmd_pool.c: on a pool */
 wort_cmd_fn wort_cmd_index_open;
 wort_cmd_fn wort_cmd_index_list;
 wort_cmd_fn wort_cmd_index_destroy;

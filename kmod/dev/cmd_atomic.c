@@ -186,20 +186,22 @@ static int write_answers(struct atomic_run *run)
 
 static int carry_out(struct atomic_run *run)
 {
-	struct wort_dax *dax = run->call->wfile->wdev->dax;
+	struct wort_file *wfile = run->call->wfile;
 	struct wort_atomic_arg *arg = run->arg;
+	struct wort_pool *pool;
 	int err;
 
 	run->batch = (struct wort_atomic){
 		.nr_ops = arg->nr_ops,
 		.reqs = run->reqs,
 		.indexes = run->indexes,
-		.relaxed = run->call->wfile->relaxed,
+		.relaxed = wfile->relaxed,
 	};
-	if (!wort_dax_enter(dax))
+	pool = wort_file_enter(wfile);
+	if (!pool)
 		return -ENODEV;
-	err = wort_pool_atomic(dax->pool, &run->batch);
-	wort_dax_exit(dax);
+	err = wort_pool_atomic(pool, &run->batch);
+	wort_file_exit(wfile);
 	arg->out_refused = run->batch.refused;
 	return err;
 }

@@ -22,13 +22,12 @@ static u32 piece(u32 from, u32 len)
 static int scan_piece(struct wort_call *call, struct wort_scan_arg *arg,
 		      struct wort_scan *s, const struct wort_ubuf *buf)
 {
-	struct wort_dax *dax = call->wfile->wdev->dax;
 	int err, err2;
 
-	if (!wort_dax_enter(dax))
+	if (!wort_file_enter(call->wfile))
 		return -ENODEV;
 	err = wort_index_scan(call->wfile->index, s);
-	wort_dax_exit(dax);
+	wort_file_exit(call->wfile);
 	err2 = wort_ubuf_write(buf, arg->buf_ptr + arg->out_len, s->len);
 	arg->out_count += s->count;
 	arg->out_len += s->len;
@@ -203,17 +202,16 @@ static int batch_read(struct batch_run *run)
 
 static int batch_piece(struct wort_call *call, struct batch_run *run)
 {
-	struct wort_dax *dax = call->wfile->wdev->dax;
 	struct wort_batch_arg *arg = run->arg;
 	struct wort_batch *b = &run->b;
 	int err = batch_read(run), err2;
 
 	if (err)
 		return err;
-	if (!wort_dax_enter(dax))
+	if (!wort_file_enter(call->wfile))
 		return -ENODEV;
 	err = wort_index_batch(call->wfile->index, b);
-	wort_dax_exit(dax);
+	wort_file_exit(call->wfile);
 	err2 = wort_ubuf_write(&run->results,
 			       arg->results_ptr + arg->out_results_len,
 			       b->results_len);

@@ -2,6 +2,9 @@
 /*
  * Executors of the commands on a pool.
  */
+#include <linux/err.h>
+#include <linux/fcntl.h>
+#include <linux/file.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
@@ -38,6 +41,91 @@ int wort_name_read(struct wort_ubuf *buf, u64 uptr, u32 len, u32 max)
 	return strlen(buf->data) == len ? 0 : -EINVAL;
 }
 
+static int open_verify(const struct wort_call *call,
+		       const struct wort_index_open_arg *arg)
+{
+	bool create = arg->flags & WORT_INDEX_OPEN_F_CREATE;
+
+	if (create && !call->write)
+		return -EBADF;
+	if (arg->flags & ~WORT_INDEX_OPEN_F_ALL)
+		return -EOPNOTSUPP;
+	return arg->flags & WORT_INDEX_OPEN_F_EXCL && !create ? -EINVAL : 0;
+}
+
+static int open_into(struct wort_file *wfile, struct wort_index_open_arg *arg,
+		     const struct wort_ubuf *name)
+{
+	struct wort_pool *pool = wort_file_enter(wfile);
+	int err;
+
+	if (!pool)
+		return -ENODEV;
+	err = wort_index_open(pool, name->data, arg->name_len, arg->flags,
+			      arg->engine, arg->attr, &wfile->index);
+	if (!err)
+		arg->out_engine = wfile->index->engine_id;
+	wfile->relaxed = arg->flags & WORT_INDEX_OPEN_F_RELAXED;
+	wort_file_exit(wfile);
+	return err;
+}
+
+/* The file comes first: behind an index that was made, nothing may fail. */
+static int open_named(struct wort_call *call, struct wort_index_open_arg *arg,
+		      const struct wort_ubuf *name)
+{
+	bool write = call->write && !(arg->flags & WORT_INDEX_OPEN_F_RDONLY);
+	struct file *filp = wort_index_file_make(call->wfile, write);
+	int err;
+
+	if (IS_ERR(filp))
+		return PTR_ERR(filp);
+	err = open_into(filp->private_data, arg, name);
+	if (err)
+		fput(filp);
+	else
+		call->new_file = filp;
+	return err;
+}
+
+/**
+ * wort_cmd_index_open() - Open an index, or make a new one
+ * @call: The call.
+ * @data: A struct wort_index_open_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
+int wort_cmd_index_open(struct wort_call *call, void *data)
+{
+	struct wort_index_open_arg *arg = data;
+	struct wort_ubuf name;
+	int err, fd;
+
+	arg->out_fd = -1;
+	arg->out_engine = 0;
+	err = open_verify(call, arg);
+	if (err)
+		return err;
+	err = wort_name_read(&name, arg->name_ptr, arg->name_len,
+			     WORT_NAME_MAX);
+	if (err)
+		goto out_free;
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0) {
+		err = fd;
+		goto out_free;
+	}
+	err = open_named(call, arg, &name);
+	if (err)
+		put_unused_fd(fd);
+	else
+		arg->out_fd = fd;
+out_free:
+	wort_ubuf_free(&name);
+	return err;
+}
+
 /**
  * wort_cmd_index_destroy() - Drop an index
  * @call: The call.
@@ -49,7 +137,7 @@ int wort_name_read(struct wort_ubuf *buf, u64 uptr, u32 len, u32 max)
 int wort_cmd_index_destroy(struct wort_call *call, void *data)
 {
 	struct wort_index_destroy_arg *arg = data;
-	struct wort_dax *dax = call->wfile->wdev->dax;
+	struct wort_pool *pool;
 	struct wort_ubuf name;
 	int err;
 
@@ -60,9 +148,10 @@ int wort_cmd_index_destroy(struct wort_call *call, void *data)
 	if (err)
 		goto out_free;
 	err = -ENODEV;
-	if (wort_dax_enter(dax)) {
-		err = wort_index_destroy(dax->pool, name.data, arg->name_len);
-		wort_dax_exit(dax);
+	pool = wort_file_enter(call->wfile);
+	if (pool) {
+		err = wort_index_destroy(pool, name.data, arg->name_len);
+		wort_file_exit(call->wfile);
 	}
 out_free:
 	wort_ubuf_free(&name);
@@ -77,14 +166,15 @@ static int index_list_piece(struct wort_call *call,
 			    struct wort_index_list_arg *arg, u64 after,
 			    struct wort_ubuf *buf, u32 max)
 {
-	struct wort_dax *dax = call->wfile->wdev->dax;
+	struct wort_pool *pool;
 	int nr, err;
 	bool more;
 
-	if (!wort_dax_enter(dax))
+	pool = wort_file_enter(call->wfile);
+	if (!pool)
 		return -ENODEV;
-	nr = wort_index_list(dax->pool, after, (void *)buf->data, max, &more);
-	wort_dax_exit(dax);
+	nr = wort_index_list(pool, after, (void *)buf->data, max, &more);
+	wort_file_exit(call->wfile);
 	if (nr < 0)
 		return nr;
 	err = wort_ubuf_write(buf, arg->buf_ptr + arg->out_count * RECORD_SIZE,
@@ -151,15 +241,16 @@ int wort_cmd_index_list(struct wort_call *call, void *data)
 int wort_cmd_pool_info(struct wort_call *call, void *data)
 {
 	struct wort_pool_info_arg *arg = data;
-	struct wort_dax *dax = call->wfile->wdev->dax;
+	struct wort_pool *pool;
 	int err;
 
 	if (arg->flags)
 		return -EOPNOTSUPP;
-	if (!wort_dax_enter(dax))
+	pool = wort_file_enter(call->wfile);
+	if (!pool)
 		return -ENODEV;
-	err = wort_pool_info(dax->pool, arg);
-	wort_dax_exit(dax);
+	err = wort_pool_info(pool, arg);
+	wort_file_exit(call->wfile);
 	return err;
 }
 
@@ -174,14 +265,15 @@ int wort_cmd_pool_info(struct wort_call *call, void *data)
 int wort_cmd_check(struct wort_call *call, void *data)
 {
 	struct wort_check_arg *arg = data;
-	struct wort_dax *dax = call->wfile->wdev->dax;
+	struct wort_pool *pool;
 	int err;
 
 	if (arg->flags & ~WORT_CHECK_F_ALL)
 		return -EOPNOTSUPP;
-	if (!wort_dax_enter(dax))
+	pool = wort_file_enter(call->wfile);
+	if (!pool)
 		return -ENODEV;
-	err = wort_pool_check(dax->pool, arg);
-	wort_dax_exit(dax);
+	err = wort_pool_check(pool, arg);
+	wort_file_exit(call->wfile);
 	return err;
 }

@@ -6,6 +6,7 @@
 #include <linux/sizes.h>
 
 #include "cmd.h"
+#include "wort_dev.h"
 
 /* A label ends at its first zero. */
 static bool label_valid(const u8 *label)

@@ -34,6 +34,7 @@
 #include <linux/workqueue.h>
 
 #include "../pool/pool.h"
+#include "file.h"
 
 #define WORT_BDEV_NAME_LEN	32
 
@@ -112,22 +113,6 @@ struct wort_dev {
 	u8 label[WORT_LABEL_LEN];
 };
 
-/**
- * struct wort_file - An open descriptor of a pool or an index
- * @wdev: the device, held
- * @index: the index, held; NULL: the descriptor is of the pool
- * @relaxed: opened with WORT_INDEX_OPEN_F_RELAXED
- * @mapped: in wort_dax.mapped, if it was ever mapped
- * @mapping: its address space then
- */
-struct wort_file {
-	struct wort_dev *wdev;
-	struct wort_index *index;
-	bool relaxed;
-	struct list_head mapped;
-	struct address_space *mapping;
-};
-
 /* dax.c */
 int wort_dax_claim(const char *path, bool readonly, struct wort_dax **out);
 bool wort_dax_enter(struct wort_dax *dax);
@@ -170,14 +155,6 @@ extern const struct file_operations wort_pool_fops;
 struct wort_file *wort_file_alloc(struct wort_dev *wdev);
 void wort_file_free(struct wort_file *wfile);
 int wort_file_release(struct inode *inode, struct file *filp);
-
-/* ioctl.c */
-long wort_ioctl_control(struct file *filp, unsigned int cmd, unsigned long arg);
-long wort_ioctl_pool(struct file *filp, unsigned int cmd, unsigned long arg);
-long wort_ioctl_index(struct file *filp, unsigned int cmd, unsigned long arg);
-
-/* index_fd.c */
-struct wort_file *wort_index_file(struct file *filp);
 
 /* mmap.c */
 int wort_mmap(struct file *filp, struct vm_area_struct *vma);
