@@ -38,7 +38,7 @@ void shim_log(const char *fmt, ...)
 	va_end(ap);
 }
 
-void shim_warn(const char *file, int line, const char *what)
+__attribute__((weak)) void shim_warn(const char *file, int line, const char *what)
 {
 	fprintf(stderr, "%s:%d: WARNING: %s\n", file, line, what);
 	abort();

@@ -343,6 +343,15 @@ struct wort_index_destroy_arg {
  */
 #define WORT_UNKNOWN		(~0ULL)
 
+/*
+ * What makes stores durable.  The module knows the first two; a library that serves pools
+ * in plain files knows the others, too.
+ */
+#define WORT_FLUSH_NONE		0	/* nothing: caches are persistent */
+#define WORT_FLUSH_LINES	1	/* flushes of cache lines */
+#define WORT_FLUSH_PAGES	2	/* msync() of pages */
+#define WORT_FLUSH_PROCESS	3	/* nothing; stores outlive the process only */
+
 /**
  * struct wort_pool_info_arg - WORT_IOC_POOL_INFO
  * @size: sizeof(struct wort_pool_info_arg)
@@ -363,7 +372,7 @@ struct wort_index_destroy_arg {
  * @out_incompat: incompatible features of the format
  * @out_format_time: seconds since 1970
  * @out_state: WORT_STATE_*
- * @out_flush: 1 if stores must be flushed, 0 if caches are persistent
+ * @out_flush: WORT_FLUSH_*: what makes stores durable
  * @out_uuid: identity of the pool
  * @out_label: name for people
  * @out_nr_damaged: of the indexes, those in which damage was found

@@ -37,6 +37,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <linux/wort.h>
 
@@ -91,10 +92,51 @@ int wort_ctl_list(struct wort_ctl *ctl, unsigned int start,
 		  struct wort_pool_record *records, unsigned int max,
 		  bool *more);
 
+/* ---- pools in plain files, without the module ---- */
+
+/*
+ * Makes an empty pool in a file of @size bytes.  The file is made if it is not there; one
+ * that is shorter grows; 0: the file is there and keeps its size.  -EEXIST if there is a
+ * pool already, without WORT_FORMAT_F_FORCE; -EWOULDBLOCK if it is open as a pool; -ENODATA
+ * if it is too small; -ENOSPC, and other errors of open() and posix_fallocate().
+ */
+int wort_format_file(const char *path, uint64_t size,
+		     const struct wort_format_opts *opts);
+
+/* The process that has the file open as a pool; 0: none, or it is not known. */
+pid_t wort_file_holder(const char *path);
+
 /* ---- a pool ---- */
 
-/* @flags: O_RDONLY or O_RDWR */
+/* What a fence does for a pool in a plain file. */
+#define WORT_SYNC_MEDIA		0	/* what was acknowledged survives a power cut */
+#define WORT_SYNC_PROCESS	1	/* it survives the process, and not the machine */
+
+/**
+ * struct wort_pool_opts - How to open a pool
+ * @sz: sizeof(struct wort_pool_opts)
+ * @sync: WORT_SYNC_*; other than 0 for plain files only, or -ENOTBLK
+ */
+struct wort_pool_opts {
+	size_t sz;
+	uint32_t sync;
+	uint32_t __reserved;
+};
+
+/*
+ * @path: /dev/wortN, or a plain file with a pool.  @flags: O_RDONLY or O_RDWR.
+ *
+ * A pool in a plain file is served in this process by the code of the module.  One process
+ * at a time has it open for writing: -EWOULDBLOCK for others, and wort_file_holder() says
+ * which.  In one process it may be opened any number of times: -EBUSY for writing after
+ * reading only, or with another @sync.  Holes of the file are filled: -ENOSPC.  A fence is an
+ * msync() of the pages stored to since the last one, or where the file is mapped
+ * persistent memory (MAP_SYNC), a flush of cache lines.  When one fails, calls return
+ * -EIO from then on.  A child after fork() must not use it.
+ */
 int wort_pool_open(const char *path, int flags, struct wort_pool **out);
+int wort_pool_open_with(const char *path, int flags,
+			const struct wort_pool_opts *opts, struct wort_pool **out);
 void wort_pool_close(struct wort_pool *pool);
 int wort_pool_fd(const struct wort_pool *pool);
 

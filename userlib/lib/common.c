@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "../local/local.h"
 #include "internal.h"
 
 /* As of the arguments of ioctls: beyond that a size is none. */
@@ -18,9 +20,20 @@ WORT_API const char *wort_version(void)
 
 int wort_ioctl(int fd, unsigned long cmd, void *arg)
 {
-	int val = ioctl(fd, cmd, arg);
+	int val;
 
+	if (wort_local_owns(fd))
+		return wort_local_ioctl(fd, cmd, arg);
+	val = ioctl(fd, cmd, arg);
 	return val < 0 ? -errno : val;
+}
+
+void wort_close(int fd)
+{
+	if (wort_local_owns(fd))
+		wort_local_close(fd);
+	else
+		close(fd);
 }
 
 int wort_open_path(const char *path, int flags)

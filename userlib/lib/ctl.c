@@ -39,28 +39,36 @@ WORT_API void wort_ctl_close(struct wort_ctl *ctl)
 	free(ctl);
 }
 
-WORT_API int wort_ctl_format(struct wort_ctl *ctl, const char *device,
-			     const struct wort_format_opts *opts)
+int wort_format_read(struct wort_format_arg *arg, const struct wort_format_opts *opts)
 {
-	struct wort_format_arg arg = {
-		.size = sizeof(arg),
-		.dev_ptr = wort_ptr(device),
-		.dev_len = wort_name_len(device, WORT_DEVICE_MAX),
-	};
 	struct wort_format_opts o;
 	int err = wort_opts_read(&o, sizeof(o), opts);
 
 	if (err)
 		return err;
-	arg.flags = o.flags;
-	arg.extent_size = o.extent_size;
+	*arg = (struct wort_format_arg){
+		.size = sizeof(*arg), .flags = o.flags, .extent_size = o.extent_size,
+	};
 	if (o.uuid)
-		memcpy(arg.uuid, o.uuid, sizeof(arg.uuid));
+		memcpy(arg->uuid, o.uuid, sizeof(arg->uuid));
 	if (o.label) {
-		if (strlen(o.label) >= sizeof(arg.label))
+		if (strlen(o.label) >= sizeof(arg->label))
 			return -EMSGSIZE;
-		memcpy(arg.label, o.label, strlen(o.label));
+		memcpy(arg->label, o.label, strlen(o.label));
 	}
+	return 0;
+}
+
+WORT_API int wort_ctl_format(struct wort_ctl *ctl, const char *device,
+			     const struct wort_format_opts *opts)
+{
+	struct wort_format_arg arg;
+	int err = wort_format_read(&arg, opts);
+
+	if (err)
+		return err;
+	arg.dev_ptr = wort_ptr(device);
+	arg.dev_len = wort_name_len(device, WORT_DEVICE_MAX);
 	return wort_ioctl(ctl->fd, WORT_IOC_FORMAT, &arg);
 }
 

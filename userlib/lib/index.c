@@ -19,7 +19,7 @@ void wort_index_put(struct wort_index *index)
 	if (__atomic_sub_fetch(&index->users, 1, __ATOMIC_ACQ_REL))
 		return;
 	wort_map_put(index->map);
-	close(index->fd);
+	wort_close(index->fd);
 	free(index);
 }
 

@@ -17,16 +17,22 @@
 #define WORT_CONTROL_PATH	"/dev/wort-control"
 
 /**
- * struct wort_map - The mapping of a pool
+ * struct wort_map - Where lookups find a pool
  * @users: its pool, if that is open, and indexes opened since
- * @addr: where it is
+ * @addr: the mapping of a device; NULL: the pool is served in this process
  * @len: its length
+ * @control: the control page
+ * @pool: the pool
+ * @size: bytes of the pool
  * @stats: what lookups had to do again
  */
 struct wort_map {
 	unsigned int users;
 	void *addr;
 	size_t len;
+	const void *control;
+	const void *pool;
+	uint64_t size;
 	struct wort_map_stats stats;
 };
 
@@ -76,6 +82,9 @@ uint32_t wort_answer_room(const struct wort_batch_op *op);
 int wort_answer_next(const unsigned char *answers, uint32_t len, uint32_t *at,
 		     struct wort_batch_item *item);
 
+/* ctl.c: what is to be formatted, but for the device. */
+int wort_format_read(struct wort_format_arg *arg, const struct wort_format_opts *opts);
+
 /* engine.c: as wort_attr_set(), with a table that an entry without a name ends. */
 int wort_attr_set_in(const struct wort_attr *table, const char *text,
 		     uint64_t *word);
@@ -95,9 +104,13 @@ static inline uint32_t wort_name_len(const char *name, uint32_t max)
 	return strnlen(name, max + 1);
 }
 
-/* ioctl() and open() that return a negative errno */
+/*
+ * ioctl() and open() that return a negative errno, and close(): of the module's devices,
+ * and of pools in files, which are served in this process.
+ */
 int wort_ioctl(int fd, unsigned long cmd, void *arg);
 int wort_open_path(const char *path, int flags);
+void wort_close(int fd);
 
 /*
  * Read options, whose first member is their size, into a struct of @size bytes

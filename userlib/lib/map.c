@@ -6,38 +6,54 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "../local/local.h"
 #include "internal.h"
 
-int wort_map_open(int pool_fd, struct wort_map **out)
+static int map_device(struct wort_map *map, int pool_fd)
 {
 	struct wort_pool_info_arg info = { .size = sizeof(info) };
 	int err = wort_ioctl(pool_fd, WORT_IOC_POOL_INFO, &info);
-	struct wort_map *map;
 
 	if (err)
 		return err;
 	if (info.out_pool_size > SIZE_MAX - WORT_MAP_POOL_OFF)
 		return -ENOMEM;
-	map = calloc(1, sizeof(*map));
-	if (!map)
-		return -ENOMEM;
-	map->users = 1;
 	map->len = WORT_MAP_POOL_OFF + info.out_pool_size;
 	map->addr = mmap(NULL, map->len, PROT_READ, MAP_SHARED, pool_fd, 0);
-	if (map->addr == MAP_FAILED) {
-		err = -errno;
-		free(map);
-		return err;
-	}
-	*out = map;
+	if (map->addr == MAP_FAILED)
+		return -errno;
+	map->control = map->addr + WORT_MAP_CONTROL_OFF;
+	map->pool = map->addr + WORT_MAP_POOL_OFF;
+	map->size = info.out_pool_size;
 	return 0;
 }
 
+int wort_map_open(int pool_fd, struct wort_map **out)
+{
+	struct wort_map *map = calloc(1, sizeof(*map));
+	int err = 0;
+
+	if (!map)
+		return -ENOMEM;
+	map->users = 1;
+	if (wort_local_owns(pool_fd))
+		wort_local_map(pool_fd, &map->control, &map->pool, &map->size);
+	else
+		err = map_device(map, pool_fd);
+	if (err)
+		free(map);
+	else
+		*out = map;
+	return err;
+}
+
+/* What a file is mapped to stays as long as a descriptor is open. */
 void wort_map_put(struct wort_map *map)
 {
 	if (!map || __atomic_sub_fetch(&map->users, 1, __ATOMIC_ACQ_REL))
 		return;
-	munmap(map->addr, map->len);
+	if (map->addr)
+		munmap(map->addr, map->len);
 	free(map);
 }
 
@@ -49,9 +65,9 @@ int wort_map_index(struct wort_map *map, struct wort_index *index, bool relaxed)
 	int err;
 
 	*reader = (struct wort_reader){
-		.control = map->addr + WORT_MAP_CONTROL_OFF,
-		.pool = map->addr + WORT_MAP_POOL_OFF,
-		.size = map->len - WORT_MAP_POOL_OFF,
+		.control = map->control,
+		.pool = map->pool,
+		.size = map->size,
 		.relaxed = relaxed,
 	};
 	destroyed = wort_reader_destroyed(reader);

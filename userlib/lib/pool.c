@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../local/local.h"
 #include "internal.h"
 
 struct wort_pool {
@@ -14,16 +15,39 @@ struct wort_pool {
 	struct wort_map *map;	/* NULL: it was not asked for; set once */
 };
 
+/* A plain file is served in this process. */
+static int open_any(const char *path, int flags, uint32_t sync)
+{
+	if (sync != WORT_SYNC_MEDIA && sync != WORT_SYNC_PROCESS)
+		return -EINVAL;
+	if (wort_local_path(path))
+		return wort_local_open(path, flags, sync == WORT_SYNC_PROCESS);
+	if (sync != WORT_SYNC_MEDIA)
+		return -ENOTBLK;
+	return wort_open_path(path, flags);
+}
+
 WORT_API int wort_pool_open(const char *path, int flags, struct wort_pool **out)
 {
-	struct wort_pool *pool = calloc(1, sizeof(*pool));
+	return wort_pool_open_with(path, flags, NULL, out);
+}
 
+WORT_API int wort_pool_open_with(const char *path, int flags,
+				 const struct wort_pool_opts *opts,
+				 struct wort_pool **out)
+{
+	struct wort_pool_opts o;
+	struct wort_pool *pool;
+	int err = wort_opts_read(&o, sizeof(o), opts);
+
+	if (err)
+		return err;
+	pool = calloc(1, sizeof(*pool));
 	if (!pool)
 		return -ENOMEM;
-	pool->fd = wort_open_path(path, flags);
+	pool->fd = open_any(path, flags, o.sync);
 	if (pool->fd < 0) {
-		int err = pool->fd;
-
+		err = pool->fd;
 		free(pool);
 		return err;
 	}
@@ -31,12 +55,26 @@ WORT_API int wort_pool_open(const char *path, int flags, struct wort_pool **out)
 	return 0;
 }
 
+WORT_API int wort_format_file(const char *path, uint64_t size,
+			      const struct wort_format_opts *opts)
+{
+	struct wort_format_arg arg;
+	int err = wort_format_read(&arg, opts);
+
+	return err ? err : wort_local_format(path, size, &arg);
+}
+
+WORT_API pid_t wort_file_holder(const char *path)
+{
+	return wort_local_holder(path);
+}
+
 WORT_API void wort_pool_close(struct wort_pool *pool)
 {
 	if (!pool)
 		return;
 	wort_map_put(pool->map);
-	close(pool->fd);
+	wort_close(pool->fd);
 	free(pool);
 }
 

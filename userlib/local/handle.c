@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Descriptors of pools and indexes in files.
+ *
+ * Each is a real descriptor of the process, of the file, so that its number is nobody
+ * else's; a table says which handle belongs to it.  Commands on it are carried out by the
+ * executors that the module has for its ioctls.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <linux/err.h>
+#include <linux/file.h>
+
+#include "local.h"
+#include "pool.h"
+
+#define CHUNK		1024
+#define NR_CHUNKS	1024
+
+/* Chunks are made when they are needed, and stay. */
+static struct file **chunks[NR_CHUNKS];
+
+static struct file **slot(unsigned int fd, bool make)
+{
+	struct file **none = NULL, **chunk;
+
+	if (fd >= CHUNK * NR_CHUNKS)
+		return NULL;
+	chunk = __atomic_load_n(&chunks[fd / CHUNK], __ATOMIC_ACQUIRE);
+	if (!chunk && make) {
+		chunk = calloc(CHUNK, sizeof(*chunk));
+		if (chunk && !__atomic_compare_exchange_n(&chunks[fd / CHUNK], &none, chunk,
+							  false, __ATOMIC_ACQ_REL,
+							  __ATOMIC_ACQUIRE)) {
+			free(chunk);
+			chunk = none;
+		}
+	}
+	return chunk ? &chunk[fd % CHUNK] : NULL;
+}
+
+static struct file *file_of(int fd)
+{
+	struct file **at = fd < 0 ? NULL : slot(fd, false);
+
+	return at ? __atomic_load_n(at, __ATOMIC_ACQUIRE) : NULL;
+}
+
+struct file *fget(unsigned int fd)
+{
+	struct file *filp = file_of(fd);
+
+	if (filp)
+		__atomic_add_fetch(&filp->users, 1, __ATOMIC_RELAXED);
+	return filp;
+}
+
+void fput(struct file *filp)
+{
+	struct wort_file *wfile = filp->private_data;
+
+	if (__atomic_sub_fetch(&filp->users, 1, __ATOMIC_ACQ_REL))
+		return;
+	if (wfile->index)
+		wort_index_put(wfile->index);
+	local_pool_put(wfile->wdev);
+	free(wfile);
+	free(filp);
+}
+
+/* Of /dev/null: nothing can be done with it by itself. */
+int get_unused_fd_flags(unsigned int flags)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), err = -ENOMEM;
+
+	if (fd < 0)
+		return -errno;
+	if (slot(fd, true))
+		return fd;
+	close(fd);
+	return err;
+}
+
+void put_unused_fd(unsigned int fd)
+{
+	close(fd);
+}
+
+void fd_install(unsigned int fd, struct file *filp)
+{
+	__atomic_store_n(slot(fd, true), filp, __ATOMIC_RELEASE);
+}
+
+/* A file of a pool, which it takes over. */
+static struct file *make_file(struct wort_dev *wdev, bool write)
+{
+	struct wort_file *wfile = calloc(1, sizeof(*wfile));
+	struct file *filp = calloc(1, sizeof(*filp));
+
+	if (!wfile || !filp) {
+		free(wfile);
+		free(filp);
+		return NULL;
+	}
+	wfile->wdev = wdev;
+	*filp = (struct file){
+		.f_mode = write ? FMODE_WRITE : 0,
+		.users = 1,
+		.private_data = wfile,
+	};
+	return filp;
+}
+
+struct file *wort_index_file_make(struct wort_file *pool, bool write)
+{
+	struct file *filp = make_file(pool->wdev, write);
+
+	if (!filp)
+		return ERR_PTR(-ENOMEM);
+	local_pool_hold(pool->wdev);
+	return filp;
+}
+
+struct wort_file *wort_index_file(struct file *filp)
+{
+	struct wort_file *wfile = filp->private_data;
+
+	return wfile->index ? wfile : NULL;
+}
+
+/* A file of which nothing more can be written is as memory that is gone. */
+struct wort_pool *wort_file_enter(struct wort_file *wfile)
+{
+	const struct sync_file *sync = wfile->wdev->sync;
+
+	return sync && READ_ONCE(sync->error) ? NULL : wfile->wdev->pool;
+}
+
+void wort_file_exit(struct wort_file *wfile)
+{
+}
+
+/* There is no control device, therefore the dispatcher never gets here. */
+#define NO_CONTROL(name)					\
+	int name(struct wort_call *call, void *data)		\
+	{							\
+		return -ENOTTY;					\
+	}
+
+NO_CONTROL(wort_cmd_format)
+NO_CONTROL(wort_cmd_attach)
+NO_CONTROL(wort_cmd_detach)
+NO_CONTROL(wort_cmd_list)
+
+int wort_local_open(const char *path, int flags, bool process)
+{
+	struct wort_dev *wdev;
+	struct file *filp;
+	int fd, err;
+
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	err = local_pool_get(path, flags, process, &wdev);
+	if (err) {
+		put_unused_fd(fd);
+		return err;
+	}
+	filp = make_file(wdev, (flags & O_ACCMODE) != O_RDONLY);
+	if (!filp) {
+		local_pool_put(wdev);
+		put_unused_fd(fd);
+		return -ENOMEM;
+	}
+	fd_install(fd, filp);
+	return fd;
+}
+
+bool wort_local_owns(int fd)
+{
+	return file_of(fd);
+}
+
+void wort_local_close(int fd)
+{
+	struct file **at = slot(fd, false);
+
+	fput(__atomic_exchange_n(at, NULL, __ATOMIC_ACQ_REL));
+	close(fd);
+}
+
+static void tell_flush(const struct wort_dev *wdev, struct wort_pool_info_arg *info)
+{
+	if (info->size < offsetofend(struct wort_pool_info_arg, out_flush))
+		return;
+	if (wdev->process)
+		info->out_flush = WORT_FLUSH_PROCESS;
+	else if (!wdev->sync || wdev->sync->way == SYNC_PAGES)
+		info->out_flush = WORT_FLUSH_PAGES;
+}
+
+int wort_local_ioctl(int fd, unsigned long cmd, void *arg)
+{
+	struct file *filp = file_of(fd);
+	struct wort_file *wfile = filp->private_data;
+	const struct wort_dev *wdev = wfile->wdev;
+	long err;
+
+	err = wfile->index ? wort_ioctl_index(filp, cmd, (unsigned long)arg) :
+			     wort_ioctl_pool(filp, cmd, (unsigned long)arg);
+	/* What could not be written is not acknowledged, whatever it was. */
+	if (wdev->sync && READ_ONCE(wdev->sync->error)) {
+		WRITE_ONCE(wdev->pool->locks.control->state, WORT_MAP_DEAD);
+		return -EIO;
+	}
+	if (!err && cmd == WORT_IOC_POOL_INFO)
+		tell_flush(wdev, arg);
+	return err;
+}
+
+void wort_local_map(int fd, const void **control, const void **pool, uint64_t *size)
+{
+	const struct wort_file *wfile = file_of(fd)->private_data;
+	const struct wort_dev *wdev = wfile->wdev;
+
+	*control = wdev->pool->locks.control;
+	*pool = wdev->region.base;
+	*size = le64_to_cpu(wdev->pool->sb.pool_size);
+}

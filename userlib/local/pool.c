@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Files as the memory of pools.
+ *
+ * A process that stores to a file has an exclusive lock on it (flock), one that only reads a
+ * shared one.  In one process a file is mapped once, however often it is opened.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "local.h"
+#include "pool.h"
+
+static LIST_HEAD(pools);
+static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool wort_local_path(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+static int lock_file(int fd, bool write)
+{
+	return flock(fd, (write ? LOCK_EX : LOCK_SH) | LOCK_NB) ? -errno : 0;
+}
+
+/*
+ * Map all whole pages of a file.  Where the file is persistent memory, its filesystem lets
+ * it be mapped so that flushes of cache lines are enough (MAP_SYNC).
+ */
+static int map_file(struct wort_dev *wdev, u64 size)
+{
+	int prot = wdev->write ? PROT_READ | PROT_WRITE : PROT_READ;
+	enum sync_way way = wdev->process ? SYNC_NONE : SYNC_LINES;
+	void *base = MAP_FAILED;
+
+	size = round_down(size, 4096ULL);
+	if (size < WORT_MEDIA_POOL_MIN)
+		return -ENODATA;
+	if (wdev->write && !wdev->process)
+		base = mmap(NULL, size, prot, MAP_SHARED_VALIDATE | MAP_SYNC, wdev->fd, 0);
+	if (base == MAP_FAILED) {
+		way = wdev->process ? SYNC_NONE : SYNC_PAGES;
+		base = mmap(NULL, size, prot, MAP_SHARED, wdev->fd, 0);
+	}
+	if (base == MAP_FAILED)
+		return -errno;
+	wdev->region.base = base;
+	wdev->region.size = size;
+	wdev->region.flush = way != SYNC_NONE;
+	wdev->region.readonly = !wdev->write;
+	if (!wdev->write)
+		return 0;
+	wdev->sync = sync_file_add(base, size, way);
+	return wdev->sync ? 0 : -EMFILE;
+}
+
+/*
+ * A store to a hole would end the process when the filesystem is full.  So all of the file
+ * gets its blocks before it is mapped.
+ */
+static int fill_holes(int fd, const struct stat *st)
+{
+	if ((u64)st->st_blocks * 512 >= (u64)st->st_size)
+		return 0;
+	return -posix_fallocate(fd, 0, st->st_size);
+}
+
+static void unmap(struct wort_dev *wdev)
+{
+	if (wdev->sync)
+		sync_file_del(wdev->sync);
+	if (wdev->region.base)
+		munmap(wdev->region.base, wdev->region.size);
+	if (wdev->fd >= 0)
+		close(wdev->fd);
+	free((char *)wdev->region.name);
+	free(wdev);
+}
+
+static int open_file(struct wort_dev *wdev, const char *path, const struct stat *st)
+{
+	int err = lock_file(wdev->fd, wdev->write);
+
+	if (!err && wdev->write)
+		err = fill_holes(wdev->fd, st);
+	if (err)
+		return err;
+	wdev->dev = st->st_dev;
+	wdev->ino = st->st_ino;
+	wdev->region.name = strdup(path);
+	if (!wdev->region.name)
+		return -ENOMEM;
+	return map_file(wdev, st->st_size);
+}
+
+static struct wort_dev *find(const struct stat *st)
+{
+	struct wort_dev *wdev;
+
+	list_for_each_entry(wdev, &pools, list)
+		if (wdev->dev == st->st_dev && wdev->ino == st->st_ino)
+			return wdev;
+	return NULL;
+}
+
+/* A file that this process has open already: as it was opened. */
+static int share(struct wort_dev *wdev, bool write, bool process, struct wort_dev **out)
+{
+	if ((write && !wdev->write) || process != wdev->process)
+		return -EBUSY;
+	wdev->users++;
+	*out = wdev;
+	return 0;
+}
+
+static struct wort_dev *new_pool(int fd, bool write, bool process)
+{
+	struct wort_dev *wdev = calloc(1, sizeof(*wdev));
+
+	if (!wdev)
+		return NULL;
+	wdev->users = 1;
+	wdev->fd = fd;
+	wdev->write = write;
+	wdev->process = process;
+	return wdev;
+}
+
+static int attach(const char *path, int fd, const struct stat *st, bool write, bool process,
+		  struct wort_dev **out)
+{
+	struct wort_dev *wdev = new_pool(fd, write, process);
+	int err;
+
+	if (!wdev) {
+		close(fd);
+		return -ENOMEM;
+	}
+	err = open_file(wdev, path, st);
+	if (!err)
+		err = wort_pool_attach(&wdev->region, &wdev->pool);
+	if (!err && wdev->sync && wdev->sync->error) {
+		err = -wdev->sync->error;
+		wort_pool_detach(wdev->pool);
+	}
+	if (err) {
+		unmap(wdev);
+		return err;
+	}
+	wort_locks_map_state(&wdev->pool->locks, WORT_MAP_ASK, WORT_MAP_FOLLOW);
+	list_add_tail(&wdev->list, &pools);
+	*out = wdev;
+	return 0;
+}
+
+/* Open a file as a pool, or hold that which it is already. */
+int local_pool_get(const char *path, int flags, bool process, struct wort_dev **out)
+{
+	bool write = (flags & O_ACCMODE) != O_RDONLY;
+	int fd = open(path, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC), err;
+	struct wort_dev *wdev;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st)) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	pthread_mutex_lock(&pools_lock);
+	wdev = find(&st);
+	if (wdev) {
+		close(fd);
+		err = share(wdev, write, process, out);
+	} else {
+		err = attach(path, fd, &st, write, process, out);
+	}
+	pthread_mutex_unlock(&pools_lock);
+	return err;
+}
+
+void local_pool_hold(struct wort_dev *wdev)
+{
+	pthread_mutex_lock(&pools_lock);
+	wdev->users++;
+	pthread_mutex_unlock(&pools_lock);
+}
+
+/* The last user ends the pool: a power cut then would lose no more than one before. */
+void local_pool_put(struct wort_dev *wdev)
+{
+	pthread_mutex_lock(&pools_lock);
+	if (!--wdev->users) {
+		list_del_init(&wdev->list);
+		wort_pool_detach(wdev->pool);
+		unmap(wdev);
+	}
+	pthread_mutex_unlock(&pools_lock);
+}
+
+/* A line of /proc/locks has the number, kind, mode, process, and the file as maj:min:inode. */
+pid_t wort_local_holder(const char *path)
+{
+	unsigned int major, minor;
+	unsigned long long inode;
+	pid_t pid, found = 0;
+	char line[256];
+	struct stat st;
+	FILE *locks;
+
+	if (stat(path, &st))
+		return 0;
+	locks = fopen("/proc/locks", "re");
+	if (!locks)
+		return 0;
+	while (!found && fgets(line, sizeof(line), locks))
+		if (sscanf(line, "%*s FLOCK %*s %*s %d %x:%x:%llu", &pid, &major, &minor,
+			   &inode) == 4 &&
+		    inode == st.st_ino && makedev(major, minor) == st.st_dev && pid > 0)
+			found = pid;
+	fclose(locks);
+	return found;
+}
+
+/* The file and, of one that was not there, its name. */
+static int sync_names(int fd, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder;
+	int dir, err;
+
+	if (fsync(fd))
+		return -errno;
+	folder = slash ? strndup(path, slash - path + 1) : strdup(".");
+	if (!folder)
+		return -ENOMEM;
+	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(folder);
+	if (dir < 0)
+		return -errno;
+	err = fsync(dir) ? -errno : 0;
+	close(dir);
+	return err;
+}
+
+static void fill_opts(struct wort_format_opts *opts, const struct wort_format_arg *arg)
+{
+	memset(opts, 0, sizeof(*opts));
+	opts->extent_size = arg->extent_size;
+	opts->time = time(NULL);
+	memcpy(opts->uuid, arg->uuid, sizeof(opts->uuid));
+	memcpy(opts->label, arg->label, sizeof(opts->label));
+	if (memchr_inv(opts->uuid, 0, sizeof(opts->uuid)) ||
+	    getrandom(opts->uuid, sizeof(opts->uuid), 0) != sizeof(opts->uuid))
+		return;
+	opts->uuid[6] = (opts->uuid[6] & 0x0f) | 0x40;
+	opts->uuid[8] = (opts->uuid[8] & 0x3f) | 0x80;
+}
+
+/* A pool of another version, or one with a broken superblock, is a pool, too. */
+static int format_mapped(struct wort_dev *wdev, const struct wort_format_arg *arg)
+{
+	struct wort_format_opts opts;
+	struct wort_media_sb sb;
+	int err;
+
+	if (!(arg->flags & WORT_FORMAT_F_FORCE)) {
+		err = wort_pool_probe(&wdev->region, &sb);
+		if (err != -ENODATA && err != -EIO)
+			return -EEXIST;
+	}
+	fill_opts(&opts, arg);
+	err = wort_pool_format(&wdev->region, &opts);
+	return !err && wdev->sync->error ? -wdev->sync->error : err;
+}
+
+static int format_opened(struct wort_dev *wdev, const char *path, u64 size,
+			 const struct wort_format_arg *arg)
+{
+	struct stat st;
+	int err = 0;
+
+	if (fstat(wdev->fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOTBLK;
+	/* A file that was there is never cut short. */
+	if (size > (u64)st.st_size && ftruncate(wdev->fd, size))
+		return -errno;
+	if (fstat(wdev->fd, &st))
+		return -errno;
+	err = open_file(wdev, path, &st);
+	if (!err)
+		err = format_mapped(wdev, arg);
+	return err ? err : sync_names(wdev->fd, path);
+}
+
+int wort_local_format(const char *path, uint64_t size, const struct wort_format_arg *arg)
+{
+	int flags = O_RDWR | O_CLOEXEC;
+	bool made = false;
+	struct wort_dev *wdev;
+	int fd = open(path, flags), err;
+
+	if (arg->flags & ~WORT_FORMAT_F_FORCE)
+		return -EOPNOTSUPP;
+	if (fd < 0 && errno == ENOENT && size) {
+		fd = open(path, flags | O_CREAT | O_EXCL, 0666);
+		made = fd >= 0;
+	}
+	if (fd < 0)
+		return -errno;
+	wdev = new_pool(fd, true, false);
+	if (!wdev) {
+		close(fd);
+		return -ENOMEM;
+	}
+	err = format_opened(wdev, path, size, arg);
+	if (err && made)
+		unlink(path);
+	unmap(wdev);
+	return err;
+}

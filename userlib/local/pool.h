@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef _LOCAL_POOL_H
+#define _LOCAL_POOL_H
+
+#include <sys/types.h>
+
+#include "../../kmod/pool/pool.h"
+#include "../../kmod/dev/cmd.h"
+#include "sync.h"
+
+/**
+ * struct wort_dev - A file that is open as a pool
+ * @list: in the list of those; under its lock, as is @users
+ * @users: descriptors of the pool and of its indexes
+ * @fd: of the file: holds the lock on it
+ * @write: opened for writing
+ * @process: opened with WORT_SYNC_PROCESS
+ * @dev: with @ino says which file it is
+ * @ino: its inode
+ * @region: the mapping
+ * @sync: what fences do; NULL if nothing is stored
+ * @pool: the pool
+ */
+struct wort_dev {
+	struct list_head list;
+	unsigned int users;
+	int fd;
+	bool write;
+	bool process;
+	dev_t dev;
+	ino_t ino;
+	struct wort_region region;
+	struct sync_file *sync;
+	struct wort_pool *pool;
+};
+
+int local_pool_get(const char *path, int flags, bool process, struct wort_dev **out);
+void local_pool_hold(struct wort_dev *wdev);
+void local_pool_put(struct wort_dev *wdev);
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Flushes and fences on files.
+ *
+ * A thread notes which pages it has flushed, from the first to the last, and its next fence
+ * is one msync() of that range.  Between the two lie pages that other threads have stored
+ * to: to write those early is what a cache may do at any time.  One call rather than one
+ * for each page, since each makes a filesystem commit its journal.
+ *
+ * A word of 8 bytes never lies in two sectors, so no filesystem tears it.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <linux/kernel.h>
+#include <linux/libnvdimm.h>
+
+#include "sync.h"
+
+#define NR_FILES	256	/* open at once in a process */
+#define PAGE		4096UL
+#define LINE		64UL
+
+static struct sync_file files[NR_FILES];
+static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* What this thread has flushed since its last fence. */
+static __thread struct {
+	struct sync_file *file;
+	char *from, *to;
+} flushed;
+
+struct sync_file *sync_file_add(void *base, size_t size, enum sync_way way)
+{
+	struct sync_file *file = NULL;
+	int i;
+
+	pthread_mutex_lock(&files_lock);
+	for (i = 0; i < NR_FILES && !file; i++)
+		if (!files[i].base)
+			file = &files[i];
+	if (file) {
+		file->size = size;
+		file->way = way;
+		file->error = 0;
+		/* The thread that looks it up by an address has got that later. */
+		__atomic_store_n(&file->base, base, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&files_lock);
+	return file;
+}
+
+void sync_file_del(struct sync_file *file)
+{
+	pthread_mutex_lock(&files_lock);
+	__atomic_store_n(&file->base, NULL, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&files_lock);
+}
+
+static bool holds(const struct sync_file *file, const char *addr)
+{
+	char *base = __atomic_load_n(&file->base, __ATOMIC_ACQUIRE);
+
+	return base && addr >= base && (size_t)(addr - base) < file->size;
+}
+
+static struct sync_file *file_of(const char *addr)
+{
+	int i;
+
+	if (flushed.file && holds(flushed.file, addr))
+		return flushed.file;
+	for (i = 0; i < NR_FILES; i++)
+		if (holds(&files[i], addr))
+			return &files[i];
+	return NULL;
+}
+
+static void flush_lines(char *addr, size_t len)
+{
+#ifdef __x86_64__
+	char *line = (char *)round_down((uintptr_t)addr, LINE);
+
+	for (; line < addr + len; line += LINE)
+		switch (shim_flush) {
+		case SHIM_CLWB:
+			__asm__ volatile("clwb %0" : "+m"(*line));
+			break;
+		case SHIM_CLFLUSHOPT:
+			__asm__ volatile("clflushopt %0" : "+m"(*line));
+			break;
+		default:
+			__asm__ volatile("clflush %0" : "+m"(*line));
+		}
+#endif
+}
+
+static void write_pages(void)
+{
+	struct sync_file *file = flushed.file;
+	char *from = flushed.from, *to = flushed.to;
+	int none = 0;
+
+	flushed.from = flushed.to = NULL;
+	if (!from || !msync(from, to - from, MS_SYNC))
+		return;
+	/* The first error counts, and nothing is acknowledged any more. */
+	__atomic_compare_exchange_n(&file->error, &none, errno, false,
+				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+void arch_wb_cache_pmem(void *addr, size_t len)
+{
+	struct sync_file *file = file_of(addr);
+	char *from, *to;
+
+	if (!file || file->way == SYNC_NONE)
+		return;
+	if (file->way == SYNC_LINES) {
+		flush_lines(addr, len);
+		return;
+	}
+	if (file != flushed.file)
+		write_pages();
+	flushed.file = file;
+	from = (char *)round_down((uintptr_t)addr, PAGE);
+	to = (char *)round_up((uintptr_t)addr + len, PAGE);
+	if (!flushed.from || from < flushed.from)
+		flushed.from = from;
+	if (to > flushed.to)
+		flushed.to = to;
+}
+
+void pmem_wmb(void)
+{
+	__asm__ volatile("" ::: "memory");
+#ifdef __x86_64__
+	__builtin_ia32_sfence();
+#else
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+	write_pages();
+}
