@@ -11,7 +11,7 @@
 struct settings settings = { .offset = IMAGE_FIND, .nr_attrs = -1 };
 struct range range;
 
-enum { KEY_OFFSET = 0x100, KEY_ATTR };
+enum { KEY_OFFSET = 0x100, KEY_ATTR, KEY_SYNC };
 
 static const struct argp_option output_options[] = {
 	{ "output", 'o', "FORMAT", 0, "text (default) or json", 10 },
@@ -34,6 +34,13 @@ static const struct argp_option offline_options[] = {
 static const struct argp_option attr_options[] = {
 	{ "attr", KEY_ATTR, "NAME=VALUE", 0,
 	  "attribute of the index, see wort engines; also -o NAME=VALUE", 10 },
+	{ }
+};
+
+static const struct argp_option sync_options[] = {
+	{ "sync", KEY_SYNC, "media|process", 0,
+	  "what a record in a plain file survives: a power cut (default), or the end of this process only, which is faster",
+	  10 },
 	{ }
 };
 
@@ -116,6 +123,11 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 	case 'q':
 		settings.quiet = true;
 		return 0;
+	case KEY_SYNC:
+		if (strcmp(arg, "media") && strcmp(arg, "process"))
+			usage_error(state, "neither media nor process: %s", arg);
+		settings.process = !strcmp(arg, "process");
+		return 0;
 	case KEY_OFFSET:
 		settings.offset = parse_size(arg, state);
 		return 0;
@@ -173,6 +185,7 @@ static const struct {
 	{ GROUP_KEYS, { .options = key_options, .parser = parse_common } },
 	{ GROUP_OFFLINE,
 	  { .options = offline_options, .parser = parse_common } },
+	{ GROUP_SYNC, { .options = sync_options, .parser = parse_common } },
 	{ GROUP_ATTRS, { .options = attr_options, .parser = parse_common } },
 	{ GROUP_VERBOSE,
 	  { .options = verbose_options, .parser = parse_common } },

@@ -16,7 +16,7 @@ static const struct syntax atomic_syntax = {
 	.args = "POOL [FILE]",
 	.doc = "Carry out the operations of a file, or of standard input, at one moment:\n"
 	       "all, or none if one of them refuses. Durable when the command ends.",
-	.groups = GROUP_OUTPUT | GROUP_KEYS,
+	.groups = GROUP_OUTPUT | GROUP_KEYS | GROUP_SYNC,
 	.min_args = 1,
 	.max_args = 2,
 };

@@ -37,7 +37,7 @@ static error_t create_option(int key, char *arg, struct argp_state *state)
 static const struct syntax create_syntax = {
 	.args = "POOL INDEX",
 	.doc = "Make an index.",
-	.groups = GROUP_OUTPUT | GROUP_ATTRS,
+	.groups = GROUP_OUTPUT | GROUP_ATTRS | GROUP_SYNC,
 	.min_args = 2,
 	.max_args = 2,
 	.options = create_options,
@@ -101,7 +101,7 @@ int cmd_create(int argc, char **argv)
 static const struct syntax destroy_syntax = {
 	.args = "POOL INDEX",
 	.doc = "Drop an index with all its records; its space is given back in the background.",
-	.groups = GROUP_OUTPUT,
+	.groups = GROUP_OUTPUT | GROUP_SYNC,
 	.min_args = 2,
 	.max_args = 2,
 };

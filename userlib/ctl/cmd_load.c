@@ -71,7 +71,7 @@ static const struct syntax load_syntax = {
 	.args = "POOL INDEX [FILE]",
 	.doc = "Store the records of a file, or of standard input, in batches.\n"
 	       "The first record that is refused ends it.",
-	.groups = GROUP_OUTPUT | GROUP_KEYS | GROUP_VERBOSE,
+	.groups = GROUP_OUTPUT | GROUP_KEYS | GROUP_VERBOSE | GROUP_SYNC,
 	.min_args = 2,
 	.max_args = 3,
 	.options = load_options,

@@ -17,6 +17,7 @@ static struct {
 	const char *label;
 	const char *uuid;
 	uint32_t extent_size;
+	uint64_t size;
 } format;
 
 static const struct argp_option format_options[] = {
@@ -25,6 +26,8 @@ static const struct argp_option format_options[] = {
 	{ "uuid", 'U', "UUID", 0, "identity of the pool (default: random)", 0 },
 	{ "extent", 'e', "SIZE", 0,
 	  "unit of space, 4k to 1M (default: by the size of the device)", 0 },
+	{ "size", 's', "SIZE", 0,
+	  "size of the plain file, which is made if it is not there", 0 },
 	{ }
 };
 
@@ -45,6 +48,9 @@ static error_t format_option(int key, char *arg, struct argp_state *state)
 	case 'U':
 		format.uuid = arg;
 		return 0;
+	case 's':
+		format.size = parse_size(arg, state);
+		return 0;
 	case 'e':
 		size = parse_size(arg, state);
 		if (size < 4096 || size > 1 << 20 || size & (size - 1))
@@ -58,9 +64,10 @@ static error_t format_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct syntax format_syntax = {
-	.args = "DEVICE",
-	.doc = "Make an empty pool on a DAX block device. What was there is lost;\n"
-	       "file systems and partition tables are refused without -f.",
+	.args = "DEVICE|FILE",
+	.doc = "Make an empty pool on a DAX block device, or in a plain file, which takes no\n"
+	       "module. What was there is lost; file systems and partition tables are\n"
+	       "refused without -f.",
 	.groups = GROUP_OUTPUT,
 	.min_args = 1,
 	.max_args = 1,
@@ -200,30 +207,47 @@ static void show_format(const char *device, const uint8_t *uuid)
 	json_print(obj);
 }
 
+static int format_device(const char *device, const struct wort_format_opts *opts)
+{
+	struct wort_ctl *ctl;
+	int err = open_ctl(&ctl);
+
+	if (err)
+		return err;
+	err = refuse_foreign(device);
+	if (!err) {
+		err = wort_ctl_format(ctl, device, opts);
+		err = err ? fail(device, err) : 0;
+	}
+	wort_ctl_close(ctl);
+	return err;
+}
+
+/* A file that is not there can be made if its size is known. */
+static bool names_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? errno == ENOENT && format.size : S_ISREG(st.st_mode);
+}
+
 int cmd_format(int argc, char **argv)
 {
 	struct wort_format_opts opts = { .sz = sizeof(opts) };
 	uint8_t uuid[WORT_UUID_LEN];
-	struct wort_ctl *ctl;
 	char **args;
 	int err;
 
 	parse_args(&format_syntax, argc, argv, &args);
 	err = choose_uuid(uuid);
-	if (!err)
-		err = open_ctl(&ctl);
 	if (err)
 		return err;
 	opts.flags = format.force ? WORT_FORMAT_F_FORCE : 0;
 	opts.extent_size = format.extent_size;
 	opts.label = format.label;
 	opts.uuid = uuid;
-	err = refuse_foreign(args[0]);
-	if (!err) {
-		err = wort_ctl_format(ctl, args[0], &opts);
-		err = err ? fail(args[0], err) : 0;
-	}
-	wort_ctl_close(ctl);
+	err = names_file(args[0]) ? format_file(args[0], format.size, &opts) :
+				    format_device(args[0], &opts);
 	if (err)
 		return err;
 	show_format(args[0], uuid);

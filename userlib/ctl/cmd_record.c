@@ -72,7 +72,7 @@ static error_t put_option(int key, char *arg, struct argp_state *state)
 static const struct syntax put_syntax = {
 	.args = "POOL INDEX KEY [VALUE]",
 	.doc = "Store a record; without VALUE an empty one. Durable when the command ends.",
-	.groups = GROUP_OUTPUT | GROUP_KEYS,
+	.groups = GROUP_OUTPUT | GROUP_KEYS | GROUP_SYNC,
 	.min_args = 3,
 	.max_args = 4,
 	.options = put_options,
@@ -186,7 +186,7 @@ static error_t cas_option(int key, char *arg, struct argp_state *state)
 static const struct syntax cas_syntax = {
 	.args = "POOL INDEX KEY EXPECTED VALUE",
 	.doc = "Replace a value if it is the one expected. Durable when the command ends.",
-	.groups = GROUP_OUTPUT | GROUP_KEYS,
+	.groups = GROUP_OUTPUT | GROUP_KEYS | GROUP_SYNC,
 	.min_args = 5,
 	.max_args = 5,
 	.options = cas_options,
@@ -316,7 +316,7 @@ static error_t del_option(int key, char *arg, struct argp_state *state)
 static const struct syntax del_syntax = {
 	.args = "POOL INDEX KEY...",
 	.doc = "Remove records. Durable when the command ends.",
-	.groups = GROUP_OUTPUT | GROUP_KEYS,
+	.groups = GROUP_OUTPUT | GROUP_KEYS | GROUP_SYNC,
 	.min_args = 3,
 	.max_args = UINT_MAX,
 	.options = del_options,

@@ -43,6 +43,7 @@ enum status {
  * @attrs: NAME=VALUE of -o and --attr
  * @nr_attrs: number of them; -1: the verb takes none
  * @offset: --offset
+ * @process: --sync process
  */
 struct settings {
 	const char *verb;
@@ -54,6 +55,7 @@ struct settings {
 	const char *attrs[ATTRS_MAX];
 	int nr_attrs;
 	uint64_t offset;
+	bool process;
 };
 
 extern struct settings settings;
@@ -68,6 +70,7 @@ int attrs_read(uint32_t engine, uint64_t *word);
 #define GROUP_RANGE	(1U << 3)	/* see struct range */
 #define GROUP_VERBOSE	(1U << 4)	/* -v -q */
 #define GROUP_ATTRS	(1U << 5)	/* --attr and, with GROUP_OUTPUT, -o */
+#define GROUP_SYNC	(1U << 6)	/* --sync */
 
 /**
  * struct syntax - What the command line of a verb looks like
@@ -249,10 +252,17 @@ bool module_loaded(void);
  * one holds such a pool, -ENOTUNIQ if several do, -EEXIST if it is attached.
  */
 int find_device(const char *name, char *path, size_t size);
-/* An attached pool; complains. */
+/* An attached pool, or one in a plain file; complains. */
 int open_pool(const char *name, int flags, struct wort_pool **out);
 int open_index(const char *pool_name, const char *name, bool write,
 	       struct wort_index **out);
+
+/* file_pool.c: pools in plain files.  The three that return an int complain. */
+bool is_file_pool(const char *path);
+int open_file_pool(const char *path, int flags, struct wort_pool **out);
+int format_file(const char *path, uint64_t size, const struct wort_format_opts *opts);
+/* Another process has it open. */
+int file_in_use(const char *path);
 
 /* What libblkid finds, "" for nothing; -errno if it cannot look. */
 int foreign_signature(const char *path, char *type, size_t size);

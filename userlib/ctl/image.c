@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -92,6 +93,9 @@ static int open_media(struct image *image, const char *path)
 		flags |= O_EXCL;
 	image->fd = open(path, flags | O_CLOEXEC);
 	if (image->fd < 0)
+		return -errno;
+	/* As libwort: one process at a time stores to a file. */
+	if (!image->device && flock(image->fd, (image->write ? LOCK_EX : LOCK_SH) | LOCK_NB))
 		return -errno;
 	image->size = st.st_size;
 	if (image->device &&

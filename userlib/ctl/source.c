@@ -36,9 +36,12 @@ int no_pool(const char *name, int err)
 static int not_attached(const char *name)
 {
 	struct stat st;
+	int err = other_version(name, name);
 
+	if (err)
+		return err;
 	if (!stat(name, &st) && !S_ISBLK(st.st_mode))
-		return complain("%s: an image can only be read and checked",
+		return complain("%s: an image of a namespace can only be read and checked",
 				name);
 	complain("%s: the pool is not attached", name);
 	mend("wort attach %s", shell_word(name));
@@ -69,6 +72,8 @@ int open_pool(const char *name, int flags, struct wort_pool **out)
 
 	if (err)
 		return no_pool(name, err);
+	if (place.offline && is_file_pool(place.path))
+		return open_file_pool(place.path, flags, out);
 	return place.offline ? not_attached(name) :
 			       open_attached(name, &place, flags, out);
 }
@@ -188,6 +193,8 @@ static int open_with(const char *name, int pool_flags, bool repair,
 	if (err)
 		return err;
 	err = image_open(place.path, repair, settings.offset, &src->image);
+	if (err == -EWOULDBLOCK)
+		return file_in_use(place.path);
 	return err ? fail(name, err) : 0;
 }
 

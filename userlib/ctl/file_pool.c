@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pools in plain files, which the library serves without the module.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ctl.h"
+
+#define POOL_MIN	(256ULL << 10)
+
+/* A file whose pool begins with it; in images of namespaces it begins later. */
+bool is_file_pool(const char *path)
+{
+	struct image_label label;
+	struct stat st;
+
+	return settings.offset == IMAGE_FIND && !stat(path, &st) &&
+	       S_ISREG(st.st_mode) && !image_probe(path, &label) && !label.offset;
+}
+
+int file_in_use(const char *path)
+{
+	pid_t pid = wort_file_holder(path);
+	char place[32], name[64] = "";
+	FILE *comm;
+
+	if (!pid)
+		return complain("%s: another process has it open", path);
+	snprintf(place, sizeof(place), "/proc/%d/comm", pid);
+	comm = fopen(place, "r");
+	if (comm && fgets(name, sizeof(name), comm))
+		name[strcspn(name, "\n")] = 0;
+	if (comm)
+		fclose(comm);
+	complain("%s: process %d (%s) has it open", path, pid, name);
+	return ST_REFUSED;
+}
+
+int open_file_pool(const char *path, int flags, struct wort_pool **out)
+{
+	struct wort_pool_opts opts = {
+		.sz = sizeof(opts),
+		.sync = settings.process ? WORT_SYNC_PROCESS : WORT_SYNC_MEDIA,
+	};
+	int err = wort_pool_open_with(path, flags, &opts, out);
+
+	if (err == -EWOULDBLOCK)
+		return file_in_use(path);
+	if (err == -ENOSPC) {
+		complain("%s: the file has holes, and its filesystem is full", path);
+		mend("df %s", shell_word(path));
+		return ST_REFUSED;
+	}
+	return err ? fail(path, err) : 0;
+}
+
+static int size_fits(const char *path, uint64_t size, const struct stat *st)
+{
+	if (size && st->st_size && size < (uint64_t)st->st_size)
+		return complain("%s: the file is larger: a pool takes all of it", path);
+	if (!size && !st->st_size) {
+		complain("%s: the file is empty", path);
+		mend("wort format --size 64M %s", shell_word(path));
+		return ST_REFUSED;
+	}
+	if ((size ? size : (uint64_t)st->st_size) < POOL_MIN)
+		return complain("%s: smaller than a pool can be (256 KiB)", path);
+	return 0;
+}
+
+/* Nothing of others is overwritten unless it is said so. */
+static int refuse_content(const char *path, bool force)
+{
+	char type[64];
+	int err = foreign_signature(path, type, sizeof(type));
+
+	if (err)
+		return fail(path, err);
+	if (!*type || force)
+		return 0;
+	complain("%s: there is something else (%s)", path, type);
+	mend("wort format -f    # what it holds is lost");
+	return ST_REFUSED;
+}
+
+static int format_failed(const char *path, int err)
+{
+	if (err == -EWOULDBLOCK)
+		return file_in_use(path);
+	if (err != -ENOSPC)
+		return fail(path, err);
+	complain("%s: the filesystem has less space than that", path);
+	mend("df %s", shell_word(path));
+	return ST_REFUSED;
+}
+
+int format_file(const char *path, uint64_t size, const struct wort_format_opts *opts)
+{
+	struct stat st = { };
+	int err;
+
+	if (stat(path, &st) && errno != ENOENT)
+		return fail(path, -errno);
+	err = size_fits(path, size, &st);
+	if (!err && st.st_size)
+		err = refuse_content(path, opts->flags & WORT_FORMAT_F_FORCE);
+	if (err)
+		return err;
+	err = wort_format_file(path, size, opts);
+	return err ? format_failed(path, err) : 0;
+}
