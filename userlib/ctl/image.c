@@ -94,9 +94,6 @@ static int open_media(struct image *image, const char *path)
 	image->fd = open(path, flags | O_CLOEXEC);
 	if (image->fd < 0)
 		return -errno;
-	/* As libwort: one process at a time stores to a file. */
-	if (!image->device && flock(image->fd, (image->write ? LOCK_EX : LOCK_SH) | LOCK_NB))
-		return -errno;
 	image->size = st.st_size;
 	if (image->device &&
 	    ioctl(image->fd, BLKGETSIZE64, &image->size))
@@ -267,6 +264,14 @@ static int image_load(struct image *image, const char *path, u64 offset)
 	return err ? err : find_pool(image, offset);
 }
 
+/* As libwort: one process at a time stores to a file. */
+static int lock_media(const struct image *image)
+{
+	int way = (image->write ? LOCK_EX : LOCK_SH) | LOCK_NB;
+
+	return !image->device && flock(image->fd, way) ? -errno : 0;
+}
+
 static int release(struct image *image)
 {
 	int err = 0;
@@ -306,6 +311,8 @@ int image_open(const char *path, bool write, uint64_t offset,
 	if (!image)
 		return -ENOMEM;
 	err = image_load(image, path, offset);
+	if (!err)
+		err = lock_media(image);
 	if (!err)
 		err = wort_pool_attach(&image->region, &image->pool);
 	if (err) {
@@ -422,6 +429,8 @@ int image_copy(const char *path, uint64_t offset, uint64_t reach, bool restore,
 	err = look_for_copy(image, path, offset, reach, &sb);
 	if (!err)
 		fill_label(image, &sb, label);
+	if (!err && restore)
+		err = lock_media(image);
 	if (!err && restore) {
 		wort_op_begin(&op, &image->region, NULL);
 		err = wort_sb_replace(&op, &sb, 0);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <linux/bug.h>
+#include <linux/kernel.h>
 #include <linux/rcupdate.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -149,13 +150,17 @@ static void *worker(void *data)
 	return NULL;
 }
 
-/* The program's signals are for its own threads. */
+/* The program's signals are for its own threads, but for those that a thread causes. */
 static int start(struct workqueue_struct *wq)
 {
+	static const int caused[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
 	sigset_t all, before;
+	unsigned int i;
 	int err;
 
 	sigfillset(&all);
+	for (i = 0; i < ARRAY_SIZE(caused); i++)
+		sigdelset(&all, caused[i]);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&wq->thread, NULL, worker, wq);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# file.sh FOLDER [KILLS]: the library and the command, which the Makefile has built in
+# FOLDER, on pools in plain files; then a load is killed so often (20 unless given).
+
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=expect.sh
+. "$(dirname "$0")/expect.sh"
+
+out=$(realpath "$1")
+kills=${2:-20}
+wort=$out/wort
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+check_first_record()
+{
+	"$wort" format --size 64M pool.img >/dev/null
+	"$wort" create pool.img names
+	"$wort" put pool.img names hello world
+	expect 0 '^world$' "$wort" get pool.img names hello
+	expect 1 'no such key' "$wort" get pool.img names other
+	expect 0 ' names$' "$wort" list pool.img
+	expect 0 '^clean$' "$wort" check pool.img
+	seq 1 1000 | sed 's/.*/&\t&/' | "$wort" load -q --sync process pool.img names >/dev/null
+	expect 0 '^1001$' "$wort" count pool.img names
+	"$wort" dump pool.img names >dump
+	[ "$(wc -l <dump)" -eq 1001 ]
+	"$wort" del pool.img names hello
+	expect 0 '^1000$' "$wort" count pool.img names
+	"$wort" destroy pool.img names
+	"$out/tests/libwort" pool.img
+	"$out/tests/libwort" -m pool.img
+	expect 0 '^clean$' "$wort" check pool.img
+}
+
+check_format()
+{
+	expect 3 'a pool is on the device' "$wort" format pool.img
+	"$wort" format -f pool.img >/dev/null
+	expect 3 'smaller than a pool can be' "$wort" format --size 100k small.img
+	[ ! -e small.img ]
+	: >empty.img
+	expect 3 'wort format --size' "$wort" format empty.img
+	head -c 1M /dev/urandom >noise.img
+	"$wort" format noise.img >/dev/null
+	expect 0 '^clean$' "$wort" check noise.img
+	expect 3 'the file is larger' "$wort" format -f --size 512k noise.img
+	truncate -s 8M sparse.img
+	"$wort" format sparse.img >/dev/null
+	[ "$(stat -c '%b * %B' sparse.img | bc)" -ge $((8 << 20)) ]
+	expect 2 'neither media nor process' "$wort" put --sync never pool.img a b c
+}
+
+# A second process is told which has the file open.
+check_exclusive()
+{
+	"$wort" create pool.img names
+	{ "$wort" load -q pool.img names <fifo >/dev/null; } &
+	exec 3>fifo
+	until grep -q "FLOCK.*:$(stat -c %i pool.img) " /proc/locks; do
+		sleep 0.05
+	done
+	expect 3 'process [0-9]* (wort) has it open' "$wort" put pool.img names a b
+	expect 3 'process [0-9]* (wort) has it open' "$wort" check pool.img
+	expect 3 'process [0-9]* (wort) has it open' "$wort" format -f pool.img
+	exec 3>&-
+	wait
+	"$wort" put pool.img names a b
+}
+
+# Each acknowledged record is there after a kill, and the pool is sound.
+check_kills()
+{
+	local i way last=0 said
+
+	"$wort" create pool.img kills
+	for ((i = 0; i < kills; i++)); do
+		way=media
+		[ $((i % 2)) -eq 0 ] || way=process
+		set -m
+		( for ((k = last + 1; ; k++)); do
+			"$wort" put --sync $way pool.img kills "$(printf %08d $k)" $k
+			echo $k
+		done ) >said 2>/dev/null &
+		set +m
+		sleep 0.1
+		kill -KILL -- -$!
+		wait $! 2>/dev/null || true
+		said=$(tail -n 1 said)
+		last=${said:-$last}
+		expect 0 "^$last\$" "$wort" get pool.img kills "$(printf %08d "$last")"
+		[ "$("$wort" count pool.img kills)" -ge "$last" ]
+		last=$("$wort" count pool.img kills)
+	done
+	expect 0 '^clean$' "$wort" check pool.img
+	echo "# $kills kills, $last records: nothing lost"
+}
+
+mkfifo fifo
+check_first_record
+check_format
+check_exclusive
+check_kills
