@@ -31,7 +31,7 @@ struct wort_round;
  * @region: memory of the pool
  * @alloc: allocator of the pool
  * @locks: locks of the pool
- * @root: its root record, WORT_MEDIA_ROOT_WORDS words in one line
+ * @root: its root record, WORT_MEDIA_ROOT_WORDS words in one line: wort_tree_root()
  * @attr: attribute word of the index, which wort_attr_verify() has accepted
  * @in_flight: of @locks
  * @priv: what the engine keeps in DRAM for the open tree, or NULL
@@ -53,6 +53,22 @@ struct wort_tree {
 	void *shared;
 	void (*want_tend)(struct wort_tree *tree);
 };
+
+/**
+ * wort_tree_root() - The root record of a tree
+ * @tree: The tree.
+ *
+ * A rename of the index moves it: no section of writers is under way then, and
+ * none begins before all sections of readers have ended that have loaded the old
+ * place.  A reader loads it once for each descent.
+ *
+ * Context: A section of readers or writers.
+ * Return: Its first word.
+ */
+static __always_inline __le64 __pmem *wort_tree_root(const struct wort_tree *tree)
+{
+	return READ_ONCE(tree->root);
+}
 
 /**
  * struct wort_buf - Where a value goes

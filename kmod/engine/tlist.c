@@ -215,12 +215,13 @@ int tls_slot_open(struct wort_op *op, const struct tls_chunk *chunk, u32 slot,
 /* The root word leads to the first chunk. */
 static int root_load(struct wort_op *op, const struct wort_tree *tree, u64 *off)
 {
-	u64 node = tls_root_node(tree);
-	int err = wort_pm_probe(op, tree->root, WORT_LINE);
+	const __le64 __pmem *root = wort_tree_root(tree);
+	u64 at = wort_pm_off(op, root);
+	u64 node = at - offsetof(struct wort_media_entry, root);
+	int err = wort_pm_probe(op, root, WORT_LINE);
 
-	*off = err ? 0 : wort_pm_load(&tree->root[0]);
-	wort_pm_flush_in_flight(op, node, node + offsetof(struct wort_media_entry, root),
-				sizeof(*off));
+	*off = err ? 0 : wort_pm_load(root);
+	wort_pm_flush_in_flight(op, node, at, sizeof(*off));
 	return err;
 }
 
@@ -293,7 +294,7 @@ static int descend(struct wort_op *op, const struct wort_tree *tree, enum tls_go
 		return 0;
 	err = root_load(op, tree, &start);
 	pos->node = tls_root_node(tree);
-	pos->above = &tree->root[0];
+	pos->above = wort_tree_root(tree);
 	pos->chunk.off = 0;
 	pos->behind.off = 0;
 	return err ?: descend_from(op, tree, start, goal, key, pos);
@@ -356,7 +357,7 @@ int tls_pick(struct wort_op *op, const struct tls_pick *want, struct tls_pos *po
 
 static void tls_create(struct wort_op *op, struct wort_tree *tree)
 {
-	wort_pm_store(op, &tree->root[0], 0);
+	wort_pm_store(op, wort_tree_root(tree), 0);
 }
 
 static int tls_lookup(struct wort_op *op, struct wort_tree *tree,

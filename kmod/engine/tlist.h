@@ -240,7 +240,7 @@ static inline struct tls_array *tls_array(const struct wort_tree *tree)
 /* A root record is locked by the offset of its catalogue entry. */
 static inline u64 tls_root_node(const struct wort_tree *tree)
 {
-	u64 off = (void __pmem *)tree->root - wort_region_at(tree->region, 0);
+	u64 off = (void __pmem *)wort_tree_root(tree) - wort_region_at(tree->region, 0);
 
 	return off - offsetof(struct wort_media_entry, root);
 }

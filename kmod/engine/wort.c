@@ -166,7 +166,7 @@ int wrt_any_record(struct wort_op *op, u64 link, u32 start, struct wort_rec *rec
 
 static void wrt_create(struct wort_op *op, struct wort_tree *tree)
 {
-	wort_pm_store(op, &tree->root[0], 0);
+	wort_pm_store(op, wort_tree_root(tree), 0);
 }
 
 /*

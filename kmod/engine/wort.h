@@ -164,7 +164,7 @@ static __always_inline u64 wrt_slot_node(u64 slot)
 
 static __always_inline u64 wrt_root(const struct wort_tree *tree)
 {
-	return (void __pmem *)tree->root - wort_region_at(tree->region, 0);
+	return (void __pmem *)wort_tree_root(tree) - wort_region_at(tree->region, 0);
 }
 
 /*
@@ -219,14 +219,13 @@ static __always_inline void wrt_node_flush_in_flight(struct wort_op *op,
 	wort_pm_flush_in_flight(op, off, off, sizeof(*node->media));
 }
 
-/* Load the word of the root record, on which an answer may rest. */
-static inline int wrt_root_load(struct wort_op *op, const struct wort_tree *tree,
-				u64 *link)
+/* Load the word of the root record at @off, on which an answer may rest. */
+static inline int wrt_root_load(struct wort_op *op, u64 off, u64 *link)
 {
-	int err = wort_pm_probe(op, tree->root, WORT_LINE);
-	u64 off = wrt_root(tree);
+	const __le64 __pmem *root = wort_region_at(op->region, off);
+	int err = wort_pm_probe(op, root, WORT_LINE);
 
-	*link = err ? 0 : wort_pm_load(&tree->root[0]);
+	*link = err ? 0 : wort_pm_load(root);
 	wort_pm_flush_in_flight(op, wrt_slot_node(off), off, sizeof(*link));
 	return err;
 }
@@ -261,7 +260,7 @@ static __always_inline int wrt_descent_root(struct wrt_descent *d)
 	d->pos.above = 0;
 	d->pos.start = 0;
 	if (d->op)
-		return wrt_root_load(d->op, d->tree, &d->pos.link);
+		return wrt_root_load(d->op, root, &d->pos.link);
 	if (unlikely(root >= d->plain))
 		return -EAGAIN;
 	d->pos.link = wort_pm_load(d->base + root);

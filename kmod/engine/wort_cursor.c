@@ -380,7 +380,7 @@ int wrt_seek(struct wort_cursor *cur, const struct wort_key *key)
 		seek_prefetch(cur, key);
 	wc->nr = 0;
 	memset(wc->seen, 0, sizeof(wc->seen));
-	err = wrt_root_load(cur->op, cur->tree, &link);
+	err = wrt_root_load(cur->op, wrt_root(cur->tree), &link);
 	if (!link)
 		return err ?: -ENOENT;
 	err = cursor_down(cur, link, 0, key);
@@ -427,7 +427,7 @@ static int cursor_pos(struct wort_cursor *cur, struct wrt_pos *pos)
 	int err;
 
 	*pos = (struct wrt_pos){ .slot = wrt_root(cur->tree) };
-	err = wrt_root_load(cur->op, cur->tree, &pos->link);
+	err = wrt_root_load(cur->op, pos->slot, &pos->link);
 	for (i = 0; i < wc->nr; i++) {
 		level = &wc->level[i];
 		pos->above = pos->slot;

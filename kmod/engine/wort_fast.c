@@ -506,7 +506,7 @@ static void path_begin(const struct wort_tree *tree, const struct wort_key *key,
 	u64 word = wort_key_word(key, 0);
 	u64 link = wort_top_find(wort_tree_top(tree), word);
 
-	*path = (struct wrt_path){ &tree->root[0], word, 0 };
+	*path = (struct wrt_path){ wort_tree_root(tree), word, 0 };
 	if (link)
 		path_follow(tree, key, link, path);
 }
