@@ -27,6 +27,7 @@ int wort_locks_init(struct wort_locks *locks)
 	if (err)
 		return err;
 	locks->ready = true;
+	init_rwsem(&locks->roots);
 	atomic64_set(&locks->clock, 0);
 	locks->lock = kvcalloc(WORT_NR_LOCKS, sizeof(*locks->lock), GFP_KERNEL);
 	locks->control = vzalloc(sizeof(*locks->control));

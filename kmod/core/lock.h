@@ -47,6 +47,7 @@
 #include <linux/cache.h>
 #include <linux/compiler.h>
 #include <linux/lockdep.h>
+#include <linux/rwsem.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/types.h>
@@ -74,6 +75,8 @@ struct wort_lock {
  * struct wort_locks - The locks of a pool
  * @writers: operations that may change something are sections of it, since they
  *	sleep; others are RCU sections
+ * @roots: held for reading in sections of the background, which do not look at
+ *	wort_pool.frozen; for writing, while a root record moves
  * @clock: ticks with each removal
  * @lock: the locks
  * @ready: @writers was set up
@@ -84,6 +87,7 @@ struct wort_lock {
  */
 struct wort_locks {
 	struct srcu_struct writers;
+	struct rw_semaphore roots;
 	bool ready;
 	atomic64_t clock;
 	struct wort_lock *lock;

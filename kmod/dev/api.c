@@ -238,6 +238,36 @@ int wort_kernel_index_destroy(struct wort_kernel_pool *pool, const char *name)
 }
 EXPORT_SYMBOL_NS_GPL(wort_kernel_index_destroy, WORT_NS);
 
+/**
+ * wort_kernel_index_rename() - Give an index another name
+ * @pool: The pool.
+ * @from: Its name.
+ * @to: The new name, 1 to WORT_NAME_MAX bytes and a zero, which no index has.
+ *
+ * Durable when the call returns; after a power cut the index has one of the two
+ * names.  Open handles go on.
+ *
+ * Context: May sleep, killably.  Not where room is made in memory.
+ * Return: 0; -ENOENT; -EEXIST if an index has the new name, also this one;
+ * -EINVAL, -EMSGSIZE for a name; -EOPNOTSUPP if the engine of the index is
+ * unknown; -EROFS; -ENOSPC; -ENOMEM; -EINTR; -EUCLEAN; -EIO; -ENODEV.
+ */
+int wort_kernel_index_rename(struct wort_kernel_pool *pool, const char *from,
+			     const char *to)
+{
+	struct wort_dax *dax = pool->wdev->dax;
+	int err = name_verify(from) ?: name_verify(to);
+
+	if (err)
+		return err;
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	err = wort_index_rename(dax->pool, from, strlen(from), to, strlen(to));
+	wort_dax_exit(dax);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_index_rename, WORT_NS);
+
 static int insert(struct wort_kernel_index *index, struct wort_put *put)
 {
 	unsigned int noio;

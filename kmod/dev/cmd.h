@@ -41,6 +41,7 @@ wort_cmd_fn wort_cmd_list;
 wort_cmd_fn wort_cmd_index_open;
 wort_cmd_fn wort_cmd_index_list;
 wort_cmd_fn wort_cmd_index_destroy;
+wort_cmd_fn wort_cmd_index_rename;
 wort_cmd_fn wort_cmd_pool_info;
 wort_cmd_fn wort_cmd_check;
 

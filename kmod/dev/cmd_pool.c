@@ -158,6 +158,49 @@ out_free:
 	return err;
 }
 
+static int index_rename(struct wort_call *call,
+			const struct wort_index_rename_arg *arg,
+			const struct wort_ubuf *from, const struct wort_ubuf *to)
+{
+	struct wort_dax *dax = call->wfile->wdev->dax;
+	int err;
+
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	err = wort_index_rename(dax->pool, from->data, arg->name_len, to->data,
+				arg->new_len);
+	wort_dax_exit(dax);
+	return err;
+}
+
+/**
+ * wort_cmd_index_rename() - Give an index another name
+ * @call: The call.
+ * @data: A struct wort_index_rename_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
+int wort_cmd_index_rename(struct wort_call *call, void *data)
+{
+	const struct wort_index_rename_arg *arg = data;
+	struct wort_ubuf from, to = { .data = NULL };
+	int err;
+
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	err = wort_name_read(&from, arg->name_ptr, arg->name_len,
+			     WORT_NAME_MAX);
+	if (!err)
+		err = wort_name_read(&to, arg->new_ptr, arg->new_len,
+				     WORT_NAME_MAX);
+	if (!err)
+		err = index_rename(call, arg, &from, &to);
+	wort_ubuf_free(&to);
+	wort_ubuf_free(&from);
+	return err;
+}
+
 #define RECORD_SIZE	sizeof(struct wort_index_record)
 #define PIECE_RECORDS	((u32)(WORT_PIECE_SIZE / RECORD_SIZE))
 

@@ -85,6 +85,8 @@ static const struct wort_ioctl ioctls[] = {
 	IOCTL(WORT_IOC_CHECK, KIND_POOL, wort_check_arg, out_damaged_index,
 	      wort_cmd_check, .write = true,
 	      OUT(wort_check_arg, out_nr_indexes, out_nr_atomic)),
+	IOCTL(WORT_IOC_INDEX_RENAME, KIND_POOL, wort_index_rename_arg, new_len,
+	      wort_cmd_index_rename, .write = true),
 
 	IOCTL(WORT_IOC_INSERT, KIND_INDEX, wort_insert_arg, out_old_len,
 	      wort_cmd_insert, .write = true, .probe = true,
@@ -127,6 +129,7 @@ union wort_ioctl_arg {
 	struct wort_index_open_arg index_open;
 	struct wort_index_list_arg index_list;
 	struct wort_index_destroy_arg index_destroy;
+	struct wort_index_rename_arg index_rename;
 	struct wort_pool_info_arg pool_info;
 	struct wort_check_arg check;
 	struct wort_insert_arg insert;

@@ -73,6 +73,9 @@ static void verify_index_abi(void)
 	LAYOUT(wort_index_list_arg, 40,
 	       M(size) + M(flags) + M(buf_ptr) + M(buf_len) + M(out_count) +
 	       M(after) + M(out_more) + M(__reserved));
+	LAYOUT(wort_index_rename_arg, 32,
+	       M(size) + M(flags) + M(name_ptr) + M(new_ptr) + M(name_len) +
+	       M(new_len));
 	LAYOUT(wort_index_destroy_arg, 24,
 	       M(size) + M(flags) + M(name_ptr) + M(name_len) + M(__reserved));
 	LAYOUT(wort_index_info_arg, 168,

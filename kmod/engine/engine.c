@@ -204,14 +204,17 @@ struct wort_cursor *wort_engine_cursor(void)
  * @op: Uninitialised memory of the caller.
  *
  * The operation is a section of writers, so that no memory that it sees is reused.
+ * The root record stays where it is meanwhile.
  *
  * Context: May sleep, in no section.
  * Return: For wort_tree_exit().
  */
 int wort_tree_enter(struct wort_tree *tree, struct wort_op *op)
 {
-	int section = srcu_read_lock(&tree->locks->writers);
+	int section;
 
+	down_read(&tree->locks->roots);
+	section = srcu_read_lock(&tree->locks->writers);
 	/* Sparse cannot follow a section into another function. */
 	__release(&tree->locks->writers);
 	wort_op_begin(op, tree->region, tree->alloc);
@@ -233,4 +236,5 @@ void wort_tree_exit(struct wort_tree *tree, struct wort_op *op, int section)
 	wort_op_end(op);
 	__acquire(&tree->locks->writers);
 	srcu_read_unlock(&tree->locks->writers, section);
+	up_read(&tree->locks->roots);
 }

@@ -60,14 +60,16 @@ struct wort_tree {
  *
  * A rename of the index moves it: no section of writers is under way then, and
  * none begins before all sections of readers have ended that have loaded the old
- * place.  A reader loads it once for each descent.
+ * place.  A reader loads it once for each descent.  An acquire: the words of the
+ * new record are seen.
  *
  * Context: A section of readers or writers.
  * Return: Its first word.
  */
 static __always_inline __le64 __pmem *wort_tree_root(const struct wort_tree *tree)
 {
-	return READ_ONCE(tree->root);
+	/* pairs with the release of a rename */
+	return smp_load_acquire(&tree->root);
 }
 
 /**

@@ -16,6 +16,9 @@
  * destroy	slot := 0.  New: the entry and its tree are owned by nobody.
  *		They are given back in the background; after a crash the walk
  *		does not find them.
+ * rename	slot := another entry, which is durable, with the root record of the
+ *		old one.  Old: the other entry is owned by nobody.  New: the old
+ *		one is.
  * damaged	state word of the entry: old or new.
  * drop		slot := 0, or next := 0: what was referred to cannot be read, and its
  *		owner is nobody afterwards.  The first block is replaced by an
@@ -501,7 +504,8 @@ int wort_catalogue_visit(struct wort_op *op, struct wort_pool *pool, u64 *off,
  */
 int wort_index_verify(const struct wort_index *index)
 {
-	return wort_region_verify(index->pool->region, index->entry_off,
+	return wort_region_verify(index->pool->region,
+				  READ_ONCE(index->entry_off),
 				  sizeof(struct wort_media_entry));
 }
 
@@ -859,6 +863,182 @@ int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 }
 
 /*
+ * Read the entry of an index, with the root record.  Nothing is in flight: no
+ * operation that may change something is under way, and the lock of the index
+ * keeps its state as it is.
+ */
+static int read_whole(struct wort_op *op, struct wort_index *index,
+		      struct wort_media_entry *entry)
+{
+	struct wort_pool *pool = index->pool;
+	int err = read_entry(op, pool, index->entry_off, entry);
+
+	return err ?: wort_pm_read(op, entry->root,
+				   entry_at(pool, index->entry_off)->root,
+				   sizeof(entry->root));
+}
+
+static void set_name(struct wort_media_entry *entry, const u8 *name, u32 name_len)
+{
+	memset(entry->name, 0, sizeof(entry->name));
+	memcpy(entry->name, name, name_len);
+	entry->name_len = name_len;
+	entry->csum = cpu_to_le32(entry_csum(entry));
+}
+
+/*
+ * An entry has a checksum over the name, and no word commits all of both.  So the
+ * index gets another entry, and the word of its slot commits the rename.
+ *
+ * The section, which began before operations could find the new root record,
+ * keeps the old entry from being reused before they do.
+ */
+static int replace_entry(struct wort_op *op, struct wort_index *index,
+			 const u8 *name, u32 name_len)
+{
+	struct wort_pool *pool = index->pool;
+	u64 off, old = index->entry_off;
+	struct wort_media_entry entry;
+	int err = read_whole(op, index, &entry);
+
+	if (err)
+		return err;
+	set_name(&entry, name, name_len);
+	off = wort_alloc_take(op);
+	wort_pm_write(op, entry_at(pool, off), &entry, sizeof(entry));
+	wort_pm_flush(op, entry_at(pool, off), sizeof(entry));
+	wort_pm_publish(op, wort_region_at(pool->region, index->slot_off), off);
+	WRITE_ONCE(index->entry_off, off);
+	/* pairs with wort_tree_root() */
+	smp_store_release(&index->tree.root, entry_at(pool, off)->root);
+	/* The old entry was marked by attach, or made since. */
+	WARN_ON_ONCE(wort_alloc_free(op, old, sizeof(entry)));
+	return 0;
+}
+
+/* The name of an index in DRAM.  The table of names goes by it. */
+static void give_name(struct wort_index *index, const u8 *name, u32 name_len)
+{
+	struct wort_pool *pool = index->pool;
+
+	wort_names_remove(&pool->names, index);
+	memset(index->name, 0, sizeof(index->name));
+	memcpy(index->name, name, name_len);
+	index->name_len = name_len;
+	wort_names_add(&pool->names, index);
+}
+
+/*
+ * Nobody reads the old root record when the next writer is let in: readers here
+ * have ended, and those in a mapping ask where the root record is.
+ */
+static void root_moved(struct wort_pool *pool)
+{
+	struct wort_map_control *control = pool->locks.control;
+
+	WRITE_ONCE(control->destroyed, control->destroyed + 1);
+	wort_locks_synchronize(&pool->locks);
+}
+
+/*
+ * Writers would store to the old root record while it is copied, and after it.  The
+ * background goes by the place of the root record, too: for the lock of the root.
+ */
+static int rename_alone(struct wort_op *op, struct wort_index *index,
+			const u8 *name, u32 name_len)
+{
+	struct wort_pool *pool = index->pool;
+	int err;
+
+	wort_pool_freeze(pool);
+	down_write(&pool->locks.roots);
+	mutex_lock(&index->lock);
+	op->section = srcu_read_lock(&pool->locks.writers);
+	err = replace_entry(op, index, name, name_len);
+	srcu_read_unlock(&pool->locks.writers, op->section);
+	if (!err)
+		give_name(index, name, name_len);
+	mutex_unlock(&index->lock);
+	if (!err)
+		root_moved(pool);
+	up_write(&pool->locks.roots);
+	wort_pool_thaw(pool);
+	return err;
+}
+
+static int may_rename(struct wort_pool *pool, const struct wort_index *index)
+{
+	if (!index->tree.engine)
+		return -EOPNOTSUPP;
+	/* The name may be in what is lost. */
+	if (!wort_pool_writable(pool) || pool->left_out)
+		return -EROFS;
+	return wort_region_verify(pool->region, index->slot_off, sizeof(__le64));
+}
+
+static int rename_locked(struct wort_op *op, struct wort_pool *pool,
+			 const u8 *from, u32 from_len, const u8 *to, u32 to_len)
+{
+	struct wort_index *index = wort_names_find(&pool->names, from, from_len);
+	int err;
+
+	if (!index)
+		return not_found(pool);
+	if (wort_names_find(&pool->names, to, to_len))
+		return -EEXIST;
+	err = may_rename(pool, index);
+	if (err)
+		return err;
+	wort_op_begin(op, pool->region, &pool->alloc);
+	err = wort_alloc_reserve(op, sizeof(struct wort_media_entry));
+	if (!err)
+		err = rename_alone(op, index, to, to_len);
+	wort_op_end(op);
+	return err;
+}
+
+/**
+ * wort_index_rename() - Give an index another name
+ * @pool: The pool.
+ * @from: Its name.
+ * @from_len: The length of that.
+ * @to: The new name, which no index has.
+ * @to_len: 1 to WORT_NAME_MAX.
+ *
+ * Durable when the call returns; after a power cut the index has one of the two
+ * names.  Its id and its records stay, and openings of it go on.  Readers do not
+ * wait; operations that may change something wait for two grace periods.
+ *
+ * Context: May sleep, killably.  Takes wort_pool.lock and wort_index.lock, and
+ * excludes writers.
+ * Return: 0; -ENOENT; -EEXIST if an index has the name, also this one; -EINVAL,
+ * -EMSGSIZE for a name that no index has; -EOPNOTSUPP if its engine is unknown;
+ * -EROFS; -ENOSPC; -ENOMEM; -EINTR; -ENODEV; -EUCLEAN if its entry is damaged;
+ * -EIO if that or its slot lies on a page known to be bad; -EIO or -EUCLEAN if
+ * it may be in a part of the catalogue that is lost.
+ */
+int wort_index_rename(struct wort_pool *pool, const u8 *from, u32 from_len,
+		      const u8 *to, u32 to_len)
+{
+	int err = name_verify(from, from_len) ?: name_verify(to, to_len);
+	struct wort_op op;
+
+	if (err)
+		return err;
+	do {
+		if (mutex_lock_killable(&pool->lock))
+			return -EINTR;
+		err = rename_locked(&op, pool, from, from_len, to, to_len);
+		mutex_unlock(&pool->lock);
+	} while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &op)));
+	if (!err)
+		wort_pool_kick(pool);
+	if (err == -EUCLEAN)
+		wort_pool_damaged(pool);
+	return err;
+}
+
+/*
  * The index that a slot refers to, if it is served.  Its entry cannot be read.
  */
 static struct wort_index *find_in_slot(struct wort_pool *pool, u64 slot)
@@ -1147,10 +1327,12 @@ int wort_index_list(struct wort_pool *pool, u64 after,
  * @index: The index.
  * @arg: Its out_ fields are filled in.
  *
- * Context: Any context.
+ * Context: May sleep.  Takes wort_index.lock.
  */
 void wort_index_info(struct wort_index *index, struct wort_index_info_arg *arg)
 {
+	/* A rename changes the name and the root record. */
+	mutex_lock(&index->lock);
 	arg->out_id = index->id;
 	arg->out_attr = index->attr;
 	arg->out_create_time = index->create_time;
@@ -1163,6 +1345,7 @@ void wort_index_info(struct wort_index *index, struct wort_index_info_arg *arg)
 	if (index->tree.engine->traits & WORT_TRAIT_MAPPABLE)
 		arg->out_root_off = index->entry_off +
 				    offsetof(struct wort_media_entry, root);
+	mutex_unlock(&index->lock);
 }
 
 /* What is most often the same is not counted: struct wort_counts. */

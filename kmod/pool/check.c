@@ -177,7 +177,7 @@ static int mark_index(struct checker *ck, struct wort_index *index, bool tree)
 
 	wort_walk_begin(&ck->walk, index);
 	ck->found[ck->nr_found++] = (struct wort_object){
-		.off = index->entry_off,
+		.off = READ_ONCE(index->entry_off),
 		.size = sizeof(struct wort_media_entry),
 		.first = true,
 	};
@@ -189,7 +189,7 @@ static int mark_index(struct checker *ck, struct wort_index *index, bool tree)
 	if (err2)
 		err = err2;
 	if (is_damage(err))
-		damaged(ck, ck->walk.bad_off ?: index->entry_off, index->id);
+		damaged(ck, ck->walk.bad_off ?: READ_ONCE(index->entry_off), index->id);
 	return is_damage(err) || err == -ENOENT ? 0 : err;
 }
 

@@ -4,8 +4,8 @@
  * share.
  *
  * Lock order: gates in ascending order, a head, wort_pool.work_lock,
- * wort_pool.atomic_sem, wort_pool.lock, wort_index.lock, a section of
- * wort_locks.writers, wort_alloc.lock, struct wort_lock in the order of
+ * wort_pool.atomic_sem, wort_pool.lock, wort_locks.roots, wort_index.lock, a
+ * section of wort_locks.writers, wort_alloc.lock, struct wort_lock in the order of
  * addresses, locks of caches, wort_pool.due_lock.
  *
  * Operations on an index that only read are RCU sections, the others are
@@ -74,7 +74,8 @@ struct wort_names {
  * @ref: the pool holds one reference until the index is destroyed, each opening
  *	another one
  * @pool: its pool
- * @lock: protects @damaged, @dead and @nr_open
+ * @lock: protects @damaged, @dead and @nr_open; held, with wort_pool.lock, by a
+ *	rename, which changes @entry_off and @name
  * @id: unique in the pool
  * @attr: engine attributes
  * @create_time: seconds since 1970
@@ -445,6 +446,8 @@ int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 		    u32 flags, u32 engine, u64 attr, struct wort_index **out);
 int wort_index_open_id(struct wort_pool *pool, u64 id, struct wort_index **out);
 int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len);
+int wort_index_rename(struct wort_pool *pool, const u8 *from, u32 from_len,
+		      const u8 *to, u32 to_len);
 void wort_index_put(struct wort_index *index);
 void wort_index_drop(struct wort_index *index);
 void wort_index_set_damaged(struct wort_index *index, bool damaged);

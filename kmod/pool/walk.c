@@ -168,6 +168,8 @@ void wort_chunk_begin(struct wort_walk *walk, bool alone)
 	if (alone) {
 		mutex_lock(&pool->lock);
 		wort_pool_freeze(pool);
+	} else {
+		down_read(&pool->locks.roots);
 	}
 	section = srcu_read_lock(&pool->locks.writers);
 	/* Sparse cannot follow a section into another function. */
@@ -198,6 +200,8 @@ void wort_chunk_end(struct wort_walk *walk, int err)
 	if (walk->alone) {
 		wort_pool_thaw(pool);
 		mutex_unlock(&pool->lock);
+	} else {
+		up_read(&pool->locks.roots);
 	}
 	if (walk->op.bad_off)
 		walk->bad_off = walk->op.bad_off;

@@ -112,6 +112,9 @@ static void alone(struct happened *h)
 		face_settle(&runner);
 	else if (h->step.kind == STEP_GET || h->step.kind == STEP_LOOK)
 		get(h);
+	else if (h->step.kind == STEP_RENAME)
+		h->err = wort_index_rename(runner.pool, (const u8 *)"a", 1,
+					   (const u8 *)"b", 1);
 	else if (h->step.kind == STEP_ATOMIC)
 		h->err = runner_atomic(&runner, &h->step);
 	else if (h->step.kind == STEP_DEL)
@@ -208,13 +211,17 @@ static void thread(u32 nr)
 /* Carry a step out in a world; what it has to answer there. */
 static int apply(struct world *w, const struct happened *h, int *value)
 {
-	u8 *now = &w->index[0].value[h->step.key];
+	u8 *now = &w->index[!w->index[0].present].value[h->step.key];
 	u8 was = *now;
 
 	*value = 0;
 	if (h->step.kind == STEP_ATOMIC)
 		return world_apply_atomic(w, &h->step);
 	switch (h->step.kind) {
+	case STEP_RENAME:
+		w->index[1] = w->index[0];
+		memset(&w->index[0], 0, sizeof(w->index[0]));
+		return 0;
 	case STEP_PUT:
 		*now = h->step.value;
 		return 0;
@@ -374,6 +381,19 @@ static bool is_shared(const void *at)
 	return false;
 }
 
+/* The opening of the index "a" is one of "b" after a rename. */
+static void take_name(void)
+{
+	u32 i;
+
+	for (i = 0; i < nr_happened; i++) {
+		if (happened[i].step.kind != STEP_RENAME || happened[i].err)
+			continue;
+		runner.index[1] = runner.index[0];
+		runner.index[0] = NULL;
+	}
+}
+
 /* Run the steps by one schedule; NULL, or what nothing explains. */
 static const char *run(const struct spot *spot)
 {
@@ -404,6 +424,7 @@ static const char *run(const struct spot *spot)
 	sched_run(nr_threads, thread);
 	trace_shared = NULL;
 	tracer_stop(tracer);
+	take_name();
 	explain(&set, &spot->start->world, tracer->nr_events);
 	for (i = 0; i < set.nr && bad; i++)
 		bad = runner_compare(&runner, &set.world[i]);
@@ -706,6 +727,27 @@ static void explore_atomics(const struct start *start, enum memory_model model,
 	}
 }
 
+/* Writers and readers of an index while it gets another name. */
+static void explore_renames(const struct start *start, enum memory_model model,
+			    u32 preemptions, u32 worker, u32 workers)
+{
+	const struct step others[] = {
+		{ STEP_PUT, 0, 0, 2 }, { STEP_PUT, 0, 2, 3 }, { STEP_DEL, 0, 0, 0 },
+		{ STEP_GET, 0, 0, 0 }, { STEP_LOOK, 0, 0, 0 }, { STEP_BATCH, 0, 1, 0 },
+	};
+	u32 i, number = 0;
+
+	if (!start->world.index[0].present || start->world.index[1].present ||
+	    start->engine_b)
+		return;
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		struct step steps[] = { { STEP_RENAME, 0, 0, 0 }, others[i] };
+
+		if (number++ % workers == worker)
+			explore_beside(start, model, steps, 2, preemptions);
+	}
+}
+
 /*
  * Each two changes; each change with lookups of its key and of one beside it, and
  * with a scan; each change beside the background.
@@ -718,6 +760,7 @@ void explore_all_beside(const struct start *start, enum memory_model model,
 	explore_moves(start, model, preemptions, worker, workers);
 	explore_three(start, model, preemptions, worker, workers);
 	explore_atomics(start, model, preemptions, worker, workers);
+	explore_renames(start, model, preemptions, worker, workers);
 	for (i = 0; i < start->nr_steps; i++) {
 		struct step steps[2] = { start->steps[i] };
 

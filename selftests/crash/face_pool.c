@@ -108,6 +108,18 @@ int face_destroy(struct runner *r, __u32 index)
 	return wort_index_destroy(r->pool, (const u8 *)face_name(index), 1);
 }
 
+int face_rename(struct runner *r, __u32 index)
+{
+	int err = wort_index_rename(r->pool, (const u8 *)face_name(index), 1,
+				    (const u8 *)face_name(!index), 1);
+
+	if (err)
+		return err;
+	r->index[!index] = r->index[index];
+	r->index[index] = NULL;
+	return 0;
+}
+
 int face_put(struct runner *r, __u32 index, const struct world_bytes *key,
 	     const struct world_bytes *value, const struct world_bytes *expect)
 {
@@ -186,17 +198,17 @@ int face_look(struct runner *r, __u32 index, const struct world_bytes *key,
 		.size = le64_to_cpu(r->pool->sb.pool_size),
 	};
 	struct wort_index_info_arg info;
-	uint64_t retries = 0;
+	uint64_t destroyed, retries = 0;
 	size_t room = size;
 	int err;
 
 	if (!(world_engine_of(index)->traits & WORT_TRAIT_MAPPABLE))
 		return face_lookup(r, index, key, buf, size, len);
 	wort_locks_map_state(&r->pool->locks, WORT_MAP_ASK, WORT_MAP_FOLLOW);
+	destroyed = wort_reader_destroyed(&reader);
 	wort_index_info(r->index[index], &info);
-	reader.root_off = info.out_root_off;
 	wort_reader_follow(&reader, info.out_engine);
-	wort_reader_trust(&reader, wort_reader_destroyed(&reader));
+	wort_reader_trust(&reader, destroyed, info.out_root_off);
 	err = wort_reader_get(&reader, key->data, key->len, buf, &room,
 			      &retries);
 	*len = room;

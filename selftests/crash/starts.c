@@ -16,20 +16,21 @@ static const struct step pool_steps[] = {
 	PUT(0, 1), PUT(1, 3), DEL(0), PUT_B(0, 1), PUT_B(1, 4),
 	CREATE(0), CREATE(1), DESTROY(0), DESTROY(1), ONLY(STEP_REATTACH),
 	ONLY(STEP_SETTLE), ONLY(STEP_CHECK), ONLY(STEP_DAMAGE),
-	ONLY(STEP_FORMAT),
+	ONLY(STEP_FORMAT), RENAME(0), RENAME(1),
 };
 
 /* Space runs out, is given back, is used again. */
 static const struct step full_steps[] = {
 	PUT(0, 1), PUT(1, 1), PUT(0, 3), PUT(5, 4), DEL(0), DEL(1), DEL(5),
-	BATCH(0), BATCH(1), CREATE(1), DESTROY(0), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE),
+	BATCH(0), BATCH(1), CREATE(1), DESTROY(0), RENAME(0), ONLY(STEP_REATTACH),
+	ONLY(STEP_SETTLE),
 };
 
 /* Atomic batches, and what may come before and after them. */
 static const struct step atomic_steps[] = {
 	ATOMIC(0), ATOMIC(1), ATOMIC(2), ATOMIC(3), ATOMIC(4), ATOMIC(5),
 	PUT(0, 2), PUT(1, 3), PUT(5, 1), DEL(0), PUT_B(5, 3), PUT_B(0, 1), BATCH(6),
-	DESTROY(1), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE), ONLY(STEP_CHECK),
+	DESTROY(1), RENAME(0), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE), ONLY(STEP_CHECK),
 };
 
 /* The engine whose pools are being made. */

@@ -17,6 +17,7 @@
 #define ATOMIC(n)	{ STEP_ATOMIC, 0, n, 0 }
 #define CREATE(i)	{ STEP_CREATE, i, 0, 0 }
 #define DESTROY(i)	{ STEP_DESTROY, i, 0, 0 }
+#define RENAME(i)	{ STEP_RENAME, i, 0, 0 }
 #define PUT_B(k, v)	{ STEP_PUT, 1, k, v }
 #define ONLY(s)		{ s, 0, 0, 0 }
 

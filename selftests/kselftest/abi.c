@@ -65,6 +65,8 @@ static const struct command commands[] = {
 	COMMAND(CAS, wort_cas_arg, 0xbc27, 64, ON_INDEX, .flags = 0x100,
 		RESERVED(wort_cas_arg), .write = true, .has_out = true),
 	COMMAND(ATOMIC, wort_atomic_arg, 0xbc28, 56, ON_INDEX, .has_out = true),
+	COMMAND(INDEX_RENAME, wort_index_rename_arg, 0xbc15, 32, ON_POOL,
+		.write = true, .valid = -ENOENT),
 };
 
 /* Room for an argument and for what later versions may append. */
@@ -81,6 +83,7 @@ union argument {
 	struct wort_index_open_arg index_open;
 	struct wort_index_list_arg index_list;
 	struct wort_index_destroy_arg index_destroy;
+	struct wort_index_rename_arg index_rename;
 	struct wort_insert_arg insert;
 	struct wort_lookup_arg lookup;
 	struct wort_delete_arg delete;
@@ -157,6 +160,11 @@ static void fill_pool(const struct command *command, union argument *arg)
 	} else if (command->cmd == WORT_IOC_INDEX_DESTROY) {
 		arg->index_destroy.name_ptr = PTR("none");
 		arg->index_destroy.name_len = 4;
+	} else if (command->cmd == WORT_IOC_INDEX_RENAME) {
+		arg->index_rename.name_ptr = PTR("none");
+		arg->index_rename.new_ptr = PTR("other");
+		arg->index_rename.name_len = 4;
+		arg->index_rename.new_len = 5;
 	}
 }
 
@@ -264,6 +272,7 @@ TEST_F(abi, sizes)
 	EXPECT_EQ(32, sizeof(struct wort_stats_arg));
 	EXPECT_EQ(sizeof(struct wort_cas_arg), commands[16].size);
 	EXPECT_EQ(sizeof(struct wort_atomic_arg), commands[17].size);
+	EXPECT_EQ(sizeof(struct wort_index_rename_arg), commands[18].size);
 	EXPECT_EQ(128, sizeof(struct wort_pool_record));
 	EXPECT_EQ(136, sizeof(struct wort_index_record));
 	EXPECT_EQ(16, sizeof(struct wort_record));
@@ -558,6 +567,10 @@ static const struct {
 	{ WORT_IOC_INDEX_LIST, offsetof(struct wort_index_list_arg, buf_ptr) },
 	{ WORT_IOC_INDEX_DESTROY,
 	  offsetof(struct wort_index_destroy_arg, name_ptr) },
+	{ WORT_IOC_INDEX_RENAME,
+	  offsetof(struct wort_index_rename_arg, name_ptr) },
+	{ WORT_IOC_INDEX_RENAME,
+	  offsetof(struct wort_index_rename_arg, new_ptr) },
 	{ WORT_IOC_INSERT, offsetof(struct wort_insert_arg, key_ptr) },
 	{ WORT_IOC_INSERT, offsetof(struct wort_insert_arg, value_ptr) },
 	{ WORT_IOC_LOOKUP, offsetof(struct wort_lookup_arg, key_ptr) },

@@ -110,6 +110,17 @@ int face_destroy(struct runner *r, __u32 index)
 	return destroy(r->pool, face_name(index));
 }
 
+int face_rename(struct runner *r, __u32 index)
+{
+	int err = rename_index(r->pool, face_name(index), face_name(!index));
+
+	if (err)
+		return err;
+	r->index[!index] = r->index[index];
+	r->index[index] = -1;
+	return 0;
+}
+
 int face_put(struct runner *r, __u32 index, const struct world_bytes *key,
 	     const struct world_bytes *value, const struct world_bytes *expect)
 {

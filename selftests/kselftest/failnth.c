@@ -380,6 +380,16 @@ static int undo_index_destroy(struct bed *bed)
 	return err;
 }
 
+static int run_index_rename(struct bed *bed)
+{
+	return rename_index(bed->pool.fd, "other", "a name that takes more than the 64 bytes that lie on the stack");
+}
+
+static int undo_index_rename(struct bed *bed)
+{
+	return rename_index(bed->pool.fd, "a name that takes more than the 64 bytes that lie on the stack", "other");
+}
+
 static int run_index_list(struct bed *bed)
 {
 	struct picture *picture = calloc(1, sizeof(*picture));
@@ -394,6 +404,7 @@ TEST_F_TIMEOUT(failnth, indexes, SECONDS)
 	SWEEP("index_open", run_index_open, NULL);
 	SWEEP("index_open with CREATE", run_index_create, undo_index_create);
 	ASSERT_EQ(0, undo_index_destroy(&self->bed));
+	SWEEP("index_rename", run_index_rename, undo_index_rename);
 	SWEEP("index_destroy", run_index_destroy, undo_index_destroy);
 	SWEEP("index_list", run_index_list, NULL);
 }

@@ -367,6 +367,7 @@ static int tidy(const struct command *command, const char *arg)
 		err = set_up();
 		return err ? err : open_indexes();
 	case WORT_IOC_INDEX_DESTROY:
+	case WORT_IOC_INDEX_RENAME:
 		return open_indexes();
 	}
 	return 0;

@@ -41,10 +41,10 @@ FIXTURE_SETUP(map)
 		.control = self->control,
 		.pool = self->at + WORT_MAP_POOL_OFF,
 		.size = all.out_pool_size,
-		.root_off = about.out_root_off,
 	};
 	ASSERT_EQ(true, wort_reader_follow(&self->reader, about.out_engine));
-	wort_reader_trust(&self->reader, wort_reader_destroyed(&self->reader));
+	wort_reader_trust(&self->reader, wort_reader_destroyed(&self->reader),
+			  about.out_root_off);
 }
 
 FIXTURE_TEARDOWN(map)
@@ -188,11 +188,31 @@ TEST_F(map, destroyed)
 	EXPECT_EQ(0, look(&self->reader, 7, retries));
 	ASSERT_EQ(0, destroy(self->pool.fd, "other"));
 	EXPECT_EQ(-EAGAIN, look(&self->reader, 7, retries));
-	wort_reader_trust(&self->reader, wort_reader_destroyed(&self->reader));
+	wort_reader_trust(&self->reader, wort_reader_destroyed(&self->reader),
+			  self->reader.root_off);
 	EXPECT_EQ(0, look(&self->reader, 7, retries));
 	ASSERT_EQ(0, destroy(self->pool.fd, "index"));
 	EXPECT_EQ(-EAGAIN, look(&self->reader, 7, retries));
 	close(other);
+}
+
+/* A rename moves the root: nobody reads on in the old one. */
+TEST_F(map, renamed)
+{
+	struct wort_index_info_arg about = { .size = sizeof(about) };
+	uint64_t *retries = &self->retries;
+
+	ASSERT_EQ(0, fill(self->fd, 10));
+	EXPECT_EQ(0, look(&self->reader, 7, retries));
+	ASSERT_EQ(0, rename_index(self->pool.fd, "index", "renamed"));
+	EXPECT_EQ(-EAGAIN, look(&self->reader, 7, retries));
+	ASSERT_EQ(0, call(self->fd, WORT_IOC_INDEX_INFO, &about));
+	EXPECT_NE(self->reader.root_off, about.out_root_off);
+	EXPECT_EQ(7, about.out_name_len);
+	EXPECT_EQ(0, memcmp(about.out_name, "renamed", 8));
+	wort_reader_trust(&self->reader, wort_reader_destroyed(&self->reader),
+			  about.out_root_off);
+	EXPECT_EQ(0, look(&self->reader, 7, retries));
 }
 
 /* What was never looked at before is there, too: zeroes. */

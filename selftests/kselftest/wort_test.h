@@ -202,6 +202,19 @@ static inline int destroy(int pool, const char *name)
 	return call(pool, WORT_IOC_INDEX_DESTROY, &arg);
 }
 
+static inline int rename_index(int pool, const char *name, const char *to)
+{
+	struct wort_index_rename_arg arg = {
+		.size = sizeof(arg),
+		.name_ptr = PTR(name),
+		.new_ptr = PTR(to),
+		.name_len = strlen(name),
+		.new_len = strlen(to),
+	};
+
+	return call(pool, WORT_IOC_INDEX_RENAME, &arg);
+}
+
 static inline int insert_raw(int index, const void *key, __u32 key_len,
 			     const void *value, __u32 value_len, __u32 flags)
 {

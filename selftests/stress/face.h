@@ -44,6 +44,8 @@ struct face_looks {
 extern struct face_looks face_looks;
 
 int face_look(const void *key, __u32 key_len, void *value, __u32 *len);
+/* Where the root record of the index "a" is. */
+__u64 face_root_off(void);
 int face_cas(const void *key, __u32 key_len, const void *expect,
 	     __u32 expect_len, const void *value, __u32 len);
 
@@ -89,6 +91,8 @@ int face_scan(struct face_scan *scan);
 
 /* Index "b": there, with some records, and gone. */
 void face_other_index(void);
+/* Give the index "a" another name, and then its own again. */
+void face_rename(void);
 
 /* A record in that index, if it is there just now: -ENOENT, -ESTALE. */
 int face_other_put(__u32 key);

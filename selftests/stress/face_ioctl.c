@@ -106,6 +106,15 @@ int face_look(const void *key, __u32 key_len, void *value, __u32 *len)
 	return look_or_ask(&reader, key, key_len, value, len);
 }
 
+__u64 face_root_off(void)
+{
+	struct wort_index_info_arg about = { .size = sizeof(about) };
+
+	if (call(index_a, WORT_IOC_INDEX_INFO, &about))
+		fail("info");
+	return about.out_root_off;
+}
+
 int face_cas(const void *key, __u32 key_len, const void *expect,
 	     __u32 expect_len, const void *value, __u32 len)
 {
@@ -237,6 +246,13 @@ void face_other_index(void)
 	if (destroy(pool.fd, "b"))
 		fail("index b: destroy");
 	close(index);
+}
+
+void face_rename(void)
+{
+	if (rename_index(pool.fd, "a", "renamed") ||
+	    rename_index(pool.fd, "renamed", "a"))
+		fail("index a: rename");
 }
 
 int face_other_put(__u32 key)

@@ -75,6 +75,14 @@ int face_look(const void *key, __u32 key_len, void *value, __u32 *len)
 	return look_or_ask(&reader, key, key_len, value, len);
 }
 
+__u64 face_root_off(void)
+{
+	struct wort_index_info_arg about;
+
+	wort_index_info(index_a, &about);
+	return about.out_root_off;
+}
+
 int face_cas(const void *key, __u32 key_len, const void *expect,
 	     __u32 expect_len, const void *value, __u32 len)
 {
@@ -178,6 +186,15 @@ void face_other_index(void)
 	if (wort_index_destroy(pm.pool, (const u8 *)"b", 1))
 		fail("index b: destroy");
 	wort_index_put(index);
+}
+
+void face_rename(void)
+{
+	static const u8 name[] = "a", other[] = "renamed";
+
+	if (wort_index_rename(pm.pool, name, 1, other, 7) ||
+	    wort_index_rename(pm.pool, other, 7, name, 1))
+		fail("index a: rename");
 }
 
 int face_other_put(__u32 key)

@@ -11,10 +11,21 @@ static void count(__u64 *counter)
 	__atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
 }
 
+/* As libwort does it. */
+static void ask_for_root(struct wort_reader *reader)
+{
+	uint64_t destroyed;
+
+	if (__atomic_exchange_n(&reader->asking, true, __ATOMIC_ACQUIRE))
+		return;
+	destroyed = wort_reader_destroyed(reader);
+	wort_reader_trust(reader, destroyed, face_root_off());
+	__atomic_store_n(&reader->asking, false, __ATOMIC_RELEASE);
+}
+
 int look_or_ask(struct wort_reader *reader, const void *key, __u32 key_len,
 		void *value, __u32 *len)
 {
-	uint64_t destroyed;
 	size_t room = *len;
 	int err;
 
@@ -28,9 +39,7 @@ int look_or_ask(struct wort_reader *reader, const void *key, __u32 key_len,
 		return err;
 	}
 	count(&face_looks.asked);
-	destroyed = wort_reader_destroyed(reader);
-	err = face_get(key, key_len, value, len);
-	if (!err || err == -ENOENT)
-		wort_reader_trust(reader, destroyed);
-	return err;
+	if (wort_reader_stale(reader))
+		ask_for_root(reader);
+	return face_get(key, key_len, value, len);
 }

@@ -504,6 +504,9 @@ static void run_round(uint64_t *random)
 			fail("no thread");
 	do {
 		face_other_index();
+		/* Seldom: writers wait meanwhile, and readers in a mapping ask. */
+		if (!pick(random, 8))
+			face_rename();
 		if (!pick(random, 4))
 			check();
 	} while (now_ms() < end);

@@ -384,6 +384,125 @@ void check_pool_id_order(void)
 	bed_close(&bed);
 }
 
+static void set_damaged(struct wort_index *index, bool damaged)
+{
+	mutex_lock(&index->lock);
+	wort_index_set_damaged(index, damaged);
+	mutex_unlock(&index->lock);
+}
+
+static int rename_to(struct bed *bed, const char *from, const char *to)
+{
+	return wort_index_rename(bed->pm.pool, (const u8 *)from, strlen(from),
+				 (const u8 *)to, strlen(to));
+}
+
+/* The index with a name: the one that is open, or none. */
+static void expect_name(struct bed *bed, const char *name, bool there)
+{
+	struct wort_index *index;
+	int err = open_name(bed, name, strlen(name), 0, &index);
+
+	CHECK_EQ(err, there ? 0 : -ENOENT);
+	if (err)
+		return;
+	CHECK(index == bed->index);
+	wort_index_put(index);
+}
+
+/* What was there is there under another name, also for those who have it open. */
+void check_pool_rename(void)
+{
+	struct wort_index_info_arg info;
+	struct bed bed;
+	u64 used = 0, id;
+	u32 i, len, value;
+
+	bed_open(&bed, MIB, 4096);
+	id = bed.index->id;
+	for (i = 0; i < 100; i++) {
+		CHECK_EQ(pm_put(bed.index, &i, sizeof(i), &i, sizeof(i)), 0);
+		CHECK_EQ(rename_to(&bed, i % 2 ? "new" : "t", i % 2 ? "t" : "new"), 0);
+		expect_name(&bed, "new", !(i % 2));
+		expect_name(&bed, "t", i % 2);
+		pmpool_settle();
+		if (i == 50)
+			used = bed.pm.pool->alloc.freeing_bytes;
+	}
+	CHECK_EQ(bed.pm.pool->alloc.freeing_bytes, used);
+	CHECK_EQ(rename_to(&bed, "t", "new"), 0);
+	bed_check(&bed);
+	set_damaged(bed.index, true);
+	CHECK_EQ(rename_to(&bed, "new", "t"), 0);
+	wort_index_info(bed.index, &info);
+	CHECK_EQ(info.out_name_len, 1);
+	CHECK(!memcmp(info.out_name, "t\0\0", 4));
+	bed_detach(&bed);
+	bed_attach(&bed);
+	/* While the walk has not run, too. */
+	CHECK_EQ(rename_to(&bed, "t", "x"), 0);
+	CHECK_EQ(bed_index_state(&bed), WORT_STATE_DAMAGED);
+	CHECK_EQ(bed.index->id, id);
+	pmpool_settle();
+	CHECK_EQ(rename_to(&bed, "x", "t"), 0);
+	set_damaged(bed.index, false);
+	bed_check(&bed);
+	for (i = 0; i < 100; i++) {
+		len = sizeof(value);
+		CHECK_EQ(pm_get(bed.index, &i, sizeof(i), &value, &len), 0);
+		CHECK_EQ(value, i);
+	}
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)"t", 1), 0);
+	CHECK_EQ(rename_to(&bed, "t", "x"), -ENOENT);
+	pmpool_settle();
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+void check_pool_rename_refused(void)
+{
+	static const char name[WORT_NAME_MAX + 1] = { };
+	struct wort_index *other;
+	struct bed bed;
+
+	bed_open(&bed, MIB, 4096);
+	other = pmpool_index(&bed.pm, "other");
+	CHECK_EQ(rename_to(&bed, "t", "other"), -EEXIST);
+	CHECK_EQ(rename_to(&bed, "t", "t"), -EEXIST);
+	CHECK_EQ(rename_to(&bed, "absent", "other"), -ENOENT);
+	CHECK_EQ(rename_to(&bed, "t", ""), -EINVAL);
+	CHECK_EQ(rename_to(&bed, "", "t"), -EINVAL);
+	CHECK_EQ(wort_index_rename(bed.pm.pool, (u8 *)"t", 1, (u8 *)"a\0b", 3),
+		 -EINVAL);
+	CHECK_EQ(wort_index_rename(bed.pm.pool, (u8 *)"t", 1, (u8 *)name,
+				   sizeof(name)), -EMSGSIZE);
+	wort_pool_damaged(bed.pm.pool);
+	CHECK_EQ(rename_to(&bed, "t", "new"), -EROFS);
+	expect_name(&bed, "t", true);
+	wort_index_put(other);
+	bed_close(&bed);
+}
+
+/* Without space for another entry the name stays. */
+void check_pool_rename_full(void)
+{
+	u8 value[sizeof(struct wort_media_entry) - sizeof(struct wort_media_leaf) -
+		 sizeof(u64)] = { };
+	struct bed bed;
+	u32 i;
+
+	bed_open(&bed, 256 * KIB, 4096);
+	/* Records as large as an entry, which may take what it could. */
+	for (i = 0; !pm_put(bed.index, &i, sizeof(i), value, sizeof(value)); i++)
+		;
+	CHECK(i > 100);
+	CHECK_EQ(rename_to(&bed, "t", "new"), -ENOSPC);
+	expect_name(&bed, "t", true);
+	expect_name(&bed, "new", false);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
 /* Handles of a destroyed index, and of the one with its name since. */
 void check_pool_stale(void)
 {
@@ -634,13 +753,6 @@ void check_pool_notify(void)
 	CHECK_EQ(nr_notified, 3);
 }
 
-static void set_damaged(struct wort_index *index, bool damaged)
-{
-	mutex_lock(&index->lock);
-	wort_index_set_damaged(index, damaged);
-	mutex_unlock(&index->lock);
-}
-
 static void expect_damaged(struct bed *bed, u32 nr)
 {
 	struct wort_pool_info_arg info = { .size = sizeof(info) };
@@ -712,6 +824,7 @@ static void check_read_only(struct bed *bed, u32 nr, u32 state)
 	CHECK_EQ(open_name(bed, "new", 3, WORT_INDEX_OPEN_F_CREATE, &index),
 		 -EROFS);
 	CHECK_EQ(wort_index_destroy(pool, (u8 *)"t", 1), -EROFS);
+	CHECK_EQ(wort_index_rename(pool, (u8 *)"t", 1, (u8 *)"new", 3), -EROFS);
 	CHECK_EQ(wort_pool_check(pool, &arg), -EROFS);
 	bed_check_arg(bed, 0, &arg);
 	CHECK_EQ(arg.out_nr_leaves, nr);

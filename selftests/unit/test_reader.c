@@ -140,8 +140,31 @@ void check_reader_destroyed(void)
 	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)"other", 5), 0);
 	CHECK_EQ(look(&reader, 7, &retries), -EAGAIN);
 	CHECK_EQ(retries, 0);
-	wort_reader_trust(&reader, wort_reader_destroyed(&reader));
+	wort_reader_trust(&reader, wort_reader_destroyed(&reader), reader.root_off);
 	CHECK_EQ(look(&reader, 7, &retries), 0);
 	wort_index_put(other);
+	bed_close(&bed);
+}
+
+/* A rename moves the root record: nothing is read on in the old place. */
+void check_reader_renamed(void)
+{
+	struct wort_index_info_arg info;
+	struct wort_reader reader;
+	struct bed bed;
+	u64 retries;
+
+	bed_open(&bed, MIB, unit_extent);
+	fill(&bed);
+	pm_reader(bed.index, &reader);
+	CHECK_EQ(look(&reader, 7, &retries), 0);
+	CHECK_EQ(wort_index_rename(bed.pm.pool, (u8 *)"t", 1, (u8 *)"new", 3), 0);
+	CHECK_EQ(look(&reader, 7, &retries), -EAGAIN);
+	CHECK_EQ(retries, 0);
+	wort_index_info(bed.index, &info);
+	CHECK(info.out_root_off != reader.root_off);
+	wort_reader_trust(&reader, wort_reader_destroyed(&reader),
+			  info.out_root_off);
+	CHECK_EQ(look(&reader, 7, &retries), 0);
 	bed_close(&bed);
 }

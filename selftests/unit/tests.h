@@ -93,6 +93,9 @@ void check_pool_format_over(void);
 void check_pool_attach_reads(void);
 void check_pool_info(void);
 void check_pool_names(void);
+void check_pool_rename(void);
+void check_pool_rename_refused(void);
+void check_pool_rename_full(void);
 void check_pool_alone(void);
 void check_pool_many_indexes(void);
 void check_pool_id_order(void);
@@ -235,6 +238,7 @@ void golden_write(const char *path);
 void check_reader_asks(void);
 void check_reader_generation(void);
 void check_reader_destroyed(void);
+void check_reader_renamed(void);
 
 /* test_counts.c */
 void check_counts_insert(void);

@@ -31,6 +31,8 @@ bool face_has(const struct runner *r, __u32 index);
 int face_open(struct runner *r, __u32 index, __u32 flags);
 void face_close(struct runner *r, __u32 index);
 int face_destroy(struct runner *r, __u32 index);
+/* Give it the name of the other one, whose place it takes. */
+int face_rename(struct runner *r, __u32 index);
 int face_put(struct runner *r, __u32 index, const struct world_bytes *key,
 	     const struct world_bytes *value, const struct world_bytes *expect);
 int face_del(struct runner *r, __u32 index, const struct world_bytes *key);

@@ -361,6 +361,25 @@ static const char *do_destroy(struct runner *r, struct world *w,
 				       w->damaged ? -EROFS : 0);
 }
 
+/* An index of another engine would not be what is expected under the name. */
+static const char *do_rename(struct runner *r, struct world *w,
+			     const struct step *s)
+{
+	__u32 to = !s->index;
+	bool taken = w->index[to].present;
+	int err, want = !w->index[s->index].present ? -ENOENT :
+			taken ? -EEXIST : w->damaged ? -EROFS : 0;
+
+	if (world_engine_b.id)
+		return NULL;
+	err = face_rename(r, s->index);
+	if (!err) {
+		w->index[to] = w->index[s->index];
+		memset(&w->index[s->index], 0, sizeof(w->index[s->index]));
+	}
+	return outcome("rename", err, want);
+}
+
 static const char *do_check(struct runner *r, struct world *w)
 {
 	struct wort_check_arg arg = {
@@ -446,6 +465,8 @@ const char *runner_step(struct runner *r, struct world *w,
 		return do_create(r, w, s);
 	case STEP_DESTROY:
 		return do_destroy(r, w, s);
+	case STEP_RENAME:
+		return do_rename(r, w, s);
 	case STEP_REATTACH:
 		return do_reattach(r);
 	case STEP_SETTLE:
@@ -630,7 +651,7 @@ const char *runner_go_on(struct runner *r, struct world *w)
 static const char *const step_names[NR_STEP_KINDS] = {
 	"put", "del", "cas", "batch", "create", "destroy", "reattach", "settle",
 	"check", "damage", "format", "get", "look", "move", "scan", "atomic",
-	"attach",
+	"attach", "rename",
 };
 
 const char *step_name(const struct step *s)

@@ -59,6 +59,7 @@ enum step_kind {
 	STEP_SCAN,		/* of all; with a value: from the last key on */
 	STEP_ATOMIC,		/* an atomic batch */
 	STEP_ATTACH,		/* only the first: the attach before it, which may store */
+	STEP_RENAME,		/* the index gets the name of the other one */
 	NR_STEP_KINDS,
 };
 

@@ -105,6 +105,7 @@
 #define WORT_IOC_INDEX_DESTROY	_IO(WORT_IOC_TYPE, 0x12)
 #define WORT_IOC_POOL_INFO	_IO(WORT_IOC_TYPE, 0x13)
 #define WORT_IOC_CHECK		_IO(WORT_IOC_TYPE, 0x14)
+#define WORT_IOC_INDEX_RENAME	_IO(WORT_IOC_TYPE, 0x15)
 /* on an index */
 #define WORT_IOC_INSERT		_IO(WORT_IOC_TYPE, 0x20)
 #define WORT_IOC_LOOKUP		_IO(WORT_IOC_TYPE, 0x21)
@@ -335,6 +336,28 @@ struct wort_index_destroy_arg {
 	__aligned_u64 name_ptr;
 	__u32 name_len;
 	__u32 __reserved;
+};
+
+/**
+ * struct wort_index_rename_arg - WORT_IOC_INDEX_RENAME: give an index another name
+ * @size: sizeof(struct wort_index_rename_arg)
+ * @flags: none defined, zero
+ * @name_ptr: name of the index
+ * @new_ptr: its new name, any bytes but zero
+ * @name_len: length of the name
+ * @new_len: length of the new name
+ *
+ * Durable when the call returns; after a power cut the index has one of the two
+ * names.  Its id and its records stay, and open descriptors go on.  EEXIST if an
+ * index has the new name, also if that is this one.
+ */
+struct wort_index_rename_arg {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 name_ptr;
+	__aligned_u64 new_ptr;
+	__u32 name_len;
+	__u32 new_len;
 };
 
 /*
@@ -928,8 +951,9 @@ struct wort_uring_cmd {
  * A lookup:
  *
  *	1. Load generation (acquire), then state and destroyed.  Ask the kernel
- *	   unless state is WORT_MAP_FOLLOW, and destroyed is the same as when the
- *	   kernel last said that the index exists.
+ *	   unless state is WORT_MAP_FOLLOW, and destroyed is the same as before
+ *	   the kernel last told out_root_off of the index (WORT_IOC_INDEX_INFO):
+ *	   since then the index may have been destroyed, or have another root.
  *	2. Descend.  After each word, loaded once and by an acquire, load
  *	   in_flight of its node.  If it is not 0 the word may not be durable:
  *	   retry.  Trust nothing: memory that is reused meanwhile can hold any
@@ -961,7 +985,7 @@ struct wort_uring_cmd {
 	((__u32)((off) >> 7) * 0x9e3779b1U >> (32 - WORT_MAP_NODE_BITS))
 
 #define WORT_MAP_ASK		0	/* ask the kernel: pages may be bad */
-#define WORT_MAP_FOLLOW		3	/* 1 in an older protocol, whose readers ask */
+#define WORT_MAP_FOLLOW		4	/* 1 and 3 in older protocols, whose readers ask */
 #define WORT_MAP_DEAD		2	/* the pool was detached */
 #define WORT_MAP_STATE		0xff	/* bits of the above */
 #define WORT_MAP_BATCH		0x100	/* unit of the other bits: atomic batches under way */
@@ -972,7 +996,7 @@ struct wort_uring_cmd {
  *	follow links only while it is WORT_MAP_FOLLOW and no more
  * @__reserved: not used
  * @generation: changes before anything that was reachable is reused
- * @destroyed: changes when an index is destroyed
+ * @destroyed: changes when an index is destroyed, or its root record moves
  * @__reserved2: not used
  * @in_flight: by WORT_MAP_NODE(): whether a word of such a node is visible and perhaps
  *	not durable

@@ -156,6 +156,13 @@ int wort_pool_list(struct wort_pool *pool, uint64_t after,
 int wort_pool_destroy(struct wort_pool *pool, const char *name);
 
 /*
+ * Give an index another name, which no index has (-EEXIST).  Durable when the call
+ * returns; after a power cut it has one of the two.  Open indexes go on.
+ */
+int wort_pool_rename(struct wort_pool *pool, const char *name,
+		     const char *new_name);
+
+/*
  * Maps the pool for reading: wort_get() of indexes opened afterwards makes no
  * system call, unless writers keep changing what it reads or the module asks for
  * one.  -ENOMEM if there is no room in the address space, or another error of

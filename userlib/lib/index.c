@@ -188,12 +188,11 @@ static int ask(struct wort_index *index, const void *key, size_t key_len,
 	return err;
 }
 
-/* The kernel answers only while the index is there. */
+/* The kernel answers what the mapping does not tell. */
 static int look_or_ask(struct wort_index *index, const void *key,
 		       size_t key_len, void *value, size_t *value_len)
 {
 	struct wort_map_stats *stats = &index->map->stats;
-	uint64_t destroyed;
 	int err;
 
 	err = wort_reader_get(&index->reader, key, key_len, value, value_len,
@@ -201,11 +200,9 @@ static int look_or_ask(struct wort_index *index, const void *key,
 	if (err != -EAGAIN)
 		return err;
 	__atomic_add_fetch(&stats->fallbacks, 1, __ATOMIC_RELAXED);
-	destroyed = wort_reader_destroyed(&index->reader);
-	err = ask(index, key, key_len, value, value_len);
-	if (!err || err == -ENOENT || err == -ERANGE)
-		wort_reader_trust(&index->reader, destroyed);
-	return err;
+	if (wort_reader_stale(&index->reader))
+		wort_map_ask(index);
+	return ask(index, key, key_len, value, value_len);
 }
 
 WORT_API int wort_get(struct wort_index *index, const void *key, size_t key_len,

@@ -57,6 +57,8 @@ void wort_map_put(struct wort_map *map);
 /* Let lookups of an index be made in a mapping, if its engine can be followed. */
 int wort_map_index(struct wort_map *map, struct wort_index *index,
 		   bool relaxed);
+/* Ask the kernel where the root of an index is, if it is still there. */
+void wort_map_ask(struct wort_index *index);
 
 /* index.c: take and give back a reference, which the handle, each scan and each
  * atomic batch hold.

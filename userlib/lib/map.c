@@ -76,9 +76,23 @@ int wort_map_index(struct wort_map *map, struct wort_index *index, bool relaxed)
 	if (err || !info.out_root_off ||
 	    !wort_reader_follow(reader, info.out_engine))
 		return err;
-	reader->root_off = info.out_root_off;
-	wort_reader_trust(reader, destroyed);
+	wort_reader_trust(reader, destroyed, info.out_root_off);
 	__atomic_add_fetch(&map->users, 1, __ATOMIC_RELAXED);
 	index->map = map;
 	return 0;
+}
+
+/* One thread at a time: the older of two answers could be stored last. */
+void wort_map_ask(struct wort_index *index)
+{
+	struct wort_index_info_arg info = { .size = sizeof(info) };
+	struct wort_reader *reader = &index->reader;
+	uint64_t destroyed;
+
+	if (__atomic_exchange_n(&reader->asking, true, __ATOMIC_ACQUIRE))
+		return;
+	destroyed = wort_reader_destroyed(reader);
+	if (!wort_index_info(index, &info) && info.out_root_off)
+		wort_reader_trust(reader, destroyed, info.out_root_off);
+	__atomic_store_n(&reader->asking, false, __ATOMIC_RELEASE);
 }

@@ -163,6 +163,20 @@ WORT_API int wort_pool_destroy(struct wort_pool *pool, const char *name)
 	return wort_ioctl(pool->fd, WORT_IOC_INDEX_DESTROY, &arg);
 }
 
+WORT_API int wort_pool_rename(struct wort_pool *pool, const char *name,
+			      const char *new_name)
+{
+	struct wort_index_rename_arg arg = {
+		.size = sizeof(arg),
+		.name_ptr = wort_ptr(name),
+		.new_ptr = wort_ptr(new_name),
+		.name_len = wort_name_len(name, WORT_NAME_MAX),
+		.new_len = wort_name_len(new_name, WORT_NAME_MAX),
+	};
+
+	return wort_ioctl(pool->fd, WORT_IOC_INDEX_RENAME, &arg);
+}
+
 WORT_API int wort_index_open(struct wort_pool *pool, const char *name,
 			     const struct wort_index_opts *opts,
 			     struct wort_index **out)

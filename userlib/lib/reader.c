@@ -183,16 +183,23 @@ uint64_t wort_reader_destroyed(const struct wort_reader *r)
 	return __atomic_load_n(&r->control->destroyed, __ATOMIC_ACQUIRE);
 }
 
-void wort_reader_trust(struct wort_reader *r, uint64_t destroyed)
+/* A reader that finds this count also finds this root. */
+void wort_reader_trust(struct wort_reader *r, uint64_t destroyed,
+		       uint64_t root_off)
 {
-	__atomic_store_n(&r->destroyed, destroyed, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->root_off, root_off, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->destroyed, destroyed, __ATOMIC_RELEASE);
+}
+
+bool wort_reader_stale(const struct wort_reader *r)
+{
+	return wort_reader_destroyed(r) !=
+	       __atomic_load_n(&r->destroyed, __ATOMIC_ACQUIRE);
 }
 
 static bool may_follow(const struct wort_reader *r)
 {
-	return r->find && state(r) == WORT_MAP_FOLLOW &&
-	       wort_reader_destroyed(r) ==
-	       __atomic_load_n(&r->destroyed, __ATOMIC_RELAXED);
+	return r->find && state(r) == WORT_MAP_FOLLOW && !wort_reader_stale(r);
 }
 
 int wort_reader_get(struct wort_reader *r, const void *key, size_t key_len,

@@ -26,11 +26,12 @@ typedef int wort_reader_find_fn(const struct wort_reader *reader,
  * @control: at WORT_MAP_CONTROL_OFF
  * @pool: at WORT_MAP_POOL_OFF
  * @size: bytes of the pool
- * @root_off: offset of the index's root record
+ * @root_off: offset of the index's root record; changed with wort_reader_trust()
  * @find: of its engine, set by wort_reader_follow()
  * @relaxed: an answer may rest on what is not durable yet
- * @destroyed: wort_map_control.destroyed when the kernel last said that the index
- *	is there; changed with wort_reader_trust()
+ * @destroyed: wort_map_control.destroyed before the kernel last told @root_off;
+ *	changed with wort_reader_trust()
+ * @asking: a thread asks the kernel for @root_off
  */
 struct wort_reader {
 	const struct wort_map_control *control;
@@ -40,6 +41,7 @@ struct wort_reader {
 	wort_reader_find_fn *find;
 	bool relaxed;
 	uint64_t destroyed;
+	bool asking;
 };
 
 /*
@@ -53,7 +55,10 @@ int wort_reader_get(struct wort_reader *reader, const void *key, size_t key_len,
 
 /* Before the kernel is asked, for wort_reader_trust(). */
 uint64_t wort_reader_destroyed(const struct wort_reader *reader);
-/* The kernel was asked since, and said that the index is there. */
-void wort_reader_trust(struct wort_reader *reader, uint64_t destroyed);
+/* The kernel was asked since, and said that the index is there, with this root. */
+void wort_reader_trust(struct wort_reader *reader, uint64_t destroyed,
+		       uint64_t root_off);
+/* Was an index destroyed, or did a root move, since the kernel was asked? */
+bool wort_reader_stale(const struct wort_reader *reader);
 
 #endif

@@ -35,10 +35,11 @@ static inline uint64_t key_word(const unsigned char *key, uint32_t len,
 int wort_reader_find_wort(const struct wort_reader *r, const uint32_t *in_flight,
 			  const unsigned char *key, uint32_t len, uint64_t *found)
 {
+	uint64_t root = __atomic_load_n(&r->root_off, __ATOMIC_RELAXED);
 	uint64_t last = r->size - sizeof(struct wort_media_wort_node);
-	uint64_t node = r->root_off / sizeof(struct wort_media_wort_node) *
+	uint64_t node = root / sizeof(struct wort_media_wort_node) *
 			sizeof(struct wort_media_wort_node);
-	uint64_t digits = key_word(key, len, 0), off = r->root_off, link, kind;
+	uint64_t digits = key_word(key, len, 0), off = root, link, kind;
 	uint32_t left = KEY_DIGITS, end = WORD_DIGITS, place;
 	const unsigned char *pool = r->pool;
 

@@ -87,6 +87,9 @@ int __wrap_wort_ioctl(int fd, unsigned long cmd, void *arg)
 	case WORT_IOC_INDEX_DESTROY:
 		name_len = ((struct wort_index_destroy_arg *)arg)->name_len;
 		return 0;
+	case WORT_IOC_INDEX_RENAME:
+		name_len = ((struct wort_index_rename_arg *)arg)->new_len;
+		return 0;
 	case WORT_IOC_INDEX_INFO:
 		return 0;
 	case WORT_IOC_SCAN:
@@ -283,6 +286,9 @@ static void check_long_name(struct wort_pool *pool)
 	wort_index_close(index);
 	name_len = 0;
 	CHECK(wort_pool_destroy(pool, name) == 0);
+	CHECK(name_len > WORT_NAME_MAX);
+	name_len = 0;
+	CHECK(wort_pool_rename(pool, "n", name) == 0);
 	CHECK(name_len > WORT_NAME_MAX);
 	__real_munmap(name, size);
 }

@@ -586,6 +586,34 @@ static void check_map_destroyed(struct wort_pool *pool)
 	wort_index_close(b);
 }
 
+/* Openings of an index that has got another name go on, also in a mapping. */
+static void check_index_rename(struct wort_pool *pool)
+{
+	struct wort_index *a = open_fresh(pool, "a"), *again;
+	char buf[8];
+	size_t len;
+	int i;
+
+	CHECK(wort_put(a, "k", 1, "v", 1, 0) == 0);
+	CHECK(wort_pool_rename(pool, "a", "renamed") == 0);
+	CHECK(wort_pool_rename(pool, "a", "b") == -ENOENT);
+	CHECK(wort_pool_rename(pool, "renamed", "renamed") == -EEXIST);
+	CHECK(wort_pool_rename(pool, "renamed", "") == -EINVAL);
+	for (i = 0; i < 3; i++) {
+		len = sizeof(buf);
+		CHECK(wort_get(a, "k", 1, buf, &len) == 0 && len == 1 &&
+		      *buf == "vwx"[i]);
+		CHECK(wort_put(a, "k", 1, &"wxy"[i], 1, 0) == 0);
+	}
+	CHECK(wort_index_open(pool, "a", NULL, &again) == -ENOENT);
+	CHECK(wort_index_open(pool, "renamed", NULL, &again) == 0);
+	len = sizeof(buf);
+	CHECK(wort_get(again, "k", 1, buf, &len) == 0 && *buf == 'y');
+	wort_index_close(again);
+	wort_index_close(a);
+	CHECK(wort_pool_destroy(pool, "renamed") == 0);
+}
+
 int main(int argc, char **argv)
 {
 	bool mapped = argc == 3 && !strcmp(argv[1], "-m");
@@ -615,6 +643,7 @@ int main(int argc, char **argv)
 	check_map_stats(pool, mapped);
 	if (mapped)
 		check_map_destroyed(pool);
+	check_index_rename(pool);
 	check_atomic(pool);
 	check_pool(pool, index);
 	wort_index_close(index);

@@ -236,6 +236,7 @@ static int on_pool(const struct handle *h, unsigned long cmd, void *arg)
 {
 	struct wort_index_list_arg *list = arg;
 	struct wort_index_destroy_arg *destroy = arg;
+	struct wort_index_rename_arg *rename = arg;
 	bool more;
 	int err;
 
@@ -256,6 +257,13 @@ static int on_pool(const struct handle *h, unsigned long cmd, void *arg)
 		if (!err)
 			err = wort_index_destroy(pool, ptr(destroy->name_ptr),
 						 destroy->name_len);
+		settle();
+		return err;
+	case WORT_IOC_INDEX_RENAME:
+		err = h->write ? wort_index_rename(pool, ptr(rename->name_ptr),
+						   rename->name_len,
+						   ptr(rename->new_ptr),
+						   rename->new_len) : -EBADF;
 		settle();
 		return err;
 	case WORT_IOC_POOL_INFO:

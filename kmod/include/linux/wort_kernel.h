@@ -150,6 +150,8 @@ wort_kernel_index_open(struct wort_kernel_pool *pool, const char *name,
 		       u32 flags, u32 engine);
 void wort_kernel_index_close(struct wort_kernel_index *index);
 int wort_kernel_index_destroy(struct wort_kernel_pool *pool, const char *name);
+int wort_kernel_index_rename(struct wort_kernel_pool *pool, const char *from,
+			     const char *to);
 
 int wort_kernel_insert(struct wort_kernel_index *index,
 		       const struct wort_kernel_bytes *key,
