@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * wort create, destroy.
+ * wort create, rename, destroy.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -96,6 +96,54 @@ int cmd_create(int argc, char **argv)
 	err = show_index(index);
 	wort_index_close(index);
 	return err ? fail(args[1], err) : ST_OK;
+}
+
+static const struct syntax rename_syntax = {
+	.args = "POOL INDEX NAME",
+	.doc = "Give an index another name; its records stay as they are.",
+	.groups = GROUP_OUTPUT,
+	.min_args = 3,
+	.max_args = 3,
+};
+
+static int show_renamed(const char *before, const char *name)
+{
+	json_object *obj;
+
+	if (!settings.json)
+		return ST_OK;
+	obj = json_object_new_object();
+	json_add_str(obj, "name", name);
+	json_add_str(obj, "former_name", before);
+	json_print(obj);
+	return ST_OK;
+}
+
+int cmd_rename(int argc, char **argv)
+{
+	struct wort_pool *pool;
+	char **args;
+	int err;
+
+	parse_args(&rename_syntax, argc, argv, &args);
+	if (!*args[2]) {
+		complain("the name of an index has at least one byte");
+		return ST_USAGE;
+	}
+	err = open_pool(args[0], O_RDWR, &pool);
+	if (err)
+		return err;
+	err = wort_pool_rename(pool, args[1], args[2]);
+	wort_pool_close(pool);
+	if (err == -ENOENT) {
+		complain("%s: no such index", args[1]);
+		return ST_NOTHING;
+	}
+	if (err == -EEXIST) {
+		complain("%s: an index has this name already", args[2]);
+		return ST_REFUSED;
+	}
+	return err ? fail(args[1], err) : show_renamed(args[1], args[2]);
 }
 
 static const struct syntax destroy_syntax = {

@@ -359,6 +359,7 @@ int cmd_count(int argc, char **argv);
 int cmd_create(int argc, char **argv);
 int cmd_del(int argc, char **argv);
 int cmd_destroy(int argc, char **argv);
+int cmd_rename(int argc, char **argv);
 int cmd_detach(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_dump(int argc, char **argv);

@@ -22,6 +22,7 @@ static const struct verb {
 	{ "list", cmd_list, "attached pools, or the indexes of a pool" },
 	{ "engines", cmd_engines, "structures that an index can have" },
 	{ "create", cmd_create, "make an index" },
+	{ "rename", cmd_rename, "give an index another name" },
 	{ "destroy", cmd_destroy, "drop an index with all its records" },
 	{ "put", cmd_put, "store a record" },
 	{ "cas", cmd_cas, "replace a value if it is the one expected" },

@@ -113,6 +113,16 @@ expect 0 '^v$' "$wort" get 0 b new
 expect 0 '^atomic batches *2$' "$wort" stat 0
 expect 0 '"atomic_refused": 1,' "$wort" stat -o json 0
 expect 0 '^atomic  *2 ' "$wort" stat 0 a
+expect 0 '' "$wort" rename 0 b c
+expect 1 'no such index' "$wort" rename 0 b d
+expect 3 'an index has this name already' "$wort" rename 0 c a
+expect 3 'an index has this name already' "$wort" rename 0 c c
+expect 2 'at least one byte' "$wort" rename 0 c ''
+expect 3 'too long' "$wort" rename 0 c "$(printf '%0112d' 0)"
+expect 1 'no such index' "$wort" get 0 b new
+expect 0 '^v$' "$wort" get 0 c new
+expect 0 '"former_name": "c"' "$wort" rename -o json 0 c b
+expect 0 '^v$' "$wort" get 0 b new
 expect 0 '' "$wort" destroy 0 b
 
 # Without root: what sysfs tells everybody, and what the mode of the pool allows.

@@ -182,6 +182,8 @@ def use(wort, device):
     wort("check", "check", "0")
     wort("del", "del", "-O", "-e", "other", "0", "a", "key", status=1)
     wort("del", "del", "0", "a", "key", "absent", status=1)
+    wort("rename", "rename", "0", "a", "renamed")
+    wort("rename", "rename", "0", "renamed", "a")
     wort("destroy", "destroy", "0", "a")
 
 

@@ -131,6 +131,10 @@ statuses()
 	expect 1 stat 0 absent
 	expect 1 list absent
 	expect 1 doctor "$work/absent"
+	expect 1 rename 0 absent b
+	expect 3 rename 0 a a
+	expect 0 rename 0 a b
+	expect 0 rename 0 b a
 	expect 1 destroy 0 absent
 	expect 0 destroy 0 a
 	expect 1 detach 7
