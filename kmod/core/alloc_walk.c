@@ -90,7 +90,7 @@ static int mark_slot(struct wort_op *op, u64 off, u32 nr, u32 slot, bool first)
 	node = test_bit(slot, nodes);
 	if (test_bit(slot, wort_slot_bits(slots, WORT_BITS_USED)))
 		return first || !node ?
-		       wort_corrupt(op, off, "object has two owners") : 0;
+		       wort_corrupt(op, off, "object has two owners") : 1;
 	if (node)
 		return 0;
 	__set_bit(slot, wort_slot_bits(slots, WORT_BITS_USED));
@@ -111,7 +111,9 @@ static int mark_slot(struct wort_op *op, u64 off, u32 nr, u32 slot, bool first)
  *
  * Context: May sleep.  Takes wort_alloc.lock.  The owner may unlink the object
  * meanwhile.
- * Return: 0; -ENOMEM; -EUCLEAN if it is no slot or has another owner.
+ * Return: 0; 1 if the walk has marked it before, as an inner node, in an extent that
+ * was open before the attach; -ENOMEM; -EUCLEAN if it is no slot or has another
+ * owner.
  */
 int wort_alloc_mark(struct wort_op *op, u64 off, u64 size, bool first)
 {

@@ -22,6 +22,12 @@
 #include "../core/pmem.h"
 #include "redo.h"
 
+/* Marks objects, and counts the bytes of those that it had not met before. */
+struct marker {
+	struct wort_visitor visitor;
+	u64 bytes;
+};
+
 /*
  * An inconsistency about an object is damage here, not a race with a writer,
  * although writers run concurrently:
@@ -46,13 +52,16 @@
 static int mark(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 		u64 size, bool first)
 {
+	struct marker *marker = container_of(visitor, struct marker, visitor);
 	bool alone = op->alone;
 	int err;
 
 	op->alone = true;
 	err = wort_alloc_mark(op, off, size, first);
 	op->alone = alone;
-	return err;
+	if (!err)
+		marker->bytes += wort_alloc_footprint(op->alloc, size);
+	return min(err, 0);
 }
 
 static int give_back(struct wort_visitor *visitor, struct wort_op *op, u64 off,
@@ -113,10 +122,13 @@ static int pause_walk(struct wort_walk *walk)
 /* Returns an error only if the walk cannot continue now. */
 static int walk_index(struct wort_walk *walk, struct wort_index *index)
 {
+	struct marker marker = { .visitor.visit = mark };
+	u64 before = walk->pool->walk_records;
 	int err;
 
 	if (READ_ONCE(index->dead) && READ_ONCE(index->damaged))
 		return 0;
+	walk->visitor = &marker.visitor;
 	wort_walk_begin(walk, index);
 	walk->rebuild = wort_rebuild_begin(index);
 	err = wort_walk_run(walk);
@@ -124,6 +136,9 @@ static int walk_index(struct wort_walk *walk, struct wort_index *index)
 		wort_rebuild_end(index, walk->rebuild_err ?: err);
 	if (err == -ENOMEM || err == -EINTR)
 		return err;
+	if (err == -ENOENT)
+		wort_index_set_counted(index, marker.bytes + sizeof(struct wort_media_entry),
+				       walk->pool->walk_records - before);
 	mutex_lock(&walk->pool->lock);
 	index->walk_failed = err != -ENOENT;
 	mutex_unlock(&walk->pool->lock);
@@ -138,7 +153,8 @@ static int walk_index(struct wort_walk *walk, struct wort_index *index)
 static int restart_walk(struct wort_pool *pool)
 {
 	u64 off = le64_to_cpu(pool->sb.catalogue_off);
-	struct wort_visitor visitor = { .visit = mark };
+	struct marker marker = { .visitor.visit = mark };
+	struct wort_visitor *visitor = &marker.visitor;
 	struct wort_index *index;
 	struct wort_op op;
 	int err = 0;
@@ -151,12 +167,12 @@ static int restart_walk(struct wort_pool *pool)
 	pool->walk_indexes = 0;
 	pool->walk_records = 0;
 	while (off && !err)
-		err = wort_catalogue_visit(&op, pool, &off, &visitor);
+		err = wort_catalogue_visit(&op, pool, &off, visitor);
 	if (!err)
-		err = wort_redo_visit(&op, pool, &visitor);
+		err = wort_redo_visit(&op, pool, visitor);
 	list_for_each_entry(index, &pool->dying, list)
 		if (!err)
-			err = mark(&visitor, &op, index->entry_off,
+			err = mark(visitor, &op, index->entry_off,
 				   sizeof(struct wort_media_entry), true);
 	pool->rewalk = err;
 	mutex_unlock(&pool->lock);
@@ -192,10 +208,8 @@ static int end_walk(struct wort_pool *pool)
 /* No index is freed meanwhile: only this work frees indexes. */
 static int walk_all(struct wort_pool *pool)
 {
-	struct wort_visitor visitor = { .visit = mark };
 	struct wort_walk walk = {
 		.pool = pool,
-		.visitor = &visitor,
 		.pause = pause_walk,
 		.records = &pool->walk_records,
 	};

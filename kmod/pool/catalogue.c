@@ -1276,6 +1276,25 @@ void wort_index_set_gated(struct wort_index *index)
 	mutex_unlock(&index->lock);
 }
 
+/**
+ * wort_index_set_counted() - Note what an index owns, as just counted
+ * @index: The index.
+ * @bytes: Bytes of its objects and its entry.
+ * @records: Records.
+ *
+ * Context: May sleep.  Takes wort_index.lock.
+ */
+void wort_index_set_counted(struct wort_index *index, u64 bytes, u64 records)
+{
+	mutex_lock(&index->lock);
+	index->counted = (struct wort_counted){
+		.bytes = bytes,
+		.records = records,
+		.time = ktime_get_real_seconds(),
+	};
+	mutex_unlock(&index->lock);
+}
+
 static u32 index_state(const struct wort_index *index)
 {
 	return (READ_ONCE(index->damaged) ? WORT_STATE_DAMAGED : 0) |
@@ -1322,6 +1341,14 @@ int wort_index_list(struct wort_pool *pool, u64 after,
 	return n;
 }
 
+static void tell_counted(const struct wort_counted *counted,
+			 struct wort_index_info_arg *arg)
+{
+	arg->out_bytes = counted->time ? counted->bytes : WORT_UNKNOWN;
+	arg->out_records = counted->time ? counted->records : WORT_UNKNOWN;
+	arg->out_count_time = counted->time;
+}
+
 /**
  * wort_index_info() - Describe an index
  * @index: The index.
@@ -1345,6 +1372,7 @@ void wort_index_info(struct wort_index *index, struct wort_index_info_arg *arg)
 	if (index->tree.engine->traits & WORT_TRAIT_MAPPABLE)
 		arg->out_root_off = index->entry_off +
 				    offsetof(struct wort_media_entry, root);
+	tell_counted(&index->counted, arg);
 	mutex_unlock(&index->lock);
 }
 

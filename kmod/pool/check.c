@@ -41,6 +41,8 @@ struct checker {
 	struct wort_check_arg *arg;
 	bool clear;
 	bool dying;		/* the index that is visited was destroyed */
+	bool counted;		/* all objects of the index were visited */
+	u64 bytes;		/* of objects of the index that is visited */
 	bool unknown;		/* some owned objects cannot be found */
 	u64 nr_lost;
 	u64 nr_dropped;
@@ -58,6 +60,7 @@ static void count_object(struct checker *ck, const struct wort_object *object)
 		return;
 	}
 	arg->out_owned_bytes += bytes;
+	ck->bytes += bytes;
 	arg->out_nr_nodes += !object->first;
 }
 
@@ -190,6 +193,7 @@ static int mark_index(struct checker *ck, struct wort_index *index, bool tree)
 		err = err2;
 	if (is_damage(err))
 		damaged(ck, ck->walk.bad_off ?: READ_ONCE(index->entry_off), index->id);
+	ck->counted = err == -ENOENT;
 	return is_damage(err) || err == -ENOENT ? 0 : err;
 }
 
@@ -208,14 +212,18 @@ static int check_dying(struct checker *ck, struct wort_index *index)
 
 static int check_index(struct checker *ck, struct wort_index *index)
 {
-	u64 before = ck->pool->check_records;
+	u64 before = ck->pool->check_records, records;
 	int err;
 
 	if (READ_ONCE(index->dead))
 		return check_dying(ck, index);
 	ck->arg->out_nr_indexes++;
+	ck->bytes = 0;
 	err = mark_index(ck, index, true);
-	ck->arg->out_nr_leaves += ck->pool->check_records - before;
+	records = ck->pool->check_records - before;
+	ck->arg->out_nr_leaves += records;
+	if (ck->counted)
+		wort_index_set_counted(index, ck->bytes, records);
 	return err;
 }
 

@@ -60,6 +60,18 @@ struct wort_names {
 };
 
 /**
+ * struct wort_counted - What an index owns
+ * @bytes: bytes of its objects, as the allocator gives them, and of its entry
+ * @records: records
+ * @time: when it was counted, in seconds since 1970; 0: not since the attach
+ */
+struct wort_counted {
+	u64 bytes;
+	u64 records;
+	u64 time;
+};
+
+/**
  * struct wort_index - An index of an attached pool
  * @tree: for the engine; first, so that a lookup need not compute its address
  * @engine: that of @tree, for changes and lookups: from the first atomic batch
@@ -98,6 +110,7 @@ struct wort_names {
  * @due: in wort_pool.due
  * @rebuild: in wort_pool.rebuild
  * @hash: in wort_pool.names
+ * @counted: what the last walk or check counted; under @lock
  * @past: costs of operations until it was last closed
  * @name_len: length of the name
  * @name: its bytes and a zero
@@ -133,6 +146,7 @@ struct wort_index {
 	struct list_head due;
 	struct list_head rebuild;
 	struct hlist_node hash;
+	struct wort_counted counted;
 	struct wort_op_stats past[WORT_OP_NR];
 	u32 name_len;
 	u8 name[WORT_NAME_MAX + 1];
@@ -453,6 +467,7 @@ void wort_index_drop(struct wort_index *index);
 void wort_index_set_damaged(struct wort_index *index, bool damaged);
 void wort_index_set_unbuilt(struct wort_index *index, bool unbuilt);
 void wort_index_set_gated(struct wort_index *index);
+void wort_index_set_counted(struct wort_index *index, u64 bytes, u64 records);
 int wort_index_verify(const struct wort_index *index);
 int wort_index_list(struct wort_pool *pool, u64 after,
 		    struct wort_index_record *records, u32 max, bool *more);

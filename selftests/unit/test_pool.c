@@ -503,6 +503,67 @@ void check_pool_rename_full(void)
 	bed_close(&bed);
 }
 
+static struct wort_index_info_arg info_of(struct wort_index *index)
+{
+	struct wort_index_info_arg info = { .size = sizeof(info) };
+
+	wort_index_info(index, &info);
+	return info;
+}
+
+static void expect_count(struct wort_index *index, u64 bytes, u64 records)
+{
+	struct wort_index_info_arg info = info_of(index);
+
+	CHECK_EQ(info.out_bytes, bytes);
+	CHECK_EQ(info.out_records, records);
+	CHECK_EQ(!info.out_count_time, records == WORT_UNKNOWN);
+}
+
+/* A walk and a check count what each index owns; all together own all. */
+void check_pool_counted(void)
+{
+	static u8 value[5000];
+	struct wort_index *other;
+	struct wort_check_arg arg;
+	struct bed bed;
+	u64 a, b;
+	u32 i;
+
+	bed_open(&bed, 4 * MIB, 4096);
+	expect_count(bed.index, WORT_UNKNOWN, WORT_UNKNOWN);
+	other = pmpool_index(&bed.pm, "other");
+	for (i = 0; i < 3000; i++)
+		CHECK_EQ(pm_put(bed.index, &i, sizeof(i), value, i % 100 ? 8 : 5000), 0);
+	for (i = 0; i < 300; i++)
+		CHECK_EQ(pm_put(other, &i, sizeof(i), value, 100), 0);
+	expect_count(bed.index, WORT_UNKNOWN, WORT_UNKNOWN);
+	bed_check_arg(&bed, 0, &arg);
+	a = info_of(bed.index).out_bytes;
+	b = info_of(other).out_bytes;
+	expect_count(bed.index, a, 3000);
+	expect_count(other, b, 300);
+	CHECK_EQ(a + b + sizeof(struct wort_media_catalogue) +
+		 wort_alloc_table_bytes(&bed.pm.pool->alloc), arg.out_owned_bytes);
+	wort_index_put(other);
+	bed_detach(&bed);
+	bed_attach(&bed);
+	expect_count(bed.index, WORT_UNKNOWN, WORT_UNKNOWN);
+	pmpool_settle();
+	expect_count(bed.index, a, 3000);
+	other = pmpool_index(&bed.pm, "other");
+	expect_count(other, b, 300);
+	i = 7;
+	CHECK_EQ(pm_del(other, &i, sizeof(i)), 0);
+	expect_count(other, b, 300);
+	bed_check_arg(&bed, 0, &arg);
+	expect_count(bed.index, a, 3000);
+	CHECK(info_of(other).out_bytes < b);
+	CHECK_EQ(info_of(other).out_records, 299);
+	wort_index_put(other);
+	bed_close(&bed);
+}
+
 /* Handles of a destroyed index, and of the one with its name since. */
 void check_pool_stale(void)
 {

@@ -96,6 +96,7 @@ void check_pool_names(void);
 void check_pool_rename(void);
 void check_pool_rename_refused(void);
 void check_pool_rename_full(void);
+void check_pool_counted(void);
 void check_pool_alone(void);
 void check_pool_many_indexes(void);
 void check_pool_id_order(void);

@@ -361,8 +361,8 @@ struct wort_index_rename_arg {
 };
 
 /*
- * A space figure that is not known: before the walk after attach has ended, and
- * in a read-only pool.
+ * A figure of space or of an index that is not known: before the walk after attach
+ * has ended, and in a read-only pool.
  */
 #define WORT_UNKNOWN		(~0ULL)
 
@@ -842,6 +842,11 @@ struct wort_atomic_arg {
  * @out_name: its bytes, padded with zeroes
  * @out_root_off: offset in the pool of its root record, for readers in a mapping;
  *	0: they cannot read its engine
+ * @out_bytes: bytes that it took from the pool at @out_count_time, or WORT_UNKNOWN
+ * @out_records: records that it had then, or WORT_UNKNOWN
+ * @out_count_time: when the last walk after an attach, or the last check, counted
+ *	them, in seconds since 1970; 0: not since the attach, or the index was made
+ *	since.  What was changed while they counted may be in or not
  */
 struct wort_index_info_arg {
 	__u32 size;
@@ -855,6 +860,9 @@ struct wort_index_info_arg {
 	__u32 __reserved;
 	__u8 out_name[WORT_NAME_MAX + 1];
 	__aligned_u64 out_root_off;
+	__aligned_u64 out_bytes;
+	__aligned_u64 out_records;
+	__aligned_u64 out_count_time;
 };
 
 /* operation types in statistics */

@@ -8,11 +8,32 @@
 
 #include "ctl.h"
 
+static bool sizes;
+
+static const struct argp_option list_options[] = {
+	{ "long", 'l', NULL, 0,
+	  "of each index also bytes and records, as the last walk or check has counted them",
+	  0 },
+	{ }
+};
+
+static error_t list_option(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	(void)state;
+	if (key != 'l')
+		return ARGP_ERR_UNKNOWN;
+	sizes = true;
+	return 0;
+}
+
 static const struct syntax list_syntax = {
 	.args = "[POOL|IMAGE]",
 	.doc = "List attached pools, or the indexes of a pool.",
 	.groups = GROUP_OUTPUT | GROUP_OFFLINE,
 	.max_args = 1,
+	.options = list_options,
+	.option = list_option,
 };
 
 static const char *state_text(uint32_t state)
@@ -88,8 +109,33 @@ static int show_pools(void)
 	return ST_OK;
 }
 
+/* An index that is gone since it was listed has no figures, either. */
+static void count_of(struct source *src, const struct wort_index_record *rec,
+		     struct wort_index_info_arg *info)
+{
+	struct reader reader;
+
+	info->out_count_time = 0;
+	if (!sizes || src->old || rec->state & WORT_STATE_UNKNOWN ||
+	    reader_open(src, (const char *)rec->name, &reader))
+		return;
+	if (reader_info(&reader, info))
+		info->out_count_time = 0;
+	reader_close(&reader);
+}
+
+static void print_count(const struct wort_index_info_arg *info)
+{
+	if (info->out_count_time)
+		printf("%12llu %10llu  ", ull(info->out_bytes),
+		       ull(info->out_records));
+	else
+		printf("%12s %10s  ", "-", "-");
+}
+
 static json_object *index_json(const struct wort_index_record *rec,
-			       const char *engine)
+			       const char *engine,
+			       const struct wort_index_info_arg *info)
 {
 	json_object *obj = json_object_new_object();
 
@@ -97,20 +143,27 @@ static json_object *index_json(const struct wort_index_record *rec,
 	json_add_u64(obj, "id", rec->id);
 	json_add_str(obj, "engine", engine);
 	json_add_str(obj, "state", state_text(rec->state));
+	if (sizes)
+		json_add_count(obj, info);
 	return obj;
 }
 
-static void show_index(const struct wort_index_record *rec, json_object *array)
+static void show_index(struct source *src, const struct wort_index_record *rec,
+		       json_object *array)
 {
+	struct wort_index_info_arg info;
 	char buf[16];
 	const char *engine = engine_name(rec->engine, buf, sizeof(buf));
 
+	count_of(src, rec, &info);
 	if (array) {
-		json_object_array_add(array, index_json(rec, engine));
+		json_object_array_add(array, index_json(rec, engine, &info));
 		return;
 	}
 	printf("%8llu  %-8s %-8s ", ull(rec->id), engine,
 	       state_text(rec->state));
+	if (sizes)
+		print_count(&info);
 	put_escaped(stdout, rec->name, rec->name_len);
 	putchar('\n');
 }
@@ -128,7 +181,7 @@ static int show_indexes(struct source *src, json_object *array)
 		if (nr <= 0)
 			break;
 		for (i = 0; i < nr; i++)
-			show_index(&records[i], array);
+			show_index(src, &records[i], array);
 		after = records[nr - 1].id;
 	}
 	return nr < 0 ? nr : 0;

@@ -200,6 +200,18 @@ static json_object *ops_object(const struct wort_op_stats *stats, int nr)
 	return all;
 }
 
+/* The count may be of some time ago, and says of when it is. */
+static void counted_text(const struct wort_index_info_arg *info)
+{
+	if (!info->out_count_time) {
+		say("bytes", "unknown until a walk or a check counts them");
+		return;
+	}
+	say_count("bytes", info->out_bytes);
+	say_count("records", info->out_records);
+	say_time("counted", info->out_count_time);
+}
+
 static void index_text(const struct wort_index_info_arg *info,
 		       const char *engine)
 {
@@ -211,6 +223,7 @@ static void index_text(const struct wort_index_info_arg *info,
 	say("state", info->out_state & WORT_STATE_DAMAGED ?
 	    "damaged: read-only" : "ok");
 	say_time("created", info->out_create_time);
+	counted_text(info);
 }
 
 static json_object *index_object(const struct wort_index_info_arg *info,
@@ -224,6 +237,7 @@ static json_object *index_object(const struct wort_index_info_arg *info,
 	json_add_u64(obj, "attr", info->out_attr);
 	json_add_bool(obj, "damaged", info->out_state & WORT_STATE_DAMAGED);
 	json_add_u64(obj, "create_time", info->out_create_time);
+	json_add_count(obj, info);
 	return obj;
 }
 

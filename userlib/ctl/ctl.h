@@ -188,6 +188,8 @@ void json_add_str(json_object *obj, const char *name, const char *text);
 void json_add_bool(json_object *obj, const char *name, bool val);
 /* A figure that may be WORT_UNKNOWN: null then. */
 void json_add_known(json_object *obj, const char *name, uint64_t val);
+/* What the last walk or check has counted of an index, or null. */
+void json_add_count(json_object *obj, const struct wort_index_info_arg *info);
 /* Bytes: a string if they are UTF-8, otherwise <name>_hex. */
 void json_add_bytes(json_object *obj, const char *name, const void *data,
 		    size_t len);

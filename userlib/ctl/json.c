@@ -25,6 +25,16 @@ void json_add_known(json_object *obj, const char *name, uint64_t val)
 		json_add_u64(obj, name, val);
 }
 
+void json_add_count(json_object *obj, const struct wort_index_info_arg *info)
+{
+	bool known = info->out_count_time;
+
+	json_add_known(obj, "bytes", known ? info->out_bytes : WORT_UNKNOWN);
+	json_add_known(obj, "records", known ? info->out_records : WORT_UNKNOWN);
+	json_add_known(obj, "count_time",
+		       known ? info->out_count_time : WORT_UNKNOWN);
+}
+
 static void add_hex(json_object *obj, const char *name, const void *data,
 		    size_t len)
 {

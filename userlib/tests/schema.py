@@ -152,6 +152,7 @@ def use(wort, device):
     wort("create", "create", "0", "a")
     wort("create", "create", "-k", "0", "a")
     wort("list POOL", "list", "0")
+    wort("list POOL", "list", "-l", "0")
     wort("put", "put", "0", "a", "key", "value")
     wort("put", "put", "-x", "0", "a", "ff00", "fe")
     wort("put", "put", "-n", "0", "a", "18446744073709551615")
