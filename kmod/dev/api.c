@@ -127,7 +127,11 @@ static int open_verify(const char *name, u32 flags)
 {
 	bool create = flags & WORT_INDEX_OPEN_F_CREATE;
 
-	if (flags & ~(WORT_INDEX_OPEN_F_ALL & ~WORT_INDEX_OPEN_F_RDONLY))
+	const u32 known = (WORT_INDEX_OPEN_F_ALL & ~WORT_INDEX_OPEN_F_RDONLY) |
+			  WORT_KERNEL_OPEN_F_OWN;
+
+	BUILD_BUG_ON(WORT_KERNEL_OPEN_F_OWN != WORT_INDEX_OPEN_F_OWN);
+	if (flags & ~known)
 		return -EOPNOTSUPP;
 	if (flags & WORT_INDEX_OPEN_F_EXCL && !create)
 		return -EINVAL;
@@ -157,15 +161,18 @@ static int open_named(struct wort_dev *wdev, const char *name, u32 flags,
  * @flags: WORT_INDEX_OPEN_F_CREATE: make it when absent; with
  *	WORT_INDEX_OPEN_F_EXCL: only if it is.  WORT_INDEX_OPEN_F_RELAXED: what
  *	is read may rest on a change that is not durable yet.
+ *	WORT_KERNEL_OPEN_F_OWN: it is not open otherwise, here or in a program, and
+ *	nobody opens, renames or destroys it until the handle is closed.
  * @engine: WORT_ENGINE_*; of an index that exists it must be its own or
  *	DEFAULT.
  *
- * A new index is durable when the call returns.  Any number of handles may be
- * open, here and in programs; none of them owns the index.
+ * A new index is durable when the call returns.  Without OWN any number of handles
+ * may be open, here and in programs.
  *
  * Context: May sleep, killably.  Not where room is made in memory.
  * Return: The handle, to be closed by wort_kernel_index_close(); or an ERR_PTR:
- * -ENOENT, -EEXIST; -EINVAL for an empty name, EXCL without CREATE or another
+ * -ENOENT, -EEXIST; -EBUSY if another opening has OWN, or with OWN if there is
+ * another one; -EINVAL for an empty name, EXCL without CREATE or another
  * engine; -EMSGSIZE for a longer name; -EOPNOTSUPP for an unknown flag or
  * engine; -EROFS; -ENOSPC; -ENOMEM; -EINTR; -EUCLEAN; -EIO; -ENODEV.
  */
@@ -220,8 +227,8 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_index_close, WORT_NS);
  * answer -ESTALE.  The space is given back in the background.
  *
  * Context: May sleep, killably.
- * Return: 0; -ENOENT; -EINVAL, -EMSGSIZE for the name; -EROFS; -EIO, -EUCLEAN
- * as wort_index_destroy() has them; -EINTR; -ENODEV.
+ * Return: 0; -ENOENT; -EBUSY if a handle owns it; -EINVAL, -EMSGSIZE for the name;
+ * -EROFS; -EIO, -EUCLEAN as wort_index_destroy() has them; -EINTR; -ENODEV.
  */
 int wort_kernel_index_destroy(struct wort_kernel_pool *pool, const char *name)
 {
@@ -248,9 +255,10 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_index_destroy, WORT_NS);
  * names.  Open handles go on.
  *
  * Context: May sleep, killably.  Not where room is made in memory.
- * Return: 0; -ENOENT; -EEXIST if an index has the new name, also this one;
- * -EINVAL, -EMSGSIZE for a name; -EOPNOTSUPP if the engine of the index is
- * unknown; -EROFS; -ENOSPC; -ENOMEM; -EINTR; -EUCLEAN; -EIO; -ENODEV.
+ * Return: 0; -ENOENT; -EBUSY if a handle owns it; -EEXIST if an index has the
+ * new name, also this one; -EINVAL, -EMSGSIZE for a name; -EOPNOTSUPP if the
+ * engine of the index is unknown; -EROFS; -ENOSPC; -ENOMEM; -EINTR; -EUCLEAN;
+ * -EIO; -ENODEV.
  */
 int wort_kernel_index_rename(struct wort_kernel_pool *pool, const char *from,
 			     const char *to)
@@ -733,6 +741,80 @@ int wort_kernel_scan(struct wort_kernel_index *index,
 	return err;
 }
 EXPORT_SYMBOL_NS_GPL(wort_kernel_scan, WORT_NS);
+
+/**
+ * wort_kernel_index_list() - Describe the indexes of a pool
+ * @pool: The pool.
+ * @after: Only indexes with a greater id; 0: from the first.
+ * @records: Filled in, in the order of ids, which is that of creation.
+ * @max: How many fit.
+ * @more: Set: there are further indexes.
+ *
+ * Context: May sleep, killably.
+ * Return: Number of records; -EINTR; -ENODEV.
+ */
+int wort_kernel_index_list(struct wort_kernel_pool *pool, u64 after,
+			   struct wort_index_record *records, u32 max, bool *more)
+{
+	struct wort_dax *dax = pool->wdev->dax;
+	int nr;
+
+	*more = false;
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	nr = wort_index_list(dax->pool, after, records, max, more);
+	wort_dax_exit(dax);
+	return nr;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_index_list, WORT_NS);
+
+/**
+ * wort_kernel_index_info() - Describe an index
+ * @index: The index.
+ * @info: Its out_ fields are filled in, the other ones do not matter.
+ *
+ * Context: May sleep.
+ * Return: 0; -ESTALE if it was destroyed; -ENODEV.
+ */
+int wort_kernel_index_info(struct wort_kernel_index *index,
+			   struct wort_index_info_arg *info)
+{
+	struct wort_dax *dax = index->wdev->dax;
+	int err = -ESTALE;
+
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	if (!READ_ONCE(index->index->dead)) {
+		wort_index_info(index->index, info);
+		err = 0;
+	}
+	wort_dax_exit(dax);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_index_info, WORT_NS);
+
+/**
+ * wort_kernel_stats() - What operations on an index have cost
+ * @index: The index.
+ * @stats: Filled in, by WORT_OP_*: operations of all openings since the attach.
+ *
+ * Of operations under way some figures may be in and others not yet.
+ *
+ * Context: Any context.
+ * Return: 0; -ENODEV.
+ */
+int wort_kernel_stats(struct wort_kernel_index *index,
+		      struct wort_op_stats stats[WORT_OP_NR])
+{
+	struct wort_dax *dax = index->wdev->dax;
+
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	wort_index_stats(index->index, stats);
+	wort_dax_exit(dax);
+	return 0;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_stats, WORT_NS);
 
 /**
  * wort_kernel_state() - How is an index?

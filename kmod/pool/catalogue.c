@@ -238,6 +238,7 @@ void wort_index_put(struct wort_index *index)
 	mutex_lock(&index->lock);
 	WRITE_ONCE(index->nr_open, index->nr_open - 1);
 	if (!index->nr_open) {
+		WRITE_ONCE(index->owned, false);
 		wort_index_stats(index, sums);
 		memcpy(index->past, sums, sizeof(sums));
 		swap(index->stats, stats);
@@ -658,6 +659,19 @@ static int not_found(const struct wort_pool *pool)
 	return pool->left_out ? pool->left_out : -ENOENT;
 }
 
+/* An opening ends without wort_pool.lock, but none begins. */
+static int claim(struct wort_index *index, u32 flags)
+{
+	bool own = flags & WORT_INDEX_OPEN_F_OWN, busy;
+
+	mutex_lock(&index->lock);
+	busy = index->owned || (own && index->nr_open);
+	if (!busy)
+		WRITE_ONCE(index->owned, own);
+	mutex_unlock(&index->lock);
+	return busy ? -EBUSY : 0;
+}
+
 static int open_locked(struct wort_op *op, struct wort_pool *pool,
 		       const u8 *name, u32 name_len, u32 flags, u32 engine,
 		       u64 attr, struct wort_index **out)
@@ -679,6 +693,8 @@ static int open_locked(struct wort_op *op, struct wort_pool *pool,
 	err = index ? tree_open(index) :
 		      create(op, pool, name, name_len, engine, attr, &index);
 	if (!err)
+		err = claim(index, flags);
+	if (!err)
 		*out = index;
 	return err;
 }
@@ -695,7 +711,7 @@ static int name_verify(const u8 *name, u32 len)
  * @pool: The pool.
  * @name: Name of the index.
  * @name_len: 1 to WORT_NAME_MAX.
- * @flags: WORT_INDEX_OPEN_F_CREATE and _EXCL; others are ignored.
+ * @flags: WORT_INDEX_OPEN_F_CREATE, _EXCL and _OWN; others are ignored.
  * @engine: WORT_ENGINE_*.
  * @attr: Attribute word of a new index; of an index that exists, its own or 0.
  * @out: The index, held for the caller.
@@ -709,7 +725,7 @@ static int name_verify(const u8 *name, u32 len)
  * engine asked for, or that of the index, or an attribute of the index is
  * unknown; -EROFS; -ENOSPC; -EOVERFLOW if no id is left; -ENOMEM; -EINTR;
  * -EUCLEAN if the catalogue is damaged; -EIO if it lies on a page known to be
- * bad.
+ * bad; -EBUSY if it is open with OWN, or open and is to be opened so.
  */
 int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 		    u32 flags, u32 engine, u64 attr, struct wort_index **out)
@@ -755,6 +771,9 @@ static struct wort_index *find_id(struct wort_pool *pool, u64 id)
  * @pool: The pool.
  * @id: The number.
  * @out: The index, held for the caller.
+ *
+ * For the pool itself: it does not matter whether the index is open with
+ * WORT_INDEX_OPEN_F_OWN.
  *
  * Context: May sleep.  Takes wort_pool.lock.
  * Return: 0; -ENOENT; -EOPNOTSUPP if its engine is unknown; -ENOMEM.
@@ -831,9 +850,10 @@ static void take_out(struct wort_pool *pool, struct wort_index *index)
  *
  * Context: May sleep, killably.  Takes wort_pool.lock and wort_index.lock.
  * Return: 0; -ENOENT; -EINVAL, -EMSGSIZE for a name that no index has; -EINTR;
- * -EROFS; -EOPNOTSUPP if its engine is unknown, so that nobody can tell what it
- * owns; -EIO if its slot lies on a page known to be bad; -EIO or -EUCLEAN if it
- * may be in a part of the catalogue that is lost.
+ * -EROFS; -EBUSY if it is open with WORT_INDEX_OPEN_F_OWN; -EOPNOTSUPP if its
+ * engine is unknown, so that nobody can tell what it owns; -EIO if its slot lies
+ * on a page known to be bad; -EIO or -EUCLEAN if it may be in a part of the
+ * catalogue that is lost.
  */
 int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 {
@@ -851,6 +871,8 @@ int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 		err = -EOPNOTSUPP;
 	else if (!wort_pool_writable(pool))
 		err = -EROFS;
+	else if (READ_ONCE(index->owned))
+		err = -EBUSY;
 	else
 		err = wort_region_verify(pool->region, index->slot_off,
 					 sizeof(__le64));
@@ -973,6 +995,8 @@ static int may_rename(struct wort_pool *pool, const struct wort_index *index)
 	/* The name may be in what is lost. */
 	if (!wort_pool_writable(pool) || pool->left_out)
 		return -EROFS;
+	if (READ_ONCE(index->owned))
+		return -EBUSY;
 	return wort_region_verify(pool->region, index->slot_off, sizeof(__le64));
 }
 
@@ -1013,9 +1037,10 @@ static int rename_locked(struct wort_op *op, struct wort_pool *pool,
  * excludes writers.
  * Return: 0; -ENOENT; -EEXIST if an index has the name, also this one; -EINVAL,
  * -EMSGSIZE for a name that no index has; -EOPNOTSUPP if its engine is unknown;
- * -EROFS; -ENOSPC; -ENOMEM; -EINTR; -ENODEV; -EUCLEAN if its entry is damaged;
- * -EIO if that or its slot lies on a page known to be bad; -EIO or -EUCLEAN if
- * it may be in a part of the catalogue that is lost.
+ * -EROFS; -EBUSY if it is open with WORT_INDEX_OPEN_F_OWN; -ENOSPC; -ENOMEM;
+ * -EINTR; -ENODEV; -EUCLEAN if its entry is damaged; -EIO if that or its slot lies
+ * on a page known to be bad; -EIO or -EUCLEAN if it may be in a part of the
+ * catalogue that is lost.
  */
 int wort_index_rename(struct wort_pool *pool, const u8 *from, u32 from_len,
 		      const u8 *to, u32 to_len)

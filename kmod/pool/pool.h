@@ -105,6 +105,8 @@ struct wort_counted {
  * @walk_failed: the walk could not mark all objects that the index owns
  * @was_open: it was opened since attach
  * @nr_open: number of openings
+ * @owned: the only one was made with WORT_INDEX_OPEN_F_OWN; set with wort_pool.lock
+ *	and @lock held, cleared with @lock held
  * @list: in wort_pool.indexes, in the order of ids, or wort_pool.dying
  * @todo: in wort_pool.todo
  * @due: in wort_pool.due
@@ -139,6 +141,7 @@ struct wort_index {
 	bool walk_failed;
 	bool was_open;
 	u32 nr_open;
+	bool owned;
 	u32 rebuilds;
 	int rebuild_err;
 	struct list_head list;
@@ -450,6 +453,9 @@ struct wort_index *wort_names_find(const struct wort_names *names,
 				   const u8 *name, u32 len);
 void wort_names_add(struct wort_names *names, struct wort_index *index);
 void wort_names_remove(struct wort_names *names, struct wort_index *index);
+
+/* No further opening until this one ends: WORT_KERNEL_OPEN_F_OWN. */
+#define WORT_INDEX_OPEN_F_OWN	(1U << 31)
 
 /* catalogue.c */
 int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool);

@@ -105,6 +105,32 @@ static void test_open(struct wort_kernel_pool *p)
 	EXPECT(-EINVAL, reopen(p, NAME, 0, 99));
 }
 
+/* One opening excludes all others; the next one finds the index free. */
+static void test_own(struct wort_kernel_pool *p)
+{
+	const u32 own = WORT_KERNEL_OPEN_F_OWN;
+	struct wort_kernel_index *owner, *guest;
+
+	owner = wort_kernel_index_open(p, NAME, own, 0);
+	EXPECT(0, PTR_ERR_OR_ZERO(owner));
+	if (IS_ERR(owner))
+		return;
+	EXPECT(-EBUSY, reopen(p, NAME, 0, 0));
+	EXPECT(-EBUSY, reopen(p, NAME, own, 0));
+	EXPECT(-EBUSY, wort_kernel_index_destroy(p, NAME));
+	EXPECT(-EBUSY, wort_kernel_index_rename(p, NAME, OTHER));
+	wort_kernel_index_close(owner);
+	guest = wort_kernel_index_open(p, NAME, 0, 0);
+	EXPECT(0, PTR_ERR_OR_ZERO(guest));
+	if (IS_ERR(guest))
+		return;
+	EXPECT(-EBUSY, reopen(p, NAME, own, 0));
+	EXPECT(0, reopen(p, NAME, 0, 0));
+	wort_kernel_index_close(guest);
+	EXPECT(0, reopen(p, NAME, own, 0));
+	EXPECT(0, reopen(p, NAME, 0, 0));
+}
+
 static void test_insert(struct wort_kernel_index *index)
 {
 	const u32 create = WORT_INSERT_F_CREATE;
@@ -472,6 +498,57 @@ static void delete_numbers(struct wort_kernel_index *index)
 	EXPECT(0, failed);
 }
 
+static int delete_range(struct wort_kernel_index *index, const char *start,
+			const char *bound, u32 flags, u64 max, u64 *deleted)
+{
+	struct wort_kernel_bytes from = text(start), to = text(bound);
+
+	return wort_kernel_delete_range(index, *start ? &from : NULL,
+					*bound ? &to : NULL, flags, max, deleted);
+}
+
+/* Numbers are "n" and five digits. */
+static void test_delete_range(struct wort_kernel_index *index)
+{
+	u64 n;
+
+	insert_numbers(index);
+	EXPECT(0, insert(index, "before", "v", NULL, 0));
+	EXPECT(0, insert(index, "o", "v", NULL, 0));
+	EXPECT(0, delete_range(index, "n", "n00000", 0, 0, &n));
+	EXPECT(0, n);
+	EXPECT(0, delete_range(index, "n00100", "n00150", 0, 0, &n));
+	EXPECT(50, n);
+	EXPECT(1, lookup(index, "n00099", BUF_SIZE));
+	EXPECT(-ENOENT, lookup(index, "n00100", BUF_SIZE));
+	EXPECT(-ENOENT, lookup(index, "n00149", BUF_SIZE));
+	EXPECT(1, lookup(index, "n00150", BUF_SIZE));
+	EXPECT(0, delete_range(index, "", "n", WORT_SCAN_F_PREFIX, 70, &n));
+	EXPECT(70, n);
+	EXPECT(0, delete_range(index, "", "n", WORT_SCAN_F_PREFIX, 0, &n));
+	EXPECT(NR_RECORDS - 120, n);
+	EXPECT(1, lookup(index, "before", BUF_SIZE));
+	EXPECT(-EOPNOTSUPP, delete_range(index, "", "", WORT_SCAN_F_REVERSE, 0, &n));
+	EXPECT(0, delete_range(index, "o", "", 0, 0, &n));
+	EXPECT(1, n);
+	EXPECT(0, delete(index, "before", NULL));
+}
+
+static void test_figures(struct wort_kernel_index *index)
+{
+	struct wort_op_stats before[WORT_OP_NR], after[WORT_OP_NR];
+	struct wort_index_info_arg info;
+
+	EXPECT(0, wort_kernel_stats(index, before));
+	EXPECT(0, insert(index, "counted", "v", NULL, 0));
+	EXPECT(0, wort_kernel_stats(index, after));
+	EXPECT(before[WORT_OP_INSERT].ops + 1, after[WORT_OP_INSERT].ops);
+	EXPECT(0, delete(index, "counted", NULL));
+	EXPECT(0, wort_kernel_index_info(index, &info));
+	EXPECT(sizeof(NAME) - 1, info.out_name_len);
+	EXPECT(0, memcmp(info.out_name, NAME, sizeof(NAME)));
+}
+
 static void test_records(struct wort_kernel_index *index,
 			 struct wort_kernel_index *other)
 {
@@ -485,6 +562,8 @@ static void test_records(struct wort_kernel_index *index,
 	insert_numbers(index);
 	test_scan(index);
 	delete_numbers(index);
+	test_delete_range(index);
+	test_figures(index);
 	EXPECT(noio, !!(current->flags & PF_MEMALLOC_NOIO));
 }
 
@@ -534,12 +613,42 @@ static void test_in_kernel_thread(struct wort_kernel_index *index,
 	destroy_work_on_stack(&test.work);
 }
 
+/* The name by which the list has an index; none: an empty one. */
+static const char *name_of(struct wort_kernel_pool *p, u64 id)
+{
+	static struct wort_index_record record;
+	bool more;
+	int nr = wort_kernel_index_list(p, id - 1, &record, 1, &more);
+
+	return nr == 1 && record.id == id ? (const char *)record.name : "";
+}
+
+/* With an index open. */
+static void test_rename(struct wort_kernel_pool *p,
+			struct wort_kernel_index *index)
+{
+	struct wort_index_info_arg info;
+
+	EXPECT(0, wort_kernel_index_info(index, &info));
+	EXPECT(0, strcmp(name_of(p, info.out_id), NAME));
+	EXPECT(0, insert(index, "renamed", "v", NULL, 0));
+	EXPECT(-EINVAL, wort_kernel_index_rename(p, NAME, ""));
+	EXPECT(-ENOENT, wort_kernel_index_rename(p, OTHER, NAME));
+	EXPECT(-EEXIST, wort_kernel_index_rename(p, NAME, NAME));
+	EXPECT(0, wort_kernel_index_rename(p, NAME, OTHER));
+	EXPECT(0, strcmp(name_of(p, info.out_id), OTHER));
+	EXPECT(1, lookup(index, "renamed", BUF_SIZE));
+	EXPECT(0, delete(index, "renamed", NULL));
+	EXPECT(0, wort_kernel_index_rename(p, OTHER, NAME));
+}
+
 static void test_destroy(struct wort_kernel_pool *p,
 			 struct wort_kernel_index *index)
 {
 	struct wort_kernel_op op = batch_op(WORT_BATCH_DELETE, 0, "key", "");
 	struct wort_kernel_atomic_op atomic =
 		atomic_op(index, WORT_BATCH_INSERT, 0, "key", "");
+	struct wort_index_info_arg info;
 
 	EXPECT(0, wort_kernel_state(index) & ~WORT_STATE_WALKING);
 	EXPECT(0, wort_kernel_wait_lost(index, 0));
@@ -548,6 +657,7 @@ static void test_destroy(struct wort_kernel_pool *p,
 	EXPECT(0, wort_kernel_index_destroy(p, NAME));
 	EXPECT(-ENOENT, wort_kernel_index_destroy(p, NAME));
 	EXPECT(-ESTALE, wort_kernel_state(index));
+	EXPECT(-ESTALE, wort_kernel_index_info(index, &info));
 	EXPECT(-ESTALE, insert(index, "key", "value", NULL, 0));
 	EXPECT(-ESTALE, lookup(index, "key", 5));
 	EXPECT(-ESTALE, delete(index, "key", NULL));
@@ -579,11 +689,13 @@ static int test_all(struct wort_kernel_pool *p)
 	int err;
 
 	test_open(p);
+	test_own(p);
 	index = wort_kernel_index_open(p, NAME, WORT_INDEX_OPEN_F_CREATE,
 				       WORT_ENGINE_DEFAULT);
 	if (IS_ERR(index))
 		return PTR_ERR(index);
 	err = test_with(p, index);
+	test_rename(p, index);
 	test_destroy(p, index);
 	wort_kernel_index_close(index);
 	return nr_wrong ? -EPROTO : err;

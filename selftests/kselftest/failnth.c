@@ -380,14 +380,16 @@ static int undo_index_destroy(struct bed *bed)
 	return err;
 }
 
+#define LONG_NAME	"also a name that takes more than the 64 bytes that lie on the stack"
+
 static int run_index_rename(struct bed *bed)
 {
-	return rename_index(bed->pool.fd, "other", "a name that takes more than the 64 bytes that lie on the stack");
+	return rename_index(bed->pool.fd, "other", LONG_NAME);
 }
 
 static int undo_index_rename(struct bed *bed)
 {
-	return rename_index(bed->pool.fd, "a name that takes more than the 64 bytes that lie on the stack", "other");
+	return rename_index(bed->pool.fd, LONG_NAME, "other");
 }
 
 static int run_index_list(struct bed *bed)

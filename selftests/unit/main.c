@@ -95,6 +95,7 @@ static const struct test pool_tests[] = {
 	TEST(pool_rename_refused),
 	TEST(pool_rename_full),
 	TEST(pool_counted),
+	TEST(pool_owned),
 	TEST(pool_alone),
 	TEST(pool_many_indexes),
 	TEST(pool_id_order),

@@ -564,6 +564,32 @@ void check_pool_counted(void)
 	bed_close(&bed);
 }
 
+/* One opening may exclude all others, for as long as it lasts. */
+void check_pool_owned(void)
+{
+	const u32 own = WORT_INDEX_OPEN_F_OWN, create = WORT_INDEX_OPEN_F_CREATE;
+	struct wort_index *owner, *other;
+	struct bed bed;
+
+	bed_open(&bed, MIB, 4096);
+	CHECK_EQ(open_name(&bed, "t", 1, own, &owner), -EBUSY);
+	CHECK_EQ(open_name(&bed, "new", 3, own | create, &owner), 0);
+	CHECK_EQ(open_name(&bed, "new", 3, 0, &other), -EBUSY);
+	CHECK_EQ(open_name(&bed, "new", 3, create, &other), -EBUSY);
+	CHECK_EQ(open_name(&bed, "new", 3, own, &other), -EBUSY);
+	CHECK_EQ(rename_to(&bed, "new", "x"), -EBUSY);
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)"new", 3), -EBUSY);
+	CHECK_EQ(pm_put(owner, "k", 1, "v", 1), 0);
+	wort_index_put(owner);
+	CHECK_EQ(open_name(&bed, "new", 3, 0, &other), 0);
+	CHECK_EQ(open_name(&bed, "new", 3, own, &owner), -EBUSY);
+	wort_index_put(other);
+	CHECK_EQ(open_name(&bed, "new", 3, own, &owner), 0);
+	wort_index_put(owner);
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)"new", 3), 0);
+	bed_close(&bed);
+}
+
 /* Handles of a destroyed index, and of the one with its name since. */
 void check_pool_stale(void)
 {

@@ -97,6 +97,7 @@ void check_pool_rename(void);
 void check_pool_rename_refused(void);
 void check_pool_rename_full(void);
 void check_pool_counted(void);
+void check_pool_owned(void);
 void check_pool_alone(void);
 void check_pool_many_indexes(void);
 void check_pool_id_order(void);

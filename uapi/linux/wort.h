@@ -49,8 +49,9 @@
  *			that this module does not know
  *	EUCLEAN		damage was found now; the kernel log has the place
  *	EIO		the data lies on a page known to be bad
- *	EBUSY		the device is in use; or a check gave way three times to
- *			operations that need space
+ *	EBUSY		the device is in use; kernel code has the index for itself;
+ *			or a check gave way three times to operations that need
+ *			space
  *	EXDEV		an index of an atomic batch is of another pool
  *	EMFILE, ENFILE	no descriptor is left for the index
  *

@@ -142,6 +142,12 @@ wort_kernel_record_value(const struct wort_record *rec)
 	return wort_kernel_record_key(rec) + rec->key_len;
 }
 
+/*
+ * A flag of wort_kernel_index_open(), beside those of programs: the handle is the only
+ * opening of the index, here and in programs, until it is closed.
+ */
+#define WORT_KERNEL_OPEN_F_OWN	(1U << 31)
+
 struct wort_kernel_pool *wort_kernel_pool_open(const char *name);
 void wort_kernel_pool_close(struct wort_kernel_pool *pool);
 
@@ -177,6 +183,16 @@ int wort_kernel_batch(struct wort_kernel_index *index,
 int wort_kernel_atomic(struct wort_kernel_atomic_op *ops, u32 nr, u32 *refused);
 int wort_kernel_scan(struct wort_kernel_index *index,
 		     struct wort_kernel_scan *scan);
+int wort_kernel_delete_range(struct wort_kernel_index *index,
+			     const struct wort_kernel_bytes *start,
+			     const struct wort_kernel_bytes *bound, u32 flags,
+			     u64 max, u64 *deleted);
+int wort_kernel_index_list(struct wort_kernel_pool *pool, u64 after,
+			   struct wort_index_record *records, u32 max, bool *more);
+int wort_kernel_index_info(struct wort_kernel_index *index,
+			   struct wort_index_info_arg *info);
+int wort_kernel_stats(struct wort_kernel_index *index,
+		      struct wort_op_stats stats[WORT_OP_NR]);
 int wort_kernel_wait_lost(struct wort_kernel_index *index, long timeout);
 int wort_kernel_state(struct wort_kernel_index *index);
 
