@@ -144,8 +144,10 @@ int wort_dev_format(const char *path, const struct wort_format_arg *arg)
 		err = format_claimed(dax, arg);
 		wort_dax_exit(dax);
 	}
-	if (!err)
+	if (!err) {
 		pr_info("%s: formatted\n", dax->name);
+		wort_dev_warn_of_label(dax->name, arg->label);
+	}
 	wort_dax_release(dax);
 	wort_dax_free(dax);
 	return err;

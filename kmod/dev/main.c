@@ -123,6 +123,49 @@ static int attach_pool(struct wort_dev *wdev, u32 flags)
 	return err;
 }
 
+/* Another attached pool with a label; NULL, also for an empty one. */
+static struct wort_dev *find_label(const u8 *label, const struct wort_dev *but)
+{
+	struct wort_dev *wdev;
+	unsigned long minor;
+
+	lockdep_assert_held(&wort_devs_lock);
+	xa_for_each(&wort_devs, minor, wdev)
+		if (*label && wdev != but && !wdev->detaching &&
+		    !memcmp(wdev->label, label, WORT_LABEL_LEN))
+			return wdev;
+	return NULL;
+}
+
+/* A label need not be unique.  One that two pools have names neither of them. */
+static void warn_of_label(const struct wort_dev *wdev)
+{
+	const struct wort_dev *other = find_label(wdev->label, wdev);
+
+	if (other)
+		dev_warn(&wdev->dev, "wort%u has the same label: neither can be named by it\n",
+			 other->minor);
+}
+
+/**
+ * wort_dev_warn_of_label() - Say that an attached pool has the label of a new one
+ * @name: Name of the block device of the new one, which is not attached.
+ * @label: Its label.
+ *
+ * Context: May sleep.
+ */
+void wort_dev_warn_of_label(const char *name, const u8 *label)
+{
+	const struct wort_dev *other;
+
+	mutex_lock(&wort_devs_lock);
+	other = find_label(label, NULL);
+	if (other)
+		pr_warn("%s: wort%u has the same label: when both are attached, neither can be named by it\n",
+			name, other->minor);
+	mutex_unlock(&wort_devs_lock);
+}
+
 /* As soon as the lock is dropped, somebody may have detached and freed it. */
 static int add_node(struct wort_dev *wdev, u32 *minor)
 {
@@ -147,6 +190,7 @@ static int add_node(struct wort_dev *wdev, u32 *minor)
 	*minor = wdev->minor;
 	dev_info(&wdev->dev, "attached %s%s\n", wdev->dax->name,
 		 wdev->dax->pool->readonly ? " read-only" : "");
+	warn_of_label(wdev);
 	trace_wort_attach(wdev->dax->region.dev, wdev->minor, wdev->uuid,
 			  wdev->dax->pool->attach_lines);
 out:
@@ -214,7 +258,7 @@ static struct wort_dev *take_for_detach(u32 minor)
 	if (wdev && wdev->detaching)
 		wdev = NULL;
 	if (wdev)
-		wdev->detaching = true;
+		WRITE_ONCE(wdev->detaching, true);
 	mutex_unlock(&wort_devs_lock);
 	return wdev;
 }

@@ -44,6 +44,15 @@ static struct wort_dev *wdev_of(const struct device *dev)
 	return container_of(dev, struct wort_dev, dev);
 }
 
+/* The memory of a pool that is being detached is out of reach, and not lost. */
+static void state_of(struct wort_dev *wdev, char text[STATE_TEXT_LEN])
+{
+	if (READ_ONCE(wdev->detaching))
+		strscpy(text, "detached", STATE_TEXT_LEN);
+	else
+		state_text(wort_dev_state(wdev), text);
+}
+
 /* What is known of a pool even when its memory is gone. */
 
 static ssize_t uuid_show(struct device *dev, struct device_attribute *attr,
@@ -79,7 +88,7 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr,
 {
 	char text[STATE_TEXT_LEN];
 
-	state_text(wort_dev_state(wdev_of(dev)), text);
+	state_of(wdev_of(dev), text);
 	return sysfs_emit(buf, "%s\n", text);
 }
 static DEVICE_ATTR_RO(state);
@@ -262,7 +271,7 @@ int wort_dev_uevent(compat_uevent_device *dev, struct kobj_uevent_env *env)
 	char state[STATE_TEXT_LEN];
 	int err;
 
-	state_text(wort_dev_state(wdev), state);
+	state_of(wdev, state);
 	encode_label(wdev->label, label);
 	err = add_uevent_var(env, "WORT_UUID=%pU", wdev->uuid);
 	if (!err)

@@ -90,7 +90,7 @@ struct wort_dax {
  * @dax: its memory and pool
  * @minor: N
  * @added: its node exists; under wort_devs_lock
- * @detaching: a detach has begun; under wort_devs_lock
+ * @detaching: a detach has begun; set under wort_devs_lock
  * @told: the state of the last event, WORT_STATE_*; under wort_devs_lock
  * @told_damaged: the number of damaged indexes of the last event; likewise
  * @changed: sends an event if the state has changed
@@ -136,6 +136,7 @@ int wort_dev_attach(const char *path, u32 flags, u32 *minor);
 int wort_dev_detach(u32 minor);
 u32 wort_dev_state(struct wort_dev *wdev);
 struct wort_dev *wort_dev_find(const char *name);
+void wort_dev_warn_of_label(const char *name, const u8 *label);
 u32 wort_dev_list(u32 start, struct wort_pool_record *records, u32 max,
 		  bool *more);
 

@@ -310,7 +310,7 @@ TEST_F(sysfs, add_and_remove)
 	EXPECT_EQ(-ENODEV, read_fd(fd, text, sizeof(text)));
 	close(fd);
 	ASSERT_EQ(0, next_event(self->events, "remove", &event));
-	EXPECT_EQ(0, differs(&event, "WORT_STATE", "dead"));
+	EXPECT_EQ(0, differs(&event, "WORT_STATE", "detached"));
 	ASSERT_EQ(0, reattach(&self->pool));
 	ASSERT_EQ(0, next_event(self->events, "add", &event));
 	EXPECT_LT(0, read_attr(self->minor, "state", text, sizeof(text)));

@@ -190,6 +190,45 @@ static int open_ctl(struct wort_ctl **ctl)
 	return err ? fail("/dev/wort-control", err) : 0;
 }
 
+/*
+ * Say that another attached pool has a label.  Not to a program that reads JSON: to
+ * it a complaint means that the command has failed.
+ */
+static void warn_of_label(const uint8_t *label, uint32_t minor)
+{
+	struct wort_pool_record *records = NULL;
+	int i, nr = settings.json || !*label ? 0 : list_pools(&records);
+
+	for (i = 0; i < nr; i++)
+		if (records[i].minor != minor &&
+		    !(records[i].state & WORT_STATE_DEAD) &&
+		    !memcmp(records[i].label, label, WORT_LABEL_LEN))
+			complain("wort%u has the same label: name them by UUID",
+				 records[i].minor);
+	free(records);
+}
+
+static void warn_of_format(void)
+{
+	uint8_t label[WORT_LABEL_LEN] = { 0 };
+
+	if (!format.label)
+		return;
+	memcpy(label, format.label, strnlen(format.label, WORT_LABEL_LEN));
+	warn_of_label(label, UINT32_MAX);
+}
+
+static void warn_of_attached(uint32_t minor)
+{
+	struct wort_pool_record *records = NULL;
+	int i, nr = list_pools(&records);
+
+	for (i = 0; i < nr; i++)
+		if (records[i].minor == minor)
+			warn_of_label(records[i].label, minor);
+	free(records);
+}
+
 static void show_format(const char *device, const uint8_t *uuid)
 {
 	char text[UUID_TEXT];
@@ -251,6 +290,7 @@ int cmd_format(int argc, char **argv)
 	if (err)
 		return err;
 	show_format(args[0], uuid);
+	warn_of_format();
 	return ST_OK;
 }
 
@@ -359,6 +399,7 @@ int cmd_attach(int argc, char **argv)
 	if (err)
 		return err;
 	show_attached(device, minor);
+	warn_of_attached(minor);
 	return ST_OK;
 }
 

@@ -154,6 +154,7 @@ static uint32_t state_bits(char *text)
 		{ "damaged", WORT_STATE_DAMAGED },
 		{ "readonly", WORT_STATE_READONLY },
 		{ "dead", WORT_STATE_DEAD },
+		{ "detached", WORT_STATE_DEAD },	/* just now */
 		{ "index-damaged", WORT_STATE_INDEX_DAMAGED },
 		{ "unknown-engine", WORT_STATE_UNKNOWN },
 		{ "walking", WORT_STATE_WALKING },
