@@ -204,8 +204,7 @@ int cmd_doctor(int argc, char **argv)
 		array = json_object_new_array();
 	device_find(args[0], &dev);
 	doctor_host(&dev);
-	if (doctor_kind(&dev)) {
-		doctor_device(&dev);
+	if (doctor_kind(&dev) && doctor_device(&dev)) {
 		doctor_holder(&dev);
 		check_contents(&dev);
 	}

@@ -112,26 +112,38 @@ static void report_fsdax(const struct device *dev)
 		       "set aside with memmap=: plain DRAM forgets when power goes");
 }
 
-static void check_mode(const struct device *dev)
+/*
+ * A device that can hold no pool in any mode: advice on who holds it, or how
+ * to make room on it, would only harm what it is used for.
+ */
+static bool check_kind(const struct device *dev)
 {
-	if (sys_exists("/sys/block/%s/dm", dev->disk))
+	if (sys_exists("/sys/block/%s/dm", dev->disk)) {
 		report_mapper(dev);
-	else if (lies_below(dev, "/virtio") && lies_below(dev, "/ndbus"))
+	} else if (lies_below(dev, "/virtio") && lies_below(dev, "/ndbus")) {
 		report(PROBLEM, "mode", QEMU_NVDIMM "    # on the host",
 		       "virtio-pmem: its flushes are asynchronous; an NVDIMM of the hypervisor's does");
-	else if (!strncmp(dev->nd, "btt", 3))
+	} else if (!disk_is_dax(dev->disk) && strncmp(dev->disk, "pmem", 4)) {
+		report(PROBLEM, "mode", "ls /dev/pmem*; ndctl list -Ni",
+		       "%s is a block device without DAX: no persistent memory",
+		       dev->disk);
+	} else {
+		return true;
+	}
+	return false;
+}
+
+static void check_mode(const struct device *dev)
+{
+	if (!strncmp(dev->nd, "btt", 3))
 		report(PROBLEM, "mode", fsdax_line(dev),
 		       "sector mode: blocks, not memory");
 	else if (disk_is_dax(dev->disk))
 		report_fsdax(dev);
-	else if (!strncmp(dev->disk, "pmem", 4))
+	else
 		report(PROBLEM, "mode", fsdax_line(dev),
 		       "%s: the kernel cannot map this memory",
 		       strncmp(dev->nd, "namespace", 9) ? "no DAX" : "raw");
-	else
-		report(PROBLEM, "mode", "ls /dev/pmem*; ndctl list -Ni",
-		       "%s is a block device without DAX: no persistent memory",
-		       dev->disk);
 }
 
 static unsigned long long number(const struct device *dev, const char *attr)
@@ -198,12 +210,15 @@ static void check_badblocks(const struct device *dev)
 		report(FINE, "media", NULL, "no pages known to be bad");
 }
 
-void doctor_device(const struct device *dev)
+bool doctor_device(const struct device *dev)
 {
+	if (!check_kind(dev))
+		return false;
 	check_mode(dev);
 	check_geometry(dev);
 	check_flush(dev);
 	check_badblocks(dev);
+	return true;
 }
 
 static bool shares_disk(const struct device *dev,
@@ -276,6 +291,8 @@ static bool in_use(const char *name, void *data)
 		return false;
 	if (!strcmp(place, "swap"))
 		snprintf(remedy, sizeof(remedy), "swapoff /dev/%s", name);
+	else if (!strcmp(place, "/"))
+		strcpy(remedy, "findmnt /    # the running system: choose another device");
 	else
 		snprintf(remedy, sizeof(remedy), "umount %s", shell_word(place));
 	report(PROBLEM, "holder", remedy, "%s%s is %s%s",

@@ -71,7 +71,8 @@ bool device_empty(const struct device *dev);
 
 void doctor_host(const struct device *dev);	/* doctor_host.c */
 bool doctor_kind(const struct device *dev);	/* doctor_device.c */
-void doctor_device(const struct device *dev);
+/* False: it can hold no pool, whatever is done to it. */
+bool doctor_device(const struct device *dev);
 void doctor_holder(const struct device *dev);
 
 #endif
