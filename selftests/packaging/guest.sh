@@ -59,7 +59,7 @@ guest_script()
 	#!/bin/bash
 	set -ex
 	trap 'systemctl --no-block poweroff' EXIT
-	unit=wort-attach@\$(systemd-escape LABEL=data).service
+	unit=wort-attach@\$(systemd-escape -p /dev/disk/by-wort-label/data).service
 	if [ ! -e /root/files ]; then
 	$(first_boot)
 	else

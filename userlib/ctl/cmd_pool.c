@@ -190,45 +190,6 @@ static int open_ctl(struct wort_ctl **ctl)
 	return err ? fail("/dev/wort-control", err) : 0;
 }
 
-/*
- * Say that another attached pool has a label.  Not to a program that reads JSON: to
- * it a complaint means that the command has failed.
- */
-static void warn_of_label(const uint8_t *label, uint32_t minor)
-{
-	struct wort_pool_record *records = NULL;
-	int i, nr = settings.json || !*label ? 0 : list_pools(&records);
-
-	for (i = 0; i < nr; i++)
-		if (records[i].minor != minor &&
-		    !(records[i].state & WORT_STATE_DEAD) &&
-		    !memcmp(records[i].label, label, WORT_LABEL_LEN))
-			complain("wort%u has the same label: name them by UUID",
-				 records[i].minor);
-	free(records);
-}
-
-static void warn_of_format(void)
-{
-	uint8_t label[WORT_LABEL_LEN] = { 0 };
-
-	if (!format.label)
-		return;
-	memcpy(label, format.label, strnlen(format.label, WORT_LABEL_LEN));
-	warn_of_label(label, UINT32_MAX);
-}
-
-static void warn_of_attached(uint32_t minor)
-{
-	struct wort_pool_record *records = NULL;
-	int i, nr = list_pools(&records);
-
-	for (i = 0; i < nr; i++)
-		if (records[i].minor == minor)
-			warn_of_label(records[i].label, minor);
-	free(records);
-}
-
 static void show_format(const char *device, const uint8_t *uuid)
 {
 	char text[UUID_TEXT];
@@ -270,6 +231,21 @@ static bool names_file(const char *path)
 	return stat(path, &st) ? errno == ENOENT && format.size : S_ISREG(st.st_mode);
 }
 
+/* The kernel formats, so udev does not see the device being closed after a write. */
+static void tell_udev(const char *device)
+{
+	struct device dev;
+	FILE *event;
+
+	device_find(device, &dev);
+	event = *dev.name && !sys_recorded() ?
+		fopen(sys_path("/sys/class/block/%s/uevent", dev.name), "w") : NULL;
+	if (!event)
+		return;
+	fputs("change", event);
+	fclose(event);
+}
+
 int cmd_format(int argc, char **argv)
 {
 	struct wort_format_opts opts = { .sz = sizeof(opts) };
@@ -289,8 +265,11 @@ int cmd_format(int argc, char **argv)
 				    format_device(args[0], &opts);
 	if (err)
 		return err;
+	if (opts.label && *opts.label)
+		warn_label_shared(opts.label, args[0]);
+	if (!names_file(args[0]))
+		tell_udev(args[0]);
 	show_format(args[0], uuid);
-	warn_of_format();
 	return ST_OK;
 }
 
@@ -377,6 +356,22 @@ static int attach_failed(const char *device, int err)
 	return status ? status : fail(device, err);
 }
 
+static void warn_of_twins(unsigned int minor, const char *device)
+{
+	struct wort_pool_record *records;
+	char label[WORT_LABEL_LEN + 1];
+	int i, nr = list_pools(&records);
+
+	for (i = 0; i < nr; i++) {
+		if (records[i].minor != minor || !*records[i].label)
+			continue;
+		snprintf(label, sizeof(label), "%.*s", WORT_LABEL_LEN,
+			 (const char *)records[i].label);
+		warn_label_shared(label, device);
+	}
+	free(records);
+}
+
 int cmd_attach(int argc, char **argv)
 {
 	char device[PATH_MAX];
@@ -398,8 +393,8 @@ int cmd_attach(int argc, char **argv)
 	wort_ctl_close(ctl);
 	if (err)
 		return err;
+	warn_of_twins(minor, device);
 	show_attached(device, minor);
-	warn_of_attached(minor);
 	return ST_OK;
 }
 

@@ -254,6 +254,13 @@ bool module_loaded(void);
  * one holds such a pool, -ENOTUNIQ if several do, -EEXIST if it is attached.
  */
 int find_device(const char *name, char *path, size_t size);
+/* Tell people of other pools with the label of the one on @device, attached or not. */
+void warn_label_shared(const char *label, const char *device);
+/*
+ * WORT_STATE_* of the attached pool that was opened last; -ENODEV if it is not
+ * attached any more, -ENOENT if none was opened.
+ */
+int64_t opened_state(void);
 /* An attached pool, or one in a plain file; complains. */
 int open_pool(const char *name, int flags, struct wort_pool **out);
 int open_index(const char *pool_name, const char *name, bool write,
@@ -310,6 +317,9 @@ void selection_free(struct selection *sel);
 #define UUID_TEXT	37
 void uuid_to_text(const uint8_t *uuid, char *text);
 int uuid_from_text(const char *text, uint8_t *uuid);
+/* A label as the name of a file, as udev and the module have it. */
+#define LABEL_ENCODED	(4 * WORT_LABEL_LEN + 1)
+void label_encode(const uint8_t *label, char text[LABEL_ENCODED]);
 
 const char *engine_name(uint32_t engine, char *buf, size_t size);
 int engine_by_name(const char *name, uint32_t *engine);
@@ -370,6 +380,7 @@ int cmd_get(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_engines(int argc, char **argv);
 int cmd_load(int argc, char **argv);
+int cmd_probe(int argc, char **argv);
 int cmd_put(int argc, char **argv);
 int cmd_scan(int argc, char **argv);
 int cmd_stat(int argc, char **argv);

@@ -26,23 +26,58 @@ static bool is_wanted(const struct wanted *want, const struct image_label *pool)
 	return !strcasecmp(uuid, want->uuid);
 }
 
-/* Memory in use by somebody else is not looked at. */
-static bool look(const char *name, void *data)
+/* Is it a disk, or a part of one, whose memory the kernel can map? */
+static bool is_dax(const char *name)
 {
-	struct wanted *want = data;
-	struct image_label pool;
 	char disk[SYS_NAME];
 
 	sys_link(disk, sizeof(disk), "/sys/class/block/%s%s", name,
 		 sys_exists("/sys/class/block/%s/partition", name) ? "/.." :
 		 "");
-	if (!disk_is_dax(disk) ||
+	return disk_is_dax(disk);
+}
+
+/* Memory in use by somebody else is not looked at. */
+static bool look(const char *name, void *data)
+{
+	struct wanted *want = data;
+	struct image_label pool;
+
+	if (!is_dax(name) ||
 	    image_probe(sys_path("/dev/%s", name), &pool) ||
 	    !is_wanted(want, &pool))
 		return false;
 	snprintf(want->path, want->size, "%s", sys_path("/dev/%s", name));
 	want->found++;
 	return false;
+}
+
+struct twin {
+	const char *label;
+	const char *own;	/* the kernel's name of the device that is meant */
+};
+
+static bool look_for_twin(const char *name, void *data)
+{
+	const struct twin *twin = data;
+	struct image_label pool;
+
+	if (strcmp(name, twin->own) && is_dax(name) &&
+	    !image_peek(sys_path("/dev/%s", name), &pool) &&
+	    label_is(pool.label, twin->label))
+		complain("note: the pool on /dev/%s has the label %s, too; UUID= tells the two apart",
+			 name, twin->label);
+	return false;
+}
+
+void warn_label_shared(const char *label, const char *device)
+{
+	struct twin twin = { .label = label };
+	struct device dev;
+
+	device_find(device, &dev);
+	twin.own = dev.name;
+	sys_each("/sys/class/block", look_for_twin, &twin);
 }
 
 int find_device(const char *name, char *path, size_t size)

@@ -46,6 +46,7 @@ struct image {
 	int fd;
 	bool write;
 	bool device;
+	bool shared;		/* a device that others may have open for themselves */
 	u64 size;
 	u64 offset;
 	void *map;
@@ -89,7 +90,7 @@ static int open_media(struct image *image, const char *path)
 		return -ENOMEM;
 	image->region.name = image->name;
 	image->device = S_ISBLK(st.st_mode);
-	if (image->device)
+	if (image->device && !image->shared)
 		flags |= O_EXCL;
 	image->fd = open(path, flags | O_CLOEXEC);
 	if (image->fd < 0)
@@ -343,7 +344,7 @@ static void fill_label(const struct image *image,
 	memcpy(label->label, sb->label, sizeof(label->label));
 }
 
-int image_probe(const char *path, struct image_label *label)
+static int probe(const char *path, bool shared, struct image_label *label)
 {
 	struct image *image = image_new(false);
 	struct wort_media_sb sb;
@@ -351,6 +352,7 @@ int image_probe(const char *path, struct image_label *label)
 
 	if (!image)
 		return -ENOMEM;
+	image->shared = shared;
 	err = image_load(image, path, IMAGE_FIND);
 	if (!err)
 		err = wort_pool_probe(&image->region, &sb);
@@ -359,6 +361,16 @@ int image_probe(const char *path, struct image_label *label)
 	label->size = image->region.size;
 	release(image);
 	return err;
+}
+
+int image_probe(const char *path, struct image_label *label)
+{
+	return probe(path, false, label);
+}
+
+int image_peek(const char *path, struct image_label *label)
+{
+	return probe(path, true, label);
 }
 
 uint32_t image_own_version(void)

@@ -48,6 +48,8 @@ uint64_t image_offset(const struct image *image);
  * described: it is larger than what it lies on.
  */
 int image_probe(const char *path, struct image_label *label);
+/* The same of a device that others may have for themselves meanwhile. */
+int image_peek(const char *path, struct image_label *label);
 
 /* The media version of the pools that this command can open as an image. */
 uint32_t image_own_version(void);

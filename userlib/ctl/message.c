@@ -67,7 +67,7 @@ static const struct reason {
 	  "wort del or wort destroy, or a larger device" },
 	{ EREMOTEIO, NULL,
 	  "the device did not keep what was stored to it: it is no memory", NULL },
-	{ ENODEV, NULL, "the pool is dead: it was detached, or its device removed or changed",
+	{ ENODEV, NULL, "the pool was detached, or its device removed or changed",
 	  "wort list    # of a dead one: wort detach, then attach it again" },
 	{ ENOTTY, "atomic", "the module has no atomic batches: it is too old", NULL },
 	{ ENOTTY, "rename", "the module cannot rename an index: it is too old", NULL },
@@ -81,7 +81,7 @@ static const struct reason {
 	{ EROFS, "attach",
 	  "the pool cannot grow: damage was found in it, or it takes a newer wort to write it",
 	  "wort attach %s, then wort check --clear" },
-	{ EROFS, NULL, "read-only: because damage was found, or attached so",
+	{ EROFS, NULL, "read-only, because damage was found",
 	  "wort check, then wort check --clear" },
 	{ EUCLEAN, NULL,
 	  "damage was found; the kernel log (of an image: stderr) has the place",
@@ -114,10 +114,38 @@ static bool listed(const char *list, const char *word)
 	return false;
 }
 
+/* Of an attached pool its state says more than the error. */
+static const struct reason *reason_of_state(int err)
+{
+	static const struct reason detached = {
+		ENODEV, NULL, "the pool was detached meanwhile",
+		"wort list    # or wort attach DEVICE",
+	}, dead = {
+		ENODEV, NULL, "the pool is dead: its device was removed or changed",
+		"wort list    # wort detach it, then attach the device again",
+	}, readonly = {
+		EROFS, NULL,
+		"the pool is attached read-only: with --read-only, or because it takes a newer wort to write it",
+		"wort list    # wort detach it, then wort attach without --read-only",
+	};
+	int64_t state = err == ENODEV || err == EROFS ? opened_state() : -ENOENT;
+
+	if (err == ENODEV && state == -ENODEV)
+		return &detached;
+	if (err == ENODEV && state >= 0 && state & WORT_STATE_DEAD)
+		return &dead;
+	if (err == EROFS && state >= 0 && state & WORT_STATE_READONLY)
+		return &readonly;
+	return NULL;
+}
+
 static const struct reason *find_reason(int err)
 {
+	const struct reason *reason = reason_of_state(err);
 	unsigned int i;
 
+	if (reason)
+		return reason;
 	for (i = 0; i < ARRAY_SIZE(reasons); i++)
 		if (reasons[i].err == err &&
 		    (!reasons[i].verbs ||

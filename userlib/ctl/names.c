@@ -116,6 +116,19 @@ int uuid_from_text(const char *text, uint8_t *uuid)
 	return err;
 }
 
+void label_encode(const uint8_t *label, char text[LABEL_ENCODED])
+{
+	int i;
+
+	for (i = 0; i < WORT_LABEL_LEN && label[i]; i++)
+		if (label[i] > 0x7f || isalnum(label[i]) ||
+		    strchr("#+-.:=@_", label[i]))
+			*text++ = label[i];
+		else
+			text += sprintf(text, "\\x%02x", label[i]);
+	*text = 0;
+}
+
 /* Grows *@out until all of them fit. */
 static int list_all(struct wort_ctl *ctl, struct wort_pool_record **out)
 {
@@ -371,16 +384,39 @@ static void kernel_name(const char *path, char *name, size_t size)
 	free(real);
 }
 
+/* The last part of a path: the name of a device, or a link to it by its pool. */
+static bool named_last(const struct wort_pool_record *rec, const char *name)
+{
+	char uuid[UUID_TEXT], label[LABEL_ENCODED];
+
+	uuid_to_text(rec->uuid, uuid);
+	label_encode(rec->label, label);
+	return rec->state & WORT_STATE_DEAD &&
+	       (lies_on(rec, name) || !strcmp(uuid, name) ||
+		(*label && !strcmp(label, name)));
+}
+
+/* The path went with its device, and the pool is dead: it can be detached by it. */
+static int find_gone(const char *path, struct pool_place *place)
+{
+	if (strncmp(path, "/dev/", 5))
+		return -ENOENT;
+	return find_attached(named_last, strrchr(path, '/') + 1, place);
+}
+
 /* A dead pool does not hold the device: what is on it can be read and attached. */
 static int find_by_path(const char *path, struct pool_place *place)
 {
 	char name[NAME_MAX + 1];
 	struct stat st;
+	int err;
 
 	if (strlen(path) >= sizeof(place->path))
 		return -ENAMETOOLONG;
-	if (stat(path, &st))
-		return -errno;
+	if (stat(path, &st)) {
+		err = -errno;
+		return err == -ENOENT && !find_gone(path, place) ? 0 : err;
+	}
 	if (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))
 		kernel_name(path, name, sizeof(name));
 	if (S_ISCHR(st.st_mode) && !find_attached(has_minor, name, place))

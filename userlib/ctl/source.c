@@ -48,6 +48,27 @@ static int not_attached(const char *name)
 	return ST_REFUSED;
 }
 
+static struct {
+	bool known;
+	unsigned int minor;
+} opened;
+
+int64_t opened_state(void)
+{
+	struct wort_pool_record *records;
+	int64_t state = -ENODEV;
+	int i, nr;
+
+	if (!opened.known)
+		return -ENOENT;
+	nr = list_pools(&records);
+	for (i = 0; i < nr; i++)
+		if (records[i].minor == opened.minor)
+			state = records[i].state;
+	free(records);
+	return nr < 0 ? -ENOENT : state;
+}
+
 /* Complains. */
 static int open_attached(const char *name, const struct pool_place *place,
 			 int flags, struct wort_pool **out)
@@ -62,6 +83,8 @@ static int open_attached(const char *name, const struct pool_place *place,
 		return ST_REFUSED;
 	}
 	err = wort_pool_open(place->path, flags, out);
+	opened.known = !err;
+	opened.minor = place->minor;
 	return err ? no_pool(name, err) : 0;
 }
 

@@ -16,6 +16,7 @@ static const struct verb {
 	const char *help;
 } verbs[] = {
 	{ "doctor", cmd_doctor, "can this device hold a pool?" },
+	{ "probe", cmd_probe, "names of the pool on a device, for udev" },
 	{ "format", cmd_format, "make an empty pool on a device" },
 	{ "attach", cmd_attach, "serve the pool of a device" },
 	{ "detach", cmd_detach, "stop serving pools" },

@@ -17,10 +17,10 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/units"
 install -D /bin/true "$work/bin/wort"
 cp "$here/../boot/wort.target" "$work/units"
-for instance in LABEL=data UUID=11111111-2222-4333-8444-555555555555 \
-	/dev/pmem0; do
+for instance in /dev/pmem0 /dev/disk/by-wort-label/data \
+	/dev/disk/by-wort-uuid/11111111-2222-4333-8444-555555555555; do
 	sed "s|@BINDIR@|$work/bin|" "$here/../boot/wort-attach@.service.in" \
-		>"$work/units/wort-attach@$(systemd-escape "$instance").service"
+		>"$work/units/wort-attach@$(systemd-escape -p "$instance").service"
 done
 systemd-analyze verify --man=no "$work"/units/* >"$work/said" 2>&1 ||
 	{ cat "$work/said"; exit 1; }

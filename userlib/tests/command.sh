@@ -155,8 +155,8 @@ expect 0 '/dev/wort0' "$wort" attach --read-only "$device"
 expect 0 'read-only .* two$' "$wort" list
 expect 0 '"read_only": true' "$wort" stat -o json 0
 expect 0 '^3$' "$wort" count 0 a
-expect 4 'attached so' "$wort" put 0 a k v
-expect 4 'attached so' "$wort" check --clear 0
+expect 4 'attached read-only' "$wort" put 0 a k v
+expect 4 'attached read-only' "$wort" check --clear 0
 expect 0 '^clean' "$wort" check 0
 expect 0 '' "$wort" detach two
 expect 0 '^clean' "$wort" check "$device"
@@ -238,7 +238,7 @@ expect 0 '' "$wort" put 0 a k v
 expect 0 '' "$wort" detach 0
 expect 3 'write-protected' "$wort" attach "$device"
 expect 0 '/dev/wort0' "$wort" attach -r "$device"
-expect 4 'attached so' "$wort" put 0 a k w
+expect 4 'attached read-only' "$wort" put 0 a k w
 expect 0 '' "$wort" detach 0
 blockdev --setrw "$device"
 expect 0 . "$wort" format -f "$device"

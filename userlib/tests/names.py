@@ -7,6 +7,7 @@ pools there are is taken from a folder that looks as sysfs does.
 """
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -95,6 +96,67 @@ def states(program):
         machine.expect(3, "several pools", "detach", "data")
 
 
+def gone(program):
+    """A dead pool is detached by the path that went with its device."""
+    device = os.environ["WORT_STUB"]
+    for path in (device.rsplit("/", 1)[1], "disk/by-wort-uuid/" + UUID + "0",
+                 "disk/by-wort-label/a\\x20b"):
+        subprocess.run([program, "attach", device], capture_output=True,
+                       check=False)
+        machine = Machine(program, wort0=("dead", "a b"))
+        machine.expect(3, "is dead", "stat", "/dev/" + path)
+        machine.expect(0, "", "detach", "/dev/" + path)
+        machine = Machine(program, wort0=("active", "a b"))
+        machine.expect(1, "no such pool", "detach", "/dev/" + path)
+
+
+def twins(program):
+    """Another device with a pool of the same label is told of."""
+    device = os.environ["WORT_STUB"]
+    subprocess.run([program, "detach", "0"], capture_output=True, check=False)
+    machine = Machine(program)
+    root = pathlib.Path(machine.folder.name)
+    for name, dax in ("pmem7", "1"), ("sda", "0"):
+        (root / "sys/block" / name / "queue").mkdir(parents=True)
+        (root / "sys/block" / name / "queue/dax").write_text(dax + "\n")
+        (root / "sys/class/block" / name).mkdir(parents=True)
+    (root / "dev").mkdir()
+    (root / "dev/wort-control").touch()
+    machine.expect(0, "", "format", "-f", "-L", "twin", device)
+    for name in "pmem7", "sda":
+        (root / "dev" / name).write_bytes(pathlib.Path(device).read_bytes())
+    for label, told in ("twin", 1), ("other", 0), ("", 0):
+        for args in ("format", "-f", "-L", label, device), ("attach", device):
+            if args[0] == "attach":
+                machine.add(root / "sys/class/wort/wort0", "active", label,
+                            UUID + "0")
+            _, said = machine(*args)
+            if said.count("too; UUID=") != told or "sda" in said or \
+                    told and "/dev/pmem7 has the label twin" not in said:
+                wrong(f"wort {args}: {said!r}")
+        subprocess.run([program, "detach", "0"], capture_output=True, check=False)
+        shutil.rmtree(root / "sys/class/wort")
+
+
+def reasons(program):
+    """What is said of a pool that cannot be written names how it is attached."""
+    device = os.environ["WORT_STUB"]
+    subprocess.run([program, "attach", device], capture_output=True, check=False)
+    machine = Machine(program, wort0=("active", "data"))
+    machine.expect(0, "", "create", "0", "a")
+    machine.expect(0, "", "detach", "0")
+    machine.expect(0, "", "attach", "-r", device)
+    for state in "readonly", "readonly walking":
+        machine = Machine(program, wort0=(state, "data"))
+        for args in ("put", "0", "a", "k", "v"), ("create", "0", "b"), \
+                ("check", "--clear", "0"):
+            machine.expect(4, "attached read-only: with --read-only", *args)
+    Machine(program, wort0=("damaged", "data")).expect(
+        4, "because damage was found", "put", "0", "a", "k", "v")
+    machine.expect(0, "", "detach", "0")
+    machine.expect(0, "", "attach", device)
+
+
 def main():
     program = sys.argv[1]
     for args in ["detach", "0"], ["format", "-f", os.environ["WORT_STUB"]], \
@@ -102,6 +164,9 @@ def main():
         subprocess.run([program, *args], capture_output=True, check=False)
     labels(program)
     states(program)
+    gone(program)
+    twins(program)
+    reasons(program)
     print(f"{len(LABELS)} labels")
     return failures > 0
 

@@ -203,6 +203,7 @@ def offline(wort, device):
     image = pathlib.Path(f"{device}.image")
     image.write_bytes(pathlib.Path(device).read_bytes())
     wort("check", "check", str(image))
+    wort("probe", "probe", str(image))
     image.unlink()
 
 

@@ -90,6 +90,10 @@ statuses()
 {
 	expect 0 detach 0
 	expect 0 format -f -L one "$WORT_STUB"
+	cp "$WORT_STUB" copy
+	expect 0 probe copy
+	expect 1 probe "$0"
+	expect 1 probe "$work/absent"
 	expect 0 attach "$WORT_STUB"
 	expect 3 attach "$WORT_STUB"
 	expect 3 attach -gm "$WORT_STUB"

@@ -53,6 +53,14 @@ static bool attached(void)
 	return !access(mark(), F_OK);
 }
 
+/* The mark of a pool that is attached read-only is not empty. */
+static bool marked_readonly(void)
+{
+	struct stat st;
+
+	return !__real_stat(mark(), &st) && st.st_size;
+}
+
 static void settle(void)
 {
 	while (shim_run_work())
@@ -83,6 +91,7 @@ static int load(void)
 	if (err || pool)
 		return err;
 	shim_log_quiet = true;
+	region.readonly = region.readonly || marked_readonly();
 	err = wort_pool_attach(&region, &pool);
 	if (!err)
 		settle();
@@ -164,13 +173,18 @@ static int do_format(struct wort_format_arg *arg)
 
 static int do_attach(struct wort_attach_arg *arg)
 {
-	int err = attached() ? -EBUSY : load(), fd;
+	bool readonly = arg->flags & WORT_ATTACH_F_RDONLY;
+	int err, fd;
 
 	arg->out_minor = 0;
+	region.readonly = readonly;
+	err = attached() ? -EBUSY : load();
 	if (err)
 		return err;
 	fd = open(mark(), O_CREAT | O_WRONLY, 0600);
-	return fd < 0 ? -errno : __real_close(fd);
+	if (fd < 0 || (readonly && write(fd, "r", 1) != 1))
+		return -errno;
+	return __real_close(fd);
 }
 
 static int do_list(struct wort_list_arg *arg)
