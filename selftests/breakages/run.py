@@ -37,6 +37,9 @@ STEPS = {
     "attributes": "make -s -C userlib O=$PWD/build/userlib "
                   "$PWD/build/userlib/tests/attributes && "
                   "build/userlib/tests/attributes",
+    "doctor": "make -s -C userlib O=$PWD/build/userlib all "
+              "$PWD/build/userlib/tests/mkimage && userlib/tests/doctor.py "
+              "build/userlib/wort build/userlib/tests/mkimage",
     "stub": "make -s -C userlib O=$PWD/build/userlib all stub "
             "$PWD/build/userlib/tests/wort-made-up && "
             "userlib/tests/stub.sh build/userlib",

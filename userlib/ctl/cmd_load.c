@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csv.h"
 #include "ctl.h"
 
 #define BATCH_DEFAULT	512
 
-enum { KEY_ACK = 0x200 };
+enum { KEY_ACK = 0x200, KEY_CSV, KEY_KEY, KEY_VALUE };
 
 static struct {
 	enum format format;
@@ -19,6 +20,10 @@ static struct {
 	uint32_t flags;
 	bool create_index;
 	const char *ack;
+	bool formatted;
+	bool csv;
+	const char *key;
+	const char *value;
 } load = { .batch = BATCH_DEFAULT };
 
 static const struct argp_option load_options[] = {
@@ -31,8 +36,22 @@ static const struct argp_option load_options[] = {
 	{ "make", 'm', NULL, 0, "make the index if there is none", 0 },
 	{ "ack", KEY_ACK, "FILE", 0,
 	  "append to FILE how many records are durable, after each batch", 0 },
+	{ "csv", KEY_CSV, NULL, 0, "the input is CSV with a header", 0 },
+	{ "key", KEY_KEY, "COLUMN", 0, "of CSV: the column with the keys", 0 },
+	{ "value", KEY_VALUE, "COLUMN", 0,
+	  "of CSV: the column with the values (default: they are empty)", 0 },
 	{ }
 };
+
+static void verify_options(struct argp_state *state)
+{
+	if (load.csv && load.formatted)
+		argp_error(state, "--csv and --format exclude each other");
+	if (load.csv && !load.key)
+		argp_error(state, "--csv needs --key");
+	if (!load.csv && (load.key || load.value))
+		argp_error(state, "--key and --value need --csv");
+}
 
 static error_t load_option(int key, char *arg, struct argp_state *state)
 {
@@ -42,6 +61,7 @@ static error_t load_option(int key, char *arg, struct argp_state *state)
 	case 'F':
 		if (format_by_name(arg, &load.format))
 			usage_error(state, "unknown format: %s", arg);
+		load.formatted = true;
 		return 0;
 	case 'b':
 		size = parse_size(arg, state);
@@ -62,6 +82,18 @@ static error_t load_option(int key, char *arg, struct argp_state *state)
 	case KEY_ACK:
 		load.ack = arg;
 		return 0;
+	case KEY_CSV:
+		load.csv = true;
+		return 0;
+	case KEY_KEY:
+		load.key = arg;
+		return 0;
+	case KEY_VALUE:
+		load.value = arg;
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		verify_options(state);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -78,7 +110,10 @@ static const struct syntax load_syntax = {
 	.option = load_option,
 };
 
-/* count: records that are durable, the first so many of the input */
+/*
+ * progress.count: records that are durable, the first so many of the input;
+ * sizes and lines: of the records in the batch
+ */
 struct loader {
 	struct wort_index *index;
 	struct wort_batch *batch;
@@ -88,6 +123,7 @@ struct loader {
 	FILE *ack;
 	uint64_t line;
 	uint32_t sizes[WORT_BATCH_MAX];
+	uint64_t lines[WORT_BATCH_MAX];
 	struct progress progress;
 };
 
@@ -106,9 +142,7 @@ static int refused(struct loader *ld)
 	}
 	if (more <= 0)
 		return fail(ld->name, more ? more : -EBADMSG);
-	/* A line is a record, and those before this one are all stored. */
-	snprintf(place, sizeof(place), "line %llu",
-		 ull(ld->progress.count + nr));
+	snprintf(place, sizeof(place), "line %llu", ull(ld->lines[nr - 1]));
 	return fail(place, item.error);
 }
 
@@ -148,6 +182,7 @@ static int flush_batch(struct loader *ld)
 static int add_record(struct loader *ld, const struct bytes *key,
 		      const struct bytes *value)
 {
+	uint32_t nr;
 	char place[64];
 	int status, err;
 
@@ -161,8 +196,9 @@ static int add_record(struct loader *ld, const struct bytes *key,
 				     value->data, value->len, load.flags);
 	}
 	if (!err) {
-		ld->sizes[wort_batch_count(ld->batch) - 1] =
-			key->len + value->len;
+		nr = wort_batch_count(ld->batch) - 1;
+		ld->sizes[nr] = key->len + value->len;
+		ld->lines[nr] = ld->line;
 		return 0;
 	}
 	/* What came before is stored all the same. */
@@ -229,6 +265,67 @@ static int load_lines(struct loader *ld)
 	if (!status)
 		status = flush_batch(ld);
 	free(line);
+	bytes_free(&key);
+	bytes_free(&value);
+	return status;
+}
+
+/* A field is the bytes themselves, or as -x and -n say. */
+static int read_fields(struct bytes *key, struct bytes *value,
+		       struct bytes *out_key, struct bytes *out_value,
+		       const char **why)
+{
+	int err;
+
+	*why = "bad key";
+	if (settings.number)
+		err = bytes_from_number(out_key, (char *)key->data, key->len);
+	else if (settings.hex)
+		err = bytes_from_hex(out_key, (char *)key->data, key->len);
+	else
+		err = bytes_set(out_key, key->data, key->len);
+	if (err == -ERANGE)
+		*why = "bad key: a number of more than 64 bits";
+	else if (!err && !out_key->len)
+		*why = "empty key";
+	if (err == -ERANGE || (!err && !out_key->len))
+		return -EINVAL;
+	if (err)
+		return err;
+	*why = "bad value";
+	return settings.hex && value->len ?
+	       bytes_from_hex(out_value, (char *)value->data, value->len) :
+	       bytes_set(out_value, value->data, value->len);
+}
+
+static int csv_wrong(struct loader *ld, const struct csv *csv, int err)
+{
+	ld->line = csv->line;
+	return err == -EIO ? bad_input(ld, csv->read_err) :
+			     bad_line(ld, err, csv->why);
+}
+
+static int load_csv(struct loader *ld)
+{
+	struct bytes fields[2] = { }, key = { }, value = { };
+	const char *why;
+	struct csv csv;
+	int i, err, status = 0;
+
+	err = csv_begin(&csv, ld->in, load.key, load.value);
+	while (!err && !status && (err = csv_next(&csv, &fields[0], &fields[1])) > 0) {
+		ld->line = csv.line;
+		err = read_fields(&fields[0], &fields[1], &key, &value, &why);
+		status = err ? bad_line(ld, err, why) :
+			       add_record(ld, &key, &value);
+		err = 0;
+	}
+	if (err < 0)
+		status = csv_wrong(ld, &csv, err);
+	else if (!status)
+		status = flush_batch(ld);
+	for (i = 0; i < 2; i++)
+		bytes_free(&fields[i]);
 	bytes_free(&key);
 	bytes_free(&value);
 	return status;
@@ -315,7 +412,7 @@ int cmd_load(int argc, char **argv)
 		status = open_target(&ld, args);
 	if (!status) {
 		progress_begin(&ld.progress);
-		status = load_lines(&ld);
+		status = load.csv ? load_csv(&ld) : load_lines(&ld);
 		summary(&ld, progress_end(&ld.progress));
 	}
 	wort_batch_free(ld.batch);

@@ -6,6 +6,8 @@ What dump writes in any form, load reads back, byte for byte, and nothing in it
 acts on a terminal; load takes a line whole or refuses it with its number.
 WORT_STUB names the image of the stub.
 """
+import csv
+import io
 import os
 import random
 import re
@@ -125,6 +127,47 @@ TAKEN = [
      {bytes(7) + b"\x07": "\U0001f600\0".encode(), b"\0": b""}),
 ]
 
+# options, CSV, line that is refused, why
+REFUSED_CSV = [
+    ("--key=k", b"", 1, "no column k"),
+    ("--key=k", b"a,b\r\n", 1, "no column k"),
+    ("--key=a --value=v", b"a,b\n", 1, "no column v"),
+    ("--key=a", b"a,b,a\n", 1, "twice"),
+    ("--key=a --value=b", b"a,b\n1,2\n3\n", 3, "1 fields, but the header has 2"),
+    ("--key=a --value=b", b"a,b\n1,2\n3,4,5\n", 3, "3 fields"),
+    ("--key=a --value=b", b"a,b\n1,2\n\n", 3, "1 fields"),
+    ("--key=a", b"a\n1\n\n", 3, "empty key"),
+    ("--key=a --value=b", b'a,b\n"x\ny",2\n1,"2', 4, "without an end"),
+    ("--key=a --value=b", b'a,b\n"x\ny",2\n1,2"3\n', 4, "a quote inside"),
+    ("--key=a --value=b", b'a,b\n"1"2,3\n', 2, "closing quote"),
+    ("--key=a --value=b", b"a,b\n1,2\r3\n", 2, "a CR"),
+    ("--key=a --value=b", b'a,b\n1,"2"\r3\n', 2, "a CR"),
+    ("--key=a --value=b", b"a,b\n" + b"1" * 1025 + b",2\n", 2, "too long"),
+    ("--key=a --value=b", b'a,b\n1,"' + b"x" * 200000, 2, "too long"),
+    ("--key=a -n", b"a\n1\nx\n", 3, "bad key"),
+    ("--key=a -n", b"a\n18446744073709551616\n", 2, "64 bits"),
+    ("--key=a --value=b -x", b"a,b\n6,61\n", 2, "bad key"),
+    ("--key=a --value=b -x", b"a,b\n61,6\n", 2, "bad value"),
+    # The record that is refused does not stand on the line of its number.
+    ("--key=a -c", b'a,b\n"x\n\ny",1\n2,3\n2,3\n', 6, "the key exists"),
+    ("--key=a -c -b1", b'a,b\n"x\n\ny",1\n2,3\n2,3\n', 6, "the key exists"),
+]
+
+# options, CSV, what is stored
+TAKEN_CSV = [
+    ("--key=k --value=v", b"k,v\r\na,1\r\nb,2\r\n", {b"a": b"1", b"b": b"2"}),
+    ("--key=k --value=v", b"v,x,k\n1,,a\n2,\"q\",b", {b"a": b"1", b"b": b"2"}),
+    ("--key=k --value=v", b'\xef\xbb\xbf"k","v"\n"a,""b""\r\nc","d\n"\n',
+     {b'a,"b"\r\nc': b"d\n"}),
+    ("--key=\xef\xbb --value=v", b"\xef\xbb,v\na,\n", {b"a": b""}),
+    ("--key=k", b"k,v\na\\t,1\n", {b"a\\t": b""}),
+    ("--key=k --value=k", b"k\na\n", {b"a": b"a"}),
+    ("--key=k --value=v -n", b"k,v\n010,x\n0x10,y\n",
+     {bytes(7) + b"\x0a": b"x", bytes(7) + b"\x10": b"y"}),
+    ("--key=k --value=v -x", b"k,v\n00ff,0a\n", {b"\0\xff": b"\n"}),
+    ("--key=k", b"k", {}),
+]
+
 failures = 0
 
 
@@ -230,6 +273,43 @@ def taken(wort):
         said, _ = wort.load("to", form, data)
         if wort.records("to") != records or count_of(said) != len(records):
             wrong(f"{form} {data}: {wort.records('to')}")
+
+
+def csv_forms(wort, rng):
+    def load(options, data, status=0):
+        return wort("load", "-q", "--csv",
+                    *map(os.fsencode, options.encode("latin-1").split()), "0",
+                    "to", data=data, status=status)
+
+    for options, data, line, why in REFUSED_CSV:
+        wort.fresh("to")
+        said, complaint = load(options, data, 3)
+        if f": line {line}: " not in complaint or why not in complaint:
+            wrong(f"{options} {data[:99]}: {complaint}")
+        if count_of(said) != len(wort.records("to")):
+            wrong(f"{options} {data[:99]}: {said}, and {wort.records('to')}")
+    for options, data, records in TAKEN_CSV:
+        wort.fresh("to")
+        said, _ = load(options, data)
+        if wort.records("to") != records or count_of(said) != len(records):
+            wrong(f"{options} {data}: {wort.records('to')}")
+    # What another writer of CSV writes.
+    records = {key.decode("latin-1"): value.decode("latin-1")
+               for key, value in random_records(rng).items()}
+    for dialect in "excel", "unix":
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, dialect)
+        writer.writerow(["other", "a value", "the key"])
+        writer.writerows(["x", value, key] for key, value in records.items())
+        wort.fresh("to")
+        wort("load", "-q", "--csv", "--key=the key", "--value", "a value", "0", "to",
+             data=text.getvalue().encode("latin-1"))
+        if wort.records("to") != {key.encode("latin-1"): value.encode("latin-1")
+                                  for key, value in records.items()}:
+            wrong(f"{dialect}: not read as it was written")
+    wort("load", "--csv", "0", "to", status=2)
+    wort("load", "--key=k", "0", "to", status=2)
+    wort("load", "--csv", "--key=k", "-F", "tsv", "0", "to", status=2)
 
 
 def batches(wort, rng):
@@ -353,12 +433,13 @@ def main():
         round_trips(wort, rng)
     refused(wort)
     taken(wort)
+    csv_forms(wort, rng)
     batches(wort, rng)
     refused_batches(wort)
     complaints(wort)
     numbers(wort)
     print(f"{rounds} round trips (seed {seed}), "
-          f"{len(REFUSED) + len(REFUSED_BATCHES)} inputs refused")
+          f"{len(REFUSED + REFUSED_CSV + REFUSED_BATCHES)} inputs refused")
     return failures > 0
 
 
