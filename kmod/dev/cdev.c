@@ -27,8 +27,20 @@ struct wort_file *wort_file_alloc(struct wort_dev *wdev)
 	wfile->wdev = wdev;
 	wfile->index = NULL;
 	wfile->relaxed = false;
+	wfile->frozen = false;
 	INIT_LIST_HEAD(&wfile->mapped);
 	return wfile;
+}
+
+/* Whoever froze the pool may have died.  A detached pool is not frozen any more. */
+static void thaw(struct wort_file *wfile)
+{
+	struct wort_dax *dax = wfile->wdev->dax;
+
+	if (!wfile->frozen || !wort_dax_enter(dax))
+		return;
+	wort_pool_release(dax->pool, &wfile->frozen);
+	wort_dax_exit(dax);
 }
 
 /**
@@ -39,6 +51,7 @@ struct wort_file *wort_file_alloc(struct wort_dev *wdev)
  */
 void wort_file_free(struct wort_file *wfile)
 {
+	thaw(wfile);
 	wort_mmap_forget(wfile);
 	if (wfile->index)
 		wort_index_put(wfile->index);

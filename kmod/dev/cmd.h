@@ -44,6 +44,7 @@ wort_cmd_fn wort_cmd_index_destroy;
 wort_cmd_fn wort_cmd_index_rename;
 wort_cmd_fn wort_cmd_pool_info;
 wort_cmd_fn wort_cmd_check;
+wort_cmd_fn wort_cmd_freeze;
 
 /* cmd.c: on an index */
 wort_cmd_fn wort_cmd_insert;

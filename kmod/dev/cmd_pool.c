@@ -320,3 +320,30 @@ int wort_cmd_check(struct wort_call *call, void *data)
 	wort_file_exit(call->wfile);
 	return err;
 }
+
+/**
+ * wort_cmd_freeze() - Keep a pool as it is, or end that
+ * @call: The call.
+ * @data: A struct wort_freeze_arg.
+ *
+ * Context: May sleep.  Nothing is locked.
+ * Return: 0, or an error that uapi/linux/wort.h tells of.
+ */
+int wort_cmd_freeze(struct wort_call *call, void *data)
+{
+	struct wort_freeze_arg *arg = data;
+	struct wort_file *wfile = call->wfile;
+	struct wort_pool *pool;
+	int err;
+
+	if (arg->flags & ~WORT_FREEZE_F_ALL)
+		return -EOPNOTSUPP;
+	pool = wort_file_enter(wfile);
+	if (!pool)
+		return -ENODEV;
+	err = arg->flags & WORT_FREEZE_F_THAW ?
+	      wort_pool_release(pool, &wfile->frozen) :
+	      wort_pool_hold(pool, &wfile->frozen);
+	wort_file_exit(wfile);
+	return err;
+}

@@ -22,6 +22,7 @@ struct wort_pool;
  * @wdev: the device, held
  * @index: the index, held; NULL: the descriptor is of the pool
  * @relaxed: opened with WORT_INDEX_OPEN_F_RELAXED
+ * @frozen: the pool is held for it; under wort_pool.lock
  * @mapped: in wort_dax.mapped, if it was ever mapped
  * @mapping: its address space then
  */
@@ -29,6 +30,7 @@ struct wort_file {
 	struct wort_dev *wdev;
 	struct wort_index *index;
 	bool relaxed;
+	bool frozen;
 	struct list_head mapped;
 	struct address_space *mapping;
 };

@@ -87,6 +87,8 @@ static const struct wort_ioctl ioctls[] = {
 	      OUT(wort_check_arg, out_nr_indexes, out_nr_atomic)),
 	IOCTL(WORT_IOC_INDEX_RENAME, KIND_POOL, wort_index_rename_arg, new_len,
 	      wort_cmd_index_rename, .write = true),
+	IOCTL(WORT_IOC_FREEZE, KIND_POOL, wort_freeze_arg, flags,
+	      wort_cmd_freeze, .write = true),
 
 	IOCTL(WORT_IOC_INSERT, KIND_INDEX, wort_insert_arg, out_old_len,
 	      wort_cmd_insert, .write = true, .probe = true,
@@ -132,6 +134,7 @@ union wort_ioctl_arg {
 	struct wort_index_rename_arg index_rename;
 	struct wort_pool_info_arg pool_info;
 	struct wort_check_arg check;
+	struct wort_freeze_arg freeze;
 	struct wort_insert_arg insert;
 	struct wort_lookup_arg lookup;
 	struct wort_delete_arg delete;

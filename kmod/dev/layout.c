@@ -49,6 +49,7 @@ static void verify_pool_abi(void)
 	       M(out_nr_damaged) + M(out_atomic_batches) +
 	       M(out_atomic_refused) + M(out_atomic_waits) +
 	       M(out_atomic_redone));
+	LAYOUT(wort_freeze_arg, 8, M(size) + M(flags));
 	LAYOUT(wort_check_arg, 120,
 	       M(size) + M(flags) + M(out_nr_indexes) + M(out_nr_nodes) +
 	       M(out_nr_leaves) + M(out_owned_bytes) + M(out_free_bytes) +

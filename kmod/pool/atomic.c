@@ -478,7 +478,9 @@ static int lock_usable(struct atomic *a)
 	int err;
 
 	for (;;) {
-		down_read(&a->pool->atomic_sem);
+		err = wort_pool_lock_batch(a->pool);
+		if (err)
+			return err;
 		err = indexes_verify(a);
 		if (!err)
 			return 0;

@@ -706,6 +706,14 @@ static int name_verify(const u8 *name, u32 len)
 	return !len || memchr(name, 0, len) ? -EINVAL : 0;
 }
 
+/* An index that is there could be opened during a hold, a new one not be made. */
+static int lock_to_open(struct wort_pool *pool, u32 flags)
+{
+	if (flags & WORT_INDEX_OPEN_F_CREATE)
+		return wort_pool_lock_changes(pool);
+	return mutex_lock_killable(&pool->lock) ? -EINTR : 0;
+}
+
 /**
  * wort_index_open() - Open an index, or make a new one
  * @pool: The pool.
@@ -723,7 +731,7 @@ static int name_verify(const u8 *name, u32 len)
  * if engine or attributes are not those of the index, or the engine does not
  * have such attributes; -EMSGSIZE if the name is too long; -EOPNOTSUPP if the
  * engine asked for, or that of the index, or an attribute of the index is
- * unknown; -EROFS; -ENOSPC; -EOVERFLOW if no id is left; -ENOMEM; -EINTR;
+ * unknown; -EROFS; -ENOSPC; -EOVERFLOW if no id is left; -ENOMEM; -EINTR; -ENODEV;
  * -EUCLEAN if the catalogue is damaged; -EIO if it lies on a page known to be
  * bad; -EBUSY if it is open with OWN, or open and is to be opened so.
  */
@@ -741,8 +749,8 @@ int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 	if (!stats)
 		return -ENOMEM;
 	do {
-		err = -EINTR;
-		if (mutex_lock_killable(&pool->lock))
+		err = lock_to_open(pool, flags);
+		if (err)
 			break;
 		err = open_locked(&op, pool, name, name_len, flags, engine,
 				  attr, out);
@@ -850,7 +858,7 @@ static void take_out(struct wort_pool *pool, struct wort_index *index)
  *
  * Context: May sleep, killably.  Takes wort_pool.lock and wort_index.lock.
  * Return: 0; -ENOENT; -EINVAL, -EMSGSIZE for a name that no index has; -EINTR;
- * -EROFS; -EBUSY if it is open with WORT_INDEX_OPEN_F_OWN; -EOPNOTSUPP if its
+ * -ENODEV; -EROFS; -EBUSY if it is open with WORT_INDEX_OPEN_F_OWN; -EOPNOTSUPP if its
  * engine is unknown, so that nobody can tell what it owns; -EIO if its slot lies
  * on a page known to be bad; -EIO or -EUCLEAN if it may be in a part of the
  * catalogue that is lost.
@@ -862,8 +870,9 @@ int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 
 	if (err)
 		return err;
-	if (mutex_lock_killable(&pool->lock))
-		return -EINTR;
+	err = wort_pool_lock_changes(pool);
+	if (err)
+		return err;
 	index = wort_names_find(&pool->names, name, name_len);
 	if (!index)
 		err = not_found(pool);

@@ -489,38 +489,33 @@ static int check_once(struct checker *ck)
 	return err;
 }
 
-/**
- * wort_pool_check() - Examine a whole pool
- * @pool: The pool.
- * @arg: Flags; its out_ fields are filled in.
- *
- * Waits for the walk first.  Damage turns its index read-only.  With
- * WORT_CHECK_F_CLEAR the check drops references to objects that cannot be read
- * and, if it finds no damage, makes indexes and a pool that were read-only
- * writable, and carries out atomic batches that damage had kept from that.  In a
- * read-only pool, which is not walked, space is not compared.
- * If the module does not know the engine of an index, space is not compared and
- * nothing is cleared.
- *
- * Operations run concurrently; writers are excluded for short times.  Each
- * figure is of the time at which it was counted.
- *
- * Context: May sleep for long, killably.  Holds no lock.
- * Return: 0, also if damage was found; -EROFS for WORT_CHECK_F_CLEAR of a
- * read-only pool; -EBUSY if operations ran out of space again and again, which
- * the check kept from being given back; -ENOMEM; -EINTR; -ERESTARTNOINTR if the
- * machine is about to sleep; -ENODEV.
- */
-int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
+/* What may drop references must not run during a hold, nor begin in one. */
+static int begin_clear(struct wort_pool *pool)
+{
+	int err = 0;
+
+	if (mutex_lock_killable(&pool->lock))
+		return -EINTR;
+	if (pool->frozen)
+		err = -EBUSY;
+	else
+		pool->clearing++;
+	mutex_unlock(&pool->lock);
+	return err;
+}
+
+static void end_clear(struct wort_pool *pool)
+{
+	mutex_lock(&pool->lock);
+	pool->clearing--;
+	mutex_unlock(&pool->lock);
+}
+
+static int check_pool(struct wort_pool *pool, struct wort_check_arg *arg)
 {
 	struct checker *ck;
 	int err, tries = 0;
 
-	if ((arg->flags & WORT_CHECK_F_CLEAR) && pool->readonly)
-		return -EROFS;
-	err = wort_pool_wait_walk(pool);
-	if (err)
-		return err;
 	ck = kzalloc(sizeof(*ck), GFP_KERNEL);
 	if (!ck)
 		return -ENOMEM;
@@ -549,5 +544,46 @@ int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 			wort_pool_damaged(pool);
 	}
 	kfree(ck);
+	return err;
+}
+
+/**
+ * wort_pool_check() - Examine a whole pool
+ * @pool: The pool.
+ * @arg: Flags; its out_ fields are filled in.
+ *
+ * Waits for the walk first.  Damage turns its index read-only.  With
+ * WORT_CHECK_F_CLEAR the check drops references to objects that cannot be read
+ * and, if it finds no damage, makes indexes and a pool that were read-only
+ * writable, and carries out atomic batches that damage had kept from that.  In a
+ * read-only pool, which is not walked, space is not compared.
+ * If the module does not know the engine of an index, space is not compared and
+ * nothing is cleared.
+ *
+ * Operations run concurrently; writers are excluded for short times.  Each
+ * figure is of the time at which it was counted.
+ *
+ * Context: May sleep for long, killably.  Holds no lock.
+ * Return: 0, also if damage was found; -EROFS for WORT_CHECK_F_CLEAR of a
+ * read-only pool; -EBUSY if operations ran out of space again and again, which
+ * the check kept from being given back, or for WORT_CHECK_F_CLEAR of a pool that
+ * is held; -ENOMEM; -EINTR; -ERESTARTNOINTR if the
+ * machine is about to sleep; -ENODEV.
+ */
+int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
+{
+	bool clear = arg->flags & WORT_CHECK_F_CLEAR;
+	int err;
+
+	if (clear && pool->readonly)
+		return -EROFS;
+	err = wort_pool_wait_walk(pool);
+	if (!err && clear)
+		err = begin_clear(pool);
+	if (err)
+		return err;
+	err = check_pool(pool, arg);
+	if (clear)
+		end_clear(pool);
 	return err;
 }

@@ -54,9 +54,12 @@ static noinline int wait_thawed(struct wort_pool *pool, struct wort_op *op)
 	do {
 		writing_end(pool, op->section);
 		err = wait_event_state(pool->work_done,
-				       !READ_ONCE(pool->frozen), WORT_WAITING);
+				       !READ_ONCE(pool->frozen) ||
+				       READ_ONCE(pool->stopping), WORT_WAITING);
 		if (err)
 			return -EINTR;
+		if (READ_ONCE(pool->stopping))
+			return -ENODEV;
 		op->section = writing_begin(pool);
 	} while (READ_ONCE(pool->frozen));
 	return 0;
@@ -67,18 +70,29 @@ static __always_inline bool may_write(enum wort_entry entry)
 	return entry == WORT_WRITE || entry == WORT_WRITE_ALONE;
 }
 
+/* A hold excludes changes, and not what reads alone. */
+static noinline int lock_alone(struct wort_pool *pool, enum wort_entry entry)
+{
+	if (may_write(entry))
+		return wort_pool_lock_changes(pool);
+	return mutex_lock_killable(&pool->lock) ? -EINTR : 0;
+}
+
 static __always_inline int entry_begin(struct wort_pool *pool,
 				       struct wort_op *op,
 				       enum wort_entry entry)
 {
+	int err;
+
 	if (entry == WORT_WRITE) {
 		op->section = writing_begin(pool);
 		return unlikely(READ_ONCE(pool->frozen)) ?
 		       wait_thawed(pool, op) : 0;
 	}
 	if (entry != WORT_READ) {
-		if (mutex_lock_killable(&pool->lock))
-			return -EINTR;
+		err = lock_alone(pool, entry);
+		if (err)
+			return err;
 		wort_pool_freeze(pool);
 	}
 	/*
@@ -244,7 +258,7 @@ static __always_inline void leave(struct wort_index *index, struct wort_op *op,
  * Context: May sleep.  What follows until wort_index_exit() does not sleep if
  * @entry is for reading, and takes no mutex but wort_alloc.lock.
  * Return: 0; -ESTALE if it was destroyed; -EIO if its root lies on a page known
- * to be bad; -EROFS; -EINTR; -ENOMEM or -ENODEV as wort_rebuild_wait().
+ * to be bad; -EROFS; -EINTR; -ENOMEM; -ENODEV if the pool is being detached.
  */
 int wort_index_enter(struct wort_index *index, struct wort_op *op,
 		     enum wort_entry entry)

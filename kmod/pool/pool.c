@@ -295,20 +295,20 @@ void wort_pool_kick(struct wort_pool *pool)
 void wort_pool_freeze(struct wort_pool *pool)
 {
 	lockdep_assert_held(&pool->lock);
-	WRITE_ONCE(pool->frozen, true);
+	WRITE_ONCE(pool->frozen, pool->frozen + 1);
 	/* Who has begun before has not seen that, and is waited for. */
 	synchronize_srcu_expedited(&pool->locks.writers);
 }
 
 /**
- * wort_pool_thaw() - Let operations in again
+ * wort_pool_thaw() - Let operations in again, unless others exclude them
  * @pool: The pool.
  *
  * Context: Any context.  Holds wort_pool.lock.
  */
 void wort_pool_thaw(struct wort_pool *pool)
 {
-	WRITE_ONCE(pool->frozen, false);
+	WRITE_ONCE(pool->frozen, pool->frozen - 1);
 	wake_up_all(&pool->work_done);
 }
 

@@ -10,8 +10,8 @@
  *
  * Operations on an index that only read are RCU sections, the others are
  * sections of wort_locks.writers.  To exclude writers, a task takes
- * wort_pool.lock, sets wort_pool.frozen and waits for the end of all sections
- * of writers.  Holders of wort_pool.work_lock wait for sections, too.
+ * wort_pool.lock, counts in wort_pool.frozen and waits for the end of all
+ * sections of writers.  hold.c does so for a program, which keeps no lock.  Holders of wort_pool.work_lock wait for sections, too.
  * Therefore neither of the two is taken in a section.
  *
  * A holder of wort_pool.atomic_sem for reading does not wait for background work,
@@ -168,7 +168,9 @@ struct wort_index {
  * @left_out: errno with which attach could not read all of the catalogue, or 0
  * @readonly: nothing is stored, because the memory is read-only, or the pool
  *	has a feature that the module does not know
- * @frozen: operations that may change something wait; under @lock
+ * @frozen: who excludes operations that may change something, which wait while it
+ *	is not 0; under @lock
+ * @clearing: checks that may drop references: no hold begins; under @lock
  * @indexes: indexes in the order of ids
  * @dying: destroyed indexes whose space is not given back yet
  * @todo: indexes that the walk, or a check, still has to visit
@@ -234,7 +236,8 @@ struct wort_pool {
 	bool damaged;
 	int left_out;
 	bool readonly;
-	bool frozen;
+	u32 frozen;
+	u32 clearing;
 	struct list_head indexes;
 	struct list_head dying;
 	struct list_head todo;
@@ -345,6 +348,12 @@ static inline bool wort_pool_writable(const struct wort_pool *pool)
 {
 	return !READ_ONCE(pool->damaged) && !pool->readonly;
 }
+
+/* hold.c */
+int wort_pool_lock_changes(struct wort_pool *pool);
+int wort_pool_lock_batch(struct wort_pool *pool);
+int wort_pool_hold(struct wort_pool *pool, bool *held);
+int wort_pool_release(struct wort_pool *pool, bool *held);
 
 /* Notify the owner that the state of the pool has changed. */
 static inline void wort_pool_changed(struct wort_pool *pool)

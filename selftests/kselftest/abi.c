@@ -67,6 +67,9 @@ static const struct command commands[] = {
 	COMMAND(ATOMIC, wort_atomic_arg, 0xbc28, 56, ON_INDEX, .has_out = true),
 	COMMAND(INDEX_RENAME, wort_index_rename_arg, 0xbc15, 32, ON_POOL,
 		.write = true, .valid = -ENOENT),
+	/* A thaw of what is not frozen: what others change would wait. */
+	COMMAND(FREEZE, wort_freeze_arg, 0xbc2b, 8, ON_POOL, .flags = 1,
+		.write = true, .valid = -EINVAL),
 };
 
 /* Room for an argument and for what later versions may append. */
@@ -165,6 +168,8 @@ static void fill_pool(const struct command *command, union argument *arg)
 		arg->index_rename.new_ptr = PTR("other");
 		arg->index_rename.name_len = 4;
 		arg->index_rename.new_len = 5;
+	} else if (command->cmd == WORT_IOC_FREEZE) {
+		arg->head.flags = WORT_FREEZE_F_THAW;
 	}
 }
 
@@ -263,6 +268,7 @@ TEST_F(abi, sizes)
 	EXPECT_EQ(sizeof(struct wort_index_destroy_arg), commands[6].size);
 	EXPECT_EQ(248, sizeof(struct wort_pool_info_arg));
 	EXPECT_EQ(120, sizeof(struct wort_check_arg));
+	EXPECT_EQ(8, sizeof(struct wort_freeze_arg));
 	EXPECT_EQ(sizeof(struct wort_insert_arg), commands[9].size);
 	EXPECT_EQ(sizeof(struct wort_lookup_arg), commands[10].size);
 	EXPECT_EQ(sizeof(struct wort_delete_arg), commands[11].size);

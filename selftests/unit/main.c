@@ -157,6 +157,7 @@ static const struct test pool_tests[] = {
 	TEST(purse_full),
 	TEST(purse_returns),
 	TEST(purse_memory),
+	TEST(hold),
 	TEST(heads_damaged),
 	TEST(heads_foreign),
 	TEST(heads_bad_page),

@@ -226,6 +226,7 @@ void check_purse_returns(void);
 void check_purse_memory(void);
 
 /* test_heads.c */
+void check_hold(void);
 void check_heads_damaged(void);
 void check_heads_foreign(void);
 void check_heads_bad_page(void);

@@ -51,7 +51,8 @@
  *	EIO		the data lies on a page known to be bad
  *	EBUSY		the device is in use; kernel code has the index for itself;
  *			or a check gave way three times to operations that need
- *			space
+ *			space; or a pool that is frozen was to be checked with CLEAR,
+ *			or the other way round
  *	EXDEV		an index of an atomic batch is of another pool
  *	EMFILE, ENFILE	no descriptor is left for the index
  *
@@ -107,6 +108,7 @@
 #define WORT_IOC_POOL_INFO	_IO(WORT_IOC_TYPE, 0x13)
 #define WORT_IOC_CHECK		_IO(WORT_IOC_TYPE, 0x14)
 #define WORT_IOC_INDEX_RENAME	_IO(WORT_IOC_TYPE, 0x15)
+#define WORT_IOC_FREEZE		_IO(WORT_IOC_TYPE, 0x2b)
 /* on an index */
 #define WORT_IOC_INSERT		_IO(WORT_IOC_TYPE, 0x20)
 #define WORT_IOC_LOOKUP		_IO(WORT_IOC_TYPE, 0x21)
@@ -827,6 +829,32 @@ struct wort_atomic_arg {
 	__u32 nr_fds;
 	__u32 out_refused;
 	__u32 out_results_len;
+};
+
+#define WORT_FREEZE_F_THAW	(1U << 0)	/* end it */
+#define WORT_FREEZE_F_ALL	WORT_FREEZE_F_THAW
+
+/**
+ * struct wort_freeze_arg - WORT_IOC_FREEZE: keep a pool as it is
+ * @size: sizeof(struct wort_freeze_arg)
+ * @flags: WORT_FREEZE_F_*
+ *
+ * When the call returns, changes under way have ended, atomic batches wholly, and
+ * what would change a record or an index waits, killably, in programs and in the
+ * kernel: until a call with THAW on the same descriptor, or until the last
+ * reference to it is closed, as when the program dies.  Lookups and scans go on,
+ * all of them of one state.  Several descriptors may freeze a pool.
+ *
+ * A program that has frozen a pool must not wait for a change of that pool, its own
+ * included; where a filesystem keeps its metadata in the pool, nor for that
+ * filesystem.  The machine cannot hibernate while changes wait.  A detach ends it.
+ *
+ * EBUSY: this descriptor has frozen the pool already, or a check with CLEAR runs.
+ * EINVAL: THAW, and this descriptor has not frozen it.
+ */
+struct wort_freeze_arg {
+	__u32 size;
+	__u32 flags;
 };
 
 /**

@@ -64,6 +64,8 @@ void fput(struct file *filp)
 
 	if (__atomic_sub_fetch(&filp->users, 1, __ATOMIC_ACQ_REL))
 		return;
+	if (wfile->frozen)
+		wort_pool_release(wfile->wdev->pool, &wfile->frozen);
 	if (wfile->index)
 		wort_index_put(wfile->index);
 	local_pool_put(wfile->wdev);
