@@ -162,14 +162,14 @@ static int index_rename(struct wort_call *call,
 			const struct wort_index_rename_arg *arg,
 			const struct wort_ubuf *from, const struct wort_ubuf *to)
 {
-	struct wort_dax *dax = call->wfile->wdev->dax;
+	struct wort_pool *pool = wort_file_enter(call->wfile);
 	int err;
 
-	if (!wort_dax_enter(dax))
+	if (!pool)
 		return -ENODEV;
-	err = wort_index_rename(dax->pool, from->data, arg->name_len, to->data,
+	err = wort_index_rename(pool, from->data, arg->name_len, to->data,
 				arg->new_len);
-	wort_dax_exit(dax);
+	wort_file_exit(call->wfile);
 	return err;
 }
 

@@ -1060,8 +1060,9 @@ int wort_index_rename(struct wort_pool *pool, const u8 *from, u32 from_len,
 	if (err)
 		return err;
 	do {
-		if (mutex_lock_killable(&pool->lock))
-			return -EINTR;
+		err = wort_pool_lock_changes(pool);
+		if (err)
+			return err;
 		err = rename_locked(&op, pool, from, from_len, to, to_len);
 		mutex_unlock(&pool->lock);
 	} while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &op)));

@@ -21,6 +21,7 @@ package_table()
 	build	pkg-config		cmd pkg-config
 	build	libblkid-dev		pkg blkid
 	build	libjson-c-dev		pkg json-c
+	build	libxxhash-dev		pkg libxxhash
 	build	liburcu-dev		pkg liburcu
 	build	uuid-dev		pkg uuid
 	build	kmod			cmd depmod
@@ -72,6 +73,7 @@ package_table()
 	packaging	git		cmd git
 	packaging	libblkid-dev	pkg blkid
 	packaging	libjson-c-dev	pkg json-c
+	packaging	libxxhash-dev	pkg libxxhash
 	packaging	lintian		cmd lintian
 	packaging	mmdebstrap	cmd mmdebstrap
 	packaging	pkg-config	cmd pkg-config

@@ -355,6 +355,7 @@ struct progress {
 	double last;
 	uint64_t count;
 	uint64_t bytes;
+	uint64_t total;		/* of @count, or 0 if it is not known */
 };
 
 void progress_begin(struct progress *progress);
@@ -365,6 +366,7 @@ double progress_end(struct progress *progress);
 
 int cmd_atomic(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
+int cmd_backup(int argc, char **argv);
 int cmd_cas(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_count(int argc, char **argv);
@@ -382,6 +384,7 @@ int cmd_engines(int argc, char **argv);
 int cmd_load(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
 int cmd_put(int argc, char **argv);
+int cmd_restore(int argc, char **argv);
 int cmd_scan(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 

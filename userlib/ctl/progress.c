@@ -38,9 +38,12 @@ static double rate(const struct progress *progress, double at)
 static void show(const struct progress *progress, double at, bool last)
 {
 	bool tty = isatty(STDERR_FILENO);
+	char of[40] = "";
 
-	fprintf(stderr, "%s%s: %llu records, %.0f/s%s",
-		tty ? "\r" : "", settings.verb, ull(progress->count),
+	if (progress->total)
+		snprintf(of, sizeof(of), " of %llu", ull(progress->total));
+	fprintf(stderr, "%s%s: %llu%s records, %.0f/s%s",
+		tty ? "\r" : "", settings.verb, ull(progress->count), of,
 		rate(progress, at), tty ? "\033[K" : "\n");
 	if (tty && last)
 		fputc('\n', stderr);

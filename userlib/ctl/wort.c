@@ -34,6 +34,8 @@ static const struct verb {
 	{ "count", cmd_count, "count records" },
 	{ "load", cmd_load, "store records from a file" },
 	{ "dump", cmd_dump, "write records to a file" },
+	{ "backup", cmd_backup, "copy a whole pool to a file" },
+	{ "restore", cmd_restore, "make the indexes of a backup in a pool" },
 	{ "stat", cmd_stat, "figures of a pool or an index" },
 	{ "check", cmd_check, "examine a whole pool" },
 };

@@ -146,6 +146,13 @@ int wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *info);
 int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *check);
 
 /*
+ * Until wort_pool_thaw(), or until the pool is closed, nothing changes in it: what
+ * would change it waits, in other programs, too.  For a pool opened for writing.
+ */
+int wort_pool_freeze(struct wort_pool *pool);
+int wort_pool_thaw(struct wort_pool *pool);
+
+/*
  * Indexes with an id greater than @after, at most @max of them.  Returns how
  * many; *@more says whether there are further ones.
  */

@@ -181,6 +181,11 @@ def use(wort, device):
     wort("stat", "stat", "0")
     wort("stat POOL INDEX", "stat", "0", "a")
     wort("check", "check", "0")
+    copy = f"{device}.copy"
+    wort("backup", "backup", "0", copy)
+    wort("destroy", "destroy", "0", "a")
+    wort("restore", "restore", copy, "0")
+    pathlib.Path(copy).unlink()
     wort("del", "del", "-O", "-e", "other", "0", "a", "key", status=1)
     wort("del", "del", "0", "a", "key", "absent", status=1)
     wort("rename", "rename", "0", "a", "renamed")

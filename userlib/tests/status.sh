@@ -127,6 +127,13 @@ statuses()
 	expect 0 count 0 a
 	expect 3 load 0 a absent
 	expect 3 dump 0 a absent/file
+	expect 0 backup 0 whole
+	expect 3 backup 0 absent/file
+	expect 1 backup 7 whole
+	expect 3 restore whole 0
+	expect 3 restore absent 0
+	expect 3 restore "$0" 0
+	expect 1 restore whole 7
 	batches
 	expect 0 put 0 a k v
 	expect 3 dump 0 a /dev/full

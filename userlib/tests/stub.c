@@ -27,6 +27,7 @@ enum kind { NONE, CONTROL, POOL, INDEX };
 static struct handle {
 	enum kind kind;
 	bool write;
+	bool frozen;
 	struct wort_index *index;
 } handles[NR_HANDLES];
 
@@ -108,7 +109,7 @@ static int handle_new(enum kind kind, bool write, struct wort_index *index)
 	}
 	if (fd < 0)
 		return -errno;
-	handles[fd] = (struct handle) { kind, write, index };
+	handles[fd] = (struct handle) { kind, write, false, index };
 	return fd;
 }
 
@@ -127,6 +128,8 @@ int __wrap_close(int fd)
 	if (fd >= 0 && fd < NR_HANDLES) {
 		if (handles[fd].index)
 			wort_index_put(handles[fd].index);
+		if (handles[fd].frozen)
+			wort_pool_release(pool, &handles[fd].frozen);
 		handles[fd] = (struct handle) { };
 	}
 	return __real_close(fd);
@@ -246,7 +249,16 @@ static int do_open(const struct handle *h, struct wort_index_open_arg *arg)
 	return arg->out_fd < 0 ? arg->out_fd : 0;
 }
 
-static int on_pool(const struct handle *h, unsigned long cmd, void *arg)
+static int do_freeze(struct handle *h, struct wort_freeze_arg *arg)
+{
+	if (!h->write)
+		return -EBADF;
+	return arg->flags & WORT_FREEZE_F_THAW ?
+	       wort_pool_release(pool, &h->frozen) :
+	       wort_pool_hold(pool, &h->frozen);
+}
+
+static int on_pool(struct handle *h, unsigned long cmd, void *arg)
 {
 	struct wort_index_list_arg *list = arg;
 	struct wort_index_destroy_arg *destroy = arg;
@@ -287,6 +299,8 @@ static int on_pool(const struct handle *h, unsigned long cmd, void *arg)
 		if (getenv("WORT_STUB_CHECK_SECONDS"))
 			sleep(atoi(getenv("WORT_STUB_CHECK_SECONDS")));
 		return h->write ? wort_pool_check(pool, arg) : -EBADF;
+	case WORT_IOC_FREEZE:
+		return do_freeze(h, arg);
 	default:
 		return -ENOTTY;
 	}
@@ -564,7 +578,7 @@ static int on_index(const struct handle *h, unsigned long cmd, void *arg)
 
 int __wrap_wort_ioctl(int fd, unsigned long cmd, void *arg)
 {
-	const struct handle *h = &handles[fd];
+	struct handle *h = &handles[fd];
 
 	if (fd < 0 || fd >= NR_HANDLES || h->kind == NONE)
 		return -EBADF;

@@ -26,6 +26,7 @@ fi
 "$here/schema.py" "$out/tests/wort-stub" "$out/wort" "$out/tests/wort-made-up"
 "$here/status.sh" "$out/tests/wort-stub"
 "$here/forms.py" "$out/tests/wort-stub"
+"$here/backup.py" "$out/tests/wort-stub" "$out/wort"
 "$here/names.py" "$out/tests/wort-stub"
 "$here/progress.py" "$out/tests/wort-stub"
 "$here/completion.sh" "$out/tests/wort-stub"
