@@ -241,6 +241,26 @@ static void see_mover(uint32_t nr)
 		     nr, err, ops[0].out_err, ops[1].out_err);
 }
 
+void atomics_frozen(uint64_t *random)
+{
+	uint32_t nr, k, version, len;
+	struct value value;
+	uint8_t key[2];
+
+	for (nr = 0; nr < NR_GROUPS; nr++) {
+		version = group_version(nr, 0, random);
+		for (k = 1; k < IN_GROUP; k++)
+			if (group_version(nr, k, random) != version)
+				fail("group %u: frozen, and of several versions", nr);
+	}
+	for (nr = 0; nr < NR_MOVERS; nr++) {
+		mover_key(nr, key);
+		if (!get(false, key, sizeof(key), &value, &len, random) ==
+		    !get(true, key, sizeof(key), &value, &len, random))
+			fail("mover %u: frozen, and not in one of \"a\" and \"c\"", nr);
+	}
+}
+
 void atomics_fill(void)
 {
 	struct face_atomic_op op;

@@ -18,6 +18,9 @@ void atomics_fill(void);
 void atomics_change(uint32_t owner, uint64_t *random);
 void atomics_look(uint64_t *random);
 
+/* While the pool is frozen: all batches are wholly there, or not at all. */
+void atomics_frozen(uint64_t *random);
+
 /* While nobody changes anything. */
 void atomics_verify(void);
 

@@ -97,6 +97,10 @@ void face_rename(void);
 /* A record in that index, if it is there just now: -ENOENT, -ESTALE. */
 int face_other_put(__u32 key);
 
+/* Nothing changes in between.  One thread at a time. */
+void face_freeze(void);
+void face_thaw(void);
+
 /* How many places are damaged. */
 __u64 face_check(void);
 

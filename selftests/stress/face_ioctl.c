@@ -266,6 +266,25 @@ int face_other_put(__u32 key)
 	return err;
 }
 
+void face_freeze(void)
+{
+	struct wort_freeze_arg arg = { .size = sizeof(arg) };
+	int err = call(pool.fd, WORT_IOC_FREEZE, &arg);
+
+	if (err)
+		fail("freeze: %d", err);
+}
+
+void face_thaw(void)
+{
+	struct wort_freeze_arg arg = {
+		.size = sizeof(arg), .flags = WORT_FREEZE_F_THAW,
+	};
+
+	if (call(pool.fd, WORT_IOC_FREEZE, &arg))
+		fail("thaw");
+}
+
 __u64 face_check(void)
 {
 	struct wort_check_arg arg;

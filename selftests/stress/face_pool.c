@@ -209,6 +209,22 @@ int face_other_put(__u32 key)
 	return err;
 }
 
+static bool held;
+
+void face_freeze(void)
+{
+	int err = wort_pool_hold(pm.pool, &held);
+
+	if (err)
+		fail("freeze: %d", err);
+}
+
+void face_thaw(void)
+{
+	if (wort_pool_release(pm.pool, &held))
+		fail("thaw");
+}
+
 __u64 face_check(void)
 {
 	struct wort_check_arg arg = { .size = sizeof(arg) };

@@ -48,7 +48,7 @@ static bool stop;
 /* Of each key: the version begun, and the one acknowledged; odd: it is there. */
 static uint32_t *begun, *acked;
 static uint64_t counted[NR_COUNTERS];
-static uint64_t nr_changes, nr_reads, nr_scans, nr_checks, nr_clashes;
+static uint64_t nr_changes, nr_reads, nr_scans, nr_checks, nr_clashes, nr_frozen;
 
 void fail(const char *fmt, ...)
 {
@@ -385,6 +385,45 @@ static void scan_all(bool reverse, void *buf, uint32_t buf_len, uint8_t *found)
 	add(&nr_scans);
 }
 
+/* All records, summed up. */
+static uint64_t sum_up(uint8_t *buf)
+{
+	uint8_t last[MAX_KEY];
+	struct face_scan scan = {
+		.after = last, .buf = buf, .buf_len = BUF_SIZE,
+	};
+	uint64_t sum = 0xcbf29ce484222325;
+	struct wort_record *rec;
+	uint32_t at;
+
+	do {
+		if (face_scan(&scan))
+			fail("scan");
+		for (at = 0; at < scan.out_len; at++)
+			sum = (sum ^ buf[at]) * 0x100000001b3;
+		for (at = 0; at < scan.out_len; at += rec->rec_len) {
+			rec = (void *)(buf + at);
+			scan.after_len = rec->key_len;
+			memcpy(last, rec + 1, rec->key_len);
+		}
+	} while (scan.out_more);
+	return sum;
+}
+
+/* What is read twice of a frozen pool is the same, and of one state. */
+static void look_frozen(uint8_t *buf, uint64_t *random)
+{
+	uint64_t sum;
+
+	face_freeze();
+	sum = sum_up(buf);
+	atomics_frozen(random);
+	if (sum_up(buf) != sum)
+		fail("a frozen pool has changed");
+	face_thaw();
+	add(&nr_frozen);
+}
+
 static void put_elsewhere(uint64_t *random)
 {
 	int err = face_other_put(pick(random, 1000));
@@ -429,9 +468,12 @@ static void scanner(uint64_t *random)
 {
 	uint8_t *found = malloc(nr_ids + 1), *buf = malloc(BUF_SIZE);
 
-	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		if (!pick(random, 8))
+			look_frozen(buf, random);
 		scan_all(pick(random, 2), buf, pick(random, 2) ? 512 : BUF_SIZE,
 			 found);
+	}
 	free(found);
 	free(buf);
 }
@@ -563,10 +605,11 @@ static void parse(int argc, char **argv)
 
 static void report(void)
 {
-	printf("# %llu changes, %llu clashes, %llu lookups, %llu scans, %llu checks\n",
+	printf("# %llu changes, %llu clashes, %llu lookups, %llu scans, %llu checks, frozen %llu times\n",
 	       (unsigned long long)nr_changes, (unsigned long long)nr_clashes,
 	       (unsigned long long)nr_reads, (unsigned long long)nr_scans,
-	       (unsigned long long)nr_checks);
+	       (unsigned long long)nr_checks,
+	       (unsigned long long)nr_frozen);
 	printf("# %llu atomic batches, %llu refused\n",
 	       (unsigned long long)nr_atomics, (unsigned long long)nr_refused);
 	printf("# of the lookups in a mapping %llu, tried again %llu times, of them asked the kernel %llu\n",
@@ -582,7 +625,7 @@ static void begin_engine(const struct test_engine *engine, __u64 attr)
 	begun = calloc(nr_ids, sizeof(*begun));
 	acked = calloc(nr_ids, sizeof(*acked));
 	memset(counted, 0, sizeof(counted));
-	nr_changes = nr_clashes = nr_reads = nr_scans = nr_checks = 0;
+	nr_changes = nr_clashes = nr_reads = nr_scans = nr_checks = nr_frozen = 0;
 	face_looks = (struct face_looks) { };
 }
 
