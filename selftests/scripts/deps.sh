@@ -79,6 +79,7 @@ package_table()
 	packaging	pkg-config	cmd pkg-config
 	packaging	python3		cmd python3
 	packaging	python3-sphinx	cmd sphinx-build
+	packaging	uuid-dev	pkg uuid
 	data	wamerican-insane	file /usr/share/dict/american-english-insane
 	END
 }

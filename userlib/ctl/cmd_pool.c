@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <uuid.h>
 
 #include "ctl.h"
 #include "sysfs.h"
@@ -152,8 +153,7 @@ static int refuse_foreign(const char *device)
 /* Chosen here and not by the module, so that it can be told. */
 static int choose_uuid(uint8_t *uuid)
 {
-	FILE *random;
-	int err = 0;
+	int err;
 
 	if (format.uuid) {
 		err = uuid_from_text(format.uuid, uuid);
@@ -161,14 +161,8 @@ static int choose_uuid(uint8_t *uuid)
 			complain("not a UUID: %s", format.uuid);
 		return err ? ST_USAGE : 0;
 	}
-	random = fopen("/dev/urandom", "r");
-	if (!random || fread(uuid, WORT_UUID_LEN, 1, random) != 1)
-		err = complain("cannot read /dev/urandom");
-	if (random)
-		fclose(random);
-	uuid[6] = (uuid[6] & 0x0f) | 0x40;
-	uuid[8] = (uuid[8] & 0x3f) | 0x80;
-	return err;
+	uuid_generate_random(uuid);
+	return 0;
 }
 
 static int open_ctl(struct wort_ctl **ctl)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <uuid.h>
 
 #include "ctl.h"
 #include "sysfs.h"
@@ -80,40 +81,12 @@ int attrs_read(uint32_t engine, uint64_t *word)
 
 void uuid_to_text(const uint8_t *uuid, char *text)
 {
-	int i;
-
-	for (i = 0; i < WORT_UUID_LEN; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			*text++ = '-';
-		text += sprintf(text, "%02x", uuid[i]);
-	}
+	uuid_unparse_lower(uuid, text);
 }
 
 int uuid_from_text(const char *text, uint8_t *uuid)
 {
-	struct bytes bytes = { };
-	char digits[2 * WORT_UUID_LEN];
-	const char *at;
-	size_t n = 0;
-	int err;
-
-	if (strlen(text) != UUID_TEXT - 1)
-		return -EINVAL;
-	for (at = text; *at; at++)
-		if (at - text == 8 || at - text == 13 || at - text == 18 ||
-		    at - text == 23) {
-			if (*at != '-')
-				return -EINVAL;
-		} else {
-			digits[n++] = *at;
-		}
-	err = bytes_from_hex(&bytes, digits, n);
-	if (!err && bytes.len != WORT_UUID_LEN)
-		err = -EINVAL;
-	if (!err)
-		memcpy(uuid, bytes.data, WORT_UUID_LEN);
-	bytes_free(&bytes);
-	return err;
+	return uuid_parse(text, uuid) ? -EINVAL : 0;
 }
 
 void label_encode(const uint8_t *label, char text[LABEL_ENCODED])
