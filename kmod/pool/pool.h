@@ -11,8 +11,9 @@
  * Operations on an index that only read are RCU sections, the others are
  * sections of wort_locks.writers.  To exclude writers, a task takes
  * wort_pool.lock, counts in wort_pool.frozen and waits for the end of all
- * sections of writers.  hold.c does so for a program, which keeps no lock.  Holders of wort_pool.work_lock wait for sections, too.
- * Therefore neither of the two is taken in a section.
+ * sections of writers.  hold.c does so for a program, which keeps no lock.
+ * Holders of wort_pool.work_lock wait for sections, too.  Therefore neither of
+ * the two is taken in a section.
  *
  * A holder of wort_pool.atomic_sem for reading does not wait for background work,
  * whose tasks wait for it.

@@ -43,6 +43,7 @@ exceptions()
 	selftests/engines/	TRAILING_SEMICOLON	declarations, one for each engine
 	selftests/shim/	MEMORY_BARRIER		defines what the kernel defines
 	selftests/shim/	CAMELCASE		defines what the kernel defines
+	userlib/ctl/backup_file.c	CAMELCASE	calls libxxhash
 	END
 }
 

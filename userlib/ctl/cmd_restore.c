@@ -86,7 +86,7 @@ static int engine_known(const struct backup_item *item, const char *name)
 	for (nr = 0; (engine = wort_engine(nr)); nr++)
 		if (engine->id == item->engine)
 			return 0;
-	return complain("%s: its engine, %u, is not known here: it takes a newer wort; nothing was restored",
+	return complain("%s: engine %u is not known: it takes a newer wort; nothing was restored",
 			name, item->engine);
 }
 

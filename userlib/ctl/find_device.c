@@ -65,7 +65,7 @@ static bool look_for_twin(const char *name, void *data)
 	if (strcmp(name, twin->own) && is_dax(name) &&
 	    !image_peek(sys_path("/dev/%s", name), &pool) &&
 	    label_is(pool.label, twin->label))
-		complain("note: the pool on /dev/%s has the label %s, too; UUID= tells the two apart",
+		complain("note: the pool on /dev/%s has the label %s, too; UUID= tells them apart",
 			 name, twin->label);
 	return false;
 }
