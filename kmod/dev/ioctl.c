@@ -81,7 +81,7 @@ static const struct wort_ioctl ioctls[] = {
 	      RESERVED(wort_index_destroy_arg)),
 	IOCTL(WORT_IOC_POOL_INFO, KIND_POOL, wort_pool_info_arg, out_label,
 	      wort_cmd_pool_info,
-	      OUT(wort_pool_info_arg, out_pool_size, out_atomic_redone)),
+	      OUT(wort_pool_info_arg, out_pool_size, out_atomic_damaged)),
 	IOCTL(WORT_IOC_CHECK, KIND_POOL, wort_check_arg, out_damaged_index,
 	      wort_cmd_check, .write = true,
 	      OUT(wort_check_arg, out_nr_indexes, out_nr_atomic)),

@@ -38,7 +38,7 @@ static void verify_pool_abi(void)
 	LAYOUT(wort_list_arg, 32,
 	       M(size) + M(flags) + M(buf_ptr) + M(buf_len) + M(start) +
 	       M(out_count) + M(out_more));
-	LAYOUT(wort_pool_info_arg, 248,
+	LAYOUT(wort_pool_info_arg, 264,
 	       M(size) + M(flags) + M(out_pool_size) + M(out_extent_size) +
 	       M(out_nr_extents) + M(out_free_extents) +
 	       M(out_reserve_extents) + M(out_used_bytes) +
@@ -48,7 +48,8 @@ static void verify_pool_abi(void)
 	       M(out_state) + M(out_flush) + M(out_uuid) + M(out_label) +
 	       M(out_nr_damaged) + M(out_atomic_batches) +
 	       M(out_atomic_refused) + M(out_atomic_waits) +
-	       M(out_atomic_redone));
+	       M(out_atomic_redone) + M(out_atomic_left) +
+	       M(out_atomic_damaged));
 	LAYOUT(wort_freeze_arg, 8, M(size) + M(flags));
 	LAYOUT(wort_check_arg, 120,
 	       M(size) + M(flags) + M(out_nr_indexes) + M(out_nr_nodes) +

@@ -137,6 +137,8 @@ FIGURE(atomic_batches, out_atomic_batches);
 FIGURE(atomic_refused, out_atomic_refused);
 FIGURE(atomic_waits, out_atomic_waits);
 FIGURE(atomic_redone, out_atomic_redone);
+FIGURE(atomic_left, out_atomic_left);
+FIGURE(atomic_damaged, out_atomic_damaged);
 
 /* How far work has come that may take long: no lock of the pool either. */
 static ssize_t emit_progress(struct device *dev, char *buf, size_t at)
@@ -223,6 +225,8 @@ static struct attribute *wort_dev_attrs[] = {
 	&dev_attr_atomic_refused.attr,
 	&dev_attr_atomic_waits.attr,
 	&dev_attr_atomic_redone.attr,
+	&dev_attr_atomic_left.attr,
+	&dev_attr_atomic_damaged.attr,
 	&dev_attr_format_features.attr,
 	NULL
 };

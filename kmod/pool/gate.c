@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/hash.h>
 #include <linux/kernel.h>
@@ -335,6 +336,21 @@ static struct wort_gates *gates_of(const struct wort_pool *pool)
 	return smp_load_acquire(&pool->gates);
 }
 
+/* Lists that were left behind.  That of a batch under way may end any time. */
+static u32 count_left(const struct wort_gates *gates)
+{
+	const struct wort_redo *redo;
+	u32 i, nr = 0;
+
+	rcu_read_lock();
+	for (i = 0; i < WORT_MEDIA_NR_HEADS; i++) {
+		redo = rcu_dereference(gates->redo[i]);
+		nr += redo && READ_ONCE(redo->left);
+	}
+	rcu_read_unlock();
+	return nr;
+}
+
 /**
  * wort_gates_info() - Count the atomic batches of a pool
  * @pool: The pool.
@@ -352,6 +368,8 @@ void wort_gates_info(const struct wort_pool *pool, struct wort_pool_info_arg *ar
 	arg->out_atomic_refused = atomic64_read(&gates->refused);
 	arg->out_atomic_waits = atomic64_read(&gates->waits);
 	arg->out_atomic_redone = atomic64_read(&gates->redone);
+	arg->out_atomic_left = count_left(gates);
+	arg->out_atomic_damaged = hweight64(READ_ONCE(gates->lost_heads));
 }
 
 /**

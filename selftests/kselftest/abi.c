@@ -266,7 +266,7 @@ TEST_F(abi, sizes)
 	EXPECT_EQ(sizeof(struct wort_index_open_arg), commands[4].size);
 	EXPECT_EQ(sizeof(struct wort_index_list_arg), commands[5].size);
 	EXPECT_EQ(sizeof(struct wort_index_destroy_arg), commands[6].size);
-	EXPECT_EQ(248, sizeof(struct wort_pool_info_arg));
+	EXPECT_EQ(264, sizeof(struct wort_pool_info_arg));
 	EXPECT_EQ(120, sizeof(struct wort_check_arg));
 	EXPECT_EQ(8, sizeof(struct wort_freeze_arg));
 	EXPECT_EQ(sizeof(struct wort_insert_arg), commands[9].size);

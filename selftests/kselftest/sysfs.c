@@ -236,6 +236,8 @@ TEST_F(sysfs, attributes)
 	EXPECT_EQ(0, figure_differs(self->minor, "zero_lines", 0));
 	EXPECT_EQ(0, figure_differs(self->minor, "atomic_waits",
 				    arg.out_atomic_waits));
+	EXPECT_EQ(0, figure_differs(self->minor, "atomic_left", 0));
+	EXPECT_EQ(0, figure_differs(self->minor, "atomic_damaged", 0));
 }
 
 /* A walk that cannot end as long as the index is there. */
@@ -526,7 +528,7 @@ static void *read_on(void *data)
 		"walk_indexes", "walk_records", "check_records",
 		"rebuild_records", "attach_lines", "zero_lines", "atomic_batches",
 		"atomic_refused", "atomic_waits", "atomic_redone",
-		"format_features", "uevent",
+		"atomic_left", "atomic_damaged", "format_features", "uevent",
 	};
 	long *reads = data;
 	char text[1024];

@@ -82,6 +82,16 @@ static void check(struct bed *bed, u32 flags, u32 nr_atomic)
 	CHECK_EQ(arg.out_nr_atomic, nr_atomic);
 }
 
+/* How many lists wait, and how many are damaged, is told. */
+static void expect_told(struct bed *bed, u32 nr_left, u32 nr_damaged)
+{
+	struct wort_pool_info_arg info = { .size = sizeof(info) };
+
+	wort_pool_info(bed->pm.pool, &info);
+	CHECK_EQ(info.out_atomic_left, nr_left);
+	CHECK_EQ(info.out_atomic_damaged, nr_damaged);
+}
+
 /*
  * Lists that a power cut has left: objects that were made while the pool was attached,
  * and heads, which are set afterwards.
@@ -172,7 +182,11 @@ static int count_list(struct wort_visitor *visitor, struct wort_op *op, u64 off,
 /* Nobody else touches the list of a batch that is under way. */
 static void look_around(struct wort_op *op)
 {
+	struct wort_pool_info_arg info = { .size = sizeof(info) };
 	struct wort_visitor visitor = { .visit = count_list };
+
+	wort_pool_info(inside, &info);
+	CHECK_EQ(info.out_atomic_left, 0);
 
 	CHECK_EQ(wort_redo_run(inside), 0);
 	CHECK_EQ(wort_redo_visit(op, inside, &visitor), 0);
@@ -276,6 +290,7 @@ static void expect_stuck(struct bed *bed)
 {
 	CHECK(bed_pool_state(bed) & WORT_STATE_DAMAGED);
 	CHECK_EQ(nr_heads(bed), 1);
+	expect_told(bed, 1, 0);
 	CHECK(small_done(bed));
 	CHECK_EQ(batch_get(bed->index, "a"), -ENOENT);
 	CHECK_EQ(batch_get(bed->index, "c"), 3);
@@ -295,6 +310,7 @@ static void expect_cleared(struct bed *bed)
 {
 	check(bed, WORT_CHECK_F_CLEAR, 1);
 	CHECK_EQ(nr_heads(bed), 0);
+	expect_told(bed, 0, 0);
 	CHECK_EQ(bed_pool_state(bed) & WORT_STATE_DAMAGED, 0);
 	CHECK(small_done(bed));
 	CHECK_EQ(set(bed->index, "only looked up", "1"), 0);
@@ -407,6 +423,7 @@ void check_left_gate(void)
 	check(&bed, WORT_CHECK_F_CLEAR, 2);
 	CHECK_EQ(*head_at(&bed, 0), 0);
 	CHECK_NE(*head_at(&bed, 63), 0);
+	expect_told(&bed, 1, 0);
 	CHECK(has(bed.index, one, "1") && has(other, two, "2"));
 	mend_put(other);
 	check(&bed, WORT_CHECK_F_CLEAR, 1);
@@ -464,8 +481,10 @@ void check_left_lost(void)
 			*((u8 *)bed.pm.region.base + off[0] + 40) ^= 1;
 		attach(&bed);
 		CHECK(bed_pool_state(&bed) & WORT_STATE_DAMAGED);
+		expect_told(&bed, nr, 1);
 		check(&bed, WORT_CHECK_F_CLEAR, nr);
 		CHECK_EQ(nr_heads(&bed), 0);
+		expect_told(&bed, 0, 0);
 		CHECK_EQ(bed_pool_state(&bed) & WORT_STATE_DAMAGED, 0);
 		CHECK(!nr || small_done(&bed));
 		pmpool_settle();

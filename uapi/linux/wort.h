@@ -407,6 +407,10 @@ struct wort_index_rename_arg {
  * @out_atomic_waits: how often an operation waited for the end of an atomic batch
  * @out_atomic_redone: atomic batches that a power cut had interrupted and attach, or a
  *	check, has carried out
+ * @out_atomic_left: atomic batches that are committed and wait: lookups answer from
+ *	their lists.  An attach for writing carries them out, or a check without damage
+ * @out_atomic_damaged: atomic batches whose lists are damaged, so that it is not known
+ *	what they change; a check with CLEAR gives them up
  */
 struct wort_pool_info_arg {
 	__u32 size;
@@ -434,6 +438,8 @@ struct wort_pool_info_arg {
 	__aligned_u64 out_atomic_refused;
 	__aligned_u64 out_atomic_waits;
 	__aligned_u64 out_atomic_redone;
+	__aligned_u64 out_atomic_left;
+	__aligned_u64 out_atomic_damaged;
 };
 
 /* drop what cannot be read; if nothing is wrong, end read-only states */

@@ -66,6 +66,8 @@ static const struct {
 	COUNT("refused batches", atomic_refused),
 	COUNT("waits for batches", atomic_waits),
 	COUNT("redone batches", atomic_redone),
+	COUNT("waiting batches", atomic_left),
+	COUNT("damaged batches", atomic_damaged),
 #undef COUNT
 };
 

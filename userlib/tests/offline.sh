@@ -165,6 +165,7 @@ expect 0 "$said" "$wort" check batch.img
 expect 0 '^clean$' "$wort" check batch.img
 expect 0 '"atomic_redone": 1,' "$wort" check -o json batch.img
 expect 0 '^redone batches *1$' "$wort" stat batch.img
+expect 0 '^waiting batches *0$' "$wort" stat batch.img
 expect 0 '^two$' "$wort" get batch.img n 2
 expect 0 '^0$' "$wort" get batch.img n new
 expect 1 'no such key' "$wort" get batch.img n 1
@@ -186,6 +187,8 @@ expect 4 'word.img: damage at offset 0x4000' "$wort" check word.img
 cp flat.img head.img
 printf '\x10' | dd of=head.img bs=1 seek=12353 conv=notrunc status=none
 expect 4 'damage at offset 0x1000: length of a redo list' "$wort" check head.img
+expect 4 '^damaged batches *1$' "$wort" stat head.img
+expect 4 '"atomic_damaged": 1,' "$wort" stat -o json head.img
 expect 0 'head 1 is cleared: its atomic batch is lost' "$wort" check -c head.img
 expect 0 '^clean$' "$wort" check head.img
 cp flat.img older.img

@@ -37,6 +37,11 @@ static inline unsigned long __fls(unsigned long x)
 	return 63 - __builtin_clzl(x);
 }
 
+static inline unsigned int hweight64(u64 x)
+{
+	return __builtin_popcountll(x);
+}
+
 static inline unsigned int hweight_long(unsigned long x)
 {
 #ifdef __x86_64__
