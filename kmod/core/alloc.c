@@ -452,6 +452,27 @@ static int find_free(struct wort_op *op, u32 class, u32 run, u32 *out)
 }
 
 /**
+ * wort_alloc_has_extents() - Are so many extents free?
+ * @op: An operation.
+ * @nr: How many.
+ *
+ * Reads as much of the extent table as it takes to know.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock.
+ * Return: False if there are fewer, or if not all that are free are known of.
+ */
+bool wort_alloc_has_extents(struct wort_op *op, u32 nr)
+{
+	u32 nr_read = 0;
+	int err;
+
+	mutex_lock(&op->alloc->lock);
+	err = free_enough(op, nr, &nr_read);
+	mutex_unlock(&op->alloc->lock);
+	return !err;
+}
+
+/**
  * wort_extent_open() - Open free extents for a class or as a run
  * @op: The operation.
  * @class: The class, or WORT_CLASS_RUN.
@@ -828,6 +849,25 @@ void wort_alloc_drop_reserve(struct wort_alloc *alloc, u64 size)
 	mutex_unlock(&alloc->lock);
 }
 
+/*
+ * What carries out a commit finds space in its purse.  A purse that never had anything is
+ * that of an attach: its objects are free again, but before the walk has ended it is not
+ * known which slots are free.  So attach opens more extents than the batch did, and takes
+ * those that are kept back.
+ */
+static int reserve_committed(struct wort_op *op, u64 size, u64 *off)
+{
+	bool must_free = op->must_free;
+	int err = wort_purse_lend(op, size, off);
+
+	if (err != -ENOSPC || op->purse->max)
+		return err;
+	op->must_free = true;
+	err = reserve(op, size, off);
+	op->must_free = must_free;
+	return err;
+}
+
 /**
  * wort_alloc_reserve_slow() - As wort_alloc_reserve(), with nothing at hand
  * @op: The operation.
@@ -851,7 +891,7 @@ int wort_alloc_reserve_slow(struct wort_op *op, u64 size)
 	if (err == -ENOSPC && wort_cache_drain(alloc))
 		err = reserve(op, size, &off);
 	if (err == -ENOSPC && op->purse)
-		err = wort_purse_lend(op, size, &off);
+		err = reserve_committed(op, size, &off);
 	if (err)
 		op->released = alloc->released;
 	else

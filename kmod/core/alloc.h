@@ -314,6 +314,7 @@ int wort_alloc_servable(u32 nr_extents);
 void wort_alloc_keep_reserve(struct wort_alloc *alloc, u64 size, u32 nr);
 void wort_alloc_drop_reserve(struct wort_alloc *alloc, u64 size);
 int wort_alloc_reserve_slow(struct wort_op *op, u64 size);
+bool wort_alloc_has_extents(struct wort_op *op, u32 nr);
 void wort_alloc_settle(struct wort_op *op);
 void wort_extent_opening(struct wort_op *op, u64 off);
 int wort_alloc_free(struct wort_op *op, u64 off, u64 size);

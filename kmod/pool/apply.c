@@ -133,6 +133,33 @@ int wort_apply_usable(const struct wort_apply *changes, u32 nr)
 	return err == -ESTALE ? 0 : err;
 }
 
+/* As many of the first changes as are not done yet. */
+static u32 count_missing(const struct wort_apply *changes, u32 nr)
+{
+	u32 i = 0;
+
+	while (i < nr && !changes[i].done)
+		i++;
+	return i;
+}
+
+/* Carry out one change or more, all of which are missing.  How many is told. */
+static int apply_some(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
+		      struct wort_purse *purse, u32 *nr_tried)
+{
+	u32 done = apply_group(pool, changes, nr, purse), i;
+	int err = 0;
+
+	for (i = 0; i < done; i++)
+		changes[i].done = true;
+	if (!done) {
+		err = apply_one(pool, changes, purse);
+		changes->done = !err;
+	}
+	*nr_tried = done ?: 1;
+	return err;
+}
+
 /**
  * wort_apply() - Carry out changes that are committed
  * @pool: The pool.
@@ -141,28 +168,32 @@ int wort_apply_usable(const struct wort_apply *changes, u32 nr)
  * @nr: How many, at most WORT_MEDIA_REDO_ENTRIES.
  * @purse: Objects for the case that the pool is full.
  *
- * They are durable when this returns 0.  It may be called again with the same
- * changes.  Waits for no memory to be reclaimed by an operation on a pool, and is
- * not killable.
+ * They are durable when this returns 0.  After an error it may be called again with
+ * the same array, and goes on with those that are missing: if it began anew each
+ * time, a change could take the space over and over that a later one waits for.
+ * Waits for no memory to be reclaimed by an operation on a pool, and is not
+ * killable.
  *
  * Context: May sleep.  Takes wort_pool.lock.
  * Return: 0; -EUCLEAN or -EIO if damage was met: the other changes were carried out
  * nevertheless; -ENOSPC if @purse had too little, and some perhaps not.
  */
-int wort_apply(struct wort_pool *pool, const struct wort_apply *changes, u32 nr,
+int wort_apply(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
 	       struct wort_purse *purse)
 {
-	u32 at = 0, done;
+	u32 at = 0, missing, tried;
 	int err, bad = 0;
 
 	while (at < nr) {
-		done = apply_group(pool, changes + at, nr - at, purse);
-		at += done;
-		if (done || at == nr)
+		missing = count_missing(changes + at, nr - at);
+		if (!missing) {
+			at++;
 			continue;
-		err = apply_one(pool, &changes[at++], purse);
+		}
+		err = apply_some(pool, changes + at, missing, purse, &tried);
 		if (err)
 			bad = err;
+		at += tried;
 	}
 	return bad;
 }

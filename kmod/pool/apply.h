@@ -14,14 +14,16 @@
  * struct wort_apply - A change to be carried out
  * @index: the index, held; NULL: it was destroyed
  * @change: what becomes of a key
+ * @done: it was carried out, and is durable
  */
 struct wort_apply {
 	struct wort_index *index;
 	struct wort_redo_change change;
+	bool done;
 };
 
 int wort_apply_usable(const struct wort_apply *changes, u32 nr);
-int wort_apply(struct wort_pool *pool, const struct wort_apply *changes, u32 nr,
+int wort_apply(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
 	       struct wort_purse *purse);
 
 #endif /* _WORT_APPLY_H */

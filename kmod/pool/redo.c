@@ -536,6 +536,7 @@ static int open_indexes(struct wort_pool *pool, const struct wort_redo *redo,
 
 	for (; !err && (at = wort_redo_next(redo, at, &c->change)); c++) {
 		c->index = NULL;
+		c->done = false;
 		err = wort_index_open_id(pool, c->change.index, &c->index);
 		if (err == -ENOENT)
 			err = 0;
@@ -551,30 +552,78 @@ static void close_indexes(struct wort_apply *changes, u32 nr)
 			wort_index_put(changes[nr].index);
 }
 
-/* Carry one out; waits for space, which its objects had before the power cut. */
+/* Does the tree say of a key what a change makes of it?  @room: for its value. */
+static bool is_done(struct wort_op *op, struct wort_index *index,
+		    const struct wort_redo_change *change, u8 *room)
+{
+	struct wort_buf buf = { .data = room, .size = change->value.len };
+	int err = index->tree.engine->lookup(op, &index->tree, &change->key, &buf);
+
+	if (change->remove)
+		return err == -ENOENT;
+	return !err && buf.len == change->value.len &&
+	       !memcmp(room, change->value.data, buf.len);
+}
+
+/*
+ * A power cut within an attach has left some changes done.  To put their values again
+ * would take space that those which are missing need.
+ */
+static void find_done(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
+		      u8 *room)
+{
+	struct wort_op section;
+	u32 i;
+
+	wort_committed_enter(pool, &section, false);
+	for (i = 0; i < nr; i++)
+		if (changes[i].index && !READ_ONCE(changes[i].index->dead) &&
+		    !changes[i].done)
+			changes[i].done = is_done(&section, changes[i].index,
+						  &changes[i].change, room);
+	wort_committed_exit(pool, &section, false);
+}
+
+/* Waits for space, which its objects had before the power cut. */
+static int apply_all(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
+		     u8 *room)
+{
+	struct wort_purse *purse = wort_purse_new(0);
+	struct wort_op op;
+	int err;
+
+	if (!purse)
+		return -ENOMEM;
+	wort_op_begin(&op, pool->region, &pool->alloc);
+	do {
+		op.released = READ_ONCE(pool->alloc.released);
+		err = wort_apply_usable(changes, nr);
+		if (!err) {
+			find_done(pool, changes, nr, room);
+			err = wort_apply(pool, changes, nr, purse);
+		}
+	} while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &op)));
+	wort_purse_free(&op, purse);
+	return err;
+}
+
 static int run(struct wort_pool *pool, struct wort_redo *redo)
 {
 	struct wort_apply *changes = kvcalloc(WORT_MEDIA_REDO_ENTRIES,
 					      sizeof(*changes), GFP_NOIO);
-	struct wort_purse *purse = wort_purse_new(0);
-	struct wort_op op;
+	/* No value is longer than the list. */
+	u8 *room = kvmalloc(le32_to_cpu(redo->media.len), GFP_NOIO);
 	u32 nr = 0;
 	int err = -ENOMEM;
 
-	wort_op_begin(&op, pool->region, &pool->alloc);
-	if (changes && purse)
+	if (changes && room)
 		err = open_indexes(pool, redo, changes, &nr);
-	if (!err) {
-		do {
-			op.released = READ_ONCE(pool->alloc.released);
-			err = wort_apply_usable(changes, nr) ?:
-			      wort_apply(pool, changes, nr, purse);
-		} while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &op)));
-	}
+	if (!err)
+		err = apply_all(pool, changes, nr, room);
 	if (!err)
 		applied(pool, redo);
 	close_indexes(changes, nr);
-	wort_purse_free(&op, purse);
+	kvfree(room);
 	kvfree(changes);
 	return err;
 }
@@ -594,10 +643,40 @@ static struct wort_redo *left_behind(struct wort_gates *gates, u32 head)
 	return left ? redo : NULL;
 }
 
+/* Extents that would be opened for lists if no extent had a free slot. */
+static u32 extents_to_open(struct wort_pool *pool)
+{
+	const struct wort_redo *redo;
+	u32 i, nr = 0;
+
+	for (i = 0; i < WORT_MEDIA_NR_HEADS; i++) {
+		redo = left_behind(pool->gates, i);
+		if (redo)
+			nr += WORT_NEED_MAX * le32_to_cpu(redo->media.nr) +
+			      (le32_to_cpu(redo->media.len) >>
+			       pool->alloc.geo.extent_shift);
+	}
+	return nr;
+}
+
+/*
+ * Before the walk has ended slots are free that nobody knows of, and each size of
+ * objects takes an extent of its own.  A batch may have had the last ones for other
+ * sizes.  In a pool that is nearly full the walk is therefore waited for.
+ */
+static int wait_slots(struct wort_pool *pool)
+{
+	struct wort_op op;
+
+	wort_op_begin(&op, pool->region, &pool->alloc);
+	return wort_alloc_has_extents(&op, extents_to_open(pool)) ? 0 :
+	       wort_pool_wait_walk(pool);
+}
+
 static int run_all(struct wort_pool *pool)
 {
 	struct wort_redo *redo;
-	int err = 0;
+	int err = wort_pool_writable(pool) ? wait_slots(pool) : 0;
 	u32 i;
 
 	for (i = 0; i < WORT_MEDIA_NR_HEADS && !err; i++) {

@@ -606,6 +606,7 @@ void check_atomic_removed(void)
 	CHECK(has(bed.index, "a", NULL));
 	wort_group_put(bed.pm.pool, NULL);
 	shim_alloc_fail_nth = 0;
+	change.done = false;
 	CHECK_EQ(wort_apply(bed.pm.pool, &change, 1, NULL), 0);
 	CHECK_EQ(shim_alloc_fail_nth, -1);
 	close(&bed);
