@@ -746,7 +746,7 @@ static void work_beside(const struct work *work, enum memory_model model)
 	u32 i;
 
 	for (i = 0; i < nr_starts; i++)
-		if (starts[i].world.pool &&
+		if (starts[i].world.pool && !starts[i].max_len &&
 		    (nr_starts == 1 || has_smallest_nodes(&starts[i])))
 			explore_all_beside(&starts[i], model,
 					   work->preemptions, work->worker,
@@ -769,6 +769,9 @@ static void work_on(struct work work, u32 models)
 			work.max_len = len ?: starts[start].engine->nr_steps;
 			if (models >> MODEL_ARM64 & 1 && model != MODEL_ARM64)
 				work.max_len = min_t(u32, work.max_len, SHORT_LEN);
+			if (starts[start].max_len)
+				work.max_len = min_t(u32, work.max_len,
+						     starts[start].max_len);
 			extend(&work, start, model, seq, 0);
 		}
 	}

@@ -177,6 +177,27 @@ int face_atomic(struct runner *r, __u32 index, __u32 nr, const void *ops,
 	return wort_pool_atomic(r->pool, &batch);
 }
 
+static u32 fail_reserve;	/* which call fails; 0: none */
+
+/* With a purse there is always space. */
+int __wrap_wort_alloc_reserve_slow(struct wort_op *op, u64 size)
+{
+	if (!fail_reserve || op->purse || --fail_reserve)
+		return __real_wort_alloc_reserve_slow(op, size);
+	op->released = op->alloc->released;
+	return -ENOSPC;
+}
+
+bool face_fail(struct runner *r, __u32 what)
+{
+	bool failed = shim_alloc_fail_nth < 0 && !fail_reserve;
+
+	(void)r;
+	shim_alloc_fail_nth = what && what <= FAIL_MAX ? (long)what - 1 : -1;
+	fail_reserve = what > FAIL_MAX ? what - FAIL_MAX : 0;
+	return failed;
+}
+
 int face_lookup(struct runner *r, __u32 index, const struct world_bytes *key,
 		void *buf, __u32 size, __u32 *len)
 {

@@ -21,4 +21,8 @@ struct runner {
 int face_look(struct runner *r, __u32 index, const struct world_bytes *key,
 	      void *buf, __u32 size, __u32 *len);
 
+/* Between the pool and its allocator, by --wrap: what face_fail() makes fail. */
+int __real_wort_alloc_reserve_slow(struct wort_op *op, u64 size);
+int __wrap_wort_alloc_reserve_slow(struct wort_op *op, u64 size);
+
 #endif

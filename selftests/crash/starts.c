@@ -26,11 +26,22 @@ static const struct step full_steps[] = {
 	ONLY(STEP_SETTLE),
 };
 
+/* Two indexes with some records, for atomic batches. */
+static const struct step atomic_todo[] = {
+	CREATE(1), PUT(0, 1), PUT(5, 1), PUT_B(5, 3), PUT_B(7, 1),
+};
+
 /* Atomic batches, and what may come before and after them. */
 static const struct step atomic_steps[] = {
 	ATOMIC(0), ATOMIC(1), ATOMIC(2), ATOMIC(3), ATOMIC(4), ATOMIC(5),
 	PUT(0, 2), PUT(1, 3), PUT(5, 1), DEL(0), PUT_B(5, 3), PUT_B(0, 1), BATCH(6),
 	DESTROY(1), RENAME(0), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE), ONLY(STEP_CHECK),
+};
+
+/* Atomic batches in pools where each may be the one that finds no space. */
+static const struct step atomic_full_steps[] = {
+	ATOMIC(0), ATOMIC(1), ATOMIC(2), ATOMIC(3), ATOMIC(4), ATOMIC(5), ATOMIC(6),
+	PUT(0, 2), DEL(0), DEL(5), ONLY(STEP_REATTACH),
 };
 
 /* The engine whose pools are being made. */
@@ -157,6 +168,51 @@ static u32 fill(struct wort_index *index, u32 base, u32 max, u32 len)
 	return n;
 }
 
+/* Delete @nr records of "fill", beginning with @base; their space is given back. */
+static void make_room(struct runner *r, struct start *s, struct wort_index *fill,
+		      u32 base, u32 nr)
+{
+	u8 key[8] = { 0 };
+	struct wort_key k = { key, sizeof(key) };
+
+	for (; nr; nr--, base++, s->world.fill_records--) {
+		key[6] = base >> 8;
+		key[7] = base;
+		must(wort_index_delete(fill, &k, NULL, NULL) ? "delete" : NULL, s->name);
+	}
+	while (shim_run_work())
+		;
+}
+
+/*
+ * Two indexes in a full pool, with room for some small objects, and some extents that
+ * are free: each has had four large values.
+ */
+static void make_atomic_full(struct tracer *t, struct start *list, u32 *nr,
+			     u32 nr_small, u32 nr_extents)
+{
+	struct start *s = start_new(list, nr, NULL, atomic_full_steps,
+				    ARRAY_SIZE(atomic_full_steps));
+	struct wort_index *index;
+	struct runner r;
+
+	if (asprintf((char **)&s->name, "atomic batches, room %u %u", nr_small,
+		     nr_extents) < 0)
+		abort();
+	s->max_len = 2;
+	begin(t, &r, s);
+	steps(&r, s, atomic_todo, ARRAY_SIZE(atomic_todo));
+	index = open_new(&r, "fill");
+	s->world.fillers = 1;
+	s->world.fill_records = fill(index, 0, 0x7000, 950);
+	s->world.fill_records += fill(index, 0x8000, 0x7000, 8);
+	make_room(&r, s, index, 0x8000, nr_small);
+	make_room(&r, s, index, 16, 4 * nr_extents);
+	wort_index_put(index);
+	runner_detach(&r);
+	keep(t, s);
+}
+
 /* Full, but for one small object. */
 static void make_full(struct tracer *t, struct start *list, u32 *nr)
 {
@@ -238,9 +294,6 @@ static void make_engine(struct tracer *t, struct start *list, u32 *nr)
 /* Two indexes, of one engine and of two. */
 static void make_atomic(struct tracer *t, struct start *list, u32 *nr)
 {
-	static const struct step todo[] = {
-		CREATE(1), PUT(0, 1), PUT(5, 1), PUT_B(5, 3), PUT_B(7, 1),
-	};
 	static const char *const name[] = {
 		"atomic batches", "atomic batches, two engines",
 		"atomic batches, not walked",
@@ -250,7 +303,7 @@ static void make_atomic(struct tracer *t, struct start *list, u32 *nr)
 
 	for (i = 0; i < ARRAY_SIZE(name); i++) {
 		making.engine_b = i == 1 ? other_engine() : NULL;
-		s = start_with(t, list, nr, name[i], todo, ARRAY_SIZE(todo));
+		s = start_with(t, list, nr, name[i], atomic_todo, ARRAY_SIZE(atomic_todo));
 		making.engine_b = NULL;
 		s->steps = atomic_steps;
 		s->nr_steps = ARRAY_SIZE(atomic_steps);
@@ -258,10 +311,57 @@ static void make_atomic(struct tracer *t, struct start *list, u32 *nr)
 	}
 }
 
+/* Does something that is to fail in an atomic batch come? */
+static bool fails(struct tracer *t, const struct start *s, const struct step *step)
+{
+	struct runner r = {
+		.region = { .base = t->mem, .size = IMAGE_SIZE, .flush = true },
+	};
+	bool failed;
+
+	memcpy(t->mem, s->image, IMAGE_SIZE);
+	must(runner_attach(&r) ? "attach" : NULL, s->name);
+	while (shim_run_work())
+		;
+	face_fail(&r, step->value);
+	runner_atomic(&r, step);
+	failed = face_fail(&r, 0);
+	runner_detach(&r);
+	return failed;
+}
+
+/* Atomic batches in each of which one thing fails: all that can, one after the other. */
+static void make_atomic_fails(struct tracer *t, struct start *list, u32 *nr, u8 what)
+{
+	struct start *s = start_with(t, list, nr, what == FAIL_MEMORY(0) ?
+				     "atomic batches, no memory" :
+				     "atomic batches, no space",
+				     atomic_todo, ARRAY_SIZE(atomic_todo));
+	struct step *steps = calloc(NR_ATOMICS * FAIL_MAX, sizeof(*steps)), *step = steps;
+	u8 key, nth;
+
+	for (key = 0; key < NR_ATOMICS; key++)
+		for (nth = 1; nth < FAIL_MAX; nth++) {
+			*step = (struct step){ STEP_ATOMIC, 0, key, what + nth };
+			if (!fails(t, s, step))
+				break;
+			step++;
+		}
+	s->steps = steps;
+	s->nr_steps = step - steps;
+	s->max_len = 1;
+}
+
 static void make_all(struct tracer *t, struct start *list, u32 *nr)
 {
 	static const struct step settle = ONLY(STEP_SETTLE);
+	/* Small objects and extents: with these some batches find no space. */
+	static const u8 room[][2] = {
+		{ 0, 0 }, { 0, 1 }, { 1, 1 }, { 0, 2 }, { 0, 3 }, { 1, 4 }, { 0, 5 },
+		{ 0, 6 },
+	};
 	bool first = !*nr;
+	u32 i;
 
 	if (first)
 		make_none(list, nr);
@@ -273,6 +373,10 @@ static void make_all(struct tracer *t, struct start *list, u32 *nr)
 	}
 	make_engine(t, list, nr);
 	make_atomic(t, list, nr);
+	for (i = 0; i < ARRAY_SIZE(room); i++)
+		make_atomic_full(t, list, nr, room[i][0], room[i][1]);
+	make_atomic_fails(t, list, nr, FAIL_MEMORY(0));
+	make_atomic_fails(t, list, nr, FAIL_SPACE(0));
 }
 
 void start_use(const struct start *s)
@@ -317,9 +421,11 @@ u32 starts_make(struct tracer *t, const struct test_engine *only,
 	return nr;
 }
 
-/* All of the default engine, and one of each other. */
+/* All of the default engine, and one of each other; nothing can be made to fail there. */
 static bool is_written(const struct start *s)
 {
+	if (s->max_len)
+		return false;
 	return s->engine == &test_engines[0] || !strcmp(s->name, "empty");
 }
 

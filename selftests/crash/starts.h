@@ -16,6 +16,7 @@ struct start {
 	u64 hash;		/* of it */
 	struct world world;
 	bool unsettled;		/* the walk has not run when steps begin */
+	u32 max_len;		/* longest sequence of steps, none beside each other; or 0 */
 	const struct test_engine *engine;	/* of its indexes */
 	u64 attr;
 	const struct test_engine *engine_b;	/* of "b", if it is another one */

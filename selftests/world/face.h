@@ -41,6 +41,11 @@ int face_batch(struct runner *r, __u32 index, __u32 nr, const void *ops,
 	       __u32 len, void *results, __u32 size);
 /* Operations as struct wort_atomic_op: index 0 is that with this number, 1 the other. */
 int face_atomic(struct runner *r, __u32 index, __u32 nr, const void *ops, __u32 len);
+/*
+ * What fails from now on, once: FAIL_MEMORY(), FAIL_SPACE(), or 0: nothing.  False if what
+ * was to fail before has not come, or if the face cannot make anything fail.
+ */
+bool face_fail(struct runner *r, __u32 what);
 int face_lookup(struct runner *r, __u32 index, const struct world_bytes *key,
 		void *buf, __u32 size, __u32 *len);
 int face_scan(struct runner *r, __u32 index, __u32 flags, void *buf,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,7 +57,7 @@ const struct world_batch world_batches[NR_BATCHES] = {
 
 /*
  * A rename; a record in each index; a move, with a neighbour; what refuses in most
- * worlds; one key twice; records that need space.
+ * worlds; one key twice; records that need space; objects of many sizes.
  */
 const struct world_batch world_atomics[NR_ATOMICS] = {
 	{ 2, { DEL(0), PUT(1, 1) } },
@@ -65,6 +66,7 @@ const struct world_batch world_atomics[NR_ATOMICS] = {
 	{ 2, { PUT(0, 1), DEL_B(0) } },
 	{ 3, { DEL_B(5), DEL(0), PUT(0, 3) } },
 	{ 2, { PUT(6, 3), PUT(2, 7) } },
+	{ 4, { PUT(0, 4), PUT(3, 6), PUT_B(5, 7), PUT_B(8, 1) } },
 };
 
 __u32 world_value(__u32 key, __u32 value, __u8 *buf)
@@ -290,23 +292,6 @@ int world_apply_atomic(struct world *w, const struct step *s)
 	return 0;
 }
 
-static const char *do_atomic(struct runner *r, struct world *w, const struct step *s)
-{
-	const struct world_batch *batch = &world_atomics[s->key];
-	struct world before = *w;
-	int err, want;
-	__u32 i;
-
-	for (i = 0; i < batch->nr; i++)
-		if (!face_has(r, batch->step[i].index))
-			return NULL;
-	err = runner_atomic(r, s);
-	want = world_apply_atomic(w, s);
-	if (err == -ENOSPC)
-		*w = before;
-	return outcome("atomic batch", err, want);
-}
-
 __u32 world_within(const struct world *before, const struct world *after,
 		   const struct step *step, struct world *out)
 {
@@ -439,6 +424,48 @@ static const char *compare_lookups(struct runner *r, const struct world *w,
 				   face_name(index));
 	}
 	return NULL;
+}
+
+/* A batch that says that it has changed nothing. */
+static const char *unchanged(struct runner *r, const struct world *w)
+{
+	const char *bad = NULL;
+	__u32 i;
+
+	for (i = 0; i < NR_INDEXES && !bad; i++)
+		if (face_has(r, i))
+			bad = compare_lookups(r, w, i);
+	return bad;
+}
+
+static const char *atomic_once(struct runner *r, struct world *w, const struct step *s)
+{
+	struct world before = *w;
+	int err, want;
+
+	face_fail(r, s->value);
+	err = runner_atomic(r, s);
+	face_fail(r, 0);
+	want = world_apply_atomic(w, s);
+	if (err != -ENOSPC && (err != -ENOMEM || !s->value))
+		return outcome("atomic batch", err, want);
+	*w = before;
+	return unchanged(r, w);
+}
+
+/* If something fails in it, once more: a batch that has failed leaves nothing behind. */
+static const char *do_atomic(struct runner *r, struct world *w, const struct step *s)
+{
+	const struct world_batch *batch = &world_atomics[s->key];
+	const struct step again = { STEP_ATOMIC, s->index, s->key, 0 };
+	const char *bad;
+	__u32 i;
+
+	for (i = 0; i < batch->nr; i++)
+		if (!face_has(r, batch->step[i].index))
+			return NULL;
+	bad = atomic_once(r, w, s);
+	return bad || !s->value ? bad : atomic_once(r, w, &again);
 }
 
 const char *runner_step(struct runner *r, struct world *w,
@@ -672,14 +699,14 @@ bool step_parse(const char *text, struct step *s)
 	__u32 i;
 
 	if (sscanf(text, "%15s %c %u %u", name, &index, &key, &value) < 1 ||
-	    key >= NR_KEYS || value >= NR_VALUES)
+	    key >= NR_KEYS || value > UINT8_MAX)
 		return false;
 	for (i = 0; i < NR_STEP_KINDS; i++)
 		if (!strcmp(name, step_names[i])) {
 			*s = (struct step){ i, index - 'a', key, value };
 			return s->index < NR_INDEXES &&
-			       (i != STEP_BATCH || key < NR_BATCHES) &&
-			       (i != STEP_ATOMIC || key < NR_ATOMICS);
+			       (i == STEP_ATOMIC ? key < NR_ATOMICS : value < NR_VALUES) &&
+			       (i != STEP_BATCH || key < NR_BATCHES);
 		}
 	return false;
 }

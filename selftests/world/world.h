@@ -21,7 +21,7 @@
 #define MAX_STEPS	5
 #define NR_BATCHES	11
 #define BATCH_STEPS	4
-#define NR_ATOMICS	6
+#define NR_ATOMICS	7
 #define MAX_WORLDS	(2 + (1 << BATCH_STEPS))
 
 struct runner;
@@ -67,8 +67,13 @@ struct step {
 	__u8 kind;
 	__u8 index;
 	__u8 key;		/* of a batch, atomic or not, its number */
-	__u8 value;
+	__u8 value;		/* of an atomic batch: what fails in it */
 };
+
+/* The nth allocation of DRAM, or the nth reservation of space, both from 1 on. */
+#define FAIL_MEMORY(nth)	(nth)
+#define FAIL_SPACE(nth)		(FAIL_MAX + (nth))
+#define FAIL_MAX		100
 
 /* Changes in one call, of the index of the step. */
 struct world_batch {
