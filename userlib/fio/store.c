@@ -30,6 +30,8 @@ struct store {
 	struct wort_pool *pool;
 	struct wort_index *index;
 	struct wort_batch *batch;
+	struct wort_atomic *atomic;
+	unsigned int records;	/* of a block in an atomic batch */
 	struct io_uring ring;
 	bool ring_open;
 	unsigned int depth, nr_queued, nr_ready;
@@ -70,6 +72,72 @@ static int run(struct store *store, const struct store_op *op)
 		err = wort_del(store->index, &key, sizeof(key));
 		return err == -ENOENT ? 0 : err;
 	}
+}
+
+/* ---- atomic batches ---- */
+
+/* A part of a block, which is a record; its key is told. */
+static size_t part_of(const struct store *store, const struct store_op *op,
+		      unsigned int nr, uint64_t *key, char **data)
+{
+	size_t from = op->len * nr / store->records;
+
+	*key = htobe64(op->block * store->records + nr);
+	*data = (char *)op->data + from;
+	return op->len * (nr + 1) / store->records - from;
+}
+
+static int atomic_add(struct store *store, const struct store_op *op, unsigned int nr)
+{
+	uint64_t key;
+	char *data;
+	size_t len = part_of(store, op, nr, &key, &data);
+
+	switch (op->what) {
+	case STORE_READ:
+		return wort_atomic_get(store->atomic, store->index, &key, sizeof(key),
+				       len);
+	case STORE_WRITE:
+		return wort_atomic_put(store->atomic, store->index, &key, sizeof(key),
+				       data, len, 0);
+	default:
+		return wort_atomic_del(store->atomic, store->index, &key, sizeof(key));
+	}
+}
+
+static int atomic_answer(struct store *store, const struct store_op *op,
+			 unsigned int nr)
+{
+	struct store_op part = { 0 };
+	struct wort_batch_item item;
+	uint64_t key;
+	char *data;
+
+	part.len = part_of(store, op, nr, &key, &data);
+	part.data = data;
+	if (wort_atomic_next(store->atomic, &item) != 1)
+		return -EIO;
+	if (!item.error)
+		memcpy(data, item.value, item.value_len);
+	return read_done(&part, item.error, item.value_len);
+}
+
+static int run_atomic(struct store *store, const struct store_op *op)
+{
+	unsigned int i;
+	int err = 0;
+
+	wort_atomic_reset(store->atomic);
+	for (i = 0; i < store->records && !err; i++)
+		err = atomic_add(store, op, i);
+	if (!err)
+		err = wort_atomic_commit(store->atomic, NULL);
+	/* Either all records of a block are there or none. */
+	if (op->what == STORE_TRIM && err == -ENOENT)
+		return 0;
+	for (i = 0; i < store->records && !err && op->what == STORE_READ; i++)
+		err = atomic_answer(store, op, i);
+	return err;
 }
 
 /* ---- slots ---- */
@@ -253,7 +321,8 @@ int store_queue(struct store *store, struct store_op *op)
 	struct slot *slot = store->free;
 
 	if (!store_queues(store)) {
-		op->error = run(store, op);
+		op->error = store->way == STORE_ATOMIC ? run_atomic(store, op) :
+							 run(store, op);
 		return 0;
 	}
 	if (!slot)
@@ -314,6 +383,8 @@ static int open_queues(struct store *store)
 	slots_init(store);
 	if (store->way == STORE_BATCH)
 		err = wort_batch_new(NULL, &store->batch);
+	if (store->way == STORE_ATOMIC)
+		err = wort_atomic_new(&store->atomic);
 	if (store->way == STORE_URING) {
 		err = io_uring_queue_init(store->depth, &store->ring, 0);
 		store->ring_open = !err;
@@ -335,13 +406,17 @@ static int open_index(struct store *store, const char *pool, const char *index)
 }
 
 int store_open(const char *pool, const char *index, enum store_way way,
-	       unsigned int depth, struct store **out)
+	       unsigned int depth, unsigned int records, struct store **out)
 {
-	struct store *store = calloc(1, sizeof(*store));
+	struct store *store;
 	int err;
 
+	if (way == STORE_ATOMIC && (!records || records > STORE_RECORDS_MAX))
+		return -EINVAL;
+	store = calloc(1, sizeof(*store));
 	if (!store)
 		return -ENOMEM;
+	store->records = records;
 	store->way = way;
 	store->depth = depth ? depth : 1;
 	err = open_index(store, pool, index);
@@ -361,6 +436,8 @@ void store_close(struct store *store)
 		io_uring_queue_exit(&store->ring);
 	if (store->batch)
 		wort_batch_free(store->batch);
+	if (store->atomic)
+		wort_atomic_free(store->atomic);
 	if (store->index)
 		wort_index_close(store->index);
 	if (store->pool)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
  * Blocks in an index: the key is the number of the block, the value what is in
- * it.  By any of the ways into the module.
+ * it.  By any of the ways into the module.  With STORE_ATOMIC a block is several records,
+ * each with a part of it, of which all or none are written.
  */
 #ifndef _WORT_FIO_STORE_H
 #define _WORT_FIO_STORE_H
@@ -15,6 +16,7 @@ enum store_way {
 	STORE_BATCH,	/* those queued in one ioctl */
 	STORE_URING,	/* io_uring */
 	STORE_MAPPED,	/* reads in a mapping, the rest by ioctl */
+	STORE_ATOMIC,	/* one at a time, each an atomic batch of several records */
 };
 
 enum store_what { STORE_READ, STORE_WRITE, STORE_TRIM };
@@ -39,9 +41,14 @@ struct store_op {
 
 struct store;
 
-/* @depth: operations that may be queued.  0 or a negative errno. */
+#define STORE_RECORDS_MAX	64
+
+/*
+ * @depth: operations that may be queued.  @records: those of a block, for STORE_ATOMIC, at
+ * most STORE_RECORDS_MAX.  0 or a negative errno.
+ */
 int store_open(const char *pool, const char *index, enum store_way way,
-	       unsigned int depth, struct store **out);
+	       unsigned int depth, unsigned int records, struct store **out);
 void store_close(struct store *store);
 
 /* Are operations queued, or are they done when store_queue() returns? */

@@ -20,6 +20,7 @@ struct wort_options {
 	char *pool;
 	char *index;
 	unsigned int way;
+	unsigned int atomic;
 };
 
 static struct fio_option options[] = {
@@ -60,6 +61,17 @@ static struct fio_option options[] = {
 			{ .ival = "mapped", .oval = STORE_MAPPED,
 			  .help = "Reads in a mapping, the rest by ioctl" },
 		},
+		.category = FIO_OPT_C_ENGINE,
+		.group = FIO_OPT_G_INVALID,
+	},
+	{
+		.name = "wort_atomic",
+		.lname = "wort: records of an atomic batch",
+		.type = FIO_OPT_INT,
+		.off1 = offsetof(struct wort_options, atomic),
+		.def = "0",
+		.maxval = STORE_RECORDS_MAX,
+		.help = "Each I/O is an atomic batch of so many records, by ioctl",
 		.category = FIO_OPT_C_ENGINE,
 		.group = FIO_OPT_G_INVALID,
 	},
@@ -128,8 +140,9 @@ static int wort_open_file(struct thread_data *td, struct fio_file *file)
 static int wort_init(struct thread_data *td)
 {
 	const struct wort_options *o = td->eo;
+	enum store_way way = o->atomic ? STORE_ATOMIC : o->way;
 	struct store *store;
-	int err = store_open(o->pool, o->index, o->way, td->o.iodepth, &store);
+	int err = store_open(o->pool, o->index, way, td->o.iodepth, o->atomic, &store);
 
 	if (err) {
 		log_err("wort: %s, index %s: %s\n", o->pool, o->index,

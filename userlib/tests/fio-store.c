@@ -13,6 +13,7 @@
 #define DEPTH	16
 #define NR	100
 #define SIZE	512
+#define RECORDS	7	/* of a block in an atomic batch */
 
 static int failures;
 
@@ -72,7 +73,8 @@ static void check_way(const char *pool, enum store_way way)
 	struct store *store = NULL;
 	unsigned int i;
 
-	CHECK(!store_open(pool, "fio-store", way, DEPTH, &store));
+	CHECK(!store_open(pool, way == STORE_ATOMIC ? "fio-atomic" : "fio-store",
+			  way, DEPTH, RECORDS, &store));
 	if (!store)
 		return;
 	for (i = 0; i < NR; i++)
@@ -94,9 +96,12 @@ static void check_refusals(const char *pool)
 	struct store_op op = { .what = STORE_READ, .data = blocks, .len = SIZE };
 	struct store *store = NULL;
 
-	CHECK(store_open("/dev/null", "fio-store", STORE_IOCTL, 1, &store) < 0);
-	CHECK(store_open(pool, "", STORE_IOCTL, 1, &store) < 0);
-	CHECK(!store_open(pool, "fio-store", STORE_BATCH, 1, &store));
+	CHECK(store_open("/dev/null", "fio-store", STORE_IOCTL, 1, 0, &store) < 0);
+	CHECK(store_open(pool, "fio-store", STORE_ATOMIC, 1, 0, &store) == -EINVAL);
+	CHECK(store_open(pool, "fio-store", STORE_ATOMIC, 1, STORE_RECORDS_MAX + 1,
+			 &store) == -EINVAL);
+	CHECK(store_open(pool, "", STORE_IOCTL, 1, 0, &store) < 0);
+	CHECK(!store_open(pool, "fio-store", STORE_BATCH, 1, 0, &store));
 	CHECK(!store_queue(store, &op));
 	CHECK(store_queue(store, &op) == -EBUSY);
 	store_close(store);
@@ -110,7 +115,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: fio-store POOL\n");
 		return 2;
 	}
-	for (way = STORE_IOCTL; way <= STORE_MAPPED; way++)
+	for (way = STORE_IOCTL; way <= STORE_ATOMIC; way++)
 		check_way(argv[1], way);
 	check_refusals(argv[1]);
 	return failures != 0;
