@@ -532,6 +532,41 @@ static int atomic_once(struct atomic *a)
 	return err;
 }
 
+static bool only_looks(const struct wort_atomic *batch)
+{
+	u32 i;
+
+	for (i = 0; i < batch->nr_ops; i++)
+		if (batch->reqs[i].op.op != WORT_BATCH_LOOKUP &&
+		    batch->reqs[i].op.op != WORT_BATCH_EXPECT)
+			return false;
+	return true;
+}
+
+/*
+ * In a pool that is read-only the gates of lists that were left behind stay closed.  As
+ * long as the lists are held nobody changes their keys, and lookups answer from them.
+ * -EROFS: a batch that was under way has become such a list just now.
+ */
+static int look_at_left(struct atomic *a)
+{
+	struct wort_pool *pool = a->pool;
+	int err = wort_redo_hold(pool->gates);
+
+	if (err)
+		return err;
+	a->nr_gates = wort_redo_other_gates(pool, a->gate, a->nr_gates);
+	err = wort_gates_close(pool, a->gate, a->nr_gates);
+	if (!err) {
+		forget_values(a);
+		err = run_ops(a);
+		wort_gates_open(pool, a->gate, a->nr_gates);
+		forget_values(a);
+	}
+	wort_redo_release(pool->gates);
+	return err;
+}
+
 static int expect_verify(const struct wort_batch_op *op)
 {
 	const u16 either = WORT_EXPECT_F_PRESENT | WORT_EXPECT_F_ABSENT;
@@ -569,7 +604,8 @@ int wort_atomic_verify(const struct wort_batch_op *op, bool write)
  * All take effect at one moment, each sees those before it, and all are durable
  * when the call returns 0.  If one refuses nothing is changed, and its number is
  * told; a lookup does not refuse, but has its own result.  Changes of the same keys
- * by others wait meanwhile, and so do scans that begin.
+ * by others wait meanwhile, and so do scans that begin.  A batch that only looks is
+ * answered in a read-only pool, too.
  *
  * The batch closes the gates of its keys, works out what becomes of them, stores
  * that as a list which one word commits, and carries it out.
@@ -606,6 +642,8 @@ int wort_pool_atomic(struct wort_pool *pool, struct wort_atomic *batch)
 	do
 		err = atomic_once(a);
 	while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &a->op)));
+	if (err == -EROFS && only_looks(batch))
+		err = look_at_left(a);
 	trace_wort_atomic(pool->region->dev, batch->nr_ops, a->nr_changes,
 			  batch->refused, err);
 	kvfree(a);

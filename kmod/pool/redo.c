@@ -693,6 +693,61 @@ static int run_all(struct wort_pool *pool)
 }
 
 /**
+ * wort_redo_hold() - Keep the lists that were left behind where they are
+ * @gates: The gates of the pool.
+ *
+ * Until wort_redo_release() nobody else carries one out, so their gates stay closed.
+ *
+ * Context: May sleep, killably, in no section, with no lock and no gate closed.
+ * Return: 0 or -EINTR.
+ */
+int wort_redo_hold(struct wort_gates *gates)
+{
+	return wait_event_state(gates->wait, !(atomic_fetch_or(1, &gates->running) & 1),
+				WORT_WAITING) ? -EINTR : 0;
+}
+
+/**
+ * wort_redo_release() - Lists that were left behind may be carried out
+ * @gates: The gates of the pool, after wort_redo_hold().
+ *
+ * Context: Any context.
+ */
+void wort_redo_release(struct wort_gates *gates)
+{
+	atomic_fetch_andnot(1, &gates->running);
+	wake_up_all(&gates->wait);
+}
+
+/**
+ * wort_redo_other_gates() - Leave out the gates that lists left behind keep closed
+ * @pool: The pool, after wort_redo_hold().
+ * @gates: Numbers of gates; those that stay keep their order.
+ * @nr: How many.
+ *
+ * Context: May sleep.
+ * Return: How many stay.
+ */
+u32 wort_redo_other_gates(struct wort_pool *pool, u16 *gates, u32 nr)
+{
+	DECLARE_BITMAP(left, WORT_NR_GATES) = { };
+	u16 of_list[WORT_MEDIA_REDO_ENTRIES];
+	const struct wort_redo *redo;
+	u32 i, n, nr_others = 0;
+
+	for (i = 0; i < WORT_MEDIA_NR_HEADS; i++) {
+		redo = left_behind(pool->gates, i);
+		n = redo ? gates_of(redo, of_list) : 0;
+		while (n--)
+			__set_bit(of_list[n], left);
+	}
+	for (i = 0; i < nr; i++)
+		if (!test_bit(gates[i], left))
+			gates[nr_others++] = gates[i];
+	return nr_others;
+}
+
+/**
  * wort_redo_run() - Carry out the batches whose lists were left behind
  * @pool: The pool, whose background work may run.
  *
@@ -711,12 +766,11 @@ int wort_redo_run(struct wort_pool *pool)
 
 	if (!gates)
 		return 0;
-	if (wait_event_state(gates->wait, !(atomic_fetch_or(1, &gates->running) & 1),
-			     WORT_WAITING))
-		return -EINTR;
+	err = wort_redo_hold(gates);
+	if (err)
+		return err;
 	err = run_all(pool);
-	atomic_fetch_andnot(1, &gates->running);
-	wake_up_all(&gates->wait);
+	wort_redo_release(gates);
 	return err;
 }
 

@@ -241,6 +241,28 @@ static int atomic(struct bed *bed, const char *a, const char *b, const char *c)
 	return wort_pool_atomic(bed->pm.pool, &batch);
 }
 
+/* A batch that only looks answers as single lookups do. */
+static void expect_looked(struct bed *bed)
+{
+	struct wort_index *indexes[5];
+	struct wort_request reqs[5];
+	struct wort_atomic batch = { .reqs = reqs, .indexes = indexes };
+
+	add(&batch, bed->index, WORT_BATCH_LOOKUP, "only looked up", NULL);
+	add(&batch, bed->index, WORT_BATCH_LOOKUP, "a", NULL);
+	add(&batch, bed->index, WORT_BATCH_LOOKUP, "c", NULL);
+	add(&batch, other, WORT_BATCH_LOOKUP, "b", NULL);
+	CHECK_EQ(wort_pool_atomic(bed->pm.pool, &batch), 0);
+	CHECK_EQ(reqs[0].err, -ENOENT);
+	CHECK_EQ(reqs[1].err, -ENOENT);
+	CHECK(!reqs[2].err && reqs[2].answer.len == 3);
+	CHECK(!reqs[3].err && reqs[3].answer.len == 32);
+	add(&batch, bed->index, WORT_BATCH_EXPECT, "a", NULL);
+	reqs[4].op.flags = WORT_EXPECT_F_PRESENT;
+	CHECK_EQ(wort_pool_atomic(bed->pm.pool, &batch), -ENOENT);
+	CHECK_EQ(batch.refused, 4);
+}
+
 /* A batch meets damage after it was committed. */
 static void open_stuck(struct bed *bed)
 {
@@ -302,6 +324,7 @@ static void expect_stuck(struct bed *bed)
 	CHECK_EQ(pm_del(other, "b", 1), -EROFS);
 	CHECK_EQ(atomic(bed, "a", "b", "c"), -EROFS);
 	CHECK_EQ(atomic(bed, "d", "y", "z"), -EROFS);
+	expect_looked(bed);
 	check(bed, 0, 1);
 }
 
@@ -450,6 +473,7 @@ void check_left_readonly(void)
 	CHECK_EQ(count(other), 1);
 	CHECK_EQ(set(bed.index, "a", "1"), -EROFS);
 	CHECK_EQ(atomic(&bed, "a", "b", "c"), -EROFS);
+	expect_looked(&bed);
 	check(&bed, 0, 1);
 	detach(&bed);
 	CHECK(!memcmp(before, (u8 *)bed.pm.region.base, MIB));
