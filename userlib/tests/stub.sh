@@ -31,4 +31,5 @@ fi
 "$here/progress.py" "$out/tests/wort-stub"
 "$here/completion.sh" "$out/tests/wort-stub"
 "$here/symbols.sh" "$out"
-WORT_LIBRARY=$out/tests/libwort-stub.so python3 "$here/../python/tests/test_wort.py" -q
+WORT_HOLD=$out/tests/libwort-hold.so PYTHONPATH=$out/tests/python \
+	python3 "$here/../python/tests/test_wort.py" -q

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The binding against libwort as the tests build it, with a stub of the
-module's devices: WORT_LIBRARY names it, WORT_STUB its image, on which there
-is a pool that is attached.
+"""The package, built for the tests: its extension is linked with hold.c, which
+WORT_HOLD names, and with libwort and a stub of the module's devices.  WORT_STUB
+names the image of the stub, on which there is a pool that is attached.
 """
+import ast
 import contextlib
 import ctypes
 import errno
@@ -11,22 +12,24 @@ import gc
 import os
 import pathlib
 import pickle
-import re
+import random
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
+import uuid
 import warnings
+from unittest import mock
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+import wort
+from wort import _ctl, _engine, _load, _wort
 
-import wort  # noqa: E402
-from wort import _lib  # noqa: E402
-
-TOP = HERE.parent.parent.parent
+SOURCE = pathlib.Path(__file__).resolve().parent.parent
+hold = ctypes.CDLL(os.environ["WORT_HOLD"])
 
 
 class Errno:
@@ -190,9 +193,9 @@ class IndexTest(unittest.TestCase):
         with Errno(errno.EINVAL):
             self.pool.index("")
         with Errno(errno.EMSGSIZE):
-            self.pool.index("n" * (_lib.NAME_MAX + 1))
+            self.pool.index("n" * (_wort.NAME_MAX + 1))
         with Errno(errno.EMSGSIZE):
-            self.pool.destroy("n" * (_lib.NAME_MAX + 1))
+            self.pool.destroy("n" * (_wort.NAME_MAX + 1))
 
     def test_scan_beside_changes(self):
         for i in range(100):
@@ -402,10 +405,274 @@ class IndexTest(unittest.TestCase):
                     batch.delete(index, b"k")
         self.assertEqual(caught.exc.number, 1)
 
+    def test_former_value(self):
+        """Short, long and none, each in one step with the change."""
+        index, long = self.index, bytes(range(256)) * 256
+        self.assertIsNone(index.exchange(b"k", long))
+        self.assertEqual(index.exchange(b"k", b"short"), long)
+        self.assertEqual(index.exchange(b"k", b""), b"short")
+        self.assertEqual(index.exchange(b"k", long, replace=True), b"")
+        with Errno(errno.EEXIST):
+            index.exchange(b"k", b"", create=True)
+        with Errno(errno.ENOENT):
+            index.exchange(b"l", b"", replace=True)
+        self.assertEqual(index.setdefault(b"k", b"other"), long)
+        self.assertEqual(index.setdefault(b"l", bytearray(b"new")), b"new")
+        self.assertEqual(dict(index), {b"k": long, b"l": b"new"})
+        self.assertEqual(index.pop(b"k"), long)
+        self.assertEqual(index.pop(b"l", None), b"new")
+        with self.assertRaises(KeyError):
+            index.pop(b"l")
+        self.assertEqual(index.pop(b"l", 7), 7)
+        with Errno(errno.EINVAL):
+            index.exchange(b"", b"")
+        with Errno(errno.EMSGSIZE):
+            index.setdefault(bytes(wort.KEY_MAX + 1), b"")
+        for use in index.exchange, index.setdefault:
+            with self.assertRaises(TypeError):
+                use(b"k", None)
+        self.assertEqual(len(index), 0)
+
+    def test_cas(self):
+        index = self.index
+        self.assertFalse(index.cas(b"k", b"", b"1"))
+        index[b"k"] = b"1"
+        self.assertFalse(index.cas(b"k", b"2", b"3"))
+        self.assertTrue(index.cas(b"k", b"1", bytes(5000)))
+        self.assertEqual(index.compare_exchange(b"k", b"1", b"2"), bytes(5000))
+        self.assertEqual(index[b"k"], bytes(5000))
+        self.assertEqual(index.compare_exchange(b"k", bytes(5000), b"2"),
+                         bytes(5000))
+        self.assertEqual(index[b"k"], b"2")
+        self.assertIsNone(index.compare_exchange(b"l", b"1", b"2"))
+        self.assertFalse(index.delete_if(b"k", b"1"))
+        self.assertFalse(index.delete_if(b"l", b"2"))
+        self.assertTrue(index.delete_if(b"k", memoryview(b"2")))
+        index[b"k"] = b""
+        self.assertFalse(index.delete_if(b"k", b"2"))
+        self.assertTrue(index.delete_if(b"k", b""))
+        self.assertEqual(len(index), 0)
+        for use in (lambda: index.cas(b"k", None, b""),
+                    lambda: index.cas(b"k", b"", None),
+                    lambda: index.compare_exchange(b"k", b"", "text"),
+                    lambda: index.delete_if(b"k", None),
+                    lambda: index.delete_if(b"k")):
+            with self.assertRaises(TypeError):
+                use()
+        with self.pool.index("t", readonly=True) as other:
+            for use in (lambda: other.cas(b"k", b"", b""),
+                        lambda: other.compare_exchange(b"k", b"", b""),
+                        lambda: other.delete_if(b"k", b"")):
+                with Errno(errno.EBADF):
+                    use()
+
+    def test_get_many(self):
+        """More keys than a batch takes, and values that its answers do not."""
+        index = self.index
+        index.update((b"%05d" % i, b"%d" % i) for i in range(10000))
+        index[b"long"] = bytes(60000)
+        index[b"empty"] = b""
+        keys = [b"%05d" % i for i in range(10000)]
+        random.Random(1).shuffle(keys)
+        self.assertEqual(index.get_many(keys), [b"%d" % int(k) for k in keys])
+        odd = [b"long", b"none", b"empty", b"", bytes(wort.KEY_MAX + 1),
+               bytearray(b"00007"), b"long"]
+        self.assertEqual(index.get_many(iter(odd)),
+                         [bytes(60000), None, b"", None, None, b"7",
+                          bytes(60000)])
+        self.assertEqual(index.get_many([]), [])
+        for wrong in 7, [7], [b"00001", None]:
+            with self.assertRaises(TypeError):
+                index.get_many(wrong)
+        index.close()
+        with self.assertRaises(ValueError):
+            index.get_many(keys)
+
+    def test_scan_sizes(self):
+        """Chunks of the binding and buffers of libwort end anywhere."""
+        rng = random.Random(2)
+        records = {b"%04d" % i: bytes(rng.choice([0, 1, 300, 16383, 65536]))
+                   for i in range(300)}
+        self.index.update(records)
+        for buffer_size in 0, 1, 100000, 1 << 30:
+            self.assertEqual(dict(self.index.scan(buffer_size=buffer_size)),
+                             records)
+        self.assertEqual(list(self.index), sorted(records))
+        self.assertEqual(list(self.index.values()),
+                         [records[key] for key in sorted(records)])
+        self.assertEqual(list(self.index.keys()), sorted(records))
+        self.assertEqual(self.index, records)
+
+    def test_scan_twice(self):
+        """An end is an end, and an open scan is not opened again."""
+        self.index[b"a"] = b""
+        scan = self.index.scan()
+        with self.assertRaises(ValueError):
+            scan.__init__(self.index)
+        self.assertEqual(list(scan), [(b"a", b"")])
+        self.index[b"b"] = b""
+        self.assertEqual(list(scan), [])
+        with self.assertRaises(TypeError):
+            wort.Scan(self.pool)
+        for unopened in wort.Scan, wort.Batch, wort.Index, wort.Atomic:
+            unopened = unopened.__new__(unopened)
+            self.assertTrue(unopened.closed)
+            unopened.close()
+        with self.assertRaises(ValueError):
+            next(wort.Scan.__new__(wort.Scan))
+
+    def test_scan_error(self):
+        """The records before an error come first."""
+        with self.pool.index("gone", create=True) as index:
+            index.update({b"%d" % i: bytes(60000) for i in range(9)})
+            scan = index.scan(buffer_size=1)
+            next(scan)
+            self.pool.destroy("gone")
+            with Errno(errno.ESTALE):
+                list(scan)
+            with Errno(errno.ESTALE):
+                next(scan)
+
+    def test_slices(self):
+        index = self.index
+        index.update((bytes([c]), b"") for c in b"abcdef")
+
+        def keys(*bounds):
+            return b"".join(key for key, _ in index[slice(*bounds)])
+
+        self.assertEqual(keys(None), b"abcdef")
+        self.assertEqual(keys(b"b", b"e"), b"bcd")
+        self.assertEqual(keys(b"e", b"b"), b"")
+        self.assertEqual(keys(b"e", b"b", -1), b"edc")
+        self.assertEqual(keys(None, None, -1), b"fedcba")
+        self.assertEqual(keys(b"aa", None, 1), b"bcdef")
+        for step in 2, 0, -2:
+            with self.assertRaises(ValueError):
+                index[b"a":b"b":step]
+        with self.assertRaises(TypeError):
+            index[0:2]
+        with self.assertRaises(TypeError):
+            index[b"a":b"b"] = b""
+        del index[b"b":b"e"]
+        self.assertEqual(keys(None), b"aef")
+        del index[b"e"::-1]
+        self.assertEqual(keys(None), b"f")
+
+    def test_update(self):
+        self.index.update({b"a": b"1"})
+        self.index.update([(b"b", b"2"), [b"c", bytearray(b"3")]])
+        self.index.update()
+        self.assertEqual(self.index,
+                         {b"a": b"1", b"b": b"2", b"c": b"3"})
+        with self.assertRaises(ValueError):
+            self.index.update([(b"d", b"4", b"5")])
+        with self.assertRaises(TypeError):
+            self.index.update([7])
+        with self.assertRaises(ZeroDivisionError):
+            self.index.update((b"%d" % (1 // i), b"") for i in (1, 0))
+        with Errno(errno.EMSGSIZE):
+            self.index.update({bytes(1025): b""})
+        self.assertEqual(len(self.index), 3)
+
+    def test_batch_by_itself(self):
+        """The pairs of an update may come from the index, and use the batch."""
+        self.index.update((b"%03d" % i, b"") for i in range(100))
+        with self.index.batch(max_ops=7) as batch:
+            batch.update((b"x" + key, value) for key, value in self.index.scan())
+
+        def pairs():
+            for i in range(20):
+                batch.put(b"y%02d" % i, b"")
+                yield b"z%02d" % i, b""
+
+        with self.index.batch(max_ops=3) as batch:
+            batch.update(pairs())
+        self.assertEqual(batch.done, 40)
+        self.assertEqual(len(self.index), 240)
+
+    def test_typed(self):
+        numbers = [0, 1, 255, 256, 2 ** 32, 2 ** 64 - 1]
+        for codec, values in ((wort.U64, numbers),
+                              (wort.I64, [-2 ** 63, -256, -1, 0, 1, 2 ** 63 - 1]),
+                              (wort.F64, [float("-inf"), -1e300, -1.5, -1e-310,
+                                          0.0, 1e-310, 1.5, 1e300,
+                                          float("inf")]),
+                              (wort.TEXT, ["A", "a", "\u00e9", "\U0001f600"]),
+                              (wort.BYTES, [b"a", b"b"])):
+            with self.subTest(values):
+                view = self.index.typed(codec, wort.U64)
+                view.clear()
+                view.update((key, nr) for nr, key in enumerate(values))
+                self.assertEqual(list(view), values)
+                self.assertEqual(list(reversed(view)), values[::-1])
+                self.assertEqual(list(view.values()), list(range(len(values))))
+                self.assertEqual(dict(view.items()),
+                                 {key: nr for nr, key in enumerate(values)})
+                self.assertEqual(view.get_many(values[:2]), [0, 1])
+                self.assertEqual(list(view[values[1]:]),
+                                 list(zip(values, range(99)))[1:])
+                self.assertEqual(view.count(before=values[-1]), len(values) - 1)
+                del view[values[1]:]
+                self.assertEqual(list(view), values[:1])
+
+    def test_typed_mapping(self):
+        view = self.index.typed(wort.TEXT, wort.Codec(
+            lambda value: repr(value).encode(),
+            lambda data: ast.literal_eval(data.decode())))
+        view["Ada"] = [1, 2]
+        view.put("Ada", [3], replace=True)
+        self.assertEqual(self.index[b"Ada"], b"[3]")
+        self.assertEqual(view.setdefault("Ada", []), [3])
+        self.assertTrue(view.cas("Ada", [3], {}))
+        self.assertFalse(view.delete_if("Ada", []))
+        self.assertIn("Ada", view)
+        self.assertEqual(view.get("Bob", 7), 7)
+        self.assertEqual(view, {"Ada": {}})
+        self.assertEqual(list(view.scan(prefix="A", limit=1)), [("Ada", {})])
+        self.assertEqual(view.pop("Ada"), {})
+        self.assertEqual(view.pop("Ada", 7), 7)
+        for use in view.pop, view.__getitem__, view.__delitem__:
+            with self.assertRaises(KeyError) as caught:
+                use("Ada")
+        self.assertEqual(len(view), 0)
+        for codec, wrong in ((wort.U64, -1), (wort.U64, 2 ** 64),
+                             (wort.I64, 2 ** 63)):
+            with self.assertRaises(OverflowError):
+                codec.encode(wrong)
+        self.index[b"short"] = b""
+        with self.assertRaises(ValueError):
+            list(self.index.typed(wort.U64, wort.BYTES))
+
+    def test_info(self):
+        info = self.pool.info()
+        self.assertEqual(info.pool_size, os.stat(os.environ["WORT_STUB"]).st_size)
+        self.assertEqual(info.label, "stub")
+        self.assertIsInstance(info.uuid, uuid.UUID)
+        self.assertEqual(info.state, frozenset())
+        self.assertEqual(info.nr_indexes, len(list(self.pool.indexes())))
+        info = self.index.info()
+        self.assertEqual((info.name, info.state), (b"t", frozenset()))
+        self.assertEqual([rec.id for rec in self.pool.indexes()
+                          if rec.name == b"t"], [info.id])
+
+    def test_check(self):
+        self.index.update((b"%d" % i, b"") for i in range(50))
+        for clear in False, True:
+            found = self.pool.check(clear)
+            self.assertEqual((found.nr_damaged, found.nr_leaves), (0, 50))
+        with wort.Pool("/dev/wort0") as pool:
+            with Errno(errno.EBADF):
+                pool.check()
+
+    def test_not_mapped(self):
+        with Errno(errno.EINVAL):
+            self.pool.map_stats()
+
     def test_stats(self):
         self.index[b"k"] = b"v"
         cost = self.index.stats()
-        self.assertEqual(set(cost), set(_lib.OPERATIONS))
+        self.assertEqual(set(cost), {"lookup", "insert", "update",
+                                     "delete", "scan", "atomic"})
         self.assertEqual(cost["insert"]["ops"], 1)
         self.assertEqual(cost["insert"]["ordering_points"], 2)
 
@@ -452,38 +719,21 @@ class IndexTest(unittest.TestCase):
 
 
 class Call:
-    """The first call of a function of libwort, held up before it is made."""
+    """A function of libwort whose calls are counted, and the first one held up."""
 
-    def __init__(self, name, before=None):
-        self.name = name
-        self.real = getattr(_lib.library(), name)
-        self.before = before or self.wait
-        self.begun = threading.Event()
-        self.may_go_on = threading.Event()
-        self.nr = self.at_once = self.most_at_once = 0
+    def __init__(self, name, wait=True):
+        self.name = name.encode()
+        self.wait = wait
 
-    def wait(self):
-        self.begun.set()
-        if not self.may_go_on.wait(60):
-            raise TimeoutError
-
-    def __call__(self, *args):
-        self.nr += 1
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
-        try:
-            if self.nr == 1:
-                self.before()
-            return self.real(*args)
-        finally:
-            self.at_once -= 1
+    nr = property(lambda self: hold.hold_nr(self.name))
+    most_at_once = property(lambda self: hold.hold_most_at_once(self.name))
 
     def __enter__(self):
-        setattr(_lib.library(), self.name, self)
+        hold.hold_arm(self.name, self.wait)
         return self
 
     def __exit__(self, *_exc):
-        setattr(_lib.library(), self.name, self.real)
+        hold.hold_go_on(self.name)
 
     @contextlib.contextmanager
     def under_way(self, function, *args):
@@ -492,10 +742,10 @@ class Call:
         thread = threading.Thread(
             target=lambda: answer.append(function(*args)), daemon=True)
         thread.start()
-        if not self.begun.wait(60):
+        if not hold.hold_begun(self.name):
             raise TimeoutError
         yield answer
-        self.may_go_on.set()
+        hold.hold_go_on(self.name)
         thread.join(60)
 
 
@@ -528,8 +778,8 @@ class Handles(unittest.TestCase):
             self.assertEqual(dict(index), records)
 
     def test_put(self):
-        with Call("wort_put") as put, Call("wort_index_close") as close:
-            close.before = lambda: None
+        with Call("wort_put") as put, \
+                Call("wort_index_close", wait=False) as close:
             index = self.pool.index("t")
             with put.under_way(index.put, b"k", b"v"):
                 self.close_and_reopen(index)
@@ -554,15 +804,15 @@ class Handles(unittest.TestCase):
 
     def test_each(self):
         """Whatever is called, the handle stays as long as it takes."""
-        for name, use in (("wort_del", lambda index: index.pop(b"k")),
+        for name, use in (("wort_del_if", lambda index: index.pop(b"k")),
                           ("wort_count", len),
                           ("wort_index_stats", lambda index: index.stats()),
                           ("wort_scan_begin",
                            lambda index: list(index.scan()))):
             with self.subTest(name):
                 self.index[b"k"] = b"v"
-                with Call(name) as call, Call("wort_index_close") as close:
-                    close.before = lambda: None
+                with Call(name) as call, \
+                        Call("wort_index_close", wait=False) as close:
                     index = self.pool.index("t")
                     with call.under_way(use, index) as answer:
                         index.close()
@@ -577,8 +827,8 @@ class Handles(unittest.TestCase):
                 ("wort_pool_list", lambda pool: list(pool.indexes())),
                 ("wort_pool_destroy", lambda pool: pool.destroy("third"))):
             with self.subTest(name), self.pool.index("third", create=True):
-                with Call(name) as call, Call("wort_pool_close") as close:
-                    close.before = lambda: None
+                with Call(name) as call, \
+                        Call("wort_pool_close", wait=False) as close:
                     pool = wort.Pool("/dev/wort0", write=True)
                     with call.under_way(use, pool) as answer:
                         pool.close()
@@ -590,9 +840,7 @@ class Handles(unittest.TestCase):
     def test_scan_of_closed_index(self):
         for key in b"a", b"b", b"c":
             self.index[key] = bytes(60000)
-        opts = _lib.scan_opts()
-        opts.buf_size = 1       # a record at a time
-        scan = wort.Scan(self.index, opts)
+        scan = self.index.scan(buffer_size=1)   # a record at a time
         self.assertEqual(next(scan)[0], b"a")
         self.close_and_reopen(self.index)
         self.other[b"x"] = b""
@@ -604,8 +852,8 @@ class Handles(unittest.TestCase):
 
     def test_scan(self):
         self.index.update({b"a": b"", b"b": b""})
-        with Call("wort_scan_next") as call, Call("wort_scan_end") as end:
-            end.before = lambda: None
+        with Call("wort_scan_next") as call, \
+                Call("wort_scan_end", wait=False) as end:
             scan = self.index.scan()
             with call.under_way(next, scan) as answer:
                 scan.close()
@@ -628,83 +876,119 @@ class Handles(unittest.TestCase):
     def test_one_at_a_time(self):
         """Of a scan or a batch calls wait for each other."""
         self.index.update({b"a": b"", b"b": b""})
-        batch, scan = self.index.batch(), self.index.scan()
-        for name, handle, first, second in (
-                ("wort_batch_put", batch, lambda: batch.put(b"c", b""),
+        batch, scan = self.index.batch(max_ops=1), self.index.scan()
+        batch.put(b"c", b"")
+        for name, first, second in (
+                ("wort_batch_submit", batch.submit,
                  lambda: batch.put(b"d", b"")),
-                ("wort_scan_next", scan, lambda: next(scan),
-                 lambda: next(scan))):
+                ("wort_scan_next", lambda: next(scan), lambda: next(scan))):
             with self.subTest(name), Call(name) as call:
                 with call.under_way(first):
-                    handle._turn = turn = Turn(handle._turn)
                     thread = threading.Thread(target=second, daemon=True)
                     thread.start()
-                    self.assertTrue(turn.wanted.wait(60))
+                    time.sleep(0.1)     # or the test finds less
+                    self.assertEqual(call.nr, 1)
+                    self.assertTrue(thread.is_alive())
                 thread.join(60)
-                self.assertEqual((call.nr, call.most_at_once), (2, 1))
+                self.assertEqual(call.most_at_once, 1)
         batch.submit()
         self.assertEqual(list(self.index), [b"a", b"b", b"c", b"d"])
-        self.assertEqual(list(scan), [])
+        self.assertEqual(list(scan), [(b"c", b"")])
 
     def test_signal_handler(self):
-        """It may use what it interrupts: libwort's function is not left."""
+        """It runs when libwort's function has returned, and may use the handle."""
         self.index.update({b"a": b"1", b"b": b"2"})
-        errors = []
+        found = []
 
-        def handler():
-            for use in lambda: next(scan), lambda: batch.put(b"d", b""):
-                try:
-                    use()
-                except ValueError as err:
-                    errors.append(err)
-            scan.close()
+        def handler(*_args):
+            found.append(next(scan, None))
+            batch.put(b"d", b"")
 
-        with Call("wort_scan_next", handler):
-            scan, batch = self.index.scan(), self.index.batch()
-            self.assertEqual(next(scan), (b"a", b"1"))
-        self.assertEqual(len(errors), 1)
-        with Call("wort_batch_submit", handler):
-            batch.submit()
-        self.assertEqual(len(errors), 3)
+        def interrupt():
+            hold.hold_begun(b"wort_scan_next")
+            os.kill(os.getpid(), signal.SIGUSR1)
+            hold.hold_go_on(b"wort_scan_next")
+
+        before = signal.signal(signal.SIGUSR1, handler)
+        try:
+            with Call("wort_scan_next"):
+                scan, batch = self.index.scan(), self.index.batch()
+                thread = threading.Thread(target=interrupt)
+                thread.start()
+                found.append(next(scan))
+                thread.join()
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+        batch.submit()
+        self.assertEqual(sorted(found), [(b"a", b"1"), (b"b", b"2")])
         self.assertEqual(list(self.index), [b"a", b"b", b"d"])
+
+    def test_used_by_itself(self):
+        """What a batch calls cannot use the batch."""
+        class Using(wort.Batch):
+            def _failed(self, *args):
+                self.put(b"x", b"")
+
+        batch = Using(self.index)
+        batch.delete(b"missing")
+        with self.assertRaisesRegex(ValueError, "the Using is in use"):
+            batch.submit()
+        batch.put(b"y", b"")
+        batch.submit()
+        self.assertEqual(list(self.index), [b"y"])
 
     def test_fork(self):
         """The child does not wait for threads that it does not have."""
-        scan, index = self.index.scan(), self.index
-        locked, may_go_on = threading.Event(), threading.Event()
-
-        def hold():
-            with index._lock:
-                locked.set()
-                may_go_on.wait(60)
-
-        thread = threading.Thread(target=hold, daemon=True)
-        thread.start()
-        self.assertTrue(locked.wait(60))
-        with Call("wort_scan_next") as call, call.under_way(next, scan, None):
+        scan, batch, index = self.index.scan(), self.index.batch(), self.index
+        batch.put(b"k", b"")
+        with contextlib.ExitStack() as stack:
+            for name, use in (("wort_scan_next", lambda: next(scan, None)),
+                              ("wort_batch_submit", batch.submit),
+                              ("wort_get", lambda: index.get(b"k"))):
+                call = stack.enter_context(Call(name))
+                stack.enter_context(call.under_way(use))
             with warnings.catch_warnings():
                 # Python 3.12 warns of what is tried here.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 child = os.fork()
             if not child:
                 signal.alarm(30)
-                try:
-                    index.close()
-                    next(scan)
-                except ValueError:
-                    os._exit(0)
-                os._exit(1)
+                os._exit(self.in_child(scan, batch, index))
             _, status = os.waitpid(child, 0)
-        may_go_on.set()
-        thread.join(60)
         self.assertEqual(status, 0)
+
+    def in_child(self, scan, batch, index):
+        for use in lambda: next(scan), lambda: batch.put(b"l", b""), \
+                batch.submit:
+            try:
+                use()
+                return 1
+            except ValueError:
+                pass
+        with self.pool.index("t") as other:
+            list(other.scan())
+        index.close()
+        return 0
+
+    def test_scan_after_fork(self):
+        """One that nobody used goes on in both."""
+        self.index.update({b"a": b"", b"b": b""})
+        scan = self.index.scan()
+        next(scan)
+        child = os.fork()
+        if not child:
+            signal.alarm(30)
+            os._exit(next(scan)[0] != b"b" or next(scan, 7) != 7)
+        _, status = os.waitpid(child, 0)
+        self.assertEqual(status, 0)
+        self.assertEqual(list(scan), [(b"b", b"")])
 
     def test_collected(self):
         """In whatever order, once."""
         names = ("wort_pool_close", "wort_index_close", "wort_scan_end",
                  "wort_batch_free")
         with contextlib.ExitStack() as stack:
-            calls = [stack.enter_context(Call(name, lambda: None))
+            calls = [stack.enter_context(Call(name, wait=False))
                      for name in names]
             pool = wort.Pool("/dev/wort0")
             index = pool.index("t")
@@ -713,27 +997,6 @@ class Handles(unittest.TestCase):
             del pool, index, handles
             gc.collect()
             self.assertEqual([call.nr for call in calls], [1, 1, 1, 1])
-
-
-class Turn:
-    """A lock that tells when somebody wants it."""
-
-    def __init__(self, lock):
-        self.lock = lock
-        self.wanted = threading.Event()
-
-    def acquire(self):
-        self.wanted.set()
-        return self.lock.acquire()
-
-    def release(self):
-        self.lock.release()
-
-    def __enter__(self):
-        return self.acquire()
-
-    def __exit__(self, *_exc):
-        self.release()
 
 
 class WithoutModule(unittest.TestCase):
@@ -749,79 +1012,177 @@ class WithoutModule(unittest.TestCase):
         self.assertNotIn("readers_lock", engines[0].traits)
         self.assertEqual(engines[0].attributes, [])
         with Errno(errno.ENOENT) as caught:
-            _lib.attr_word(engines[0].id, {"node": 512})
+            _engine.attr_word(engines[0].id, {"node": 512})
         self.assertEqual(caught.exc.filename, "node=512")
 
     def test_attribute(self):
-        attr = _lib.Attr(b"split", b"left right", 1, 2, 2, 1, 60, 4)
         self.assertEqual(
-            wort._attribute(attr),
+            _engine.attribute("split", "left right", 1, 2, 1, 2),
             wort.Attribute("split", ["left", "right"], 1, 2, 1, 2))
+        self.assertIsNone(_engine.attribute("n", None, 1, 2, 1, 2).values)
 
     def test_version(self):
         self.assertRegex(wort.version(), r"^\d+\.\d+$")
 
 
-class Declarations(unittest.TestCase):
-    """The structs and constants are those of the headers."""
+class Control(unittest.TestCase):
+    """The stub has one device, its image."""
 
-    def compile(self, lines):
-        with tempfile.TemporaryDirectory() as folder:
-            source = pathlib.Path(folder, "a.c")
-            source.write_text("#include <stdio.h>\n#include <wort.h>\n"
-                              "#include <linux/wort_engines.h>\n"
-                              "int main(void)\n{\n" + "".join(lines) + "}\n")
-            subprocess.run(["cc", f"-I{TOP}/userlib/include",
-                            f"-I{TOP}/uapi", "-o", f"{folder}/a", source],
-                           check=True)
-            said = subprocess.run([f"{folder}/a"], capture_output=True,
-                                  text=True, check=True).stdout
-        return [int(word) for word in said.split()]
+    device = os.environ["WORT_STUB"]
 
-    def test_structs(self):
-        lines, expected = [], []
-        for struct in (_lib.IndexOpts, _lib.ScanOpts, _lib.BatchOpts,
-                       _lib.ScanItem, _lib.BatchItem, _lib.BatchRequest,
-                       _lib.IndexRecord, _lib.OpStats, _lib.Engine, _lib.Attr):
-            name = "wort" + re.sub("([A-Z])", r"_\1", struct.__name__).lower()
-            lines.append(f'printf("%zu\\n", sizeof(struct {name}));\n')
-            expected.append(ctypes.sizeof(struct))
-            for field in (field for field, _ in struct._fields_):
-                cname = "__" + field if field == "reserved" else field
-                lines.append(f'printf("%zu\\n", __builtin_offsetof('
-                             f'struct {name}, {cname}));\n')
-                expected.append(getattr(struct, field).offset)
-        self.assertEqual(self.compile(lines), expected)
+    def test_format(self):
+        for kwargs in {}, {"force": True, "label": "x",
+                           "uuid": uuid.UUID(int=1), "extent_size": 4096}:
+            with Errno(errno.EBUSY) as caught:
+                wort.format(self.device, **kwargs)
+            self.assertEqual(caught.exc.filename, self.device)
+        with Errno(errno.EMSGSIZE):
+            wort.format(self.device, label="x" * 64)
 
-    def test_constants(self):
-        pairs = {
-            "WORT_KEY_MAX": _lib.KEY_MAX, "WORT_VALUE_MAX": _lib.VALUE_MAX,
-            "WORT_NAME_MAX": _lib.NAME_MAX,
-            "WORT_INDEX_OPEN_F_CREATE": _lib.OPEN_CREATE,
-            "WORT_INDEX_OPEN_F_EXCL": _lib.OPEN_EXCL,
-            "WORT_INDEX_OPEN_F_RDONLY": _lib.OPEN_RDONLY,
-            "WORT_INDEX_OPEN_F_RELAXED": _lib.OPEN_RELAXED,
-            "WORT_INSERT_F_CREATE": _lib.PUT_CREATE,
-            "WORT_INSERT_F_REPLACE": _lib.PUT_REPLACE,
-            "WORT_SCAN_F_REVERSE": _lib.SCAN_REVERSE,
-            "WORT_SCAN_F_AFTER": _lib.SCAN_AFTER,
-            "WORT_SCAN_F_PREFIX": _lib.SCAN_PREFIX,
-            "WORT_SCAN_F_KEYS": _lib.SCAN_KEYS,
-            "WORT_BATCH_F_STOP": _lib.BATCH_STOP,
-            "WORT_BATCH_INSERT": _lib.INSERT, "WORT_BATCH_DELETE": _lib.DELETE,
-            "WORT_BATCH_LOOKUP": _lib.LOOKUP, "WORT_BATCH_CAS": _lib.CAS,
-            "WORT_BATCH_EXPECT": _lib.EXPECT,
-            "WORT_DELETE_F_EXPECT": _lib.DELETE_EXPECT,
-            "WORT_EXPECT_F_PRESENT": _lib.EXPECT_PRESENT,
-            "WORT_EXPECT_F_ABSENT": _lib.EXPECT_ABSENT,
-            "WORT_NO_VALUE": _lib.NO_VALUE, "WORT_OP_NR": len(_lib.OPERATIONS),
-        }
-        pairs.update({f"WORT_TRAIT_{name}": 1 << bit for bit, name in
-                      enumerate(("INSTANT_OPEN", "MAPPABLE", "ORDERED",
-                                 "READERS_LOCK", "DELETE_SPACE",
-                                 "BATCH_SHARED"))})
-        lines = [f'printf("%u\\n", {name});\n' for name in pairs]
-        self.assertEqual(self.compile(lines), list(pairs.values()))
+    def test_attach(self):
+        with Errno(errno.EBUSY) as caught:
+            wort.attach(self.device)
+        self.assertEqual(caught.exc.filename, self.device)
+        for name in "/dev/wort0", "LABEL=stub", 0:
+            wort.detach(name)
+            with Errno(errno.ENOENT):
+                wort.detach(0)
+            with Errno(errno.ENOENT):
+                wort.detach("/dev/null")
+            self.assertEqual(wort.pools(), [])
+            self.assertEqual(wort.attach(self.device), "/dev/wort0")
+        for wrong in -1, 2 ** 32:
+            with self.assertRaises((OverflowError, wort.Error)):
+                wort.detach(wrong)
+
+    def test_find(self):
+        pool, = wort.pools()
+        self.assertEqual((pool.minor, pool.path, pool.label, pool.device),
+                         (0, "/dev/wort0", "stub", os.path.basename(self.device)))
+        self.assertEqual(wort.find("stub"), "/dev/wort0")
+        for name in "LABEL=stub", f"UUID={pool.uuid}":
+            with wort.Pool(name) as found:
+                self.assertEqual(found.info().uuid, pool.uuid)
+        for name in "LABEL=", "LABEL=none":
+            with Errno(errno.ENOENT) as caught:
+                wort.Pool(name)
+        self.assertEqual(caught.exc.filename, "none")
+
+    def test_sysfs(self):
+        """Dead pools count if no other one has the name."""
+        nobody = mock.patch.object(_ctl, "_from_control",
+                                   side_effect=wort.Error(errno.EACCES, ""))
+        with tempfile.TemporaryDirectory() as folder, nobody, \
+                mock.patch.object(_ctl, "SYSFS", pathlib.Path(folder)):
+            for minor, label, state in ((0, "a", "walking"), (2, "two\nlines", ""),
+                                        (3, "b", "dead"), (10, "a", "dead"),
+                                        (11, "c", ""), (12, "c", "")):
+                pool = pathlib.Path(folder, f"wort{minor}")
+                pool.mkdir()
+                for name, line in (("label", label), ("state", state),
+                                   ("device", f"pmem{minor}"),
+                                   ("uuid", uuid.UUID(int=minor)),
+                                   ("pool_size", 4096)):
+                    (pool / name).write_text(f"{line}\n")
+            pathlib.Path(folder, "wort4").mkdir()
+            pathlib.Path(folder, "wort-control").mkdir()
+            found = wort.pools()
+            self.assertEqual([pool.minor for pool in found],
+                             [0, 2, 3, 10, 11, 12])
+            self.assertEqual(found[0].state, {"walking"})
+            self.assertEqual(wort.find("a"), "/dev/wort0")
+            self.assertEqual(wort.find("two\nlines"), "/dev/wort2")
+            self.assertEqual(wort.find("b"), "/dev/wort3")
+            self.assertEqual(wort.find(str(uuid.UUID(int=10))), "/dev/wort10")
+            with Errno(errno.ENOTUNIQ):
+                wort.find("c")
+            with Errno(errno.ENOENT):
+                wort.find("")
+        with nobody, mock.patch.object(_ctl, "SYSFS", pathlib.Path("/none")):
+            with Errno(errno.EACCES):
+                wort.pools()
+
+
+class Missing(unittest.TestCase):
+    """One line says what is missing, and the command that mends it."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.checkout = pathlib.Path(self.folder.name, "userlib", "python")
+        shutil.copytree(SOURCE / "wort", self.checkout / "wort",
+                        ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+
+    def said(self):
+        run = subprocess.run([sys.executable, "-c", "import wort"], text=True,
+                             env={**os.environ, "PYTHONPATH": self.checkout},
+                             capture_output=True)
+        self.assertEqual(run.returncode, 1)
+        return run.stderr.splitlines()[-1]
+
+    def test_not_built(self):
+        self.assertEqual(self.said(), "ImportError: the extension of wort is not "
+                         "built: apt-get install python3-wort, or pip install "
+                         "userlib/python in a checkout of wort")
+        (self.checkout / "setup.py").touch()
+        self.assertEqual(self.said(), "ImportError: the extension of wort is not "
+                         f"built: make -C {self.folder.name} python "
+                         f"PYTHON={sys.executable}")
+
+    def test_another_python(self):
+        (self.checkout / "wort" / "_wort.cpython-27-vax.so").touch()
+        self.assertRegex(self.said(), "^ImportError: the extension of wort is "
+                         r"built for another Python than \S+ "
+                         r"\(_wort.cpython-27-vax.so\): ")
+
+    def test_unreadable(self):
+        (self.checkout / "wort" / "_wort.so").write_bytes(b"no ELF")
+        self.assertRegex(self.said(), "^ImportError: .*_wort.so: .*: apt-get ")
+
+    def test_no_libwort(self):
+        self.assertEqual(
+            _load.what_is_missing("libwort.so.0: cannot open", ["_wort.so"]),
+            "libwort.so.0: cannot open: apt-get install libwort0, or name its "
+            "folder in LD_LIBRARY_PATH")
+
+    def test_no_pool(self):
+        with mock.patch("wort._pool.SYSFS", pathlib.Path("/none")):
+            with Errno(errno.ENOENT) as caught:
+                wort.Pool("/dev/wort7")
+        self.assertIn("sudo modprobe wort", str(caught.exc))
+        with mock.patch("wort._pool.SYSFS", pathlib.Path("/")):
+            with Errno(errno.ENOENT) as caught:
+                wort.Pool("/dev/wort7")
+        self.assertIn("wort list", str(caught.exc))
+        self.assertEqual(caught.exc.filename, "/dev/wort7")
+
+
+class Hints(unittest.TestCase):
+    """_wort.pyi describes the extension."""
+
+    def test_names(self):
+        tree = ast.parse((SOURCE / "wort" / "_wort.pyi").read_text())
+        declared, actual = set(), set()
+        for node in tree.body:
+            if isinstance(node, ast.AnnAssign):
+                declared.add(node.target.id)
+            elif isinstance(node, ast.FunctionDef):
+                declared.add(node.name)
+            elif isinstance(node, ast.ClassDef) and node.name != "Error":
+                declared |= {f"{node.name}.{item.name}" for item in node.body
+                             if isinstance(item, ast.FunctionDef)}
+        for name, item in vars(_wort).items():
+            if isinstance(item, type) and item is not wort.Error:
+                actual |= {f"{name}.{part}" for part in vars(item)
+                           if part not in ("__doc__", "__module__", "__new__",
+                                           "__weakref__")}
+            elif not name.startswith("__") and item is not wort.Error:
+                actual.add(name)
+        self.assertEqual(declared, actual)
+
+    def test_marker(self):
+        for name in "py.typed", "_wort.pyi":
+            self.assertTrue((pathlib.Path(wort.__file__).parent / name).exists())
 
 
 class Collection(unittest.TestCase):

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Arguments that are bytes, names or paths.
+ */
+#include "ext.h"
+
+int bytes_take(PyObject *obj, struct bytes *bytes)
+{
+	bytes->view.obj = NULL;
+	if (PyBytes_Check(obj)) {
+		bytes->data = PyBytes_AS_STRING(obj);
+		bytes->len = PyBytes_GET_SIZE(obj);
+		return 0;
+	}
+	if (PyObject_GetBuffer(obj, &bytes->view, PyBUF_SIMPLE))
+		return -1;
+	/* NULL would be none at all. */
+	bytes->data = bytes->view.buf ? bytes->view.buf : "";
+	bytes->len = bytes->view.len;
+	return 0;
+}
+
+int bytes_take_optional(PyObject *obj, struct bytes *bytes)
+{
+	if (obj && obj != Py_None)
+		return bytes_take(obj, bytes);
+	bytes->view.obj = NULL;
+	bytes->data = NULL;
+	bytes->len = 0;
+	return 0;
+}
+
+void bytes_release(struct bytes *bytes)
+{
+	if (bytes->view.obj)
+		PyBuffer_Release(&bytes->view);
+}
+
+PyObject *c_string(PyObject *obj)
+{
+	PyObject *name;
+
+	if (!PyUnicode_FSConverter(obj, &name))
+		return NULL;
+	return name;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * The control device: pools are made, attached, detached and listed.
+ */
+#include <errno.h>
+
+#include "ext.h"
+
+/* @what: a device, for the exception */
+static PyObject *answer(int err, PyObject *what)
+{
+	if (err)
+		return raise_errno(err, what);
+	Py_RETURN_NONE;
+}
+
+static int format(const char *device, const struct wort_format_opts *opts)
+{
+	struct wort_ctl *ctl;
+	int err = wort_ctl_open(&ctl);
+
+	if (err)
+		return err;
+	err = wort_ctl_format(ctl, device, opts);
+	wort_ctl_close(ctl);
+	return err;
+}
+
+/* _format(device, flags, extent_size, uuid or None, label or None) */
+static PyObject *format_method(PyObject *module, PyObject *args)
+{
+	struct wort_format_opts opts = { .sz = sizeof(opts) };
+	PyObject *device, *path;
+	Py_ssize_t uuid_len;
+	const char *uuid;
+	int err;
+
+	if (!PyArg_ParseTuple(args, "OIIz#z", &device, &opts.flags,
+			      &opts.extent_size, &uuid, &uuid_len, &opts.label))
+		return NULL;
+	if (uuid && uuid_len != WORT_UUID_LEN)
+		return PyErr_Format(PyExc_ValueError, "a UUID has %d bytes",
+				    WORT_UUID_LEN);
+	opts.uuid = (const uint8_t *)uuid;
+	path = c_string(device);
+	if (!path)
+		return NULL;
+	WITHOUT_GIL(err, format(PyBytes_AS_STRING(path), &opts));
+	Py_DECREF(path);
+	return answer(err, device);
+}
+
+static int attach(const char *device, uint32_t flags, unsigned int *minor)
+{
+	struct wort_ctl *ctl;
+	int err = wort_ctl_open(&ctl);
+
+	if (err)
+		return err;
+	err = wort_ctl_attach(ctl, device, flags, minor);
+	wort_ctl_close(ctl);
+	return err;
+}
+
+/* _attach(device, flags): the minor */
+static PyObject *attach_method(PyObject *module, PyObject *args)
+{
+	PyObject *device, *path;
+	unsigned int flags, minor = 0;
+	int err;
+
+	if (!PyArg_ParseTuple(args, "OI", &device, &flags))
+		return NULL;
+	path = c_string(device);
+	if (!path)
+		return NULL;
+	WITHOUT_GIL(err, attach(PyBytes_AS_STRING(path), flags, &minor));
+	Py_DECREF(path);
+	return err ? raise_errno(err, device) : PyLong_FromUnsignedLong(minor);
+}
+
+static int detach(unsigned int minor)
+{
+	struct wort_ctl *ctl;
+	int err = wort_ctl_open(&ctl);
+
+	if (err)
+		return err;
+	err = wort_ctl_detach(ctl, minor);
+	wort_ctl_close(ctl);
+	return err;
+}
+
+static PyObject *detach_method(PyObject *module, PyObject *minor_obj)
+{
+	unsigned long minor = PyLong_AsUnsignedLong(minor_obj);
+	int err;
+
+	if (PyErr_Occurred())
+		return NULL;
+	if (minor > UINT32_MAX)
+		return raise_errno(-ENOENT, NULL);
+	WITHOUT_GIL(err, detach(minor));
+	return answer(err, NULL);
+}
+
+static int list(unsigned int start, struct wort_pool_record *records,
+		unsigned int max, bool *more)
+{
+	struct wort_ctl *ctl;
+	int nr = wort_ctl_open(&ctl);
+
+	if (nr)
+		return nr;
+	nr = wort_ctl_list(ctl, start, records, max, more);
+	wort_ctl_close(ctl);
+	return nr;
+}
+
+static PyObject *record_list(const struct wort_pool_record *recs, int nr)
+{
+	PyObject *list = PyList_New(0), *item;
+	int i, err;
+
+	for (i = 0; list && i < nr; i++) {
+		item = Py_BuildValue("(IIKy#y#y#)", recs[i].minor, recs[i].state,
+				     (unsigned long long)recs[i].pool_size,
+				     recs[i].uuid,
+				     (Py_ssize_t)sizeof(recs[i].uuid),
+				     recs[i].label,
+				     (Py_ssize_t)sizeof(recs[i].label),
+				     recs[i].device,
+				     (Py_ssize_t)sizeof(recs[i].device));
+		err = item ? PyList_Append(list, item) : -1;
+		Py_XDECREF(item);
+		if (err)
+			Py_CLEAR(list);
+	}
+	return list;
+}
+
+#define NR_RECORDS	32
+
+/* _pools(start): some attached pools, and whether there are more */
+static PyObject *pools_method(PyObject *module, PyObject *start_obj)
+{
+	unsigned long start = PyLong_AsUnsignedLong(start_obj);
+	struct wort_pool_record records[NR_RECORDS];
+	PyObject *found;
+	bool more;
+	int nr;
+
+	if (PyErr_Occurred())
+		return NULL;
+	WITHOUT_GIL(nr, list(start, records, NR_RECORDS, &more));
+	if (nr < 0)
+		return raise_errno(nr, NULL);
+	found = record_list(records, nr);
+	return found ? Py_BuildValue("(NN)", found, PyBool_FromLong(more)) : NULL;
+}
+
+PyMethodDef ctl_methods[] = {
+	{ "_format", format_method, METH_VARARGS, NULL },
+	{ "_attach", attach_method, METH_VARARGS, NULL },
+	{ "_detach", detach_method, METH_O, NULL },
+	{ "_pools", pools_method, METH_O, NULL },
+	{ }
+};

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Pools.
+ */
+#include "ext.h"
+
+PyTypeObject *pool_type;
+
+static void give_back(void *pool)
+{
+	wort_pool_close(pool);
+}
+
+static int pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+	struct wort_pool *pool;
+	PyObject *path, *bytes;
+	int flags, err;
+
+	if (!PyArg_ParseTuple(args, "Oi", &path, &flags))
+		return -1;
+	bytes = c_string(path);
+	if (!bytes)
+		return -1;
+	WITHOUT_GIL(err, wort_pool_open(PyBytes_AS_STRING(bytes), flags, &pool));
+	Py_DECREF(bytes);
+	if (err) {
+		raise_errno(err, path);
+		return -1;
+	}
+	return handle_set((struct handle *)self, pool, give_back);
+}
+
+static PyObject *answer(int err)
+{
+	if (err)
+		return raise_errno(err, NULL);
+	Py_RETURN_NONE;
+}
+
+static PyObject *map_method(PyObject *self, PyObject *none)
+{
+	struct handle *handle = (struct handle *)self;
+	struct wort_pool *pool = handle_use(handle);
+	int err;
+
+	if (!pool)
+		return NULL;
+	WITHOUT_GIL(err, wort_pool_map(pool));
+	handle_done(handle);
+	return answer(err);
+}
+
+static PyObject *map_stats_method(PyObject *self, PyObject *none)
+{
+	struct handle *handle = (struct handle *)self;
+	struct wort_pool *pool = handle_use(handle);
+	struct wort_map_stats stats;
+	int err;
+
+	if (!pool)
+		return NULL;
+	err = wort_pool_map_stats(pool, &stats);
+	handle_done(handle);
+	if (err)
+		return raise_errno(err, NULL);
+	return Py_BuildValue("{sKsK}", "retries",
+			     (unsigned long long)stats.retries, "fallbacks",
+			     (unsigned long long)stats.fallbacks);
+}
+
+static PyObject *destroy_method(PyObject *self, PyObject *name)
+{
+	struct handle *handle = (struct handle *)self;
+	PyObject *bytes = c_string(name);
+	struct wort_pool *pool;
+	int err = 0;
+
+	if (!bytes)
+		return NULL;
+	pool = handle_use(handle);
+	if (pool) {
+		WITHOUT_GIL(err, wort_pool_destroy(pool,
+						   PyBytes_AS_STRING(bytes)));
+		handle_done(handle);
+	}
+	Py_DECREF(bytes);
+	return pool ? answer(err) : NULL;
+}
+
+#define NR_RECORDS	64
+
+static PyObject *record_list(const struct wort_index_record *recs, int nr)
+{
+	PyObject *list = PyList_New(0), *item;
+	uint32_t len;
+	int i, err;
+
+	for (i = 0; list && i < nr; i++) {
+		len = recs[i].name_len;
+		if (len > sizeof(recs[i].name))
+			len = sizeof(recs[i].name);
+		item = Py_BuildValue("(y#KII)", recs[i].name, (Py_ssize_t)len,
+				     (unsigned long long)recs[i].id,
+				     recs[i].engine, recs[i].state);
+		err = item ? PyList_Append(list, item) : -1;
+		Py_XDECREF(item);
+		if (err)
+			Py_CLEAR(list);
+	}
+	return list;
+}
+
+/* _list(after): some indexes behind the one with this number, and whether there are more. */
+static PyObject *list_method(PyObject *self, PyObject *after_obj)
+{
+	unsigned long long after = PyLong_AsUnsignedLongLong(after_obj);
+	struct wort_index_record records[NR_RECORDS];
+	struct handle *handle = (struct handle *)self;
+	struct wort_pool *pool;
+	PyObject *list;
+	bool more;
+	int nr;
+
+	if (PyErr_Occurred())
+		return NULL;
+	pool = handle_use(handle);
+	if (!pool)
+		return NULL;
+	WITHOUT_GIL(nr, wort_pool_list(pool, after, records, NR_RECORDS, &more));
+	handle_done(handle);
+	if (nr < 0)
+		return raise_errno(nr, NULL);
+	list = record_list(records, nr);
+	return list ? Py_BuildValue("(NN)", list, PyBool_FromLong(more)) : NULL;
+}
+
+static PyObject *info_method(PyObject *self, PyObject *none)
+{
+	static const struct field fields[] = {
+		FIELD(wort_pool_info_arg, pool_size),
+		FIELD(wort_pool_info_arg, extent_size),
+		FIELD(wort_pool_info_arg, nr_extents),
+		FIELD(wort_pool_info_arg, free_extents),
+		FIELD(wort_pool_info_arg, reserve_extents),
+		FIELD(wort_pool_info_arg, used_bytes),
+		FIELD(wort_pool_info_arg, freeing_bytes),
+		FIELD(wort_pool_info_arg, nr_indexes),
+		FIELD(wort_pool_info_arg, nr_dying),
+		FIELD(wort_pool_info_arg, walk_indexes),
+		FIELD(wort_pool_info_arg, walk_records),
+		FIELD(wort_pool_info_arg, attach_lines),
+		FIELD(wort_pool_info_arg, incompat),
+		FIELD(wort_pool_info_arg, format_time),
+		FIELD(wort_pool_info_arg, state),
+		FIELD(wort_pool_info_arg, flush),
+		FIELD(wort_pool_info_arg, uuid),
+		FIELD(wort_pool_info_arg, label),
+		FIELD(wort_pool_info_arg, nr_damaged),
+		FIELD(wort_pool_info_arg, atomic_batches),
+		FIELD(wort_pool_info_arg, atomic_refused),
+		FIELD(wort_pool_info_arg, atomic_waits),
+		FIELD(wort_pool_info_arg, atomic_redone),
+		{ }
+	};
+	struct wort_pool_info_arg info = { .size = sizeof(info) };
+	struct handle *handle = (struct handle *)self;
+	struct wort_pool *pool = handle_use(handle);
+	int err;
+
+	if (!pool)
+		return NULL;
+	WITHOUT_GIL(err, wort_pool_info(pool, &info));
+	handle_done(handle);
+	return err ? raise_errno(err, NULL) : fields_to_dict(fields, &info);
+}
+
+static PyObject *check_method(PyObject *self, PyObject *clear)
+{
+	static const struct field fields[] = {
+		FIELD(wort_check_arg, nr_indexes),
+		FIELD(wort_check_arg, nr_nodes),
+		FIELD(wort_check_arg, nr_leaves),
+		FIELD(wort_check_arg, owned_bytes),
+		FIELD(wort_check_arg, free_bytes),
+		FIELD(wort_check_arg, freeing_bytes),
+		FIELD(wort_check_arg, nr_transient),
+		FIELD(wort_check_arg, nr_damaged),
+		FIELD(wort_check_arg, damaged_off),
+		FIELD(wort_check_arg, damaged_index),
+		FIELD(wort_check_arg, nr_dropped),
+		FIELD(wort_check_arg, nr_lost),
+		FIELD(wort_check_arg, nr_unknown),
+		FIELD(wort_check_arg, nr_atomic),
+		{ }
+	};
+	struct wort_check_arg check = { .size = sizeof(check) };
+	struct handle *handle = (struct handle *)self;
+	int err, want = PyObject_IsTrue(clear);
+	struct wort_pool *pool;
+
+	if (want < 0)
+		return NULL;
+	check.flags = want ? WORT_CHECK_F_CLEAR : 0;
+	pool = handle_use(handle);
+	if (!pool)
+		return NULL;
+	WITHOUT_GIL(err, wort_pool_check(pool, &check));
+	handle_done(handle);
+	return err ? raise_errno(err, NULL) : fields_to_dict(fields, &check);
+}
+
+static PyMethodDef methods[] = {
+	{ "map", map_method, METH_NOARGS,
+	  "Map the pool: lookups in indexes opened afterwards make no system\n"
+	  "call, unless a writer changes what they read." },
+	{ "map_stats", map_stats_method, METH_NOARGS,
+	  "{\"retries\": n, \"fallbacks\": n} of lookups since map(): repeated, and\n"
+	  "answered by the module after all." },
+	{ "destroy", destroy_method, METH_O,
+	  "destroy(name): drop an index with all of its records." },
+	{ "_list", list_method, METH_O, NULL },
+	{ "_info", info_method, METH_NOARGS, NULL },
+	{ "_check", check_method, METH_O, NULL },
+	{ }
+};
+
+static PyType_Slot slots[] = {
+	{ Py_tp_init, pool_init },
+	{ Py_tp_methods, methods },
+	{ }
+};
+
+PyType_Spec pool_spec = {
+	.name = "wort._wort.Pool",
+	.basicsize = sizeof(struct handle),
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+	.slots = slots,
+};

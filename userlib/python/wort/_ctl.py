@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+"""Pools as a whole: made, attached, listed, found."""
+from __future__ import annotations
+
+import errno
+import os
+import pathlib
+import re
+import uuid as _uuid
+from typing import NamedTuple
+
+from . import _wort
+from ._engine import STATES, words
+
+SYSFS = pathlib.Path("/sys/class/wort")
+StrPath = str | bytes | os.PathLike
+
+
+class PoolRecord(NamedTuple):
+    """An attached pool.  @device is the name that the kernel has for its device."""
+    minor: int
+    path: str
+    label: str
+    uuid: _uuid.UUID
+    device: str
+    size: int
+    state: frozenset[str]
+
+
+def text(data: bytes) -> str:
+    """Bytes that zeroes pad, as a string from which os.fsencode() makes them again."""
+    return os.fsdecode(data.split(b"\0")[0])
+
+
+def format(device: StrPath, *, label: str | None = None, force: bool = False,
+           extent_size: int = 0, uuid: _uuid.UUID | None = None) -> None:
+    """Make an empty pool on a device.  What was there is lost; a pool there is
+    overwritten only with @force.  Needs CAP_SYS_ADMIN, as attach() and detach()."""
+    _wort._format(device, _wort.FORMAT_FORCE * bool(force), extent_size,
+                  uuid and uuid.bytes, label)
+
+
+def attach(device: StrPath, *, readonly: bool = False, grow: bool = False,
+           mcsafe: bool = False) -> str:
+    """Attach the pool on a device; its path, /dev/wortN.  With @grow it takes in
+    what the device has gained, with @mcsafe reading survives unknown poison."""
+    flags = _wort.ATTACH_RDONLY * bool(readonly) | \
+        _wort.ATTACH_GROW * bool(grow) | _wort.ATTACH_MCSAFE * bool(mcsafe)
+    return f"/dev/wort{_wort._attach(device, flags)}"
+
+
+def detach(pool: StrPath | int) -> None:
+    """Detach a pool, named by its path, "LABEL=..." or its number."""
+    if not isinstance(pool, int):
+        name = os.fsdecode(place(pool))
+        found = re.fullmatch(r"/dev/wort(\d+)", os.path.realpath(name))
+        if not found:
+            raise _wort.Error(errno.ENOENT, os.strerror(errno.ENOENT), name)
+        pool = int(found[1])
+    _wort._detach(pool)
+
+
+def _from_control() -> list[PoolRecord]:
+    found: list[PoolRecord] = []
+    start, more = 0, True
+    while more:
+        records, more = _wort._pools(start)
+        for minor, state, size, uuid, label, device in records:
+            found.append(PoolRecord(
+                minor, f"/dev/wort{minor}", text(label), _uuid.UUID(bytes=uuid),
+                text(device), size, words(state, STATES)))
+            start = minor + 1
+        more = more and bool(records)
+    return found
+
+
+def _from_sysfs() -> list[PoolRecord]:
+    found = []
+    for folder in SYSFS.glob("wort*"):
+        minor = re.fullmatch(r"wort(\d+)", folder.name)
+        if not minor:
+            continue
+
+        def read(name: str, folder: pathlib.Path = folder) -> str:
+            return os.fsdecode((folder / name).read_bytes()).removesuffix("\n")
+
+        try:
+            found.append(PoolRecord(
+                int(minor[1]), f"/dev/{folder.name}", read("label"),
+                _uuid.UUID(read("uuid")), read("device"), int(read("pool_size")),
+                frozenset(read("state").split()) & frozenset(STATES.values())))
+        except FileNotFoundError:
+            continue        # detached meanwhile
+    return sorted(found)
+
+
+def pools() -> list[PoolRecord]:
+    """The attached pools.  The control device answers root, sysfs everybody."""
+    try:
+        return _from_control()
+    except _wort.Error:
+        if not SYSFS.exists():
+            raise
+        return _from_sysfs()
+
+
+def find(name: str) -> str:
+    """The path of the attached pool with this label, or with this UUID.  A pool
+    whose device is gone counts only if no other one has the name.  ENOENT: there is
+    none; ENOTUNIQ: there are several."""
+    found = [pool for pool in pools()
+             if name and name in (pool.label, str(pool.uuid))]
+    live = [pool for pool in found if "dead" not in pool.state] or found
+    if len(live) == 1:
+        return live[0].path
+    number = errno.ENOTUNIQ if live else errno.ENOENT
+    raise _wort.Error(number, os.strerror(number), name)
+
+
+def place(path: StrPath) -> StrPath:
+    """A path, also of "LABEL=..." or "UUID=..."."""
+    for prefix in "LABEL=", "UUID=":
+        if isinstance(path, str) and path.startswith(prefix):
+            return find(path.removeprefix(prefix))
+    return path
