@@ -31,6 +31,22 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct call calls[32];
 
+/* In a child no other thread is there to release the lock. */
+static void lock_all(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void unlock_all(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static void __attribute__((constructor)) watch_forks(void)
+{
+	pthread_atfork(lock_all, unlock_all, unlock_all);
+}
+
 /* With the lock held. */
 static struct call *find(const char *name)
 {
