@@ -30,6 +30,7 @@ alone = flock -n -E 99 kmod $(1) || { status=$$?; [ $$status -ne 99 ] || \
 
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/wort
+PYTHON ?= python3
 INSTALL ?= install
 
 help:
@@ -37,6 +38,7 @@ help:
 	@echo "  modules           build wort.ko for the kernel that runs (KDIR=...)"
 	@echo "  modules_install   install it"
 	@echo "  lib               build libwort and the wort command"
+	@echo "  python            build the package for Python, in its folder (PYTHON=)"
 	@echo "  fio               build an engine for fio (FIO_SRC=)"
 	@echo "  install           install them, manual pages, completion, units for"
 	@echo "                    systemd and udev (PREFIX=$(PREFIX), DESTDIR=)"
@@ -73,6 +75,15 @@ modules modules_install:
 lib:
 	$(DEPS) build
 	$(MAKE) -C userlib O=$(BUILD)/userlib
+
+# With libwort inside; a package of a distribution is built otherwise.
+python:
+	$(DEPS) build python
+	cd userlib/python && PYTHONDONTWRITEBYTECODE= $(PYTHON) -W ignore setup.py -q \
+		build_ext --inplace --build-temp $(BUILD)/python
+	@PYTHONPATH=userlib/python $(PYTHON) -c 'import wort; \
+		print("libwort", wort.version(), "for", "$(PYTHON)")'
+	@echo "next: export PYTHONPATH=$(CURDIR)/userlib/python"
 
 install: lib man
 	$(MAKE) -C userlib O=$(BUILD)/userlib PREFIX=$(PREFIX) install
@@ -176,12 +187,13 @@ install-docs: html
 	cp -R Documentation/examples $(DESTDIR)$(DOCDIR)/examples
 
 clean:
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) userlib/python/build userlib/python/*.egg-info
+	rm -f userlib/python/wort/*.so
 	find kmod \( -name '*.o' -o -name '*.ko' -o -name '*.mod*' -o \
 		-name '.*.cmd' -o -name '.*.d' -o -name 'modules.order' \) -delete
 	rm -f *.o .*.o .*.cmd .*.d Module.symvers modules.order
 
-.PHONY: help modules modules_install lib install install-dkms install-docs \
+.PHONY: help modules modules_install lib python install install-dkms install-docs \
 	deb html man check check-static check-unit check-mutants check-vm \
 	check-debug check-kills check-removal check-breakages explore-long check-powercuts \
 	check-powercut-mutants check-tutorial explore fuzz demo vm-shell bench fio \

@@ -165,7 +165,7 @@ build_model()
 
 rung_unit()
 {
-	step packages-unit selftests/scripts/deps.sh build
+	step packages-unit selftests/scripts/deps.sh build python
 	step model-build build_model
 	step unit-build make_in selftests/unit O="$build/unit"
 	step unit make_in selftests/unit O="$build/unit" run

@@ -10,7 +10,7 @@ set -euo pipefail
 
 # group, package, and how the same is found on a machine without dpkg:
 # a command (several: any of them will do), a header, a pkg-config module,
-# a file, or that the compiler makes 32-bit programs.
+# a file, a module of Python, or that the compiler makes 32-bit programs.
 package_table()
 {
 	cat <<-'END'
@@ -30,6 +30,8 @@ package_table()
 	build	python3			cmd python3
 	build	e2fsprogs		cmd mke2fs
 	build	pahole			cmd pahole
+	python	python3-dev		cmd python3-config
+	python	python3-setuptools	py setuptools
 	static	gcc			cmd gcc cc
 	static	make			cmd make
 	static	sparse			cmd sparse
@@ -78,6 +80,9 @@ package_table()
 	packaging	mmdebstrap	cmd mmdebstrap
 	packaging	pkg-config	cmd pkg-config
 	packaging	python3		cmd python3
+	packaging	dh-python	cmd dh_python3
+	packaging	python3-dev	cmd python3-config
+	packaging	python3-setuptools	py setuptools
 	packaging	python3-sphinx	cmd sphinx-build
 	packaging	uuid-dev	pkg uuid
 	data	wamerican-insane	file /usr/share/dict/american-english-insane
@@ -119,6 +124,7 @@ probe()
 	pkg)	pkg-config --exists "$1" 2>/dev/null ;;
 	lib)	ldconfig -p | grep -F "$1" >/dev/null ;;
 	file)	[ -e "$1" ] ;;
+	py)	python3 -c "import $1" 2>/dev/null ;;
 	m32)	echo 'int main(void) { return 0; }' |
 			"${CC:-cc}" -m32 -static -x c -o /dev/null - 2>/dev/null ;;
 	esac
@@ -217,10 +223,10 @@ main()
 	local group missing
 
 	[ $# -gt 0 ] ||
-		die "usage: deps.sh build|static|kernel|vm|docs|packaging|data..."
+		die "usage: deps.sh build|python|static|kernel|vm|docs|packaging|data..."
 	for group; do
 		[ -n "$(rows_of_group "$group")" ] ||
-			die "no such group: $group (build, static, kernel, vm," \
+			die "no such group: $group (build, python, static, kernel, vm," \
 				"docs, packaging, data)"
 	done
 

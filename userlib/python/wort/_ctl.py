@@ -37,7 +37,7 @@ def format(device: StrPath, *, label: str | None = None, force: bool = False,
     """Make an empty pool on a device.  What was there is lost; a pool there is
     overwritten only with @force.  Needs CAP_SYS_ADMIN, as attach() and detach()."""
     _wort._format(device, _wort.FORMAT_FORCE * bool(force), extent_size,
-                  uuid and uuid.bytes, label)
+                  uuid.bytes if uuid else None, label)
 
 
 def attach(device: StrPath, *, readonly: bool = False, grow: bool = False,

@@ -76,7 +76,7 @@ class IndexInfo(NamedTuple):
     state: frozenset[str]
 
 
-class Index(_wort.Index, MutableMapping):
+class Index(_wort.Index, MutableMapping):   # type: ignore[misc]
     """A map from bytes to bytes, in the order of keys.
 
     Keys have 1 to KEY_MAX bytes, values up to VALUE_MAX.  index[start:stop] is a

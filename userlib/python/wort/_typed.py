@@ -43,7 +43,7 @@ def _f64(number: float) -> bytes:
 def _float(data: bytes) -> float:
     bits = _whole(data)
     bits ^= 1 << 63 if bits >> 63 else 2 ** 64 - 1
-    return struct.unpack(">d", _u64(bits))[0]
+    return float(struct.unpack(">d", _u64(bits))[0])
 
 
 BYTES: Codec[bytes] = Codec(lambda data: data, lambda data: data)
@@ -160,7 +160,7 @@ class Typed(MutableMapping, Generic[K, V]):
             raise KeyError(key) from None
         return self.value.decode(data)
 
-    def setdefault(self, key: K, default: V = None) -> V:   # type: ignore[assignment]
+    def setdefault(self, key: K, default: V) -> V:  # type: ignore[override]
         """The value of the key, which is @default if there was none, in one step."""
         return self.value.decode(self.index.setdefault(
             self.key.encode(key), self.value.encode(default)))
