@@ -37,6 +37,9 @@ contents()
 	libwort-dev	/usr/include/wort.h
 	libwort-dev	/usr/include/linux/wort.h
 	libwort-dev	/usr/share/man/man3/libwort.3.gz
+	python3-wort	/usr/lib/python3/dist-packages/wort/__init__.py
+	python3-wort	/usr/lib/python3/dist-packages/wort/_wort.*.so
+	python3-wort	/usr/lib/python3/dist-packages/wort/py.typed
 	wort-doc	/usr/share/doc/wort-doc/html/index.html
 	wort-doc	/usr/share/doc/wort-doc/examples/libwort.c
 	END
@@ -85,12 +88,15 @@ try_inside()
 		$(pkg-config --cflags --libs libwort)
 	/tmp/example /dev/absent 2>&1 | grep -q 'pool: No such file'
 	ldd /tmp/example | grep -q 'libwort.so.0 => /'
+	python3 -c "import wort; wort.Pool(\"/dev/absent\")" 2>&1 |
+		grep -q 'wort.Error: .*No such file'
 	systemd-analyze verify --man=no /usr/lib/systemd/system/wort-attach@.service \
 		/usr/lib/systemd/system/wort.target
 	mkdir -p /etc/systemd/system/wort.target.wants
 	ln -s /usr/lib/systemd/system/wort-attach@.service \
 		/etc/systemd/system/wort.target.wants/wort-attach@a.service
-	apt-get -y -q purge wort-tools wort-dkms libwort0 wort-doc
+	apt-get -y -q purge wort-tools wort-dkms python3-wort libwort0 \
+		wort-doc
 	! find /etc/systemd -name '*wort*' | grep .
 	! dkms status | grep wort
 	END

@@ -7,6 +7,7 @@ names the image of the stub, on which there is a pool that is attached.
 import ast
 import contextlib
 import ctypes
+import doctest
 import errno
 import gc
 import os
@@ -1155,6 +1156,17 @@ class Missing(unittest.TestCase):
                 wort.Pool("/dev/wort7")
         self.assertIn("wort list", str(caught.exc))
         self.assertEqual(caught.exc.filename, "/dev/wort7")
+
+
+class Examples(unittest.TestCase):
+    """Those of the documentation."""
+
+    def test_page(self):
+        failed, tried = doctest.testfile(
+            str(SOURCE.parent.parent / "Documentation" / "python.rst"),
+            module_relative=False, optionflags=doctest.ELLIPSIS)
+        self.assertEqual(failed, 0)
+        self.assertGreater(tried, 30)
 
 
 class Hints(unittest.TestCase):

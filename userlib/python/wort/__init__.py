@@ -28,3 +28,8 @@ __all__ = ["Atomic", "Attribute", "BYTES", "Batch", "BatchError", "Check",
            "PoolRecord", "Refused", "Scan", "TEXT", "Typed", "U64",
            "VALUE_MAX", "attach", "detach", "engines", "find", "format",
            "pools", "version"]
+
+# Where a user finds them, in tracebacks and pickles, too.
+for _item in list(globals().values()):
+    if isinstance(_item, type) and _item.__module__.startswith("wort._"):
+        _item.__module__ = "wort"
