@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import doctest
 import errno
+import faulthandler
 import gc
 import os
 import pathlib
@@ -1214,4 +1215,6 @@ class Collection(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    # A call that never returns is a failure, too.
+    faulthandler.dump_traceback_later(600, exit=True)
     unittest.main()
