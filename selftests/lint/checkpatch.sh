@@ -20,6 +20,14 @@ exceptions()
 	userlib/	BIT_MACRO		programs have no BIT()
 	userlib/	PREFER_KERNEL_TYPES	C's own types are a library's
 	userlib/	PREFER_DEFINED_ATTRIBUTE_MACRO	nor __noreturn
+	userlib/python/src/	CAMELCASE	how Python's interface has names
+	userlib/python/src/	SPACING		a type of Python is taken for a factor
+	userlib/python/src/	STATIC_CONST_CHAR_ARRAY	Python's interface takes it so
+	userlib/python/src/	SINGLE_STATEMENT_DO_WHILE_MACRO	a block of Python's begins and ends
+	userlib/python/tests/	COMPLEX_MACRO	defines a function
+	userlib/python/tests/	MACRO_ARG_REUSE	the argument is a name
+	userlib/python/tests/	LEADING_SPACE	parameters are aligned
+	userlib/python/tests/	MACRO_WITH_FLOW_CONTROL	a function that returns
 	userlib/tests/	COMPLEX_MACRO		lists that are expanded by a macro
 	userlib/tests/	MACRO_ARG_REUSE		the argument is such a macro
 	selftests/	BIT_MACRO		programs have no BIT()

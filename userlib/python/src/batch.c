@@ -101,44 +101,40 @@ static void batch_dealloc(PyObject *self)
 	handle_dealloc(&batch->handle);
 }
 
-/* Without the GIL: submit, and empty the batch. */
-struct outcome {
-	int err;		/* of the operation behind those that are durable */
-	unsigned int done;
-};
-
-static void submit(struct wort_batch *ptr, struct wort_index *index,
-		   struct outcome *out)
+/*
+ * Without the GIL: submit, and empty the batch.  The error of the operation behind the
+ * *@done that are durable.
+ */
+static int submit(struct wort_batch *ptr, struct wort_index *index,
+		  unsigned int *done)
 {
+	int err = wort_batch_submit(ptr, index, WORT_BATCH_F_STOP);
+	unsigned int failed = wort_batch_failed(ptr);
 	struct wort_batch_item item = { };
-	unsigned int failed;
 
-	out->err = wort_batch_submit(ptr, index, WORT_BATCH_F_STOP);
-	failed = wort_batch_failed(ptr);
 	if (failed) {
 		while (!item.error && wort_batch_next(ptr, &item) > 0)
 			;
-		out->err = item.error ? item.error :
-			   out->err ? out->err : -EBADMSG;
+		err = item.error ? item.error : err ? err : -EBADMSG;
 	}
-	out->done = wort_batch_done(ptr) - failed;
+	*done = wort_batch_done(ptr) - failed;
 	wort_batch_reset(ptr);
+	return err;
 }
 
 /* Raise a BatchError, or the error of a call whose operations were all carried out. */
-static void raise_failed(struct batch *batch, const struct outcome *out,
+static void raise_failed(struct batch *batch, int err, unsigned int done,
 			 unsigned long long first)
 {
-	PyObject *key, *none;
+	PyObject *none;
 
-	if (out->done >= batch->nr) {
-		raise_errno(out->err, NULL);
+	if (done >= batch->nr) {
+		raise_errno(err, NULL);
 		return;
 	}
-	key = batch->keys[out->done];
-	none = PyObject_CallMethod((PyObject *)batch, "_failed", "isOK",
-				   -out->err, batch->is_put[out->done] ?
-				   "put" : "delete", key, first + out->done);
+	none = PyObject_CallMethod((PyObject *)batch, "_failed", "isOK", -err,
+				   batch->is_put[done] ? "put" : "delete",
+				   batch->keys[done], first + done);
 	Py_XDECREF(none);
 }
 
@@ -147,20 +143,19 @@ static int submit_used(struct batch *batch, struct wort_batch *ptr,
 		       struct wort_index *index)
 {
 	unsigned long long first = batch->submitted;
-	struct outcome out;
+	unsigned int done;
+	int err;
 
 	turn_take(&batch->turn);
-	Py_BEGIN_ALLOW_THREADS
-	submit(ptr, index, &out);
-	Py_END_ALLOW_THREADS
+	WITHOUT_GIL(err, submit(ptr, index, &done));
 	batch->submitted += batch->nr;
-	batch->done += out.done;
+	batch->done += done;
 	/* Before other threads append. */
-	if (out.err)
-		raise_failed(batch, &out, first);
+	if (err)
+		raise_failed(batch, err, done, first);
 	forget(batch);
 	turn_end(&batch->turn);
-	return out.err ? -1 : 0;
+	return err ? -1 : 0;
 }
 
 /* If the index is closed the operations stay, and the next submit tells it again. */

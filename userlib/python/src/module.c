@@ -94,9 +94,11 @@ static int add_types(PyObject *module)
 
 static int add_error(PyObject *module)
 {
-	wort_error = PyErr_NewExceptionWithDoc("wort.Error",
-		"libwort's answer; errno means what <linux/wort.h> says.",
-		PyExc_OSError, NULL);
+	static const char doc[] =
+		"libwort's answer; errno means what <linux/wort.h> says.";
+
+	wort_error = PyErr_NewExceptionWithDoc("wort.Error", doc, PyExc_OSError,
+					       NULL);
 	if (!wort_error)
 		return -1;
 	return PyModule_AddObject(module, "Error", Py_NewRef(wort_error));

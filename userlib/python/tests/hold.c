@@ -11,12 +11,6 @@
 
 #include <wort.h>
 
-void hold_arm(const char *name, bool wait);
-void hold_go_on(const char *name);
-bool hold_begun(const char *name);
-int hold_nr(const char *name);
-int hold_most_at_once(const char *name);
-
 struct call {
 	const char *name;
 	bool armed;
@@ -163,39 +157,59 @@ int hold_most_at_once(const char *name)
 		after(#name);						\
 	}
 
-HOLD_VOID(wort_pool_close, (struct wort_pool *pool), (pool))
-HOLD(wort_pool_list, (struct wort_pool *pool, uint64_t last,
-		      struct wort_index_record *records, unsigned int max,
-		      bool *more), (pool, last, records, max, more))
-HOLD(wort_pool_destroy, (struct wort_pool *pool, const char *name),
+HOLD_VOID(wort_pool_close,
+	  (struct wort_pool *pool),
+	  (pool))
+HOLD(wort_pool_list,
+     (struct wort_pool *pool, uint64_t last, struct wort_index_record *records,
+      unsigned int max, bool *more),
+     (pool, last, records, max, more))
+HOLD(wort_pool_destroy,
+     (struct wort_pool *pool, const char *name),
      (pool, name))
-HOLD(wort_index_open, (struct wort_pool *pool, const char *name,
-		       const struct wort_index_opts *opts,
-		       struct wort_index **out), (pool, name, opts, out))
-HOLD_VOID(wort_index_close, (struct wort_index *index), (index))
-HOLD(wort_index_stats, (struct wort_index *index, struct wort_op_stats *stats,
-			size_t stride, unsigned int nr),
+HOLD(wort_index_open,
+     (struct wort_pool *pool, const char *name,
+      const struct wort_index_opts *opts, struct wort_index **out),
+     (pool, name, opts, out))
+HOLD_VOID(wort_index_close,
+	  (struct wort_index *index),
+	  (index))
+HOLD(wort_index_stats,
+     (struct wort_index *index, struct wort_op_stats *stats, size_t stride,
+      unsigned int nr),
      (index, stats, stride, nr))
-HOLD(wort_put, (struct wort_index *index, const void *key, size_t key_len,
-		const void *value, size_t value_len, uint32_t flags),
+HOLD(wort_put,
+     (struct wort_index *index, const void *key, size_t key_len,
+      const void *value, size_t value_len, uint32_t flags),
      (index, key, key_len, value, value_len, flags))
-HOLD(wort_get, (struct wort_index *index, const void *key, size_t key_len,
-		void *value, size_t *value_len),
+HOLD(wort_get,
+     (struct wort_index *index, const void *key, size_t key_len, void *value,
+      size_t *value_len),
      (index, key, key_len, value, value_len))
-HOLD(wort_del_if, (struct wort_index *index, const void *key, size_t key_len,
-		   const void *expect, size_t expect_len,
-		   struct wort_old *old),
+HOLD(wort_del_if,
+     (struct wort_index *index, const void *key, size_t key_len,
+      const void *expect, size_t expect_len, struct wort_old *old),
      (index, key, key_len, expect, expect_len, old))
-HOLD(wort_count, (struct wort_index *index, const struct wort_scan_opts *opts,
-		  uint64_t *count), (index, opts, count))
-HOLD(wort_scan_begin, (struct wort_index *index,
-		       const struct wort_scan_opts *opts,
-		       struct wort_scan **out), (index, opts, out))
-HOLD(wort_scan_next, (struct wort_scan *scan, struct wort_scan_item *item),
+HOLD(wort_count,
+     (struct wort_index *index, const struct wort_scan_opts *opts,
+      uint64_t *count),
+     (index, opts, count))
+HOLD(wort_scan_begin,
+     (struct wort_index *index, const struct wort_scan_opts *opts,
+      struct wort_scan **out),
+     (index, opts, out))
+HOLD(wort_scan_next,
+     (struct wort_scan *scan, struct wort_scan_item *item),
      (scan, item))
-HOLD_VOID(wort_scan_end, (struct wort_scan *scan), (scan))
-HOLD(wort_batch_submit, (struct wort_batch *batch, struct wort_index *index,
-			 uint32_t flags), (batch, index, flags))
-HOLD_VOID(wort_batch_free, (struct wort_batch *batch), (batch))
-HOLD(wort_atomic_commit, (struct wort_atomic *atomic, unsigned int *refused),
+HOLD_VOID(wort_scan_end,
+	  (struct wort_scan *scan),
+	  (scan))
+HOLD(wort_batch_submit,
+     (struct wort_batch *batch, struct wort_index *index, uint32_t flags),
+     (batch, index, flags))
+HOLD_VOID(wort_batch_free,
+	  (struct wort_batch *batch),
+	  (batch))
+HOLD(wort_atomic_commit,
+     (struct wort_atomic *atomic, unsigned int *refused),
      (atomic, refused))
