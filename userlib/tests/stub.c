@@ -580,8 +580,9 @@ int __wrap_wort_ioctl(int fd, unsigned long cmd, void *arg)
 {
 	struct handle *h = &handles[fd];
 
+	/* Maybe of a pool in a plain file. */
 	if (fd < 0 || fd >= NR_HANDLES || h->kind == NONE)
-		return -EBADF;
+		return __real_wort_ioctl(fd, cmd, arg);
 	if (h->kind == CONTROL)
 		return on_control(cmd, arg);
 	if (!attached())

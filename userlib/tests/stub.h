@@ -12,6 +12,7 @@ int __real_close(int fd);
 void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd,
 		  off_t off);
 int __real_munmap(void *addr, size_t len);
+int __real_wort_ioctl(int fd, unsigned long cmd, void *arg);
 int __wrap_stat(const char *path, struct stat *st);
 int __wrap_close(int fd);
 int __wrap_wort_open_path(const char *path, int flags);

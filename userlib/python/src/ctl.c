@@ -14,7 +14,7 @@ static PyObject *answer(int err, PyObject *what)
 	Py_RETURN_NONE;
 }
 
-static int format(const char *device, const struct wort_format_opts *opts)
+static int format_device(const char *device, const struct wort_format_opts *opts)
 {
 	struct wort_ctl *ctl;
 	int err = wort_ctl_open(&ctl);
@@ -26,28 +26,58 @@ static int format(const char *device, const struct wort_format_opts *opts)
 	return err;
 }
 
-/* _format(device, flags, extent_size, uuid or None, label or None) */
+static int format(PyObject *path, PyObject *size_obj,
+		  const struct wort_format_opts *opts)
+{
+	unsigned long long size;
+	int err;
+
+	if (size_obj == Py_None) {
+		WITHOUT_GIL(err, format_device(PyBytes_AS_STRING(path), opts));
+		return err;
+	}
+	size = PyLong_AsUnsignedLongLong(size_obj);
+	if (PyErr_Occurred())
+		return -EINVAL;
+	WITHOUT_GIL(err, wort_format_file(PyBytes_AS_STRING(path), size, opts));
+	return err;
+}
+
+/* _format(path, size, flags, extent_size, uuid or None, label or None); size: None of a device */
 static PyObject *format_method(PyObject *module, PyObject *args)
 {
 	struct wort_format_opts opts = { .sz = sizeof(opts) };
-	PyObject *device, *path;
+	PyObject *path_obj, *path, *size;
 	Py_ssize_t uuid_len;
 	const char *uuid;
 	int err;
 
-	if (!PyArg_ParseTuple(args, "OIIz#z", &device, &opts.flags,
+	if (!PyArg_ParseTuple(args, "OOIIz#z", &path_obj, &size, &opts.flags,
 			      &opts.extent_size, &uuid, &uuid_len, &opts.label))
 		return NULL;
 	if (uuid && uuid_len != WORT_UUID_LEN)
 		return PyErr_Format(PyExc_ValueError, "a UUID has %d bytes",
 				    WORT_UUID_LEN);
 	opts.uuid = (const uint8_t *)uuid;
-	path = c_string(device);
+	path = c_string(path_obj);
 	if (!path)
 		return NULL;
-	WITHOUT_GIL(err, format(PyBytes_AS_STRING(path), &opts));
+	err = format(path, size, &opts);
 	Py_DECREF(path);
-	return answer(err, device);
+	return PyErr_Occurred() ? NULL : answer(err, path_obj);
+}
+
+/* _file_holder(path): a process, or 0 */
+static PyObject *file_holder_method(PyObject *module, PyObject *path_obj)
+{
+	PyObject *path = c_string(path_obj);
+	pid_t holder;
+
+	if (!path)
+		return NULL;
+	WITHOUT_GIL(holder, wort_file_holder(PyBytes_AS_STRING(path)));
+	Py_DECREF(path);
+	return PyLong_FromLong(holder);
 }
 
 static int attach(const char *device, uint32_t flags, unsigned int *minor)
@@ -161,6 +191,7 @@ static PyObject *pools_method(PyObject *module, PyObject *start_obj)
 
 PyMethodDef ctl_methods[] = {
 	{ "_format", format_method, METH_VARARGS, NULL },
+	{ "_file_holder", file_holder_method, METH_O, NULL },
 	{ "_attach", attach_method, METH_VARARGS, NULL },
 	{ "_detach", detach_method, METH_O, NULL },
 	{ "_pools", pools_method, METH_O, NULL },

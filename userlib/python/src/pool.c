@@ -13,16 +13,18 @@ static void give_back(void *pool)
 
 static int pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-	struct wort_pool *pool;
+	struct wort_pool_opts opts = { .sz = sizeof(opts) };
 	PyObject *path, *bytes;
+	struct wort_pool *pool;
 	int flags, err;
 
-	if (!PyArg_ParseTuple(args, "Oi", &path, &flags))
+	if (!PyArg_ParseTuple(args, "OiI", &path, &flags, &opts.sync))
 		return -1;
 	bytes = c_string(path);
 	if (!bytes)
 		return -1;
-	WITHOUT_GIL(err, wort_pool_open(PyBytes_AS_STRING(bytes), flags, &pool));
+	WITHOUT_GIL(err, wort_pool_open_with(PyBytes_AS_STRING(bytes), flags, &opts,
+					     &pool));
 	Py_DECREF(bytes);
 	if (err) {
 		raise_errno(err, path);

@@ -24,7 +24,9 @@ except ImportError:
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("pool")
+    parser.add_argument("pool", help="/dev/wortN, or a plain file with a pool")
+    parser.add_argument("--process", action="store_true",
+                        help="a plain file: no change waits for the disk")
     parser.add_argument("-n", "--records", type=int, default=1000000)
     parser.add_argument("-r", "--rounds", type=int, default=3)
     parser.add_argument("--lmdb", default="/dev/shm", metavar="FOLDER")
@@ -36,7 +38,8 @@ class Wort:
     """The calls that a program would choose; each returns how many records."""
 
     def __init__(self, args, keys):
-        self.pool = wort.Pool(args.pool, write=True)
+        self.how = {"sync": "process"} if args.process else {}
+        self.pool = wort.Pool(args.pool, write=True, **self.how)
         self.keys = keys
         self.pairs = [(key, key) for key in keys]
         self.index = self.reader = self.mapped = None
@@ -49,7 +52,7 @@ class Wort:
         if b"bench" in {rec.name for rec in self.pool.indexes()}:
             self.pool.destroy("bench")
         self.index = self.pool.index("bench", create=True)
-        self.reader = wort.Pool(args.pool)
+        self.reader = wort.Pool(args.pool, **self.how)
         try:
             self.reader.map()
             self.mapped = self.reader.index("bench")

@@ -1105,6 +1105,65 @@ class Control(unittest.TestCase):
                 wort.pools()
 
 
+class Files(unittest.TestCase):
+    """Pools in plain files."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name, "pool.img")
+
+    def test_file(self):
+        with Errno(errno.ENOENT):
+            wort.format_file(self.path)
+        with self.assertRaises(OverflowError):
+            wort.format_file(self.path, -1)
+        wort.format_file(self.path, 16 << 20, label="x", uuid=uuid.UUID(int=1))
+        with Errno(errno.EEXIST) as caught:
+            wort.format_file(self.path)
+        self.assertEqual(caught.exc.filename, self.path)
+        with wort.Pool(self.path, write=True, sync="process") as pool, \
+                pool.index("t", create=True) as index:
+            self.assertEqual(pool.info().label, "x")
+            self.assertEqual(pool.info().uuid, uuid.UUID(int=1))
+            index.update((b"%d" % i, b"v") for i in range(1000))
+            with Errno(errno.EBUSY):
+                wort.Pool(self.path, write=True, sync="media")
+            pool.map()
+            with pool.index("t") as mapped:
+                self.assertEqual(mapped[b"7"], b"v")
+                self.assertNotIn(b"none", mapped)
+                self.assertEqual(pool.map_stats()["fallbacks"], 0)
+        with wort.Pool(self.path) as pool, pool.index("t") as index:
+            self.assertEqual(len(index), 1000)
+            with Errno(errno.EBADF):
+                index[b"k"] = b""
+        wort.format_file(self.path, force=True)
+        with wort.Pool(self.path) as pool:
+            self.assertEqual(list(pool.indexes()), [])
+
+    def test_sync(self):
+        with self.assertRaises(ValueError):
+            wort.Pool(self.path, sync="none")
+        with Errno(errno.ENOTBLK):
+            wort.Pool("/dev/wort0", sync="process")
+
+    def test_held(self):
+        """Another process has it: which one is said."""
+        wort.format_file(self.path, 16 << 20)
+        child = subprocess.Popen(
+            [sys.executable, "-c", "import sys, wort\n"
+             "with wort.Pool(sys.argv[1], write=True):\n"
+             "    print(flush=True)\n    sys.stdin.read()", self.path],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        with child:
+            child.stdout.readline()
+            with Errno(errno.EWOULDBLOCK) as caught:
+                wort.Pool(self.path, write=True)
+            child.stdin.close()
+        self.assertIn(f"process {child.pid} has it open", str(caught.exc))
+
+
 class Missing(unittest.TestCase):
     """One line says what is missing, and the command that mends it."""
 

@@ -14,7 +14,8 @@ from ._load import load
 
 load()
 
-from ._ctl import PoolRecord, attach, detach, find, format, pools  # noqa: E402
+from ._ctl import (PoolRecord, attach, detach, find, format,  # noqa: E402
+                   format_file, pools)
 from ._engine import Attribute, Engine, engines  # noqa: E402
 from ._index import (Batch, BatchError, Index, IndexInfo, Scan)  # noqa: E402
 from ._pool import (Atomic, Check, IndexRecord, Lookup, Pool, PoolInfo,  # noqa: E402
@@ -27,7 +28,7 @@ __all__ = ["Atomic", "Attribute", "BYTES", "Batch", "BatchError", "Check",
            "IndexRecord", "KEY_MAX", "Lookup", "Pool", "PoolInfo",
            "PoolRecord", "Refused", "Scan", "TEXT", "Typed", "U64",
            "VALUE_MAX", "attach", "detach", "engines", "find", "format",
-           "pools", "version"]
+           "format_file", "pools", "version"]
 
 # Where a user finds them, in tracebacks and pickles, too.
 for _item in list(globals().values()):

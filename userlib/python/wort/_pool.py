@@ -14,6 +14,9 @@ from ._engine import STATES, words
 from ._index import Buffer, Index
 
 
+SYNC = {"media": _wort.SYNC_MEDIA, "process": _wort.SYNC_PROCESS}
+
+
 class IndexRecord(NamedTuple):
     """An index in the list of a pool."""
     name: bytes
@@ -70,6 +73,9 @@ class Check(NamedTuple):
 
 def _hint(err: _wort.Error, path: StrPath) -> str | None:
     """A command for who could not open a pool."""
+    if err.errno == errno.EWOULDBLOCK:
+        holder = _wort._file_holder(path)
+        return f"process {holder} has it open" if holder else None
     if not os.fsdecode(path).startswith("/dev/wort"):
         return None
     if err.errno == errno.ENOENT and not SYSFS.exists():
@@ -82,12 +88,22 @@ def _hint(err: _wort.Error, path: StrPath) -> str | None:
 
 
 class Pool(_wort.Pool):
-    """A pool: /dev/wortN, or "LABEL=..." or "UUID=..." of an attached one."""
+    """A pool: /dev/wortN, "LABEL=..." or "UUID=..." of an attached one, or a plain
+    file.
 
-    def __init__(self, path: StrPath, write: bool = False) -> None:
+    A file is served in this process, by the code of the module; one process at a time
+    has it open for writing.  With @sync="media" what was acknowledged survives a power
+    cut; with "process", for files only, it survives the process and not the machine.
+    """
+
+    def __init__(self, path: StrPath, write: bool = False, *,
+                 sync: str = "media") -> None:
         path = place(path)
+        if sync not in SYNC:
+            raise ValueError(f'sync is {sync!r}, and not "media" or "process"')
         try:
-            super().__init__(path, os.O_RDWR if write else os.O_RDONLY)
+            super().__init__(path, os.O_RDWR if write else os.O_RDONLY,
+                             SYNC[sync])
         except _wort.Error as err:
             hint = _hint(err, path)
             if not hint:
