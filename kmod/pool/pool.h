@@ -465,7 +465,7 @@ void wort_names_add(struct wort_names *names, struct wort_index *index);
 void wort_names_remove(struct wort_names *names, struct wort_index *index);
 
 /* No further opening until this one ends: WORT_KERNEL_OPEN_F_OWN. */
-#define WORT_INDEX_OPEN_F_OWN	(1U << 31)
+#define WORT_INDEX_OPEN_F_OWN	BIT(31)
 
 /* catalogue.c */
 int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool);

@@ -10,6 +10,9 @@
 
 #include "ctl.h"
 
+#define INDEX_VERBS \
+	"get put cas del atomic scan count load dump stat create destroy rename backup"
+
 static const struct reason {
 	int err;
 	const char *verbs;	/* separated by spaces; NULL: any */
@@ -46,7 +49,7 @@ static const struct reason {
 	{ EOPNOTSUPP, "format attach",
 	  "the device cannot flush at once (virtio-pmem), or is a device-mapper target",
 	  "wort doctor %s" },
-	{ EOPNOTSUPP, "get put cas del atomic scan count load dump stat create destroy rename backup",
+	{ EOPNOTSUPP, INDEX_VERBS,
 	  "the index has an engine that is not known here: it takes a newer wort",
 	  NULL },
 	{ EOPNOTSUPP, NULL, "the module does not know this option", NULL },

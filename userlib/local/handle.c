@@ -146,16 +146,25 @@ void wort_file_exit(struct wort_file *wfile)
 }
 
 /* There is no control device, therefore the dispatcher never gets here. */
-#define NO_CONTROL(name)					\
-	int name(struct wort_call *call, void *data)		\
-	{							\
-		return -ENOTTY;					\
-	}
+int wort_cmd_format(struct wort_call *call, void *data)
+{
+	return -ENOTTY;
+}
 
-NO_CONTROL(wort_cmd_format)
-NO_CONTROL(wort_cmd_attach)
-NO_CONTROL(wort_cmd_detach)
-NO_CONTROL(wort_cmd_list)
+int wort_cmd_attach(struct wort_call *call, void *data)
+{
+	return -ENOTTY;
+}
+
+int wort_cmd_detach(struct wort_call *call, void *data)
+{
+	return -ENOTTY;
+}
+
+int wort_cmd_list(struct wort_call *call, void *data)
+{
+	return -ENOTTY;
+}
 
 int wort_local_open(const char *path, int flags, bool process)
 {

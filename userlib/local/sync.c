@@ -104,7 +104,8 @@ static void write_pages(void)
 	char *from = flushed.from, *to = flushed.to;
 	int none = 0;
 
-	flushed.from = flushed.to = NULL;
+	flushed.from = NULL;
+	flushed.to = NULL;
 	if (!from || !msync(from, to - from, MS_SYNC))
 		return;
 	/* The first error counts, and nothing is acknowledged any more. */

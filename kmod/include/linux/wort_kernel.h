@@ -146,7 +146,7 @@ wort_kernel_record_value(const struct wort_record *rec)
  * A flag of wort_kernel_index_open(), beside those of programs: the handle is the only
  * opening of the index, here and in programs, until it is closed.
  */
-#define WORT_KERNEL_OPEN_F_OWN	(1U << 31)
+#define WORT_KERNEL_OPEN_F_OWN	BIT(31)
 
 struct wort_kernel_pool *wort_kernel_pool_open(const char *name);
 void wort_kernel_pool_close(struct wort_kernel_pool *pool);

@@ -16,7 +16,9 @@ unsigned int local_cpu(void);
 
 static inline void *local_per_cpu(void *ptr, unsigned int cpu)
 {
-	return (char *)ptr + cpu * LOCAL_CPU_BYTES;
+	char *first = ptr;
+
+	return first + cpu * LOCAL_CPU_BYTES;
 }
 
 #define __percpu
