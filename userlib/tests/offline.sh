@@ -30,7 +30,8 @@ check_whole()
 	expect 0 '^3000$' "$wort" count "$image" n
 	expect 0 '^111$' "$wort" count -p 12 "$image" n
 	expect 0 '^999	999$' "$wort" scan -r -l 1 "$image" n
-	expect 3 'only be read' "$wort" put "$image" n a b
+	# A file that begins with the pool is a pool; one of a namespace is not.
+	[ "$image" = flat.img ] || expect 3 'only be read' "$wort" put "$image" n a b
 	# shellcheck disable=SC2094 # the image is only read
 	"$wort" dump "$image" n >dump
 	seq 3000 | sed 's/.*/&\t&/' | LC_ALL=C sort | cmp - dump

@@ -9,6 +9,7 @@
 #ifndef _LINUX_WORT_KERNEL_H
 #define _LINUX_WORT_KERNEL_H
 
+#include <linux/bits.h>
 #include <linux/module.h>
 #include <linux/types.h>
 #include <linux/wort.h>

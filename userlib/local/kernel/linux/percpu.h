@@ -28,7 +28,7 @@ static inline void *local_per_cpu(void *ptr, unsigned int cpu)
 	BUILD_BUG_ON(sizeof(type) > LOCAL_CPU_BYTES);			\
 	__ptr;								\
 })
-#define alloc_percpu(type)	alloc_percpu_gfp(type, GFP_KERNEL)
+#define alloc_percpu(what)	alloc_percpu_gfp(what, GFP_KERNEL)
 #define free_percpu(ptr)	kfree(ptr)
 #define per_cpu_ptr(ptr, cpu) ({				\
 	__typeof__(ptr) __of = local_per_cpu(ptr, cpu);		\
