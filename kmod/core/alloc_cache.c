@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Slots at hand: for each processor and small size class a word of an extent's
  * bitmap, whose free slots are taken already, so that most reservations touch

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Executors of the commands on an index, but for those with large buffers,
  * which are in cmd_bulk.c.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * tlist, an engine for tests: its media, and what its files share.  tlist.c
  * says how it works.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The fast paths of WORT: lookups, puts and removals without an operation, and
  * prefetching.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * Carrying out changes that are committed: a part of an atomic batch, and of what
  * attach does with one that a power cut has interrupted.

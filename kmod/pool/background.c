@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The background work of a pool, in this order: the tables of the tops of trees
  * (tend.c); rebuilds that operations wait for (rebuild.c); the walk that marks

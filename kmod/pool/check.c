@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Examination of a whole pool: each index, then whether each byte is owned
  * once, free, or being freed.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * Gates: how single changes and atomic batches of the same keys exclude each
  * other, and where lookups find a batch that is being carried out.

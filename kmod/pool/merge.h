@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * Scans of an index whose atomic batches stay committed and not carried out, because
  * the pool is read-only.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Indexes by name: a hash table that grows with their number, so that the first
  * and the last of very many are found alike.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The superblock: two copies at the beginning, which attach reads, one at the
  * end of the pool, and two words beside the first.

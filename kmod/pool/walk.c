@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The loop over all objects that an index owns.  The walk after an attach marks
  * them, a check compares them with what is allocated, a destroyed index gives

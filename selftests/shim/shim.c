@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * What the portable layers use of the kernel, for userspace.  Meaning is kept;
  * speed is not the point, except in the headers.

@@ -240,6 +240,26 @@ static void tell_udev(const char *device)
 	fclose(event);
 }
 
+static int no_file(const char *path)
+{
+	complain("%s: no such file", path);
+	mend("wort format --size 64M %s    # makes it", shell_word(path));
+	return ST_NOTHING;
+}
+
+static int format_any(const char *path, const struct wort_format_opts *opts)
+{
+	struct stat st;
+
+	if (names_file(path))
+		return format_file(path, format.size, opts);
+	if (format.size)
+		return complain("%s: a device has its size: --size is for plain files", path);
+	if (stat(path, &st) && errno == ENOENT && strncmp(path, "/dev/", 5))
+		return no_file(path);
+	return format_device(path, opts);
+}
+
 int cmd_format(int argc, char **argv)
 {
 	struct wort_format_opts opts = { .sz = sizeof(opts) };
@@ -255,8 +275,7 @@ int cmd_format(int argc, char **argv)
 	opts.extent_size = format.extent_size;
 	opts.label = format.label;
 	opts.uuid = uuid;
-	err = names_file(args[0]) ? format_file(args[0], format.size, &opts) :
-				    format_device(args[0], &opts);
+	err = format_any(args[0], &opts);
 	if (err)
 		return err;
 	if (opts.label && *opts.label)
@@ -366,6 +385,18 @@ static void warn_of_twins(unsigned int minor, const char *device)
 	free(records);
 }
 
+/* A status, or 0. */
+static int refuse_file(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	complain("%s: a plain file is not attached: each command opens it", path);
+	mend("wort list %s", shell_word(path));
+	return ST_REFUSED;
+}
+
 int cmd_attach(int argc, char **argv)
 {
 	char device[PATH_MAX];
@@ -375,7 +406,9 @@ int cmd_attach(int argc, char **argv)
 	int err;
 
 	parse_args(&attach_syntax, argc, argv, &args);
-	err = open_ctl(&ctl);
+	err = refuse_file(args[0]);
+	if (!err)
+		err = open_ctl(&ctl);
 	if (err)
 		return err;
 	err = device_named(args[0], device, sizeof(device));
@@ -432,7 +465,10 @@ int cmd_detach(int argc, char **argv)
 	char **args;
 
 	nr = parse_args(&detach_syntax, argc, argv, &args);
-	status = open_ctl(&ctl);
+	for (i = 0; i < nr && !status; i++)
+		status = refuse_file(args[i]);
+	if (!status)
+		status = open_ctl(&ctl);
 	if (status)
 		return status;
 	if (settings.json)

@@ -79,6 +79,12 @@ static uint64_t count_at(const struct wort_pool_info_arg *info, size_t at)
 	return val;
 }
 
+/* By WORT_FLUSH_*. */
+static const char *const flushes[] = {
+	"not flushed: caches are persistent", "flushed", "written by msync",
+	"left to the kernel",
+};
+
 static void pool_text(const struct wort_pool_info_arg *info, const char *uuid)
 {
 	bool read_only = info->out_state & WORT_STATE_READONLY;
@@ -96,8 +102,8 @@ static void pool_text(const struct wort_pool_info_arg *info, const char *uuid)
 	    "an index has an unknown engine" : "ok");
 	say("walk", read_only ? "none" :
 	    info->out_state & WORT_STATE_WALKING ? "under way" : "ended");
-	say("stores", info->out_flush ? "flushed" :
-	    "not flushed: caches are persistent");
+	say("stores", info->out_flush < ARRAY_SIZE(flushes) ? flushes[info->out_flush] :
+	    "made durable in a way unknown here");
 	for (i = 0; i < ARRAY_SIZE(pool_counts); i++)
 		say_count(pool_counts[i].name,
 			  count_at(info, pool_counts[i].at));

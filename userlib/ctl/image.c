@@ -460,8 +460,14 @@ static void settle(void)
 
 int image_info(struct image *image, struct wort_pool_info_arg *info)
 {
+	int err;
+
 	settle();
-	return wort_pool_info(image->pool, info);
+	err = wort_pool_info(image->pool, info);
+	/* What libwort does to a file that it serves. */
+	if (!err && !image->device)
+		info->out_flush = WORT_FLUSH_PAGES;
+	return err;
 }
 
 int image_check(struct image *image, struct wort_check_arg *check)

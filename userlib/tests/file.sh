@@ -51,6 +51,10 @@ check_format()
 	truncate -s 8M sparse.img
 	"$wort" format sparse.img >/dev/null
 	[ "$(stat -c '%b * %B' sparse.img | bc)" -ge $((8 << 20)) ]
+	expect 1 'wort format --size' "$wort" format missing.img
+	expect 3 'is not attached' "$wort" attach pool.img
+	expect 3 'is not attached' "$wort" detach pool.img
+	expect 0 'written by msync' "$wort" stat pool.img
 	expect 2 'neither media nor process' "$wort" put --sync never pool.img a b c
 }
 

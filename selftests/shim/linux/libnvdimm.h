@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * Flush and fence.  The crash explorer supplies functions that record; where nothing
  * has to be durable (SHIM_VOLATILE) there is nothing to flush; every other program

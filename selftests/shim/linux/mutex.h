@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * Programs on these shims have one thread.  So a lock has nobody to keep out,
  * and one that is taken twice or dropped untaken is a bug found.

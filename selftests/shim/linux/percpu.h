@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* One processor. */
 #ifndef _SHIM_PERCPU_H
 #define _SHIM_PERCPU_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* xorshift64*, as good as any. */
 #ifndef _SHIM_PRANDOM_H
 #define _SHIM_PRANDOM_H

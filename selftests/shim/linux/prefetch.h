@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * Not by __builtin_prefetch() where there is something else: to a compiler what does
  * nothing but that does nothing, and calls of it vanish.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * One thread: a grace period is over at once, unless a section waits for its own
  * end.  Whoever waits for one sleeps: a test may let something happen meanwhile.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* As linux/rwsem.h has it; threads take turns while they hold it for reading. */
 #ifndef _SHIM_RWSEM_H
 #define _SHIM_RWSEM_H

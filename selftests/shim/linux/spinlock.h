@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* One thread; or in the explorer some that take turns. */
 #ifndef _SHIM_SPINLOCK_H
 #define _SHIM_SPINLOCK_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * One thread: no section is open while a grace period waits, unless a test has begun one,
  * and ends it when it is called.  A grace period waits for the sections that began before

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The explorer has threads that take turns (crash/sched.h), others have not. */
 #ifndef _SHIM_TURNS_H
 #define _SHIM_TURNS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * Background work, made deterministic: it runs when somebody waits for it or
  * when the program says shim_run_work().

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Threads: what is marked is atomic, for the sanitiser too. */
 #ifndef _THREADS_COMPILER_H
 #define _THREADS_COMPILER_H

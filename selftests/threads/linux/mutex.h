@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 #ifndef _THREADS_MUTEX_H
 #define _THREADS_MUTEX_H
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Each thread is a processor. */
 #ifndef _THREADS_PERCPU_H
 #define _THREADS_PERCPU_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* liburcu, and what the sanitiser cannot see of it. */
 #ifndef _THREADS_RCUPDATE_H
 #define _THREADS_RCUPDATE_H

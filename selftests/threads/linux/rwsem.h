@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* As linux/rwsem.h has it: readers that begin wait for a writer that waits. */
 #ifndef _THREADS_RWSEM_H
 #define _THREADS_RWSEM_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* As in the kernel, an unlock is a plain store: nothing waits for a fence. */
 #ifndef _THREADS_SPINLOCK_H
 #define _THREADS_SPINLOCK_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Another flavour of liburcu, so that one does not do the other's work. */
 #ifndef _THREADS_SRCU_H
 #define _THREADS_SRCU_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* One work, that of the pool, and a thread that runs it. */
 #ifndef _THREADS_WORKQUEUE_H
 #define _THREADS_WORKQUEUE_H
