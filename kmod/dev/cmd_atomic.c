@@ -3,6 +3,7 @@
  * Executor of the command for atomic batches.
  */
 #include <linux/file.h>
+#include <linux/fs.h>
 #include <linux/nospec.h>
 #include <linux/pagemap.h>
 #include <linux/slab.h>

@@ -5,6 +5,7 @@
 #include <linux/err.h>
 #include <linux/fcntl.h>
 #include <linux/file.h>
+#include <linux/fs.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 

@@ -4,6 +4,7 @@
  */
 #include <linux/capability.h>
 #include <linux/file.h>
+#include <linux/fs.h>
 #include <linux/nospec.h>
 #include <linux/uaccess.h>
 

@@ -39,6 +39,7 @@ main()
 	local function instruction bad=0
 
 	[ $# -eq 1 ] || die "usage: hot-code.sh MODULE"
+	[ -r "$1" ] || die "no module: $1"
 	need objdump static
 	while read -r function instruction; do
 		[[ $function =~ $cold ]] && continue
