@@ -312,13 +312,13 @@ static int format_opened(struct wort_dev *wdev, const char *path, u64 size,
 
 int wort_local_format(const char *path, uint64_t size, const struct wort_format_arg *arg)
 {
-	int flags = O_RDWR | O_CLOEXEC;
-	bool made = false;
+	int flags = O_RDWR | O_CLOEXEC, fd, err;
 	struct wort_dev *wdev;
-	int fd = open(path, flags), err;
+	bool made = false;
 
 	if (arg->flags & ~WORT_FORMAT_F_FORCE)
 		return -EOPNOTSUPP;
+	fd = open(path, flags);
 	if (fd < 0 && errno == ENOENT && size) {
 		fd = open(path, flags | O_CREAT | O_EXCL, 0666);
 		made = fd >= 0;

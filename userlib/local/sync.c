@@ -106,7 +106,8 @@ static void write_pages(void)
 
 	flushed.from = NULL;
 	flushed.to = NULL;
-	if (!from || !msync(from, to - from, MS_SYNC))
+	/* Of a file that is closed nothing waits for a fence. */
+	if (!from || !holds(file, from) || !msync(from, to - from, MS_SYNC))
 		return;
 	/* The first error counts, and nothing is acknowledged any more. */
 	__atomic_compare_exchange_n(&file->error, &none, errno, false,

@@ -34,7 +34,7 @@ mutant()
 	echo "$name: found: $(tail -n 1 "$work/said" | cut -d';' -f1)"
 }
 
-mutant no-msync 'if (!from || !msync(from, to - from, MS_SYNC))' 'if (!from || to)'
+mutant no-msync '!holds(file, from) || !msync(from, to - from, MS_SYNC)' 'to'
 mutant asynchronous 'MS_SYNC))' 'MS_ASYNC))'
 mutant first-page-only 'to - from, MS_SYNC' '4096, MS_SYNC'
 mutant last-range-only '!flushed.from || from < flushed.from' 'true'
