@@ -34,6 +34,8 @@ check_first_record()
 	"$out/tests/libwort" pool.img
 	"$out/tests/libwort" -m pool.img
 	expect 0 '^clean$' "$wort" check pool.img
+	"$out/tests/file-threads" threads.img
+	"$out/tests/file-threads" -m threads.img
 }
 
 check_format()
