@@ -15,6 +15,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
+is_open()
+{
+	grep -q "FLOCK.*:$(stat -c %i "$1") " /proc/locks
+}
+
 check_first_record()
 {
 	"$wort" format --size 64M pool.img >/dev/null
@@ -66,7 +71,7 @@ check_exclusive()
 	"$wort" create pool.img names
 	{ "$wort" load -q pool.img names <fifo >/dev/null; } &
 	exec 3>fifo
-	until grep -q "FLOCK.*:$(stat -c %i pool.img) " /proc/locks; do
+	until is_open pool.img; do
 		sleep 0.05
 	done
 	expect 3 'process [0-9]* (wort) has it open' "$wort" put pool.img names a b
@@ -95,6 +100,10 @@ check_kills()
 		sleep 0.1
 		kill -KILL -- -$!
 		wait $! 2>/dev/null || true
+		# A process that is killed in an msync() ends when that has ended.
+		while is_open pool.img; do
+			sleep 0.05
+		done
 		said=$(tail -n 1 said)
 		last=${said:-$last}
 		expect 0 "^$last\$" "$wort" get pool.img kills "$(printf %08d "$last")"
