@@ -16,6 +16,7 @@ highlight_language = "none"
 html_theme = "alabaster"
 html_theme_options = {
     "description": "Crash-proof ordered indexes on persistent memory",
+    "page_width": "1100px",
 }
 html_show_copyright = False
 man_pages = [
