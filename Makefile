@@ -167,7 +167,7 @@ fio:
 bench-kernel:
 	selftests/bench/guest.sh
 
-# A quarter of an hour; PEERS are further plug-ins.
+# It says how long it takes; PEERS are further plug-ins.
 plots:
 	$(DEPS) build bench plots
 	$(MAKE) -s -C selftests/bench O=$(BUILD)/bench all peers

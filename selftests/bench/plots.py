@@ -3,96 +3,70 @@
 #
 # Measures and draws: plots.py --help.
 
-"""Measures this index beside others and draws what it found, as PNG and SVG."""
+"""Measures this index beside others and draws what it found, as PNG and SVG.
+Figures are kept; a further run measures only what is not there."""
 
 import argparse
 import csv
+import json
 import os
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+import draw
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-INTEGERS = ["dense", "sparse", "clustered"]
 OPS = ["insert", "lookup", "scan-100", "delete"]
+STRINGS = ["sequential", "random", "paths"]
+STORES = ["lmdb", "rocksdb", "sqlite"]
+ATTACHES = 3  # of each size, for error bars
 
-# Lines flushed by an insert, as table 1 (b) of the WORT paper (FAST'17) prints
-# them; by workload, of 128 million keys.
-PAPER_LINES = {
-    "WORT (paper)": [2.2, 2.4, 2.3],
-    "WOART (paper)": [2.4, 3.5, 3.7],
-    "FPTree (paper)": [4.8, 4.8, 4.8],
-    "wB+-tree (paper)": [6.0, 6.0, 6.0],
-}
+# Microseconds of a change and of a read, to guess how long a run takes before
+# there is one; a sync is one of a disk.
+GUESS = {"lmdb": (4, 0.8), "rocksdb": (4, 2), "sqlite": (9, 4)}
+GUESS_SYNC = (400, 2)
+GUESS_OTHER = (0.5, 0.3)
+GUESS_SIMULATED = 60  # times as long under callgrind
 
 
-class Bench:
-    """Runs the benchmark and keeps its figures."""
+class Run:
+    """One file of figures, and how to get it."""
 
-    def __init__(self, args):
-        self.program = os.path.join(args.build, "bench")
-        self.build = args.build
-        self.data = os.path.join(args.out, "data")
-        self.turns = args.turns
-        self.again = args.again
-        os.makedirs(self.data, exist_ok=True)
+    def __init__(self, name, guess, command=None, simulate=None):
+        self.name = name
+        self.guess = guess
+        self.command = command
+        self.simulate = simulate  # (program, keys, workload)
+        self.disk = False
 
-    def rows(self, name, program, *options):
-        """The rows of a run; those of an earlier one if they are there."""
-        path = os.path.join(self.data, name + ".csv")
-        if self.again or not os.path.exists(path):
-            print("measuring:", name, flush=True)
-            subprocess.run([program, *options, "-c", path + ".new"],
-                           check=True, stdout=subprocess.DEVNULL)
-            os.replace(path + ".new", path)
-        with open(path, newline="", encoding="utf-8") as file:
+    def file(self, data):
+        """Where its figures are kept."""
+        return os.path.join(data, self.name +
+                            (".txt" if self.simulate else ".csv"))
+
+    def measure(self, data):
+        """Write the figures; they have their name when they are whole."""
+        path = self.file(data)
+        if self.simulate:
+            simulate(*self.simulate, path + ".new")
+        else:
+            subprocess.run([*self.command, "-c", path + ".new"], check=True,
+                           stdout=subprocess.DEVNULL)
+        os.replace(path + ".new", path)
+
+    def rows(self, data):
+        """The figures of a benchmark."""
+        with open(self.file(data), newline="", encoding="utf-8") as file:
             return list(csv.DictReader(file))
-
-    def run(self, name, keys, peers, plugins=(), workloads=INTEGERS, ops=OPS,
-            turns=None):
-        """Peers beside each other."""
-        options = ["-n", str(keys), "-P", ",".join(peers),
-                   "-w", ",".join(workloads), "-o", ",".join(ops),
-                   "-r", str(turns or self.turns)]
-        for plugin in plugins:
-            options += ["-p", plugin]
-        return self.rows(name, self.program, *options)
-
-    def threads(self, keys):
-        """Threads beside each other."""
-        return self.rows("threads", os.path.join(self.build, "threads"),
-                         "-n", str(keys), "-r", str(self.turns))
-
-    def attach(self, keys):
-        """What is waited for after a power cut."""
-        return self.rows(f"attach-{keys}", os.path.join(self.build, "attach"),
-                         "-n", str(keys))
-
-    def plugin(self, name):
-        """A peer that is built beside the benchmark."""
-        return os.path.join(self.build, name + ".so")
-
-    def misses(self, keys, workload, op):
-        """Misses of the last level cache by operation, as callgrind has them."""
-        path = os.path.join(self.data, f"misses-{workload}-{keys}.txt")
-        if self.again or not os.path.exists(path):
-            print("simulating caches:", workload, keys, flush=True)
-            simulate(self.program, keys, workload, path)
-        with open(path, encoding="utf-8") as file:
-            found = dict(line.split() for line in file)
-        return float(found[op])
 
 
 def simulate(program, keys, workload, path):
-    """Write the misses of a run, a line for each operation."""
+    """Misses of the last level cache as callgrind has them, a line for each
+    operation."""
     with tempfile.TemporaryDirectory() as folder:
         profile = os.path.join(folder, "profile")
         subprocess.run(
@@ -101,7 +75,7 @@ def simulate(program, keys, workload, path):
              program, "-n", str(keys), "-r", "1", "-P", "wort", "-w", workload,
              "-o", "lookup"], check=True, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
-        with open(path + ".new", "w", encoding="utf-8") as out:
+        with open(path, "w", encoding="utf-8") as out:
             for name in os.listdir(folder):
                 with open(os.path.join(folder, name), encoding="utf-8") as file:
                     text = file.read()
@@ -114,185 +88,249 @@ def simulate(program, keys, workload, path):
                                  map(int, totals[1].split())))
                 missed = count.get("DLmr", 0) + count.get("DLmw", 0)
                 out.write(f"{op[1]} {missed / keys}\n")
-    os.replace(path + ".new", path)
 
 
-def median(rows, what, **where):
-    """The median of a column over the turns, or None; per operation."""
-    found = [row for row in rows
-             if all(row[name] == value for name, value in where.items())]
-    if not found:
-        return None
-    if what == "bytes":
-        values = [float(row[what]) / float(row["keys"]) for row in found]
-    elif what == "ns":
-        values = [float(row[what]) for row in found]
-    else:
-        values = [float(row[what]) / float(row["ops"]) for row in found]
-    return statistics.median(values)
+def guess(keys, peers, workloads, ops, turns):
+    """Seconds that a run of the benchmark may take."""
+    reads = sum(op.startswith(("lookup", "scan", "ycsb")) for op in ops)
+    changes = len(set(ops) | {"insert"}) - reads + \
+        0.5 * sum(op in ("ycsb-a", "ycsb-f") for op in ops)
+    total = 0
+    for peer in peers:
+        store = draw.base(peer)
+        change, read = GUESS.get(store, GUESS_OTHER)
+        if store != peer:
+            change, read = GUESS_SYNC
+        # Keys are made and memory is cleared in each turn, too.
+        total += keys * (change * changes + read * reads + 0.5)
+    return 0.2 + total * turns * len(workloads) / 1e6
 
 
-def names(rows, column):
-    """What a column holds, in the order of its first occurrence."""
-    return list(dict.fromkeys(row[column] for row in rows))
+class Plan:
+    """All runs, in the order in which they are measured."""
+
+    def __init__(self, args):
+        self.build = args.build
+        self.dir = args.dir
+        self.turns = args.turns
+        self.runs = {}
+
+    def add(self, name, guessed, **how):
+        """A run by its name."""
+        self.runs[name] = Run(name, guessed, **how)
+
+    def bench(self, name, keys, peers, plugins=(), workloads=None, ops=None,
+              turns=None):
+        """Peers beside each other."""
+        workloads, ops = workloads or draw.INTEGERS, ops or OPS
+        turns = turns or self.turns
+        command = [os.path.join(self.build, "bench"), "-n", str(keys),
+                   "-P", ",".join(peers), "-w", ",".join(workloads),
+                   "-o", ",".join(ops), "-r", str(turns), "-d", self.dir]
+        for plugin in plugins:
+            command += ["-p", plugin]
+        plugged = [os.path.basename(plugin)[:-3] for plugin in plugins]
+        self.add(name, guess(keys, [*peers, *plugged], workloads, ops, turns),
+                 command=command)
+        self.runs[name].disk = any(draw.base(peer) != peer for peer in plugged)
+
+    def plugin(self, name):
+        """A peer that is built beside the benchmark."""
+        return os.path.join(self.build, name + ".so")
+
+    def growth(self, workload, keys, simulated):
+        """Of the largest one turn, which takes minutes."""
+        self.bench(f"growth-{workload}-{keys}", keys, ["wort"], (), [workload],
+                   ["lookup"], 3 if keys <= 10000000 else 1)
+        if simulated:
+            seconds = guess(keys, ["wort"], [workload], ["lookup"], 1)
+            self.add(f"misses-{workload}-{keys}", GUESS_SIMULATED * seconds,
+                     simulate=(os.path.join(self.build, "bench"), keys,
+                               workload))
+
+    def programs(self, keys, sizes):
+        """Threads beside each other; what is waited for after a power cut."""
+        self.add("threads", 0.2 + keys * self.turns * 5e-6,
+                 command=[os.path.join(self.build, "threads"), "-n", str(keys),
+                          "-r", str(self.turns)])
+        for n in sizes:
+            for i in range(ATTACHES):
+                self.add(f"attach-{n}-{i}", 3 + n * 2e-6,
+                         command=[os.path.join(self.build, "attach"), "-n",
+                                  str(n)])
 
 
-def caption(rows):
-    """What every figure has to say."""
-    row = rows[0]
-    turns = len(names(rows, "turn")) if "turn" in row else 1
-    return (f"{row['processor']}; {row['memory']}; {row['flush']}, sfence, "
-            f"{row['added_ns']} ns added a line; seed {row['seed']}; "
-            f"medians of {turns}")
+def powers(least, most):
+    """Powers of ten."""
+    sizes = []
+    while least <= most:
+        sizes.append(least)
+        least *= 10
+    return sizes
 
 
-def figures(value):
-    """Three figures at least, and never an exponent."""
-    if not value:
-        return ""
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+def growth_sizes(args):
+    """Numbers of keys: those measured, and those simulated."""
+    sizes = powers(min(10000, args.keys), args.largest)
+    return sizes, [n for n in sizes if n <= 1000000]
 
 
-def bars(axes, groups, series, label):
-    """Groups of bars; a series without a value in a group has none there."""
-    width = 0.8 / max(len(series), 1)
-    for i, (name, values) in enumerate(series.items()):
-        at = [j + (i - (len(series) - 1) / 2) * width
-              for j in range(len(groups))]
-        drawn = axes.bar(at, [value or 0 for value in values], width,
-                         label=name)
-        axes.bar_label(drawn, [figures(value) for value in values],
-                       fontsize=6, rotation=90, padding=2)
-    axes.set_xticks(range(len(groups)), groups)
-    axes.set_ylabel(label)
-    axes.margins(y=0.4)  # labels, and the names of the series above them
+def attach_sizes(args):
+    """Four decades, since attach must not depend on the number."""
+    return powers(1000, max(args.largest, 1000))
 
 
-def save(figure, out, name, rows):
-    """Draw a figure as PNG and SVG."""
-    figure.text(0.01, 0.005, caption(rows), fontsize=6)
-    figure.tight_layout(rect=(0, 0.02, 1, 1))
+def make_plan(args):
+    """What all figures need."""
+    plan = Plan(args)
+    plan.bench("memory", args.keys, ["wort", "wort-mapped", "floor"],
+               args.plugin)
+    plan.bench("strings", args.keys, ["wort", "wort-mapped"], args.plugin,
+               STRINGS)
+    loose = [plan.plugin(name) for name in STORES]
+    plan.bench("stores", min(args.keys, 100000), ["wort"], loose, turns=3)
+    plan.bench("durable", min(args.keys, 10000), ["wort"],
+               [plan.plugin(name + "-sync") for name in STORES], turns=3)
+    plan.bench("ycsb", args.keys, ["wort"], args.plugin + loose[:1],
+               ["sparse"], list(draw.YCSB), 3)
+    plan.programs(args.keys, attach_sizes(args))
+    sizes, simulated = growth_sizes(args)
+    for workload in draw.INTEGERS:
+        for n in sizes:
+            plan.growth(workload, n, n in simulated)
+    return plan
+
+
+# ---- how far it is ----
+
+def told(seconds):
+    """A time in words."""
+    return (f"{seconds:.0f} s" if seconds < 100
+            else f"{seconds / 60:.0f} min")
+
+
+class Progress:
+    """Says what is being measured and how long the rest takes: by the times of
+    an earlier time on this machine, else by guesses, corrected by what the runs
+    before took."""
+
+    def __init__(self, runs, data):
+        self.path = os.path.join(data, "seconds.json")
+        self.taken = {}
+        if os.path.exists(self.path):
+            with open(self.path, encoding="utf-8") as file:
+                self.taken = json.load(file)
+        self.left = {run.name: self.taken.get(run.name, run.guess)
+                     for run in runs}
+        self.nr = len(runs)
+        self.expected = self.spent = 0
+
+    def ahead(self):
+        """Seconds that the rest may take."""
+        rest = sum(self.left.values())
+        # Short runs say nothing about the machine.
+        if self.expected < 5:
+            return rest
+        return rest * self.spent / self.expected
+
+    def begin(self, run):
+        """A run begins."""
+        at = self.nr - len(self.left) + 1
+        print(f"[{at}/{self.nr}] {run.name}: about "
+              f"{told(self.left[run.name])}, in all {told(self.ahead())} left",
+              flush=True)
+
+    def end(self, run, seconds):
+        """A run took so long; keep that."""
+        expected = self.left.pop(run.name)
+        # The disk says nothing about the processor.
+        if not run.disk:
+            self.expected += expected
+            self.spent += seconds
+        self.taken[run.name] = round(seconds, 1)
+        with open(self.path + ".new", "w", encoding="utf-8") as file:
+            json.dump(self.taken, file, indent=1)
+        os.replace(self.path + ".new", self.path)
+
+
+def filesystem(folder):
+    """The type of the filesystem that a folder is in."""
+    best, kind = "", "a filesystem"
+    with open("/proc/self/mounts", encoding="utf-8") as file:
+        for line in file:
+            at, found = line.split()[1:3]
+            under = os.path.realpath(folder) + "/"
+            if under.startswith(at.rstrip("/") + "/") and len(at) >= len(best):
+                best, kind = at, found
+    return kind
+
+
+def measure(plan, data, again):
+    """Measure what is not there."""
+    os.makedirs(data, exist_ok=True)
+    runs = [run for run in plan.runs.values()
+            if again or not os.path.exists(run.file(data))]
+    progress = Progress(runs, data)
+    print(f"{len(runs)} of {len(plan.runs)} runs to measure, "
+          f"about {told(progress.ahead())}", flush=True)
+    if not runs:
+        return
+    # Where the peers with files were measured; it is drawn, maybe later.
+    with open(os.path.join(data, "folder.txt"), "w", encoding="utf-8") as file:
+        file.write(filesystem(plan.dir))
+    for run in runs:
+        progress.begin(run)
+        begun = time.monotonic()
+        run.measure(data)
+        progress.end(run, time.monotonic() - begun)
+
+
+# ---- figures ----
+
+def figures(plan, args, data):
+    """The name and the figure of each plot."""
+    rows = {name: run.rows(data) for name, run in plan.runs.items()
+            if not run.simulate}
+    misses = {}
+    for run in plan.runs.values():
+        if run.simulate:
+            _, keys, workload = run.simulate
+            with open(run.file(data), encoding="utf-8") as file:
+                misses |= {(workload, keys, op): float(number) for op, number
+                           in (line.split() for line in file)}
+    folder = "a filesystem"
+    if os.path.exists(os.path.join(data, "folder.txt")):
+        with open(os.path.join(data, "folder.txt"), encoding="utf-8") as file:
+            folder = file.read()
+    draw.learn(row["peer"] for found in rows.values() for row in found
+               if "peer" in row)
+    for name, title in (
+            ("memory", "Indexes in memory"), ("strings", "Strings"),
+            ("stores", "Beside stores that a power cut sets back"),
+            ("durable", "Beside stores that are durable, too")):
+        yield name, draw.draw_peers(rows[name], title, OPS, folder)
+    yield "lines", draw.draw_lines(rows["memory"])
+    yield "ycsb", draw.draw_ycsb(rows["ycsb"], folder)
+    yield "threads", draw.draw_threads(rows["threads"])
+    yield "attach", draw.draw_attach({
+        n: [[row for row in rows[f"attach-{n}-{i}"]
+             if row["keys"] == str(n)][-1] for i in range(ATTACHES)]
+        for n in attach_sizes(args)})
+    yield "growth", draw.draw_growth(
+        {(workload, n): rows[f"growth-{workload}-{n}"]
+         for workload in draw.INTEGERS for n in growth_sizes(args)[0]}, misses)
+
+
+def save(out, name, figure):
+    """As PNG and SVG."""
     for kind in ("png", "svg"):
         path = os.path.join(out, f"{name}.{kind}")
-        figure.savefig(path, dpi=150)
+        figure.savefig(path, dpi=150, bbox_inches="tight", pad_inches=0.15)
         print(path)
-    plt.close(figure)
+    draw.plt.close(figure)
 
 
-def draw_peers(rows, out, name, title, ops):
-    """A panel for each operation: ns of each peer by workload."""
-    measured = names(rows, "op")
-    ops = [op for op in ops if op in measured]
-    figure, panels = plt.subplots(len(ops), 1, figsize=(9, 2.6 * len(ops)),
-                                  squeeze=False)
-    groups = names(rows, "workload")
-    for axes, op in zip(panels[:, 0], ops):
-        series = {}
-        for peer in names(rows, "peer"):
-            values = [median(rows, "ns", peer=peer, op=op, workload=group)
-                      for group in groups]
-            if any(values):
-                series[peer] = values
-        bars(axes, groups, series, f"{op}: ns")
-        seen = [value for values in series.values() for value in values
-                if value]
-        if max(seen) > 20 * min(seen):
-            axes.set_yscale("log")
-        axes.legend(fontsize=6, ncol=6)
-    panels[0, 0].set_title(f"{title}, {int(rows[0]['keys']):,} keys")
-    save(figure, out, name, rows)
-
-
-def draw_lines(rows, out):
-    """Lines flushed by an insert, beside what the paper prints."""
-    figure, axes = plt.subplots(figsize=(9, 4))
-    series = {}
-    for peer in names(rows, "peer"):
-        values = [median(rows, "lines", peer=peer, op="insert", workload=group)
-                  for group in INTEGERS]
-        if any(values):
-            series[peer] = values
-    bars(axes, INTEGERS, series | PAPER_LINES, "lines flushed an insert")
-    axes.legend(fontsize=6, ncol=4)
-    axes.set_title("Lines flushed an insert; the paper's of 128 million keys")
-    save(figure, out, "lines", rows)
-
-
-def draw_growth(bench, out, sizes, simulated):
-    """Time and misses by the number of keys; of the largest one turn: minutes."""
-    figure, panels = plt.subplots(2, len(INTEGERS), figsize=(11, 6),
-                                  sharex=True)
-    rows = []
-    for column, workload in enumerate(INTEGERS):
-        runs = {n: bench.run(f"growth-{workload}-{n}", n, ["wort"],
-                             workloads=[workload], ops=["lookup"],
-                             turns=3 if n <= 10000000 else 1)
-                for n in sizes}
-        rows = rows or next(iter(runs.values()))
-        for op in ("insert", "lookup"):
-            panels[0, column].plot(
-                sizes, [median(runs[n], "ns", op=op) for n in sizes],
-                marker="o", label=op)
-            panels[1, column].plot(
-                simulated, [bench.misses(n, workload, op) for n in simulated],
-                marker="o", label=op + ": misses, simulated")
-        panels[1, column].plot(
-            sizes, [median(runs[n], "loads", op="lookup") for n in sizes],
-            linestyle="--", label="lookup: lines loaded")
-        panels[0, column].set_title(workload)
-        panels[1, column].set_xlabel("keys")
-        panels[0, column].set_xscale("log")
-    panels[0, 0].set_ylabel("ns")
-    panels[1, 0].set_ylabel("last level cache, an operation")
-    for axes in panels.flat:
-        axes.legend(fontsize=6)
-        axes.set_ylim(bottom=0)
-    save(figure, out, "growth", rows)
-
-
-def draw_threads(rows, out):
-    """Operations a second by the number of threads."""
-    figure, axes = plt.subplots(figsize=(9, 4))
-    counts = names(rows, "threads")
-    for op in names(rows, "op"):
-        found = [(int(count), median(rows, "ns", op=op, threads=count))
-                 for count in counts]
-        found = [(count, 1000 / ns) for count, ns in found if ns]
-        axes.plot(*zip(*found), marker="o", label=op)
-    axes.set_xlabel("threads")
-    axes.set_xticks([int(count) for count in counts])
-    axes.set_ylabel("million operations a second")
-    axes.set_ylim(bottom=0)
-    axes.legend(fontsize=6)
-    axes.set_title(f"One index, {int(rows[0]['keys']):,} uniform keys")
-    save(figure, out, "threads", rows)
-
-
-def draw_attach(bench, out, sizes):
-    """What is waited for after a power cut, by the number of keys."""
-    runs = [[row for row in bench.attach(n) if row["keys"] == str(n)][-1]
-            for n in sizes]
-    figure, (waits, walk) = plt.subplots(1, 2, figsize=(9, 4))
-    for column, label in (("attach_us", "attach"),
-                          ("first_lookup_us", "first lookup"),
-                          ("first_insert_us", "first insert")):
-        waits.plot(sizes, [float(row[column]) for row in runs], marker="o",
-                   label=label)
-    walk.plot(sizes, [float(row["walk_s"]) for row in runs], marker="o",
-              label="walk in the background")
-    waits.set_ylabel("microseconds")
-    walk.set_ylabel("seconds")
-    walk.set_yscale("log")
-    for axes in (waits, walk):
-        axes.set_xscale("log")
-        axes.set_xlabel("keys")
-        axes.legend(fontsize=6)
-    waits.set_ylim(bottom=0)
-    figure.suptitle("After a power cut, caches cold")
-    save(figure, out, "attach", runs)
-
-
-def parse():
+def parse(argv=None):
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default=os.path.join(TOP, "build/bench"),
@@ -305,52 +343,29 @@ def parse():
     parser.add_argument("-r", "--turns", type=int, default=5)
     parser.add_argument("--largest", type=int, default=10000000,
                         help="number of keys up to which growth is measured")
+    parser.add_argument("-d", "--dir", default="/var/tmp",
+                        help="for peers that keep files (/var/tmp)")
     parser.add_argument("--again", action="store_true",
                         help="measure again what was measured before")
-    return parser.parse_args()
+    parser.add_argument("--plan", action="store_true",
+                        help="print the runs and how long each may take")
+    return parser.parse_args(argv)
 
 
-def powers(least, most):
-    """Powers of ten."""
-    sizes = []
-    while least <= most:
-        sizes.append(least)
-        least *= 10
-    return sizes
-
-
-def main():
+def main(argv=None):
     """Measure what is not there yet, and draw all of it."""
-    args = parse()
-    bench = Bench(args)
-    few = min(args.keys, 10000)
-
-    rows = bench.run("memory", args.keys, ["wort", "wort-mapped", "floor"],
-                     args.plugin)
-    draw_peers(rows, args.out, "memory", "Indexes in memory", OPS)
-    draw_lines(rows, args.out)
-    rows = bench.run("strings", args.keys, ["wort", "wort-mapped"],
-                     args.plugin, ["sequential", "random", "paths"])
-    draw_peers(rows, args.out, "strings", "Strings", OPS)
-    loose = [bench.plugin(name) for name in ("lmdb", "rocksdb", "sqlite")]
-    rows = bench.run("stores", min(args.keys, 100000), ["wort"], loose,
-                     turns=3)
-    draw_peers(rows, args.out, "stores",
-               "Beside stores that a power cut sets back", OPS)
-    strict = [bench.plugin(name + "-sync")
-              for name in ("lmdb", "rocksdb", "sqlite")]
-    rows = bench.run("durable", few, ["wort"], strict, turns=3)
-    draw_peers(rows, args.out, "durable", "Beside stores that are durable, too",
-               OPS)
-    ycsb = ["ycsb-" + letter for letter in "abcdef"]
-    rows = bench.run("ycsb", args.keys, ["wort"], args.plugin + loose[:1],
-                     ["sparse"], ycsb, turns=3)
-    draw_peers(rows, args.out, "ycsb", "YCSB", ycsb)
-    draw_threads(bench.threads(args.keys), args.out)
-    draw_attach(bench, args.out,
-                powers(max(min(10000, args.keys), 1000), args.largest))
-    draw_growth(bench, args.out, powers(min(10000, args.keys), args.largest),
-                powers(min(10000, args.keys), min(1000000, args.largest)))
+    args = parse(argv)
+    data = os.path.join(args.out, "data")
+    plan = make_plan(args)
+    if args.plan:
+        for run in plan.runs.values():
+            print(f"{told(run.guess):>8}  {run.name}")
+        seconds = sum(run.guess for run in plan.runs.values())
+        print(f"{told(seconds):>8}  in all")
+        return
+    measure(plan, data, args.again)
+    for name, figure in figures(plan, args, data):
+        save(args.out, name, figure)
 
 
 if __name__ == "__main__":
