@@ -6,7 +6,7 @@
 #define _WORT_FACE_IOCTL_H
 
 #include "wort_test.h"
-#include "../world/face.h"
+#include "face.h"
 
 struct runner {
 	const char *device;

@@ -6,6 +6,8 @@
 #ifndef _KTAP_H
 #define _KTAP_H
 
+#define UNUSED __attribute__((unused))
+
 #ifdef HAVE_KSELFTEST_HARNESS
 #include "kselftest_harness.h"
 #else
@@ -18,8 +20,6 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define UNUSED __attribute__((unused))
 
 #define KTAP_PASS	0
 #define KTAP_FAIL	1

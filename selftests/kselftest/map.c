@@ -5,7 +5,7 @@
  */
 #include <sys/wait.h>
 
-#include "../../userlib/lib/reader.h"
+#include "reader.h"
 #include "wort_test.h"
 
 #define NR_KEYS	2000
