@@ -44,6 +44,7 @@ help:
 	@echo "                    systemd and udev (PREFIX=$(PREFIX), DESTDIR=)"
 	@echo "  install-dkms      install the module's source for DKMS (DESTDIR=)"
 	@echo "  deb               build Debian packages of all of it"
+	@echo "  tree              put wort into the source of a kernel (KERNEL= its folder)"
 	@echo "  docs              build the documentation (HTML, manual pages)"
 	@echo "On any machine, in virtual machines where a kernel is needed:"
 	@echo "  demo              load real data, kill the machine, look again"
@@ -105,6 +106,10 @@ install-dkms:
 deb:
 	$(DEPS) packaging
 	selftests/packaging/deb.sh -o $(BUILD)/deb
+
+# Out of it again: selftests/scripts/tree.sh --remove FOLDER.
+tree:
+	@$(SCRIPTS)/tree.sh "$(KERNEL)"
 
 check:
 	$(CHECK) static unit explore mutants vm debug_if_built
@@ -194,7 +199,7 @@ clean:
 	rm -f *.o .*.o .*.cmd .*.d Module.symvers modules.order
 
 .PHONY: help modules modules_install lib python install install-dkms install-docs \
-	deb html man check check-static check-unit check-mutants check-vm \
+	deb tree html man check check-static check-unit check-mutants check-vm \
 	check-debug check-kills check-removal check-breakages explore-long check-powercuts \
 	check-powercut-mutants check-tutorial explore fuzz demo vm-shell bench fio \
 	bench-kernel plots docs clean

@@ -124,6 +124,7 @@ rung_static()
 	step kernels selftests/lint/kernels.sh
 	step newer-kernel selftests/scripts/kernel.sh newer
 	step builds selftests/lint/builds.sh
+	step tree selftests/lint/tree.sh
 	step kernel-tools selftests/scripts/kernel.sh tools
 	step monitoring selftests/lint/monitoring.sh
 	step errno-table selftests/lint/errno-table.py --self-test
