@@ -99,8 +99,8 @@ install-dkms:
 	rm -rf $(dkms_source)
 	$(INSTALL) -d $(dkms_source)
 	cp -R --parents Kbuild COPYING LICENSES dkms.conf \
-		$$(find kmod uapi -name '*.[ch]' ! -name '*.mod.c' -o \
-			-name 'K*') $(dkms_source)
+		$$(find kmod uapi -name '*.[ch]' ! -name '*.mod.c' -o -name 'K*' -o \
+			-path '*/samples/[MR]*' -o -name '*.sh') $(dkms_source)
 	@echo "next: dkms install wort/$(VERSION)"
 
 deb:

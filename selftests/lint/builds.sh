@@ -33,7 +33,7 @@ expect()
 # shellcheck disable=SC2030,SC2031,SC2034,SC2154 # dkms.conf wants and sets them
 dkms_make()
 (
-	kernel_source_dir=$work/$1 dkms_tree=/tree
+	kernel_source_dir=$work/$1 dkms_tree=/tree kernelver=6.12 arch=x86_64
 	# shellcheck source=../../dkms.conf
 	. ./dkms.conf
 	echo "${MAKE[0]}."

@@ -53,14 +53,14 @@ check_edits()
 	done
 }
 
-# Sources are those of the project, unchanged.
+# Sources are those of the project, unchanged; what is for use outside is not there.
 check_unchanged()
 {
 	local part
 
 	for part in core engine pool dev compat samples tests; do
-		diff -r -x '*.o' -x '.*' -x '*.ko' -x '*.mod*' "kmod/$part" \
-			"$work/kernel/drivers/wort/$part" ||
+		diff -r -x '*.o' -x '.*' -x '*.ko' -x '*.mod*' -x Makefile -x README \
+			"kmod/$part" "$work/kernel/drivers/wort/$part" ||
 			die "$part is not the same in the tree"
 	done
 }

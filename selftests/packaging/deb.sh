@@ -22,6 +22,8 @@ contents()
 	wort-dkms	/usr/src/wort-[0-9.]*/dkms.conf
 	wort-dkms	/usr/src/wort-[0-9.]*/kmod/engine/wort.c
 	wort-dkms	/usr/src/wort-[0-9.]*/uapi/linux/wort_format.h
+	wort-dkms	/usr/share/doc/wort-dkms/examples/README
+	wort-dkms	/usr/share/doc/wort-dkms/examples/dirindex.c
 	wort-tools	/usr/bin/wort
 	wort-tools	/usr/lib/udev/rules.d/60-wort.rules
 	wort-tools	/usr/lib/systemd/system/wort-attach@.service
@@ -82,6 +84,9 @@ try_inside()
 	dkms status | grep -q '^wort/.*installed'
 	modinfo -F vermagic $(find /lib/modules/ -name "wort.ko*") >/tmp/module
 	sed "s/^/module: for /" /tmp/module | grep .
+	cp -R /usr/share/doc/wort-dkms/examples /tmp/sample
+	make -C /tmp/sample KVER=$(basename /lib/modules/*)
+	modinfo -F depends /tmp/sample/dirindex.ko | grep -x wort
 	wort --version
 	wort doctor /dev/null | grep -q '^PROBLEM  module'
 	cc -o /tmp/example /usr/share/doc/wort-doc/examples/libwort.c \

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # dkms.sh FLAVOUR...: DKMS builds the module from what "make install-dkms"
-# installs, for Debian's kernels (see kernel.sh).  Nothing outside a temporary
-# folder changes.
+# installs, for Debian's kernels (see kernel.sh), and the sample is built against
+# what DKMS keeps.  Nothing outside a temporary folder changes.
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../scripts/lib.sh
@@ -14,6 +14,19 @@ run_dkms()
 {
 	dkms "$@" -m wort -v "$version" --dkmstree "$work/tree" \
 		--sourcetree "$work/usr/src" --installtree "$work/lib/modules"
+}
+
+# The sample in a folder of its own, as README has it.
+build_sample()
+{
+	local sample=$work/sample-$2
+
+	cp -R "$work/usr/src/wort-$version/kmod/samples" "$sample"
+	make -C "$sample" KDIR="$1" WORT="$work/tree/wort/$version/$2/x86_64" \
+		>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+	! grep -i 'warning: modpost' "$work/log" || exit 1
+	[ "$(modinfo -F depends "$sample/dirindex.ko")" = wort ] ||
+		die "the sample for $2 does not depend on wort"
 }
 
 build_for()
@@ -31,6 +44,7 @@ build_for()
 	[ -n "$ko" ] || die "DKMS left no module for $release"
 	[ "$(modinfo -F vermagic "$ko" | cut -d ' ' -f 1)" = "$release" ] ||
 		die "$ko is not for $release"
+	build_sample "$headers" "$release"
 	echo "wort $version for $release: $(stat -c %s "$ko") bytes"
 }
 
