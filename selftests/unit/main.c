@@ -251,6 +251,10 @@ static const struct test engine_tests[] = {
 	TEST(atomic_shared_key),
 	TEST(atomic_removed),
 	TEST(atomic_misplaced),
+
+	TEST(dirindex_rename),
+	TEST(dirindex_rename_between),
+	TEST(dirindex_move),
 };
 
 #define ENGINE_UNIT(symbol, ...)	&engine_unit_##symbol,

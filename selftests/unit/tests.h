@@ -203,6 +203,10 @@ void check_atomic_cut(void);
 void check_atomic_info(void);
 void check_atomic_left(void);
 void check_atomic_shared_key(void);
+
+void check_dirindex_rename(void);
+void check_dirindex_rename_between(void);
+void check_dirindex_move(void);
 void check_atomic_removed(void);
 void check_atomic_misplaced(void);
 
