@@ -385,15 +385,17 @@ static void warn_of_twins(unsigned int minor, const char *device)
 	free(records);
 }
 
-/* A status, or 0. */
-static int refuse_file(const char *path)
+/* A status, or 0.  What is the name of an attached pool is no file. */
+static int refuse_file(const char *name)
 {
+	struct pool_place place;
 	struct stat st;
 
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
+	if (find_pool(name, &place) || !place.offline || stat(place.path, &st) ||
+	    !S_ISREG(st.st_mode))
 		return 0;
-	complain("%s: a plain file is not attached: each command opens it", path);
-	mend("wort list %s", shell_word(path));
+	complain("%s: a plain file is not attached: each command opens it", name);
+	mend("wort list %s", shell_word(name));
 	return ST_REFUSED;
 }
 
