@@ -353,10 +353,17 @@ static int open_indexes(void)
 /* What was made is given up, what is gone comes back. */
 static int tidy(const struct command *command, const char *arg)
 {
+	struct wort_freeze_arg thaw = {
+		.size = sizeof(thaw), .flags = WORT_FREEZE_F_THAW,
+	};
 	struct wort_index_open_arg opened;
 	int err = 0;
 
 	switch (command->cmd) {
+	case WORT_IOC_FREEZE:
+		/* Else the next change would wait for ever. */
+		ioctl(fuzz.pool.fd, WORT_IOC_FREEZE, &thaw);
+		return 0;
 	case WORT_IOC_INDEX_OPEN:
 		memcpy(&opened, arg, sizeof(opened));
 		close(opened.out_fd);
