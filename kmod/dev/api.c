@@ -126,7 +126,6 @@ static int name_verify(const char *name)
 static int open_verify(const char *name, u32 flags)
 {
 	bool create = flags & WORT_INDEX_OPEN_F_CREATE;
-
 	const u32 known = (WORT_INDEX_OPEN_F_ALL & ~WORT_INDEX_OPEN_F_RDONLY) |
 			  WORT_KERNEL_OPEN_F_OWN;
 
@@ -162,7 +161,7 @@ static int open_named(struct wort_dev *wdev, const char *name, u32 flags,
  *	WORT_INDEX_OPEN_F_EXCL: only if it is.  WORT_INDEX_OPEN_F_RELAXED: what
  *	is read may rest on a change that is not durable yet.
  *	WORT_KERNEL_OPEN_F_OWN: it is not open otherwise, here or in a program, and
- *	nobody opens, renames or destroys it until the handle is closed.
+ *	other calls that open, rename or destroy it fail until the handle is closed.
  * @engine: WORT_ENGINE_*; of an index that exists it must be its own or
  *	DEFAULT.
  *

@@ -26,7 +26,7 @@ struct piece {
 	u8 buf[PIECE_BYTES] __aligned(8);
 };
 
-/* A record that is gone already is what was asked for, and does not count. */
+/* -ENOENT: another task has removed the record since the scan, so it is not counted. */
 static int count_deleted(const struct wort_kernel_op *ops, int nr, u64 *deleted)
 {
 	int i, err = 0;
@@ -77,7 +77,7 @@ static int delete_pieces(struct wort_kernel_index *index, struct piece *piece,
 		if (max)
 			scan->max_count = min_t(u64, max - *deleted, PIECE_RECORDS);
 		err = wort_kernel_scan(index, scan);
-		/* What was found before an error is sound. */
+		/* A scan that fails returns valid records up to the place of the error. */
 		if (scan->count)
 			err = delete_piece(index, piece, scan, deleted) ?: err;
 	} while (!err && scan->more && (!max || *deleted < max));

@@ -544,9 +544,9 @@ static bool only_looks(const struct wort_atomic *batch)
 }
 
 /*
- * In a pool that is read-only the gates of lists that were left behind stay closed.  As
- * long as the lists are held nobody changes their keys, and lookups answer from them.
- * -EROFS: a batch that was under way has become such a list just now.
+ * In a read-only pool the gates of lists that were left behind stay closed.  While the
+ * lists are held, no operation changes their keys, and lookups answer from the lists.
+ * -EROFS: the list of a batch that was under way has been left behind meanwhile.
  */
 static int look_at_left(struct atomic *a)
 {

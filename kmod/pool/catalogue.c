@@ -17,8 +17,8 @@
  *		They are given back in the background; after a crash the walk
  *		does not find them.
  * rename	slot := another entry, which is durable, with the root record of the
- *		old one.  Old: the other entry is owned by nobody.  New: the old
- *		one is.
+ *		old one.  Old: no slot refers to the other entry, and the walk frees
+ *		it.  New: no slot refers to the old entry, and the walk frees that.
  * damaged	state word of the entry: old or new.
  * drop		slot := 0, or next := 0: what was referred to cannot be read, and its
  *		owner is nobody afterwards.  The first block is replaced by an
@@ -960,8 +960,9 @@ static void give_name(struct wort_index *index, const u8 *name, u32 name_len)
 }
 
 /*
- * Nobody reads the old root record when the next writer is let in: readers here
- * have ended, and those in a mapping ask where the root record is.
+ * The next writer stores to the new root record, which readers of the old one would
+ * miss.  So readers in the kernel end before it is let in, and readers in a mapping
+ * find another count and ask where the root record is.
  */
 static void root_moved(struct wort_pool *pool)
 {

@@ -68,7 +68,7 @@ static const struct command commands[] = {
 	COMMAND(INDEX_RENAME, wort_index_rename_arg, 0xbc15, 32, ON_POOL,
 		.write = true, .valid = -ENOENT),
 	/* A thaw of what is not frozen: what others change would wait. */
-	COMMAND(FREEZE, wort_freeze_arg, 0xbc2b, 8, ON_POOL, .flags = 1,
+	COMMAND(FREEZE, wort_freeze_arg, 0xbc16, 8, ON_POOL, .flags = 1,
 		.write = true, .valid = -EINVAL),
 };
 

@@ -97,6 +97,10 @@ int open_pool(const char *name, int flags, struct wort_pool **out)
 		return no_pool(name, err);
 	if (place.offline && is_file_pool(place.path))
 		return open_file_pool(place.path, flags, out);
+	if (settings.process) {
+		complain("%s: --sync is for pools in plain files", name);
+		return ST_USAGE;
+	}
 	return place.offline ? not_attached(name) :
 			       open_attached(name, &place, flags, out);
 }

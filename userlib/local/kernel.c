@@ -27,11 +27,11 @@ void shim_warn(const char *file, int line, const char *what)
 /* Which processor a thread is: its number in the order in which threads came. */
 unsigned int local_cpu(void)
 {
-	static __thread unsigned int cpu = LOCAL_CPUS;
+	static __thread unsigned int cpu = SHIM_CPUS;
 	static unsigned int nr;
 
-	if (unlikely(cpu == LOCAL_CPUS))
-		cpu = __atomic_fetch_add(&nr, 1, __ATOMIC_RELAXED) % LOCAL_CPUS;
+	if (unlikely(cpu == SHIM_CPUS))
+		cpu = __atomic_fetch_add(&nr, 1, __ATOMIC_RELAXED) % SHIM_CPUS;
 	return cpu;
 }
 

@@ -110,6 +110,7 @@ statuses()
 	expect 2 create 0 attrs --attr node
 	expect 2 list -o node=512
 	expect 0 put 0 a k v
+	expect 2 put --sync process 0 a k v
 	expect 3 put -c 0 a k v
 	expect 1 put -r 0 a l v
 	expect 2 put -f x 0 a k v

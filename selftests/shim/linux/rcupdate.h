@@ -6,6 +6,7 @@
 #ifndef _SHIM_RCUPDATE_H
 #define _SHIM_RCUPDATE_H
 
+#include <linux/rcu_pointer.h>
 #include <linux/turns.h>
 
 struct rcu_head {
@@ -33,11 +34,5 @@ static inline void synchronize_rcu(void)
 	if (shim_in_grace_period)
 		shim_in_grace_period();
 }
-
-#define rcu_access_pointer(p)		READ_ONCE(p)
-#define rcu_dereference(p)		__atomic_load_n(&(p), __ATOMIC_ACQUIRE)
-#define rcu_dereference_protected(p, c)	(p)
-#define rcu_assign_pointer(p, v)	__atomic_store_n(&(p), v, __ATOMIC_RELEASE)
-#define RCU_INIT_POINTER(p, v)		WRITE_ONCE(p, v)
 
 #endif

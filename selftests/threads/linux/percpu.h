@@ -6,10 +6,11 @@
 #include <linux/bug.h>
 #include <linux/slab.h>
 
+#ifndef SHIM_CPUS
 #define SHIM_CPUS		16
-#define SHIM_CPU_BYTES		16384
-
 extern __thread int shim_cpu;
+#endif
+#define SHIM_CPU_BYTES		16384
 
 static inline void *shim_per_cpu(void *ptr, u32 cpu)
 {

@@ -23,6 +23,9 @@ void __tsan_release(void *addr);
 #undef rcu_read_unlock
 #undef synchronize_rcu
 
+/* liburcu has some of these names, too. */
+#include <linux/rcu_pointer.h>
+
 /* Each thread, before anything else and last of all. */
 void shim_thread_begin(u32 cpu);
 void shim_thread_end(void);
@@ -45,11 +48,5 @@ static inline void synchronize_rcu(void)
 	urcu_memb_synchronize_rcu();
 	__tsan_acquire(&shim_rcu);
 }
-
-#define rcu_access_pointer(p)		READ_ONCE(p)
-#define rcu_dereference(p)		__atomic_load_n(&(p), __ATOMIC_ACQUIRE)
-#define rcu_dereference_protected(p, c)	(p)
-#define rcu_assign_pointer(p, v)	__atomic_store_n(&(p), v, __ATOMIC_RELEASE)
-#define RCU_INIT_POINTER(p, v)		WRITE_ONCE(p, v)
 
 #endif

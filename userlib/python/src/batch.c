@@ -26,24 +26,11 @@ static void give_back(void *batch)
 /* None: as many as the module takes; a larger number is not reached. */
 static int take_max(PyObject *obj, uint32_t *max)
 {
-	PyObject *number;
-	int overflow;
-	long long val;
+	long long val = 0;
 
-	*max = 0;
-	if (obj == Py_None)
-		return 0;
-	number = PyNumber_Index(obj);
-	if (!number)
+	if (obj != Py_None && number_take(obj, "max_ops", 1, &val))
 		return -1;
-	val = PyLong_AsLongLongAndOverflow(number, &overflow);
-	Py_DECREF(number);
-	if (overflow < 0 || (!overflow && val < 1)) {
-		PyErr_Format(PyExc_ValueError,
-			     "max_ops is %S, and must be 1 or more", obj);
-		return -1;
-	}
-	*max = overflow || val > WORT_BATCH_MAX ? WORT_BATCH_MAX : val;
+	*max = val > WORT_BATCH_MAX ? WORT_BATCH_MAX : val;
 	return 0;
 }
 

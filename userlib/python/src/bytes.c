@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * Arguments that are bytes, names or paths.
+ * Arguments that are bytes, names, paths or numbers.
  */
+#include <limits.h>
+
 #include "ext.h"
 
 int bytes_take(PyObject *obj, struct bytes *bytes)
@@ -43,4 +45,23 @@ PyObject *c_string(PyObject *obj)
 	if (!PyUnicode_FSConverter(obj, &name))
 		return NULL;
 	return name;
+}
+
+int number_take(PyObject *obj, const char *name, long long least, long long *val)
+{
+	PyObject *number = PyNumber_Index(obj);
+	int overflow;
+
+	if (!number)
+		return -1;
+	*val = PyLong_AsLongLongAndOverflow(number, &overflow);
+	Py_DECREF(number);
+	if (overflow < 0 || (!overflow && *val < least)) {
+		PyErr_Format(PyExc_ValueError, "%s is %S, and must be %lld or more", name,
+			     obj, least);
+		return -1;
+	}
+	if (overflow)
+		*val = LLONG_MAX;
+	return 0;
 }

@@ -44,6 +44,12 @@ int bytes_take(PyObject *obj, struct bytes *bytes);
 void bytes_release(struct bytes *bytes);
 /* None gives a NULL pointer. */
 int bytes_take_optional(PyObject *obj, struct bytes *bytes);
+
+/*
+ * A whole number of at least @least, called @name in the error.  Of one that C does not
+ * hold the largest that it does: none of these is ever reached.
+ */
+int number_take(PyObject *obj, const char *name, long long least, long long *val);
 /* Names and paths: as os.fsencode() has them, without a zero byte; a new reference. */
 PyObject *c_string(PyObject *obj);
 

@@ -49,28 +49,14 @@ static int take_ends(struct selection *sel, PyObject *start, PyObject *bound)
 	return 0;
 }
 
-/* A larger limit than C takes would not be reached. */
 static int take_limit(PyObject *obj, bool *none, uint64_t *limit)
 {
-	PyObject *number;
-	int overflow;
-	long long val;
+	long long val = 0;
 
 	*none = obj == Py_None;
-	*limit = 0;
-	if (*none)
-		return 0;
-	number = PyNumber_Index(obj);
-	if (!number)
+	if (!*none && number_take(obj, "limit", 0, &val))
 		return -1;
-	val = PyLong_AsLongLongAndOverflow(number, &overflow);
-	Py_DECREF(number);
-	if (overflow < 0 || (!overflow && val < 0)) {
-		PyErr_Format(PyExc_ValueError,
-			     "limit is %S, and must be 0 or more", obj);
-		return -1;
-	}
-	*limit = overflow ? INT64_MAX : val;
+	*limit = val;
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 #ifndef _LOCAL_RCUPDATE_H
 #define _LOCAL_RCUPDATE_H
 
-#include <linux/compiler.h>
+#include <linux/rcu_pointer.h>
 #include <linux/srcu.h>
 
 #ifndef __rcu
@@ -36,11 +36,5 @@ static inline void synchronize_rcu(void)
 {
 	synchronize_srcu(&local_rcu);
 }
-
-#define rcu_access_pointer(p)		READ_ONCE(p)
-#define rcu_dereference(p)		__atomic_load_n(&(p), __ATOMIC_ACQUIRE)
-#define rcu_dereference_protected(p, c)	(p)
-#define rcu_assign_pointer(p, v)	__atomic_store_n(&(p), v, __ATOMIC_RELEASE)
-#define RCU_INIT_POINTER(p, v)		WRITE_ONCE(p, v)
 
 #endif

@@ -20,7 +20,7 @@ struct srcu_counters {
 struct srcu_struct {
 	unsigned int set;		/* the one that counts sections that begin */
 	pthread_mutex_t grace;		/* one grace period at a time */
-	struct srcu_counters of[LOCAL_CPUS];
+	struct srcu_counters of[SHIM_CPUS];
 };
 
 int init_srcu_struct(struct srcu_struct *ssp);
