@@ -18,16 +18,21 @@
 
 #include "pool.h"
 
-/*
- * Wait until no writer is excluded.  The condition may be false again when the
- * caller looks.
+/**
+ * wort_pool_wait_thawed() - Wait until no writer is excluded
+ * @pool: The pool.
+ *
+ * When the caller looks, somebody else may exclude writers again: it waits again.
+ *
+ * Context: May sleep, killably.  Holds no lock and is in no section.
+ * Return: 0; -EINTR; -ENODEV if the pool is being detached.
  */
-static int wait_released(struct wort_pool *pool)
+int wort_pool_wait_thawed(struct wort_pool *pool)
 {
 	if (wait_event_state(pool->work_done, !READ_ONCE(pool->frozen) ||
 			     READ_ONCE(pool->stopping), WORT_WAITING))
 		return -EINTR;
-	return READ_ONCE(pool->frozen) ? -ENODEV : 0;
+	return READ_ONCE(pool->stopping) ? -ENODEV : 0;
 }
 
 /**
@@ -49,7 +54,7 @@ int wort_pool_lock_changes(struct wort_pool *pool)
 		if (likely(!pool->frozen))
 			return 0;
 		mutex_unlock(&pool->lock);
-		err = wait_released(pool);
+		err = wort_pool_wait_thawed(pool);
 		if (err)
 			return err;
 	}
@@ -73,7 +78,7 @@ int wort_pool_lock_batch(struct wort_pool *pool)
 		if (likely(!READ_ONCE(pool->frozen)))
 			return 0;
 		up_read(&pool->atomic_sem);
-		err = wait_released(pool);
+		err = wort_pool_wait_thawed(pool);
 		if (err)
 			return err;
 	}

@@ -53,13 +53,9 @@ static noinline int wait_thawed(struct wort_pool *pool, struct wort_op *op)
 
 	do {
 		writing_end(pool, op->section);
-		err = wait_event_state(pool->work_done,
-				       !READ_ONCE(pool->frozen) ||
-				       READ_ONCE(pool->stopping), WORT_WAITING);
+		err = wort_pool_wait_thawed(pool);
 		if (err)
-			return -EINTR;
-		if (READ_ONCE(pool->stopping))
-			return -ENODEV;
+			return err;
 		op->section = writing_begin(pool);
 	} while (READ_ONCE(pool->frozen));
 	return 0;

@@ -351,6 +351,7 @@ static inline bool wort_pool_writable(const struct wort_pool *pool)
 }
 
 /* hold.c */
+int wort_pool_wait_thawed(struct wort_pool *pool);
 int wort_pool_lock_changes(struct wort_pool *pool);
 int wort_pool_lock_batch(struct wort_pool *pool);
 int wort_pool_hold(struct wort_pool *pool, bool *held);

@@ -134,6 +134,50 @@ static void changes_wait(void)
 	CHECK_EQ(count(), 5);
 }
 
+/*
+ * Two programs hold the pool in turn: whoever waits is woken between the two, and
+ * finds it held again.
+ */
+static struct work_struct end_hold;
+static unsigned int holds_left;
+static bool held_in_turn;
+
+static void end_hold_work(struct work_struct *work)
+{
+	CHECK_EQ(wort_pool_release(bed.pm.pool, &held_in_turn), 0);
+}
+
+static void hold_again(void)
+{
+	if (!holds_left)
+		return;
+	holds_left--;
+	CHECK_EQ(wort_pool_hold(bed.pm.pool, &held_in_turn), 0);
+	queue_work(NULL, &end_hold);
+}
+
+static void hold_in_turn(void)
+{
+	holds_left = 3;
+	hold_again();
+}
+
+static void changes_wait_again(void)
+{
+	INIT_WORK(&end_hold, end_hold_work);
+	shim_woken = hold_again;
+	hold_in_turn();
+	CHECK_EQ(pm_put(bed.index, "a", 1, "w", 1), 0);
+	hold_in_turn();
+	CHECK_EQ(put_batch(), 0);
+	hold_in_turn();
+	CHECK_EQ(put_atomic(2), 0);
+	hold_in_turn();
+	CHECK_EQ(open_new(), 0);
+	shim_woken = NULL;
+	CHECK(!holds_left && !held_in_turn);
+}
+
 /* One that waits does not keep a pool from being detached. */
 static void stop_ends(void)
 {
@@ -154,6 +198,7 @@ void check_hold(void)
 	bed_open(&bed, 1 << 20, 4096);
 	CHECK_EQ(pm_put(bed.index, "a", 1, "v", 1), 0);
 	changes_wait();
+	changes_wait_again();
 	stop_ends();
 	bed_close(&bed);
 }

@@ -13,6 +13,7 @@ typedef struct {
 #define wake_up_all(wq)		((void)(wq))
 
 extern bool shim_fatal_signal;	/* whoever waits killably is killed */
+extern void (*shim_woken)(void);	/* what others do before one that waited goes on */
 
 /*
  * Whoever waits drives the background work that he waits for, or lets another thread do so.
@@ -25,6 +26,8 @@ extern bool shim_fatal_signal;	/* whoever waits killably is killed */
 		if (WARN_ON_ONCE(__turns++ == SHIM_SPINS) || \
 		    (!shim_run_work() && !shim_others())) \
 			__err = -EDEADLK;	\
+	if (__turns && !__err && shim_woken)	\
+		shim_woken();			\
 	__err;					\
 })
 
