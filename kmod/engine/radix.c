@@ -2,6 +2,62 @@
 #include "radix.h"
 
 /**
+ * rdx_report_link() - Report a word that is no link
+ * @op: The operation that has met it.
+ * @link: The word.
+ *
+ * Reports are kept out of the way of descents.
+ *
+ * Context: Any context.
+ * Return: -EUCLEAN.
+ */
+noinline int rdx_report_link(struct wort_op *op, u64 link)
+{
+	return wort_corrupt(op, wort_link_off(link),
+			    "link %#llx is to no node or leaf",
+			    (unsigned long long)link);
+}
+
+/**
+ * rdx_report_node() - Report a link to a node that cannot be there
+ * @op: The operation that has met it.
+ * @link: The link.
+ * @start: Digits consumed on the path to it.
+ * @err: What wort_region_verify() has said of the node; 0: the place is wrong.
+ *
+ * Context: Any context.
+ * Return: -EUCLEAN; -EIO if @err is.
+ */
+noinline int rdx_report_node(struct wort_op *op, u64 link, u32 start, int err)
+{
+	if (err == -EUCLEAN)
+		return wort_corrupt(op, wort_link_off(link),
+				    "node outside the pool");
+	return err ?: wort_corrupt(op, wort_link_off(link),
+				   "place %u is before %u or beyond all keys",
+				   wort_link_place(link), start);
+}
+
+/**
+ * rdx_root_load() - Load the word of a root record, on which an answer may rest
+ * @op: The operation.
+ * @off: Offset of the root record.
+ * @link: Told: the word.
+ *
+ * Context: A section.
+ * Return: 0 or -EIO.
+ */
+int rdx_root_load(struct wort_op *op, u64 off, u64 *link)
+{
+	const __le64 __pmem *root = wort_region_at(op->region, off);
+	int err = wort_pm_probe(op, root, WORT_LINE);
+
+	*link = err ? 0 : wort_pm_load(root);
+	wort_pm_flush_in_flight(op, rdx_root_node(off), off, sizeof(*link));
+	return err;
+}
+
+/**
  * wort_digits_before_far() - As wort_digits_before(), beyond the first word of a key
  * @key: The key.
  * @place: More than WORT_KEY_WORD_DIGITS, less than WORT_KEY_DIGITS.

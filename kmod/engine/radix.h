@@ -16,6 +16,35 @@
 
 #include "../core/key.h"
 #include "../core/pmem.h"
+#include "engine.h"
+
+/**
+ * struct rdx_pos - Where a descent is
+ * @slot: offset of the word that was loaded last; 0 before the first step from
+ *	the table of the top, or where the node has no slot for the key
+ * @link: what the slot holds
+ * @node: the link to the node that has the slot; 0: the root record has it
+ * @above: offset of the slot that refers to that node; 0: not known, since the
+ *	table of the top led to it
+ * @above_node: the link to the node that has this slot; 0: the root record has
+ *	it, or it is not known
+ * @start: digits consumed on the path to @link
+ * @skip: the link to the last node on the way whose skipped digits may differ
+ *	from those of the key, or 0; only if the descent asks for it
+ */
+struct rdx_pos {
+	u64 slot;
+	u64 link;
+	u64 node;
+	u64 above;
+	u64 above_node;
+	u64 skip;
+	u32 start;
+};
+
+int rdx_report_link(struct wort_op *op, u64 link);
+int rdx_report_node(struct wort_op *op, u64 link, u32 start, int err);
+int rdx_root_load(struct wort_op *op, u64 off, u64 *link);
 
 /* A difference is one instruction less than a comparison of the masked bits. */
 static __always_inline bool wort_link_is(u64 link, u64 kind)
@@ -57,6 +86,24 @@ static __always_inline bool wort_link_place_valid(u64 link, u32 start)
 {
 	return wort_link_place(link) >= start &&
 	       wort_link_place(link) < WORT_KEY_DIGITS;
+}
+
+/* The root record of a tree, whose first word is the slot of the whole tree. */
+static __always_inline u64 rdx_root(const struct wort_tree *tree)
+{
+	return (void __pmem *)wort_tree_root(tree) - wort_region_at(tree->region, 0);
+}
+
+/* The name for locks of a root record: its catalogue entry. */
+static __always_inline u64 rdx_root_node(u64 root)
+{
+	return root - offsetof(struct wort_media_entry, root);
+}
+
+/* The name for locks of the node that has a slot; @node is 0 or the link to it. */
+static __always_inline u64 rdx_slot_node(u64 node, u64 slot)
+{
+	return node ? wort_link_off(node) : rdx_root_node(slot);
 }
 
 /* The digit of a key at @place; @word has its first sixteen. */

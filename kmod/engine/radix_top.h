@@ -32,6 +32,7 @@
 #include <asm/barrier.h>
 
 #include "engine.h"
+#include "radix.h"
 #include "skips.h"
 
 #define WORT_TOP_PARTS		16
@@ -199,6 +200,86 @@ static inline void wort_top_set(struct wort_top *top, u64 word, u64 link)
 		return;
 	/* pairs with the acquire in wort_top_find() */
 	smp_store_release(entry, link);
+}
+
+/* The key has the digits that the node of a link skips. */
+static inline void rdx_skip_learn(const struct wort_tree *tree, u64 link,
+				  const struct wort_key *key)
+{
+	wort_skips_learn(wort_tree_top(tree)->skips, link,
+			 wort_digits_before(key, wort_key_word(key, 0),
+					    wort_link_place(link)));
+}
+
+/*
+ * What the table of the top leads to is about to be another node: nobody may
+ * find the old one once others can find the new one.  The slot has been locked
+ * before the table was looked for: another one is not filled in from it until
+ * it is unlocked.  Returns the table, for rdx_top_enter(), or NULL.
+ */
+static inline struct wort_top *rdx_top_leave(struct wort_top *top, bool leads, u64 digits)
+{
+	if (!leads)
+		return NULL;
+	wort_top_set(top, digits, 0);
+	return top;
+}
+
+/* A node at @place comes to a slot with @start digits consumed. */
+static __always_inline struct wort_top *rdx_top_split(struct wort_tree *tree, u32 start,
+						      u32 place, u64 digits)
+{
+	struct wort_top *top = wort_tree_top(tree);
+	u32 end = top->shape.place;
+
+	return rdx_top_leave(top, start <= end && end <= place, digits);
+}
+
+/* A node goes, or another one takes its place. */
+static inline struct wort_top *rdx_top_merge(struct wort_tree *tree, u64 node, u64 digits)
+{
+	struct wort_top *top = wort_tree_top(tree);
+
+	return rdx_top_leave(top, wort_top_find(top, digits) == node, digits);
+}
+
+/*
+ * The word is durable, and its slot still locked.  If there is another table
+ * now, this one is looked at by those who had begun before.
+ */
+static __always_inline void rdx_top_enter(struct wort_top *top, u64 link, u64 digits)
+{
+	if (top && link && !wort_link_is_record(link))
+		wort_top_set(top, digits, link);
+}
+
+#define RDX_MADE_STEP	4096
+
+/*
+ * Of the nodes that are made those count which begin a page: one counter for
+ * all.
+ */
+static __always_inline void rdx_tree_grows(struct wort_tree *tree, u64 node, u64 digits)
+{
+	struct wort_top *top;
+	u64 made, missed;
+
+	if (likely(node % RDX_MADE_STEP))
+		return;
+	top = wort_tree_top(tree);
+	if (top == &wort_top_none)
+		return;
+	made = READ_ONCE(top->made) + 1;
+	missed = READ_ONCE(top->missed) + !wort_top_entry(top, digits);
+	WRITE_ONCE(top->made, made);
+	WRITE_ONCE(top->missed, missed);
+	if (made >= READ_ONCE(top->made_due) ||
+	    missed >= READ_ONCE(top->missed_due)) {
+		/* The review sets when the next one is due. */
+		WRITE_ONCE(top->made_due, U64_MAX);
+		WRITE_ONCE(top->missed_due, U64_MAX);
+		tree->want_tend(tree);
+	}
 }
 
 #endif /* _WORT_RADIX_TOP_H */

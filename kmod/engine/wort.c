@@ -76,24 +76,6 @@
 #include "wort.h"
 #include "wort_cursor.h"
 
-/* Reports are kept out of the way of descents. */
-noinline int wrt_report_link(struct wort_op *op, u64 link)
-{
-	return wort_corrupt(op, wort_link_off(link),
-			    "link %#llx is to no node or leaf",
-			    (unsigned long long)link);
-}
-
-noinline int wrt_report_node(struct wort_op *op, u64 link, u32 start, int err)
-{
-	if (err == -EUCLEAN)
-		return wort_corrupt(op, wort_link_off(link),
-				    "node outside the pool");
-	return err ?: wort_corrupt(op, wort_link_off(link),
-				   "place %u is before %u or beyond all keys",
-				   wort_link_place(link), start);
-}
-
 /* Verify a link to a node, and that the node can be read. */
 noinline int wrt_node_verify(struct wort_op *op, u64 link, u32 start)
 {
@@ -102,7 +84,7 @@ noinline int wrt_node_verify(struct wort_op *op, u64 link, u32 start)
 				     sizeof(struct wort_media_wort_node));
 
 	if (unlikely(err || !wort_link_place_valid(link, start)))
-		return wrt_report_node(op, link, start, err);
+		return rdx_report_node(op, link, start, err);
 	return wort_pm_probe(op, wort_region_at(op->region, off),
 			     sizeof(struct wort_media_wort_node));
 }
@@ -175,7 +157,7 @@ static void wrt_create(struct wort_op *op, struct wort_tree *tree)
  */
 static __always_inline int descend(struct wort_op *op, const struct wort_tree *tree,
 				   const struct wort_key *key, u32 limit, bool root,
-				   bool skips, struct wrt_pos *pos)
+				   bool skips, struct rdx_pos *pos)
 {
 	struct wrt_descent d __uninitialized;
 	int err;
@@ -193,7 +175,7 @@ static __always_inline int descend(struct wort_op *op, const struct wort_tree *t
 static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_key *key, struct wort_buf *buf)
 {
-	struct wrt_pos pos __uninitialized;
+	struct rdx_pos pos __uninitialized;
 	int err = descend(op, tree, key, WORT_KEY_DIGITS, false, false, &pos);
 
 	if (err || !pos.link)
@@ -207,16 +189,6 @@ static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
  * locked, the position is verified, and one word is stored.  When the word is
  * durable, the objects that it made unreachable are freed.
  */
-
-/*
- * Copy the fields one by one.  A processor cannot forward several small stores
- * to one larger load, and the fence before is not over yet.
- */
-static __always_inline void set_key(struct wrt_change *c, const struct wort_key *key)
-{
-	c->key.data = key->data;
-	c->key.len = key->len;
-}
 
 static void node_write(struct wort_op *op, struct wort_media_wort_node __pmem *node,
 		       u32 slot_a, u64 link_a, u32 slot_b, u64 link_b)
@@ -232,25 +204,15 @@ static int node_reserve(struct wort_op *op)
 	return wort_alloc_reserve(op, sizeof(struct wort_media_wort_node));
 }
 
-/* Write a new record, which was reserved. */
-static __always_inline void change_to_record(struct wort_op *op,
-					     struct wrt_change *c,
-					     const struct wort_value *value,
-					     enum wrt_kind kind)
-{
-	c->kind = kind;
-	c->val = wort_rec_create(op, &c->key, value) | WORT_MEDIA_LINK_RECORD;
-}
-
 /*
  * Write a node between the slot and what it refers to, with the new record as the second
  * entry.  The key and the record c->rec, which is below the slot, differ first at @place.
  */
-static void change_to_node(struct wort_op *op, struct wrt_change *c, u32 place)
+static void change_to_node(struct wort_op *op, struct rdx_change *c, u32 place)
 {
 	u64 off = wort_alloc_take(op), record = c->val;
 
-	c->kind = WRT_NODE;
+	c->kind = RDX_NODE;
 	c->val = wrt_link(off, place);
 	node_write(op, wort_region_at(op->region, off),
 		   wort_rec_digit(&c->rec, place), c->pos.link,
@@ -262,9 +224,9 @@ static void change_to_node(struct wort_op *op, struct wrt_change *c, u32 place)
  * below a node further up, within the digits that this node skips.
  */
 static noinline int pos_cut(struct wort_op *op, struct wort_tree *tree,
-			    struct wrt_change *c, u32 place)
+			    struct rdx_change *c, u32 place)
 {
-	struct wrt_pos *pos = &c->pos;
+	struct rdx_pos *pos = &c->pos;
 	int err = descend(op, tree, &c->key, place, true, false, pos);
 
 	if (!err && (!wrt_link_is_node(pos->link) ||
@@ -275,7 +237,7 @@ static noinline int pos_cut(struct wort_op *op, struct wort_tree *tree,
 
 /* The descent has ended at a record, which is of another key. */
 static noinline int prepare_beside(struct wort_op *op, struct wort_tree *tree,
-				   struct wrt_change *c,
+				   struct rdx_change *c,
 				   const struct wort_value *value, u32 place)
 {
 	int err = 0;
@@ -288,7 +250,7 @@ static noinline int prepare_beside(struct wort_op *op, struct wort_tree *tree,
 		err = node_reserve(op);
 	if (err)
 		return err;
-	change_to_record(op, c, value, WRT_RECORD);
+	rdx_change_to_record(op, c, value, RDX_RECORD);
 	change_to_node(op, c, place);
 	return 0;
 }
@@ -297,7 +259,7 @@ static noinline int prepare_beside(struct wort_op *op, struct wort_tree *tree,
  * An entry of the node that holds an empty slot, if possible from the line of
  * the slot.
  */
-static u64 neighbour(struct wort_op *op, const struct wrt_pos *pos)
+static u64 neighbour(struct wort_op *op, const struct rdx_pos *pos)
 {
 	struct wrt_node node;
 	u32 first;
@@ -313,7 +275,7 @@ static u64 neighbour(struct wort_op *op, const struct wrt_pos *pos)
 
 /* The record is written; @link is to a neighbour of the slot that it is for. */
 static noinline int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
-				   struct wrt_change *c, u64 link)
+				   struct rdx_change *c, u64 link)
 {
 	u32 place;
 	int err;
@@ -342,7 +304,7 @@ static noinline int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
  */
 static __always_inline int prepare_in_slot(struct wort_op *op,
 					   struct wort_tree *tree,
-					   struct wrt_change *c,
+					   struct rdx_change *c,
 					   const struct wort_value *value)
 {
 	bool unsure = c->pos.skip;
@@ -354,7 +316,7 @@ static __always_inline int prepare_in_slot(struct wort_op *op,
 	if (unsure)
 		wrt_prefetch(wort_region_at(op->region, 0),
 			     wort_region_plain(op->region), link);
-	change_to_record(op, c, value, WRT_RECORD);
+	rdx_change_to_record(op, c, value, RDX_RECORD);
 	if (unsure)
 		err = prepare_unsure(op, tree, c, link);
 	if (err)
@@ -362,39 +324,8 @@ static __always_inline int prepare_in_slot(struct wort_op *op,
 	return err;
 }
 
-static bool put_must_find(const struct wort_put *put)
-{
-	return put->replace || put->expect;
-}
-
-static noinline int prepare_replace(struct wort_op *op, struct wrt_change *c,
-				    struct wort_put *put)
-{
-	int err = wort_rec_verify(op, &c->rec);
-
-	if (err)
-		return err;
-	put->replaced = !put->create;
-	err = wort_rec_expect(op, &c->rec, put->create ? NULL : put->expect,
-			      put->old);
-	if (!err && put->create)
-		err = -EEXIST;
-	if (err)
-		return err;
-	if (wort_rec_updatable(&c->rec, &put->value)) {
-		c->kind = WRT_UPDATE;
-		c->exact = put->expect || put->old;
-		c->val = wort_value_word(&put->value);
-		return 0;
-	}
-	err = wort_rec_reserve(op, &c->key, &put->value);
-	if (!err)
-		change_to_record(op, c, &put->value, WRT_REPLACE);
-	return err;
-}
-
 static int prepare_put(struct wort_op *op, struct wort_tree *tree,
-		       struct wort_put *put, struct wrt_change *c)
+		       struct wort_put *put, struct rdx_change *c)
 {
 	u32 place;
 	int err = descend(op, tree, &put->key, WORT_KEY_DIGITS, false, true, &c->pos);
@@ -402,17 +333,17 @@ static int prepare_put(struct wort_op *op, struct wort_tree *tree,
 	put->replaced = false;
 	if (err)
 		return err;
-	set_key(c, &put->key);
+	rdx_set_key(c, &put->key);
 	if (!c->pos.link)
-		return put_must_find(put) ? -ENOENT :
+		return rdx_put_must_find(put) ? -ENOENT :
 		       prepare_in_slot(op, tree, c, &put->value);
 	err = wort_rec_peek(op, wort_link_record(c->pos.link), &c->rec);
 	if (err)
 		return err;
 	place = wort_rec_common(op, &c->rec, &put->key);
 	if (place == WORT_KEY_DIGITS)
-		return prepare_replace(op, c, put);
-	if (put_must_find(put))
+		return rdx_prepare_replace(op, c, put);
+	if (rdx_put_must_find(put))
 		return -ENOENT;
 	return prepare_beside(op, tree, c, &put->value, place);
 }
@@ -422,7 +353,7 @@ static int prepare_put(struct wort_op *op, struct wort_tree *tree,
  * changes, which a descent that began at the table of the top may not know.
  */
 static int plan_merge(struct wort_op *op, struct wort_tree *tree,
-		      struct wrt_change *c)
+		      struct rdx_change *c)
 {
 	struct wrt_node node;
 	u64 link;
@@ -438,13 +369,13 @@ static int plan_merge(struct wort_op *op, struct wort_tree *tree,
 }
 
 static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
-			  const struct wort_del *del, struct wrt_change *c)
+			  const struct wort_del *del, struct rdx_change *c)
 {
 	u64 link;
 	int err;
 
-	c->kind = WRT_REMOVE;
-	set_key(c, &del->key);
+	c->kind = RDX_REMOVE;
+	rdx_set_key(c, &del->key);
 	err = descend(op, tree, &del->key, WORT_KEY_DIGITS, false, false, &c->pos);
 	link = c->pos.link;
 	if (err || !link)
@@ -459,99 +390,23 @@ static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
 	return !err && c->pos.link != link ? -EAGAIN : err;
 }
 
-/*
- * Lock the node of the slot where a descent has ended, and verify the slot.
- *
- * If the slot is unchanged, the node is in the tree, since no node of its lock
- * was removed since the operation began.  A link that was replaced cannot be
- * back: the object that it refers to is not reused while the operation lasts.
- */
-static __always_inline int slot_lock(struct wort_op *op, const struct wrt_pos *pos)
+static __always_inline void change_enter(const struct rdx_change *c)
 {
-	const __le64 __pmem *slot = wort_region_at(op->region, pos->slot);
-
-	if (unlikely(!wort_node_lock(op, wrt_slot_node(pos->slot))))
-		return -EAGAIN;
-	if (likely(wort_pm_load(slot) == pos->link))
-		return 0;
-	wort_nodes_unlock(op);
-	return -EAGAIN;
+	if (c->kind == RDX_NODE || (c->kind == RDX_REMOVE && c->merges))
+		rdx_top_enter(c->top, c->val, rdx_change_digits(c));
 }
 
-/*
- * As slot_lock(), and lock a record below the slot; with @merges the node
- * above, too, and verify the slot there.
- */
-static noinline int pos_lock(struct wort_op *op, const struct wrt_pos *pos,
-			     u64 record, bool merges)
+static int launch_record(struct wort_op *op, struct rdx_change *c)
 {
-	const __le64 __pmem *slot = wort_region_at(op->region, pos->slot);
-	const __le64 __pmem *above = wort_region_at(op->region, pos->above);
-	u64 nodes[] = {
-		wrt_slot_node(pos->slot), record, wrt_slot_node(pos->above),
-	};
-
-	if (!wort_nodes_lock(op, nodes, merges ? 3 : 2))
-		return -EAGAIN;
-	if (likely(wort_pm_load(slot) == pos->link &&
-		   (!merges || wort_pm_load(above) == pos->node)))
-		return 0;
-	wort_nodes_unlock(op);
-	return -EAGAIN;
-}
-
-/*
- * As pos_lock(), for a record that is removed.  If its value is in the word
- * that can be updated, it must be the one that was read before.
- */
-static int rec_lock(struct wort_op *op, const struct wrt_pos *pos,
-		    struct wort_rec *rec, bool merges)
-{
-	int err = pos_lock(op, pos, rec->off, merges);
-
-	if (err || likely(wort_rec_renew(rec)))
-		return err;
-	wort_nodes_unlock(op);
-	return -EAGAIN;
-}
-
-/* @node: offset of the node of the word, which is locked. */
-static void change_store(struct wort_op *op, struct wrt_change *c, u64 node,
-			 __le64 __pmem *word, u64 val)
-{
-	c->lock = wort_lock_of(op, node);
-	c->word = word;
-	wort_pm_launch(op, c->lock, word, val);
-}
-
-static void slot_store(struct wort_op *op, struct wrt_change *c, u64 slot, u64 link)
-{
-	change_store(op, c, wrt_slot_node(slot), wort_region_at(op->region, slot),
-		     link);
-}
-
-static u64 change_digits(const struct wrt_change *c)
-{
-	return wort_key_word(&c->key, 0);
-}
-
-static __always_inline void change_enter(const struct wrt_change *c)
-{
-	if (c->kind == WRT_NODE || (c->kind == WRT_REMOVE && c->merges))
-		wrt_top_enter(c->top, c->val, change_digits(c));
-}
-
-static int launch_record(struct wort_op *op, struct wrt_change *c)
-{
-	int err = slot_lock(op, &c->pos);
+	int err = rdx_slot_lock(op, &c->pos);
 
 	if (!err)
-		slot_store(op, c, c->pos.slot, c->val);
+		rdx_slot_store(op, c, c->pos.node, c->pos.slot, c->val);
 	return err;
 }
 
 static int launch_node(struct wort_op *op, struct wort_tree *tree,
-		       struct wrt_change *c)
+		       struct rdx_change *c)
 {
 	bool above_node = wrt_link_is_node(c->pos.link);
 	u32 place = wort_link_place(c->val);
@@ -562,40 +417,16 @@ static int launch_node(struct wort_op *op, struct wort_tree *tree,
 	 * which was read before the descent to the slot.  Therefore the record
 	 * must still be there, and thus below that node.
 	 */
-	err = above_node ? pos_lock(op, &c->pos, c->rec.off, false) :
-			   slot_lock(op, &c->pos);
+	err = above_node ? rdx_pos_lock(op, &c->pos, c->rec.off, false) :
+			   rdx_slot_lock(op, &c->pos);
 	if (err)
 		return err;
 	if (place > c->pos.start)
-		wrt_skip_learn(tree, c->val, &c->key);
-	c->top = wrt_top_split(tree, c->pos.start, place, change_digits(c));
-	wrt_tree_grows(tree, wort_link_off(c->val), change_digits(c));
-	slot_store(op, c, c->pos.slot, c->val);
+		rdx_skip_learn(tree, c->val, &c->key);
+	c->top = rdx_top_split(tree, c->pos.start, place, rdx_change_digits(c));
+	rdx_tree_grows(tree, wort_link_off(c->val), rdx_change_digits(c));
+	rdx_slot_store(op, c, c->pos.node, c->pos.slot, c->val);
 	trace_wort_split(op->region->dev, wort_link_off(c->val), place, !above_node);
-	return 0;
-}
-
-static noinline int launch_replace(struct wort_op *op, struct wrt_change *c)
-{
-	int err = rec_lock(op, &c->pos, &c->rec, false);
-
-	if (err)
-		return err;
-	slot_store(op, c, c->pos.slot, c->val);
-	wort_nodes_removed(op, c->rec.off, 0);
-	return 0;
-}
-
-static noinline int launch_update(struct wort_op *op, struct wrt_change *c)
-{
-	if (!wort_node_lock(op, c->rec.off))
-		return -EAGAIN;
-	if (!wort_rec_renew(&c->rec) && c->exact) {
-		wort_nodes_unlock(op);
-		return -EAGAIN;
-	}
-	wort_pm_fence_in_flight(op);
-	change_store(op, c, c->rec.off, &c->rec.leaf->val, c->val);
 	return 0;
 }
 
@@ -603,7 +434,7 @@ static noinline int launch_update(struct wort_op *op, struct wrt_change *c)
  * Verify the last entry of a node, which moves up.  The object that it refers
  * to is not read: it may lie on a bad page.
  */
-static int only_entry(struct wort_op *op, const struct wrt_pos *pos, u64 link)
+static int only_entry(struct wort_op *op, const struct rdx_pos *pos, u64 link)
 {
 	int err = wrt_link_verify(op, link);
 
@@ -611,9 +442,9 @@ static int only_entry(struct wort_op *op, const struct wrt_pos *pos, u64 link)
 		return err;
 	if (!wort_region_inside(op->region, wort_link_off(link),
 				sizeof(struct wort_media_wort_node)))
-		return wrt_report_node(op, link, pos->start, -EUCLEAN);
+		return rdx_report_node(op, link, pos->start, -EUCLEAN);
 	return wort_link_place_valid(link, pos->start) ?
-	       0 : wrt_report_node(op, link, pos->start, 0);
+	       0 : rdx_report_node(op, link, pos->start, 0);
 }
 
 /*
@@ -621,7 +452,7 @@ static int only_entry(struct wort_op *op, const struct wrt_pos *pos, u64 link)
  * planned.
  */
 static int unlink_locked(struct wort_op *op, struct wort_tree *tree,
-			 struct wrt_change *c)
+			 struct rdx_change *c)
 {
 	struct wrt_node node;
 	u64 link = 0;
@@ -643,14 +474,14 @@ static int unlink_locked(struct wort_op *op, struct wort_tree *tree,
 	if (c->merges)
 		err = only_entry(op, &c->pos, link);
 	if (!err)
-		wrt_unlink(op, tree, c, link, change_digits(c));
+		wrt_unlink(op, tree, c, link, rdx_change_digits(c));
 	return err;
 }
 
 static noinline int launch_remove(struct wort_op *op, struct wort_tree *tree,
-				  struct wrt_change *c)
+				  struct rdx_change *c)
 {
-	int err = rec_lock(op, &c->pos, &c->rec, c->merges);
+	int err = rdx_rec_lock(op, &c->pos, &c->rec, c->merges);
 
 	if (err)
 		return err;
@@ -663,17 +494,17 @@ static noinline int launch_remove(struct wort_op *op, struct wort_tree *tree,
 /* Afterwards nodes are locked, unless it fails. */
 static __always_inline int change_launch(struct wort_op *op,
 					 struct wort_tree *tree,
-					 struct wrt_change *c)
+					 struct rdx_change *c)
 {
 	switch (c->kind) {
-	case WRT_RECORD:
+	case RDX_RECORD:
 		return launch_record(op, c);
-	case WRT_NODE:
+	case RDX_NODE:
 		return launch_node(op, tree, c);
-	case WRT_REPLACE:
-		return launch_replace(op, c);
-	case WRT_UPDATE:
-		return launch_update(op, c);
+	case RDX_REPLACE:
+		return rdx_launch_replace(op, c);
+	case RDX_UPDATE:
+		return rdx_launch_update(op, c);
 	default:
 		return launch_remove(op, tree, c);
 	}
@@ -685,9 +516,9 @@ static __always_inline int change_launch(struct wort_op *op,
  * descent asks for the entry before the node above is replaced, and its writer
  * locks the slot.  Therefore this may come after the store.
  */
-static void change_stored(struct wort_tree *tree, const struct wrt_change *c)
+static void change_stored(struct wort_tree *tree, const struct rdx_change *c)
 {
-	if (c->kind == WRT_NODE && wort_link_place(c->val) == c->pos.start)
+	if (c->kind == RDX_NODE && wort_link_place(c->val) == c->pos.start)
 		wort_skips_forget(wort_tree_top(tree)->skips, c->val);
 }
 
@@ -703,11 +534,11 @@ static void node_free(struct wort_op *op, u64 link)
  * this work is done while the line is written back.  They are not reused before
  * the section of the operation ends, which is after the fence.
  */
-static void change_free(struct wort_op *op, const struct wrt_change *c)
+static void change_free(struct wort_op *op, const struct rdx_change *c)
 {
-	if (c->kind == WRT_REMOVE && c->merges)
+	if (c->kind == RDX_REMOVE && c->merges)
 		node_free(op, c->pos.node);
-	if ((c->kind == WRT_REPLACE || c->kind == WRT_REMOVE) &&
+	if ((c->kind == RDX_REPLACE || c->kind == RDX_REMOVE) &&
 	    wort_rec_free(op, &c->rec))
 		op->damaged = true;
 }
@@ -717,7 +548,7 @@ static void change_free(struct wort_op *op, const struct wrt_change *c)
  * flight.
  */
 static __always_inline int change_commit(struct wort_op *op, struct wort_tree *tree,
-					 struct wrt_change *c)
+					 struct rdx_change *c)
 {
 	int err = change_launch(op, tree, c);
 
@@ -732,7 +563,7 @@ static __always_inline int change_commit(struct wort_op *op, struct wort_tree *t
 
 /* The word is durable. */
 static void change_finish(struct wort_op *op, struct wort_tree *tree,
-			  struct wrt_change *c)
+			  struct rdx_change *c)
 {
 	bool there = wort_lock_hold(op, c->lock);
 
@@ -744,17 +575,17 @@ static void change_finish(struct wort_op *op, struct wort_tree *tree,
 	if (there && wort_pm_load(c->word) == c->val)
 		change_enter(c);
 	wort_nodes_unlock(op);
-	if (c->kind == WRT_RECORD && c->pos.skip)
-		wrt_skip_learn(tree, c->pos.skip, &c->key);
+	if (c->kind == RDX_RECORD && c->pos.skip)
+		rdx_skip_learn(tree, c->pos.skip, &c->key);
 }
 
 static __always_inline int change_run(struct wort_op *op,
 				      struct wort_tree *tree,
-				      struct wrt_change *c)
+				      struct rdx_change *c)
 {
 	int err;
 
-	if (c->kind < WRT_UPDATE)
+	if (rdx_change_waits(c))
 		wort_pm_fence_contents(op);
 	err = change_commit(op, tree, c);
 	if (err)
@@ -767,7 +598,7 @@ static __always_inline int change_run(struct wort_op *op,
 static int wrt_put(struct wort_op *op, struct wort_tree *tree,
 		   struct wort_put *put)
 {
-	struct wrt_change c __uninitialized;
+	struct rdx_change c __uninitialized;
 
 	return prepare_put(op, tree, put, &c) ?: change_run(op, tree, &c);
 }
@@ -775,7 +606,7 @@ static int wrt_put(struct wort_op *op, struct wort_tree *tree,
 static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
 		      const struct wort_del *del)
 {
-	struct wrt_change c __uninitialized;
+	struct rdx_change c __uninitialized;
 
 	return prepare_remove(op, tree, del, &c) ?:
 	       change_run(op, tree, &c);
@@ -788,14 +619,14 @@ static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
  * time.
  */
 int wrt_unlink_lost(struct wort_op *op, struct wort_tree *tree,
-		    const struct wrt_pos *pos)
+		    const struct rdx_pos *pos)
 {
-	struct wrt_change c = { .kind = WRT_REMOVE, .pos = *pos };
+	struct rdx_change c = { .kind = RDX_REMOVE, .pos = *pos };
 	int err;
 
 	c.merges = pos->node;
 	c.rec.off = wort_link_off(pos->link);
-	err = pos_lock(op, pos, c.rec.off, c.merges);
+	err = rdx_pos_lock(op, pos, c.rec.off, c.merges);
 	if (err)
 		return err;
 	err = unlink_locked(op, tree, &c);
@@ -812,10 +643,10 @@ int wrt_unlink_lost(struct wort_op *op, struct wort_tree *tree,
 
 /* Batches. */
 
-static struct wrt_change *wrt_change(struct wort_change *change)
+static struct rdx_change *wrt_change(struct wort_change *change)
 {
-	BUILD_BUG_ON(sizeof(struct wrt_change) > sizeof(change->engine));
-	return (struct wrt_change *)change->engine;
+	BUILD_BUG_ON(sizeof(struct rdx_change) > sizeof(change->engine));
+	return (struct rdx_change *)change->engine;
 }
 
 /*
@@ -825,15 +656,15 @@ static struct wrt_change *wrt_change(struct wort_change *change)
  */
 static void change_tell(struct wort_change *change)
 {
-	struct wrt_change *c = wrt_change(change);
-	bool removes = c->kind == WRT_REMOVE;
+	struct rdx_change *c = wrt_change(change);
+	bool removes = c->kind == RDX_REMOVE;
 
-	change->waits = c->kind < WRT_UPDATE;
-	change->claims = c->kind == WRT_REPLACE || removes ?
+	change->waits = rdx_change_waits(c);
+	change->claims = c->kind == RDX_REPLACE || removes ?
 			 BIT(WORT_CHANGE_NODES) - 1 : 0;
 	change->slot = c->pos.slot;
 	change->node[0] = wrt_slot_node(c->pos.slot);
-	change->node[1] = c->kind == WRT_RECORD ? 0 : c->rec.off;
+	change->node[1] = c->kind == RDX_RECORD ? 0 : c->rec.off;
 	change->node[2] = removes && c->merges ? wrt_slot_node(c->pos.above) : 0;
 }
 
@@ -841,7 +672,7 @@ static void change_tell(struct wort_change *change)
 static int wrt_prepare(struct wort_op *op, struct wort_tree *tree,
 		       struct wort_change *change)
 {
-	struct wrt_change *c = wrt_change(change);
+	struct rdx_change *c = wrt_change(change);
 	int err = change->put ? prepare_put(op, tree, change->put, c) :
 				prepare_remove(op, tree, change->del, c);
 

@@ -12,9 +12,7 @@
 #include "../core/alloc.h"
 #include "../core/pmem.h"
 #include "engine.h"
-#include "radix.h"
-#include "radix_top.h"
-#include "rec.h"
+#include "radix_change.h"
 
 #define WRT_SLOTS	WORT_MEDIA_WORT_SLOTS
 #define WRT_LINE_SLOTS	(WORT_LINE / sizeof(__le64))
@@ -30,27 +28,6 @@ struct wrt_node {
 	struct wort_media_wort_node __pmem *media;
 	u64 link;
 	u32 place;
-};
-
-/**
- * struct wrt_pos - Where a descent is
- * @slot: offset of the slot that was loaded last; 0 before the first step from
- *	the table of the top
- * @link: what the slot holds
- * @node: the link to the node that has the slot; 0: the root record has it
- * @above: offset of the slot that refers to that node; 0: not known, since the
- *	table of the top led to it
- * @start: digits consumed on the path to @link
- * @skip: the link to the last node on the way whose skipped digits may differ
- *	from those of the key, or 0; only if the descent asks for it
- */
-struct wrt_pos {
-	u64 slot;
-	u64 link;
-	u64 node;
-	u64 above;
-	u64 skip;
-	u32 start;
 };
 
 /**
@@ -77,47 +54,11 @@ struct wrt_descent {
 	void __pmem *base;
 	u64 plain;
 	const u32 *in_flight;
-	struct wrt_pos pos;
+	struct rdx_pos pos;
 	u32 nr_nodes;
 	u32 nr_marks;
 };
 
-enum wrt_kind {
-	WRT_RECORD,		/* slot := a new record; it was empty */
-	WRT_NODE,		/* slot := a new node, with a new record below */
-	WRT_REPLACE,		/* slot := a new record in place of a record */
-	WRT_UPDATE,		/* value word of a record := another value */
-	WRT_REMOVE,		/* of a record, and of a node that it leaves */
-};
-
-/**
- * struct wrt_change - A change under way
- * @kind: what becomes of which word
- * @exact: an update that rests on the value before it
- * @merges: the node of the slot goes, too
- * @top: leads to what the word refers to; or NULL
- * @val: what the word becomes
- * @word: the word, once it is stored
- * @lock: that of its node
- * @pos: of the slot
- * @rec: the record at the end of the descent, or any below it
- * @key: the key
- */
-struct wrt_change {
-	enum wrt_kind kind;
-	bool exact;
-	bool merges;
-	struct wort_top *top;
-	u64 val;
-	__le64 __pmem *word;
-	struct wort_lock *lock;
-	struct wrt_pos pos;
-	struct wort_rec rec;
-	struct wort_key key;
-};
-
-int wrt_report_link(struct wort_op *op, u64 link);
-int wrt_report_node(struct wort_op *op, u64 link, u32 start, int err);
 int wrt_node_verify(struct wort_op *op, u64 link, u32 start);
 u32 wrt_slot_scan(struct wort_op *op, const struct wrt_node *node, u32 slot,
 		  bool reverse, u64 *link);
@@ -125,7 +66,7 @@ u32 wrt_other_entries(struct wort_op *op, const struct wrt_node *node, u32 mine,
 		      u64 *link);
 int wrt_any_record(struct wort_op *op, u64 link, u32 start, struct wort_rec *rec);
 int wrt_unlink_lost(struct wort_op *op, struct wort_tree *tree,
-		    const struct wrt_pos *pos);
+		    const struct rdx_pos *pos);
 
 extern const struct wort_fast_ops wrt_fast_ops;
 wort_prefetch_fn wrt_prefetch_keys;
@@ -162,11 +103,6 @@ static __always_inline u64 wrt_slot_node(u64 slot)
 	return round_down(slot, sizeof(struct wort_media_wort_node));
 }
 
-static __always_inline u64 wrt_root(const struct wort_tree *tree)
-{
-	return (void __pmem *)wort_tree_root(tree) - wort_region_at(tree->region, 0);
-}
-
 /*
  * Return: -EUCLEAN for a word that is neither 0 nor a link to a record or a
  * node.
@@ -174,7 +110,7 @@ static __always_inline u64 wrt_root(const struct wort_tree *tree)
 static __always_inline int wrt_link_verify(struct wort_op *op, u64 link)
 {
 	return likely(wort_link_is_record(link) || !link || wrt_link_is_node(link)) ?
-	       0 : wrt_report_link(op, link);
+	       0 : rdx_report_link(op, link);
 }
 
 /*
@@ -219,17 +155,6 @@ static __always_inline void wrt_node_flush_in_flight(struct wort_op *op,
 	wort_pm_flush_in_flight(op, off, off, sizeof(*node->media));
 }
 
-/* Load the word of the root record at @off, on which an answer may rest. */
-static inline int wrt_root_load(struct wort_op *op, u64 off, u64 *link)
-{
-	const __le64 __pmem *root = wort_region_at(op->region, off);
-	int err = wort_pm_probe(op, root, WORT_LINE);
-
-	*link = err ? 0 : wort_pm_load(root);
-	wort_pm_flush_in_flight(op, wrt_slot_node(off), off, sizeof(*link));
-	return err;
-}
-
 static __always_inline void wrt_descent_init(struct wrt_descent *d,
 					     struct wort_op *op,
 					     const struct wort_tree *tree,
@@ -253,14 +178,15 @@ static __always_inline void wrt_descent_init(struct wrt_descent *d,
 /* Begin a descent at the root record. */
 static __always_inline int wrt_descent_root(struct wrt_descent *d)
 {
-	u64 root = wrt_root(d->tree);
+	u64 root = rdx_root(d->tree);
 
 	d->pos.slot = root;
 	d->pos.node = 0;
 	d->pos.above = 0;
+	d->pos.above_node = 0;
 	d->pos.start = 0;
 	if (d->op)
-		return wrt_root_load(d->op, root, &d->pos.link);
+		return rdx_root_load(d->op, root, &d->pos.link);
 	if (unlikely(root >= d->plain))
 		return -EAGAIN;
 	d->pos.link = wort_pm_load(d->base + root);
@@ -281,6 +207,7 @@ static __always_inline int wrt_descent_begin(struct wrt_descent *d)
 	d->pos.link = link;
 	d->pos.node = 0;
 	d->pos.above = 0;
+	d->pos.above_node = 0;
 	d->pos.start = d->top->shape.place;
 	return 0;
 }
@@ -307,7 +234,7 @@ static __always_inline bool wrt_skips_match(const struct wrt_descent *d, u64 lin
  */
 static __always_inline int wrt_step(struct wrt_descent *d, bool skips)
 {
-	struct wrt_pos *pos = &d->pos;
+	struct rdx_pos *pos = &d->pos;
 	u32 place = wort_link_place(pos->link);
 	u64 node = wort_link_off(pos->link);
 	int err;
@@ -321,6 +248,7 @@ static __always_inline int wrt_step(struct wrt_descent *d, bool skips)
 	if (skips && place > pos->start && !wrt_skips_match(d, pos->link, place))
 		pos->skip = pos->link;
 	pos->above = pos->slot;
+	pos->above_node = pos->node;
 	pos->node = pos->link;
 	pos->slot = node + wort_radix_digit(d->key, d->word, place) * sizeof(u64);
 	pos->link = wort_pm_load(d->base + pos->slot);
@@ -350,86 +278,6 @@ static __always_inline int wrt_descend(struct wrt_descent *d, u32 limit, bool sk
 	return likely(!d->nr_marks) ? 0 : -EAGAIN;
 }
 
-/* The key has the digits that the node of a link skips. */
-static inline void wrt_skip_learn(const struct wort_tree *tree, u64 link,
-				  const struct wort_key *key)
-{
-	wort_skips_learn(wort_tree_top(tree)->skips, link,
-			 wort_digits_before(key, wort_key_word(key, 0),
-					    wort_link_place(link)));
-}
-
-#define WRT_MADE_STEP	4096
-
-/*
- * What the table of the top leads to is about to be another node: nobody may
- * find the old one once others can find the new one.  The slot has been locked
- * before the table was looked for: another one is not filled in from it until
- * it is unlocked.  Returns the table, for wrt_top_enter(), or NULL.
- */
-static inline struct wort_top *wrt_top_leave(struct wort_top *top, bool leads, u64 digits)
-{
-	if (!leads)
-		return NULL;
-	wort_top_set(top, digits, 0);
-	return top;
-}
-
-/* A node at @place comes to a slot with @start digits consumed. */
-static __always_inline struct wort_top *wrt_top_split(struct wort_tree *tree, u32 start,
-						      u32 place, u64 digits)
-{
-	struct wort_top *top = wort_tree_top(tree);
-	u32 end = top->shape.place;
-
-	return wrt_top_leave(top, start <= end && end <= place, digits);
-}
-
-/* A node goes. */
-static inline struct wort_top *wrt_top_merge(struct wort_tree *tree, u64 node, u64 digits)
-{
-	struct wort_top *top = wort_tree_top(tree);
-
-	return wrt_top_leave(top, wort_top_find(top, digits) == node, digits);
-}
-
-/*
- * The word is durable, and its slot still locked.  If there is another table
- * now, this one is looked at by those who had begun before.
- */
-static __always_inline void wrt_top_enter(struct wort_top *top, u64 link, u64 digits)
-{
-	if (top && wrt_link_is_node(link))
-		wort_top_set(top, digits, link);
-}
-
-/*
- * Of the nodes that are made those count which begin a page: one counter for
- * all.
- */
-static __always_inline void wrt_tree_grows(struct wort_tree *tree, u64 node, u64 digits)
-{
-	struct wort_top *top;
-	u64 made, missed;
-
-	if (likely(node % WRT_MADE_STEP))
-		return;
-	top = wort_tree_top(tree);
-	if (top == &wort_top_none)
-		return;
-	made = READ_ONCE(top->made) + 1;
-	missed = READ_ONCE(top->missed) + !wort_top_entry(top, digits);
-	WRITE_ONCE(top->made, made);
-	WRITE_ONCE(top->missed, missed);
-	if (made >= READ_ONCE(top->made_due) ||
-	    missed >= READ_ONCE(top->missed_due)) {
-		/* The review sets when the next one is due. */
-		WRITE_ONCE(top->made_due, U64_MAX);
-		WRITE_ONCE(top->missed_due, U64_MAX);
-		tree->want_tend(tree);
-	}
-}
-
 /* The entries of a line of a node: a bit for each of its slots. */
 static __always_inline u32 wrt_line_entries(const __le64 __pmem *line)
 {
@@ -441,7 +289,7 @@ static __always_inline u32 wrt_line_entries(const __le64 __pmem *line)
 }
 
 /* The number of the slot at a position, in its node. */
-static __always_inline u32 wrt_slot_nr(const struct wrt_pos *pos)
+static __always_inline u32 wrt_slot_nr(const struct rdx_pos *pos)
 {
 	return (pos->slot - wort_link_off(pos->node)) / sizeof(u64);
 }
@@ -474,13 +322,13 @@ static __always_inline u32 wrt_entries(const struct wort_media_wort_node __pmem 
  * entry is in flight.
  */
 static __always_inline void wrt_unlink(struct wort_op *op, struct wort_tree *tree,
-				       struct wrt_change *c, u64 link, u64 digits)
+				       struct rdx_change *c, u64 link, u64 digits)
 {
 	u64 node = c->merges ? wort_link_off(c->pos.node) : 0;
 	u64 slot = c->merges ? c->pos.above : c->pos.slot;
 
 	c->val = c->merges ? link : 0;
-	c->top = c->merges ? wrt_top_merge(tree, c->pos.node, digits) : NULL;
+	c->top = c->merges ? rdx_top_merge(tree, c->pos.node, digits) : NULL;
 	c->word = wort_region_at(op->region, slot);
 	c->lock = wort_lock_of(op, wrt_slot_node(slot));
 	wort_pm_launch(op, c->lock, c->word, c->val);

@@ -380,7 +380,7 @@ int wrt_seek(struct wort_cursor *cur, const struct wort_key *key)
 		seek_prefetch(cur, key);
 	wc->nr = 0;
 	memset(wc->seen, 0, sizeof(wc->seen));
-	err = wrt_root_load(cur->op, wrt_root(cur->tree), &link);
+	err = rdx_root_load(cur->op, rdx_root(cur->tree), &link);
 	if (!link)
 		return err ?: -ENOENT;
 	err = cursor_down(cur, link, 0, key);
@@ -419,18 +419,19 @@ int wrt_next(struct wort_cursor *cur)
 }
 
 /* The position of the slot that a cursor took last. */
-static int cursor_pos(struct wort_cursor *cur, struct wrt_pos *pos)
+static int cursor_pos(struct wort_cursor *cur, struct rdx_pos *pos)
 {
 	struct wrt_cursor *wc = wrt_cursor(cur);
 	const struct wrt_level *level;
 	u32 i;
 	int err;
 
-	*pos = (struct wrt_pos){ .slot = wrt_root(cur->tree) };
-	err = wrt_root_load(cur->op, pos->slot, &pos->link);
+	*pos = (struct rdx_pos){ .slot = rdx_root(cur->tree) };
+	err = rdx_root_load(cur->op, pos->slot, &pos->link);
 	for (i = 0; i < wc->nr; i++) {
 		level = &wc->level[i];
 		pos->above = pos->slot;
+		pos->above_node = pos->node;
 		pos->node = level->link;
 		pos->start = wort_link_place(level->link) + 1;
 		pos->slot = wort_link_off(level->link) + level->slot * sizeof(u64);
@@ -451,7 +452,7 @@ static bool link_is_lost(struct wort_op *op, u64 link, u32 start)
 
 int wrt_drop(struct wort_cursor *cur)
 {
-	struct wrt_pos pos;
+	struct rdx_pos pos;
 	int err = cursor_pos(cur, &pos);
 
 	if (err)

@@ -254,13 +254,13 @@ static __always_inline void fast_launch_node(struct wrt_fast *fast,
 	if (place > fast->d.pos.start)
 		wort_skips_learn(fast->d.top->skips, link,
 				 wort_word_before(fast->d.word, place));
-	top = wrt_top_split(tree, fast->d.pos.start, place, fast->d.word);
-	wrt_tree_grows(tree, wort_link_off(link), fast->d.word);
+	top = rdx_top_split(tree, fast->d.pos.start, place, fast->d.word);
+	rdx_tree_grows(tree, wort_link_off(link), fast->d.word);
 	trace_wort_split(fast->op.region->dev, wort_link_off(link), place, true);
 	fast_word(fast, lock, fast_slot(fast), link, WRT_BESIDE);
 	if (place == fast->d.pos.start)
 		wort_skips_forget(fast->d.top->skips, link);
-	wrt_top_enter(top, link, fast->d.word);
+	rdx_top_enter(top, link, fast->d.word);
 }
 
 /* @other: the key of the record at which the descent has ended. */
@@ -340,7 +340,7 @@ static int wrt_fast_put(struct wort_tree *tree, struct wort_put *put,
  * @node_spot: where that node is
  */
 struct wrt_removal {
-	struct wrt_change c;
+	struct rdx_change c;
 	struct wort_lock *node;
 	struct wort_lock *record;
 	struct wort_lock *above;
@@ -392,7 +392,7 @@ static __always_inline bool fast_find_above(struct wrt_fast *fast)
 static __always_inline bool removal_merges(struct wrt_fast *fast, struct wrt_removal *r,
 					   u64 link)
 {
-	const struct wrt_pos *pos = &fast->d.pos;
+	const struct rdx_pos *pos = &fast->d.pos;
 	u64 off = wort_link_off(link);
 
 	if (!fast_find_above(fast) ||
@@ -453,7 +453,7 @@ static int wrt_fast_remove(struct wort_tree *tree, const struct wort_del *del,
 	if (likely(launched)) {
 		fast_land(&fast, r.c.lock, r.c.word, WRT_GONE);
 		if (r.c.merges)
-			wrt_top_enter(r.c.top, r.c.val, fast.d.word);
+			rdx_top_enter(r.c.top, r.c.val, fast.d.word);
 	}
 	removal_unlock(&r);
 	return launched ? 0 : -EAGAIN;

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include <linux/kernel.h>
+
+#include "radix_change.h"
+
+/**
+ * rdx_prepare_replace() - Prepare a put of a key that has a record
+ * @op: The operation.
+ * @c: The change, with its key and position; wort_rec_peek() has filled in @rec.
+ * @put: The put.  Tells @replaced.
+ *
+ * Context: May sleep.
+ * Return: 0: the change is an update of the value word, or a replacement by a
+ * record that is written and flushed.  The errors of wort_engine.put.
+ */
+noinline int rdx_prepare_replace(struct wort_op *op, struct rdx_change *c,
+				 struct wort_put *put)
+{
+	int err = wort_rec_verify(op, &c->rec);
+
+	if (err)
+		return err;
+	put->replaced = !put->create;
+	err = wort_rec_expect(op, &c->rec, put->create ? NULL : put->expect,
+			      put->old);
+	if (!err && put->create)
+		err = -EEXIST;
+	if (err)
+		return err;
+	if (wort_rec_updatable(&c->rec, &put->value)) {
+		c->kind = RDX_UPDATE;
+		c->exact = put->expect || put->old;
+		c->val = wort_value_word(&put->value);
+		return 0;
+	}
+	err = wort_rec_reserve(op, &c->key, &put->value);
+	if (!err)
+		rdx_change_to_record(op, c, &put->value, RDX_REPLACE);
+	return err;
+}
+
+/**
+ * rdx_pos_lock() - Lock the nodes of a position, and verify it
+ * @op: The operation.
+ * @pos: Where the descent has ended, at a slot.
+ * @record: Offset of a record below the slot, which is locked, too; 0: none.
+ * @goes: The node of the slot will go: lock the node above, too, and verify the
+ *	slot there.
+ *
+ * Context: As wort_nodes_lock().  With 0 the nodes are locked.
+ * Return: 0; -EAGAIN: the position has changed.
+ */
+noinline int rdx_pos_lock(struct wort_op *op, const struct rdx_pos *pos, u64 record,
+			  bool goes)
+{
+	const __le64 __pmem *slot = wort_region_at(op->region, pos->slot);
+	const __le64 __pmem *above = wort_region_at(op->region, pos->above);
+	u64 nodes[] = {
+		rdx_slot_node(pos->node, pos->slot), record,
+		rdx_slot_node(pos->above_node, pos->above),
+	};
+
+	if (!wort_nodes_lock(op, nodes, goes ? 3 : 2))
+		return -EAGAIN;
+	if (likely(wort_pm_load(slot) == pos->link &&
+		   (!goes || wort_pm_load(above) == pos->node)))
+		return 0;
+	wort_nodes_unlock(op);
+	return -EAGAIN;
+}
+
+/**
+ * rdx_rec_lock() - As rdx_pos_lock(), for a record that is removed
+ * @op: The operation.
+ * @pos: Where the descent has ended.
+ * @rec: The record.  If its value is in the word that can be updated, it must be
+ *	the one that was read before.
+ * @goes: As for rdx_pos_lock().
+ *
+ * Context: As rdx_pos_lock().
+ * Return: 0 or -EAGAIN.
+ */
+int rdx_rec_lock(struct wort_op *op, const struct rdx_pos *pos, struct wort_rec *rec,
+		 bool goes)
+{
+	int err = rdx_pos_lock(op, pos, rec->off, goes);
+
+	if (err || likely(wort_rec_renew(rec)))
+		return err;
+	wort_nodes_unlock(op);
+	return -EAGAIN;
+}
+
+/**
+ * rdx_launch_replace() - Store the link to a record that takes another one's place
+ * @op: The operation.
+ * @c: The change, prepared.
+ *
+ * Context: As rdx_pos_lock().
+ * Return: 0 or -EAGAIN.
+ */
+noinline int rdx_launch_replace(struct wort_op *op, struct rdx_change *c)
+{
+	int err = rdx_rec_lock(op, &c->pos, &c->rec, false);
+
+	if (err)
+		return err;
+	rdx_slot_store(op, c, c->pos.node, c->pos.slot, c->val);
+	wort_nodes_removed(op, c->rec.off, 0);
+	return 0;
+}
+
+/**
+ * rdx_launch_update() - Store another value to the word of a record
+ * @op: The operation.
+ * @c: The change, prepared.
+ *
+ * Context: As rdx_pos_lock().
+ * Return: 0; -EAGAIN: the record was removed, or the change rests on a value
+ * that has changed.
+ */
+noinline int rdx_launch_update(struct wort_op *op, struct rdx_change *c)
+{
+	if (!wort_node_lock(op, c->rec.off))
+		return -EAGAIN;
+	if (!wort_rec_renew(&c->rec) && c->exact) {
+		wort_nodes_unlock(op);
+		return -EAGAIN;
+	}
+	wort_pm_fence_in_flight(op);
+	rdx_change_store(op, c, c->rec.off, &c->rec.leaf->val, c->val);
+	return 0;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Changes of radix trees.
+ *
+ * A change is prepared first: all objects that it needs are written and
+ * flushed.  After a fence it is launched: the nodes that it needs are locked,
+ * the position is verified, and one word is stored.  When the word is durable,
+ * the objects that it made unreachable are freed.
+ *
+ * What does not depend on the nodes of an engine is here.
+ */
+#ifndef _WORT_RADIX_CHANGE_H
+#define _WORT_RADIX_CHANGE_H
+
+#include "../core/alloc.h"
+#include "../core/lock.h"
+#include "radix_top.h"
+#include "rec.h"
+
+enum rdx_kind {
+	RDX_RECORD,		/* slot := a new record; it was empty */
+	RDX_NODE,		/* slot := a new node, with a new record below */
+	RDX_COPY,		/* slot above := a copy of the node, with a new record */
+	RDX_SHRINK,		/* slot above := a copy of the node without a record */
+	RDX_REPLACE,		/* slot := a new record in place of a record */
+	RDX_UPDATE,		/* value word of a record := another value */
+	RDX_REMOVE,		/* of a record, and of a node that it leaves */
+};
+
+/**
+ * struct rdx_change - A change under way
+ * @kind: what becomes of which word
+ * @exact: an update that rests on the value before it
+ * @merges: a removal: the node of the slot goes, too
+ * @top: leads to what the word refers to; or NULL
+ * @val: what the word becomes
+ * @word: the word, once it is stored
+ * @lock: that of its node
+ * @pos: of the slot
+ * @rec: the record at the end of the descent, or any below it
+ * @key: the key
+ */
+struct rdx_change {
+	enum rdx_kind kind;
+	bool exact;
+	bool merges;
+	struct wort_top *top;
+	u64 val;
+	__le64 __pmem *word;
+	struct wort_lock *lock;
+	struct rdx_pos pos;
+	struct wort_rec rec;
+	struct wort_key key;
+};
+
+int rdx_prepare_replace(struct wort_op *op, struct rdx_change *c, struct wort_put *put);
+int rdx_pos_lock(struct wort_op *op, const struct rdx_pos *pos, u64 record, bool goes);
+int rdx_rec_lock(struct wort_op *op, const struct rdx_pos *pos, struct wort_rec *rec,
+		 bool goes);
+int rdx_launch_replace(struct wort_op *op, struct rdx_change *c);
+int rdx_launch_update(struct wort_op *op, struct rdx_change *c);
+
+/* New objects are written, and must be durable before the word is stored. */
+static __always_inline bool rdx_change_waits(const struct rdx_change *c)
+{
+	return c->kind < RDX_UPDATE;
+}
+
+/*
+ * Copy the fields one by one.  A processor cannot forward several small stores
+ * to one larger load, and the fence before is not over yet.
+ */
+static __always_inline void rdx_set_key(struct rdx_change *c, const struct wort_key *key)
+{
+	c->key.data = key->data;
+	c->key.len = key->len;
+}
+
+static __always_inline u64 rdx_change_digits(const struct rdx_change *c)
+{
+	return wort_key_word(&c->key, 0);
+}
+
+static inline bool rdx_put_must_find(const struct wort_put *put)
+{
+	return put->replace || put->expect;
+}
+
+/* Write a new record, which was reserved. */
+static __always_inline void rdx_change_to_record(struct wort_op *op,
+						 struct rdx_change *c,
+						 const struct wort_value *value,
+						 enum rdx_kind kind)
+{
+	c->kind = kind;
+	c->val = wort_rec_create(op, &c->key, value) | WORT_MEDIA_LINK_RECORD;
+}
+
+/*
+ * Lock the node of the slot where a descent has ended, and verify the slot.
+ *
+ * If the slot is unchanged, the node is in the tree, since no node of its lock
+ * was removed since the operation began.  A link that was replaced cannot be
+ * back: the object that it refers to is not reused while the operation lasts.
+ */
+static __always_inline int rdx_slot_lock(struct wort_op *op, const struct rdx_pos *pos)
+{
+	const __le64 __pmem *slot = wort_region_at(op->region, pos->slot);
+
+	if (unlikely(!wort_node_lock(op, rdx_slot_node(pos->node, pos->slot))))
+		return -EAGAIN;
+	if (likely(wort_pm_load(slot) == pos->link))
+		return 0;
+	wort_nodes_unlock(op);
+	return -EAGAIN;
+}
+
+/* @node: offset of the node of the word, which is locked. */
+static __always_inline void rdx_change_store(struct wort_op *op, struct rdx_change *c,
+					     u64 node, __le64 __pmem *word, u64 val)
+{
+	c->lock = wort_lock_of(op, node);
+	c->word = word;
+	wort_pm_launch(op, c->lock, word, val);
+}
+
+static __always_inline void rdx_slot_store(struct wort_op *op, struct rdx_change *c,
+					   u64 node, u64 slot, u64 link)
+{
+	rdx_change_store(op, c, rdx_slot_node(node, slot),
+			 wort_region_at(op->region, slot), link);
+}
+
+#endif /* _WORT_RADIX_CHANGE_H */
