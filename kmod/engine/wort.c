@@ -159,12 +159,12 @@ static __always_inline int descend(struct wort_op *op, const struct wort_tree *t
 				   const struct wort_key *key, u32 limit, bool root,
 				   bool skips, struct rdx_pos *pos)
 {
-	struct wrt_descent d __uninitialized;
+	struct rdx_descent d __uninitialized;
 	int err;
 
-	wrt_descent_init(&d, op, tree, wort_tree_top(tree), key,
+	rdx_descent_init(&d, op, tree, wort_tree_top(tree), key,
 			 wort_key_word(key, 0), op->in_flight);
-	err = root ? wrt_descent_root(&d) : wrt_descent_begin(&d);
+	err = root ? rdx_descent_root(&d) : rdx_descent_begin(&d);
 	if (!err)
 		err = wrt_descend(&d, limit, skips);
 	wort_count(op, nodes, d.nr_nodes);

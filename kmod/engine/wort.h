@@ -13,6 +13,7 @@
 #include "../core/pmem.h"
 #include "engine.h"
 #include "radix_change.h"
+#include "radix_descent.h"
 
 #define WRT_SLOTS	WORT_MEDIA_WORT_SLOTS
 #define WRT_LINE_SLOTS	(WORT_LINE / sizeof(__le64))
@@ -28,35 +29,6 @@ struct wrt_node {
 	struct wort_media_wort_node __pmem *media;
 	u64 link;
 	u32 place;
-};
-
-/**
- * struct wrt_descent - A descent to a key
- * @op: the operation; NULL in a fast path, which gives up with -EAGAIN where an
- *	operation would read with care
- * @tree: the tree
- * @top: the table of its top
- * @key: the key
- * @word: its first sixteen digits
- * @base: memory at offset 0
- * @plain: wort_region_plain()
- * @in_flight: marks of nodes
- * @pos: where it is
- * @nr_nodes: nodes entered
- * @nr_marks: of a fast path: not 0 if a word that it has loaded is in flight
- */
-struct wrt_descent {
-	struct wort_op *op;
-	const struct wort_tree *tree;
-	const struct wort_top *top;
-	const struct wort_key *key;
-	u64 word;
-	void __pmem *base;
-	u64 plain;
-	const u32 *in_flight;
-	struct rdx_pos pos;
-	u32 nr_nodes;
-	u32 nr_marks;
 };
 
 int wrt_node_verify(struct wort_op *op, u64 link, u32 start);
@@ -155,72 +127,6 @@ static __always_inline void wrt_node_flush_in_flight(struct wort_op *op,
 	wort_pm_flush_in_flight(op, off, off, sizeof(*node->media));
 }
 
-static __always_inline void wrt_descent_init(struct wrt_descent *d,
-					     struct wort_op *op,
-					     const struct wort_tree *tree,
-					     const struct wort_top *top,
-					     const struct wort_key *key, u64 word,
-					     const u32 *in_flight)
-{
-	d->op = op;
-	d->tree = tree;
-	d->top = top;
-	d->key = key;
-	d->word = word;
-	d->base = wort_region_at(tree->region, 0);
-	d->plain = wort_region_plain(tree->region);
-	d->in_flight = in_flight;
-	d->pos.skip = 0;
-	d->nr_nodes = 0;
-	d->nr_marks = 0;
-}
-
-/* Begin a descent at the root record. */
-static __always_inline int wrt_descent_root(struct wrt_descent *d)
-{
-	u64 root = rdx_root(d->tree);
-
-	d->pos.slot = root;
-	d->pos.node = 0;
-	d->pos.above = 0;
-	d->pos.above_node = 0;
-	d->pos.start = 0;
-	if (d->op)
-		return rdx_root_load(d->op, root, &d->pos.link);
-	if (unlikely(root >= d->plain))
-		return -EAGAIN;
-	d->pos.link = wort_pm_load(d->base + root);
-	d->nr_marks = wort_pm_mark(d->in_flight, wrt_slot_node(root));
-	return 0;
-}
-
-/*
- * Begin a descent where the table of the top leads to, or at the root record.
- */
-static __always_inline int wrt_descent_begin(struct wrt_descent *d)
-{
-	u64 link = wort_top_find(d->top, d->word);
-
-	if (unlikely(!link))
-		return wrt_descent_root(d);
-	d->pos.slot = 0;
-	d->pos.link = link;
-	d->pos.node = 0;
-	d->pos.above = 0;
-	d->pos.above_node = 0;
-	d->pos.start = d->top->shape.place;
-	return 0;
-}
-
-/* Does a node that skips digits skip those of the key, as far as is known? */
-static __always_inline bool wrt_skips_match(const struct wrt_descent *d, u64 link,
-					    u32 place)
-{
-	return wort_skips_match(d->top->skips, link,
-				wort_digits_before(d->key, d->word, place),
-				place - d->pos.start);
-}
-
 /**
  * wrt_step() - Go from a link to a node to the link in its slot for the key
  * @d: The descent; it is at a link to a node, which is untrusted.
@@ -232,7 +138,7 @@ static __always_inline bool wrt_skips_match(const struct wrt_descent *d, u64 lin
  * Context: A section of readers or writers.
  * Return: 0; -EUCLEAN or -EIO; -EAGAIN.
  */
-static __always_inline int wrt_step(struct wrt_descent *d, bool skips)
+static __always_inline int wrt_step(struct rdx_descent *d, bool skips)
 {
 	struct rdx_pos *pos = &d->pos;
 	u32 place = wort_link_place(pos->link);
@@ -245,7 +151,7 @@ static __always_inline int wrt_step(struct wrt_descent *d, bool skips)
 		if (err)
 			return err;
 	}
-	if (skips && place > pos->start && !wrt_skips_match(d, pos->link, place))
+	if (skips && place > pos->start && !rdx_skips_match(d, pos->link, place))
 		pos->skip = pos->link;
 	pos->above = pos->slot;
 	pos->above_node = pos->node;
@@ -265,7 +171,7 @@ static __always_inline int wrt_step(struct wrt_descent *d, bool skips)
  * A whole descent: to an empty slot, a record, or the first node from @limit
  * on.
  */
-static __always_inline int wrt_descend(struct wrt_descent *d, u32 limit, bool skips)
+static __always_inline int wrt_descend(struct rdx_descent *d, u32 limit, bool skips)
 {
 	int err;
 

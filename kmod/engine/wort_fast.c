@@ -37,14 +37,14 @@ static __always_inline int fast_lookup(const struct wort_tree *tree,
 {
 	const bool one_word = len == sizeof(u64);
 	const u32 digits = one_word ? WORT_KEY_WORD_DIGITS : WORT_KEY_DIGITS;
-	struct wrt_descent d __uninitialized;
+	struct rdx_descent d __uninitialized;
 	u64 word, rec;
 	int lines = 0;
 
 	word = one_word ? wort_bytes_be64(key->data) : wort_key_word(key, 0);
-	wrt_descent_init(&d, NULL, tree, wort_open_top(tree), key, word,
+	rdx_descent_init(&d, NULL, tree, wort_open_top(tree), key, word,
 			 tree->in_flight);
-	if (unlikely(wrt_descent_begin(&d) || wrt_descend(&d, digits, false)))
+	if (unlikely(rdx_descent_begin(&d) || wrt_descend(&d, digits, false)))
 		return -EAGAIN;
 	if (likely(wort_link_is_record(d.pos.link))) {
 		rec = wort_link_record(d.pos.link);
@@ -84,7 +84,7 @@ static int wrt_fast_lookup(const struct wort_tree *tree, const struct wort_key *
  */
 struct wrt_fast {
 	struct wort_op op;
-	struct wrt_descent d;
+	struct rdx_descent d;
 	struct wort_tree *tree;
 	struct wort_put *put;
 	struct wort_index_stats __percpu *stats;
@@ -108,13 +108,13 @@ static __always_inline void fast_begin(struct wrt_fast *fast, struct wort_tree *
 }
 
 /* Places grow, so a descent within the first word visits few nodes. */
-static __always_inline bool fast_find(struct wrt_descent *d, const struct wort_tree *tree,
+static __always_inline bool fast_find(struct rdx_descent *d, const struct wort_tree *tree,
 				      const struct wort_key *key, bool skips)
 {
-	wrt_descent_init(d, NULL, tree, wort_open_top(tree), key,
+	rdx_descent_init(d, NULL, tree, wort_open_top(tree), key,
 			 wort_bytes_be64(key->data), tree->in_flight);
 	BUILD_BUG_ON(WORT_KEY_WORD_DIGITS >= WORT_FAST_NODES);
-	return !wrt_descent_begin(d) && !wrt_descend(d, WORT_KEY_WORD_DIGITS, skips);
+	return !rdx_descent_begin(d) && !wrt_descend(d, WORT_KEY_WORD_DIGITS, skips);
 }
 
 /*
@@ -122,7 +122,7 @@ static __always_inline bool fast_find(struct wrt_descent *d, const struct wort_t
  * record.
  */
 static __always_inline struct wort_media_leaf __pmem *
-fast_found(const struct wrt_descent *d, u64 *key)
+fast_found(const struct rdx_descent *d, u64 *key)
 {
 	u64 off = wort_link_record(d->pos.link);
 	struct wort_media_leaf __pmem *leaf;
@@ -380,7 +380,7 @@ static __always_inline bool fast_find_above(struct wrt_fast *fast)
 	u64 slot = fast->d.pos.slot;
 
 	return fast->d.pos.above ||
-	       (!wrt_descent_root(&fast->d) &&
+	       (!rdx_descent_root(&fast->d) &&
 		!wrt_descend(&fast->d, WORT_KEY_WORD_DIGITS, false) &&
 		fast->d.pos.slot == slot);
 }
@@ -466,11 +466,11 @@ static int wrt_fast_remove(struct wort_tree *tree, const struct wort_del *del,
  */
 static void prefetch_key(const struct wort_tree *tree, const struct wort_key *key)
 {
-	struct wrt_descent d __uninitialized;
+	struct rdx_descent d __uninitialized;
 
-	wrt_descent_init(&d, NULL, tree, wort_tree_top(tree), key,
+	rdx_descent_init(&d, NULL, tree, wort_tree_top(tree), key,
 			 wort_key_word(key, 0), tree->in_flight);
-	if (!wrt_descent_begin(&d) &&
+	if (!rdx_descent_begin(&d) &&
 	    !wrt_descend(&d, WORT_KEY_WORD_DIGITS, false))
 		wrt_prefetch(d.base, d.plain, d.pos.link);
 }
