@@ -19,7 +19,8 @@
  * @prepare: makes the pool that it works on; NULL: empty
  * @run: the operation
  * @work: background work runs in it, which does without some of its memory
- * @steps: it takes several steps, also if those of the engine do not
+ * @steps: it takes several steps, also if those of the engine do not, or waits for work
+ *	that stores
  */
 struct nomem {
 	void (*prepare)(struct bed *bed);
@@ -469,7 +470,8 @@ void check_nomem_check(void)
 	sweep(&(struct nomem) { NULL, check_pool });
 	sweep(&(struct nomem) { some_records, check_pool, true });
 	sweep(&(struct nomem) { some_records, check_clear, true });
-	sweep(&(struct nomem) { attach_again, check_pool, true });
+	/* The walk gives extents back in which only nodes lay that puts have replaced. */
+	sweep(&(struct nomem) { attach_again, check_pool, true, true });
 }
 
 static void attach_dying(struct bed *bed)

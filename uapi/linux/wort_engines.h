@@ -28,12 +28,20 @@
  */
 #define WORT_ENGINES(X)							\
 	X(wort, "wort", WORT_ENGINE_WORT, WORT_TRAITS_wort)		\
+	X(woart, "woart", WORT_ENGINE_WOART, WORT_TRAITS_woart)		\
+	X(art_cow, "art-cow", WORT_ENGINE_ART_COW, WORT_TRAITS_art_cow)	\
 	WORT_ENGINES_TEST(X)
 
 #define WORT_TRAITS_wort						\
 	(WORT_TRAIT_INSTANT_OPEN | WORT_TRAIT_MAPPABLE |		\
 	 WORT_TRAIT_ORDERED | WORT_TRAIT_BATCH_SHARED)
 #define WORT_ATTRS_wort(X)
+
+#define WORT_TRAITS_woart	WORT_TRAITS_wort
+#define WORT_ATTRS_woart(X)
+
+#define WORT_TRAITS_art_cow	WORT_TRAITS_wort
+#define WORT_ATTRS_art_cow(X)
 
 /*
  * Engines for tests.  A module that is built without them takes their numbers for those

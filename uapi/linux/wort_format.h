@@ -219,5 +219,7 @@ struct wort_media_leaf {
 
 /* engine numbers in catalogue entries */
 #define WORT_MEDIA_ENGINE_WORT		1
+#define WORT_MEDIA_ENGINE_WOART		2
+#define WORT_MEDIA_ENGINE_ART_COW	3
 
 #endif /* _UAPI_LINUX_WORT_FORMAT_H */

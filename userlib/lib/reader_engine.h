@@ -12,10 +12,12 @@
 
 #include "reader.h"
 
-wort_reader_find_fn wort_reader_find_wort;
+wort_reader_find_fn wort_reader_find_wort, wort_reader_find_art;
 
 #define WORT_READERS							\
-	{ WORT_ENGINE_WORT, wort_reader_find_wort },
+	{ WORT_ENGINE_WORT, wort_reader_find_wort },			\
+	{ WORT_ENGINE_WOART, wort_reader_find_art },			\
+	{ WORT_ENGINE_ART_COW, wort_reader_find_art },
 
 /*
  * Load a word of a node.  The mark of the node is set before the word is stored, so it

@@ -1,0 +1,812 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Operations on an adaptive radix tree; see art.h.
+ *
+ * Concurrency is that of WORT: a descent takes no lock; a change locks the node
+ * of its word, the node above if the node goes, and a record that it removes or
+ * updates, and verifies then what the descent has seen.  A copy is verified
+ * against the node that it takes the place of, with both nodes locked: what was
+ * put there or removed since then is in the one and not in the other.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "art.h"
+#include "round.h"
+
+void art_create(struct wort_op *op, struct wort_tree *tree)
+{
+	wort_pm_store(op, wort_tree_root(tree), 0);
+}
+
+/*
+ * Descend to a key, with the care of an operation, from the root record or from
+ * where the table of the top leads to.
+ */
+static __always_inline int descend(struct wort_op *op, const struct wort_tree *tree,
+				   const struct wort_key *key, u32 limit, bool root,
+				   bool skips, struct rdx_pos *pos)
+{
+	struct rdx_descent d __uninitialized;
+	int err;
+
+	rdx_descent_init(&d, op, tree, wort_tree_top(tree), key,
+			 wort_key_word(key, 0), op->in_flight);
+	err = root ? rdx_descent_root(&d) : rdx_descent_begin(&d);
+	if (!err)
+		err = art_descend(&d, limit, skips);
+	wort_count(op, nodes, d.nr_nodes);
+	*pos = d.pos;
+	return err ?: art_link_verify(op, d.pos.link);
+}
+
+int art_lookup(struct wort_op *op, struct wort_tree *tree, const struct wort_key *key,
+	       struct wort_buf *buf)
+{
+	struct rdx_pos pos __uninitialized;
+	int err = descend(op, tree, key, WORT_KEY_DIGITS, false, false, &pos);
+
+	if (err || !pos.link)
+		return err ?: -ENOENT;
+	return wort_rec_lookup(op, wort_link_record(pos.link), key, buf);
+}
+
+/* Changes. */
+
+/* The byte of the key in the node of its slot. */
+static u32 change_byte(const struct rdx_change *c)
+{
+	return art_key_byte(&c->key, rdx_change_digits(c), wort_link_place(c->pos.node));
+}
+
+/* Does the node of the slot go, and the slot above change? */
+static __always_inline bool change_goes(const struct rdx_change *c)
+{
+	return c->kind == RDX_COPY || c->kind == RDX_SHRINK ||
+	       (c->kind == RDX_REMOVE && c->merges);
+}
+
+/* Is a record removed, c->rec? */
+static __always_inline bool change_removes(const struct rdx_change *c)
+{
+	return c->kind == RDX_REMOVE || c->kind == RDX_SHRINK || c->kind == RDX_REPLACE;
+}
+
+/* Digits consumed on the path to the node that comes into the tree. */
+static u32 change_start(const struct rdx_change *c)
+{
+	return c->kind == RDX_NODE ? c->pos.start : art_end(c->pos.above_node);
+}
+
+/* Add an entry to a list in the order of bytes, which does not have the byte. */
+static void entries_add(struct art_entries *list, u32 byte, u64 link)
+{
+	u32 at = list->nr++;
+
+	for (; at && list->of[at - 1].byte > byte; at--)
+		list->of[at] = list->of[at - 1];
+	list->of[at] = (struct art_entry){ byte, link };
+}
+
+/*
+ * Write a node between the slot and what it refers to, with the new record as the
+ * second entry.  The key and the record c->rec, which is below the slot, differ
+ * first at @digit.
+ */
+static void change_to_node(struct wort_op *op, struct rdx_change *c, u32 digit)
+{
+	u32 place = round_down(digit, ART_BYTE_DIGITS);
+	struct art_entries list = { };
+
+	entries_add(&list, art_rec_byte(&c->rec, place), c->pos.link);
+	entries_add(&list, art_key_byte(&c->key, rdx_change_digits(c), place), c->val);
+	c->kind = RDX_NODE;
+	c->val = art_node_write(op, WORT_MEDIA_ART_KIND_N4, place, &list);
+}
+
+static int n4_reserve(struct wort_op *op)
+{
+	return wort_alloc_reserve(op, art_node_size(WORT_MEDIA_ART_KIND_N4));
+}
+
+/*
+ * Go back to where a node belongs that selects by the byte of @digit: the key
+ * parts there from all keys below a node further up, within the digits that this
+ * node skips.
+ */
+static noinline int pos_cut(struct wort_op *op, struct wort_tree *tree,
+			    struct rdx_change *c, u32 digit)
+{
+	u32 place = round_down(digit, ART_BYTE_DIGITS);
+	struct rdx_pos *pos = &c->pos;
+	int err = descend(op, tree, &c->key, place, true, false, pos);
+
+	if (!err && (!art_link_is_node(pos->link) ||
+		     wort_link_place(pos->link) == place))
+		err = wort_corrupt(op, c->rec.off, "leaf in a wrong place");
+	return err;
+}
+
+/* The descent has ended at a record, which is of another key. */
+static noinline int prepare_beside(struct wort_op *op, struct wort_tree *tree,
+				   struct rdx_change *c,
+				   const struct wort_value *value, u32 digit)
+{
+	int err = 0;
+
+	if (digit < c->pos.start)
+		err = pos_cut(op, tree, c, digit);
+	if (!err)
+		err = wort_rec_reserve(op, &c->key, value);
+	if (!err)
+		err = n4_reserve(op);
+	if (err)
+		return err;
+	rdx_change_to_record(op, c, value, RDX_RECORD);
+	change_to_node(op, c, digit);
+	return 0;
+}
+
+/* A record that is below the node of the slot, and so has the digits of the path. */
+static int record_beside(struct wort_op *op, struct rdx_change *c)
+{
+	u32 start = wort_link_place(c->pos.node);
+
+	return art_any_record(op, c->pos.node, start, &c->rec);
+}
+
+/*
+ * The descent has ended at no record, and has skipped digits.  Does the key have
+ * them?
+ */
+static noinline int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
+				   struct rdx_change *c)
+{
+	int err = record_beside(op, c);
+	u32 digit;
+
+	if (err)
+		return err;
+	digit = wort_rec_common(op, &c->rec, &c->key);
+	if (digit >= c->pos.start)
+		return wort_corrupt(op, c->rec.off, "leaf in a wrong place");
+	if (digit >= c->pos.start - ART_BYTE_DIGITS)
+		return 0;
+	err = pos_cut(op, tree, c, digit) ?: n4_reserve(op);
+	if (!err)
+		change_to_node(op, c, digit);
+	return err;
+}
+
+/*
+ * The slot above will change, which a descent that began at the table of the top
+ * does not know.
+ */
+static int find_above(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
+{
+	struct rdx_pos was = c->pos;
+	int err;
+
+	if (was.above)
+		return 0;
+	err = descend(op, tree, &c->key, WORT_KEY_DIGITS, true, false, &c->pos);
+	if (!err && (c->pos.node != was.node || c->pos.slot != was.slot ||
+		     c->pos.link != was.link))
+		err = -EAGAIN;
+	c->pos.skip = was.skip;
+	return err;
+}
+
+/* Write the node again, of the kind for its entries. */
+static int node_copy(struct wort_op *op, struct rdx_change *c, struct art_entries *list)
+{
+	u32 kind = art_kind_for(list->nr);
+	int err = wort_alloc_reserve(op, art_node_size(kind));
+
+	if (!err)
+		c->val = art_node_write(op, kind, wort_link_place(c->pos.node), list);
+	return err;
+}
+
+/*
+ * The node has no slot for the key, and maps none: write a copy that has.  It
+ * leaves behind slots that have a byte and no entry.
+ */
+static noinline int prepare_copy(struct wort_op *op, struct wort_tree *tree,
+				 struct rdx_change *c)
+{
+	int err = find_above(op, tree, c);
+	struct art_entries list;
+	struct art_node node;
+
+	if (err)
+		return err;
+	art_node_at(op, c->pos.node, &node);
+	if (!art_others_list(&node, change_byte(c), &list))
+		return -EAGAIN;
+	entries_add(&list, change_byte(c), c->val);
+	c->kind = RDX_COPY;
+	return node_copy(op, c, &list);
+}
+
+static bool maps_key(struct wort_op *op, const struct rdx_change *c,
+		     const struct art_policy *policy)
+{
+	struct art_node node;
+
+	art_node_at(op, c->pos.node, &node);
+	return policy->maps & BIT(node.kind) && art_node_maps(&node);
+}
+
+/*
+ * The descent has ended at an empty slot, or where a node has none for the key.
+ * If it skipped digits, any record below the node has them.  One is read after
+ * the new record is written, so that the delay of the read and that of the flush
+ * are one.
+ */
+static int prepare_in_slot(struct wort_op *op, struct wort_tree *tree,
+			   struct rdx_change *c, const struct wort_value *value,
+			   const struct art_policy *policy)
+{
+	int err = wort_rec_reserve(op, &c->key, value);
+
+	if (err)
+		return err;
+	rdx_change_to_record(op, c, value, RDX_RECORD);
+	if (c->pos.skip)
+		err = prepare_unsure(op, tree, c);
+	if (!err && c->kind == RDX_RECORD && !c->pos.slot && !maps_key(op, c, policy))
+		err = prepare_copy(op, tree, c);
+	if (err)
+		wort_alloc_untake(op);
+	return err;
+}
+
+static int prepare_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
+		       struct rdx_change *c, const struct art_policy *policy)
+{
+	u32 digit;
+	int err = descend(op, tree, &put->key, WORT_KEY_DIGITS, false, true, &c->pos);
+
+	put->replaced = false;
+	if (err)
+		return err;
+	rdx_set_key(c, &put->key);
+	if (!c->pos.link)
+		return rdx_put_must_find(put) ? -ENOENT :
+		       prepare_in_slot(op, tree, c, &put->value, policy);
+	err = wort_rec_peek(op, wort_link_record(c->pos.link), &c->rec);
+	if (err)
+		return err;
+	digit = wort_rec_common(op, &c->rec, &put->key);
+	if (digit == WORT_KEY_DIGITS)
+		return rdx_prepare_replace(op, c, put);
+	if (rdx_put_must_find(put))
+		return -ENOENT;
+	return prepare_beside(op, tree, c, &put->value, digit);
+}
+
+/*
+ * With so many entries, or fewer, a node of a kind becomes a smaller one: a few
+ * less than that has room for, so that it does not grow again at once.
+ */
+static u32 shrink_at(u32 kind)
+{
+	switch (kind) {
+	case WORT_MEDIA_ART_KIND_N16:
+		return 3;
+	case WORT_MEDIA_ART_KIND_N48:
+		return 12;
+	case WORT_MEDIA_ART_KIND_N256:
+		return 37;
+	default:
+		return 0;
+	}
+}
+
+/*
+ * To count the entries of an N256 takes as long as the rest of a delete, so that
+ * one of 16 deletes does.
+ */
+static bool counts_for_shrink(const struct art_node *node, const struct rdx_change *c)
+{
+	return shrink_at(node->kind) && (node->kind != WORT_MEDIA_ART_KIND_N256 ||
+					 c->rec.off / 64 % 16 == 0);
+}
+
+/*
+ * Will the node of the slot be left with few entries?  A smaller node is not
+ * worth waiting for: without space the node stays as it is.
+ */
+static int plan_shrink(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c,
+		       const struct art_node *node)
+{
+	struct art_entries list;
+	u64 link;
+	int err;
+
+	if (!counts_for_shrink(node, c) || op->purse ||
+	    art_others(op, node, change_byte(c), shrink_at(node->kind) + 1, &link) >
+	    shrink_at(node->kind))
+		return 0;
+	err = find_above(op, tree, c);
+	if (err || !art_others_list(node, change_byte(c), &list))
+		return err;
+	err = node_copy(op, c, &list);
+	if (!err)
+		c->kind = RDX_SHRINK;
+	return err == -ENOSPC || err == -ENOMEM ? 0 : err;
+}
+
+/*
+ * What becomes of the node of the slot: with one entry left it goes, and the slot
+ * above changes.
+ */
+static int plan_remove(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
+{
+	struct art_node node;
+	u64 link;
+
+	c->merges = false;
+	if (!c->pos.node)
+		return 0;
+	art_node_at(op, c->pos.node, &node);
+	c->merges = art_others(op, &node, change_byte(c), 2, &link) < 2;
+	return c->merges ? find_above(op, tree, c) : plan_shrink(op, tree, c, &node);
+}
+
+static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
+			  const struct wort_del *del, struct rdx_change *c)
+{
+	int err;
+
+	c->kind = RDX_REMOVE;
+	rdx_set_key(c, &del->key);
+	err = descend(op, tree, &del->key, WORT_KEY_DIGITS, false, false, &c->pos);
+	if (err || !c->pos.link)
+		return err ?: -ENOENT;
+	err = wort_rec_open(op, wort_link_record(c->pos.link), &c->rec);
+	if (err)
+		return err;
+	if (!wort_rec_is(op, &c->rec, &del->key))
+		return -ENOENT;
+	return wort_rec_expect(op, &c->rec, del->expect, del->old) ?:
+	       plan_remove(op, tree, c);
+}
+
+/*
+ * The slot of the key in its node, which is locked and had none; one is mapped if
+ * nobody else has done so.  NULL: it is taken, or there is none.
+ */
+static __le64 __pmem *slot_map(struct wort_op *op, const struct rdx_change *c)
+{
+	void __pmem *base = wort_region_at(op->region, 0);
+	u64 slot = art_slot(base, c->pos.node, change_byte(c));
+	struct art_node node;
+
+	if (slot == ART_NO_SLOT || (slot && wort_pm_load(base + slot)))
+		return NULL;
+	if (slot)
+		return base + slot;
+	art_node_at(op, c->pos.node, &node);
+	return art_node_map(op, &node, change_byte(c));
+}
+
+static int launch_mapped(struct wort_op *op, struct rdx_change *c)
+{
+	u64 off = wort_link_off(c->pos.node);
+	__le64 __pmem *slot;
+
+	if (!wort_node_lock(op, off))
+		return -EAGAIN;
+	slot = slot_map(op, c);
+	if (slot) {
+		rdx_change_store(op, c, off, slot, c->val);
+		return 0;
+	}
+	wort_nodes_unlock(op);
+	return -EAGAIN;
+}
+
+static int launch_record(struct wort_op *op, struct rdx_change *c)
+{
+	int err;
+
+	if (!c->pos.slot)
+		return launch_mapped(op, c);
+	err = rdx_slot_lock(op, &c->pos);
+	if (!err)
+		rdx_slot_store(op, c, c->pos.node, c->pos.slot, c->val);
+	return err;
+}
+
+/* What is known of a node that comes into the tree. */
+static void node_learn(struct wort_tree *tree, const struct rdx_change *c)
+{
+	if (wort_link_place(c->val) > change_start(c))
+		rdx_skip_learn(tree, c->val, &c->key);
+	rdx_tree_grows(tree, wort_link_off(c->val), rdx_change_digits(c));
+}
+
+static int launch_node(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
+{
+	bool above_node = art_link_is_node(c->pos.link);
+	u32 place = wort_link_place(c->val);
+	int err;
+
+	/*
+	 * The digits that the node in the slot skips are known from the record,
+	 * which was read before the descent to the slot.  Therefore the record
+	 * must still be there, and thus below that node.
+	 */
+	err = above_node ? rdx_pos_lock(op, &c->pos, c->rec.off, false) :
+			   rdx_slot_lock(op, &c->pos);
+	if (err)
+		return err;
+	node_learn(tree, c);
+	c->top = rdx_top_split(tree, c->pos.start, place, rdx_change_digits(c));
+	rdx_slot_store(op, c, c->pos.node, c->pos.slot, c->val);
+	trace_wort_split(op->region->dev, wort_link_off(c->val), place, !above_node);
+	return 0;
+}
+
+/* Lock what a copy changes. */
+static int copy_lock(struct wort_op *op, struct rdx_change *c)
+{
+	const __le64 __pmem *above = wort_region_at(op->region, c->pos.above);
+	u64 nodes[] = {
+		wort_link_off(c->pos.node),
+		rdx_slot_node(c->pos.above_node, c->pos.above),
+	};
+
+	if (c->kind == RDX_SHRINK)
+		return rdx_rec_lock(op, &c->pos, &c->rec, true);
+	if (!wort_nodes_lock(op, nodes, ARRAY_SIZE(nodes)))
+		return -EAGAIN;
+	if (wort_pm_load(above) == c->pos.node)
+		return 0;
+	wort_nodes_unlock(op);
+	return -EAGAIN;
+}
+
+/*
+ * Has the copy what is in the node, but for the key?  A copy for a new record
+ * needs a node that still has no entry for it.
+ */
+static bool copy_valid(struct wort_op *op, const struct rdx_change *c)
+{
+	struct art_entry entry = { .byte = ART_BYTES };
+	u32 byte = change_byte(c);
+	struct art_node old, copy;
+
+	art_node_at(op, c->pos.node, &old);
+	art_node_at(op, c->val, &copy);
+	if (c->kind == RDX_COPY && art_entry_next(&old, byte, false, &entry) &&
+	    entry.byte == byte)
+		return false;
+	return art_others_same(&old, &copy, byte);
+}
+
+static noinline int launch_copy(struct wort_op *op, struct wort_tree *tree,
+				struct rdx_change *c)
+{
+	u64 node = wort_link_off(c->pos.node);
+	int err = copy_lock(op, c);
+
+	if (err)
+		return err;
+	if (!copy_valid(op, c)) {
+		wort_nodes_unlock(op);
+		return -EAGAIN;
+	}
+	node_learn(tree, c);
+	c->top = rdx_top_merge(tree, c->pos.node, rdx_change_digits(c));
+	rdx_slot_store(op, c, c->pos.above_node, c->pos.above, c->val);
+	wort_nodes_removed(op, node, c->kind == RDX_SHRINK ? c->rec.off : 0);
+	return 0;
+}
+
+/*
+ * Verify the last entry of a node, which moves up.  The object that it refers
+ * to is not read: it may lie on a bad page.
+ */
+static int only_entry(struct wort_op *op, const struct rdx_pos *pos, u64 link)
+{
+	int err = art_link_verify(op, link);
+
+	if (err || !art_link_is_node(link))
+		return err;
+	if (!wort_region_inside(op->region, wort_link_off(link),
+				art_node_size(art_link_kind(link))))
+		return rdx_report_node(op, link, pos->start, -EUCLEAN);
+	return art_place_valid(link, pos->start) ?
+	       0 : rdx_report_node(op, link, pos->start, 0);
+}
+
+/* Store the word that takes the record out of the tree, and perhaps its node. */
+static void unlink_store(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c,
+			 u64 link)
+{
+	const struct rdx_pos *pos = &c->pos;
+	u64 node = wort_link_off(pos->node);
+
+	if (!c->merges) {
+		c->val = 0;
+		rdx_slot_store(op, c, pos->node, pos->slot, 0);
+		wort_nodes_removed(op, c->rec.off, 0);
+		return;
+	}
+	c->val = link;
+	c->top = rdx_top_merge(tree, pos->node, rdx_change_digits(c));
+	rdx_slot_store(op, c, pos->above_node, pos->above, link);
+	wort_nodes_removed(op, c->rec.off, node);
+	trace_wort_merge(op->region->dev, node, wort_link_place(pos->node),
+			 wort_link_is_record(link));
+}
+
+/*
+ * With the nodes locked.  Return: -EAGAIN if a merge is needed that was not
+ * planned.
+ */
+static int unlink_locked(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c,
+			 u32 byte)
+{
+	struct art_node node;
+	u64 link = 0;
+	u32 nr = 2;
+	int err = 0;
+
+	if (c->pos.node) {
+		art_node_at(op, c->pos.node, &node);
+		nr = art_others(op, &node, byte, 2, &link);
+	}
+	if (!nr)
+		return wort_corrupt(op, wort_link_off(c->pos.node),
+				    "node with one entry");
+	if (nr == 1 && !c->merges)
+		return -EAGAIN;
+	/* A word that was read, or the entry that stays, could be lost. */
+	wort_pm_fence_in_flight(op);
+	c->merges = nr == 1;
+	if (c->merges)
+		err = only_entry(op, &c->pos, link);
+	if (!err)
+		unlink_store(op, tree, c, link);
+	return err;
+}
+
+static noinline int launch_remove(struct wort_op *op, struct wort_tree *tree,
+				  struct rdx_change *c)
+{
+	int err = rdx_rec_lock(op, &c->pos, &c->rec, c->merges);
+
+	if (err)
+		return err;
+	err = unlink_locked(op, tree, c, c->pos.node ? change_byte(c) : 0);
+	if (err)
+		wort_nodes_unlock(op);
+	return err;
+}
+
+/* Afterwards nodes are locked, unless it fails. */
+static int change_launch(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
+{
+	switch (c->kind) {
+	case RDX_RECORD:
+		return launch_record(op, c);
+	case RDX_NODE:
+		return launch_node(op, tree, c);
+	case RDX_COPY:
+	case RDX_SHRINK:
+		return launch_copy(op, tree, c);
+	case RDX_REPLACE:
+		return rdx_launch_replace(op, c);
+	case RDX_UPDATE:
+		return rdx_launch_update(op, c);
+	default:
+		return launch_remove(op, tree, c);
+	}
+}
+
+/* The word refers to a node that was written for the change. */
+static bool change_makes_node(const struct rdx_change *c)
+{
+	return c->kind == RDX_NODE || c->kind == RDX_COPY || c->kind == RDX_SHRINK;
+}
+
+/*
+ * The word is stored and its node still locked.  The entry of a new node that
+ * skips nothing may hold the digits of a node that lay there before.
+ */
+static void change_stored(struct wort_tree *tree, const struct rdx_change *c)
+{
+	if (change_makes_node(c) && wort_link_place(c->val) == change_start(c))
+		wort_skips_forget(wort_tree_top(tree)->skips, c->val);
+}
+
+static void node_free(struct wort_op *op, u64 link)
+{
+	if (wort_alloc_free(op, wort_link_off(link), art_node_size(art_link_kind(link))))
+		op->damaged = true;
+}
+
+/*
+ * Free the objects that the word has made unreachable, before the fence: so
+ * this work is done while the line is written back.  They are not reused before
+ * the section of the operation ends, which is after the fence.
+ */
+static void change_free(struct wort_op *op, const struct rdx_change *c)
+{
+	if (change_goes(c))
+		node_free(op, c->pos.node);
+	if (change_removes(c) && wort_rec_free(op, &c->rec))
+		op->damaged = true;
+}
+
+/*
+ * Store the word of a prepared change, and flush it.  It stays marked as in
+ * flight.
+ */
+static int change_commit(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
+{
+	int err = change_launch(op, tree, c);
+
+	if (err)
+		return err;
+	wort_pm_flush(op, c->word, sizeof(*c->word));
+	change_stored(tree, c);
+	wort_nodes_unlock(op);
+	change_free(op, c);
+	return 0;
+}
+
+/* The word is durable. */
+static void change_finish(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
+{
+	bool there = wort_lock_hold(op, c->lock);
+
+	/*
+	 * Otherwise a node of the lock was removed since, perhaps that of the
+	 * word.
+	 */
+	wort_pm_landed(c->lock);
+	if (there && wort_pm_load(c->word) == c->val &&
+	    (c->kind == RDX_NODE || change_goes(c)))
+		rdx_top_enter(c->top, c->val, rdx_change_digits(c));
+	wort_nodes_unlock(op);
+	if (c->kind == RDX_RECORD && c->pos.skip)
+		rdx_skip_learn(tree, c->pos.skip, &c->key);
+}
+
+static int change_run(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
+{
+	int err;
+
+	if (rdx_change_waits(c))
+		wort_pm_fence_contents(op);
+	err = change_commit(op, tree, c);
+	if (err)
+		return err;
+	wort_pm_fence(op);
+	change_finish(op, tree, c);
+	return 0;
+}
+
+int art_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
+	    const struct art_policy *policy)
+{
+	struct rdx_change c __uninitialized;
+
+	return prepare_put(op, tree, put, &c, policy) ?: change_run(op, tree, &c);
+}
+
+int art_remove(struct wort_op *op, struct wort_tree *tree, const struct wort_del *del)
+{
+	struct rdx_change c __uninitialized;
+
+	return prepare_remove(op, tree, del, &c) ?: change_run(op, tree, &c);
+}
+
+/*
+ * Take the object out of the tree that a slot refers to and that cannot be
+ * read: a record, or a node with all that is below it.  Its node may go, too,
+ * and the other entry, which moves up, be lost as well: that is for the next
+ * time.  @byte: of the slot in its node.
+ */
+int art_unlink_lost(struct wort_op *op, struct wort_tree *tree, const struct rdx_pos *pos,
+		    u32 byte)
+{
+	struct rdx_change c = { .kind = RDX_REMOVE, .pos = *pos };
+	int err;
+
+	c.merges = pos->node;
+	c.rec.off = wort_link_off(pos->link);
+	err = rdx_pos_lock(op, pos, c.rec.off, c.merges);
+	if (err)
+		return err;
+	err = unlink_locked(op, tree, &c, byte);
+	if (!err)
+		wort_pm_land(op, c.lock, c.word);
+	wort_nodes_unlock(op);
+	if (err)
+		return err;
+	if (c.merges)
+		node_free(op, pos->node);
+	op->bad_off = c.rec.off;
+	return 0;
+}
+
+/* Batches. */
+
+static struct rdx_change *art_change(struct wort_change *change)
+{
+	BUILD_BUG_ON(sizeof(struct rdx_change) > sizeof(change->engine));
+	return (struct rdx_change *)change->engine;
+}
+
+/* The word that a change stores to; a byte without a slot stands for its slot. */
+static u64 change_slot(const struct rdx_change *c)
+{
+	if (change_goes(c))
+		return c->pos.above;
+	return c->pos.slot ?: wort_link_off(c->pos.node) + change_byte(c);
+}
+
+/*
+ * Tell what a prepared change has in common with others.  The plan of a copy and
+ * of a delete rests on the entries of the nodes that it locks, so it must not be
+ * made before those of another one have changed.
+ */
+static void change_tell(struct wort_change *change)
+{
+	struct rdx_change *c = art_change(change);
+
+	change->waits = rdx_change_waits(c);
+	change->claims = change_removes(c) || change_goes(c) ?
+			 BIT(WORT_CHANGE_NODES) - 1 : 0;
+	change->slot = change_slot(c);
+	change->node[0] = rdx_slot_node(c->pos.node, c->pos.slot);
+	change->node[1] = c->kind == RDX_RECORD || c->kind == RDX_COPY ? 0 : c->rec.off;
+	change->node[2] = change_goes(c) ?
+			  rdx_slot_node(c->pos.above_node, c->pos.above) : 0;
+}
+
+/* A slot has one link, so changes form no chains. */
+int art_prepare(struct wort_op *op, struct wort_tree *tree, struct wort_change *change,
+		const struct art_policy *policy)
+{
+	struct rdx_change *c = art_change(change);
+	int err = change->put ? prepare_put(op, tree, change->put, c, policy) :
+				prepare_remove(op, tree, change->del, c);
+
+	if (err)
+		return err;
+	change_tell(change);
+	return wort_round_depends(change->round, change) ? -EAGAIN : 0;
+}
+
+int art_commit(struct wort_op *op, struct wort_tree *tree, struct wort_change *change)
+{
+	return change_commit(op, tree, art_change(change));
+}
+
+void art_finish(struct wort_op *op, struct wort_tree *tree, struct wort_change *change)
+{
+	change_finish(op, tree, art_change(change));
+}
+
+/* A new record, with the object of its value, and a node of any kind. */
+void art_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
+	      struct wort_need *need)
+{
+	u32 kind;
+
+	need->nr = 0;
+	if (value_len == U32_MAX)
+		return;
+	wort_rec_need(tree->alloc, key_len, value_len, need);
+	for (kind = WORT_MEDIA_ART_KIND_N4; kind <= WORT_MEDIA_ART_KIND_N256; kind++) {
+		need->of[need->nr].size = art_node_size(kind);
+		need->of[need->nr++].count = 1;
+	}
+}

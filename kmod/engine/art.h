@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The adaptive radix tree of the engines WOART and ART+CoW.
+ *
+ * Names:
+ *	byte	the byte of a key by which a node selects a child.  The bytes of
+ *		a key are followed by zeroes and two bytes with its length, as
+ *		its digits are (key.h)
+ *	place	the position of the first digit of this byte: even.  The link to
+ *		the node tells it; it never changes while the node lives
+ *	slot	a word of a node that holds a link or 0
+ *	map	what tells the slot of a byte.  A byte that has a slot keeps it
+ *		as long as the node lives; a slot of no byte is free
+ *	entry	a byte whose slot holds a link
+ *
+ * There are four kinds of nodes (uapi/linux/wort_format_art.h).  A descent
+ * touches one or two lines of a node:
+ *
+ *	N4	+-----+-----+-----+-----+-----+
+ *		| map | s 0 | s 1 | s 2 | s 3 |			one line
+ *		+-----+-----+-----+-----+-----+
+ *	N16	+-----+-----------+-----+-- - - --+-----+
+ *		| map |   bytes   | s 0 |         | s15 |	three lines
+ *		+-----+-----------+-----+-- - - --+-----+
+ *	N48	+------- - - --------+-----+-- - - --+-----+
+ *		| index of 256 bytes | s 0 |         | s47 |	ten lines
+ *		+------- - - --------+-----+-- - - --+-----+
+ *	N256	+-----+-----+-- - - --+-----+
+ *		| s 0 | s 1 |         |s 255|			32 lines
+ *		+-----+-----+-- - - --+-----+
+ *
+ * The tree is that of WORT (wort.c) but for its nodes: the same links and
+ * records, skipped digits, positions and locks.  Each change of the tree is one
+ * word:
+ *
+ * insert, replace	slot := link to a record that is durable
+ * update in place	the value word in the record := another value
+ * record split		slot := link to an N4 that is durable and holds the old
+ *			record and the new one
+ * prefix split		slot := link to an N4 that is durable and holds the link
+ *			that was in the slot, and a record
+ * copy			the slot above := link to a node that is durable and
+ *			holds the entries of the node and a record.  Needed
+ *			where the node has no slot for a byte and maps none; the
+ *			new node is of the smallest kind that has room (grow)
+ * delete		with three or more entries: slot := 0
+ *			with few entries for its kind (shrink): the slot above
+ *			:= link to a smaller node that holds the others
+ *			with two (merge): the slot above := the link of the
+ *			other entry
+ *
+ * Mapping a byte to a free slot is no change: the slot holds 0 before and
+ * afterwards.  It is done under the lock of the node, together with the store
+ * to the slot, and under the same fence.  Either may become durable first: a
+ * byte whose slot holds 0 has no entry, and neither has a slot of no byte.  Only
+ * slots that hold 0 are mapped.
+ *
+ * After a power cut each change is done or not done.  Two states are left that
+ * no other operation makes; both are legal, and nothing is repaired:
+ *
+ *	a byte is mapped to a slot that holds 0	an insert of that byte uses it
+ *	a slot of no byte holds a link		it is never mapped; the next
+ *						copy of the node leaves it behind
+ */
+#ifndef _WORT_ART_H
+#define _WORT_ART_H
+
+#include <linux/wort_format_art.h>
+
+#include <trace/events/wort.h>
+
+#include "radix_change.h"
+#include "radix_descent.h"
+
+#define ART_BYTES	256
+#define ART_BYTE_DIGITS	2
+#define ART_NR_KINDS	4
+#define ART_NO_SLOT	U64_MAX		/* the map of a node makes no sense */
+
+/**
+ * struct art_policy - What the two engines do differently
+ * @maps: a bit for each kind of node that maps further bytes while it is in the
+ *	tree; a node of another kind is replaced by a copy
+ */
+struct art_policy {
+	u32 maps;
+};
+
+/**
+ * struct art_node - A node whose link has been verified
+ * @media: the node
+ * @link: the link to it
+ * @kind: WORT_MEDIA_ART_KIND_*
+ * @place: its place
+ */
+struct art_node {
+	void __pmem *media;
+	u64 link;
+	u32 kind;
+	u32 place;
+};
+
+/**
+ * struct art_entry - An entry of a node
+ * @byte: its byte
+ * @link: what its slot holds
+ */
+struct art_entry {
+	u32 byte;
+	u64 link;
+};
+
+#define ART_COPY_MAX	49	/* an N48 that is full, and one more */
+
+/**
+ * struct art_entries - Entries of a node in the order of bytes
+ * @nr: how many
+ * @of: the entries
+ */
+struct art_entries {
+	u32 nr;
+	struct art_entry of[ART_COPY_MAX];
+};
+
+#define ART_LEVELS	(WORT_KEY_DIGITS / ART_BYTE_DIGITS)
+
+/**
+ * struct art_level - A node on the path of a cursor
+ * @link: the link to it
+ * @byte: of the entry that the cursor took
+ */
+struct art_level {
+	u64 link;
+	u32 byte;
+};
+
+/**
+ * struct art_cursor - wort_cursor.engine
+ * @rec: the current record
+ * @nr: levels on the path
+ * @fresh: the first that the last move entered
+ * @level: the path, from the root down
+ */
+struct art_cursor {
+	struct wort_rec rec;
+	u32 nr;
+	u32 fresh;
+	struct art_level level[ART_LEVELS];
+};
+
+/* art_node.c */
+int art_node_verify(struct wort_op *op, u64 link, u32 start);
+void art_node_flush_read(struct wort_op *op, u64 link, u32 byte);
+int art_map_report(struct wort_op *op, u64 link);
+bool art_entry_next(const struct art_node *node, u32 from, bool reverse,
+		    struct art_entry *entry);
+u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte, u32 max,
+	       u64 *link);
+bool art_others_list(const struct art_node *node, u32 byte, struct art_entries *list);
+bool art_others_same(const struct art_node *a, const struct art_node *b, u32 byte);
+bool art_node_maps(const struct art_node *node);
+__le64 __pmem *art_node_map(struct wort_op *op, const struct art_node *node, u32 byte);
+u32 art_kind_for(u32 entries);
+u64 art_node_write(struct wort_op *op, u32 kind, u32 place,
+		   const struct art_entries *list);
+int art_node_check(struct wort_op *op, const struct art_node *node);
+int art_any_record(struct wort_op *op, u64 link, u32 start, struct wort_rec *rec);
+
+/* art.c */
+void art_create(struct wort_op *op, struct wort_tree *tree);
+int art_lookup(struct wort_op *op, struct wort_tree *tree, const struct wort_key *key,
+	       struct wort_buf *buf);
+int art_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
+	    const struct art_policy *policy);
+int art_remove(struct wort_op *op, struct wort_tree *tree, const struct wort_del *del);
+int art_prepare(struct wort_op *op, struct wort_tree *tree, struct wort_change *change,
+		const struct art_policy *policy);
+int art_commit(struct wort_op *op, struct wort_tree *tree, struct wort_change *change);
+void art_finish(struct wort_op *op, struct wort_tree *tree, struct wort_change *change);
+void art_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
+	      struct wort_need *need);
+int art_unlink_lost(struct wort_op *op, struct wort_tree *tree, const struct rdx_pos *pos,
+		    u32 byte);
+
+/* art_cursor.c */
+int art_seek(struct wort_cursor *cur, const struct wort_key *key);
+int art_next(struct wort_cursor *cur);
+int art_value(struct wort_cursor *cur, struct wort_buf *buf);
+int art_walk(struct wort_cursor *cur, const struct wort_key *pos,
+	     struct wort_visitor *visitor);
+int art_check(struct wort_cursor *cur);
+int art_drop(struct wort_cursor *cur);
+
+/* art_top.c, art_fast.c */
+extern const struct wort_volatile_ops art_volatile_ops;
+extern const struct wort_fast_ops art_fast_ops;
+
+static __always_inline bool art_link_is_node(u64 link)
+{
+	return ((link - WORT_MEDIA_ART_KIND_N4) & WORT_MEDIA_LINK_KIND_MASK) < ART_NR_KINDS;
+}
+
+static __always_inline u32 art_link_kind(u64 link)
+{
+	return link & WORT_MEDIA_LINK_KIND_MASK;
+}
+
+static __always_inline u64 art_link(u64 off, u32 kind, u32 place)
+{
+	return (u64)place << WORT_MEDIA_LINK_PLACE_SHIFT | off | kind;
+}
+
+/* May a node with this link be found behind so many digits? */
+static __always_inline bool art_place_valid(u64 link, u32 start)
+{
+	return wort_link_place_valid(link, start) &&
+	       !(wort_link_place(link) % ART_BYTE_DIGITS);
+}
+
+/* Digits consumed on the path to the slots of a node, or to the root record. */
+static __always_inline u32 art_end(u64 node)
+{
+	return node ? wort_link_place(node) + ART_BYTE_DIGITS : 0;
+}
+
+/*
+ * Return: -EUCLEAN for a word that is neither 0 nor a link to a record or a
+ * node.
+ */
+static __always_inline int art_link_verify(struct wort_op *op, u64 link)
+{
+	return likely(wort_link_is_record(link) || !link || art_link_is_node(link)) ?
+	       0 : rdx_report_link(op, link);
+}
+
+/* Bytes of a node. */
+static __always_inline u32 art_node_size(u32 kind)
+{
+	switch (kind) {
+	case WORT_MEDIA_ART_KIND_N4:
+		return sizeof(struct wort_media_art_n4);
+	case WORT_MEDIA_ART_KIND_N16:
+		return sizeof(struct wort_media_art_n16);
+	case WORT_MEDIA_ART_KIND_N48:
+		return sizeof(struct wort_media_art_n48);
+	default:
+		return sizeof(struct wort_media_art_n256);
+	}
+}
+
+/* The byte of a key at a place; @word has its first eight bytes. */
+static __always_inline u32 art_key_byte(const struct wort_key *key, u64 word, u32 place)
+{
+	if (likely(place < WORT_KEY_WORD_DIGITS))
+		return word << 4 * place >> 56;
+	return wort_key_digit(key->data, key->len, place) << 4 |
+	       wort_key_digit(key->data, key->len, place + 1);
+}
+
+/* The byte of a record at a place. */
+static inline u32 art_rec_byte(const struct wort_rec *rec, u32 place)
+{
+	return wort_rec_digit(rec, place) << 4 | wort_rec_digit(rec, place + 1);
+}
+
+/* A node whose link was verified. */
+static inline void art_node_at(struct wort_op *op, u64 link, struct art_node *node)
+{
+	node->link = link;
+	node->kind = art_link_kind(link);
+	node->place = wort_link_place(link);
+	node->media = wort_region_at(op->region, wort_link_off(link));
+}
+
+/* Enter a node: verify the link, and count the node. */
+static inline int art_node_open(struct wort_op *op, u64 link, u32 start,
+				struct art_node *node)
+{
+	wort_count(op, nodes, 1);
+	art_node_at(op, link, node);
+	return art_node_verify(op, link, start);
+}
+
+/* Which of the eight bytes of a word are equal to a byte: a bit for each. */
+static __always_inline u32 art_match(u64 word, u32 byte)
+{
+	const u64 ones = 0x0101010101010101ULL, low = 0x7f * ones;
+	u64 differ = word ^ byte * ones;
+	u64 equal = ~(((differ & low) + low) | differ | low);
+
+	/* Bit 7 of each byte that is equal: bring them together. */
+	return (equal >> 7) * 0x0102040810204080ULL >> 56;
+}
+
+/* The slots of an N4 that have a byte: a bit for each. */
+static __always_inline u32 art_n4_used(u64 map)
+{
+	return map >> WORT_MEDIA_ART_N4_USED_SHIFT & 0xf;
+}
+
+/*
+ * The offset in its node of the slot of a byte; 0: it has none.  No entry has the
+ * slot at offset 0 but that of byte 0 in an N256.
+ */
+static __always_inline u64 art_small_slot(const void __pmem *media, u32 kind, u32 byte)
+{
+	const struct wort_media_art_n16 __pmem *n16 = media;
+	const struct wort_media_art_n4 __pmem *n4 = media;
+	u64 map = wort_pm_load(&n4->map);
+	u32 slots;
+
+	if (kind == WORT_MEDIA_ART_KIND_N4) {
+		slots = art_match(map, byte) & art_n4_used(map);
+		return slots ? offsetof(struct wort_media_art_n4, slot) +
+			       __ffs(slots) * sizeof(u64) : 0;
+	}
+	slots = (art_match(wort_pm_load(&n16->byte[0]), byte) |
+		 art_match(wort_pm_load(&n16->byte[1]), byte) << 8) & map;
+	return slots ? offsetof(struct wort_media_art_n16, slot) +
+		       __ffs(slots) * sizeof(u64) : 0;
+}
+
+/**
+ * art_slot() - The slot of a byte in a node
+ * @base: Memory at offset 0.
+ * @link: The link to the node, which has been verified.
+ * @byte: The byte.
+ *
+ * The slot is loaded after the map, since its address depends on it.  That is
+ * not needed: a slot holds 0, or what belongs to its byte.
+ *
+ * Context: A section.
+ * Return: Its offset; 0: the byte has none; ART_NO_SLOT: the map makes no sense.
+ */
+static __always_inline u64 art_slot(const void __pmem *base, u64 link, u32 byte)
+{
+	u64 off = wort_link_off(link), at;
+	u32 kind = art_link_kind(link);
+
+	if (kind == WORT_MEDIA_ART_KIND_N256)
+		return off + byte * sizeof(u64);
+	if (kind == WORT_MEDIA_ART_KIND_N48) {
+		at = wort_pm_load_byte(base + off + byte);
+		if (unlikely(at > ARRAY_SIZE(((struct wort_media_art_n48 *)0)->slot)))
+			return ART_NO_SLOT;
+		return at ? off + offsetof(struct wort_media_art_n48, slot) +
+			    (at - 1) * sizeof(u64) : 0;
+	}
+	at = art_small_slot(base + off, kind, byte);
+	return at ? off + at : 0;
+}
+
+/**
+ * art_step() - Go from a link to a node to the link in its slot for the key
+ * @d: The descent; it is at a link to a node, which is untrusted.
+ * @skips: Tell rdx_pos.skip; a constant.
+ *
+ * The slot and the map may be in flight.  Then an operation flushes them, and
+ * waits for that before it answers; a fast path gives up at the end of its
+ * descent.
+ *
+ * Context: A section of readers or writers.
+ * Return: 0; -EUCLEAN or -EIO; -EAGAIN.
+ */
+static __always_inline int art_step(struct rdx_descent *d, bool skips)
+{
+	struct rdx_pos *pos = &d->pos;
+	u32 place = wort_link_place(pos->link), byte;
+	u64 node = wort_link_off(pos->link), slot;
+	int err;
+
+	if (unlikely(node >= d->plain || place < pos->start ||
+		     place >= WORT_KEY_DIGITS || place % ART_BYTE_DIGITS)) {
+		err = d->op ? art_node_verify(d->op, pos->link, pos->start) : -EAGAIN;
+		if (err)
+			return err;
+	}
+	if (skips && place > pos->start && !rdx_skips_match(d, pos->link, place))
+		pos->skip = pos->link;
+	byte = art_key_byte(d->key, d->word, place);
+	slot = art_slot(d->base, pos->link, byte);
+	if (unlikely(slot == ART_NO_SLOT))
+		return d->op ? art_map_report(d->op, pos->link) : -EAGAIN;
+	pos->above = pos->slot;
+	pos->above_node = pos->node;
+	pos->node = pos->link;
+	pos->slot = slot;
+	pos->link = slot ? wort_pm_load(d->base + slot) : 0;
+	pos->start = place + ART_BYTE_DIGITS;
+	d->nr_nodes++;
+	if (!d->op)
+		d->nr_marks |= wort_pm_mark(d->in_flight, node);
+	else if (unlikely(wort_pm_mark(d->in_flight, node)))
+		art_node_flush_read(d->op, pos->node, byte);
+	return 0;
+}
+
+/*
+ * A whole descent: to an empty slot or none, a record, or the first node from
+ * @limit on.
+ */
+static __always_inline int art_descend(struct rdx_descent *d, u32 limit, bool skips)
+{
+	int err;
+
+	while (art_link_is_node(d->pos.link) && wort_link_place(d->pos.link) < limit) {
+		err = art_step(d, skips);
+		if (unlikely(err))
+			return err;
+	}
+	return likely(!d->nr_marks) ? 0 : -EAGAIN;
+}
+
+#endif /* _WORT_ART_H */

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * ART+CoW, the adaptive radix tree with copy on write.
+ *
+ * Lee, Lim, Song, Nam, Noh: "WORT: Write Optimal Radix Tree for Persistent
+ * Memory Storage Systems", FAST 2017, section 3.4.
+ *
+ * The tree, its nodes, its commit words and its crash states are in art.h.  The
+ * map of an N4 or an N16 never changes once the node is in the tree: a copy with
+ * the new entry takes its place.  Its bytes are sorted, and its slots full, when
+ * it is written.  Larger nodes map further bytes as those of WOART do.  A delete
+ * stores 0 to the slot, in nodes of all kinds, so it needs no space.
+ */
+#include "art.h"
+
+static const struct art_policy policy = {
+	.maps = BIT(WORT_MEDIA_ART_KIND_N48),
+};
+
+static int cow_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
+{
+	return art_put(op, tree, put, &policy);
+}
+
+static int cow_prepare(struct wort_op *op, struct wort_tree *tree,
+		       struct wort_change *change)
+{
+	return art_prepare(op, tree, change, &policy);
+}
+
+static const struct wort_batch_ops cow_batch_ops = {
+	.prepare = cow_prepare,
+	.commit = art_commit,
+	.finish = art_finish,
+};
+
+const struct wort_engine wort_engine_art_cow = {
+	.name = "art-cow",
+	.id = WORT_MEDIA_ENGINE_ART_COW,
+	.traits = WORT_TRAITS_art_cow,
+	.cursor_size = sizeof(struct art_cursor),
+	.create = art_create,
+	.lookup = art_lookup,
+	.put = cow_put,
+	.remove = art_remove,
+	.seek = art_seek,
+	.next = art_next,
+	.value = art_value,
+	.walk = art_walk,
+	.check = art_check,
+	.need = art_need,
+	.drop = art_drop,
+	.volatile_ops = &art_volatile_ops,
+	.batch_ops = &cow_batch_ops,
+	.fast_ops = &art_fast_ops,
+};

@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The four kinds of nodes of an adaptive radix tree; see art.h.
+ */
+#include <linux/kernel.h>
+
+#include "art.h"
+
+#define N4_SLOTS	ARRAY_SIZE(((struct wort_media_art_n4 *)0)->slot)
+#define N16_SLOTS	ARRAY_SIZE(((struct wort_media_art_n16 *)0)->slot)
+#define N48_SLOTS	ARRAY_SIZE(((struct wort_media_art_n48 *)0)->slot)
+#define N48_WORDS	ARRAY_SIZE(((struct wort_media_art_n48 *)0)->index)
+
+/**
+ * art_node_verify() - Verify a link to a node, and that the node can be read
+ * @op: The operation.
+ * @link: The link, of a kind of node.
+ * @start: Digits consumed on the path to it.
+ *
+ * Context: A section.
+ * Return: 0; -EUCLEAN; -EIO.
+ */
+noinline int art_node_verify(struct wort_op *op, u64 link, u32 start)
+{
+	u32 size = art_node_size(art_link_kind(link));
+	u64 off = wort_link_off(link);
+	int err = wort_region_verify(op->region, off, size);
+
+	if (unlikely(err || !art_place_valid(link, start)))
+		return rdx_report_node(op, link, start, err);
+	return wort_pm_probe(op, wort_region_at(op->region, off), size);
+}
+
+/**
+ * art_map_report() - Report a map that makes no sense
+ * @op: The operation that has met it.
+ * @link: The link to its node.
+ *
+ * Context: Any context.
+ * Return: -EUCLEAN.
+ */
+noinline int art_map_report(struct wort_op *op, u64 link)
+{
+	return wort_corrupt(op, wort_link_off(link), "node with a wrong map");
+}
+
+/* The slot of a byte, or NULL. */
+static const __le64 __pmem *node_slot(const struct art_node *node, u32 byte)
+{
+	const void __pmem *base = node->media - wort_link_off(node->link);
+	u64 slot = art_slot(base, node->link, byte);
+
+	return slot && slot != ART_NO_SLOT ? base + slot : NULL;
+}
+
+/* Offset in the node of the word of the map that has a byte. */
+static u32 map_word(u32 kind, u32 byte)
+{
+	return kind == WORT_MEDIA_ART_KIND_N48 ? round_down(byte, sizeof(u64)) : 0;
+}
+
+/**
+ * art_node_flush_read() - Make durable what an answer of a node rests on
+ * @op: The operation, which has read the slot of a byte, or that it has none.
+ * @link: The link to the node, in which something is in flight.
+ * @byte: The byte.
+ *
+ * Context: As wort_pm_flush_in_flight().
+ */
+noinline void art_node_flush_read(struct wort_op *op, u64 link, u32 byte)
+{
+	u64 slot = art_slot(wort_region_at(op->region, 0), link, byte);
+	u64 map = wort_link_off(link) + map_word(art_link_kind(link), byte);
+
+	wort_pm_flush_read(op, map, sizeof(u64));
+	if (slot && slot != ART_NO_SLOT && slot / WORT_LINE != map / WORT_LINE)
+		wort_pm_flush_read(op, slot, sizeof(u64));
+}
+
+/* An answer rests on all slots of the node, also on empty ones. */
+static void node_flush_in_flight(struct wort_op *op, const struct art_node *node)
+{
+	u64 off = wort_link_off(node->link);
+
+	wort_pm_flush_in_flight(op, off, off, art_node_size(node->kind));
+}
+
+/* The slots of an N4 or an N16 that have a byte: a bit for each. */
+static u32 small_used(const struct art_node *node)
+{
+	u64 map = wort_pm_load((const __le64 __pmem *)node->media);
+
+	return node->kind == WORT_MEDIA_ART_KIND_N4 ? art_n4_used(map) : (u16)map;
+}
+
+static const __le64 __pmem *small_slots(const struct art_node *node)
+{
+	const struct wort_media_art_n16 __pmem *n16 = node->media;
+	const struct wort_media_art_n4 __pmem *n4 = node->media;
+
+	return node->kind == WORT_MEDIA_ART_KIND_N4 ? n4->slot : n16->slot;
+}
+
+/* The byte of a slot of an N4 or an N16. */
+static u32 small_byte(const struct art_node *node, u32 slot)
+{
+	const void __pmem *bytes = node->media;
+
+	if (node->kind == WORT_MEDIA_ART_KIND_N16)
+		bytes += offsetof(struct wort_media_art_n16, byte);
+	return wort_pm_load((const __le64 __pmem *)bytes + slot / 8) >> 8 * (slot % 8) & 0xff;
+}
+
+/* Their bytes are in no order. */
+static bool small_next(const struct art_node *node, u32 from, bool reverse,
+		       struct art_entry *entry)
+{
+	const __le64 __pmem *slots = small_slots(node);
+	u32 used = small_used(node), slot, byte;
+	bool found = false;
+	u64 link;
+
+	for (; used; used &= used - 1) {
+		slot = __ffs(used);
+		byte = small_byte(node, slot);
+		if (reverse ? byte > from : byte < from)
+			continue;
+		if (found && (reverse ? byte < entry->byte : byte > entry->byte))
+			continue;
+		link = wort_pm_load(&slots[slot]);
+		if (!link)
+			continue;
+		*entry = (struct art_entry){ byte, link };
+		found = true;
+	}
+	return found;
+}
+
+/**
+ * art_entry_next() - The first entry of a node from a byte on
+ * @node: The node.
+ * @from: The byte; ART_BYTES or more: there is none.
+ * @reverse: The last entry up to the byte.
+ * @entry: Told.
+ *
+ * What it has read may be in flight.
+ *
+ * Context: A section.
+ * Return: False if there is none.
+ */
+bool art_entry_next(const struct art_node *node, u32 from, bool reverse,
+		    struct art_entry *entry)
+{
+	const __le64 __pmem *slot;
+
+	if (from >= ART_BYTES)
+		return false;
+	if (node->kind <= WORT_MEDIA_ART_KIND_N16)
+		return small_next(node, from, reverse, entry);
+	for (; from < ART_BYTES; from += reverse ? -1 : 1) {
+		slot = node_slot(node, from);
+		entry->link = slot ? wort_pm_load(slot) : 0;
+		if (entry->link) {
+			entry->byte = from;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* As art_entry_next(), upwards, but for the entry of a byte. */
+static bool other_next(const struct art_node *node, u32 from, u32 byte,
+		       struct art_entry *entry)
+{
+	return art_entry_next(node, from, false, entry) &&
+	       (entry->byte != byte || art_entry_next(node, byte + 1, false, entry));
+}
+
+/**
+ * art_others() - Count the entries of a node but for that of a byte
+ * @op: The operation, whose answer will rest on them.
+ * @node: The node.
+ * @byte: The byte; ART_BYTES: count all.
+ * @max: Count no more than these.
+ * @link: Told: the link of one of them, if there is any.
+ *
+ * Context: A section.
+ * Return: How many, at most @max.
+ */
+u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte, u32 max,
+	       u64 *link)
+{
+	struct art_entry entry = { .byte = -1 };
+	u32 nr = 0;
+
+	while (nr < max && other_next(node, entry.byte + 1, byte, &entry)) {
+		*link = entry.link;
+		nr++;
+	}
+	node_flush_in_flight(op, node);
+	return nr;
+}
+
+/**
+ * art_others_list() - List the entries of a node but for that of a byte
+ * @node: The node.
+ * @byte: The byte; ART_BYTES: list all.
+ * @list: Filled in.
+ *
+ * Context: A section.
+ * Return: False if there are too many for a copy.
+ */
+bool art_others_list(const struct art_node *node, u32 byte, struct art_entries *list)
+{
+	struct art_entry entry = { .byte = -1 };
+
+	list->nr = 0;
+	while (other_next(node, entry.byte + 1, byte, &entry)) {
+		if (list->nr == ART_COPY_MAX - 1)
+			return false;
+		list->of[list->nr++] = entry;
+	}
+	return true;
+}
+
+/**
+ * art_others_same() - Have two nodes the same entries, but for that of a byte?
+ * @a: One node.
+ * @b: The other one.
+ * @byte: The byte.
+ *
+ * Context: A section; both nodes are locked or not reachable.
+ * Return: True if they have.
+ */
+bool art_others_same(const struct art_node *a, const struct art_node *b, u32 byte)
+{
+	struct art_entry in_a, in_b;
+	bool more_a, more_b;
+	u32 from = 0;
+
+	for (;; from = in_a.byte + 1) {
+		more_a = other_next(a, from, byte, &in_a);
+		more_b = other_next(b, from, byte, &in_b);
+		if (!more_a || !more_b)
+			return more_a == more_b;
+		if (in_a.byte != in_b.byte || in_a.link != in_b.link)
+			return false;
+	}
+}
+
+/* The slots of an N48 that have a byte: a bit for each. */
+static u64 n48_used(const struct wort_media_art_n48 __pmem *n48)
+{
+	u64 used = 0, word;
+	u32 i, nr;
+
+	for (i = 0; i < N48_WORDS; i++)
+		for (word = wort_pm_load(&n48->index[i]); word; word >>= 8) {
+			nr = word & 0xff;
+			used |= nr ? BIT_ULL((nr - 1) % 64) : 0;
+		}
+	return used;
+}
+
+/* A slot that has no byte and holds 0; 0: the first. */
+static u32 free_slot(u64 used, const __le64 __pmem *slots, u32 nr)
+{
+	u64 free = ~used & GENMASK_ULL(nr - 1, 0);
+
+	while (free && wort_pm_load(&slots[__ffs64(free)]))
+		free &= free - 1;
+	return free ? __ffs64(free) : nr;
+}
+
+static u32 n48_free(const struct art_node *node)
+{
+	const struct wort_media_art_n48 __pmem *n48 = node->media;
+
+	return free_slot(n48_used(n48), n48->slot, N48_SLOTS);
+}
+
+static u32 small_free(const struct art_node *node)
+{
+	return free_slot(small_used(node), small_slots(node),
+			 node->kind == WORT_MEDIA_ART_KIND_N4 ? N4_SLOTS : N16_SLOTS);
+}
+
+/**
+ * art_node_maps() - Can a node map one more byte?
+ * @node: The node, not an N256, which maps all.
+ *
+ * Context: A section.
+ * Return: True if it has a free slot.
+ */
+bool art_node_maps(const struct art_node *node)
+{
+	switch (node->kind) {
+	case WORT_MEDIA_ART_KIND_N4:
+		return small_free(node) < N4_SLOTS;
+	case WORT_MEDIA_ART_KIND_N16:
+		return small_free(node) < N16_SLOTS;
+	default:
+		return n48_free(node) < N48_SLOTS;
+	}
+}
+
+/* Store a word of the map, and flush its line if the slot is in another one. */
+static void map_store(struct wort_op *op, __le64 __pmem *word, u64 val,
+		      const __le64 __pmem *slot)
+{
+	wort_pm_store_release(op, word, val);
+	if (wort_pm_lines_differ(word, slot))
+		wort_pm_flush(op, word, sizeof(*word));
+}
+
+static __le64 __pmem *n4_map(struct wort_op *op, const struct art_node *node, u32 byte)
+{
+	struct wort_media_art_n4 __pmem *n4 = node->media;
+	u32 slot = small_free(node);
+	u64 map = wort_pm_load(&n4->map);
+
+	if (slot == N4_SLOTS)
+		return NULL;
+	map &= ~(0xffULL << 8 * slot);
+	map |= BIT_ULL(WORT_MEDIA_ART_N4_USED_SHIFT + slot) | (u64)byte << 8 * slot;
+	map_store(op, &n4->map, map, &n4->slot[slot]);
+	return &n4->slot[slot];
+}
+
+/*
+ * The byte is stored before its bit.  Both are in one line, which keeps the
+ * order of the two stores.
+ */
+static __le64 __pmem *n16_map(struct wort_op *op, const struct art_node *node, u32 byte)
+{
+	struct wort_media_art_n16 __pmem *n16 = node->media;
+	u32 slot = small_free(node), shift = 8 * (slot % 8);
+	__le64 __pmem *bytes = &n16->byte[slot / 8];
+	u64 map = wort_pm_load(&n16->map);
+
+	if (slot == N16_SLOTS)
+		return NULL;
+	wort_pm_store_release(op, bytes, (wort_pm_load(bytes) & ~(0xffULL << shift)) |
+					 (u64)byte << shift);
+	map_store(op, &n16->map, map | BIT_ULL(slot), &n16->slot[slot]);
+	return &n16->slot[slot];
+}
+
+static __le64 __pmem *n48_map(struct wort_op *op, const struct art_node *node, u32 byte)
+{
+	struct wort_media_art_n48 __pmem *n48 = node->media;
+	__le64 __pmem *index = &n48->index[byte / 8];
+	u32 slot = n48_free(node);
+
+	if (slot == N48_SLOTS)
+		return NULL;
+	map_store(op, index, wort_pm_load(index) | (u64)(slot + 1) << 8 * (byte % 8),
+		  &n48->slot[slot]);
+	return &n48->slot[slot];
+}
+
+/**
+ * art_node_map() - Map a byte to a free slot
+ * @op: The operation, which holds the lock of the node.
+ * @node: The node, in the tree.
+ * @byte: The byte, which has no slot.
+ *
+ * The map becomes durable with the next fence.  Nothing rests on it before the
+ * slot holds a link.
+ *
+ * Context: Any context.
+ * Return: The slot, which holds 0; NULL: there is none.
+ */
+__le64 __pmem *art_node_map(struct wort_op *op, const struct art_node *node, u32 byte)
+{
+	switch (node->kind) {
+	case WORT_MEDIA_ART_KIND_N4:
+		return n4_map(op, node, byte);
+	case WORT_MEDIA_ART_KIND_N16:
+		return n16_map(op, node, byte);
+	default:
+		return n48_map(op, node, byte);
+	}
+}
+
+/**
+ * art_kind_for() - The smallest kind of node for a number of entries
+ * @entries: The number, 1 to ART_BYTES.
+ *
+ * Context: Any context.
+ * Return: WORT_MEDIA_ART_KIND_*.
+ */
+u32 art_kind_for(u32 entries)
+{
+	if (entries <= N4_SLOTS)
+		return WORT_MEDIA_ART_KIND_N4;
+	if (entries <= N16_SLOTS)
+		return WORT_MEDIA_ART_KIND_N16;
+	return entries <= N48_SLOTS ? WORT_MEDIA_ART_KIND_N48 : WORT_MEDIA_ART_KIND_N256;
+}
+
+static void n4_write(struct wort_op *op, struct wort_media_art_n4 __pmem *n4,
+		     const struct art_entries *list)
+{
+	u64 map = 0;
+	u32 i;
+
+	for (i = 0; i < list->nr; i++) {
+		map |= BIT_ULL(WORT_MEDIA_ART_N4_USED_SHIFT + i) |
+		       (u64)list->of[i].byte << 8 * i;
+		wort_pm_store(op, &n4->slot[i], list->of[i].link);
+	}
+	wort_pm_store(op, &n4->map, map);
+}
+
+static void n16_write(struct wort_op *op, struct wort_media_art_n16 __pmem *n16,
+		      const struct art_entries *list)
+{
+	u64 bytes[2] = { };
+	u32 i;
+
+	for (i = 0; i < list->nr; i++) {
+		bytes[i / 8] |= (u64)list->of[i].byte << 8 * (i % 8);
+		wort_pm_store(op, &n16->slot[i], list->of[i].link);
+	}
+	wort_pm_store(op, &n16->byte[0], bytes[0]);
+	wort_pm_store(op, &n16->byte[1], bytes[1]);
+	wort_pm_store(op, &n16->map, BIT_ULL(list->nr) - 1);
+}
+
+/* The entries come in the order of bytes, so each word of the index is stored once. */
+static void n48_write(struct wort_op *op, struct wort_media_art_n48 __pmem *n48,
+		      const struct art_entries *list)
+{
+	u64 word = 0;
+	u32 i, byte;
+
+	for (i = 0; i < list->nr; i++) {
+		byte = list->of[i].byte;
+		word |= (u64)(i + 1) << 8 * (byte % 8);
+		if (i + 1 == list->nr || list->of[i + 1].byte / 8 != byte / 8) {
+			wort_pm_store(op, &n48->index[byte / 8], word);
+			word = 0;
+		}
+		wort_pm_store(op, &n48->slot[i], list->of[i].link);
+	}
+}
+
+static void n256_write(struct wort_op *op, struct wort_media_art_n256 __pmem *n256,
+		       const struct art_entries *list)
+{
+	u32 i;
+
+	for (i = 0; i < list->nr; i++)
+		wort_pm_store(op, &n256->slot[list->of[i].byte], list->of[i].link);
+}
+
+/**
+ * art_node_write() - Write a new node
+ * @op: The operation, which has reserved it.
+ * @kind: Its kind, with room for the entries.
+ * @place: Its place.
+ * @list: The entries, in the order of bytes.
+ *
+ * Flushes it; does not fence.  All its free slots hold 0.
+ *
+ * Context: Any context.
+ * Return: The link to it.
+ */
+u64 art_node_write(struct wort_op *op, u32 kind, u32 place, const struct art_entries *list)
+{
+	u64 off = wort_alloc_take(op);
+	void __pmem *media = wort_region_at(op->region, off);
+
+	wort_pm_zero(op, media, art_node_size(kind));
+	switch (kind) {
+	case WORT_MEDIA_ART_KIND_N4:
+		n4_write(op, media, list);
+		break;
+	case WORT_MEDIA_ART_KIND_N16:
+		n16_write(op, media, list);
+		break;
+	case WORT_MEDIA_ART_KIND_N48:
+		n48_write(op, media, list);
+		break;
+	default:
+		n256_write(op, media, list);
+	}
+	wort_pm_flush(op, media, art_node_size(kind));
+	return art_link(off, kind, place);
+}
+
+/* Is no slot that of two bytes, and no byte in two slots? */
+static bool map_valid(const struct art_node *node)
+{
+	u64 seen[ART_BYTES / 64] = { };
+	u32 used, slot, byte;
+
+	if (node->kind == WORT_MEDIA_ART_KIND_N256)
+		return true;
+	if (node->kind == WORT_MEDIA_ART_KIND_N48) {
+		for (byte = 0; byte < ART_BYTES; byte++) {
+			slot = wort_pm_load_byte(node->media + byte);
+			if (!slot)
+				continue;
+			if (slot > N48_SLOTS || seen[0] & BIT_ULL(slot))
+				return false;
+			seen[0] |= BIT_ULL(slot);
+		}
+		return true;
+	}
+	for (used = small_used(node); used; used &= used - 1) {
+		byte = small_byte(node, __ffs(used));
+		if (seen[byte / 64] & BIT_ULL(byte % 64))
+			return false;
+		seen[byte / 64] |= BIT_ULL(byte % 64);
+	}
+	return true;
+}
+
+/**
+ * art_node_check() - Examine a node
+ * @op: The operation.
+ * @node: The node.
+ *
+ * Context: A section.
+ * Return: 0; -EUCLEAN if its map makes no sense or it has less than two entries.
+ */
+int art_node_check(struct wort_op *op, const struct art_node *node)
+{
+	u64 link;
+	u32 nr;
+
+	if (!map_valid(node))
+		return art_map_report(op, node->link);
+	nr = art_others(op, node, ART_BYTES, 2, &link);
+	return nr < 2 ? wort_corrupt(op, wort_link_off(node->link),
+				     "node with %u entries", nr) : 0;
+}
+
+/**
+ * art_any_record() - Find a record below a link
+ * @op: The operation.
+ * @link: The link, untrusted.
+ * @start: Digits consumed on the path to it.
+ * @rec: Filled in as wort_rec_peek() does.
+ *
+ * Any record there has the digits of the path.
+ *
+ * Context: A section.
+ * Return: 0; -EUCLEAN; -EIO.
+ */
+int art_any_record(struct wort_op *op, u64 link, u32 start, struct wort_rec *rec)
+{
+	struct art_node node;
+	int err;
+
+	while (art_link_is_node(link)) {
+		err = art_node_open(op, link, start, &node);
+		if (err)
+			return err;
+		if (!art_others(op, &node, ART_BYTES, 1, &link))
+			return wort_corrupt(op, wort_link_off(node.link),
+					    "node without entries");
+		start = art_end(node.link);
+	}
+	return art_link_verify(op, link) ?:
+	       wort_rec_peek(op, wort_link_record(link), rec);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * WOART and ART+CoW in the crash explorer: every structure change is one step away from
+ * one of these pools.
+ */
+#include <linux/wort_format_art.h>
+
+#include "starts.h"
+
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+
+/* Each kind of split, copy and merge, values of every kind. */
+static const struct step steps[] = {
+	PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1), PUT(5, 1),
+	PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 5), PUT(10, 1),
+	PUT(0, 2), PUT(0, 3), PUT(5, 4), PUT(1, 3), PUT(4, 5),
+	DEL(0), DEL(1), DEL(2), DEL(3), DEL(4), DEL(5), DEL(6), DEL(8), DEL(9),
+	CAS(0, 2), CAS(5, 3), BATCH(0), BATCH(1), BATCH(2), BATCH(3), BATCH(4),
+	BATCH(5), BATCH(6), BATCH(7), BATCH(8), BATCH(9), BATCH(10),
+	ONLY(STEP_REATTACH), ONLY(STEP_SETTLE), ONLY(STEP_CHECK),
+};
+
+static const struct engine_start starts[] = {
+	START("one leaf", PUT(0, 1)),
+	START("node of two", PUT(0, 1), PUT(1, 1)),
+	START("long prefix", PUT(5, 1), PUT(6, 1)),
+	START("long prefix, split", PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(4, 1)),
+	/* The root has four entries, and the next one makes it an N16. */
+	START("full root", PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1)),
+	/* The same, of which one slot has a byte and no entry. */
+	START("full root, one deleted", PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1), DEL(4)),
+	START("root of five", PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1), PUT(5, 1)),
+	/* One more delete makes it an N4 again. */
+	START("root of four", PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1), PUT(5, 1), DEL(10)),
+	START("every kind of value", PUT(0, 1), PUT(1, 3), PUT(2, 4), PUT(5, 7),
+	      PUT(9, 5), PUT(3, 6)),
+	START("all keys", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1),
+	      PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 1)),
+	START("after deletes", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(5, 1),
+	      PUT(6, 1), PUT(7, 1), DEL(1), DEL(5), DEL(2)),
+	START("ends below ends", PUT(3, 1), PUT(8, 6), PUT(7, 1), PUT(5, 1), PUT(1, 1)),
+	START("after replaces", PUT(0, 1), PUT(0, 3), PUT(5, 4), PUT(5, 3),
+	      PUT(1, 1), PUT(1, 7), PUT(9, 2)),
+	START("two trees", CREATE(1), PUT_B(0, 1), PUT_B(5, 3), PUT(5, 1),
+	      PUT(6, 1), PUT(2, 4)),
+	UNSETTLED("not walked", PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4), PUT(9, 1)),
+};
+
+const struct engine_starts engine_starts_woart = {
+	.steps = steps,
+	.nr_steps = ARRAY_SIZE(steps),
+	.starts = starts,
+	.nr_starts = ARRAY_SIZE(starts),
+	.sizes = {
+		sizeof(struct wort_media_leaf),
+		sizeof(struct wort_media_leaf) + sizeof(__u64),
+		sizeof(struct wort_media_art_n4),
+	},
+};
+
+const struct engine_starts engine_starts_art_cow = {
+	.steps = steps,
+	.nr_steps = ARRAY_SIZE(steps),
+	.starts = starts,
+	.nr_starts = ARRAY_SIZE(starts),
+	.sizes = {
+		sizeof(struct wort_media_leaf),
+		sizeof(struct wort_media_leaf) + sizeof(__u64),
+		sizeof(struct wort_media_art_n4),
+	},
+};

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * WOART and ART+CoW in a mapping.
+ */
+#include <stddef.h>
+
+#include <linux/wort_format_art.h>
+
+#include "reader_engine.h"
+
+#define BYTES		(WORT_KEY_MAX + 2)	/* a key, and its length */
+#define DIGITS		(2 * BYTES)
+
+/* The byte of a key at a place. */
+static unsigned int key_byte(const unsigned char *key, uint32_t len, uint32_t place)
+{
+	uint32_t at = place / 2;
+
+	if (at < len)
+		return key[at];
+	if (at < WORT_KEY_MAX)
+		return 0;
+	return at == WORT_KEY_MAX ? len >> 8 : len & 0xff;
+}
+
+static uint64_t load(const unsigned char *at)
+{
+	return le64toh(__atomic_load_n((const uint64_t *)at, __ATOMIC_ACQUIRE));
+}
+
+/* Which of @nr bytes, that are in words from @at on, are equal to one: a bit for each. */
+static unsigned int match(const unsigned char *at, unsigned int nr, unsigned int byte)
+{
+	unsigned int slots = 0, i;
+
+	for (i = 0; i < nr; i++)
+		slots |= (unsigned int)((load(at + i / 8 * 8) >> i % 8 * 8 & 0xff) == byte) << i;
+	return slots;
+}
+
+/* As slot_of(), where the bytes have a bit each that says whether they count. */
+static uint64_t small_slot(const unsigned char *node, unsigned int byte, unsigned int nr,
+			   unsigned int bytes, unsigned int shift, unsigned int slots)
+{
+	unsigned int found = match(node + bytes, nr, byte) & load(node) >> shift;
+
+	return found ? slots + __builtin_ctz(found) * sizeof(uint64_t) : 0;
+}
+
+/*
+ * The offset in a node of the slot of a byte; 0: the byte has none, unless the node is an
+ * N256; UINT64_MAX: the map makes no sense.
+ */
+static uint64_t slot_of(const unsigned char *node, uint64_t kind, unsigned int byte)
+{
+	unsigned int nr;
+
+	switch (kind) {
+	case WORT_MEDIA_ART_KIND_N4:
+		return small_slot(node, byte, 4, 0, WORT_MEDIA_ART_N4_USED_SHIFT,
+				  offsetof(struct wort_media_art_n4, slot));
+	case WORT_MEDIA_ART_KIND_N16:
+		return small_slot(node, byte, 16, offsetof(struct wort_media_art_n16, byte), 0,
+				  offsetof(struct wort_media_art_n16, slot));
+	case WORT_MEDIA_ART_KIND_N48:
+		nr = __atomic_load_n(node + byte, __ATOMIC_ACQUIRE);
+		if (nr > sizeof(((struct wort_media_art_n48 *)0)->slot) / sizeof(uint64_t))
+			return UINT64_MAX;
+		return nr ? offsetof(struct wort_media_art_n48, slot) +
+			    (nr - 1) * sizeof(uint64_t) : 0;
+	default:
+		return byte * sizeof(uint64_t);
+	}
+}
+
+static uint64_t node_size(uint64_t kind)
+{
+	switch (kind) {
+	case WORT_MEDIA_ART_KIND_N4:
+		return sizeof(struct wort_media_art_n4);
+	case WORT_MEDIA_ART_KIND_N16:
+		return sizeof(struct wort_media_art_n16);
+	case WORT_MEDIA_ART_KIND_N48:
+		return sizeof(struct wort_media_art_n48);
+	case WORT_MEDIA_ART_KIND_N256:
+		return sizeof(struct wort_media_art_n256);
+	default:
+		return 0;
+	}
+}
+
+/*
+ * What Documentation/format.rst says of places and nodes.  Places grow on a path, so it
+ * has an end.  Where a byte has no slot nothing is loaded after the map; its mark is
+ * looked at all the same.
+ */
+int wort_reader_find_art(const struct wort_reader *r, const uint32_t *in_flight,
+			 const unsigned char *key, uint32_t len, uint64_t *found)
+{
+	uint64_t root = __atomic_load_n(&r->root_off, __ATOMIC_RELAXED);
+	uint64_t node = root - offsetof(struct wort_media_entry, root);
+	uint64_t off = root, link, kind, size, slot;
+	const unsigned char *pool = r->pool;
+	uint32_t start = 0, place;
+
+	while (!wort_reader_load(pool, in_flight, node, off, &link)) {
+		kind = link & WORT_MEDIA_LINK_KIND_MASK;
+		size = node_size(kind);
+		if (!size) {
+			*found = link & ~WORT_MEDIA_LINK_KIND_MASK;
+			return kind == WORT_MEDIA_LINK_RECORD || !link ? 0 : -EAGAIN;
+		}
+		place = link >> WORT_MEDIA_LINK_PLACE_SHIFT;
+		node = link & (WORT_MEDIA_LINK_OFF_MASK | WORT_MEDIA_LINK_LABEL_MASK);
+		if (node > r->size - size || place < start || place >= DIGITS || place % 2)
+			return -EAGAIN;
+		start = place + 2;
+		slot = slot_of(pool + node, kind, key_byte(key, len, place));
+		if (slot == UINT64_MAX)
+			return -EAGAIN;
+		if (!slot && kind != WORT_MEDIA_ART_KIND_N256) {
+			*found = 0;
+			return wort_reader_load(pool, in_flight, node, node, &link);
+		}
+		off = node + slot;
+	}
+	return -EAGAIN;
+}
