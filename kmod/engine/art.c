@@ -305,13 +305,13 @@ static u32 shrink_at(u32 kind)
 }
 
 /*
- * To count the entries of an N256 takes as long as the rest of a delete, so that
- * one of 16 deletes does.
+ * To count the entries of an N256 takes as long as the rest of a delete.  Deletes
+ * of one byte out of 16 do so.
  */
-static bool counts_for_shrink(const struct art_node *node, const struct rdx_change *c)
+static bool counts_for_shrink(const struct art_node *node, u32 byte)
 {
-	return shrink_at(node->kind) && (node->kind != WORT_MEDIA_ART_KIND_N256 ||
-					 c->rec.off / 64 % 16 == 0);
+	return shrink_at(node->kind) &&
+	       (node->kind != WORT_MEDIA_ART_KIND_N256 || !(byte % 16));
 }
 
 /*
@@ -325,7 +325,7 @@ static int plan_shrink(struct wort_op *op, struct wort_tree *tree, struct rdx_ch
 	u64 link;
 	int err;
 
-	if (!counts_for_shrink(node, c) || op->purse ||
+	if (!counts_for_shrink(node, change_byte(c)) || op->purse ||
 	    art_others(op, node, change_byte(c), shrink_at(node->kind) + 1, &link) >
 	    shrink_at(node->kind))
 		return 0;

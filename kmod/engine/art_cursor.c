@@ -252,7 +252,7 @@ int art_drop(struct wort_cursor *cur)
 /* Behind a position, or without one to the record after the current one. */
 static int walk_move(struct wort_cursor *cur, const struct wort_key *pos)
 {
-	struct wort_key at = { cur->key };
+	struct wort_key at = { cur->key, 0 };
 	int err;
 
 	if (!pos)

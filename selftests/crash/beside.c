@@ -168,7 +168,7 @@ static bool happens_to(u32 key)
  */
 static void scan(struct happened *h, u32 nr, const struct step *step)
 {
-	int values[NR_KEYS];
+	int values[NR_SCANNED];
 	const char *bad;
 	u32 i;
 
@@ -179,6 +179,8 @@ static void scan(struct happened *h, u32 nr, const struct step *step)
 	for (i = 0; i < NR_KEYS && !bad; i++)
 		if (!happens_to(i) && values[i] != world_before->index[0].value[i])
 			bad = "a key that nobody changes";
+	if (!bad && values[NR_KEYS] != world_before->index[0].crowd)
+		bad = "a record of the crowd";
 	for (i = 0; i < nr; i++) {
 		h[i].err = bad ? -EIO : 0;
 		h[i].value = values[h[i].step.key];

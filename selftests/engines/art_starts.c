@@ -32,6 +32,19 @@ static const struct engine_start starts[] = {
 	START("root of five", PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1), PUT(5, 1)),
 	/* One more delete makes it an N4 again. */
 	START("root of four", PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1), PUT(5, 1), DEL(10)),
+	/*
+	 * The next new byte makes the root an N48, or an N256; the next delete makes it an N16,
+	 * or an N48.
+	 */
+	START("root of sixteen", CROWD(13), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
+	START("root of seventeen", CROWD(13), PUT(0, 1), PUT(9, 1), PUT(5, 1), PUT(4, 1)),
+	START("root of thirteen", CROWD(10), PUT(0, 1), PUT(9, 1), PUT(5, 1), PUT(4, 1),
+	      PUT(10, 1)),
+	START("root of 48", CROWD(45), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
+	START("root of 48, one deleted", CROWD(46), PUT(0, 1), PUT(9, 1), CROWD(45)),
+	/* An N256, which the delete of byte 0 makes an N48. */
+	START("root of 38", CROWD(49), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(35)),
+	START("root of 49", CROWD(45), PUT(0, 1), PUT(9, 1), PUT(5, 1), PUT(4, 1)),
 	START("every kind of value", PUT(0, 1), PUT(1, 3), PUT(2, 4), PUT(5, 7),
 	      PUT(9, 5), PUT(3, 6)),
 	START("all keys", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1),

@@ -19,6 +19,7 @@
 #define DESTROY(i)	{ STEP_DESTROY, i, 0, 0 }
 #define RENAME(i)	{ STEP_RENAME, i, 0, 0 }
 #define PUT_B(k, v)	{ STEP_PUT, 1, k, v }
+#define CROWD(n)	{ STEP_CROWD, 0, n, 0 }
 #define ONLY(s)		{ s, 0, 0, 0 }
 
 /**

@@ -27,6 +27,12 @@ const struct world_bytes world_keys[NR_KEYS] = {
 	K("\x00"), K("n"),
 };
 
+/*
+ * The crowd: one byte each, another one than those with which the keys begin, and behind
+ * them.
+ */
+#define CROWD_FIRST	0x93
+
 static const __u32 value_len[NR_VALUES] = { 0, 8, 8, 300, 5000, 0, 3, 300 };
 
 #define PUT(k, v)	{ STEP_PUT, 0, k, v }
@@ -153,6 +159,26 @@ static const char *do_put(struct runner *r, struct world *w,
 	if (!err)
 		*now = s->value;
 	return outcome("put", err, want);
+}
+
+static const char *do_crowd(struct runner *r, struct world *w, const struct step *s)
+{
+	__u8 *crowd = &w->index[s->index].crowd, byte;
+	const struct world_bytes key = { &byte, 1 };
+	__u64 number;
+	int err = 0;
+
+	for (; *crowd < s->key && !err; ++*crowd) {
+		byte = CROWD_FIRST + *crowd;
+		number = *crowd;
+		err = face_put(r, s->index, &key,
+			       &(struct world_bytes){ &number, sizeof(number) }, NULL);
+	}
+	for (; *crowd > s->key && !err; --*crowd) {
+		byte = CROWD_FIRST + *crowd - 1;
+		err = face_del(r, s->index, &key);
+	}
+	return err ? say("crowd: %d", err) : NULL;
 }
 
 /* A delete finds the pool full: NULL, if the engine may need space for it. */
@@ -403,6 +429,24 @@ static const char *do_reattach(struct runner *r)
 	return err ? say("attach: %d", err) : NULL;
 }
 
+static const char *compare_crowd(struct runner *r, const struct world *w, __u32 index)
+{
+	__u64 number;
+	__u32 i, len;
+	__u8 byte;
+	int err;
+
+	for (i = 0; i < w->index[index].crowd; i++) {
+		byte = CROWD_FIRST + i;
+		err = face_lookup(r, index, &(struct world_bytes){ &byte, 1 }, (__u8 *)&number,
+				  sizeof(number), &len);
+		if (err || len != sizeof(number) || number != i)
+			return say("lookup of %u of the crowd in %s: %d", i,
+				   face_name(index), err);
+	}
+	return NULL;
+}
+
 static const char *compare_lookups(struct runner *r, const struct world *w,
 				   __u32 index)
 {
@@ -423,7 +467,7 @@ static const char *compare_lookups(struct runner *r, const struct world *w,
 			return say("lookup of key %u in %s: wrong value", i,
 				   face_name(index));
 	}
-	return NULL;
+	return compare_crowd(r, w, index);
 }
 
 /* A batch that says that it has changed nothing. */
@@ -507,6 +551,8 @@ const char *runner_step(struct runner *r, struct world *w,
 		return NULL;
 	case STEP_FORMAT:
 		return do_format(r, w);
+	case STEP_CROWD:
+		return do_crowd(r, w, s);
 	case STEP_GET:
 		return compare_lookups(r, w, s->index);
 	}
@@ -542,14 +588,32 @@ static bool in_order(__u32 index, int before, int key, bool reverse)
 	return reverse ? cmp > 0 : cmp < 0;
 }
 
+/* Those of the crowd come in order behind all others.  Told: the number of the record. */
+static bool is_next_of_crowd(__u32 index, const struct wort_record *rec, int seen, int before,
+			     bool reverse, __u32 *number)
+{
+	const __u8 *key = (const __u8 *)(rec + 1);
+	__u64 value;
+
+	if (rec->key_len != 1 || *key < CROWD_FIRST || rec->value_len != sizeof(value))
+		return false;
+	*number = *key - CROWD_FIRST;
+	memcpy(&value, key + 1, sizeof(value));
+	if (value != *number)
+		return false;
+	if (!(world_engine_of(index)->traits & WORT_TRAIT_ORDERED))
+		return true;
+	return reverse ? before < 0 : *number == (__u32)seen;
+}
+
 const char *runner_scan(struct runner *r, __u32 index, bool reverse,
-			int values[NR_KEYS])
+			int values[NR_SCANNED])
 {
 	static __u8 buf[64 << 10];
 	int err, k, before = -1;
-	__u32 at, len;
+	__u32 at, len, number, last = UINT8_MAX;
 
-	memset(values, 0, NR_KEYS * sizeof(*values));
+	memset(values, 0, NR_SCANNED * sizeof(*values));
 	err = face_scan(r, index, reverse ? WORT_SCAN_F_REVERSE : 0, buf,
 			sizeof(buf), &len);
 	if (err)
@@ -559,6 +623,14 @@ const char *runner_scan(struct runner *r, __u32 index, bool reverse,
 		const __u8 *key = (const __u8 *)(rec + 1);
 
 		k = key_number(key, rec->key_len);
+		at += rec->rec_len;
+		if (k < 0 && is_next_of_crowd(index, rec, values[NR_KEYS], before, reverse,
+					      &number) &&
+		    (!reverse || number < last)) {
+			last = number;
+			values[NR_KEYS]++;
+			continue;
+		}
 		if (k < 0)
 			return say("scan of %s: a key that nobody put there",
 				   face_name(index));
@@ -568,7 +640,6 @@ const char *runner_scan(struct runner *r, __u32 index, bool reverse,
 		values[k] = world_value_number(k, key + rec->key_len,
 					       rec->value_len);
 		before = k;
-		at += rec->rec_len;
 	}
 	return NULL;
 }
@@ -576,7 +647,7 @@ const char *runner_scan(struct runner *r, __u32 index, bool reverse,
 static const char *compare_scan(struct runner *r, const struct world *w,
 				__u32 index, bool reverse)
 {
-	int values[NR_KEYS];
+	int values[NR_SCANNED];
 	const char *bad = runner_scan(r, index, reverse, values);
 	__u32 i, want;
 
@@ -589,6 +660,8 @@ static const char *compare_scan(struct runner *r, const struct world *w,
 				       "scan of %s: wrong value of key %u",
 			  face_name(index), i);
 	}
+	if (!bad && values[NR_KEYS] != w->index[index].crowd)
+		bad = say("scan of %s: %d of the crowd", face_name(index), values[NR_KEYS]);
 	return bad;
 }
 
@@ -678,7 +751,7 @@ const char *runner_go_on(struct runner *r, struct world *w)
 static const char *const step_names[NR_STEP_KINDS] = {
 	"put", "del", "cas", "batch", "create", "destroy", "reattach", "settle",
 	"check", "damage", "format", "get", "look", "move", "scan", "atomic",
-	"attach", "rename",
+	"attach", "rename", "crowd",
 };
 
 const char *step_name(const struct step *s)
@@ -702,7 +775,7 @@ bool step_parse(const char *text, struct step *s)
 	    key >= NR_KEYS || value > UINT8_MAX)
 		return false;
 	for (i = 0; i < NR_STEP_KINDS; i++)
-		if (!strcmp(name, step_names[i])) {
+		if (!strcmp(name, step_names[i]) && i != STEP_CROWD) {
 			*s = (struct step){ i, index - 'a', key, value };
 			return s->index < NR_INDEXES &&
 			       (i == STEP_ATOMIC ? key < NR_ATOMICS : value < NR_VALUES) &&

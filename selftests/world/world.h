@@ -15,6 +15,7 @@
 #define WORLD_SIZE	(256 << 10)	/* bytes of a pool, the smallest */
 
 #define NR_KEYS		11
+#define NR_SCANNED	(NR_KEYS + 1)
 #define NR_VALUES	8	/* 0: no record */
 #define WORLD_VALUE_MAX	5120
 #define NR_INDEXES	2	/* "a" and "b" */
@@ -36,7 +37,8 @@ struct world_bytes {
  * struct world - What a pool holds
  * @pool: there is one
  * @damaged: it is read-only
- * @index: for "a" and "b": whether there is one, and the value of each key
+ * @index: for "a" and "b": whether there is one, the value of each key, and how many
+ *	records of the crowd it holds
  * @fillers: indexes with other names
  * @fill_records: records in the index "fill"
  */
@@ -46,6 +48,7 @@ struct world {
 	struct {
 		bool present;
 		__u8 value[NR_KEYS];
+		__u8 crowd;
 	} index[NR_INDEXES];
 	__u32 fillers;
 	__u32 fill_records;
@@ -60,13 +63,14 @@ enum step_kind {
 	STEP_ATOMIC,		/* an atomic batch */
 	STEP_ATTACH,		/* only the first: the attach before it, which may store */
 	STEP_RENAME,		/* the index gets the name of the other one */
+	STEP_CROWD,		/* so many records, which no step changes: of starts only */
 	NR_STEP_KINDS,
 };
 
 struct step {
 	__u8 kind;
 	__u8 index;
-	__u8 key;		/* of a batch, atomic or not, its number */
+	__u8 key;		/* of a batch, atomic or not, its number; of a crowd its size */
 	__u8 value;		/* of an atomic batch: what fails in it */
 };
 
@@ -149,7 +153,7 @@ int runner_atomic(struct runner *r, const struct step *step);
 int world_apply_atomic(struct world *w, const struct step *step);
 /* The number of each key's value, 0: none.  NULL, or what went wrong. */
 const char *runner_scan(struct runner *r, __u32 index, bool reverse,
-			int values[NR_KEYS]);
+			int values[NR_SCANNED]);
 /*
  * What may be there if the power goes within a step: all or nothing, or any of
  * the changes of a batch.  How many, at most MAX_WORLDS.
