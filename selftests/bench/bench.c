@@ -98,11 +98,12 @@ static void add_plugin(const char *path)
 
 static void add_builtin(const char *name)
 {
-	const struct bench_peer *const *peer;
+	const struct bench_peer *peer;
+	unsigned int i;
 
-	for (peer = builtin_peers; *peer; peer++)
-		if (!strcmp((*peer)->name, name)) {
-			add_peer(*peer);
+	for (i = 0; (peer = builtin_peer(i)); i++)
+		if (!strcmp(peer->name, name)) {
+			add_peer(peer);
 			return;
 		}
 	die("no peer is called %s: see --list; -p loads a plug-in", name);
@@ -135,13 +136,14 @@ static void add_op(const char *name)
 
 static void list_all(void)
 {
-	const struct bench_peer *const *peer;
 	const struct workload *workload;
+	const struct bench_peer *peer;
 	const struct bench_op *op;
+	unsigned int i;
 
 	puts("peers (-P):");
-	for (peer = builtin_peers; *peer; peer++)
-		printf("  %-12s %s\n", (*peer)->name, (*peer)->durability);
+	for (i = 0; (peer = builtin_peer(i)); i++)
+		printf("  %-12s %s\n", peer->name, peer->durability);
 	puts("workloads (-w), or a file with a key in each line:");
 	for (workload = workloads; workload->name; workload++)
 		printf("  %-12s %s\n", workload->name, workload->what);
@@ -247,7 +249,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_option option_table[] = {
 	{ "peers", 'P', "NAME,...", 0, "The first is the measure (floor,wort)", 0 },
 	{ "plugin", 'p', "FILE", 0, "A peer from a shared object; may be repeated", 0 },
-	{ "engine", 'e', "NAME", 0, "The engine of this project's peers (the default)", 0 },
+	{ "engine", 'e', "NAME", 0, "The engine of the peers wort-... (wort)", 0 },
 	{ "workloads", 'w', "NAME,...", 0, "Keys (dense,sparse,clustered)", 0 },
 	{ "ops", 'o', "NAME,...", 0, "Besides insert, or all (lookup,delete,insert-64)", 0 },
 	{ "keys", 'n', "NUMBER", 0, "Keys to load (1000000)", 0 },

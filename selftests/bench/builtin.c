@@ -133,6 +133,25 @@ static void *wort_open(struct bench_env *env)
 	return open_pool(env, false, false);
 }
 
+/* Whatever the engine of the other peers is. */
+static void *open_engine(struct bench_env *env, u32 id)
+{
+	u32 others = pmpool_engine;
+	void *peer;
+
+	pmpool_engine = id;
+	peer = open_pool(env, false, false);
+	pmpool_engine = others;
+	return peer;
+}
+
+#define ENGINE_OPEN(symbol, name, id, traits)				\
+static void *symbol##_engine_open(struct bench_env *env)		\
+{									\
+	return open_engine(env, id);					\
+}
+WORT_ENGINES(ENGINE_OPEN)
+
 /* Without the optional functions of the engine. */
 static void *wort_open_mandatory(struct bench_env *env)
 {
@@ -320,6 +339,17 @@ static int move_together(struct wort_index *from, struct wort_index *to,
 	return wort_pool_atomic(from->pool, &batch);
 }
 
+static struct wort_index *second_index(struct wort_peer *peer)
+{
+	struct wort_index *index;
+	u32 others = pmpool_engine;
+
+	pmpool_engine = peer->index->tree.engine->id;
+	index = pmpool_index(&peer->pm, "second");
+	pmpool_engine = others;
+	return index;
+}
+
 static int wort_move(void *arg, const void *key, size_t len, u64 value, int back,
 		     int apart)
 {
@@ -328,7 +358,7 @@ static int wort_move(void *arg, const void *key, size_t len, u64 value, int back
 	int err;
 
 	if (!peer->second)
-		peer->second = pmpool_index(&peer->pm, "second");
+		peer->second = second_index(peer);
 	to = peer->second;
 	if (back)
 		swap(from, to);
@@ -505,8 +535,11 @@ static void wort_counts_of(void *arg, struct bench_counts *counts)
 		.count = wort_counts_of,				\
 	}
 
+#define ENGINE_PEER(symbol, name, id, traits)				\
+	WORT_PEER(name, "", symbol##_engine_open, wort_insert, wort_lookup),
+
 static const struct bench_peer wort_peers[] = {
-	WORT_PEER("wort", "", wort_open, wort_insert, wort_lookup),
+	WORT_ENGINES(ENGINE_PEER)
 	WORT_PEER("wort-mapped", "; lookups in a mapping", wort_open, wort_insert, wort_look),
 	WORT_PEER("wort-mcsafe", "; loads with care", wort_open_mcsafe,
 		  wort_insert, wort_lookup),
@@ -524,8 +557,10 @@ static const struct bench_peer wort_peers[] = {
 		  wort_open, request_16_insert, request_16_lookup),
 };
 
-const struct bench_peer *const builtin_peers[] = {
-	&floor_peers[0], &floor_peers[1], &wort_peers[0], &wort_peers[1],
-	&wort_peers[2], &wort_peers[3], &wort_peers[4], &wort_peers[5],
-	&wort_peers[6], &wort_peers[7], &wort_peers[8], NULL
-};
+const struct bench_peer *builtin_peer(unsigned int nr)
+{
+	if (nr < ARRAY_SIZE(floor_peers))
+		return &floor_peers[nr];
+	nr -= ARRAY_SIZE(floor_peers);
+	return nr < ARRAY_SIZE(wort_peers) ? &wort_peers[nr] : NULL;
+}
