@@ -11,7 +11,7 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-#include "art.h"
+#include "art_map.h"
 #include "round.h"
 
 void art_create(struct wort_op *op, struct wort_tree *tree)
@@ -78,16 +78,6 @@ static u32 change_start(const struct rdx_change *c)
 	return c->kind == RDX_NODE ? c->pos.start : art_end(c->pos.above_node);
 }
 
-/* Add an entry to a list in the order of bytes, which does not have the byte. */
-static void entries_add(struct art_entries *list, u32 byte, u64 link)
-{
-	u32 at = list->nr++;
-
-	for (; at && list->of[at - 1].byte > byte; at--)
-		list->of[at] = list->of[at - 1];
-	list->of[at] = (struct art_entry){ byte, link };
-}
-
 /*
  * Write a node between the slot and what it refers to, with the new record as the
  * second entry.  The key and the record c->rec, which is below the slot, differ
@@ -98,8 +88,8 @@ static void change_to_node(struct wort_op *op, struct rdx_change *c, u32 digit)
 	u32 place = round_down(digit, ART_BYTE_DIGITS);
 	struct art_entries list = { };
 
-	entries_add(&list, art_rec_byte(&c->rec, place), c->pos.link);
-	entries_add(&list, art_key_byte(&c->key, rdx_change_digits(c), place), c->val);
+	art_entries_add(&list, art_rec_byte(&c->rec, place), c->pos.link);
+	art_entries_add(&list, art_key_byte(&c->key, rdx_change_digits(c), place), c->val);
 	c->kind = RDX_NODE;
 	c->val = art_node_write(op, WORT_MEDIA_ART_KIND_N4, place, &list);
 }
@@ -223,8 +213,9 @@ static noinline int prepare_copy(struct wort_op *op, struct wort_tree *tree,
 		return err;
 	art_node_at(op, c->pos.node, &node);
 	if (!art_others_list(&node, change_byte(c), &list))
-		return -EAGAIN;
-	entries_add(&list, change_byte(c), c->val);
+		return art_map_report(op, node.link);
+	c->copied = list.nr;
+	art_entries_add(&list, change_byte(c), c->val);
 	c->kind = RDX_COPY;
 	return node_copy(op, c, &list);
 }
@@ -287,51 +278,23 @@ static int prepare_put(struct wort_op *op, struct wort_tree *tree, struct wort_p
 }
 
 /*
- * With so many entries, or fewer, a node of a kind becomes a smaller one: a few
- * less than that has room for, so that it does not grow again at once.
- */
-static u32 shrink_at(u32 kind)
-{
-	switch (kind) {
-	case WORT_MEDIA_ART_KIND_N16:
-		return 3;
-	case WORT_MEDIA_ART_KIND_N48:
-		return 12;
-	case WORT_MEDIA_ART_KIND_N256:
-		return 37;
-	default:
-		return 0;
-	}
-}
-
-/*
- * To count the entries of an N256 takes as long as the rest of a delete.  Deletes
- * of one byte out of 16 do so.
- */
-static bool counts_for_shrink(const struct art_node *node, u32 byte)
-{
-	return shrink_at(node->kind) &&
-	       (node->kind != WORT_MEDIA_ART_KIND_N256 || !(byte % 16));
-}
-
-/*
  * Will the node of the slot be left with few entries?  A smaller node is not
  * worth waiting for: without space the node stays as it is.
  */
 static int plan_shrink(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c,
 		       const struct art_node *node)
 {
+	u32 byte = change_byte(c), few = art_shrinks_at(node->kind, byte);
 	struct art_entries list;
 	u64 link;
 	int err;
 
-	if (!counts_for_shrink(node, change_byte(c)) || op->purse ||
-	    art_others(op, node, change_byte(c), shrink_at(node->kind) + 1, &link) >
-	    shrink_at(node->kind))
+	if (!few || op->purse || art_others(op, node, byte, few + 1, &link) > few)
 		return 0;
 	err = find_above(op, tree, c);
-	if (err || !art_others_list(node, change_byte(c), &list))
+	if (err || !art_others_list(node, byte, &list))
 		return err;
+	c->copied = list.nr;
 	err = node_copy(op, c, &list);
 	if (!err)
 		c->kind = RDX_SHRINK;
@@ -475,16 +438,24 @@ static int copy_lock(struct wort_op *op, struct rdx_change *c)
  */
 static bool copy_valid(struct wort_op *op, const struct rdx_change *c)
 {
-	struct art_entry entry = { .byte = ART_BYTES };
-	u32 byte = change_byte(c);
-	struct art_node old, copy;
+	void __pmem *base = wort_region_at(op->region, 0);
+	u32 byte = change_byte(c), i;
+	struct art_entries list;
+	struct art_node node;
+	u64 slot;
 
-	art_node_at(op, c->pos.node, &old);
-	art_node_at(op, c->val, &copy);
-	if (c->kind == RDX_COPY && art_entry_next(&old, byte, false, &entry) &&
-	    entry.byte == byte)
+	art_node_at(op, c->pos.node, &node);
+	slot = art_slot(base, node.link, byte);
+	if (c->kind == RDX_COPY && slot && wort_pm_load(base + slot))
 		return false;
-	return art_others_same(&old, &copy, byte);
+	if (!art_others_list(&node, byte, &list) || list.nr != c->copied)
+		return false;
+	for (i = 0; i < list.nr; i++) {
+		slot = art_slot(base, c->val, list.of[i].byte);
+		if (!slot || wort_pm_load(base + slot) != list.of[i].link)
+			return false;
+	}
+	return true;
 }
 
 static noinline int launch_copy(struct wort_op *op, struct wort_tree *tree,
@@ -523,27 +494,6 @@ static int only_entry(struct wort_op *op, const struct rdx_pos *pos, u64 link)
 	       0 : rdx_report_node(op, link, pos->start, 0);
 }
 
-/* Store the word that takes the record out of the tree, and perhaps its node. */
-static void unlink_store(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c,
-			 u64 link)
-{
-	const struct rdx_pos *pos = &c->pos;
-	u64 node = wort_link_off(pos->node);
-
-	if (!c->merges) {
-		c->val = 0;
-		rdx_slot_store(op, c, pos->node, pos->slot, 0);
-		wort_nodes_removed(op, c->rec.off, 0);
-		return;
-	}
-	c->val = link;
-	c->top = rdx_top_merge(tree, pos->node, rdx_change_digits(c));
-	rdx_slot_store(op, c, pos->above_node, pos->above, link);
-	wort_nodes_removed(op, c->rec.off, node);
-	trace_wort_merge(op->region->dev, node, wort_link_place(pos->node),
-			 wort_link_is_record(link));
-}
-
 /*
  * With the nodes locked.  Return: -EAGAIN if a merge is needed that was not
  * planned.
@@ -571,7 +521,7 @@ static int unlink_locked(struct wort_op *op, struct wort_tree *tree, struct rdx_
 	if (c->merges)
 		err = only_entry(op, &c->pos, link);
 	if (!err)
-		unlink_store(op, tree, c, link);
+		art_unlink(op, tree, c, link, rdx_change_digits(c));
 	return err;
 }
 

@@ -71,6 +71,7 @@
 
 #include "radix_change.h"
 #include "radix_descent.h"
+#include "radix_fast.h"
 
 #define ART_BYTES	256
 #define ART_BYTE_DIGITS	2
@@ -84,6 +85,17 @@
  */
 struct art_policy {
 	u32 maps;
+};
+
+/* WOART */
+static const struct art_policy art_maps_all = {
+	.maps = BIT(WORT_MEDIA_ART_KIND_N4) | BIT(WORT_MEDIA_ART_KIND_N16) |
+		BIT(WORT_MEDIA_ART_KIND_N48),
+};
+
+/* ART+CoW */
+static const struct art_policy art_copies_small = {
+	.maps = BIT(WORT_MEDIA_ART_KIND_N48),
 };
 
 /**
@@ -154,12 +166,11 @@ void art_node_flush_read(struct wort_op *op, u64 link, u32 byte);
 int art_map_report(struct wort_op *op, u64 link);
 bool art_entry_next(const struct art_node *node, u32 from, bool reverse,
 		    struct art_entry *entry);
+u32 art_count_others(const struct art_node *node, u32 byte, u32 max, u64 *link);
 u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte, u32 max,
 	       u64 *link);
 bool art_others_list(const struct art_node *node, u32 byte, struct art_entries *list);
-bool art_others_same(const struct art_node *a, const struct art_node *b, u32 byte);
 bool art_node_maps(const struct art_node *node);
-__le64 __pmem *art_node_map(struct wort_op *op, const struct art_node *node, u32 byte);
 u32 art_kind_for(u32 entries);
 u64 art_node_write(struct wort_op *op, u32 kind, u32 place,
 		   const struct art_entries *list);
@@ -193,7 +204,22 @@ int art_drop(struct wort_cursor *cur);
 
 /* art_top.c, art_fast.c */
 extern const struct wort_volatile_ops art_volatile_ops;
-extern const struct wort_fast_ops art_fast_ops;
+wort_fast_lookup_fn art_fast_lookup;
+wort_fast_put_fn art_fast_put, art_fast_put_copies;
+wort_fast_remove_fn art_fast_remove;
+wort_prefetch_fn art_prefetch_keys;
+
+/* A put that maps a byte counts that itself. */
+#define ART_COST_CLASSES {						\
+	[RDX_FOUND] = { WORT_OP_LOOKUP, .leaves = 1 },			\
+	[RDX_IN_SLOT] = { WORT_OP_INSERT, .stores = 4, .lines = 2, .fences = 2 }, \
+	[RDX_BESIDE] = { WORT_OP_INSERT, .stores = 4 + 8, .lines = 3, .fences = 2, \
+			 .leaves = 1 },					\
+	[RDX_VALUE] = { WORT_OP_UPDATE, .stores = 1, .lines = 1, .fences = 1, \
+			.leaves = 1 },					\
+	[RDX_GONE] = { WORT_OP_DELETE, .stores = 1, .lines = 1, .fences = 1, \
+		       .leaves = 1 },					\
+}
 
 static __always_inline bool art_link_is_node(u64 link)
 {
@@ -248,6 +274,16 @@ static __always_inline u32 art_node_size(u32 kind)
 	}
 }
 
+/* Add an entry to a list in the order of bytes, which does not have the byte. */
+static inline void art_entries_add(struct art_entries *list, u32 byte, u64 link)
+{
+	u32 at = list->nr++;
+
+	for (; at && list->of[at - 1].byte > byte; at--)
+		list->of[at] = list->of[at - 1];
+	list->of[at] = (struct art_entry){ byte, link };
+}
+
 /* The byte of a key at a place; @word has its first eight bytes. */
 static __always_inline u32 art_key_byte(const struct wort_key *key, u64 word, u32 place)
 {
@@ -261,6 +297,26 @@ static __always_inline u32 art_key_byte(const struct wort_key *key, u64 word, u3
 static inline u32 art_rec_byte(const struct wort_rec *rec, u32 place)
 {
 	return wort_rec_digit(rec, place) << 4 | wort_rec_digit(rec, place + 1);
+}
+
+/*
+ * With so many entries, or fewer, a node becomes a smaller one: a few less than
+ * that has room for, so that it does not grow again at once.  0: it stays.  To
+ * count the entries of an N256 takes as long as the rest of a delete, so deletes
+ * of one byte out of 16 do so.
+ */
+static __always_inline u32 art_shrinks_at(u32 kind, u32 byte)
+{
+	switch (kind) {
+	case WORT_MEDIA_ART_KIND_N16:
+		return 3;
+	case WORT_MEDIA_ART_KIND_N48:
+		return 12;
+	case WORT_MEDIA_ART_KIND_N256:
+		return byte % 16 ? 0 : 37;
+	default:
+		return 0;
+	}
 }
 
 /* A node whose link was verified. */
@@ -409,6 +465,29 @@ static __always_inline int art_descend(struct rdx_descent *d, u32 limit, bool sk
 			return err;
 	}
 	return likely(!d->nr_marks) ? 0 : -EAGAIN;
+}
+
+/*
+ * Store the word that takes a record out of the tree; if it merges also its node,
+ * whose other entry @link moves up.  The nodes are locked, and no other entry is
+ * in flight.
+ */
+static __always_inline void art_unlink(struct wort_op *op, struct wort_tree *tree,
+				       struct rdx_change *c, u64 link, u64 digits)
+{
+	const struct rdx_pos *pos = &c->pos;
+	u64 node = c->merges ? wort_link_off(pos->node) : 0;
+
+	c->val = c->merges ? link : 0;
+	c->top = c->merges ? rdx_top_merge(tree, pos->node, digits) : NULL;
+	if (c->merges)
+		rdx_slot_store(op, c, pos->above_node, pos->above, link);
+	else
+		rdx_slot_store(op, c, pos->node, pos->slot, 0);
+	wort_nodes_removed(op, c->rec.off, node);
+	if (c->merges)
+		trace_wort_merge(op->region->dev, node, wort_link_place(pos->node),
+				 wort_link_is_record(link));
 }
 
 #endif /* _WORT_ART_H */

@@ -13,25 +13,28 @@
  */
 #include "art.h"
 
-static const struct art_policy policy = {
-	.maps = BIT(WORT_MEDIA_ART_KIND_N48),
-};
-
 static int cow_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
 {
-	return art_put(op, tree, put, &policy);
+	return art_put(op, tree, put, &art_copies_small);
 }
 
 static int cow_prepare(struct wort_op *op, struct wort_tree *tree,
 		       struct wort_change *change)
 {
-	return art_prepare(op, tree, change, &policy);
+	return art_prepare(op, tree, change, &art_copies_small);
 }
 
 static const struct wort_batch_ops cow_batch_ops = {
 	.prepare = cow_prepare,
 	.commit = art_commit,
 	.finish = art_finish,
+};
+
+static const struct wort_fast_ops cow_fast_ops = {
+	.lookup = art_fast_lookup,
+	.put = art_fast_put_copies,
+	.remove = art_fast_remove,
+	.class = ART_COST_CLASSES,
 };
 
 const struct wort_engine wort_engine_art_cow = {
@@ -52,5 +55,6 @@ const struct wort_engine wort_engine_art_cow = {
 	.drop = art_drop,
 	.volatile_ops = &art_volatile_ops,
 	.batch_ops = &cow_batch_ops,
-	.fast_ops = &art_fast_ops,
+	.fast_ops = &cow_fast_ops,
+	.prefetch_keys = art_prefetch_keys,
 };

@@ -1,86 +1,359 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The fast paths of an adaptive radix tree: lookups without an operation, and
- * prefetching.  See wort_fast.c for what a fast path may do.
+ * The fast paths of an adaptive radix tree: lookups, puts and removals without
+ * an operation, see radix_fast.h, and prefetching.
  */
 #include <linux/kernel.h>
 
-#include "art.h"
+#include "art_map.h"
+#include "radix_fast.h"
 
-/* Classes of costs. */
-#define ART_FOUND	0	/* a lookup has found a record */
+#define ART_N4_WORDS	(sizeof(struct wort_media_art_n4) / sizeof(__le64))
 
-/*
- * @len: the length of the key, which the compiler may know as a constant.
- *
- * A miss rests on every slot of the path, a hit on the record and what made it
- * reachable.  The step asks for all of them, except for slots above the node
- * that the table of the top led to, which are durable.
- */
-static __always_inline int fast_lookup(const struct wort_tree *tree,
-				       const struct wort_key *key, const u32 len,
-				       struct wort_buf *buf,
-				       struct wort_index_stats __percpu *stats)
-{
-	const bool one_word = len == sizeof(u64);
-	const u32 digits = one_word ? WORT_KEY_WORD_DIGITS : WORT_KEY_DIGITS;
-	struct rdx_descent d __uninitialized;
-	u64 word, rec;
-	int lines = 0;
-
-	word = one_word ? wort_bytes_be64(key->data) : wort_key_word(key, 0);
-	rdx_descent_init(&d, NULL, tree, wort_open_top(tree), key, word,
-			 tree->in_flight);
-	if (unlikely(rdx_descent_begin(&d) || art_descend(&d, digits, false)))
-		return -EAGAIN;
-	if (likely(wort_link_is_record(d.pos.link))) {
-		rec = wort_link_record(d.pos.link);
-		if (unlikely(rec >= d.plain))
-			return -EAGAIN;
-		lines = wort_rec_look(d.base + rec, key, len, word, buf);
-		if (likely(lines >= 0)) {
-			if (unlikely(wort_pm_in_flight(d.in_flight, rec)))
-				return -EAGAIN;
-			wort_fast_found(stats, ART_FOUND, d.nr_nodes, digits, lines);
-			return 0;
-		}
-		lines = lines == -ENOENT ? 0 :
-			wort_rec_look_other(tree->region, rec, key);
-		if (lines < 0)
-			return -EAGAIN;
-	} else if (d.pos.link) {
-		return -EAGAIN;
-	}
-	wort_fast_looked(stats, d.nr_nodes, !!d.pos.link, lines);
-	return -ENOENT;
-}
-
-static int art_fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
-			   struct wort_buf *buf, struct wort_index_stats __percpu *stats)
+int art_fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
+		    struct wort_buf *buf, struct wort_index_stats __percpu *stats)
 {
 	if (likely(key->len == sizeof(u64)))
-		return fast_lookup(tree, key, sizeof(u64), buf, stats);
-	return wort_key_valid(key) ? fast_lookup(tree, key, key->len, buf, stats) :
-				     -EAGAIN;
+		return rdx_fast_lookup(art_descend, tree, key, sizeof(u64), buf, stats);
+	return wort_key_valid(key) ?
+	       rdx_fast_lookup(art_descend, tree, key, key->len, buf, stats) : -EAGAIN;
 }
 
-static int art_fast_put(struct wort_tree *tree, struct wort_put *put,
+/* The byte of the key in the node of its slot. */
+static __always_inline u32 fast_byte(const struct rdx_fast *fast)
+{
+	return art_key_byte(fast->d.key, fast->d.word, wort_link_place(fast->d.pos.node));
+}
+
+static __always_inline u64 fast_owner(const struct rdx_fast *fast)
+{
+	return rdx_slot_node(fast->d.pos.node, fast->d.pos.slot);
+}
+
+/*
+ * Lock the node, and map the byte to a slot.  What that stores is counted here,
+ * since it differs from kind to kind.
+ */
+static __always_inline struct wort_lock *fast_map(struct rdx_fast *fast,
+						  __le64 __pmem **slot)
+{
+	u64 node = fast->d.pos.node, was = fast->op.n.stores, lines = fast->op.n.lines;
+	struct wort_lock *lock = wort_node_hold(&fast->op, wort_link_off(node));
+	struct art_node at;
+
+	if (unlikely(!lock))
+		return NULL;
+	art_node_at(&fast->op, node, &at);
+	if (likely(!art_slot(fast->d.base, node, fast_byte(fast))))
+		*slot = art_node_map(&fast->op, &at, fast_byte(fast));
+	else
+		*slot = NULL;
+	if (likely(*slot)) {
+		wort_fast_stores(fast->stats, WORT_OP_INSERT, fast->op.n.stores - was,
+				 fast->op.n.lines - lines);
+		return lock;
+	}
+	wort_node_release(lock);
+	return NULL;
+}
+
+static __always_inline int fast_in_slot(struct rdx_fast *fast,
+					const struct art_policy *policy)
+{
+	__le64 __pmem *slot = rdx_fast_slot(fast);
+	bool mapped = fast->d.pos.slot;
+	struct wort_lock *lock;
+	struct art_node node;
+	u64 record;
+
+	if (unlikely(fast->d.pos.skip ||
+		     (!mapped && !(policy->maps & BIT(art_link_kind(fast->d.pos.node))))))
+		return -EAGAIN;
+	if (unlikely(!wort_alloc_reserve_ready(&fast->op, RDX_WORD_RECORD)))
+		return rdx_fast_give_up(fast);
+	record = rdx_fast_record(fast, fast->op.reserved[0]);
+	if (!mapped) {
+		art_node_at(&fast->op, fast->d.pos.node, &node);
+		art_map_prefetch(&node);
+	}
+	wort_pm_fence_now(&fast->op);
+	lock = mapped ? rdx_fast_lock(fast, fast_owner(fast)) : fast_map(fast, &slot);
+	if (unlikely(!lock))
+		return rdx_fast_give_up(fast);
+	rdx_fast_word(fast, lock, slot, record, RDX_IN_SLOT);
+	wort_node_release(lock);
+	return 0;
+}
+
+/*
+ * Write an N4 with the new record and the one in the slot, whose key is @other,
+ * and flush it.  Returns the link to it.
+ */
+static __always_inline u64 fast_node(struct rdx_fast *fast, u64 off, u32 place,
+				     u64 record, u64 other)
+{
+	u32 mine = fast->d.word << 4 * place >> 56, byte = other << 4 * place >> 56;
+	struct wort_media_art_n4 __pmem *n4 = wort_region_at(fast->op.region, off);
+	bool first = mine < byte;
+
+	wort_pm_store(&fast->op, &n4->map, 0x3ULL << WORT_MEDIA_ART_N4_USED_SHIFT |
+		      (first ? mine | byte << 8 : byte | mine << 8));
+	wort_pm_store(&fast->op, &n4->slot[0], first ? record : fast->d.pos.link);
+	wort_pm_store(&fast->op, &n4->slot[1], first ? fast->d.pos.link : record);
+	wort_pm_clear(&fast->op, &n4->slot[2], ART_N4_WORDS - 3);
+	wort_pm_flush_now(&fast->op, n4, sizeof(*n4));
+	return art_link(off, WORT_MEDIA_ART_KIND_N4, place);
+}
+
+/* As launch_node() and what comes after it. */
+static __always_inline void fast_launch_node(struct rdx_fast *fast,
+					     struct wort_lock *lock, u64 link)
+{
+	struct wort_tree *tree = fast->tree;
+	u32 place = wort_link_place(link);
+	struct wort_top *top;
+
+	if (place > fast->d.pos.start)
+		wort_skips_learn(fast->d.top->skips, link,
+				 wort_word_before(fast->d.word, place));
+	top = rdx_top_split(tree, fast->d.pos.start, place, fast->d.word);
+	rdx_tree_grows(tree, wort_link_off(link), fast->d.word);
+	trace_wort_split(fast->op.region->dev, wort_link_off(link), place, true);
+	rdx_fast_word(fast, lock, rdx_fast_slot(fast), link, RDX_BESIDE);
+	if (place == fast->d.pos.start)
+		wort_skips_forget(fast->d.top->skips, link);
+	rdx_top_enter(top, link, fast->d.word);
+}
+
+/* @other: the key of the record at which the descent has ended. */
+static __always_inline int fast_beside(struct rdx_fast *fast, u64 other)
+{
+	u32 place = round_down((64 - fls64(fast->d.word ^ other)) / 4, ART_BYTE_DIGITS);
+	struct wort_lock *lock;
+	u64 link;
+
+	if (unlikely(place < fast->d.pos.start))
+		return -EAGAIN;
+	if (unlikely(!wort_alloc_reserve_ready(&fast->op, RDX_WORD_RECORD) ||
+		     !wort_alloc_reserve_ready(&fast->op,
+					       sizeof(struct wort_media_art_n4))))
+		return rdx_fast_give_up(fast);
+	link = rdx_fast_record(fast, fast->op.reserved[0]);
+	link = fast_node(fast, fast->op.reserved[1], place, link, other);
+	wort_pm_fence_now(&fast->op);
+	lock = rdx_fast_lock(fast, fast_owner(fast));
+	if (unlikely(!lock))
+		return rdx_fast_give_up(fast);
+	fast_launch_node(fast, lock, link);
+	wort_node_release(lock);
+	return 0;
+}
+
+static __always_inline int fast_at_record(struct rdx_fast *fast)
+{
+	struct wort_media_leaf __pmem *leaf;
+	u64 key;
+
+	leaf = rdx_fast_found(&fast->d, &key);
+	if (unlikely(!leaf))
+		return -EAGAIN;
+	return key == fast->d.word ? rdx_fast_value(fast, leaf) : fast_beside(fast, key);
+}
+
+static __always_inline int fast_put(struct wort_tree *tree, struct wort_put *put,
+				    struct wort_index_stats __percpu *stats,
+				    const struct art_policy *policy)
+{
+	struct rdx_fast fast __uninitialized;
+
+	if (put->key.len != sizeof(u64) || put->value.len != sizeof(u64) ||
+	    put->replace || put->expect || put->old)
+		return -EAGAIN;
+	rdx_fast_begin(&fast, tree, put, stats);
+	if (!rdx_fast_find(art_descend, &fast.d, tree, &put->key, true))
+		return -EAGAIN;
+	put->replaced = false;
+	return fast.d.pos.link ? fast_at_record(&fast) : fast_in_slot(&fast, policy);
+}
+
+int art_fast_put(struct wort_tree *tree, struct wort_put *put,
+		 struct wort_index_stats __percpu *stats)
+{
+	return fast_put(tree, put, stats, &art_maps_all);
+}
+
+int art_fast_put_copies(struct wort_tree *tree, struct wort_put *put,
 			struct wort_index_stats __percpu *stats)
 {
-	return -EAGAIN;
+	return fast_put(tree, put, stats, &art_copies_small);
 }
 
-static int art_fast_remove(struct wort_tree *tree, const struct wort_del *del,
-			   struct wort_index_stats __percpu *stats)
+/*
+ * The node goes, too: lock the one above, and verify its slot and the entry
+ * @link, which moves up.
+ */
+static __always_inline bool removal_merges(struct rdx_fast *fast, struct rdx_removal *r,
+					   u64 link)
 {
-	return -EAGAIN;
+	const struct rdx_pos *pos = &fast->d.pos;
+	u64 off = wort_link_off(link);
+
+	if (!rdx_fast_find_above(art_descend, fast) ||
+	    !(wort_link_is_record(link) ||
+	      (art_link_is_node(link) && off < fast->d.plain &&
+	       art_place_valid(link, pos->start))))
+		return false;
+	r->node_spot = wort_alloc_find(fast->tree->alloc, wort_link_off(pos->node),
+				       art_node_size(art_link_kind(pos->node)));
+	r->above = wort_node_try(&fast->op, rdx_slot_node(pos->above_node, pos->above));
+	return r->node_spot.slots && r->above &&
+	       wort_pm_load(fast->d.base + pos->above) == pos->node;
 }
 
-const struct wort_fast_ops art_fast_ops = {
-	.lookup = art_fast_lookup,
-	.put = art_fast_put,
-	.remove = art_fast_remove,
-	.class = {
-		[ART_FOUND] = { WORT_OP_LOOKUP, .leaves = 1 },
-	},
+/*
+ * How many entries stay in the node of the slot, 1 or 2; 0: it is left to an
+ * operation, since the node may become a smaller one, or makes no sense.
+ */
+static __always_inline u32 removal_stay(struct rdx_fast *fast, u64 *link)
+{
+	u32 byte = fast_byte(fast), few, nr;
+	struct art_node node;
+
+	art_node_at(&fast->op, fast->d.pos.node, &node);
+	few = art_shrinks_at(node.kind, byte);
+	nr = art_count_others(&node, byte, few ? few + 1 : 2, link);
+	if (few && nr <= few)
+		return 0;
+	return min(nr, 2U);
+}
+
+/* As unlink_locked(), with the locks before it and the frees after it. */
+static __always_inline bool removal_launch(struct rdx_fast *fast, struct rdx_removal *r)
+{
+	struct wort_alloc *alloc = fast->tree->alloc;
+	u64 link = 0;
+	u32 nr = 2;
+
+	r->record_spot = wort_alloc_find(alloc, r->c.rec.off, RDX_WORD_RECORD);
+	if (!rdx_removal_lock(fast, r, fast_owner(fast)) || !r->record_spot.slots)
+		return false;
+	if (likely(fast->d.pos.node))
+		nr = removal_stay(fast, &link);
+	r->c.merges = nr == 1;
+	if (!nr || (r->c.merges && !removal_merges(fast, r, link)))
+		return false;
+	r->c.pos = fast->d.pos;
+	art_unlink(&fast->op, fast->tree, &r->c, link, fast->d.word);
+	wort_alloc_free_found(alloc, r->record_spot);
+	if (r->c.merges)
+		wort_alloc_free_found(alloc, r->node_spot);
+	return true;
+}
+
+int art_fast_remove(struct wort_tree *tree, const struct wort_del *del,
+		    struct wort_index_stats __percpu *stats)
+{
+	struct rdx_fast fast __uninitialized;
+	struct rdx_removal r __uninitialized;
+	bool launched;
+	u64 key;
+
+	if (del->key.len != sizeof(u64) || del->expect || del->old)
+		return -EAGAIN;
+	rdx_fast_begin(&fast, tree, NULL, stats);
+	if (!rdx_fast_find(art_descend, &fast.d, tree, &del->key, false) ||
+	    !fast.d.pos.link || !rdx_fast_found(&fast.d, &key) || key != fast.d.word)
+		return -EAGAIN;
+	r.c.rec.off = wort_link_record(fast.d.pos.link);
+	wort_alloc_lock(tree->alloc);
+	launched = removal_launch(&fast, &r);
+	wort_alloc_unlock(tree->alloc);
+	if (likely(launched)) {
+		rdx_fast_land(&fast, r.c.lock, r.c.word, RDX_GONE);
+		if (r.c.merges)
+			rdx_top_enter(r.c.top, r.c.val, fast.d.word);
+	}
+	rdx_removal_unlock(&r);
+	return launched ? 0 : -EAGAIN;
+}
+
+/* Prefetch the line of a node that the descent of a key loads first. */
+static void node_prefetch(const struct wort_tree *tree, u64 link, u32 byte)
+{
+	u64 off = wort_link_off(link);
+
+	if (art_link_kind(link) == WORT_MEDIA_ART_KIND_N256)
+		off += byte * sizeof(u64);
+	else if (art_link_kind(link) == WORT_MEDIA_ART_KIND_N48)
+		off += byte;
+	wort_pm_prefetch(wort_region_at(tree->region, off));
+}
+
+/* The path to a key: a link to a node whose first line is being loaded, or 0. */
+struct art_path {
+	u64 node;
+	u64 word;
+	u32 start;
 };
+
+static void path_enter(const struct wort_tree *tree, const struct wort_key *key,
+		       struct art_path *path, u64 link)
+{
+	u64 plain = wort_region_plain(tree->region), off = wort_link_off(link);
+
+	path->node = 0;
+	if (off >= plain)
+		return;
+	if (!art_link_is_node(link)) {
+		wort_pm_prefetch(wort_region_at(tree->region, off));
+		return;
+	}
+	if (!art_place_valid(link, path->start))
+		return;
+	path->node = link;
+	path->start = wort_link_place(link);
+	node_prefetch(tree, link, art_key_byte(key, path->word, path->start));
+}
+
+static void path_begin(const struct wort_tree *tree, const struct wort_key *key,
+		       struct art_path *path)
+{
+	u64 word = wort_key_word(key, 0);
+	u64 link = wort_top_find(wort_tree_top(tree), word);
+
+	*path = (struct art_path){ .word = word };
+	path_enter(tree, key, path, link ?: wort_pm_load(wort_tree_root(tree)));
+}
+
+static void path_follow(const struct wort_tree *tree, const struct wort_key *key,
+			struct art_path *path)
+{
+	void __pmem *base = wort_region_at(tree->region, 0);
+	u64 slot = art_slot(base, path->node, art_key_byte(key, path->word, path->start));
+
+	path->start += ART_BYTE_DIGITS;
+	path_enter(tree, key, path, slot && slot != ART_NO_SLOT ?
+		   wort_pm_load(base + slot) : 0);
+}
+
+/*
+ * @prefetch_keys of struct wort_engine.  Follows all paths, a step of each at a
+ * time, so that many lines are loaded at once.  Nothing that is read here is
+ * trusted or answered.
+ */
+void art_prefetch_keys(const struct wort_tree *tree, const struct wort_key *keys, u32 nr)
+{
+	struct art_path path[WORT_PREFETCH_MAX] __uninitialized;
+	u32 i, going = nr;
+
+	if (!wort_region_plain(tree->region))
+		return;
+	for (i = 0; i < nr; i++)
+		path_begin(tree, &keys[i], &path[i]);
+	while (going)
+		for (i = going = 0; i < nr; i++)
+			if (path[i].node) {
+				path_follow(tree, &keys[i], &path[i]);
+				going++;
+			}
+}

@@ -4,12 +4,7 @@
  */
 #include <linux/kernel.h>
 
-#include "art.h"
-
-#define N4_SLOTS	ARRAY_SIZE(((struct wort_media_art_n4 *)0)->slot)
-#define N16_SLOTS	ARRAY_SIZE(((struct wort_media_art_n16 *)0)->slot)
-#define N48_SLOTS	ARRAY_SIZE(((struct wort_media_art_n48 *)0)->slot)
-#define N48_WORDS	ARRAY_SIZE(((struct wort_media_art_n48 *)0)->index)
+#include "art_map.h"
 
 /**
  * art_node_verify() - Verify a link to a node, and that the node can be read
@@ -85,22 +80,6 @@ static void node_flush_in_flight(struct wort_op *op, const struct art_node *node
 	wort_pm_flush_in_flight(op, off, off, art_node_size(node->kind));
 }
 
-/* The slots of an N4 or an N16 that have a byte: a bit for each. */
-static u32 small_used(const struct art_node *node)
-{
-	u64 map = wort_pm_load((const __le64 __pmem *)node->media);
-
-	return node->kind == WORT_MEDIA_ART_KIND_N4 ? art_n4_used(map) : (u16)map;
-}
-
-static const __le64 __pmem *small_slots(const struct art_node *node)
-{
-	const struct wort_media_art_n16 __pmem *n16 = node->media;
-	const struct wort_media_art_n4 __pmem *n4 = node->media;
-
-	return node->kind == WORT_MEDIA_ART_KIND_N4 ? n4->slot : n16->slot;
-}
-
 /* The byte of a slot of an N4 or an N16. */
 static u32 small_byte(const struct art_node *node, u32 slot)
 {
@@ -115,8 +94,8 @@ static u32 small_byte(const struct art_node *node, u32 slot)
 static bool small_next(const struct art_node *node, u32 from, bool reverse,
 		       struct art_entry *entry)
 {
-	const __le64 __pmem *slots = small_slots(node);
-	u32 used = small_used(node), slot, byte;
+	const __le64 __pmem *slots = art_small_slots(node);
+	u32 used = art_small_used(node), slot, byte;
 	bool found = false;
 	u64 link;
 
@@ -168,19 +147,64 @@ bool art_entry_next(const struct art_node *node, u32 from, bool reverse,
 	return false;
 }
 
-/* As art_entry_next(), upwards, but for the entry of a byte. */
-static bool other_next(const struct art_node *node, u32 from, u32 byte,
-		       struct art_entry *entry)
+static u32 small_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
 {
-	return art_entry_next(node, from, false, entry) &&
-	       (entry->byte != byte || art_entry_next(node, byte + 1, false, entry));
+	const __le64 __pmem *slots = art_small_slots(node);
+	u32 used = art_small_used(node), nr = 0, slot;
+	u64 found;
+
+	for (; used && nr < max; used &= used - 1) {
+		slot = __ffs(used);
+		found = small_byte(node, slot) == byte ? 0 : wort_pm_load(&slots[slot]);
+		if (found) {
+			*link = found;
+			nr++;
+		}
+	}
+	return nr;
+}
+
+/* Begins in the line of the byte, which is cached. */
+static u32 wide_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
+{
+	u32 at = round_down(byte, 8) % ART_BYTES, nr = 0, i;
+	const __le64 __pmem *slot;
+	u64 found;
+
+	for (i = 0; i < ART_BYTES && nr < max; i++, at = (at + 1) % ART_BYTES) {
+		slot = at == byte ? NULL : node_slot(node, at);
+		found = slot ? wort_pm_load(slot) : 0;
+		if (found) {
+			*link = found;
+			nr++;
+		}
+	}
+	return nr;
 }
 
 /**
- * art_others() - Count the entries of a node but for that of a byte
- * @op: The operation, whose answer will rest on them.
+ * art_count_others() - Count the entries of a node but for that of a byte
  * @node: The node.
  * @byte: The byte; ART_BYTES: count all.
+ * @max: Count no more than these.
+ * @link: Told: the link of one of them, if there is any.
+ *
+ * What it has read may be in flight.
+ *
+ * Context: A section.
+ * Return: How many, at most @max.
+ */
+u32 art_count_others(const struct art_node *node, u32 byte, u32 max, u64 *link)
+{
+	return node->kind <= WORT_MEDIA_ART_KIND_N16 ?
+	       small_count(node, byte, max, link) : wide_count(node, byte, max, link);
+}
+
+/**
+ * art_others() - As art_count_others(), for an answer
+ * @op: The operation, whose answer will rest on the entries.
+ * @node: The node.
+ * @byte: The byte.
  * @max: Count no more than these.
  * @link: Told: the link of one of them, if there is any.
  *
@@ -190,15 +214,46 @@ static bool other_next(const struct art_node *node, u32 from, u32 byte,
 u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte, u32 max,
 	       u64 *link)
 {
-	struct art_entry entry = { .byte = -1 };
-	u32 nr = 0;
+	u32 nr = art_count_others(node, byte, max, link);
 
-	while (nr < max && other_next(node, entry.byte + 1, byte, &entry)) {
-		*link = entry.link;
-		nr++;
-	}
 	node_flush_in_flight(op, node);
 	return nr;
+}
+
+static bool small_list(const struct art_node *node, u32 byte, struct art_entries *list)
+{
+	const __le64 __pmem *slots = art_small_slots(node);
+	u32 used = art_small_used(node), slot, i;
+	u64 link;
+
+	for (; used; used &= used - 1) {
+		slot = __ffs(used);
+		link = wort_pm_load(&slots[slot]);
+		if (link && small_byte(node, slot) != byte)
+			art_entries_add(list, small_byte(node, slot), link);
+	}
+	for (i = 1; i < list->nr; i++)
+		if (list->of[i].byte == list->of[i - 1].byte)
+			return false;
+	return true;
+}
+
+static bool wide_list(const struct art_node *node, u32 byte, struct art_entries *list)
+{
+	const __le64 __pmem *slot;
+	u64 link;
+	u32 at;
+
+	for (at = 0; at < ART_BYTES; at++) {
+		slot = at == byte ? NULL : node_slot(node, at);
+		link = slot ? wort_pm_load(slot) : 0;
+		if (!link)
+			continue;
+		if (list->nr == ART_COPY_MAX - 1)
+			return false;
+		list->of[list->nr++] = (struct art_entry){ at, link };
+	}
+	return true;
 }
 
 /**
@@ -208,81 +263,14 @@ u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte, u32 ma
  * @list: Filled in.
  *
  * Context: A section.
- * Return: False if there are too many for a copy.
+ * Return: False if they are too many for a copy, or a byte has two.  A node that is
+ * no N256 is damaged then.
  */
 bool art_others_list(const struct art_node *node, u32 byte, struct art_entries *list)
 {
-	struct art_entry entry = { .byte = -1 };
-
 	list->nr = 0;
-	while (other_next(node, entry.byte + 1, byte, &entry)) {
-		if (list->nr == ART_COPY_MAX - 1)
-			return false;
-		list->of[list->nr++] = entry;
-	}
-	return true;
-}
-
-/**
- * art_others_same() - Have two nodes the same entries, but for that of a byte?
- * @a: One node.
- * @b: The other one.
- * @byte: The byte.
- *
- * Context: A section; both nodes are locked or not reachable.
- * Return: True if they have.
- */
-bool art_others_same(const struct art_node *a, const struct art_node *b, u32 byte)
-{
-	struct art_entry in_a, in_b;
-	bool more_a, more_b;
-	u32 from = 0;
-
-	for (;; from = in_a.byte + 1) {
-		more_a = other_next(a, from, byte, &in_a);
-		more_b = other_next(b, from, byte, &in_b);
-		if (!more_a || !more_b)
-			return more_a == more_b;
-		if (in_a.byte != in_b.byte || in_a.link != in_b.link)
-			return false;
-	}
-}
-
-/* The slots of an N48 that have a byte: a bit for each. */
-static u64 n48_used(const struct wort_media_art_n48 __pmem *n48)
-{
-	u64 used = 0, word;
-	u32 i, nr;
-
-	for (i = 0; i < N48_WORDS; i++)
-		for (word = wort_pm_load(&n48->index[i]); word; word >>= 8) {
-			nr = word & 0xff;
-			used |= nr ? BIT_ULL((nr - 1) % 64) : 0;
-		}
-	return used;
-}
-
-/* A slot that has no byte and holds 0; 0: the first. */
-static u32 free_slot(u64 used, const __le64 __pmem *slots, u32 nr)
-{
-	u64 free = ~used & GENMASK_ULL(nr - 1, 0);
-
-	while (free && wort_pm_load(&slots[__ffs64(free)]))
-		free &= free - 1;
-	return free ? __ffs64(free) : nr;
-}
-
-static u32 n48_free(const struct art_node *node)
-{
-	const struct wort_media_art_n48 __pmem *n48 = node->media;
-
-	return free_slot(n48_used(n48), n48->slot, N48_SLOTS);
-}
-
-static u32 small_free(const struct art_node *node)
-{
-	return free_slot(small_used(node), small_slots(node),
-			 node->kind == WORT_MEDIA_ART_KIND_N4 ? N4_SLOTS : N16_SLOTS);
+	return node->kind <= WORT_MEDIA_ART_KIND_N16 ? small_list(node, byte, list) :
+						       wide_list(node, byte, list);
 }
 
 /**
@@ -296,90 +284,11 @@ bool art_node_maps(const struct art_node *node)
 {
 	switch (node->kind) {
 	case WORT_MEDIA_ART_KIND_N4:
-		return small_free(node) < N4_SLOTS;
+		return art_small_free(node) < ART_N4_SLOTS;
 	case WORT_MEDIA_ART_KIND_N16:
-		return small_free(node) < N16_SLOTS;
+		return art_small_free(node) < ART_N16_SLOTS;
 	default:
-		return n48_free(node) < N48_SLOTS;
-	}
-}
-
-/* Store a word of the map, and flush its line if the slot is in another one. */
-static void map_store(struct wort_op *op, __le64 __pmem *word, u64 val,
-		      const __le64 __pmem *slot)
-{
-	wort_pm_store_release(op, word, val);
-	if (wort_pm_lines_differ(word, slot))
-		wort_pm_flush(op, word, sizeof(*word));
-}
-
-static __le64 __pmem *n4_map(struct wort_op *op, const struct art_node *node, u32 byte)
-{
-	struct wort_media_art_n4 __pmem *n4 = node->media;
-	u32 slot = small_free(node);
-	u64 map = wort_pm_load(&n4->map);
-
-	if (slot == N4_SLOTS)
-		return NULL;
-	map &= ~(0xffULL << 8 * slot);
-	map |= BIT_ULL(WORT_MEDIA_ART_N4_USED_SHIFT + slot) | (u64)byte << 8 * slot;
-	map_store(op, &n4->map, map, &n4->slot[slot]);
-	return &n4->slot[slot];
-}
-
-/*
- * The byte is stored before its bit.  Both are in one line, which keeps the
- * order of the two stores.
- */
-static __le64 __pmem *n16_map(struct wort_op *op, const struct art_node *node, u32 byte)
-{
-	struct wort_media_art_n16 __pmem *n16 = node->media;
-	u32 slot = small_free(node), shift = 8 * (slot % 8);
-	__le64 __pmem *bytes = &n16->byte[slot / 8];
-	u64 map = wort_pm_load(&n16->map);
-
-	if (slot == N16_SLOTS)
-		return NULL;
-	wort_pm_store_release(op, bytes, (wort_pm_load(bytes) & ~(0xffULL << shift)) |
-					 (u64)byte << shift);
-	map_store(op, &n16->map, map | BIT_ULL(slot), &n16->slot[slot]);
-	return &n16->slot[slot];
-}
-
-static __le64 __pmem *n48_map(struct wort_op *op, const struct art_node *node, u32 byte)
-{
-	struct wort_media_art_n48 __pmem *n48 = node->media;
-	__le64 __pmem *index = &n48->index[byte / 8];
-	u32 slot = n48_free(node);
-
-	if (slot == N48_SLOTS)
-		return NULL;
-	map_store(op, index, wort_pm_load(index) | (u64)(slot + 1) << 8 * (byte % 8),
-		  &n48->slot[slot]);
-	return &n48->slot[slot];
-}
-
-/**
- * art_node_map() - Map a byte to a free slot
- * @op: The operation, which holds the lock of the node.
- * @node: The node, in the tree.
- * @byte: The byte, which has no slot.
- *
- * The map becomes durable with the next fence.  Nothing rests on it before the
- * slot holds a link.
- *
- * Context: Any context.
- * Return: The slot, which holds 0; NULL: there is none.
- */
-__le64 __pmem *art_node_map(struct wort_op *op, const struct art_node *node, u32 byte)
-{
-	switch (node->kind) {
-	case WORT_MEDIA_ART_KIND_N4:
-		return n4_map(op, node, byte);
-	case WORT_MEDIA_ART_KIND_N16:
-		return n16_map(op, node, byte);
-	default:
-		return n48_map(op, node, byte);
+		return art_n48_free(node) < ART_N48_SLOTS;
 	}
 }
 
@@ -392,11 +301,11 @@ __le64 __pmem *art_node_map(struct wort_op *op, const struct art_node *node, u32
  */
 u32 art_kind_for(u32 entries)
 {
-	if (entries <= N4_SLOTS)
+	if (entries <= ART_N4_SLOTS)
 		return WORT_MEDIA_ART_KIND_N4;
-	if (entries <= N16_SLOTS)
+	if (entries <= ART_N16_SLOTS)
 		return WORT_MEDIA_ART_KIND_N16;
-	return entries <= N48_SLOTS ? WORT_MEDIA_ART_KIND_N48 : WORT_MEDIA_ART_KIND_N256;
+	return entries <= ART_N48_SLOTS ? WORT_MEDIA_ART_KIND_N48 : WORT_MEDIA_ART_KIND_N256;
 }
 
 static void n4_write(struct wort_op *op, struct wort_media_art_n4 __pmem *n4,
@@ -410,6 +319,8 @@ static void n4_write(struct wort_op *op, struct wort_media_art_n4 __pmem *n4,
 		       (u64)list->of[i].byte << 8 * i;
 		wort_pm_store(op, &n4->slot[i], list->of[i].link);
 	}
+	for (; i < ART_N4_SLOTS + ARRAY_SIZE(n4->pad); i++)
+		wort_pm_store(op, (__le64 __pmem *)n4 + 1 + i, 0);
 	wort_pm_store(op, &n4->map, map);
 }
 
@@ -472,7 +383,8 @@ u64 art_node_write(struct wort_op *op, u32 kind, u32 place, const struct art_ent
 	u64 off = wort_alloc_take(op);
 	void __pmem *media = wort_region_at(op->region, off);
 
-	wort_pm_zero(op, media, art_node_size(kind));
+	if (kind != WORT_MEDIA_ART_KIND_N4)
+		wort_pm_zero(op, media, art_node_size(kind));
 	switch (kind) {
 	case WORT_MEDIA_ART_KIND_N4:
 		n4_write(op, media, list);
@@ -503,13 +415,13 @@ static bool map_valid(const struct art_node *node)
 			slot = wort_pm_load_byte(node->media + byte);
 			if (!slot)
 				continue;
-			if (slot > N48_SLOTS || seen[0] & BIT_ULL(slot))
+			if (slot > ART_N48_SLOTS || seen[0] & BIT_ULL(slot))
 				return false;
 			seen[0] |= BIT_ULL(slot);
 		}
 		return true;
 	}
-	for (used = small_used(node); used; used &= used - 1) {
+	for (used = art_small_used(node); used; used &= used - 1) {
 		byte = small_byte(node, __ffs(used));
 		if (seen[byte / 64] & BIT_ULL(byte % 64))
 			return false;

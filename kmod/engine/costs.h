@@ -76,6 +76,25 @@ static __always_inline void wort_fast_loads(struct wort_index_stats __percpu *st
 }
 
 /**
+ * wort_fast_stores() - Count what a fast path has stored besides what its class does
+ * @stats: Where to.
+ * @type: Its WORT_OP_*.
+ * @stores: Words.
+ * @lines: Cache lines flushed, mostly none.
+ *
+ * Context: Any context.
+ */
+static __always_inline void wort_fast_stores(struct wort_index_stats __percpu *stats,
+					     u32 type, u64 stores, u64 lines)
+{
+	if (!static_branch_likely(&wort_counting))
+		return;
+	this_cpu_add(stats->of[type].n.stores, stores);
+	if (lines)
+		this_cpu_add(stats->of[type].n.lines, lines);
+}
+
+/**
  * wort_fast_looked() - Count a lookup that has no figure of its class
  * @stats: Where to.
  * @nodes: Inner nodes visited.

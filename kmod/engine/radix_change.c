@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include <linux/kernel.h>
 
-#include "radix_change.h"
+#include "radix_fast.h"
 
 /**
  * rdx_prepare_replace() - Prepare a put of a key that has a record
@@ -130,4 +130,28 @@ noinline int rdx_launch_update(struct wort_op *op, struct rdx_change *c)
 	wort_pm_fence_in_flight(op);
 	rdx_change_store(op, c, c->rec.off, &c->rec.leaf->val, c->val);
 	return 0;
+}
+
+/**
+ * rdx_reserved_give_up() - Give back what a fast path has reserved
+ * @tree: The tree.
+ * @nr: How many objects.
+ * @a: Offset of the first.
+ * @b: Offset of the second.
+ *
+ * Nothing was stored that can be reached.
+ *
+ * Context: A section.
+ * Return: -EAGAIN.
+ */
+noinline int rdx_reserved_give_up(struct wort_tree *tree, u32 nr, u64 a, u64 b)
+{
+	struct wort_op op;
+
+	wort_op_begin(&op, tree->region, tree->alloc);
+	op.nr_reserved = nr;
+	op.reserved[0] = a;
+	op.reserved[1] = b;
+	wort_op_end(&op);
+	return -EAGAIN;
 }

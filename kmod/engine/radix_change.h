@@ -32,6 +32,7 @@ enum rdx_kind {
  * @kind: what becomes of which word
  * @exact: an update that rests on the value before it
  * @merges: a removal: the node of the slot goes, too
+ * @copied: entries that a copy of the node has taken over
  * @top: leads to what the word refers to; or NULL
  * @val: what the word becomes
  * @word: the word, once it is stored
@@ -44,6 +45,7 @@ struct rdx_change {
 	enum rdx_kind kind;
 	bool exact;
 	bool merges;
+	u8 copied;
 	struct wort_top *top;
 	u64 val;
 	__le64 __pmem *word;

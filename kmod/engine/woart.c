@@ -16,26 +16,28 @@
  */
 #include "art.h"
 
-static const struct art_policy policy = {
-	.maps = BIT(WORT_MEDIA_ART_KIND_N4) | BIT(WORT_MEDIA_ART_KIND_N16) |
-		BIT(WORT_MEDIA_ART_KIND_N48),
-};
-
 static int woart_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
 {
-	return art_put(op, tree, put, &policy);
+	return art_put(op, tree, put, &art_maps_all);
 }
 
 static int woart_prepare(struct wort_op *op, struct wort_tree *tree,
 			 struct wort_change *change)
 {
-	return art_prepare(op, tree, change, &policy);
+	return art_prepare(op, tree, change, &art_maps_all);
 }
 
 static const struct wort_batch_ops woart_batch_ops = {
 	.prepare = woart_prepare,
 	.commit = art_commit,
 	.finish = art_finish,
+};
+
+static const struct wort_fast_ops woart_fast_ops = {
+	.lookup = art_fast_lookup,
+	.put = art_fast_put,
+	.remove = art_fast_remove,
+	.class = ART_COST_CLASSES,
 };
 
 const struct wort_engine wort_engine_woart = {
@@ -56,5 +58,6 @@ const struct wort_engine wort_engine_woart = {
 	.drop = art_drop,
 	.volatile_ops = &art_volatile_ops,
 	.batch_ops = &woart_batch_ops,
-	.fast_ops = &art_fast_ops,
+	.fast_ops = &woart_fast_ops,
+	.prefetch_keys = art_prefetch_keys,
 };
