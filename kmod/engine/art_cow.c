@@ -38,7 +38,7 @@ static const struct wort_fast_ops cow_fast_ops = {
 };
 
 const struct wort_engine wort_engine_art_cow = {
-	.name = "art-cow",
+	.name = "art_cow",
 	.id = WORT_MEDIA_ENGINE_ART_COW,
 	.traits = WORT_TRAITS_art_cow,
 	.cursor_size = sizeof(struct art_cursor),

@@ -29,7 +29,7 @@
 #define WORT_ENGINES(X)							\
 	X(wort, "wort", WORT_ENGINE_WORT, WORT_TRAITS_wort)		\
 	X(woart, "woart", WORT_ENGINE_WOART, WORT_TRAITS_woart)		\
-	X(art_cow, "art-cow", WORT_ENGINE_ART_COW, WORT_TRAITS_art_cow)	\
+	X(art_cow, "art_cow", WORT_ENGINE_ART_COW, WORT_TRAITS_art_cow)	\
 	WORT_ENGINES_TEST(X)
 
 #define WORT_TRAITS_wort						\

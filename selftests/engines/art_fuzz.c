@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * WOART and ART+CoW in the image fuzzer.
+ */
+#include <string.h>
+
+#include <linux/wort_format_art.h>
+
+#include "radix_fuzz.h"
+
+static void list_tree(struct base *base, u64 slot);
+
+static void list_slots(struct base *base, u64 off, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		list_tree(base, off + i * sizeof(__le64));
+}
+
+/* The words of its map, and its slots. */
+static void list_node(struct base *base, u64 off, u64 kind)
+{
+	switch (kind) {
+	case WORT_MEDIA_ART_KIND_N4:
+		base_add_range(base, WORD_VALUE, off, 8);
+		list_slots(base, off + offsetof(struct wort_media_art_n4, slot), 4);
+		break;
+	case WORT_MEDIA_ART_KIND_N16:
+		base_add_range(base, WORD_VALUE, off, 24);
+		list_slots(base, off + offsetof(struct wort_media_art_n16, slot), 16);
+		break;
+	case WORT_MEDIA_ART_KIND_N48:
+		base_add_range(base, WORD_VALUE, off, 256);
+		list_slots(base, off + offsetof(struct wort_media_art_n48, slot), 48);
+		break;
+	case WORT_MEDIA_ART_KIND_N256:
+		list_slots(base, off, 256);
+	}
+}
+
+/* A slot and all that it refers to. */
+static void list_tree(struct base *base, u64 slot)
+{
+	u64 link = base_get(base, slot), off = link & WORT_MEDIA_LINK_OFF_MASK;
+	u64 kind = link & WORT_MEDIA_LINK_KIND_MASK;
+
+	base_add(base, link ? WORD_LINK : WORD_NONE, slot);
+	if (kind == WORT_MEDIA_LINK_RECORD)
+		radix_list_leaf(base, off);
+	else if (link)
+		list_node(base, off, kind);
+}
+
+const struct engine_fuzz engine_fuzz_woart = {
+	.list = list_tree,
+	.target = radix_target,
+	.changes = radix_changes,
+	.nr_changes = RADIX_NR_CHANGES,
+};
+
+const struct engine_fuzz engine_fuzz_art_cow = {
+	.list = list_tree,
+	.target = radix_target,
+	.changes = radix_changes,
+	.nr_changes = RADIX_NR_CHANGES,
+};
