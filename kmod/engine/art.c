@@ -221,12 +221,12 @@ static noinline int prepare_copy(struct wort_op *op, struct wort_tree *tree,
 }
 
 static bool maps_key(struct wort_op *op, const struct rdx_change *c,
-		     const struct art_policy *policy)
+		     u32 maps)
 {
 	struct art_node node;
 
 	art_node_at(op, c->pos.node, &node);
-	return policy->maps & BIT(node.kind) && art_node_maps(&node);
+	return maps & BIT(node.kind) && art_node_maps(&node);
 }
 
 /*
@@ -237,7 +237,7 @@ static bool maps_key(struct wort_op *op, const struct rdx_change *c,
  */
 static int prepare_in_slot(struct wort_op *op, struct wort_tree *tree,
 			   struct rdx_change *c, const struct wort_value *value,
-			   const struct art_policy *policy)
+			   u32 maps)
 {
 	int err = wort_rec_reserve(op, &c->key, value);
 
@@ -246,7 +246,7 @@ static int prepare_in_slot(struct wort_op *op, struct wort_tree *tree,
 	rdx_change_to_record(op, c, value, RDX_RECORD);
 	if (c->pos.skip)
 		err = prepare_unsure(op, tree, c);
-	if (!err && c->kind == RDX_RECORD && !c->pos.slot && !maps_key(op, c, policy))
+	if (!err && c->kind == RDX_RECORD && !c->pos.slot && !maps_key(op, c, maps))
 		err = prepare_copy(op, tree, c);
 	if (err)
 		wort_alloc_untake(op);
@@ -254,7 +254,7 @@ static int prepare_in_slot(struct wort_op *op, struct wort_tree *tree,
 }
 
 static int prepare_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
-		       struct rdx_change *c, const struct art_policy *policy)
+		       struct rdx_change *c, u32 maps)
 {
 	u32 digit;
 	int err = descend(op, tree, &put->key, WORT_KEY_DIGITS, false, true, &c->pos);
@@ -265,7 +265,7 @@ static int prepare_put(struct wort_op *op, struct wort_tree *tree, struct wort_p
 	rdx_set_key(c, &put->key);
 	if (!c->pos.link)
 		return rdx_put_must_find(put) ? -ENOENT :
-		       prepare_in_slot(op, tree, c, &put->value, policy);
+		       prepare_in_slot(op, tree, c, &put->value, maps);
 	err = wort_rec_peek(op, wort_link_record(c->pos.link), &c->rec);
 	if (err)
 		return err;
@@ -643,11 +643,11 @@ static int change_run(struct wort_op *op, struct wort_tree *tree, struct rdx_cha
 }
 
 int art_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
-	    const struct art_policy *policy)
+	    u32 maps)
 {
 	struct rdx_change c __uninitialized;
 
-	return prepare_put(op, tree, put, &c, policy) ?: change_run(op, tree, &c);
+	return prepare_put(op, tree, put, &c, maps) ?: change_run(op, tree, &c);
 }
 
 int art_remove(struct wort_op *op, struct wort_tree *tree, const struct wort_del *del)
@@ -723,10 +723,10 @@ static void change_tell(struct wort_change *change)
 
 /* A slot has one link, so changes form no chains. */
 int art_prepare(struct wort_op *op, struct wort_tree *tree, struct wort_change *change,
-		const struct art_policy *policy)
+		u32 maps)
 {
 	struct rdx_change *c = art_change(change);
-	int err = change->put ? prepare_put(op, tree, change->put, c, policy) :
+	int err = change->put ? prepare_put(op, tree, change->put, c, maps) :
 				prepare_remove(op, tree, change->del, c);
 
 	if (err)

@@ -78,25 +78,14 @@
 #define ART_NR_KINDS	4
 #define ART_NO_SLOT	U64_MAX		/* the map of a node makes no sense */
 
-/**
- * struct art_policy - What the two engines do differently
- * @maps: a bit for each kind of node that maps further bytes while it is in the
- *	tree; a node of another kind is replaced by a copy
+/*
+ * Kinds of nodes that map further bytes while they are in the tree, a bit for
+ * each.  A node of another kind is replaced by a copy that has the byte.  This is
+ * all that the two engines do differently.
  */
-struct art_policy {
-	u32 maps;
-};
-
-/* WOART */
-static const struct art_policy art_maps_all = {
-	.maps = BIT(WORT_MEDIA_ART_KIND_N4) | BIT(WORT_MEDIA_ART_KIND_N16) |
-		BIT(WORT_MEDIA_ART_KIND_N48),
-};
-
-/* ART+CoW */
-static const struct art_policy art_copies_small = {
-	.maps = BIT(WORT_MEDIA_ART_KIND_N48),
-};
+#define ART_MAPS_ALL	(BIT(WORT_MEDIA_ART_KIND_N4) | BIT(WORT_MEDIA_ART_KIND_N16) | \
+			 BIT(WORT_MEDIA_ART_KIND_N48))
+#define ART_MAPS_LARGE	BIT(WORT_MEDIA_ART_KIND_N48)
 
 /**
  * struct art_node - A node whose link has been verified
@@ -182,10 +171,10 @@ void art_create(struct wort_op *op, struct wort_tree *tree);
 int art_lookup(struct wort_op *op, struct wort_tree *tree, const struct wort_key *key,
 	       struct wort_buf *buf);
 int art_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
-	    const struct art_policy *policy);
+	    u32 maps);
 int art_remove(struct wort_op *op, struct wort_tree *tree, const struct wort_del *del);
 int art_prepare(struct wort_op *op, struct wort_tree *tree, struct wort_change *change,
-		const struct art_policy *policy);
+		u32 maps);
 int art_commit(struct wort_op *op, struct wort_tree *tree, struct wort_change *change);
 void art_finish(struct wort_op *op, struct wort_tree *tree, struct wort_change *change);
 void art_need(const struct wort_tree *tree, u32 key_len, u32 value_len,

@@ -58,7 +58,7 @@ static __always_inline struct wort_lock *fast_map(struct rdx_fast *fast,
 }
 
 static __always_inline int fast_in_slot(struct rdx_fast *fast,
-					const struct art_policy *policy)
+					u32 maps)
 {
 	__le64 __pmem *slot = rdx_fast_slot(fast);
 	bool mapped = fast->d.pos.slot;
@@ -67,7 +67,7 @@ static __always_inline int fast_in_slot(struct rdx_fast *fast,
 	u64 record;
 
 	if (unlikely(fast->d.pos.skip ||
-		     (!mapped && !(policy->maps & BIT(art_link_kind(fast->d.pos.node))))))
+		     (!mapped && !(maps & BIT(art_link_kind(fast->d.pos.node))))))
 		return -EAGAIN;
 	if (unlikely(!wort_alloc_reserve_ready(&fast->op, RDX_WORD_RECORD)))
 		return rdx_fast_give_up(fast);
@@ -162,7 +162,7 @@ static __always_inline int fast_at_record(struct rdx_fast *fast)
 
 static __always_inline int fast_put(struct wort_tree *tree, struct wort_put *put,
 				    struct wort_index_stats __percpu *stats,
-				    const struct art_policy *policy)
+				    u32 maps)
 {
 	struct rdx_fast fast __uninitialized;
 
@@ -173,19 +173,19 @@ static __always_inline int fast_put(struct wort_tree *tree, struct wort_put *put
 	if (!rdx_fast_find(art_descend, &fast.d, tree, &put->key, true))
 		return -EAGAIN;
 	put->replaced = false;
-	return fast.d.pos.link ? fast_at_record(&fast) : fast_in_slot(&fast, policy);
+	return fast.d.pos.link ? fast_at_record(&fast) : fast_in_slot(&fast, maps);
 }
 
 int art_fast_put(struct wort_tree *tree, struct wort_put *put,
 		 struct wort_index_stats __percpu *stats)
 {
-	return fast_put(tree, put, stats, &art_maps_all);
+	return fast_put(tree, put, stats, ART_MAPS_ALL);
 }
 
 int art_fast_put_copies(struct wort_tree *tree, struct wort_put *put,
 			struct wort_index_stats __percpu *stats)
 {
-	return fast_put(tree, put, stats, &art_copies_small);
+	return fast_put(tree, put, stats, ART_MAPS_LARGE);
 }
 
 /*

@@ -105,7 +105,7 @@ static inline u32 art_small_free(const struct art_node *node)
 
 /* Store a word of the map, and flush its line if the slot is in another one. */
 static inline void art_map_store(struct wort_op *op, __le64 __pmem *word, u64 val,
-		      const __le64 __pmem *slot)
+				 const __le64 __pmem *slot)
 {
 	wort_pm_store_release(op, word, val);
 	if (wort_pm_lines_differ(word, slot))
@@ -154,7 +154,7 @@ static inline __le64 __pmem *art_n48_map(struct wort_op *op, const struct art_no
 	if (slot == ART_N48_SLOTS)
 		return NULL;
 	art_map_store(op, index, wort_pm_load(index) | (u64)(slot + 1) << 8 * (byte % 8),
-		  &n48->slot[slot]);
+		      &n48->slot[slot]);
 	return &n48->slot[slot];
 }
 
@@ -171,7 +171,7 @@ static inline __le64 __pmem *art_n48_map(struct wort_op *op, const struct art_no
  * Return: The slot, which holds 0; NULL: there is none.
  */
 static inline __le64 __pmem *art_node_map(struct wort_op *op, const struct art_node *node,
-					   u32 byte)
+					  u32 byte)
 {
 	switch (node->kind) {
 	case WORT_MEDIA_ART_KIND_N4:

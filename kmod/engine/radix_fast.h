@@ -88,7 +88,7 @@ struct rdx_fast {
 
 /* @put: NULL for a removal. */
 static __always_inline void rdx_fast_begin(struct rdx_fast *fast, struct wort_tree *tree,
-				       struct wort_put *put,
+					   struct wort_put *put,
 				       struct wort_index_stats __percpu *stats)
 {
 	wort_op_begin(&fast->op, tree->region, tree->alloc);
@@ -176,7 +176,7 @@ static __always_inline struct wort_lock *rdx_fast_lock(const struct rdx_fast *fa
  * while the processor has to wait.
  */
 static __always_inline void rdx_fast_land(struct rdx_fast *fast, struct wort_lock *lock,
-				      __le64 __pmem *word, u32 class)
+					  __le64 __pmem *word, u32 class)
 {
 	wort_pm_flush_now(&fast->op, word, sizeof(*word));
 	wort_fast_done(fast->stats, class, fast->op.flush, fast->d.nr_nodes);
@@ -185,7 +185,7 @@ static __always_inline void rdx_fast_land(struct rdx_fast *fast, struct wort_loc
 }
 
 static __always_inline void rdx_fast_word(struct rdx_fast *fast, struct wort_lock *lock,
-				      __le64 __pmem *word, u64 val, u32 class)
+					  __le64 __pmem *word, u64 val, u32 class)
 {
 	wort_pm_launch(&fast->op, lock, word, val);
 	rdx_fast_land(fast, lock, word, class);
@@ -193,7 +193,7 @@ static __always_inline void rdx_fast_word(struct rdx_fast *fast, struct wort_loc
 
 /* The old value may be in flight: nothing rests on it, and it is replaced. */
 static __always_inline int rdx_fast_value(struct rdx_fast *fast,
-				      struct wort_media_leaf __pmem *leaf)
+					  struct wort_media_leaf __pmem *leaf)
 {
 	struct wort_lock *lock;
 

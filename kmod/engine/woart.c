@@ -18,13 +18,13 @@
 
 static int woart_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
 {
-	return art_put(op, tree, put, &art_maps_all);
+	return art_put(op, tree, put, ART_MAPS_ALL);
 }
 
 static int woart_prepare(struct wort_op *op, struct wort_tree *tree,
 			 struct wort_change *change)
 {
-	return art_prepare(op, tree, change, &art_maps_all);
+	return art_prepare(op, tree, change, ART_MAPS_ALL);
 }
 
 static const struct wort_batch_ops woart_batch_ops = {

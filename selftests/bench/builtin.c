@@ -150,6 +150,7 @@ static void *symbol##_engine_open(struct bench_env *env)		\
 {									\
 	return open_engine(env, id);					\
 }
+
 WORT_ENGINES(ENGINE_OPEN)
 
 /* Without the optional functions of the engine. */

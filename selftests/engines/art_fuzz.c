@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * WOART and ART+CoW in the image fuzzer.
+ * Adaptive radix trees in the image fuzzer.
  */
 #include <string.h>
 
@@ -8,14 +8,12 @@
 
 #include "radix_fuzz.h"
 
-static void list_tree(struct base *base, u64 slot);
-
 static void list_slots(struct base *base, u64 off, u32 nr)
 {
 	u32 i;
 
 	for (i = 0; i < nr; i++)
-		list_tree(base, off + i * sizeof(__le64));
+		art_list(base, off + i * sizeof(__le64));
 }
 
 /* The words of its map, and its slots. */
@@ -40,7 +38,7 @@ static void list_node(struct base *base, u64 off, u64 kind)
 }
 
 /* A slot and all that it refers to. */
-static void list_tree(struct base *base, u64 slot)
+void art_list(struct base *base, u64 slot)
 {
 	u64 link = base_get(base, slot), off = link & WORT_MEDIA_LINK_OFF_MASK;
 	u64 kind = link & WORT_MEDIA_LINK_KIND_MASK;
@@ -51,17 +49,3 @@ static void list_tree(struct base *base, u64 slot)
 	else if (link)
 		list_node(base, off, kind);
 }
-
-const struct engine_fuzz engine_fuzz_woart = {
-	.list = list_tree,
-	.target = radix_target,
-	.changes = radix_changes,
-	.nr_changes = RADIX_NR_CHANGES,
-};
-
-const struct engine_fuzz engine_fuzz_art_cow = {
-	.list = list_tree,
-	.target = radix_target,
-	.changes = radix_changes,
-	.nr_changes = RADIX_NR_CHANGES,
-};

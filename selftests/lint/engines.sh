@@ -22,7 +22,8 @@ exceptions()
 	uapi/linux/wort_format.h	the numbers of engines in catalogue entries
 	kmod/Kbuild	the files of engines
 	kmod/dev/layout.c	asserts the layout of all structs of media
-	userlib/lib/reader_engine.h	the rows of engines that can be followed in a mapping
+	userlib/lib/reader_engine.h	the functions that follow engines in a mapping
+	userlib/lib/reader_engine.c	the rows of engines that can be followed in a mapping
 	userlib/tests/made-up-engine.h	a table with an engine that is made up
 	selftests/engines/engines.h	the rows of engines in all tests
 	END

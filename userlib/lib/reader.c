@@ -164,20 +164,6 @@ static uint32_t state(const struct wort_reader *r)
 	return __atomic_load_n(&r->control->state, __ATOMIC_RELAXED);
 }
 
-bool wort_reader_follow(struct wort_reader *r, uint32_t engine)
-{
-	static const struct {
-		uint32_t engine;
-		wort_reader_find_fn *find;
-	} readers[] = { WORT_READERS { 0, NULL } };
-	unsigned int i;
-
-	for (i = 0; readers[i].find; i++)
-		if (readers[i].engine == engine)
-			r->find = readers[i].find;
-	return r->find;
-}
-
 uint64_t wort_reader_destroyed(const struct wort_reader *r)
 {
 	return __atomic_load_n(&r->control->destroyed, __ATOMIC_ACQUIRE);

@@ -34,7 +34,7 @@ static unsigned int match(const unsigned char *at, unsigned int nr, unsigned int
 	unsigned int slots = 0, i;
 
 	for (i = 0; i < nr; i++)
-		slots |= (unsigned int)((load(at + i / 8 * 8) >> i % 8 * 8 & 0xff) == byte) << i;
+		slots |= (unsigned int)((load(at + i / 8 * 8) >> (i % 8 * 8) & 0xff) == byte) << i;
 	return slots;
 }
 
@@ -42,7 +42,7 @@ static unsigned int match(const unsigned char *at, unsigned int nr, unsigned int
 static uint64_t small_slot(const unsigned char *node, unsigned int byte, unsigned int nr,
 			   unsigned int bytes, unsigned int shift, unsigned int slots)
 {
-	unsigned int found = match(node + bytes, nr, byte) & load(node) >> shift;
+	unsigned int found = match(node + bytes, nr, byte) & (load(node) >> shift);
 
 	return found ? slots + __builtin_ctz(found) * sizeof(uint64_t) : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * How engines are followed in a mapping: a row and a function for each.
+ * How engines are followed in a mapping: a function for each, and a row in
+ * reader_engine.c.
  */
 #ifndef _WORT_READER_ENGINE_H
 #define _WORT_READER_ENGINE_H
@@ -13,11 +14,6 @@
 #include "reader.h"
 
 wort_reader_find_fn wort_reader_find_wort, wort_reader_find_art;
-
-#define WORT_READERS							\
-	{ WORT_ENGINE_WORT, wort_reader_find_wort },			\
-	{ WORT_ENGINE_WOART, wort_reader_find_art },			\
-	{ WORT_ENGINE_ART_COW, wort_reader_find_art },
 
 /*
  * Load a word of a node.  The mark of the node is set before the word is stored, so it

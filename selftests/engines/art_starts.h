@@ -1,8 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * WOART and ART+CoW in the crash explorer: every structure change is one step away from
+ * An adaptive radix tree in the crash explorer: every structure change is one step away from
  * one of these pools.
  */
+#ifndef _WORT_TEST_ENGINES_ART_STARTS_H
+#define _WORT_TEST_ENGINES_ART_STARTS_H
+
 #include <linux/wort_format_art.h>
 
 #include "starts.h"
@@ -10,7 +13,7 @@
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
 /* Each kind of split, copy and merge, values of every kind. */
-static const struct step steps[] = {
+static const struct step art_steps[] = {
 	PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1), PUT(5, 1),
 	PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 5), PUT(10, 1),
 	PUT(0, 2), PUT(0, 3), PUT(5, 4), PUT(1, 3), PUT(4, 5),
@@ -20,7 +23,7 @@ static const struct step steps[] = {
 	ONLY(STEP_REATTACH), ONLY(STEP_SETTLE), ONLY(STEP_CHECK),
 };
 
-static const struct engine_start starts[] = {
+static const struct engine_start art_starts[] = {
 	START("one leaf", PUT(0, 1)),
 	START("node of two", PUT(0, 1), PUT(1, 1)),
 	START("long prefix", PUT(5, 1), PUT(6, 1)),
@@ -59,26 +62,16 @@ static const struct engine_start starts[] = {
 	UNSETTLED("not walked", PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4), PUT(9, 1)),
 };
 
-const struct engine_starts engine_starts_woart = {
-	.steps = steps,
-	.nr_steps = ARRAY_SIZE(steps),
-	.starts = starts,
-	.nr_starts = ARRAY_SIZE(starts),
-	.sizes = {
-		sizeof(struct wort_media_leaf),
-		sizeof(struct wort_media_leaf) + sizeof(__u64),
-		sizeof(struct wort_media_art_n4),
-	},
-};
+#define ART_STARTS {							\
+	.steps = art_steps,						\
+	.nr_steps = ARRAY_SIZE(art_steps),				\
+	.starts = art_starts,						\
+	.nr_starts = ARRAY_SIZE(art_starts),				\
+	.sizes = {							\
+		sizeof(struct wort_media_leaf),				\
+		sizeof(struct wort_media_leaf) + sizeof(__u64),		\
+		sizeof(struct wort_media_art_n4),			\
+	},								\
+}
 
-const struct engine_starts engine_starts_art_cow = {
-	.steps = steps,
-	.nr_steps = ARRAY_SIZE(steps),
-	.starts = starts,
-	.nr_starts = ARRAY_SIZE(starts),
-	.sizes = {
-		sizeof(struct wort_media_leaf),
-		sizeof(struct wort_media_leaf) + sizeof(__u64),
-		sizeof(struct wort_media_art_n4),
-	},
-};
+#endif /* _WORT_TEST_ENGINES_ART_STARTS_H */

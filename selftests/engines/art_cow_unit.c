@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ART+CoW in the unit tests.
+ */
+#include "art_tests.h"
+
+/*
+ * An insert writes a record and a word, and or a copy of the node, of up to
+ * 32 lines.  A delete clears a word; one that shrinks a node writes a smaller one.
+ */
+const struct engine_unit engine_unit_art_cow = {
+	.probe = &art_probe,
+	.records = U32_MAX,
+	.nodes = 8,
+	.leaves = 1,
+	.insert = { .fences = { 2, 2 }, .lines = { 2, 34 }, .stores = { 4, 400 } },
+	.update = { .fences = { 1, 1 }, .lines = { 1, 1 }, .stores = { 1, 1 } },
+	.delete = { .fences = { 1, 2 }, .lines = { 1, 11 }, .stores = { 1, 200 } },
+	.lines_many = { 244, 281, 383 },
+	.lines_million = { 244, 444, 384 },
+	.drops = 8,
+	.spared = 1,
+};

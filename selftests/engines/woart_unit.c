@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * WOART in the unit tests.
+ */
+#include "art_tests.h"
+
+/*
+ * An insert writes a record and a word, and perhaps the map of another line; or a node, of
+ * up to 32 lines.  A delete clears a word; one that shrinks a node writes a smaller one.
+ */
+const struct engine_unit engine_unit_woart = {
+	.probe = &art_probe,
+	.records = U32_MAX,
+	.nodes = 8,
+	.leaves = 1,
+	.insert = { .fences = { 2, 2 }, .lines = { 2, 34 }, .stores = { 4, 400 } },
+	.update = { .fences = { 1, 1 }, .lines = { 1, 1 }, .stores = { 1, 1 } },
+	.delete = { .fences = { 1, 2 }, .lines = { 1, 11 }, .stores = { 1, 200 } },
+	.lines_many = { 235, 257, 337 },
+	.lines_million = { 235, 314, 340 },
+	.drops = 8,
+	.spared = 1,
+};
