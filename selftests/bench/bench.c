@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../engines/engines.h"
 #include "builtin.h"
 #include "misses.h"
 #include "pmpool.h"
@@ -27,6 +28,7 @@ static struct sample *samples;
 static size_t nr_samples;
 
 static struct options {
+	const char *engine;
 	char *workloads;
 	uint64_t nr_keys;
 	uint32_t ops;
@@ -99,9 +101,8 @@ static void add_plugin(const char *path)
 static void add_builtin(const char *name)
 {
 	const struct bench_peer *peer;
-	unsigned int i;
 
-	for (i = 0; (peer = builtin_peer(i)); i++)
+	for (peer = builtin_peers; peer->name; peer++)
 		if (!strcmp(peer->name, name)) {
 			add_peer(peer);
 			return;
@@ -136,14 +137,13 @@ static void add_op(const char *name)
 
 static void list_all(void)
 {
-	const struct workload *workload;
 	const struct bench_peer *peer;
+	const struct workload *workload;
 	const struct bench_op *op;
-	unsigned int i;
 
 	puts("peers (-P):");
-	for (i = 0; (peer = builtin_peer(i)); i++)
-		printf("  %-12s %s\n", peer->name, peer->durability);
+	for (peer = builtin_peers; peer->name; peer++)
+		printf("  %-15s %s\n", peer->name, peer->durability);
 	puts("workloads (-w), or a file with a key in each line:");
 	for (workload = workloads; workload->name; workload++)
 		printf("  %-12s %s\n", workload->name, workload->what);
@@ -194,6 +194,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'e':
 		if (!setting_engine(arg))
 			argp_error(state, "%s: no engine is called so", arg);
+		options.engine = arg;
 		break;
 	case 'w':
 		options.workloads = arg;
@@ -247,9 +248,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option option_table[] = {
-	{ "peers", 'P', "NAME,...", 0, "The first is the measure (floor,wort)", 0 },
+	{ "peers", 'P', "NAME,...", 0, "The first is the measure (floor and the engine)", 0 },
 	{ "plugin", 'p', "FILE", 0, "A peer from a shared object; may be repeated", 0 },
-	{ "engine", 'e', "NAME", 0, "The engine of the peers wort-... (wort)", 0 },
+	{ "engine", 'e', "NAME", 0, "Engine if no -P, and of wort-mapped ... (the default)", 0 },
 	{ "workloads", 'w', "NAME,...", 0, "Keys (dense,sparse,clustered)", 0 },
 	{ "ops", 'o', "NAME,...", 0, "Besides insert, or all (lookup,delete,insert-64)", 0 },
 	{ "keys", 'n', "NUMBER", 0, "Keys to load (1000000)", 0 },
@@ -345,8 +346,10 @@ int main(int argc, char **argv)
 
 	options.flush = (enum bench_flush)shim_flush;
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
-	if (!nr_peers)
-		each_word("floor,wort", add_builtin);
+	if (!nr_peers) {
+		add_builtin("floor");
+		add_builtin(options.engine ?: test_engines[0].name);
+	}
 	if (!options.ops)
 		each_word("lookup,delete,insert-64", add_op);
 	setting_detect(&options.setting);

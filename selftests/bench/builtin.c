@@ -10,6 +10,7 @@
 
 #include <linux/libnvdimm.h>
 
+#include "../engines/engines.h"
 #include "builtin.h"
 #include "pmpool.h"
 
@@ -83,15 +84,11 @@ static size_t floor_bytes(void *peer)
 		.bytes = floor_bytes,				\
 	}
 
-static const struct bench_peer floor_peers[] = {
-	FLOOR_PEER("floor", "two lines, each flushed and waited for", floor_insert),
-	FLOOR_PEER("floor-eadr", "two stores, each with a fence", floor_insert_eadr),
-};
-
-/* ---- the engine ---- */
+/* ---- the engines ---- */
 
 struct wort_peer {
 	struct pmpool pm;
+	u32 engine;
 	struct wort_index *index;
 	struct wort_index *second;	/* for moves, made by the first one */
 	struct wort_reader reader;
@@ -102,7 +99,18 @@ struct wort_peer {
 	u8 *results;
 };
 
-static void *open_pool(struct bench_env *env, bool mcsafe, bool eadr)
+static struct wort_index *open_index(struct wort_peer *peer, const char *name)
+{
+	u32 engine = pmpool_engine;
+	struct wort_index *index;
+
+	pmpool_engine = peer->engine;
+	index = pmpool_index(&peer->pm, name);
+	pmpool_engine = engine;
+	return index;
+}
+
+static void *open_pool(struct bench_env *env, u32 engine, bool mcsafe, bool eadr)
 {
 	struct wort_peer *peer = calloc(1, sizeof(*peer));
 
@@ -112,6 +120,7 @@ static void *open_pool(struct bench_env *env, bool mcsafe, bool eadr)
 	peer->results = malloc(BATCH_MAX);
 	if (!peer->buf || !peer->results)
 		die("no memory");
+	peer->engine = engine;
 	peer->value.size = sizeof(u64);
 	peer->put.value.len = sizeof(u64);
 	peer->pm.region = (struct wort_region){
@@ -122,57 +131,50 @@ static void *open_pool(struct bench_env *env, bool mcsafe, bool eadr)
 	pmpool_format(&peer->pm, 0);
 	pmpool_attach(&peer->pm);
 	pmpool_settle();
-	peer->index = pmpool_index(&peer->pm, "bench");
+	peer->index = open_index(peer, "bench");
 	pm_reader(peer->index, &peer->reader);
 	env->used = env->size;
 	return peer;
 }
 
+/* The engine that -e names. */
 static void *wort_open(struct bench_env *env)
 {
-	return open_pool(env, false, false);
+	return open_pool(env, pmpool_engine, false, false);
 }
 
-/* Whatever the engine of the other peers is. */
-static void *open_engine(struct bench_env *env, u32 id)
-{
-	u32 others = pmpool_engine;
-	void *peer;
-
-	pmpool_engine = id;
-	peer = open_pool(env, false, false);
-	pmpool_engine = others;
-	return peer;
-}
-
-#define ENGINE_OPEN(symbol, name, id, traits)				\
-static void *symbol##_engine_open(struct bench_env *env)		\
-{									\
-	return open_engine(env, id);					\
-}
-
-WORT_ENGINES(ENGINE_OPEN)
-
-/* Without the optional functions of the engine. */
-static void *wort_open_mandatory(struct bench_env *env)
+static void *open_mandatory(struct bench_env *env, u32 engine)
 {
 	void *peer;
 
 	wort_engine_mandatory = true;
-	peer = open_pool(env, false, false);
+	peer = open_pool(env, engine, false, false);
 	wort_engine_mandatory = false;
 	return peer;
 }
 
+/* An engine of the table, whatever -e names. */
+#define ENGINE_OPEN(symbol, _name, _id, _traits)			\
+	static void *open_##symbol(struct bench_env *env)		\
+	{								\
+		return open_pool(env, _id, false, false);		\
+	}								\
+									\
+	static void *open_mandatory_##symbol(struct bench_env *env)	\
+	{								\
+		return open_mandatory(env, _id);			\
+	}
+WORT_ENGINES(ENGINE_OPEN)
+
 static void *wort_open_mcsafe(struct bench_env *env)
 {
-	return open_pool(env, true, false);
+	return open_pool(env, pmpool_engine, true, false);
 }
 
 /* Where caches are persistent, too: nothing is flushed, fences stay. */
 static void *wort_open_eadr(struct bench_env *env)
 {
-	return open_pool(env, false, true);
+	return open_pool(env, pmpool_engine, false, true);
 }
 
 static void wort_close(void *arg)
@@ -340,17 +342,6 @@ static int move_together(struct wort_index *from, struct wort_index *to,
 	return wort_pool_atomic(from->pool, &batch);
 }
 
-static struct wort_index *second_index(struct wort_peer *peer)
-{
-	struct wort_index *index;
-	u32 others = pmpool_engine;
-
-	pmpool_engine = peer->index->tree.engine->id;
-	index = pmpool_index(&peer->pm, "second");
-	pmpool_engine = others;
-	return index;
-}
-
 static int wort_move(void *arg, const void *key, size_t len, u64 value, int back,
 		     int apart)
 {
@@ -359,7 +350,7 @@ static int wort_move(void *arg, const void *key, size_t len, u64 value, int back
 	int err;
 
 	if (!peer->second)
-		peer->second = second_index(peer);
+		peer->second = open_index(peer, "second");
 	to = peer->second;
 	if (back)
 		swap(from, to);
@@ -536,16 +527,19 @@ static void wort_counts_of(void *arg, struct bench_counts *counts)
 		.count = wort_counts_of,				\
 	}
 
-#define ENGINE_PEER(symbol, name, id, traits)				\
-	WORT_PEER(name, "", symbol##_engine_open, wort_insert, wort_lookup),
+#define ENGINE_PEERS(symbol, _name, _id, _traits)			\
+	WORT_PEER(_name, "", open_##symbol, wort_insert, wort_lookup),	\
+	WORT_PEER(_name "-mandatory",					\
+		  "; without the optional functions of the engine",	\
+		  open_mandatory_##symbol, wort_insert, wort_lookup),
 
-static const struct bench_peer wort_peers[] = {
-	WORT_ENGINES(ENGINE_PEER)
+const struct bench_peer builtin_peers[] = {
+	FLOOR_PEER("floor", "two lines, each flushed and waited for", floor_insert),
+	FLOOR_PEER("floor-eadr", "two stores, each with a fence", floor_insert_eadr),
+	WORT_ENGINES(ENGINE_PEERS)
 	WORT_PEER("wort-mapped", "; lookups in a mapping", wort_open, wort_insert, wort_look),
 	WORT_PEER("wort-mcsafe", "; loads with care", wort_open_mcsafe,
 		  wort_insert, wort_lookup),
-	WORT_PEER("wort-mandatory", "; without the optional functions of the engine",
-		  wort_open_mandatory, wort_insert, wort_lookup),
 	WORT_PEER("wort-eadr", ", caches being persistent", wort_open_eadr,
 		  wort_insert, wort_lookup),
 	WORT_PEER("wort-called", "; an empty system call each", wort_open,
@@ -556,12 +550,5 @@ static const struct bench_peer wort_peers[] = {
 		  called_16_insert, called_16_lookup),
 	WORT_PEER("wort-request-16", "; the same, run as by io_uring",
 		  wort_open, request_16_insert, request_16_lookup),
+	{ }
 };
-
-const struct bench_peer *builtin_peer(unsigned int nr)
-{
-	if (nr < ARRAY_SIZE(floor_peers))
-		return &floor_peers[nr];
-	nr -= ARRAY_SIZE(floor_peers);
-	return nr < ARRAY_SIZE(wort_peers) ? &wort_peers[nr] : NULL;
-}

@@ -6,7 +6,7 @@
 
 extern struct bench_env bench_env;
 
-/* Peers that are part of the program, from 0 on; behind the last one comes NULL. */
-const struct bench_peer *builtin_peer(unsigned int nr);
+/* Peers that are part of the program, up to one without a name. */
+extern const struct bench_peer builtin_peers[];
 
 #endif

@@ -11,13 +11,14 @@ static const struct {
 	{ WORT_ENGINE_WORT, wort_reader_find_wort },
 	{ WORT_ENGINE_WOART, wort_reader_find_art },
 	{ WORT_ENGINE_ART_COW, wort_reader_find_art },
+	{ 0, NULL }
 };
 
 bool wort_reader_follow(struct wort_reader *r, uint32_t engine)
 {
 	unsigned int i;
 
-	for (i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+	for (i = 0; readers[i].find; i++)
 		if (readers[i].engine == engine)
 			r->find = readers[i].find;
 	return r->find;
