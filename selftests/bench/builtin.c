@@ -89,6 +89,7 @@ static size_t floor_bytes(void *peer)
 struct wort_peer {
 	struct pmpool pm;
 	u32 engine;
+	bool mandatory;			/* the mandatory functions of the engine only */
 	struct wort_index *index;
 	struct wort_index *second;	/* for moves, made by the first one */
 	struct wort_reader reader;
@@ -145,11 +146,13 @@ static void *wort_open(struct bench_env *env)
 
 static void *open_mandatory(struct bench_env *env, u32 engine)
 {
-	void *peer;
+	struct wort_peer *peer;
 
 	wort_engine_mandatory = true;
 	peer = open_pool(env, engine, false, false);
 	wort_engine_mandatory = false;
+	if (peer)
+		peer->mandatory = true;
 	return peer;
 }
 
@@ -349,12 +352,15 @@ static int wort_move(void *arg, const void *key, size_t len, u64 value, int back
 	struct wort_index *from = peer->index, *to;
 	int err;
 
+	/* The first batch of a pool asks for the functions of all engines again. */
+	wort_engine_mandatory = peer->mandatory;
 	if (!peer->second)
 		peer->second = open_index(peer, "second");
 	to = peer->second;
 	if (back)
 		swap(from, to);
 	err = (apart ? move_apart : move_together)(from, to, key, len, value);
+	wort_engine_mandatory = false;
 	background();
 	return err;
 }
