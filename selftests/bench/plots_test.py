@@ -23,7 +23,7 @@ from matplotlib.container import ErrorbarContainer
 import draw
 import plots
 
-PLUGINS = ["/x/theirs.so", "/x/p-art.so", "/x/made-up.so", "/x/fast_fair.so"]
+PLUGINS = ["/x/theirs.so", "/x/p-art.so", "/x/hot.so", "/x/fast_fair.so"]
 # ns of a change, of a read, of a record in a scan
 COSTS = {"wort": (300, 140, 30), "wort-mapped": (300, 220, 30),
          "floor": (320, 0, 0), "lmdb": (3900, 650, 20),
@@ -31,7 +31,7 @@ COSTS = {"wort": (300, 140, 30), "wort-mapped": (300, 220, 30),
          "sqlite": (9000, 4100, 200), "lmdb-sync": (2760000, 190, 20),
          "rocksdb-sync": (150000, 1700, 90), "sqlite-sync": (140000, 3900, 200),
          "theirs": (310, 180, 33), "p-art": (560, 170, 40),
-         "made-up": (420, 210, 50), "fast_fair": (530, 270, 12)}
+         "hot": (420, 210, 50), "fast_fair": (530, 270, 12)}
 SETTING = {"processor": "Made Up", "memory": "plain DRAM in huge pages",
            "flush": "clwb", "added_ns": "0", "seed": "1"}
 DURABLE = {"lmdb": "a power cut may damage it: MDB_NOSYNC",
