@@ -4,6 +4,7 @@
 measures nothing.  A bar or a point is the median of the turns; its error bar
 reaches from the least to the largest."""
 
+import itertools
 import math
 import statistics
 import textwrap
@@ -207,13 +208,15 @@ def line_legend(axes):
 
 
 def lines(axes, at, series):
-    """Lines of wort by name, with error bars."""
-    for (name, values), (marker, dashes) in zip(series.items(), MARKS):
+    """Lines with error bars, of peers, or of wort by name."""
+    for (name, values), (marker, dashes) in zip(series.items(),
+                                                itertools.cycle(MARKS)):
         known = [(x, v) for x, v in zip(at, values) if v]
         axes.errorbar([x for x, _ in known], [v.mid for _, v in known],
                       yerr=[[v.mid - v.low for _, v in known],
                             [v.high - v.mid for _, v in known]],
-                      color=STYLES["wort"].color, marker=marker,
+                      color=STYLES.get(base(name), STYLES["wort"]).color,
+                      marker=marker,
                       linestyle=dashes, markersize=4, capsize=2,
                       markerfacecolor="white", label=name)
     scale(axes, [v for values in series.values() for v in values])
@@ -223,8 +226,9 @@ def caption(figure, rows):
     """What every figure has to say."""
     row = rows[0]
     turns = len(names(rows, "turn")) if "turn" in row else 1
+    added = ", ".join(names(rows, "added_ns"))
     told = (f"{row['processor']}; wort in {row['memory']}; {row['flush']}, "
-            f"sfence, {row['added_ns']} ns added a line; seed {row['seed']}; "
+            f"sfence, {added} ns added a line; seed {row['seed']}; "
             f"medians of {turns}, error bars from the least to the largest")
     figure.text(0.01, 0, textwrap.fill(told, 190), fontsize=6, va="top")
 
