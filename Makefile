@@ -67,6 +67,7 @@ help:
 	@echo "  bench             inserts, lookups, attach, natively, against the floor"
 	@echo "  bench-kernel      ways into the module, in instructions (FLAVOUR= KEYS=)"
 	@echo "  plots             the same beside other indexes, drawn (PEERS= plug-ins)"
+	@echo "  figures           what a paper has measured, and the same here (FIG= OUT=)"
 	@echo "KERNEL= and KDIR= name a kernel image and its headers for the virtual"
 	@echo "machines; without them Debian's are downloaded, not installed."
 
@@ -179,6 +180,15 @@ plots:
 	selftests/bench/plots.py --build $(BUILD)/bench --out $(BUILD)/plots \
 		$(PEERS:%=-p %)
 
+# FIG names a paper, OUT where page and pictures go.
+figures:
+	$(if $(FIG),,$(error FIG= names one of: $(sort \
+		$(patsubst selftests/figures/%/paper.toml,%,$(wildcard selftests/figures/*/paper.toml)))))
+	$(DEPS) build bench plots
+	$(MAKE) -s -C selftests/bench O=$(BUILD)/bench $(BUILD)/bench/bench
+	selftests/figures/figures.py selftests/figures/$(FIG) --build $(BUILD)/bench \
+		--data $(BUILD)/figures/data --out $(or $(OUT),$(BUILD)/figures)
+
 docs: html man
 
 html man:
@@ -202,4 +212,4 @@ clean:
 	deb tree html man check check-static check-unit check-mutants check-vm \
 	check-debug check-kills check-removal check-breakages explore-long check-powercuts \
 	check-powercut-mutants check-tutorial explore fuzz demo vm-shell bench fio \
-	bench-kernel plots docs clean
+	bench-kernel plots figures docs clean
