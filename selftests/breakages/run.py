@@ -43,6 +43,7 @@ STEPS = {
     "stub": "make -s -C userlib O=$PWD/build/userlib all stub "
             "$PWD/build/userlib/tests/wort-made-up && "
             "userlib/tests/stub.sh build/userlib",
+    "figures": "selftests/figures/figures_test.py",
     "hibernate": "selftests/lint/kbuild.sh -n -o build/guest 6.12 gcc && "
                  "make -s -C userlib O=$PWD/build/userlib static && "
                  "cp build/userlib/wort-static build/guest && "

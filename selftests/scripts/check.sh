@@ -173,12 +173,14 @@ rung_unit()
 	step fuzz-build make_in selftests/fuzz O="$build/fuzz"
 	step fuzz "$build/fuzz/fuzz" -t 60 -j "$processors"
 	step stress-build make_in selftests/stress O="$build/stress"
-	step packages-bench selftests/scripts/deps.sh bench
+	step packages-bench selftests/scripts/deps.sh bench plots
 	step bench-build make_in selftests/bench O="$build/bench" all peers
 	side_by_side "$processors" \
 		"step stress make -s -C selftests/stress O=$build/stress run" \
 		"step wort-offline make -s -C userlib O=$build/userlib check" \
 		"step allocator-model $build/alloc_model --self-test" \
+		"step plots selftests/bench/plots_test.py" \
+		"step figures selftests/figures/figures_test.py" \
 		"step bench bench_answers"
 }
 
