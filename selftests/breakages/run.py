@@ -43,6 +43,9 @@ STEPS = {
     "stub": "make -s -C userlib O=$PWD/build/userlib all stub "
             "$PWD/build/userlib/tests/wort-made-up && "
             "userlib/tests/stub.sh build/userlib",
+    "bench": "make -s -C selftests/bench O=$PWD/build/bench "
+             "$PWD/build/bench/bench && build/bench/bench -n 500 -r 1 -w dense "
+             "-o all -P wort,wort-mandatory",
     "figures": "selftests/figures/figures_test.py",
     "hibernate": "selftests/lint/kbuild.sh -n -o build/guest 6.12 gcc && "
                  "make -s -C userlib O=$PWD/build/userlib static && "

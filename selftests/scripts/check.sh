@@ -187,9 +187,11 @@ rung_unit()
 # All peers have to give the same answers; how fast is not judged.
 bench_answers()
 {
-	local peer plugins=()
+	local peer plugins=() engines
 
-	"$build/bench/bench" -r 1 -n 20000 -P wort,wort-mapped,wort-mcsafe,wort-eadr,wort-request \
+	engines=$("$build/bench/bench" --list |
+		sed -n 's/^  \(.*\)-mandatory .*/\1,\1-mandatory/p' | paste -s -d ,)
+	"$build/bench/bench" -r 1 -n 20000 -P "$engines,wort-mapped,wort-mcsafe,wort-eadr,wort-request" \
 		-w dense,sparse,clustered,sequential,random,paths -o all -b 1000
 	for peer in "$build"/bench/*.so; do
 		plugins+=(-p "$peer")
