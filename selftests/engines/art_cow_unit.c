@@ -4,6 +4,8 @@
  */
 #include "art_tests.h"
 
+static const struct test tests[] = { ART_TESTS };
+
 /*
  * An insert writes a record and a word, and or a copy of the node, of up to
  * 32 lines.  A delete clears a word; one that shrinks a node writes a smaller one.
@@ -20,4 +22,8 @@ const struct engine_unit engine_unit_art_cow = {
 	.lines_million = { 244, 444, 384 },
 	.drops = 8,
 	.spared = 1,
+	.verify = art_top_verify,
+	.verified = 100,
+	.tests = tests,
+	.nr_tests = ARRAY_SIZE(tests),
 };

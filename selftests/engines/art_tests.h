@@ -9,4 +9,20 @@
 
 extern const struct engine_probe art_probe;
 
+/* art_tests.c */
+void check_art_kinds(void);
+void check_art_slots(void);
+void check_art_dirty_slots(void);
+void check_art_maps(void);
+void check_art_top(void);
+/* Does each entry of the table of a tree's top hold what it may?  How many there are. */
+u32 art_top_verify(struct wort_index *index);
+
+#define ART_TESTS							\
+	{ "kinds", check_art_kinds },					\
+	{ "slots", check_art_slots },					\
+	{ "dirty_slots", check_art_dirty_slots },			\
+	{ "maps", check_art_maps },					\
+	{ "top", check_art_top, .optional = true }
+
 #endif /* _WORT_TEST_ENGINES_ART_H */

@@ -58,14 +58,17 @@ test_verbs()
 
 test_values()
 {
-	local format
+	local format engine
 
 	expect 'json text' list -o ''
 	for format in $(completed dump -F ''); do
 		"$wort" dump -F "$format" 0 books >/dev/null
 	done
 	expect '' scan -l ''
-	"$wort" create -k -e "$(completed create -e '')" 0 books
+	for engine in $(completed create -e ''); do
+		"$wort" create -e "$engine" 0 "of-$engine"
+		"$wort" destroy 0 "of-$engine"
+	done
 }
 
 test_arguments()

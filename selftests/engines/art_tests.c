@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Adaptive radix trees: which nodes they have, how bytes get slots, maps that make no
+ * sense, and the table of the top.
+ */
+#include "../../kmod/engine/art.h"
+#include "../unit/hostile.h"
+#include "art_tests.h"
+
+static struct bed bed;
+
+/* The bytes in an order that is not theirs. */
+static u8 byte_nr(u32 i)
+{
+	return i * 167 + 3;
+}
+
+static int put(u8 byte)
+{
+	return pm_put(bed.index, &byte, 1, &byte, 1);
+}
+
+static int del(u8 byte)
+{
+	return pm_del(bed.index, &byte, 1);
+}
+
+static u64 root_link(void)
+{
+	return le64_to_cpu(bed.index->tree.root[0]);
+}
+
+static u32 root_kind(void)
+{
+	return art_link_kind(root_link());
+}
+
+static u8 *memory(u64 off)
+{
+	return (u8 *)bed.pm.region.base + off;
+}
+
+static u8 *root_media(void)
+{
+	return memory(wort_link_off(root_link()));
+}
+
+static void verify_all(u32 from, u32 to)
+{
+	u32 i, len;
+	u8 byte, value;
+
+	for (i = 0; i < ART_BYTES; i++) {
+		len = 1;
+		byte = byte_nr(i);
+		CHECK_EQ(pm_get(bed.index, &byte, 1, &value, &len),
+			 i >= from && i < to ? 0 : -ENOENT);
+	}
+	bed_check(&bed);
+}
+
+/* The smallest kind with room for so many entries, as a tree that only grows has it. */
+static u32 kind_of(u32 entries)
+{
+	return entries < 2 ? WORT_MEDIA_LINK_RECORD : art_kind_for(entries);
+}
+
+/* All bytes come and go: the root has each kind of node, and each smaller one again. */
+void check_art_kinds(void)
+{
+	u32 i, nr;
+
+	bed_open(&bed, MIB, 4096);
+	for (i = 0; i < ART_BYTES; i++) {
+		CHECK_EQ(put(byte_nr(i)), 0);
+		CHECK_EQ(root_kind(), kind_of(i + 1));
+		if (i % 16 == 0 || i < 20 || i == 47 || i == 48)
+			verify_all(0, i + 1);
+	}
+	for (i = 0; i < ART_BYTES; i++) {
+		nr = ART_BYTES - 1 - i;
+		CHECK_EQ(del(byte_nr(i)), 0);
+		if (nr <= 3)
+			CHECK_EQ(root_kind(), nr ? kind_of(nr) : 0);
+		if (nr <= 12)
+			CHECK_LE(root_kind(), WORT_MEDIA_ART_KIND_N16);
+		if (i % 16 == 0 || nr < 20)
+			verify_all(i + 1, ART_BYTES);
+	}
+	CHECK_EQ(root_link(), 0);
+	bed_close(&bed);
+}
+
+/* A byte keeps its slot; a slot whose entry was deleted is left behind by a copy. */
+void check_art_slots(void)
+{
+	u64 link, slot;
+	u32 i;
+
+	bed_open(&bed, MIB, 4096);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(put(i), 0);
+	CHECK_EQ(put(3), 0);
+	link = root_link();
+	slot = art_slot((void *)memory(0), link, 1);
+	CHECK_EQ(del(1), 0);
+	CHECK_EQ(root_link(), link);
+	CHECK_EQ(probe_load(memory(0), slot), 0);
+	CHECK_EQ(put(1), 0);
+	CHECK_EQ(root_link(), link);
+	CHECK_EQ(art_slot((void *)memory(0), link, 1), slot);
+	CHECK_EQ(del(1), 0);
+	CHECK_EQ(put(4), 0);
+	CHECK_NE(root_link(), link);
+	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N4);
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(put(i), 0);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/*
+ * A power cut may leave a link in a slot of no byte.  No byte gets the slot, so that no
+ * other power cut can show what is in it.
+ */
+static void dirty(u32 entries, u64 slot_off, u32 nr)
+{
+	__le64 *slots, link;
+	u32 i;
+	u64 off;
+
+	bed_open(&bed, MIB, 4096);
+	for (i = 0; i < entries; i++)
+		CHECK_EQ(put(i), 0);
+	slots = (void *)(root_media() + slot_off);
+	CHECK_EQ(slots[nr], 0);
+	link = slots[0];
+	slots[nr] = link;
+	off = (u8 *)&slots[nr] - memory(0);
+	bed_check(&bed);
+	CHECK_EQ(put(200), 0);
+	CHECK_NE(art_slot((void *)memory(0), root_link(), 200), off);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+void check_art_dirty_slots(void)
+{
+	dirty(3, offsetof(struct wort_media_art_n4, slot), 3);
+	dirty(7, offsetof(struct wort_media_art_n16, slot), 7);
+	dirty(20, offsetof(struct wort_media_art_n48, slot), 20);
+}
+
+/* A map with a byte of a word changed: whatever is asked has an end. */
+static void wrong_map(u32 entries, u32 at, u8 byte, bool found)
+{
+	struct wort_check_arg arg;
+	u32 i;
+
+	bed_open(&bed, MIB, 4096);
+	for (i = 0; i < entries; i++)
+		CHECK_EQ(put(i), 0);
+	root_media()[at] = byte;
+	bed_check_arg(&bed, 0, &arg);
+	CHECK_EQ(!!arg.out_nr_damaged, found);
+	for (i = 0; i < ART_BYTES; i++) {
+		put(i);
+		del(i);
+	}
+	bed_close(&bed);
+}
+
+void check_art_maps(void)
+{
+	/* two slots of one byte */
+	wrong_map(4, 1, 2, true);
+	wrong_map(9, offsetof(struct wort_media_art_n16, byte) + 3, 5, true);
+	/* two bytes of one slot, and a slot that is not there */
+	wrong_map(20, 4, 2, true);
+	wrong_map(20, 4, 49, true);
+	wrong_map(20, 4, 255, true);
+	wrong_map(48, 50, 1, true);
+}
+
+/* What the first digits of a key lead to from the root on. */
+static u64 from_root(struct wort_index *index, u64 word)
+{
+	u64 link = le64_to_cpu(index->tree.root[0]), slot;
+	void *base = wort_region_at(index->tree.region, 0);
+	struct wort_key key = { NULL, 0 };
+
+	while (art_link_is_node(link) &&
+	       wort_link_place(link) < wort_tree_top(&index->tree)->shape.place) {
+		slot = art_slot(base, link, art_key_byte(&key, word, wort_link_place(link)));
+		link = slot ? probe_load(base, slot) : 0;
+	}
+	return link;
+}
+
+u32 art_top_verify(struct wort_index *index)
+{
+	const struct wort_top *top = wort_tree_top(&index->tree);
+	u32 found = 0;
+	u64 i;
+
+	for (i = 0; i <= top->mask; i++) {
+		if (!top->link[i])
+			continue;
+		CHECK_EQ(from_root(index, top->shape.first + (i << top->shift)), top->link[i]);
+		found++;
+	}
+	return found;
+}
+
+static void put_word(u64 n)
+{
+	u8 key[8];
+
+	key_u64(key, n);
+	CHECK_EQ(pm_put(bed.index, key, sizeof(key), &n, sizeof(n)), 0);
+}
+
+/* Keys so that the root has 256 children, which grow, shrink and go beside the table. */
+void check_art_top(void)
+{
+	u8 key[8];
+	u64 n;
+
+	bed_open(&bed, 16 * MIB, 4096);
+	for (n = 0; n < 65536; n += 32)
+		put_word(n);
+	/* An index that is opened for the first time is looked at. */
+	bed_detach(&bed);
+	bed_attach(&bed);
+	pmpool_settle();
+	CHECK_EQ(art_top_verify(bed.index), 256);
+	for (n = 1; n < 65536; n += 64)
+		put_word(n);
+	/* A copy leaves a gap if another node of its lock has gone meanwhile. */
+	CHECK_GE(art_top_verify(bed.index), 250);
+	for (n = 0; n < 65536; n += 32) {
+		key_u64(key, n);
+		CHECK_EQ(pm_del(bed.index, key, sizeof(key)), 0);
+	}
+	art_top_verify(bed.index);
+	bed_check(&bed);
+	bed_close(&bed);
+}
