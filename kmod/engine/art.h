@@ -290,17 +290,17 @@ static inline u32 art_rec_byte(const struct wort_rec *rec, u32 place)
 
 /*
  * With so many entries, or fewer, a node becomes a smaller one: a few less than
- * that has room for, so that it does not grow again at once.  0: it stays.  To
- * count the entries of an N256 takes as long as the rest of a delete, so deletes
- * of one byte out of 16 do so.
+ * that has room for, so that it does not grow again at once.  0: it stays.
+ * Counting and copying take longer than the rest of a delete, so only deletes of
+ * some bytes do so.
  */
 static __always_inline u32 art_shrinks_at(u32 kind, u32 byte)
 {
 	switch (kind) {
 	case WORT_MEDIA_ART_KIND_N16:
-		return 3;
+		return byte % 4 ? 0 : 3;
 	case WORT_MEDIA_ART_KIND_N48:
-		return 12;
+		return byte % 4 ? 0 : 12;
 	case WORT_MEDIA_ART_KIND_N256:
 		return byte % 16 ? 0 : 37;
 	default:

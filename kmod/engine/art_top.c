@@ -55,13 +55,13 @@ static u64 digits_before(u64 word, u32 place)
 }
 
 /*
- * Is a sixteenth of a table used?  Then it takes no more than the nodes it
- * leads to.
+ * Is a 32nd of a table used?  Then it takes 256 bytes for each node that it leads
+ * to, whose records take more.
  */
 static bool survey_fits(const struct art_survey *survey, size_t max_size,
 			const struct wort_top_shape *shape)
 {
-	return survey->nr[shape->digits] >= BIT(4 * (shape->digits - 1)) &&
+	return survey->nr[shape->digits] >= BIT(4 * shape->digits) / 32 &&
 	       shape->place <= WORT_KEY_WORD_DIGITS &&
 	       wort_top_size(shape) <= max_size;
 }
