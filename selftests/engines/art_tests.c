@@ -80,9 +80,9 @@ void check_art_kinds(void)
 	for (i = 0; i < ART_BYTES; i++) {
 		nr = ART_BYTES - 1 - i;
 		CHECK_EQ(del(byte_nr(i)), 0);
-		if (nr <= 3)
-			CHECK_EQ(root_kind(), nr ? kind_of(nr) : 0);
-		if (nr <= 12)
+		if (nr <= 1)
+			CHECK_EQ(root_kind(), nr ? WORT_MEDIA_LINK_RECORD : 0);
+		else if (nr <= 6)
 			CHECK_LE(root_kind(), WORT_MEDIA_ART_KIND_N16);
 		if (i % 16 == 0 || nr < 20)
 			verify_all(i + 1, ART_BYTES);
