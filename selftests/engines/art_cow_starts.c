@@ -4,4 +4,4 @@
  */
 #include "art_starts.h"
 
-const struct engine_starts engine_starts_art_cow = ART_STARTS;
+const struct engine_starts engine_starts_art_cow = ART_STARTS(ART_COPY_STARTS);

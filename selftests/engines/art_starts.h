@@ -24,10 +24,7 @@ static const struct step art_steps[] = {
 };
 
 static const struct engine_start art_starts[] = {
-	START("one leaf", PUT(0, 1)),
 	START("node of two", PUT(0, 1), PUT(1, 1)),
-	START("long prefix", PUT(5, 1), PUT(6, 1)),
-	START("long prefix, split", PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(4, 1)),
 	/* The root has four entries, and the next one makes it an N16. */
 	START("full root", PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1)),
 	/* The same, of which one slot has a byte and no entry. */
@@ -42,9 +39,12 @@ static const struct engine_start art_starts[] = {
 	 * or an N48.
 	 */
 	START("root of sixteen", CROWD(13), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
-	START("root of seventeen", CROWD(13), PUT(0, 1), PUT(9, 1), PUT(5, 1), PUT(4, 1)),
 	START("root of thirteen", CROWD(10), PUT(0, 1), PUT(9, 1), PUT(5, 1), PUT(4, 1),
 	      PUT(10, 1)),
+	START("one leaf", PUT(0, 1)),
+	START("long prefix", PUT(5, 1), PUT(6, 1)),
+	START("long prefix, split", PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(4, 1)),
+	START("root of seventeen", CROWD(13), PUT(0, 1), PUT(9, 1), PUT(5, 1), PUT(4, 1)),
 	START("root of 48", CROWD(45), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
 	START("root of 48, one deleted", CROWD(46), PUT(0, 1), PUT(9, 1), CROWD(45)),
 	/* An N256, which the delete of byte 0 makes an N48. */
@@ -64,11 +64,14 @@ static const struct engine_start art_starts[] = {
 	UNSETTLED("not walked", PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4), PUT(9, 1)),
 };
 
-#define ART_STARTS {							\
+/* The first pools are those from which ART+CoW copies where WOART does not. */
+#define ART_COPY_STARTS	8
+
+#define ART_STARTS(nr) {							\
 	.steps = art_steps,						\
 	.nr_steps = ARRAY_SIZE(art_steps),				\
 	.starts = art_starts,						\
-	.nr_starts = ARRAY_SIZE(art_starts),				\
+	.nr_starts = nr,						\
 	.sizes = {							\
 		sizeof(struct wort_media_leaf),				\
 		sizeof(struct wort_media_leaf) + sizeof(__u64),		\

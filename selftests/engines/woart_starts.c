@@ -4,4 +4,4 @@
  */
 #include "art_starts.h"
 
-const struct engine_starts engine_starts_woart = ART_STARTS;
+const struct engine_starts engine_starts_woart = ART_STARTS(ARRAY_SIZE(art_starts));
