@@ -631,6 +631,14 @@ static bool worth(const struct step *steps)
 		steps[1].kind != STEP_BATCH || steps[1].key == steps[0].key + 1);
 }
 
+/* Unless the explorer was asked for others. */
+static void explore_some(const struct start *start, enum memory_model model,
+			 const struct step *steps, u32 nr, u32 preemptions)
+{
+	if (is_wanted(steps, nr))
+		explore_beside(start, model, steps, nr, preemptions);
+}
+
 /* Whoever is at a record, or beside it, while what it was in is used again. */
 static void explore_moves(const struct start *start, enum memory_model model,
 			  u32 preemptions, u32 worker, u32 workers)
@@ -654,8 +662,7 @@ static void explore_moves(const struct start *start, enum memory_model model,
 			};
 
 			if (number++ % workers == worker)
-				explore_beside(start, model, steps, 2,
-					       preemptions);
+				explore_some(start, model, steps, 2, preemptions);
 		}
 	}
 }
@@ -678,7 +685,7 @@ static void explore_three(const struct start *start, enum memory_model model,
 		    steps[1].kind == STEP_ATOMIC)
 			continue;
 		if (number++ % workers == worker)
-			explore_beside(start, model, steps, 3, preemptions);
+			explore_some(start, model, steps, 3, preemptions);
 	}
 }
 
@@ -724,7 +731,7 @@ static void explore_atomics(const struct start *start, enum memory_model model,
 			};
 
 			if (number++ % workers == worker)
-				explore_beside(start, model, steps, 3, preemptions);
+				explore_some(start, model, steps, 3, preemptions);
 		}
 	}
 }
@@ -746,7 +753,7 @@ static void explore_renames(const struct start *start, enum memory_model model,
 		struct step steps[] = { { STEP_RENAME, 0, 0, 0 }, others[i] };
 
 		if (number++ % workers == worker)
-			explore_beside(start, model, steps, 2, preemptions);
+			explore_some(start, model, steps, 2, preemptions);
 	}
 }
 
@@ -788,7 +795,7 @@ void explore_all_beside(const struct start *start, enum memory_model model,
 				continue;
 			if (number++ % workers != worker)
 				continue;
-			explore_beside(start, model, steps, 2, preemptions);
+			explore_some(start, model, steps, 2, preemptions);
 		}
 	}
 }

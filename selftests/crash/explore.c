@@ -72,6 +72,7 @@ static struct start *starts;
 static u32 nr_starts;
 static const char *sought;	/* replay: crash point and choices */
 static bool deep;
+static u8 wanted = NR_STEP_KINDS;	/* only with a step of this kind */
 
 void tally_add(u64 *counter, u64 n)
 {
@@ -704,6 +705,15 @@ out:
 
 /* Sequences. */
 
+bool is_wanted(const struct step *steps, u32 nr)
+{
+	u32 i = 0;
+
+	while (i < nr && steps[i].kind != wanted)
+		i++;
+	return i < nr || wanted == NR_STEP_KINDS;
+}
+
 struct work {
 	u32 worker, workers;
 	u32 max_len;		/* 0: as the row of the engine says */
@@ -727,7 +737,8 @@ static void extend(struct work *work, u32 start, enum memory_model model,
 		if (len == 1 && work->number++ % work->workers != work->worker)
 			continue;
 		limit_time();
-		if (len || !work->worker)
+		last_stored = true;
+		if ((len || !work->worker) && is_wanted(seq, len + 1))
 			explore(NULL, 0, s, model, seq, len + 1);
 		if (len + 1 < work->max_len && seq[len].kind != STEP_BATCH &&
 		    (!len || last_stored || seq[len].kind >= STEP_REATTACH))
@@ -866,6 +877,8 @@ static void usage(void)
 	       "  --deep           crash again within each step that is no batch\n"
 	       "  --preemptions N  steps beside each other, too, with so many\n"
 	       "                   preemptions (default: none; x86, or --models)\n"
+	       "  --with STEP      only sequences and steps beside each other of which\n"
+	       "                   one is such a step, as atomic\n"
 	       "  --engine NAME    only pools of this engine (default: all, in turn)\n"
 	       "  --mandatory      without the optional functions of engines\n"
 	       "  --list           starting pools\n"
@@ -1020,7 +1033,7 @@ int main(int argc, char **argv)
 		{ "at", 1, NULL, 'a' }, { "list", 0, NULL, 'L' },
 		{ "deep", 0, NULL, 'd' }, { "write-starts", 1, NULL, 'W' },
 		{ "preemptions", 1, NULL, 'p' }, { "schedule", 1, NULL, 'S' },
-		{ "engine", 1, NULL, 'e' }, { "mandatory", 0, NULL, 'M' },
+		{ "engine", 1, NULL, 'e' }, { "with", 1, NULL, 'I' }, { "mandatory", 0, NULL, 'M' },
 		{ "help", 0, NULL, 'h' }, { }
 	};
 	struct work work = {
@@ -1031,6 +1044,7 @@ int main(int argc, char **argv)
 	const char *engine = NULL;
 	u32 models = 7, i;
 	double begin = seconds();
+	struct step with;
 	bool list = false;
 	u8 *mem;
 	int opt;
@@ -1073,6 +1087,13 @@ int main(int argc, char **argv)
 			break;
 		case 'e':
 			engine = optarg;
+			break;
+		case 'I':
+			if (!step_parse(optarg, &with)) {
+				fprintf(stderr, "explore: no such step: %s\n", optarg);
+				return 2;
+			}
+			wanted = with.kind;
 			break;
 		case 'M':
 			wort_engine_mandatory = true;

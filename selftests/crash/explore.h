@@ -49,6 +49,8 @@ void limit_time(void);
  */
 void crash_point(const struct spot *spot, const struct world *const *worlds,
 		 u32 nr);
+/* Is one of the steps of the kind that the explorer was asked for, if it was? */
+bool is_wanted(const struct step *steps, u32 nr);
 /* Was what leads to these crash points, by a hash of it, never there before? */
 bool crash_points_new(u64 hash);
 void fail(const struct spot *spot, const char *why)
