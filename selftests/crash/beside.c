@@ -147,7 +147,8 @@ static bool is_about(const struct step *step, u32 key)
 	if (step->kind != STEP_ATOMIC)
 		return step->key == key;
 	for (i = 0; i < batch->nr; i++)
-		if (!batch->step[i].index && batch->step[i].key == key)
+		if (!batch->step[i].index && batch->step[i].key == key &&
+		    batch->step[i].kind != STEP_GET)
 			return true;
 	return false;
 }
@@ -698,7 +699,7 @@ static u8 key_of_atomic(const struct step *step, bool last)
 	for (i = 0; i < nr; i++) {
 		const struct step *one = &batch->step[last ? nr - 1 - i : i];
 
-		if (!one->index)
+		if (!one->index && one->kind != STEP_GET)
 			return one->key;
 	}
 	return 0;
@@ -736,6 +737,30 @@ static void explore_atomics(const struct start *start, enum memory_model model,
 	}
 }
 
+/*
+ * A batch of single changes, which look at gates since an atomic batch was there before,
+ * and an atomic batch with a condition that one of the changes may fulfil.
+ */
+static void explore_conditions(const struct start *start, enum memory_model model,
+			       u32 preemptions, u32 worker, u32 workers)
+{
+	const struct step *first = NULL, *last = NULL;
+	u32 i, number = 0;
+
+	for (i = 0; i < start->nr_steps; i++) {
+		if (start->steps[i].kind != STEP_ATOMIC)
+			continue;
+		first = first ?: &start->steps[i];
+		last = &start->steps[i];
+	}
+	for (i = 0; i < start->nr_steps && first; i++) {
+		struct step steps[] = { *first, start->steps[i], *last };
+
+		if (steps[1].kind == STEP_BATCH && number++ % workers == worker)
+			explore_some(start, model, steps, 3, preemptions);
+	}
+}
+
 /* Writers and readers of an index while it gets another name. */
 static void explore_renames(const struct start *start, enum memory_model model,
 			    u32 preemptions, u32 worker, u32 workers)
@@ -769,6 +794,7 @@ void explore_all_beside(const struct start *start, enum memory_model model,
 	explore_moves(start, model, preemptions, worker, workers);
 	explore_three(start, model, preemptions, worker, workers);
 	explore_atomics(start, model, preemptions, worker, workers);
+	explore_conditions(start, model, preemptions, worker, workers);
 	explore_renames(start, model, preemptions, worker, workers);
 	for (i = 0; i < start->nr_steps; i++) {
 		struct step steps[2] = { start->steps[i] };

@@ -153,13 +153,17 @@ int face_batch(struct runner *r, __u32 index, __u32 nr, const void *ops,
 	return wort_index_batch(r->index[index], &batch);
 }
 
+/*
+ * By way of indexes that are opened with WORT_INDEX_OPEN_F_RELAXED.  A power cut must not
+ * undo what a condition has found all the same, if the batch changes something.
+ */
 int face_atomic(struct runner *r, __u32 index, __u32 nr, const void *ops,
 		__u32 len)
 {
 	struct wort_request reqs[BATCH_STEPS] = { };
 	struct wort_index *indexes[BATCH_STEPS];
 	struct wort_atomic batch = {
-		.nr_ops = nr, .reqs = reqs, .indexes = indexes,
+		.nr_ops = nr, .reqs = reqs, .indexes = indexes, .relaxed = true,
 	};
 	const struct wort_atomic_op *op = ops;
 	const u8 *data;

@@ -33,8 +33,8 @@ static const struct step atomic_todo[] = {
 
 /* Atomic batches, and what may come before and after them. */
 static const struct step atomic_steps[] = {
-	ATOMIC(0), ATOMIC(1), ATOMIC(2), ATOMIC(3), ATOMIC(4), ATOMIC(5),
-	PUT(0, 2), PUT(1, 3), PUT(5, 1), DEL(0), PUT_B(5, 3), PUT_B(0, 1), BATCH(6),
+	ATOMIC(0), ATOMIC(1), ATOMIC(2), ATOMIC(3), ATOMIC(4), ATOMIC(5), ATOMIC(7),
+	PUT(0, 2), PUT(1, 3), PUT(5, 1), DEL(0), PUT_B(5, 3), PUT_B(0, 1), BATCH(6), BATCH(7),
 	DESTROY(1), RENAME(0), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE), ONLY(STEP_CHECK),
 };
 

@@ -60,10 +60,12 @@ const struct world_batch world_batches[NR_BATCHES] = {
 
 #define PUT_B(k, v)	{ STEP_PUT, 1, k, v }
 #define DEL_B(k)	{ STEP_DEL, 1, k, 0 }
+#define GET(k)		{ STEP_GET, 0, k, 0 }
 
 /*
  * A rename; a record in each index; a move, with a neighbour; what refuses in most
- * worlds; one key twice; records that need space; objects of many sizes.
+ * worlds; one key twice; records that need space; objects of many sizes; a record in
+ * each index, if a key is there that few worlds have.
  */
 const struct world_batch world_atomics[NR_ATOMICS] = {
 	{ 2, { DEL(0), PUT(1, 1) } },
@@ -73,6 +75,7 @@ const struct world_batch world_atomics[NR_ATOMICS] = {
 	{ 3, { DEL_B(5), DEL(0), PUT(0, 3) } },
 	{ 2, { PUT(6, 3), PUT(2, 7) } },
 	{ 4, { PUT(0, 4), PUT(3, 6), PUT_B(5, 7), PUT_B(8, 1) } },
+	{ 3, { GET(8), PUT(4, 2), PUT_B(8, 1) } },
 };
 
 __u32 world_value(__u32 key, __u32 value, __u8 *buf)
@@ -209,7 +212,9 @@ static __u32 pack(__u8 *at, const struct step *s)
 	__u8 value[WORLD_VALUE_MAX];
 	struct wort_batch_op op = {
 		.op = s->kind == STEP_PUT ? WORT_BATCH_INSERT :
+		      s->kind == STEP_GET ? WORT_BATCH_EXPECT :
 					    WORT_BATCH_DELETE,
+		.flags = s->kind == STEP_GET ? WORT_EXPECT_F_PRESENT : 0,
 		.key_len = world_keys[s->key].len,
 	};
 	__u32 len = sizeof(op) + op.key_len;
@@ -308,9 +313,10 @@ int world_apply_atomic(struct world *w, const struct step *s)
 	for (i = 0; i < batch->nr; i++) {
 		const struct step *one = &batch->step[i];
 
-		if (one->kind == STEP_DEL && !after.index[one->index].value[one->key])
+		if (one->kind != STEP_PUT && !after.index[one->index].value[one->key])
 			return -ENOENT;
-		apply(&after, one, one->index);
+		if (one->kind != STEP_GET)
+			apply(&after, one, one->index);
 	}
 	if (w->damaged)
 		return -EROFS;

@@ -22,7 +22,7 @@
 #define MAX_STEPS	5
 #define NR_BATCHES	11
 #define BATCH_STEPS	4
-#define NR_ATOMICS	7
+#define NR_ATOMICS	8
 #define MAX_WORLDS	(2 + (1 << BATCH_STEPS))
 
 struct runner;
@@ -86,7 +86,7 @@ struct world_batch {
 };
 
 extern const struct world_batch world_batches[NR_BATCHES];
-/* Changes of all or none, each of its own index. */
+/* Changes of all or none, each of its own index; STEP_GET: the key has to be there. */
 extern const struct world_batch world_atomics[NR_ATOMICS];
 
 /**
