@@ -33,6 +33,7 @@ void tracer_init(struct tracer *t, uint8_t *mem)
 	memset(t, 0, sizeof(*t));
 	t->mem = mem;
 	t->events = need(MAX_EVENTS * sizeof(*t->events));
+	t->last_store = need(IMAGE_WORDS * sizeof(*t->last_store));
 	t->order = need(MAX_EVENTS * sizeof(*t->order));
 	for (uint32_t i = 0; i <= SCHED_THREADS; i++)
 		t->flushed_at[i] = need(IMAGE_LINES * sizeof(**t->flushed_at));
@@ -167,9 +168,11 @@ static noinline void resolve_slow(void)
 	struct tracer *t = unresolved.t;
 
 	unresolved.t = NULL;
-	for (uint32_t w = unresolved.first; w <= unresolved.last; w++)
+	for (uint32_t w = unresolved.first; w <= unresolved.last; w++) {
 		event_add(t, EVENT_STORE, w, unresolved.thread,
 			  unresolved.site)->val = word_at(t->mem, w);
+		t->last_store[w] = t->nr_events;
+	}
 }
 
 static inline void resolve(void)
@@ -182,12 +185,13 @@ static inline void resolve(void)
 static void forget(struct tracer *t, const struct event *e)
 {
 	if (e->kind == EVENT_STORE) {
+		t->last_store[e->word] = 0;
 		t->unit_pending[e->word] = 0;
 		t->unit_pending[e->word / 8] = 0;
 	}
 	for (uint32_t i = 0; e->kind == EVENT_FLUSH && i < e->nr_lines; i++)
 		t->flushed_at[e->thread][e->word / 8 + i] = 0;
-	if (e->kind == EVENT_FENCE && t->model == MODEL_EADR)
+	if (e->kind >= EVENT_FENCE && t->model == MODEL_EADR)
 		memset(t->flushed_at[e->thread], 0,
 		       IMAGE_LINES * sizeof(**t->flushed_at));
 }
@@ -198,6 +202,7 @@ void tracer_reset(struct tracer *t, enum memory_model model)
 		forget(t, &t->events[i]);
 	t->model = model;
 	t->nr_events = 0;
+	t->seen = 0;
 	t->nr_order = 0;
 	t->mode = TRACE_OFF;
 }
@@ -253,6 +258,13 @@ static void retire(struct tracer *t, uint32_t thread)
 	t->nr_order = kept;
 }
 
+/* eADR: let retire() find all flushed that is pending, up to an event. */
+static void flush_until(struct tracer *t, uint32_t thread, uint32_t event)
+{
+	for (uint32_t i = 0; i < t->nr_order; i++)
+		t->flushed_at[thread][t->events[t->order[i]].word / 8] = event;
+}
+
 void tracer_advance(struct tracer *t, uint32_t event)
 {
 	const struct event *e = &t->events[event];
@@ -268,9 +280,11 @@ void tracer_advance(struct tracer *t, uint32_t event)
 		break;
 	case EVENT_FENCE:
 		if (t->model == MODEL_EADR)
-			for (uint32_t i = 0; i < t->nr_order; i++)
-				t->flushed_at[e->thread][t->events[t->order[i]].word / 8] =
-					event;
+			flush_until(t, e->thread, event);
+		retire(t, e->thread);
+		break;
+	case EVENT_SEEN:
+		flush_until(t, e->thread, e->word + 1);
 		retire(t, e->thread);
 		break;
 	}
@@ -606,12 +620,31 @@ int tracer_persisted(struct tracer *t, uint32_t event)
 
 /* Hooks. */
 
+/*
+ * With persistent caches a store that another thread can see is durable, fence or not,
+ * and so is what precedes it.
+ */
+static void see(struct tracer *t, uint32_t first, uint32_t last)
+{
+	for (uint32_t w = first; w <= last; w++) {
+		uint32_t store = t->last_store[w];
+
+		if (store <= t->seen ||
+		    t->events[store - 1].thread == sched_thread())
+			continue;
+		event_add(t, EVENT_SEEN, store - 1, sched_thread(), NULL);
+		t->seen = store;
+	}
+}
+
 static noinline void on_read(struct tracer *t, const void *addr, size_t size)
 {
 	uint32_t first = ((uintptr_t)addr - (uintptr_t)t->mem) / 8;
 	uint32_t last = ((uintptr_t)addr - (uintptr_t)t->mem + size - 1) / 8;
 
 	resolve();
+	if (t->mode == TRACE_RECORD && t->model == MODEL_EADR)
+		see(t, first, last);
 	if (t->mode != TRACE_RUN)
 		return;
 	for (uint32_t w = first; w <= last; w++)

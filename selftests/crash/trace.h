@@ -27,14 +27,17 @@ enum memory_model {
 	NR_MODELS,
 };
 
-enum event_kind { EVENT_STORE, EVENT_FLUSH, EVENT_FENCE };
+enum event_kind {
+	EVENT_STORE, EVENT_FLUSH, EVENT_FENCE,
+	EVENT_SEEN,	/* eADR: a store that another thread has made was loaded */
+};
 
 /* What a traced program did to the memory. */
 struct event {
 	uint8_t kind;
 	bool release;
 	uint8_t thread;		/* that did it, of sched_thread() */
-	uint32_t word;		/* store: which; flush: first word */
+	uint32_t word;		/* store: which; flush: first word; seen: event of the store */
 	uint32_t nr_lines;	/* flush */
 	uint64_t val;		/* store: value of the word afterwards */
 	void *site;		/* store, flush, fence: return address */
@@ -72,6 +75,8 @@ struct tracer {
 
 	struct event *events;
 	uint32_t nr_events;
+	uint32_t *last_store;	/* per word: its last event + 1, or 0 */
+	uint32_t seen;		/* eADR: stores before this event are visible to all threads */
 
 	/* the model's view, advanced by tracer_advance() */
 	uint32_t *order;	/* pending stores in program order */
