@@ -961,8 +961,10 @@ static void give_name(struct wort_index *index, const u8 *name, u32 name_len)
 
 /*
  * The next writer stores to the new root record, which readers of the old one would
- * miss.  So readers in the kernel end before it is let in, and readers in a mapping
- * find another count and ask where the root record is.
+ * miss.  It also locks the new one, and moves what belongs to the root in DRAM under
+ * the sequence count of that, at which readers that came by the old one do not look.
+ * So readers in the kernel end before it is let in, and readers in a mapping find
+ * another count and ask where the root record is.
  */
 static void root_moved(struct wort_pool *pool)
 {

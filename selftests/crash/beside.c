@@ -761,7 +761,10 @@ static void explore_conditions(const struct start *start, enum memory_model mode
 	}
 }
 
-/* Writers and readers of an index while it gets another name. */
+/*
+ * Writers and readers of an index while it gets another name; a reader that may be in
+ * the old root record while a writer is in the new one.
+ */
 static void explore_renames(const struct start *start, enum memory_model model,
 			    u32 preemptions, u32 worker, u32 workers)
 {
@@ -779,6 +782,15 @@ static void explore_renames(const struct start *start, enum memory_model model,
 
 		if (number++ % workers == worker)
 			explore_some(start, model, steps, 2, preemptions);
+	}
+	for (i = 0; i < NR_KEYS; i++) {
+		struct step steps[] = {
+			{ STEP_RENAME, 0, 0, 0 }, { STEP_DEL, 0, i, 0 },
+			{ STEP_SCAN, 0, 0, 0 },
+		};
+
+		if (start->world.index[0].value[i] && number++ % workers == worker)
+			explore_some(start, model, steps, 3, preemptions);
 	}
 }
 
