@@ -345,6 +345,23 @@ static int move_together(struct wort_index *from, struct wort_index *to,
 	return wort_pool_atomic(from->pool, &batch);
 }
 
+/* Its second index has had an atomic batch, so operations look at gates. */
+static void *wort_open_gated(struct bench_env *env)
+{
+	struct wort_peer *peer = open_pool(env, false, false);
+	const u64 value = 1;
+
+	if (!peer)
+		return NULL;
+	peer->second = pmpool_index(&peer->pm, "second");
+	if (pm_put(peer->second, "k", 1, &value, sizeof(value)) ||
+	    move_together(peer->second, peer->index, "k", 1, value) ||
+	    pm_del(peer->index, "k", 1))
+		die("an atomic batch fails");
+	pmpool_settle();
+	return peer;
+}
+
 static int wort_move(void *arg, const void *key, size_t len, u64 value, int back,
 		     int apart)
 {
@@ -545,6 +562,8 @@ const struct bench_peer builtin_peers[] = {
 	WORT_ENGINES(ENGINE_PEERS)
 	WORT_PEER("wort-mapped", "; lookups in a mapping", wort_open, wort_insert, wort_look),
 	WORT_PEER("wort-mcsafe", "; loads with care", wort_open_mcsafe,
+		  wort_insert, wort_lookup),
+	WORT_PEER("wort-gated", "; the pool has had an atomic batch", wort_open_gated,
 		  wort_insert, wort_lookup),
 	WORT_PEER("wort-eadr", ", caches being persistent", wort_open_eadr,
 		  wort_insert, wort_lookup),
