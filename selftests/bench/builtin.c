@@ -348,12 +348,12 @@ static int move_together(struct wort_index *from, struct wort_index *to,
 /* Its second index has had an atomic batch, so operations look at gates. */
 static void *wort_open_gated(struct bench_env *env)
 {
-	struct wort_peer *peer = open_pool(env, false, false);
+	struct wort_peer *peer = open_pool(env, pmpool_engine, false, false);
 	const u64 value = 1;
 
 	if (!peer)
 		return NULL;
-	peer->second = pmpool_index(&peer->pm, "second");
+	peer->second = open_index(peer, "second");
 	if (pm_put(peer->second, "k", 1, &value, sizeof(value)) ||
 	    move_together(peer->second, peer->index, "k", 1, value) ||
 	    pm_del(peer->index, "k", 1))
