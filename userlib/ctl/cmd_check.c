@@ -58,9 +58,11 @@ static const struct syntax check_syntax = {
 	.option = check_option,
 };
 
-static void check_json(const struct wort_check_arg *check, uint64_t redone)
+static int check_json(struct source *src, const struct wort_check_arg *check,
+		      uint64_t redone)
 {
 	json_object *obj = json_object_new_object();
+	int err;
 
 	json_add_bool(obj, "clean", !check->out_nr_damaged);
 	json_add_u64(obj, "indexes", check->out_nr_indexes);
@@ -80,7 +82,9 @@ static void check_json(const struct wort_check_arg *check, uint64_t redone)
 		json_add_u64(obj, "damaged_offset", check->out_damaged_off);
 		json_add_u64(obj, "damaged_index", check->out_damaged_index);
 	}
+	err = sizes_json(src, obj);
 	json_print(obj);
+	return err;
 }
 
 static void damage_text(const struct wort_check_arg *check)
@@ -105,7 +109,7 @@ static void atomic_text(const struct wort_check_arg *check, uint64_t redone)
 						 ": lookups answer as if they were");
 }
 
-static void check_text(const struct wort_check_arg *check, uint64_t redone)
+static void totals_text(const struct wort_check_arg *check)
 {
 	printf("%llu indexes, %llu records, %llu nodes\n",
 	       ull(check->out_nr_indexes), ull(check->out_nr_leaves),
@@ -113,6 +117,15 @@ static void check_text(const struct wort_check_arg *check, uint64_t redone)
 	printf("%llu bytes owned, %llu free, %llu being freed\n",
 	       ull(check->out_owned_bytes), ull(check->out_free_bytes),
 	       ull(check->out_freeing_bytes));
+}
+
+static int check_text(struct source *src, const struct wort_check_arg *check,
+		      uint64_t redone)
+{
+	int err;
+
+	totals_text(check);
+	err = sizes_text(src);
 	if (check->out_nr_lost)
 		printf("%llu copies of the superblock were lost%s\n",
 		       ull(check->out_nr_lost),
@@ -132,6 +145,7 @@ static void check_text(const struct wort_check_arg *check, uint64_t redone)
 		damage_text(check);
 	else
 		puts(check->out_nr_unknown ? "clean otherwise" : "clean");
+	return err;
 }
 
 /* The device may be somebody else's by now: a person has to know it is not. */
@@ -239,8 +253,8 @@ static int show(struct source *src, const struct wort_check_arg *check)
 
 	if (err)
 		return err;
-	(settings.json ? check_json : check_text)(check, info.out_atomic_redone);
-	return 0;
+	return (settings.json ? check_json : check_text)(src, check,
+							 info.out_atomic_redone);
 }
 
 int cmd_check(int argc, char **argv)

@@ -109,30 +109,6 @@ static int show_pools(void)
 	return ST_OK;
 }
 
-/* An index that is gone since it was listed has no figures, either. */
-static void count_of(struct source *src, const struct wort_index_record *rec,
-		     struct wort_index_info_arg *info)
-{
-	struct reader reader;
-
-	info->out_count_time = 0;
-	if (!sizes || src->old || rec->state & WORT_STATE_UNKNOWN ||
-	    reader_open(src, (const char *)rec->name, &reader))
-		return;
-	if (reader_info(&reader, info))
-		info->out_count_time = 0;
-	reader_close(&reader);
-}
-
-static void print_count(const struct wort_index_info_arg *info)
-{
-	if (info->out_count_time)
-		printf("%12llu %10llu  ", ull(info->out_bytes),
-		       ull(info->out_records));
-	else
-		printf("%12s %10s  ", "-", "-");
-}
-
 static json_object *index_json(const struct wort_index_record *rec,
 			       const char *engine,
 			       const struct wort_index_info_arg *info)
@@ -149,13 +125,14 @@ static json_object *index_json(const struct wort_index_record *rec,
 }
 
 static void show_index(struct source *src, const struct wort_index_record *rec,
-		       json_object *array)
+		       void *array)
 {
 	struct wort_index_info_arg info;
 	char buf[16];
 	const char *engine = engine_name(rec->engine, buf, sizeof(buf));
 
-	count_of(src, rec, &info);
+	if (sizes)
+		source_counted(src, rec, &info);
 	if (array) {
 		json_object_array_add(array, index_json(rec, engine, &info));
 		return;
@@ -163,28 +140,9 @@ static void show_index(struct source *src, const struct wort_index_record *rec,
 	printf("%8llu  %-8s %-8s ", ull(rec->id), engine,
 	       state_text(rec->state));
 	if (sizes)
-		print_count(&info);
+		sizes_columns(&info);
 	put_escaped(stdout, rec->name, rec->name_len);
 	putchar('\n');
-}
-
-static int show_indexes(struct source *src, json_object *array)
-{
-	struct wort_index_record records[64];
-	uint64_t after = 0;
-	bool more = true;
-	int i, nr = 0;
-
-	while (more) {
-		nr = source_list(src, after, records, ARRAY_SIZE(records),
-				 &more);
-		if (nr <= 0)
-			break;
-		for (i = 0; i < nr; i++)
-			show_index(src, &records[i], array);
-		after = records[nr - 1].id;
-	}
-	return nr < 0 ? nr : 0;
 }
 
 int cmd_list(int argc, char **argv)
@@ -201,7 +159,7 @@ int cmd_list(int argc, char **argv)
 		return err;
 	if (settings.json)
 		array = json_object_new_array();
-	err = show_indexes(&src, array);
+	err = source_each(&src, show_index, array);
 	if (array)
 		json_print(array);
 	source_close(&src);

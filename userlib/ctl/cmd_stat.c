@@ -11,7 +11,8 @@
 
 static const struct syntax stat_syntax = {
 	.args = "POOL|IMAGE [INDEX]",
-	.doc = "Figures of a pool, or of an index and what operations on it cost.",
+	.doc = "Figures of a pool and the bytes of its indexes, or of an index and what\n"
+	       "operations on it cost.",
 	.groups = GROUP_OUTPUT | GROUP_OFFLINE,
 	.min_args = 1,
 	.max_args = 2,
@@ -134,6 +135,25 @@ static json_object *pool_object(const struct wort_pool_info_arg *info,
 	return obj;
 }
 
+static int show_pool_text(struct source *src,
+			  const struct wort_pool_info_arg *info,
+			  const char *uuid)
+{
+	pool_text(info, uuid);
+	return sizes_text(src);
+}
+
+static int show_pool_json(struct source *src,
+			  const struct wort_pool_info_arg *info,
+			  const char *uuid)
+{
+	json_object *obj = pool_object(info, uuid);
+	int err = sizes_json(src, obj);
+
+	json_print(obj);
+	return err;
+}
+
 static int stat_pool(struct source *src, const char *name)
 {
 	struct wort_pool_info_arg info;
@@ -143,10 +163,10 @@ static int stat_pool(struct source *src, const char *name)
 	if (err)
 		return fail(name, err);
 	uuid_to_text(info.out_uuid, uuid);
-	if (settings.json)
-		json_print(pool_object(&info, uuid));
-	else
-		pool_text(&info, uuid);
+	err = settings.json ? show_pool_json(src, &info, uuid) :
+			      show_pool_text(src, &info, uuid);
+	if (err)
+		return fail(name, err);
 	return info.out_state & WORT_STATE_DAMAGED || info.out_nr_damaged ?
 	       ST_DAMAGE : ST_OK;
 }
@@ -299,6 +319,8 @@ int cmd_stat(int argc, char **argv)
 	} else {
 		err = reader_open(&src, args[1], &reader);
 		if (!err) {
+			if (src.image)
+				image_settle();
 			err = stat_index(&reader, args[1]);
 			reader_close(&reader);
 		}

@@ -294,6 +294,24 @@ int source_list(struct source *src, uint64_t after,
 		struct wort_index_record *records, unsigned int max,
 		bool *more);
 
+/* Called with each index of a pool, in the order of ids. */
+typedef void (*index_fn)(struct source *src,
+			 const struct wort_index_record *rec, void *data);
+
+int source_each(struct source *src, index_fn fn, void *data);
+/*
+ * What the last walk or check counted of an index; @info->out_count_time is 0 if that is
+ * not known, also because the index cannot be opened.
+ */
+void source_counted(struct source *src, const struct wort_index_record *rec,
+		    struct wort_index_info_arg *info);
+
+/* sizes.c: the same of each index, as lines or as the member "sizes". */
+int sizes_text(struct source *src);
+int sizes_json(struct source *src, json_object *obj);
+/* Both columns of one index. */
+void sizes_columns(const struct wort_index_info_arg *info);
+
 int reader_open(struct source *src, const char *name, struct reader *reader);
 void reader_close(struct reader *reader);
 int reader_info(struct reader *reader, struct wort_index_info_arg *info);

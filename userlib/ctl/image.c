@@ -452,7 +452,7 @@ int image_copy(const char *path, uint64_t offset, uint64_t reach, bool restore,
 	return err ? err : err2;
 }
 
-static void settle(void)
+void image_settle(void)
 {
 	while (shim_run_work())
 		;
@@ -462,7 +462,7 @@ int image_info(struct image *image, struct wort_pool_info_arg *info)
 {
 	int err;
 
-	settle();
+	image_settle();
 	err = wort_pool_info(image->pool, info);
 	/* What libwort does to a file that it serves. */
 	if (!err && !image->device)
@@ -474,9 +474,9 @@ int image_check(struct image *image, struct wort_check_arg *check)
 {
 	int err;
 
-	settle();
+	image_settle();
 	err = wort_pool_check(image->pool, check);
-	settle();
+	image_settle();
 	return err;
 }
 

@@ -80,6 +80,8 @@ unsigned int image_list(struct image *image, uint64_t after,
 int image_index_open(struct image *image, const char *name,
 		     struct image_index **out);
 void image_index_close(struct image_index *index);
+/* Wait for the walk, which counts what indexes own. */
+void image_settle(void);
 int image_index_info(struct image_index *index,
 		     struct wort_index_info_arg *info);
 int image_get(struct image_index *index, const void *key, size_t key_len,

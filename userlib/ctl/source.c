@@ -278,22 +278,62 @@ int source_list(struct source *src, uint64_t after,
 	       wort_pool_list(src->pool, after, records, max, more);
 }
 
-int reader_open(struct source *src, const char *name, struct reader *reader)
+int source_each(struct source *src, index_fn fn, void *data)
+{
+	struct wort_index_record records[64];
+	uint64_t after = 0;
+	bool more = true;
+	int i, nr = 0;
+
+	while (more) {
+		nr = source_list(src, after, records, ARRAY_SIZE(records),
+				 &more);
+		if (nr <= 0)
+			break;
+		for (i = 0; i < nr; i++)
+			fn(src, &records[i], data);
+		after = records[nr - 1].id;
+	}
+	return nr < 0 ? nr : 0;
+}
+
+/* Says nothing. */
+static int open_reader(struct source *src, const char *name,
+		       struct reader *reader)
 {
 	struct wort_index_opts opts = {
 		.sz = sizeof(opts), .flags = WORT_INDEX_OPEN_F_RDONLY,
 	};
-	int err;
 
 	*reader = (struct reader) { };
 	reader->old = src->old;
 	if (src->old)
-		err = old_image_index(src->old, name, &reader->old_index);
-	else if (src->image)
-		err = image_index_open(src->image, name, &reader->image);
-	else
-		err = wort_index_open(src->pool, name, &opts, &reader->index);
+		return old_image_index(src->old, name, &reader->old_index);
+	if (src->image)
+		return image_index_open(src->image, name, &reader->image);
+	return wort_index_open(src->pool, name, &opts, &reader->index);
+}
+
+int reader_open(struct source *src, const char *name, struct reader *reader)
+{
+	int err = open_reader(src, name, reader);
+
 	return err ? no_index(src->name, name, err) : 0;
+}
+
+void source_counted(struct source *src, const struct wort_index_record *rec,
+		    struct wort_index_info_arg *info)
+{
+	struct reader reader;
+
+	info->out_count_time = 0;
+	if (src->old || open_reader(src, (const char *)rec->name, &reader))
+		return;
+	if (src->image)
+		image_settle();
+	if (reader_info(&reader, info))
+		info->out_count_time = 0;
+	reader_close(&reader);
 }
 
 void reader_close(struct reader *reader)

@@ -144,6 +144,7 @@ chmod o-r /dev/wort0
 expect 0 '' "$wort" destroy 0 odd
 expect 1 'no such index' "$wort" destroy 0 odd
 expect 0 '^clean' "$wort" check 0
+expect 0 ' [1-9][0-9]* *3  a$' "$wort" check 0
 expect 0 '"clean": true' "$wort" check -c -o json 0
 expect 0 '^insert' "$wort" stat 0 a
 expect 3 'attached already' "$wort" attach LABEL=two

@@ -23,6 +23,12 @@ check_whole()
 	expect 0 '"records": 3000' "$wort" check -o json "$image"
 	expect 0 'label *image' "$wort" stat "$image"
 	expect 0 'engine *wort' "$wort" stat "$image" n
+	expect 0 '^bytes *[1-9]' "$wort" stat "$image" n
+	# Bytes and records of each index, for people and for programs.
+	for verb in check stat 'list -l'; do
+		# shellcheck disable=SC2086 # a verb and an option
+		expect 0 ' [1-9][0-9]* *3000  n$' "$wort" $verb "$image"
+	done
 	expect 0 ' n$' "$wort" list "$image"
 	expect 0 '^77$' "$wort" get "$image" n 77
 	expect 1 'no such key' "$wort" get "$image" n 3001
@@ -152,6 +158,8 @@ expect 3 'too long' "$wort" scan flat.img "$long"
 "$mkimage" newer.img 8 0 3000 77
 expect 0 ' 77 *unknown *n$' "$wort" list newer.img
 expect 0 'an index has an unknown engine' "$wort" stat newer.img
+expect 0 '^ *- *-  n$' "$wort" stat newer.img
+expect 0 '^ *- *-  n$' "$wort" check newer.img
 expect 3 'takes a newer wort' "$wort" get newer.img n 1
 expect 3 'takes a newer wort' "$wort" dump newer.img n
 expect 0 '^1 indexes of engines that are not known here' "$wort" check newer.img

@@ -103,6 +103,9 @@ def member(title, name, kinds, val, where):
     elif "answers" in kinds:
         for answer in val:
             match("answers", answer, where)
+    elif "sizes" in kinds:
+        for size in val:
+            match("sizes", size, where)
     elif not any(TYPES[kind](val) for kind in kinds if kind in TYPES):
         wrong(f"{where}: {name} is {val!r}, not {' or '.join(kinds)}")
 
