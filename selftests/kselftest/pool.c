@@ -369,20 +369,6 @@ static void ask_open(int fd)
 	close(open_index(fd, "a", 0));
 }
 
-static char state_of(pid_t pid)
-{
-	char path[64], text[256] = "", *at;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = 0;
-	close(fd);
-	at = strrchr(text, ')');
-	return at && at[1] ? at[2] : 0;
-}
-
 /* A process that asks; killed when it waits, if it ever does. */
 static bool killed_while_waiting(void (*question)(int fd), int fd)
 {

@@ -28,7 +28,7 @@ run()
 
 # This file is there if the kernel runs 32-bit programs.
 if [ $# -eq 0 ]; then
-	set -- abi control pool index atomic
+	set -- abi control pool freeze index atomic
 	for program in abi32 index32 atomic32; do
 		if [ ! -e $program ] || [ ! -e /proc/sys/abi/vsyscall32 ]; then
 			echo "# $program: not built, or not for this kernel"

@@ -313,6 +313,21 @@ static inline int write_file(const char *path, const char *fmt, ...)
 	return len;
 }
 
+/* The letter that proc(5) has for what a process does; 0: it is gone. */
+static inline char state_of(pid_t pid)
+{
+	char path[64], text[256] = "", *at;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	at = strrchr(text, ')');
+	return at && at[1] ? at[2] : 0;
+}
+
 /* The name of the device that the driver of the memory is bound to. */
 static inline int bound_name(char *name, size_t size)
 {
