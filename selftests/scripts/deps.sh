@@ -64,6 +64,7 @@ package_table()
 	bench	liblmdb-dev		hdr lmdb.h
 	bench	librocksdb-dev		hdr rocksdb/c.h
 	bench	libsqlite3-dev		hdr sqlite3.h
+	lmdb	python3-lmdb		py lmdb
 	plots	python3-matplotlib	file /usr/lib/python3/dist-packages/matplotlib/__init__.py
 	docs	python3-sphinx		cmd sphinx-build
 	packaging	build-essential	cmd gcc cc
@@ -223,7 +224,7 @@ main()
 	local group missing
 
 	[ $# -gt 0 ] ||
-		die "usage: deps.sh build|python|static|kernel|vm|docs|packaging|data..."
+		die "usage: deps.sh build|python|static|kernel|vm|lmdb|docs|packaging|data..."
 	for group; do
 		[ -n "$(rows_of_group "$group")" ] ||
 			die "no such group: $group (build, python, static, kernel, vm," \
