@@ -17,7 +17,11 @@ html_theme = "alabaster"
 html_theme_options = {
     "description": "Crash-proof ordered indexes on persistent memory",
     "page_width": "1100px",
+    "body_max_width": "820px",
+    "body_min_width": 0,  # a phone has fewer than the theme's 360 pixels
 }
+html_static_path = ["static"]
+html_css_files = ["wort.css"]
 html_show_copyright = False
 man_pages = [
     ("man/wort.1", "wort", "crash-proof ordered indexes on persistent memory",
