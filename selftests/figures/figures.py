@@ -330,7 +330,8 @@ def figure_section(paper, figure, values, image):
     title = f"{figure.what}: {figure.title}"
     parts = [heading(title, "=")]
     if image:
-        parts += [f".. image:: {image}\n   :alt: {figure.what}, drawn"]
+        parts += [".. container:: wide", f"   .. image:: {image}\n"
+                  f"      :alt: {figure.what}, drawn"]
     parts += [figure_table(paper, figure, values),
               wrapped(f"Unit: {figure.unit}; {figure.better} is better.  In the "
                       f"paper: page {figure.page}, {figure.read}.")]
