@@ -86,8 +86,9 @@ static u32 change_start(const struct rdx_change *c)
 static void change_to_node(struct wort_op *op, struct rdx_change *c, u32 digit)
 {
 	u32 place = round_down(digit, ART_BYTE_DIGITS);
-	struct art_entries list = { };
+	struct art_entries list;
 
+	list.nr = 0;
 	art_entries_add(&list, art_rec_byte(&c->rec, place), c->pos.link);
 	art_entries_add(&list, art_key_byte(&c->key, rdx_change_digits(c), place), c->val);
 	c->kind = RDX_NODE;
