@@ -34,13 +34,12 @@ static const struct engine_start art_starts[] = {
 	/* There is room in the second line of slots. */
 	START("root of seven", CROWD(5), PUT(0, 1), PUT(9, 1)),
 	START("root of four", PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1), PUT(5, 1), DEL(10)),
-	/*
-	 * The next new byte makes the root an N48, or an N256; the next delete makes it an N16,
-	 * or an N48.
-	 */
+	/* The next new byte makes the root an N48. */
 	START("root of sixteen", CROWD(13), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
-	START("root of thirteen", CROWD(10), PUT(0, 1), PUT(9, 1), PUT(5, 1), PUT(4, 1),
-	      PUT(10, 1)),
+	/* An N16 whose two entries are in two lines. */
+	START("two of sixteen", PUT(0, 1), CROWD(6), PUT(9, 1), CROWD(0)),
+	/* An N48, which the delete of byte 0 makes an N16. */
+	START("root of thirteen", CROWD(14), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(10)),
 	START("one leaf", PUT(0, 1)),
 	START("long prefix", PUT(5, 1), PUT(6, 1)),
 	START("long prefix, split", PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(4, 1)),
@@ -65,7 +64,7 @@ static const struct engine_start art_starts[] = {
 };
 
 /* The first pools are those from which ART+CoW copies where WOART does not. */
-#define ART_COPY_STARTS	8
+#define ART_COPY_STARTS	9
 
 #define ART_STARTS(nr) {							\
 	.steps = art_steps,						\

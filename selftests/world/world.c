@@ -29,9 +29,9 @@ const struct world_bytes world_keys[NR_KEYS] = {
 
 /*
  * The crowd: one byte each, another one than those with which the keys begin, and behind
- * them.
+ * them.  It is odd: some nodes look at the byte when they might become smaller.
  */
-#define CROWD_FIRST	0x93
+#define CROWD_BYTE(nr)	(0x93 + 2 * (nr))
 
 static const __u32 value_len[NR_VALUES] = { 0, 8, 8, 300, 5000, 0, 3, 300 };
 
@@ -172,13 +172,13 @@ static const char *do_crowd(struct runner *r, struct world *w, const struct step
 	int err = 0;
 
 	for (; *crowd < s->key && !err; ++*crowd) {
-		byte = CROWD_FIRST + *crowd;
+		byte = CROWD_BYTE(*crowd);
 		number = *crowd;
 		err = face_put(r, s->index, &key,
 			       &(struct world_bytes){ &number, sizeof(number) }, NULL);
 	}
 	for (; *crowd > s->key && !err; --*crowd) {
-		byte = CROWD_FIRST + *crowd - 1;
+		byte = CROWD_BYTE(*crowd - 1);
 		err = face_del(r, s->index, &key);
 	}
 	return err ? say("crowd: %d", err) : NULL;
@@ -443,7 +443,7 @@ static const char *compare_crowd(struct runner *r, const struct world *w, __u32 
 	int err;
 
 	for (i = 0; i < w->index[index].crowd; i++) {
-		byte = CROWD_FIRST + i;
+		byte = CROWD_BYTE(i);
 		err = face_lookup(r, index, &(struct world_bytes){ &byte, 1 }, (__u8 *)&number,
 				  sizeof(number), &len);
 		if (err || len != sizeof(number) || number != i)
@@ -601,11 +601,11 @@ static bool is_next_of_crowd(__u32 index, const struct wort_record *rec, int see
 	const __u8 *key = (const __u8 *)(rec + 1);
 	__u64 value;
 
-	if (rec->key_len != 1 || *key < CROWD_FIRST || rec->value_len != sizeof(value))
+	if (rec->key_len != 1 || *key < CROWD_BYTE(0) || rec->value_len != sizeof(value))
 		return false;
-	*number = *key - CROWD_FIRST;
+	*number = (*key - CROWD_BYTE(0)) / 2;
 	memcpy(&value, key + 1, sizeof(value));
-	if (value != *number)
+	if (value != *number || *key != CROWD_BYTE(*number))
 		return false;
 	if (!(world_engine_of(index)->traits & WORT_TRAIT_ORDERED))
 		return true;
