@@ -59,19 +59,6 @@ static u32 change_byte(const struct rdx_change *c)
 	return art_key_byte(&c->key, rdx_change_digits(c), wort_link_place(c->pos.node));
 }
 
-/* Does the node of the slot go, and the slot above change? */
-static __always_inline bool change_goes(const struct rdx_change *c)
-{
-	return c->kind == RDX_COPY || c->kind == RDX_SHRINK ||
-	       (c->kind == RDX_REMOVE && c->merges);
-}
-
-/* Is a record removed, c->rec? */
-static __always_inline bool change_removes(const struct rdx_change *c)
-{
-	return c->kind == RDX_REMOVE || c->kind == RDX_SHRINK || c->kind == RDX_REPLACE;
-}
-
 /* Digits consumed on the path to the node that comes into the tree. */
 static u32 change_start(const struct rdx_change *c)
 {
@@ -575,25 +562,6 @@ static void change_stored(struct wort_tree *tree, const struct rdx_change *c)
 		wort_skips_forget(wort_tree_top(tree)->skips, c->val);
 }
 
-static void node_free(struct wort_op *op, u64 link)
-{
-	if (wort_alloc_free(op, wort_link_off(link), art_node_size(art_link_kind(link))))
-		op->damaged = true;
-}
-
-/*
- * Free the objects that the word has made unreachable, before the fence: so
- * this work is done while the line is written back.  They are not reused before
- * the section of the operation ends, which is after the fence.
- */
-static void change_free(struct wort_op *op, const struct rdx_change *c)
-{
-	if (change_goes(c))
-		node_free(op, c->pos.node);
-	if (change_removes(c) && wort_rec_free(op, &c->rec))
-		op->damaged = true;
-}
-
 /*
  * Store the word of a prepared change, and flush it.  It stays marked as in
  * flight.
@@ -607,26 +575,8 @@ static int change_commit(struct wort_op *op, struct wort_tree *tree, struct rdx_
 	wort_pm_flush(op, c->word, sizeof(*c->word));
 	change_stored(tree, c);
 	wort_nodes_unlock(op);
-	change_free(op, c);
+	rdx_change_free(op, c, art_node_size(art_link_kind(c->pos.node)));
 	return 0;
-}
-
-/* The word is durable. */
-static void change_finish(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
-{
-	bool there = wort_lock_hold(op, c->lock);
-
-	/*
-	 * Otherwise a node of the lock was removed since, perhaps that of the
-	 * word.
-	 */
-	wort_pm_landed(c->lock);
-	if (there && wort_pm_load(c->word) == c->val &&
-	    (c->kind == RDX_NODE || change_goes(c)))
-		rdx_top_enter(c->top, c->val, rdx_change_digits(c));
-	wort_nodes_unlock(op);
-	if (c->kind == RDX_RECORD && c->pos.skip)
-		rdx_skip_learn(tree, c->pos.skip, &c->key);
 }
 
 static int change_run(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
@@ -639,7 +589,7 @@ static int change_run(struct wort_op *op, struct wort_tree *tree, struct rdx_cha
 	if (err)
 		return err;
 	wort_pm_fence(op);
-	change_finish(op, tree, c);
+	rdx_change_finish(op, tree, c);
 	return 0;
 }
 
@@ -682,7 +632,7 @@ int art_unlink_lost(struct wort_op *op, struct wort_tree *tree, const struct rdx
 	if (err)
 		return err;
 	if (c.merges)
-		node_free(op, pos->node);
+		rdx_node_free(op, pos->node, art_node_size(art_link_kind(pos->node)));
 	op->bad_off = c.rec.off;
 	return 0;
 }
@@ -698,7 +648,7 @@ static struct rdx_change *art_change(struct wort_change *change)
 /* The word that a change stores to; a byte without a slot stands for its slot. */
 static u64 change_slot(const struct rdx_change *c)
 {
-	if (change_goes(c))
+	if (rdx_change_goes(c))
 		return c->pos.above;
 	return c->pos.slot ?: wort_link_off(c->pos.node) + change_byte(c);
 }
@@ -713,12 +663,12 @@ static void change_tell(struct wort_change *change)
 	struct rdx_change *c = art_change(change);
 
 	change->waits = rdx_change_waits(c);
-	change->claims = change_removes(c) || change_goes(c) ?
+	change->claims = rdx_change_removes(c) || rdx_change_goes(c) ?
 			 BIT(WORT_CHANGE_NODES) - 1 : 0;
 	change->slot = change_slot(c);
 	change->node[0] = rdx_slot_node(c->pos.node, c->pos.slot);
 	change->node[1] = c->kind == RDX_RECORD || c->kind == RDX_COPY ? 0 : c->rec.off;
-	change->node[2] = change_goes(c) ?
+	change->node[2] = rdx_change_goes(c) ?
 			  rdx_slot_node(c->pos.above_node, c->pos.above) : 0;
 }
 
@@ -743,7 +693,7 @@ int art_commit(struct wort_op *op, struct wort_tree *tree, struct wort_change *c
 
 void art_finish(struct wort_op *op, struct wort_tree *tree, struct wort_change *change)
 {
-	change_finish(op, tree, art_change(change));
+	rdx_change_finish(op, tree, art_change(change));
 }
 
 /* A new record, with the object of its value, and a node of any kind. */

@@ -155,3 +155,63 @@ noinline int rdx_reserved_give_up(struct wort_tree *tree, u32 nr, u64 a, u64 b)
 	wort_op_end(&op);
 	return -EAGAIN;
 }
+
+/**
+ * rdx_node_free() - Free a node that was taken out of the tree
+ * @op: The operation, which has committed: where the allocator does not know the
+ *	node, @damaged is set.
+ * @link: The link to it.
+ * @size: Its size.
+ *
+ * Context: May sleep.
+ */
+void rdx_node_free(struct wort_op *op, u64 link, u32 size)
+{
+	if (wort_alloc_free(op, wort_link_off(link), size))
+		op->damaged = true;
+}
+
+/**
+ * rdx_change_free() - Free the objects that a change has made unreachable
+ * @op: The operation.
+ * @c: The change.  Its word is stored, and perhaps not durable yet: so this work
+ *	is done while the line is written back.
+ * @node_size: Size of the node of the slot.
+ *
+ * The objects are not reused before the section of the operation ends, which is
+ * after the fence.
+ *
+ * Context: May sleep.
+ */
+void rdx_change_free(struct wort_op *op, const struct rdx_change *c, u32 node_size)
+{
+	if (rdx_change_goes(c))
+		rdx_node_free(op, c->pos.node, node_size);
+	if (rdx_change_removes(c) && wort_rec_free(op, &c->rec))
+		op->damaged = true;
+}
+
+/**
+ * rdx_change_finish() - End a change whose word is durable
+ * @op: The operation.
+ * @tree: The tree.
+ * @c: The change.
+ *
+ * Context: Any context.  The operation holds no node.
+ */
+void rdx_change_finish(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
+{
+	bool there = wort_lock_hold(op, c->lock);
+
+	/*
+	 * Otherwise a node of the lock was removed since, perhaps that of the
+	 * word.
+	 */
+	wort_pm_landed(c->lock);
+	if (there && wort_pm_load(c->word) == c->val &&
+	    (c->kind == RDX_NODE || rdx_change_goes(c)))
+		rdx_top_enter(c->top, c->val, rdx_change_digits(c));
+	wort_nodes_unlock(op);
+	if (c->kind == RDX_RECORD && c->pos.skip)
+		rdx_skip_learn(tree, c->pos.skip, &c->key);
+}

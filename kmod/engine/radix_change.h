@@ -55,12 +55,28 @@ struct rdx_change {
 	struct wort_key key;
 };
 
+void rdx_node_free(struct wort_op *op, u64 link, u32 size);
+void rdx_change_free(struct wort_op *op, const struct rdx_change *c, u32 node_size);
+void rdx_change_finish(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c);
 int rdx_prepare_replace(struct wort_op *op, struct rdx_change *c, struct wort_put *put);
 int rdx_pos_lock(struct wort_op *op, const struct rdx_pos *pos, u64 record, bool goes);
 int rdx_rec_lock(struct wort_op *op, const struct rdx_pos *pos, struct wort_rec *rec,
 		 bool goes);
 int rdx_launch_replace(struct wort_op *op, struct rdx_change *c);
 int rdx_launch_update(struct wort_op *op, struct rdx_change *c);
+
+/* Does the node of the slot go, and the slot above change? */
+static __always_inline bool rdx_change_goes(const struct rdx_change *c)
+{
+	return c->kind == RDX_COPY || c->kind == RDX_SHRINK ||
+	       (c->kind == RDX_REMOVE && c->merges);
+}
+
+/* Is a record removed, c->rec? */
+static __always_inline bool rdx_change_removes(const struct rdx_change *c)
+{
+	return c->kind == RDX_REMOVE || c->kind == RDX_SHRINK || c->kind == RDX_REPLACE;
+}
 
 /* New objects are written, and must be durable before the word is stored. */
 static __always_inline bool rdx_change_waits(const struct rdx_change *c)

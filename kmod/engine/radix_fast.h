@@ -12,6 +12,8 @@
 #ifndef _WORT_RADIX_FAST_H
 #define _WORT_RADIX_FAST_H
 
+#include <trace/events/wort.h>
+
 #include "radix_change.h"
 #include "radix_descent.h"
 
@@ -263,6 +265,61 @@ static __always_inline bool rdx_fast_find_above(rdx_descend_fn *descend,
 	       (!rdx_descent_root(&fast->d) &&
 		!descend(&fast->d, WORT_KEY_WORD_DIGITS, false) &&
 		fast->d.pos.slot == slot);
+}
+
+/* As launch_node() and what comes after it. */
+static __always_inline void rdx_fast_launch_node(struct rdx_fast *fast,
+						 struct wort_lock *lock, u64 link)
+{
+	struct wort_tree *tree = fast->tree;
+	u32 place = wort_link_place(link);
+	struct wort_top *top;
+
+	if (place > fast->d.pos.start)
+		wort_skips_learn(fast->d.top->skips, link,
+				 wort_word_before(fast->d.word, place));
+	top = rdx_top_split(tree, fast->d.pos.start, place, fast->d.word);
+	rdx_tree_grows(tree, wort_link_off(link), fast->d.word);
+	trace_wort_split(fast->op.region->dev, wort_link_off(link), place, true);
+	rdx_fast_word(fast, lock, rdx_fast_slot(fast), link, RDX_BESIDE);
+	if (place == fast->d.pos.start)
+		wort_skips_forget(fast->d.top->skips, link);
+	rdx_top_enter(top, link, fast->d.word);
+}
+
+typedef bool rdx_removal_fn(struct rdx_fast *fast, struct rdx_removal *r);
+
+/*
+ * @descend and @launch are constants.  @launch locks, stores the word, and frees, with
+ * the mutex of the allocator held.
+ */
+static __always_inline int rdx_fast_remove(rdx_descend_fn *descend,
+					   rdx_removal_fn *launch, struct wort_tree *tree,
+					   const struct wort_del *del,
+					   struct wort_index_stats __percpu *stats)
+{
+	struct rdx_fast fast __uninitialized;
+	struct rdx_removal r __uninitialized;
+	bool launched;
+	u64 key;
+
+	if (del->key.len != sizeof(u64) || del->expect || del->old)
+		return -EAGAIN;
+	rdx_fast_begin(&fast, tree, NULL, stats);
+	if (!rdx_fast_find(descend, &fast.d, tree, &del->key, false) ||
+	    !fast.d.pos.link || !rdx_fast_found(&fast.d, &key) || key != fast.d.word)
+		return -EAGAIN;
+	r.c.rec.off = wort_link_record(fast.d.pos.link);
+	wort_alloc_lock(tree->alloc);
+	launched = launch(&fast, &r);
+	wort_alloc_unlock(tree->alloc);
+	if (likely(launched)) {
+		rdx_fast_land(&fast, r.c.lock, r.c.word, RDX_GONE);
+		if (r.c.merges)
+			rdx_top_enter(r.c.top, r.c.val, fast.d.word);
+	}
+	rdx_removal_unlock(&r);
+	return launched ? 0 : -EAGAIN;
 }
 
 #endif /* _WORT_RADIX_FAST_H */

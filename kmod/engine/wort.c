@@ -390,12 +390,6 @@ static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
 	return !err && c->pos.link != link ? -EAGAIN : err;
 }
 
-static __always_inline void change_enter(const struct rdx_change *c)
-{
-	if (c->kind == RDX_NODE || (c->kind == RDX_REMOVE && c->merges))
-		rdx_top_enter(c->top, c->val, rdx_change_digits(c));
-}
-
 static int launch_record(struct wort_op *op, struct rdx_change *c)
 {
 	int err = rdx_slot_lock(op, &c->pos);
@@ -522,27 +516,6 @@ static void change_stored(struct wort_tree *tree, const struct rdx_change *c)
 		wort_skips_forget(wort_tree_top(tree)->skips, c->val);
 }
 
-static void node_free(struct wort_op *op, u64 link)
-{
-	if (wort_alloc_free(op, wort_link_off(link),
-			    sizeof(struct wort_media_wort_node)))
-		op->damaged = true;
-}
-
-/*
- * Free the objects that the word has made unreachable, before the fence: so
- * this work is done while the line is written back.  They are not reused before
- * the section of the operation ends, which is after the fence.
- */
-static void change_free(struct wort_op *op, const struct rdx_change *c)
-{
-	if (c->kind == RDX_REMOVE && c->merges)
-		node_free(op, c->pos.node);
-	if ((c->kind == RDX_REPLACE || c->kind == RDX_REMOVE) &&
-	    wort_rec_free(op, &c->rec))
-		op->damaged = true;
-}
-
 /*
  * Store the word of a prepared change, and flush it.  It stays marked as in
  * flight.
@@ -557,26 +530,8 @@ static __always_inline int change_commit(struct wort_op *op, struct wort_tree *t
 	wort_pm_flush(op, c->word, sizeof(*c->word));
 	change_stored(tree, c);
 	wort_nodes_unlock(op);
-	change_free(op, c);
+	rdx_change_free(op, c, sizeof(struct wort_media_wort_node));
 	return 0;
-}
-
-/* The word is durable. */
-static void change_finish(struct wort_op *op, struct wort_tree *tree,
-			  struct rdx_change *c)
-{
-	bool there = wort_lock_hold(op, c->lock);
-
-	/*
-	 * Otherwise a node of the lock was removed since, perhaps that of the
-	 * word.
-	 */
-	wort_pm_landed(c->lock);
-	if (there && wort_pm_load(c->word) == c->val)
-		change_enter(c);
-	wort_nodes_unlock(op);
-	if (c->kind == RDX_RECORD && c->pos.skip)
-		rdx_skip_learn(tree, c->pos.skip, &c->key);
 }
 
 static __always_inline int change_run(struct wort_op *op,
@@ -591,7 +546,7 @@ static __always_inline int change_run(struct wort_op *op,
 	if (err)
 		return err;
 	wort_pm_fence(op);
-	change_finish(op, tree, c);
+	rdx_change_finish(op, tree, c);
 	return 0;
 }
 
@@ -636,7 +591,7 @@ int wrt_unlink_lost(struct wort_op *op, struct wort_tree *tree,
 	if (err)
 		return err;
 	if (c.merges)
-		node_free(op, pos->node);
+		rdx_node_free(op, pos->node, sizeof(struct wort_media_wort_node));
 	op->bad_off = c.rec.off;
 	return 0;
 }
@@ -691,7 +646,7 @@ static int wrt_commit(struct wort_op *op, struct wort_tree *tree,
 static void wrt_finish(struct wort_op *op, struct wort_tree *tree,
 		       struct wort_change *change)
 {
-	change_finish(op, tree, wrt_change(change));
+	rdx_change_finish(op, tree, wrt_change(change));
 }
 
 /* A new record, with the object of its value, and a new node. */

@@ -56,26 +56,6 @@ static __always_inline int fast_in_slot(struct rdx_fast *fast)
 	return 0;
 }
 
-/* As launch_node() and what comes after it. */
-static __always_inline void fast_launch_node(struct rdx_fast *fast,
-					     struct wort_lock *lock, u64 link)
-{
-	struct wort_tree *tree = fast->tree;
-	u32 place = wort_link_place(link);
-	struct wort_top *top;
-
-	if (place > fast->d.pos.start)
-		wort_skips_learn(fast->d.top->skips, link,
-				 wort_word_before(fast->d.word, place));
-	top = rdx_top_split(tree, fast->d.pos.start, place, fast->d.word);
-	rdx_tree_grows(tree, wort_link_off(link), fast->d.word);
-	trace_wort_split(fast->op.region->dev, wort_link_off(link), place, true);
-	rdx_fast_word(fast, lock, rdx_fast_slot(fast), link, RDX_BESIDE);
-	if (place == fast->d.pos.start)
-		wort_skips_forget(fast->d.top->skips, link);
-	rdx_top_enter(top, link, fast->d.word);
-}
-
 /* @other: the key of the record at which the descent has ended. */
 static __always_inline int fast_beside(struct rdx_fast *fast, u64 other)
 {
@@ -95,7 +75,7 @@ static __always_inline int fast_beside(struct rdx_fast *fast, u64 other)
 	lock = rdx_fast_lock(fast, wrt_slot_node(fast->d.pos.slot));
 	if (unlikely(!lock))
 		return rdx_fast_give_up(fast);
-	fast_launch_node(fast, lock, link);
+	rdx_fast_launch_node(fast, lock, link);
 	wort_node_release(lock);
 	return 0;
 }
@@ -176,28 +156,7 @@ static __always_inline bool removal_launch(struct rdx_fast *fast, struct rdx_rem
 static int wrt_fast_remove(struct wort_tree *tree, const struct wort_del *del,
 			   struct wort_index_stats __percpu *stats)
 {
-	struct rdx_fast fast __uninitialized;
-	struct rdx_removal r __uninitialized;
-	bool launched;
-	u64 key;
-
-	if (del->key.len != sizeof(u64) || del->expect || del->old)
-		return -EAGAIN;
-	rdx_fast_begin(&fast, tree, NULL, stats);
-	if (!rdx_fast_find(wrt_descend, &fast.d, tree, &del->key, false) || !fast.d.pos.link ||
-	    !rdx_fast_found(&fast.d, &key) || key != fast.d.word)
-		return -EAGAIN;
-	r.c.rec.off = wort_link_record(fast.d.pos.link);
-	wort_alloc_lock(tree->alloc);
-	launched = removal_launch(&fast, &r);
-	wort_alloc_unlock(tree->alloc);
-	if (likely(launched)) {
-		rdx_fast_land(&fast, r.c.lock, r.c.word, RDX_GONE);
-		if (r.c.merges)
-			rdx_top_enter(r.c.top, r.c.val, fast.d.word);
-	}
-	rdx_removal_unlock(&r);
-	return launched ? 0 : -EAGAIN;
+	return rdx_fast_remove(wrt_descend, removal_launch, tree, del, stats);
 }
 
 /*
