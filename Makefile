@@ -150,8 +150,9 @@ check-powercut-mutants:
 	$(SCRIPTS)/deps.sh build static vm
 	selftests/kselftest/powercut_mutants.py
 
+# ENGINE: of the indexes, see "wort engines".
 demo:
-	selftests/demo/demo.sh
+	selftests/demo/demo.sh $(ENGINE)
 
 vm-shell:
 	selftests/vm/shell.sh $(if $(FLAVOUR),-k $(FLAVOUR)) $(if $(IMAGE),-i $(IMAGE)) \

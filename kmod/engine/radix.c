@@ -39,25 +39,6 @@ noinline int rdx_report_node(struct wort_op *op, u64 link, u32 start, int err)
 }
 
 /**
- * rdx_root_load() - Load the word of a root record, on which an answer may rest
- * @op: The operation.
- * @off: Offset of the root record.
- * @link: Told: the word.
- *
- * Context: A section.
- * Return: 0 or -EIO.
- */
-int rdx_root_load(struct wort_op *op, u64 off, u64 *link)
-{
-	const __le64 __pmem *root = wort_region_at(op->region, off);
-	int err = wort_pm_probe(op, root, WORT_LINE);
-
-	*link = err ? 0 : wort_pm_load(root);
-	wort_pm_flush_in_flight(op, rdx_root_node(off), off, sizeof(*link));
-	return err;
-}
-
-/**
  * wort_digits_before_far() - As wort_digits_before(), beyond the first word of a key
  * @key: The key.
  * @place: More than WORT_KEY_WORD_DIGITS, less than WORT_KEY_DIGITS.

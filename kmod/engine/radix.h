@@ -44,7 +44,6 @@ struct rdx_pos {
 
 int rdx_report_link(struct wort_op *op, u64 link);
 int rdx_report_node(struct wort_op *op, u64 link, u32 start, int err);
-int rdx_root_load(struct wort_op *op, u64 off, u64 *link);
 
 /* A difference is one instruction less than a comparison of the masked bits. */
 static __always_inline bool wort_link_is(u64 link, u64 kind)
@@ -98,6 +97,28 @@ static __always_inline u64 rdx_root(const struct wort_tree *tree)
 static __always_inline u64 rdx_root_node(u64 root)
 {
 	return root - offsetof(struct wort_media_entry, root);
+}
+
+/**
+ * rdx_root_load() - Load the word of a root record, on which an answer may rest
+ * @op: The operation.
+ * @off: Offset of the root record.
+ * @link: Told: the word.
+ *
+ * A call would have the position of a descent in memory, also in a fast path,
+ * which does not come here.
+ *
+ * Context: A section.
+ * Return: 0 or -EIO.
+ */
+static inline int rdx_root_load(struct wort_op *op, u64 off, u64 *link)
+{
+	const __le64 __pmem *root = wort_region_at(op->region, off);
+	int err = wort_pm_probe(op, root, WORT_LINE);
+
+	*link = err ? 0 : wort_pm_load(root);
+	wort_pm_flush_in_flight(op, rdx_root_node(off), off, sizeof(*link));
+	return err;
 }
 
 /* The name for locks of the node that has a slot; @node is 0 or the link to it. */

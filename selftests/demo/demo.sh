@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# demo.sh: a pool in a virtual machine, filled with a file tree and a
+# demo.sh [ENGINE]: a pool in a virtual machine, filled with a file tree and a
 # dictionary; the machine is killed in mid-load and booted again; nothing
 # that was acknowledged may be missing.  Takes one or two minutes after the
 # one-time downloads.  Leaves its files in build/demo.
@@ -22,6 +22,8 @@ nr_tree=100000
 nr_small=1000
 nr_large=400000
 pmem_mib=384
+
+engine=${1:-}
 
 failures=0
 began=$(now_ms)
@@ -237,7 +239,7 @@ first_boot()
 	rm -f "$image" "$out/ack" "$out/qemu.pid"
 	guest "$out/first.log" -f "$here/load.sh" -f "$out/tree" \
 		-f "$out/words.1" -f "$out/words.2" -f "$out/words.3" \
-		-p "$out/qemu.pid" -A "$out/ack" -t 240 -c 'sh /root/load.sh' &
+		-p "$out/qemu.pid" -A "$out/ack" -t 240 -c "sh /root/load.sh $engine" &
 	runner=$!
 	kill_in_mid_load
 	wait "$runner" || status=$?

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What demo.sh runs in the first guest.  Written for busybox.  Lines that
+# load.sh [ENGINE]: what demo.sh runs in the first guest.  Written for busybox.  Lines that
 # begin with DEMO are figures for the host; the last load never ends, since
 # the machine does before it.
 
@@ -33,8 +33,8 @@ step "wort doctor, format, attach"
 "$wort" doctor /dev/pmem0
 "$wort" format -L demo /dev/pmem0
 "$wort" attach /dev/pmem0
-"$wort" create 0 tree
-"$wort" create 0 words
+"$wort" create ${1:+-e "$1"} 0 tree
+"$wort" create ${1:+-e "$1"} 0 words
 
 step "1,000 words, then detach and attach again"
 load words /root/words.1
