@@ -20,7 +20,7 @@
 
 /* Steps of the longest sequences that the explorer tries if it is not told. */
 #define TEST_STEPS_wort		3
-#define TEST_STEPS_woart	2
+#define TEST_STEPS_woart	1
 #define TEST_STEPS_art_cow	1
 #define TEST_STEPS_tlist	2
 
