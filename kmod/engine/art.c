@@ -53,7 +53,7 @@ int art_lookup(struct wort_op *op, struct wort_tree *tree, const struct wort_key
 
 /* Changes. */
 
-/* The byte of the key in the node of its slot. */
+/* The byte by which the node of the slot selects. */
 static u32 change_byte(const struct rdx_change *c)
 {
 	return art_key_byte(&c->key, rdx_change_digits(c), wort_link_place(c->pos.node));

@@ -43,7 +43,7 @@ static inline u64 art_n48_used(const struct wort_media_art_n48 __pmem *n48)
 	return used;
 }
 
-/* A slot that has no byte and holds 0; 0: the first. */
+/* The first slot that has no byte and holds 0; @nr: there is none. */
 static inline u32 art_free_slot(u64 used, const __le64 __pmem *slots, u32 nr)
 {
 	u64 free = ~used & GENMASK_ULL(nr - 1, 0);
