@@ -183,12 +183,7 @@ static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
 	return wort_rec_lookup(op, wort_link_record(pos.link), key, buf);
 }
 
-/*
- * Changes.  A change is prepared first: all objects that it needs are written
- * and flushed.  After a fence it is launched: the nodes that it needs are
- * locked, the position is verified, and one word is stored.  When the word is
- * durable, the objects that it made unreachable are freed.
- */
+/* Changes; radix_change.h says how they go. */
 
 static void node_write(struct wort_op *op, struct wort_media_wort_node __pmem *node,
 		       u32 slot_a, u64 link_a, u32 slot_b, u64 link_b)
