@@ -125,22 +125,14 @@ static noinline int prepare_beside(struct wort_op *op, struct wort_tree *tree,
 	return 0;
 }
 
-/* A record that is below the node of the slot, and so has the digits of the path. */
-static int record_beside(struct wort_op *op, struct rdx_change *c)
-{
-	u32 start = wort_link_place(c->pos.node);
-
-	return art_any_record(op, c->pos.node, start, &c->rec);
-}
-
 /*
- * The descent has ended at no record, and has skipped digits.  Does the key have
- * them?
+ * The descent has ended at no record, and has skipped digits.  Any record below the
+ * node of the slot has the digits of the path: compare the key with one.
  */
 static noinline int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
 				   struct rdx_change *c)
 {
-	int err = record_beside(op, c);
+	int err = art_any_record(op, c->pos.node, wort_link_place(c->pos.node), &c->rec);
 	u32 digit;
 
 	if (err)
@@ -208,8 +200,8 @@ static noinline int prepare_copy(struct wort_op *op, struct wort_tree *tree,
 	return node_copy(op, c, &list);
 }
 
-static bool maps_key(struct wort_op *op, const struct rdx_change *c,
-		     u32 maps)
+/* Can the node of the slot map the byte of the key while it is in the tree? */
+static bool maps_key(struct wort_op *op, const struct rdx_change *c, u32 maps)
 {
 	struct art_node node;
 
@@ -326,8 +318,9 @@ static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
 }
 
 /*
- * The slot of the key in its node, which is locked and had none; one is mapped if
- * nobody else has done so.  NULL: it is taken, or there is none.
+ * Find or map the slot of the key in its node, which is locked and had none when the
+ * change was prepared.  NULL: another writer has put an entry there, or the node has no
+ * free slot.
  */
 static __le64 __pmem *slot_map(struct wort_op *op, const struct rdx_change *c)
 {
@@ -371,7 +364,7 @@ static int launch_record(struct wort_op *op, struct rdx_change *c)
 	return err;
 }
 
-/* What is known of a node that comes into the tree. */
+/* Record the digits that a new node skips, and count it for the table of the top. */
 static void node_learn(struct wort_tree *tree, const struct rdx_change *c)
 {
 	if (wort_link_place(c->val) > change_start(c))
@@ -421,8 +414,8 @@ static int copy_lock(struct wort_op *op, struct rdx_change *c)
 }
 
 /*
- * Has the copy what is in the node, but for the key?  A copy for a new record
- * needs a node that still has no entry for it.
+ * Does the copy have the same entries as the node, but for that of the key?  A copy
+ * for a new record is valid only while the node has no entry for it.
  */
 static bool copy_valid(struct wort_op *op, const struct rdx_change *c)
 {
@@ -434,7 +427,8 @@ static bool copy_valid(struct wort_op *op, const struct rdx_change *c)
 
 	art_node_at(op, c->pos.node, &node);
 	slot = art_slot(base, node.link, byte);
-	if (c->kind == RDX_COPY && slot && wort_pm_load(base + slot))
+	if (slot == ART_NO_SLOT ||
+	    (c->kind == RDX_COPY && slot && wort_pm_load(base + slot)))
 		return false;
 	if (!art_others_list(&node, byte, &list) || list.nr != c->copied)
 		return false;

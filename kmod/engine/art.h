@@ -76,7 +76,7 @@
 #define ART_BYTES	256
 #define ART_BYTE_DIGITS	2
 #define ART_NR_KINDS	4
-#define ART_NO_SLOT	U64_MAX		/* the map of a node makes no sense */
+#define ART_NO_SLOT	U64_MAX		/* the map of a node is damaged */
 
 /*
  * Kinds of nodes that map further bytes while they are in the tree, a bit for
@@ -375,7 +375,7 @@ static __always_inline u64 art_small_slot(const void __pmem *media, u32 kind, u3
  * not needed: a slot holds 0, or what belongs to its byte.
  *
  * Context: A section.
- * Return: Its offset; 0: the byte has none; ART_NO_SLOT: the map makes no sense.
+ * Return: Its offset; 0: the byte has none; ART_NO_SLOT: the map is damaged.
  */
 static __always_inline u64 art_slot(const void __pmem *base, u64 link, u32 byte)
 {

@@ -16,7 +16,7 @@ static struct art_cursor *art_cursor(struct wort_cursor *cur)
 	return (struct art_cursor *)cur->engine;
 }
 
-/* What is in a node from a byte on, an answer may rest on. */
+/* As art_entry_next().  An answer may rest on it, so it is made durable. */
 static bool node_next(struct wort_cursor *cur, const struct art_node *node, u32 from,
 		      bool reverse, struct art_entry *entry)
 {
@@ -112,7 +112,7 @@ static int cursor_accept(struct wort_cursor *cur, u32 first)
 /*
  * The descent by @key has ended at a leaf that shares only @common digits with
  * it.  Everything below the first level beyond @common compares with the key
- * as the leaf does, whatever is changed there meanwhile.  Move to the nearest
+ * as the leaf does, also after concurrent changes.  Move to the nearest
  * leaf on the right side of the key.
  */
 static int cursor_approach(struct wort_cursor *cur, const struct wort_key *key,

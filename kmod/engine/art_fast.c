@@ -191,8 +191,8 @@ static __always_inline bool removal_merges(struct rdx_fast *fast, struct rdx_rem
 }
 
 /*
- * How many entries stay in the node of the slot, 1 or 2; 0: it is left to an
- * operation, since the node may become a smaller one, or makes no sense.
+ * Count the entries that stay in the node of the slot, up to 2.  0: an operation has
+ * to do the removal, since the node may become a smaller one, or is damaged.
  */
 static __always_inline u32 removal_stay(struct rdx_fast *fast, u64 *link)
 {

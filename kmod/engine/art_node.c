@@ -27,7 +27,7 @@ noinline int art_node_verify(struct wort_op *op, u64 link, u32 start)
 }
 
 /**
- * art_map_report() - Report a map that makes no sense
+ * art_map_report() - Report a damaged map
  * @op: The operation that has met it.
  * @link: The link to its node.
  *
@@ -436,7 +436,7 @@ static bool map_valid(const struct art_node *node)
  * @node: The node.
  *
  * Context: A section.
- * Return: 0; -EUCLEAN if its map makes no sense or it has less than two entries.
+ * Return: 0; -EUCLEAN if its map is damaged or it has less than two entries.
  */
 int art_node_check(struct wort_op *op, const struct art_node *node)
 {

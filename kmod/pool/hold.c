@@ -22,7 +22,8 @@
  * wort_pool_wait_thawed() - Wait until no writer is excluded
  * @pool: The pool.
  *
- * When the caller looks, somebody else may exclude writers again: it waits again.
+ * Another task may exclude writers again before the caller looks: then the caller
+ * waits again.
  *
  * Context: May sleep, killably.  Holds no lock and is in no section.
  * Return: 0; -EINTR; -ENODEV if the pool is being detached.
