@@ -42,6 +42,8 @@ struct wort_bad_pages;
  * @mcsafe: memory may have poison that the driver does not know of: copy what
  *	    will be loaded first, in a way that survives a machine check
  * @readonly: nothing may be stored to it
+ * @line_order: stores to one line become durable in the order in which they are
+ *	made
  *
  * The caller that maps the memory sets all fields but @plain and @bad_pages.
  */
@@ -55,6 +57,7 @@ struct wort_region {
 	bool flush;
 	bool mcsafe;
 	bool readonly;
+	bool line_order;
 };
 
 bool wort_region_bad(const struct wort_region *region, u64 off, u64 len);

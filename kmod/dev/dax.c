@@ -615,6 +615,7 @@ int wort_dax_claim(const char *path, bool readonly, struct wort_dax **out)
 	if (!dax)
 		return -ENOMEM;
 	dax->region.readonly = readonly;
+	dax->region.line_order = IS_ENABLED(CONFIG_X86);
 	INIT_LIST_HEAD(&dax->list);
 	INIT_LIST_HEAD(&dax->mapped);
 	mutex_init(&dax->mapped_lock);

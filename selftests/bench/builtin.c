@@ -128,6 +128,7 @@ static void *open_pool(struct bench_env *env, u32 engine, bool mcsafe, bool eadr
 		.base = (void *)env->memory, .size = env->size, .mcsafe = mcsafe,
 		.flush = !eadr && env->flush != BENCH_NO_FLUSH &&
 			 env->flush != BENCH_EADR,
+		.line_order = true,
 	};
 	pmpool_format(&peer->pm, 0);
 	pmpool_attach(&peer->pm);

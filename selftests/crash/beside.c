@@ -411,6 +411,7 @@ static const char *run(const struct spot *spot)
 		.region = {
 			.base = tracer->mem, .size = IMAGE_SIZE,
 			.flush = tracer->model != MODEL_EADR,
+			.line_order = tracer->model != MODEL_ARM64,
 		},
 	};
 	if (runner_attach(&runner))

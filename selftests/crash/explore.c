@@ -480,6 +480,7 @@ static void recover(const struct spot *spot, const struct world *const *worlds,
 		.region = {
 			.base = spot->t->mem, .size = IMAGE_SIZE,
 			.flush = spot->t->model != MODEL_EADR,
+			.line_order = spot->t->model != MODEL_ARM64,
 		},
 	};
 	struct list_head *works = shim_works;
@@ -614,6 +615,7 @@ static u32 trace_steps(struct spot *spot, struct world *before,
 		.region = {
 			.base = spot->t->mem, .size = IMAGE_SIZE,
 			.flush = spot->t->model != MODEL_EADR,
+			.line_order = spot->t->model != MODEL_ARM64,
 		},
 	};
 	struct list_head *works = shim_works;

@@ -40,7 +40,7 @@ void pmpool_map(struct pmpool *pm, u64 size, bool huge)
 	else
 		mprotect((u8 *)mem + size, GUARD, PROT_NONE);
 	pm->region = (struct wort_region){
-		.base = mem, .size = size, .flush = true,
+		.base = mem, .size = size, .flush = true, .line_order = true,
 	};
 	pm->pool = NULL;
 	pm->mapped = len;

@@ -62,6 +62,9 @@ static int map_file(struct wort_dev *wdev, u64 size)
 	wdev->region.size = size;
 	wdev->region.flush = way != SYNC_NONE;
 	wdev->region.readonly = !wdev->write;
+#ifdef __x86_64__
+	wdev->region.line_order = true;
+#endif
 	if (!wdev->write)
 		return 0;
 	wdev->sync = sync_file_add(base, size, way);
