@@ -291,10 +291,13 @@ const struct spot *set_current(const struct spot *spot)
 
 static void on_signal(int sig)
 {
+	const char *what = sig == SIGVTALRM ? "does not end" :
+			   sig == SIGABRT ? "a warning of the code itself" :
+			   "touches memory outside the pool";
+
 	if (current)
-		fail(current, sig == SIGVTALRM ? "does not end" :
-		     sig == SIGABRT ? "a warning of the code itself" :
-		     "touches memory outside the pool");
+		fail(current, what);
+	fprintf(stderr, "FAILURE: what makes the pools to start from %s\n", what);
 	_exit(1);
 }
 
@@ -1121,6 +1124,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "explore: no such engine: %s\n", engine);
 		return 2;
 	}
+	signal(SIGSEGV, on_signal);
+	signal(SIGBUS, on_signal);
+	signal(SIGABRT, on_signal);
+	signal(SIGFPE, on_signal);
+	signal(SIGVTALRM, on_signal);
+	limit_time();
 	nr_starts = starts_make(&tracers_of_explorer[0],
 				engine ? test_engine_named(engine) : NULL,
 				&starts);
@@ -1134,11 +1143,6 @@ int main(int argc, char **argv)
 	}
 	if (list || file)
 		return 0;
-	signal(SIGSEGV, on_signal);
-	signal(SIGBUS, on_signal);
-	signal(SIGABRT, on_signal);
-	signal(SIGFPE, on_signal);
-	signal(SIGVTALRM, on_signal);
 	if (name && steps)
 		return replay(name, steps, models, &work, schedule);
 	if (name && !only_start(name))
