@@ -42,7 +42,7 @@ void memo_init(void)
 
 static uint64_t mix(uint64_t val)
 {
-	val *= 0x9e3779b97f4a7c15ull;
+	val = (val ^ val >> 32) * 0x9e3779b97f4a7c15ull;
 	return (val ^ val >> 29) * 0xbf58476d1ce4e5b9ull;
 }
 

@@ -77,10 +77,15 @@ static void set_word(uint8_t *image, uint32_t word, uint64_t val)
 	memcpy(image + 8ul * word, &val, 8);
 }
 
+/*
+ * High bits reach low ones before the first product: otherwise words that differ in their
+ * highest bits only would have hashes with few differences, whose sums meet.
+ */
 static uint64_t mix(uint64_t val)
 {
-	val *= 0x9e3779b97f4a7c15ull;
-	return (val ^ val >> 29) * 0xbf58476d1ce4e5b9ull;
+	val = (val ^ val >> 32) * 0x9e3779b97f4a7c15ull;
+	val = (val ^ val >> 29) * 0xbf58476d1ce4e5b9ull;
+	return val ^ val >> 32;
 }
 
 static uint64_t word_hash(uint32_t word, uint64_t val)
