@@ -113,7 +113,7 @@ tree:
 	@$(SCRIPTS)/tree.sh "$(KERNEL)"
 
 check:
-	$(CHECK) static unit explore mutants vm debug_if_built
+	$(CHECK) static unit explore_part mutants vm debug_if_built
 
 check-static check-unit check-mutants check-vm check-debug check-kills \
 check-removal: check-%:

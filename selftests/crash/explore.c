@@ -721,10 +721,11 @@ bool is_wanted(const struct step *steps, u32 nr)
 
 struct work {
 	u32 worker, workers;
+	u32 part, parts;	/* of the sequences of three, and of steps beside each other */
 	u32 max_len;		/* 0: as the row of the engine says */
 	u32 preemptions;
 	u32 beside_models;
-	u64 number;
+	u64 number, third;
 };
 
 /* Batches come last, and not after two other steps: they have steps themselves. */
@@ -740,6 +741,8 @@ static void extend(struct work *work, u32 start, enum memory_model model,
 			continue;
 		/* The first two steps choose the worker; one alone is the first's. */
 		if (len == 1 && work->number++ % work->workers != work->worker)
+			continue;
+		if (len == SHORT_LEN && work->third++ % work->parts != work->part)
 			continue;
 		limit_time();
 		last_stored = true;
@@ -764,9 +767,9 @@ static void work_beside(const struct work *work, enum memory_model model)
 	for (i = 0; i < nr_starts; i++)
 		if (starts[i].world.pool && !starts[i].max_len &&
 		    (nr_starts == 1 || has_smallest_nodes(&starts[i])))
-			explore_all_beside(&starts[i], model,
-					   work->preemptions, work->worker,
-					   work->workers);
+			explore_all_beside(&starts[i], model, work->preemptions,
+					   work->part * work->workers + work->worker,
+					   work->parts * work->workers);
 }
 
 /*
@@ -882,6 +885,8 @@ static void usage(void)
 	       "  --deep           crash again within each step that is no batch\n"
 	       "  --preemptions N  steps beside each other, too, with so many\n"
 	       "                   preemptions (default: none; x86, or --models)\n"
+	       "  --part K/N       of sequences longer than two, and of steps beside each\n"
+	       "                   other, only the Kth of N parts\n"
 	       "  --with STEP      only sequences and steps beside each other of which\n"
 	       "                   one is such a step, as atomic\n"
 	       "  --engine NAME    only pools of this engine (default: all, in turn)\n"
@@ -893,6 +898,18 @@ static void usage(void)
 	       "                   one sequence, or one state of it; with\n"
 	       "                   --preemptions the steps beside each other, with\n"
 	       "                   --schedule LIST by one schedule\n");
+}
+
+/* The first part is 1. */
+static bool parse_part(const char *text, struct work *work)
+{
+	char end;
+
+	if (sscanf(text, "%u/%u%c", &work->part, &work->parts, &end) != 2 ||
+	    work->part - 1 >= work->parts)
+		return false;
+	work->part--;
+	return true;
 }
 
 static u32 parse_models(const char *text)
@@ -1039,9 +1056,10 @@ int main(int argc, char **argv)
 		{ "deep", 0, NULL, 'd' }, { "write-starts", 1, NULL, 'W' },
 		{ "preemptions", 1, NULL, 'p' }, { "schedule", 1, NULL, 'S' },
 		{ "engine", 1, NULL, 'e' }, { "with", 1, NULL, 'I' }, { "mandatory", 0, NULL, 'M' },
-		{ "help", 0, NULL, 'h' }, { }
+		{ "part", 1, NULL, 'P' }, { "help", 0, NULL, 'h' }, { }
 	};
 	struct work work = {
+		.parts = 1,
 		.workers = sysconf(_SC_NPROCESSORS_ONLN),
 		.beside_models = 1 << MODEL_X86,
 	};
@@ -1102,6 +1120,12 @@ int main(int argc, char **argv)
 			break;
 		case 'M':
 			wort_engine_mandatory = true;
+			break;
+		case 'P':
+			if (!parse_part(optarg, &work)) {
+				fprintf(stderr, "explore: no such part: %s\n", optarg);
+				return 2;
+			}
 			break;
 		default:
 			usage();

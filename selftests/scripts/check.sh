@@ -200,13 +200,22 @@ bench_answers()
 		"${plugins[@]}" -o all -t
 }
 
+# rung_explore [OPTION...]
 rung_explore()
 {
 	step packages-explore selftests/scripts/deps.sh build
 	step explore-build make_in selftests/crash O="$build/crash"
-	step explore "$build/crash/explore" --preemptions 1
+	step explore "$build/crash/explore" --preemptions 1 "$@"
 	step explore-mandatory "$build/crash/explore" --mandatory --len 1
 	grep -A3 'sequences,' "$log/explore" || true
+}
+
+# All sequences of two steps; of what takes longest a part, another one each day.
+rung_explore_part()
+{
+	local parts=4
+
+	rung_explore --part "$(($(date +%s) / 86400 % parts + 1))/$parts"
 }
 
 rung_mutants()
@@ -521,7 +530,7 @@ rung_removal()
 		-n "${KEYS:-4096}"
 }
 
-[ $# -gt 0 ] || die 'which rungs: static unit explore mutants vm powercuts debug kills removal?'
+[ $# -gt 0 ] || die 'which rungs: static unit explore explore_part mutants vm powercuts debug kills removal?'
 begin=$(now_ms)
 for rung; do
 	"rung_$rung"
