@@ -14,11 +14,13 @@
  * struct wort_apply - A change to be carried out
  * @index: the index, held; NULL: it was destroyed
  * @change: what becomes of a key
+ * @need: what it needed at most when objects were set aside for it
  * @done: it was carried out, and is durable
  */
 struct wort_apply {
 	struct wort_index *index;
 	struct wort_redo_change change;
+	struct wort_need need;
 	bool done;
 };
 

@@ -296,12 +296,13 @@ static int indexes_verify(const struct atomic *a)
 	return err;
 }
 
-static void need_of(const struct wort_apply *c, struct wort_need *need)
+/* Asked once: an index may need more as soon as others have changed it. */
+static void ask_need(struct wort_apply *c)
 {
 	const struct wort_tree *tree = &c->index->tree;
 
 	tree->engine->need(tree, c->change.key.len,
-			   wort_redo_value_len(&c->change), need);
+			   wort_redo_value_len(&c->change), &c->need);
 }
 
 static u32 nr_objects(const struct wort_need *need)
@@ -316,24 +317,21 @@ static u32 nr_objects(const struct wort_need *need)
 /* Set the objects aside that the changes may need at most. */
 static int fill_purse(struct atomic *a)
 {
-	const struct wort_apply *c, *end = a->change + a->nr_changes;
-	struct wort_need need;
+	struct wort_apply *c, *end = a->change + a->nr_changes;
 	u32 nr = 0, i;
 	int err = 0;
 
 	for (c = a->change; c < end; c++) {
-		need_of(c, &need);
-		nr += nr_objects(&need);
+		ask_need(c);
+		nr += nr_objects(&c->need);
 	}
 	a->purse = wort_purse_new(nr);
 	if (!a->purse)
 		return -ENOMEM;
-	for (c = a->change; c < end; c++) {
-		need_of(c, &need);
-		for (i = 0; i < need.nr && !err; i++)
-			err = wort_purse_add(&a->op, a->purse, need.of[i].size,
-					     need.of[i].count);
-	}
+	for (c = a->change; c < end; c++)
+		for (i = 0; i < c->need.nr && !err; i++)
+			err = wort_purse_add(&a->op, a->purse, c->need.of[i].size,
+					     c->need.of[i].count);
 	return err;
 }
 
