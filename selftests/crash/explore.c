@@ -177,7 +177,8 @@ static void count_commits(const struct spot *spot)
 	}
 	for (i = 0; i < n; i++)
 		for (j = i + 1; j < n; j++) {
-			if (state[i] < 0 && state[j] < 0)
+			/* A word that is stored twice has no mixture. */
+			if ((state[i] < 0 && state[j] < 0) || word[i] == word[j])
 				continue;
 			shared->pair[site[i]][site[j]] |=
 				pair_bits(state[i], state[j]);

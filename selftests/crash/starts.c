@@ -140,14 +140,24 @@ static struct start *start_with(struct tracer *t, struct start *list, u32 *nr,
 	return s;
 }
 
-static struct wort_index *open_new(struct runner *r, const char *name)
+static struct wort_index *open_of(struct runner *r, const char *name, u32 engine, u64 attr)
 {
 	struct wort_index *index = NULL;
 
 	wort_index_open(r->pool, (const u8 *)name, strlen(name),
-			WORT_INDEX_OPEN_F_CREATE, world_engine.id,
-			world_engine.attr, &index);
+			WORT_INDEX_OPEN_F_CREATE, engine, attr, &index);
 	return index;
+}
+
+static struct wort_index *open_new(struct runner *r, const char *name)
+{
+	return open_of(r, name, world_engine.id, world_engine.attr);
+}
+
+/* Of the default engine: each record takes an object, and so little or much space. */
+static struct wort_index *open_fill(struct runner *r)
+{
+	return open_of(r, "fill", WORT_ENGINE_DEFAULT, 0);
 }
 
 /* At most @max records of @len bytes, until there is no space; how many. */
@@ -202,10 +212,11 @@ static void make_atomic_full(struct tracer *t, struct start *list, u32 *nr,
 	s->max_len = 2;
 	begin(t, &r, s);
 	steps(&r, s, atomic_todo, ARRAY_SIZE(atomic_todo));
-	index = open_new(&r, "fill");
+	index = open_fill(&r);
 	s->world.fillers = 1;
-	s->world.fill_records = fill(index, 0, 0x7000, 950);
-	s->world.fill_records += fill(index, 0x8000, 0x7000, 8);
+	s->world.fill_records = fill(index, 0x8000, 1, 8);
+	s->world.fill_records += fill(index, 0, 0x7000, 950);
+	s->world.fill_records += fill(index, 0x8001, 0x7000, 8);
 	make_room(&r, s, index, 0x8000, nr_small);
 	make_room(&r, s, index, 16, 4 * nr_extents);
 	wort_index_put(index);
@@ -224,7 +235,7 @@ static void make_full(struct tracer *t, struct start *list, u32 *nr)
 	struct runner r;
 
 	begin(t, &r, s);
-	index = open_new(&r, "fill");
+	index = open_fill(&r);
 	s->world.fillers = 1;
 	s->world.fill_records = fill(index, 0x8000, 1, 8);
 	s->world.fill_records += fill(index, 0, 0x7000, 950);
