@@ -21,12 +21,14 @@
  * @work: background work runs in it, which does without some of its memory
  * @steps: it takes several steps, also if those of the engine do not, or waits for work
  *	that stores
+ * @tidies: it is a delete, after which some engines do more if there is memory
  */
 struct nomem {
 	void (*prepare)(struct bed *bed);
 	int (*run)(struct bed *bed);
 	bool work;
 	bool steps;
+	bool tidies;
 };
 
 static u8 value[WORT_VALUE_MAX], before[POOL_SIZE];
@@ -133,13 +135,16 @@ static void sweep(const struct nomem *nm)
 			verify_failed(nm, &bed, failed, err);
 			CHECK_EQ(nm->run(&bed), 0);
 		}
-		verify_owned(&bed, &want);
+		if (!nm->tidies || !failed)
+			verify_owned(&bed, &want);
 		bed_check(&bed);
 		bed_close(&bed);
 		if (!failed)
 			break;
 	}
 	CHECK(nth < TRIES);
+	if (nm->tidies && subject.unit->tidies)
+		return;
 	CHECK_LE(without, nm->work && !wort_engine_mandatory ?
 			  subject.unit->spared : 0);
 }
@@ -345,18 +350,18 @@ static int remove_key(struct bed *bed)
 	return pm_del(bed->index, "key", 3);
 }
 
-/* Delete needs no memory: the first try succeeds. */
+/* Delete needs no memory: the first try succeeds.  Some engines do more if there is any. */
 void check_nomem_remove(void)
 {
 	struct bed bed;
 
-	sweep(&(struct nomem) { one_word, remove_key });
-	sweep(&(struct nomem) { one_word_two_long, remove_key });
+	sweep(&(struct nomem) { one_word, remove_key, .tidies = true });
+	sweep(&(struct nomem) { one_word_two_long, remove_key, .tidies = true });
 	bed_open(&bed, POOL_SIZE, 4096);
 	one_word_two_long(&bed);
 	shim_alloc_fail_nth = 0;
 	CHECK_EQ(remove_key(&bed), 0);
-	CHECK_EQ(shim_alloc_fail_nth, 0);
+	CHECK(!shim_alloc_fail_nth || subject.unit->tidies);
 	shim_alloc_fail_nth = -1;
 	bed_close(&bed);
 }
