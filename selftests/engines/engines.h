@@ -16,12 +16,14 @@
 #define TEST_ATTRS_wort		0
 #define TEST_ATTRS_woart	0
 #define TEST_ATTRS_art_cow	0
+#define TEST_ATTRS_quire	0, 2ULL << 32 | 2ULL << 40
 #define TEST_ATTRS_tlist	0, 4ULL << 32
 
 /* Steps of the longest sequences that the explorer tries if it is not told. */
 #define TEST_STEPS_wort		3
 #define TEST_STEPS_woart	1
 #define TEST_STEPS_art_cow	1
+#define TEST_STEPS_quire	2
 #define TEST_STEPS_tlist	2
 
 /**

@@ -30,6 +30,7 @@
 	X(wort, "wort", WORT_ENGINE_WORT, WORT_TRAITS_wort)		\
 	X(woart, "woart", WORT_ENGINE_WOART, WORT_TRAITS_woart)		\
 	X(art_cow, "art_cow", WORT_ENGINE_ART_COW, WORT_TRAITS_art_cow)	\
+	X(quire, "quire", WORT_ENGINE_QUIRE, WORT_TRAITS_quire)		\
 	WORT_ENGINES_TEST(X)
 
 #define WORT_TRAITS_wort						\
@@ -42,6 +43,12 @@
 
 #define WORT_TRAITS_art_cow	WORT_TRAITS_wort
 #define WORT_ATTRS_art_cow(X)
+
+#define WORT_TRAITS_quire						\
+	(WORT_TRAIT_INSTANT_OPEN | WORT_TRAIT_ORDERED)
+#define WORT_ATTRS_quire(X)						\
+	X("leaf", 32, 8, 64, 128, 2048, 2048, NULL)	/* bytes of a leaf */ \
+	X("inner", 40, 8, 64, 128, 8192, 8192, NULL)	/* of an inner page */
 
 /*
  * Engines for tests.  A module that is built without them takes their numbers for those

@@ -221,5 +221,6 @@ struct wort_media_leaf {
 #define WORT_MEDIA_ENGINE_WORT		1
 #define WORT_MEDIA_ENGINE_WOART		2
 #define WORT_MEDIA_ENGINE_ART_COW	3
+#define WORT_MEDIA_ENGINE_QUIRE		4
 
 #endif /* _UAPI_LINUX_WORT_FORMAT_H */

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * QUIRE: descents, and what operations do in a leaf.  The structure and its commit words
+ * are described in quire.h.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "quire.h"
+#include "rec.h"
+
+/* The root word leads to the root page. */
+static int root_load(struct wort_op *op, const struct wort_tree *tree, u64 *off)
+{
+	const __le64 __pmem *root = wort_tree_root(tree);
+	u64 at = wort_pm_off(op, root);
+	u64 node = at - offsetof(struct wort_media_entry, root);
+	int err = wort_pm_probe(op, root, WORT_LINE);
+
+	*off = err ? 0 : wort_pm_load(root);
+	wort_pm_flush_in_flight(op, node, at, sizeof(*off));
+	return err;
+}
+
+static int root_open(struct wort_op *op, u64 off, struct qr_page *page)
+{
+	int err = qr_page_open(op, off, page);
+
+	if (!err && page->anchor_len)
+		err = wort_corrupt(op, off, "root page with an anchor");
+	return err;
+}
+
+/* Levels decrease, so each descent ends. */
+static int child_open(struct wort_op *op, u64 off, struct qr_page *page)
+{
+	u32 level = page->level;
+	int err = qr_page_open(op, off, page);
+
+	if (!err && page->level != level - 1)
+		err = wort_corrupt(op, off, "page of level %u below one of level %u",
+				   page->level, level);
+	return err;
+}
+
+/*
+ * Descend to a page of a level, to the root page if there is none.  With @upper the
+ * upper of its range is told.
+ */
+int qr_descend(struct wort_op *op, const struct wort_tree *tree, u32 level,
+	       enum qr_goal goal, const struct wort_key *key, struct qr_pos *pos,
+	       struct qr_bound *upper)
+{
+	u64 link;
+	int err = root_load(op, tree, &link);
+
+	pos->page = (struct qr_page){ };
+	pos->rec = (struct qr_rec){ };
+	pos->depth = 0;
+	if (upper)
+		upper->len = QR_NO_KEY;
+	if (err || !link)
+		return err;
+	err = root_open(op, link, &pos->page);
+	while (!err && pos->page.level > level)
+		err = qr_inner_find(op, &pos->page, goal, key, &pos->above[pos->depth++],
+				    &link, upper) ?:
+		      child_open(op, link, &pos->page);
+	return err;
+}
+
+/* Find the last record of a key; with @pos->rec.head 0 there is none. */
+static int find(struct wort_op *op, const struct wort_tree *tree,
+		const struct wort_key *key, struct qr_pos *pos)
+{
+	int err = qr_descend(op, tree, 0, QR_COVERS, key, pos, NULL);
+
+	if (err || !pos->page.off)
+		return err;
+	return qr_leaf_find(op, &pos->page, pos->page.first, key, &pos->rec, &pos->top);
+}
+
+static bool is_there(const struct qr_rec *rec)
+{
+	return rec->head && !qr_rec_dead(rec);
+}
+
+static void qr_create(struct wort_op *op, struct wort_tree *tree)
+{
+	wort_pm_store(op, wort_tree_root(tree), 0);
+}
+
+/* Copy the value of a record. */
+int qr_value_read(struct wort_op *op, const struct qr_page *page,
+		  const struct qr_rec *rec, struct wort_buf *buf)
+{
+	u64 off = qr_object_off(rec->val);
+	int err;
+
+	if (qr_rec_kind(rec->head) != WORT_MEDIA_QUIRE_VALUE_OBJECT)
+		return wort_rec_copy_word(buf, rec->val, qr_rec_kind(rec->head));
+	buf->len = qr_object_len(rec->val);
+	err = wort_region_verify(op->region, off, buf->len ?: 1);
+	if (err == -EUCLEAN || buf->len <= QR_WORD || buf->len > WORT_VALUE_MAX)
+		return wort_corrupt(op, page->off, "record at word %u with value %#llx",
+				    rec->place, (unsigned long long)rec->val);
+	if (buf->len > buf->size)
+		return -ERANGE;
+	return err ?: wort_pm_read(op, buf->data, wort_region_at(op->region, off), buf->len);
+}
+
+static int qr_lookup(struct wort_op *op, struct wort_tree *tree,
+		     const struct wort_key *key, struct wort_buf *buf)
+{
+	struct qr_pos pos;
+	int err = find(op, tree, key, &pos);
+
+	if (err)
+		return err;
+	return is_there(&pos.rec) ? qr_value_read(op, &pos.page, &pos.rec, buf) : -ENOENT;
+}
+
+/* Is the value of a record the one that is expected? */
+static int expect(struct wort_op *op, const struct qr_pos *pos,
+		  const struct wort_value *expected, struct wort_buf *old)
+{
+	const struct qr_rec *rec = &pos->rec;
+	int err = old ? qr_value_read(op, &pos->page, rec, old) : 0;
+	u64 off = qr_object_off(rec->val);
+
+	if (err || !expected)
+		return err;
+	if (qr_rec_value_len(rec) != expected->len)
+		return -ECANCELED;
+	if (qr_rec_kind(rec->head) != WORT_MEDIA_QUIRE_VALUE_OBJECT)
+		return rec->val == wort_value_word(expected) ? 0 : -ECANCELED;
+	if (wort_region_verify(op->region, off, expected->len) ||
+	    wort_pm_probe(op, wort_region_at(op->region, off), expected->len))
+		return -EIO;
+	return wort_pm_common(&op->n, wort_region_at(op->region, off), expected->data,
+			      expected->len) == expected->len ? 0 : -ECANCELED;
+}
+
+/* A value as it will be in a record. */
+struct value {
+	u32 kind;
+	u64 val;
+};
+
+static int value_reserve(struct wort_op *op, const struct wort_value *value)
+{
+	return value->len > QR_WORD ? wort_alloc_reserve(op, value->len) : 0;
+}
+
+/* Write the object of a long value; a fence comes before the word that refers to it. */
+static struct value value_create(struct wort_op *op, const struct wort_value *value)
+{
+	void __pmem *object;
+	u64 off;
+
+	if (value->len <= QR_WORD)
+		return (struct value){ value->len, wort_value_word(value) };
+	off = wort_alloc_take(op);
+	object = wort_region_at(op->region, off);
+	wort_pm_write(op, object, value->data, value->len);
+	wort_pm_flush(op, object, value->len);
+	return (struct value){
+		WORT_MEDIA_QUIRE_VALUE_OBJECT,
+		off | (u64)value->len << WORT_MEDIA_QUIRE_BYTES_SHIFT,
+	};
+}
+
+/* Give back the object of a value that nothing refers to any more. */
+static void value_free(struct wort_op *op, const struct qr_rec *rec)
+{
+	if (rec->head && qr_rec_kind(rec->head) == WORT_MEDIA_QUIRE_VALUE_OBJECT &&
+	    wort_alloc_free(op, qr_object_off(rec->val), qr_object_len(rec->val)))
+		op->damaged = true;
+}
+
+/*
+ * Lock the leaf.  -EAGAIN if the record of the key is not what the descent has seen: the
+ * last one, with the same value where that counts.
+ */
+static int leaf_lock(struct wort_op *op, struct qr_pos *pos, const struct wort_key *key,
+		     bool exact)
+{
+	struct qr_rec now = { }, more = { };
+	u16 top;
+	int err;
+
+	if (!wort_node_lock(op, pos->page.off))
+		return -EAGAIN;
+	if (pos->rec.head)
+		qr_rec_load(op, &pos->page, pos->rec.place, &now);
+	err = qr_leaf_find(op, &pos->page, pos->top, key, &more, &top);
+	if (!err && (more.head || now.head != pos->rec.head ||
+		     (exact && now.val != pos->rec.val)))
+		err = -EAGAIN;
+	if (err) {
+		wort_nodes_unlock(op);
+		return err;
+	}
+	pos->top = top;
+	pos->rec.val = now.val;
+	return 0;
+}
+
+/* Store a word of the leaf, which is locked, wait, and unlock. */
+static void commit(struct wort_op *op, struct qr_pos *pos, u32 place, u64 val)
+{
+	struct wort_lock *lock = wort_lock_of(op, pos->page.off);
+	__le64 __pmem *word = qr_word(&pos->page, place);
+
+	wort_pm_launch(op, lock, word, val);
+	wort_pm_land(op, lock, word);
+	wort_nodes_unlock(op);
+}
+
+/* The value word of a record changes, or its head. */
+static int change(struct wort_op *op, struct qr_pos *pos, const struct wort_key *key,
+		  bool exact, u32 word, u64 val)
+{
+	int err = leaf_lock(op, pos, key, exact);
+
+	if (err)
+		return err;
+	wort_pm_fence_in_flight(op);
+	commit(op, pos, pos->rec.place + word, val);
+	return 0;
+}
+
+/* How many records a page has, also such as do not count. */
+static u32 count_recs(struct wort_op *op, const struct qr_page *page)
+{
+	u32 place = page->first, nr = 0;
+	struct qr_rec rec;
+
+	for (; qr_rec_load(op, page, place, &rec) > 0; place += qr_rec_words(rec.len))
+		nr++;
+	return nr;
+}
+
+static bool leaf_has_room(struct wort_op *op, const struct qr_pos *pos, u32 words)
+{
+	return qr_has_room(&pos->page, pos->top, words, count_recs(op, &pos->page));
+}
+
+/*
+ * The head of a record commits: it is stored while the other words are perhaps not
+ * durable, since it names witnesses for them.
+ */
+static void head_store(struct wort_op *op, const struct qr_page *page, u32 place, u64 head,
+		       u32 words)
+{
+	struct wort_lock *lock = wort_lock_of(op, page->off);
+	__le64 __pmem *word = qr_word(page, place);
+
+	wort_pm_launch(op, lock, word, head);
+	wort_pm_flush(op, word, words * QR_WORD);
+	wort_pm_fence(op);
+	wort_pm_landed(lock);
+}
+
+/*
+ * Append a record to a page, which is locked and has room.  @rest is what of its key is
+ * behind the prefix.
+ */
+void qr_append(struct wort_op *op, const struct qr_page *page, u32 place,
+	       const u8 *rest, u32 len, u64 head, u64 val)
+{
+	u32 words = qr_rec_words(len);
+	u64 full_head;
+
+	qr_tail_clean(op, page, place, words);
+	wort_pm_fence_in_flight(op);
+	if (!qr_rec_write(op, page, place, rest, len, head, val, &full_head)) {
+		wort_pm_flush(op, qr_word(page, place + 1), (words - 1) * QR_WORD);
+		wort_pm_fence(op);
+		words = 1;
+	}
+	head_store(op, page, place, full_head, words);
+}
+
+static u64 rec_head(const struct wort_key *key, u32 len, u32 kind)
+{
+	return WORT_MEDIA_QUIRE_SET | len |
+	       (u64)qr_hash(key) << WORT_MEDIA_QUIRE_HASH_SHIFT |
+	       (u64)kind << WORT_MEDIA_QUIRE_VALUE_SHIFT;
+}
+
+/* A new record in a leaf that had room when the descent saw it. */
+static int put_record(struct wort_op *op, struct qr_pos *pos, const struct wort_put *put)
+{
+	u32 len = put->key.len - pos->page.prefix_len;
+	struct qr_rec was = pos->rec;
+	struct value value;
+	int err = value_reserve(op, &put->value);
+
+	if (err)
+		return err;
+	value = value_create(op, &put->value);
+	err = leaf_lock(op, pos, &put->key, put->expect || put->old);
+	if (err)
+		return err;
+	if (!leaf_has_room(op, pos, qr_rec_words(len))) {
+		wort_nodes_unlock(op);
+		return -EAGAIN;
+	}
+	was.val = pos->rec.val;
+	qr_append(op, &pos->page, pos->top, put->key.data + pos->page.prefix_len, len,
+		  rec_head(&put->key, len, value.kind), value.val);
+	wort_nodes_unlock(op);
+	if (is_there(&was))
+		value_free(op, &was);
+	return 0;
+}
+
+/* A value of the same kind: one word. */
+static int put_value(struct wort_op *op, struct qr_pos *pos, const struct wort_put *put)
+{
+	bool object = put->value.len > QR_WORD;
+	struct value value;
+	int err = value_reserve(op, &put->value);
+
+	if (err)
+		return err;
+	value = value_create(op, &put->value);
+	err = change(op, pos, &put->key, put->expect || put->old || object, 1, value.val);
+	if (!err)
+		value_free(op, &pos->rec);
+	return err;
+}
+
+/* Find what a put is about.  Returns 1 if the value word says all that changes. */
+static int put_plan(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
+		    struct qr_pos *pos)
+{
+	int err = find(op, tree, &put->key, pos);
+	u32 kind = min_t(u32, put->value.len, WORT_MEDIA_QUIRE_VALUE_OBJECT);
+
+	put->replaced = false;
+	if (err)
+		return err;
+	if (!is_there(&pos->rec))
+		return put->replace || put->expect ? -ENOENT : 0;
+	put->replaced = !put->create;
+	err = expect(op, pos, put->create ? NULL : put->expect, put->old);
+	if (!err && put->create)
+		err = -EEXIST;
+	return err ?: qr_rec_kind(pos->rec.head) == kind;
+}
+
+static int qr_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
+{
+	struct qr_pos pos;
+	u32 words;
+	int err;
+
+	for (;;) {
+		err = put_plan(op, tree, put, &pos);
+		if (err < 0)
+			return err;
+		if (err)
+			return put_value(op, &pos, put);
+		words = qr_rec_words(put->key.len - pos.page.prefix_len);
+		if (pos.page.off && leaf_has_room(op, &pos, words))
+			return put_record(op, &pos, put);
+		err = qr_make_room(op, tree, &put->key);
+		if (err)
+			return err;
+		wort_op_step(op);
+	}
+}
+
+#define FEW_RECS	5	/* a leaf with no more may be merged when one of them goes */
+
+/* Has a leaf few records that are not dead? */
+static bool has_few(struct wort_op *op, const struct qr_page *page)
+{
+	u32 place = page->first, nr = 0;
+	struct qr_rec rec;
+
+	for (; nr <= FEW_RECS && qr_rec_load(op, page, place, &rec) > 0;
+	     place += qr_rec_words(rec.len))
+		nr += !qr_rec_dead(&rec);
+	return nr <= FEW_RECS;
+}
+
+static int qr_remove(struct wort_op *op, struct wort_tree *tree,
+		     const struct wort_del *del)
+{
+	struct qr_pos pos;
+	bool few;
+	int err = find(op, tree, &del->key, &pos);
+
+	if (err)
+		return err;
+	if (!is_there(&pos.rec))
+		return -ENOENT;
+	few = has_few(op, &pos.page);
+	err = expect(op, &pos, del->expect, del->old) ?:
+	      change(op, &pos, &del->key, true, 0, pos.rec.head | WORT_MEDIA_QUIRE_DEAD);
+	if (err)
+		return err;
+	value_free(op, &pos.rec);
+	if (few && !op->purse)
+		qr_tidy(op, tree, &del->key);
+	return 0;
+}
+
+const struct wort_engine wort_engine_quire = {
+	.name = "quire",
+	.id = WORT_ENGINE_QUIRE,
+	.traits = WORT_TRAITS_quire,
+	.cursor_size = sizeof(struct qr_cursor),
+	.create = qr_create,
+	.lookup = qr_lookup,
+	.put = qr_put,
+	.remove = qr_remove,
+	.seek = qr_seek,
+	.next = qr_next,
+	.value = qr_value,
+	.walk = qr_walk,
+	.check = qr_check,
+	.need = qr_need,
+	.drop = qr_drop,
+};

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * QUIRE: a B+-tree of pages, for names and paths.
+ *
+ * Names:
+ *	page	a node.  The range of a page is what its parent leads to it for.
+ *		Pages of level 0 are leaves, others are inner pages
+ *	anchor	a key.  No key in the range of the page is below it
+ *	upper	where the range ends: the next separator, or no key at all
+ *	prefix	what anchor and upper have in common, and so all keys of the
+ *		range.  Records store what is behind it
+ *	record	a key of a leaf with its value, or a separator
+ *	separator	a record of an inner page: where the range of a child
+ *		begins, and the link to it.  That of the first child has no bytes
+ *	place	where a record begins, in words of its page
+ *	top	the place behind the last record
+ *	head	the first word of a record, which is stored last
+ *	witness	a word of the key that lies in a further line of the record, is
+ *		not 0, and is stored last in that line
+ *
+ *	+------+--------+--------+--------+-- - - --+--------+- - - --+
+ *	| meta | anchor | record | record |         | record | 0 0 0  |
+ *	+------+--------+--------+--------+-- - - --+--------+- - - --+
+ *		       /          \                           ^ top
+ *		+------+-------+------ - - --+
+ *		| head | value | rest of key |
+ *		+------+-------+------ - - --+
+ *
+ * Records are appended behind the top, in any order, and stay where they are.  Of
+ * several records of a key the last one counts.  A record of a leaf whose key is not
+ * in the range counts for nothing.
+ *
+ * Each change of the tree is one word:
+ *
+ * insert		the head of a new record
+ * update		the value word of the record
+ * update of another	the head of a new record
+ *	length
+ * delete		the head of the record := dead
+ * rebuild		the link to the page := a new page with the records that
+ *			count
+ * split		the head of a new separator, which leads to a page with
+ *			the records of the upper part.  Then the page is rebuilt
+ * split of the root	the root word := an inner page with two separators
+ * merge		the link to the page := a page with the records of two.
+ *			Then the separator of the second one := dead
+ * root of one child	the root word := the child
+ *
+ * How one fence makes a record durable: the memory behind the top is 0, and durable.
+ * Stores to one line become durable in order, so where the head is durable its line
+ * is, and where a witness is not 0 the words of its line are.  A line of zeroes only
+ * needs no witness.  Where a line has no word for a witness, or is the fourth, or where
+ * stores to a line are not ordered, the head has a fence of its own.
+ *
+ * After a power cut each of these words is old or new.  Other states that no
+ * operation leaves:
+ *
+ *	a head without one of its witnesses	not there, and nothing behind it is.
+ *	words behind the top that are not 0	Whoever appends next makes all zero,
+ *						and durably so, before
+ *	a page has records beyond its range,	they count for nothing.  The next
+ *	after half a split or half a merge	rebuild leaves them behind
+ *
+ * Concurrency: a lock stands for a page.  Who appends to a page, changes a word in
+ * it, or replaces it holds its lock; the link to it is a word of its parent.  A page
+ * whose range shrinks counts as removed for writers: they descend again.  Readers
+ * take no lock.  A page that is replaced keeps its content, so what a reader finds
+ * in it was true when it was replaced, and the reader was under way by then.
+ * A separator is stored before the link to the page below it changes.  Therefore
+ * a reader loads the link first, and then looks whether the inner page still
+ * ends where it did: who sees the new link sees the new separator.
+ */
+#ifndef _WORT_QUIRE_H
+#define _WORT_QUIRE_H
+
+#include <linux/wort_engines.h>
+#include <linux/wort_format_quire.h>
+
+#include "../core/alloc.h"
+#include "../core/pmem.h"
+#include "engine.h"
+
+#define QR_LEVELS	15		/* of inner pages */
+#define QR_WORD		sizeof(__le64)
+#define QR_REC_WORDS	2		/* without a key */
+#define QR_LEAF_RECS	64		/* at most */
+#define QR_PAGE_RECS	512		/* at most, in any page */
+#define QR_PAGE_MIN	128		/* bytes */
+#define QR_PAGE_MAX	8192
+#define QR_PAGE_LONG	4608		/* half of a page of the longest keys, and one */
+#define QR_NO_KEY	U32_MAX		/* length of an upper that is no key */
+
+/**
+ * struct qr_page - A page whose meta word was verified
+ * @media: the page
+ * @off: its offset
+ * @words: its size
+ * @first: place of the first record
+ * @anchor_len: length of its anchor
+ * @prefix_len: length of its prefix
+ * @level: its level
+ */
+struct qr_page {
+	struct wort_media_quire_page __pmem *media;
+	u64 off;
+	u16 words;
+	u16 first;
+	u16 anchor_len;
+	u16 prefix_len;
+	u8 level;
+};
+
+/**
+ * struct qr_rec - A record as it was read
+ * @head: its head; 0: there is none
+ * @val: its value word
+ * @place: its place
+ * @len: bytes of its key behind the prefix
+ */
+struct qr_rec {
+	u64 head;
+	u64 val;
+	u16 place;
+	u16 len;
+};
+
+/* How far a descent goes: to the leaf ... */
+enum qr_goal {
+	QR_FIRST,		/* that is the first one */
+	QR_COVERS,		/* in whose range a key is */
+	QR_BELOW,		/* of the keys right below a key */
+	QR_LAST,		/* that is the last one */
+};
+
+/**
+ * struct qr_above - An inner page that a descent has passed
+ * @off: its offset
+ * @place: place of the separator that leads on
+ * @top: its top, as it was
+ */
+struct qr_above {
+	u64 off;
+	u16 place;
+	u16 top;
+};
+
+/**
+ * struct qr_pos - Where a descent has ended
+ * @page: the page; with an offset of 0 there is none, and the index is empty
+ * @top: its top, as it was
+ * @rec: the record that was looked for; with a head of 0 there is none
+ * @depth: inner pages above it
+ * @above: these, the root first
+ */
+struct qr_pos {
+	struct qr_page page;
+	u16 top;
+	struct qr_rec rec;
+	u32 depth;
+	struct qr_above above[QR_LEVELS];
+};
+
+/**
+ * struct qr_bound - The upper of a range
+ * @len: its length; QR_NO_KEY: all keys are below it
+ * @bytes: its bytes
+ */
+struct qr_bound {
+	u32 len;
+	u8 bytes[WORT_KEY_MAX] __aligned(8);
+};
+
+/**
+ * struct qr_order - The records of a page that count, in the order of keys
+ * @nr: how many
+ * @top: the top of the page
+ * @words: they take so many words
+ * @place: their places
+ */
+struct qr_order {
+	u32 nr;
+	u16 top;
+	u32 words;
+	u16 place[QR_PAGE_RECS];
+};
+
+/**
+ * struct qr_cursor - What a cursor keeps
+ * @pos: the leaf of its record
+ * @upper: the upper of the leaf
+ * @order: the records of the leaf that count
+ * @at: of these the current one
+ * @begin: where the step of a walk begins
+ * @key: for a copy of a key
+ */
+struct qr_cursor {
+	struct qr_pos pos;
+	struct qr_bound upper;
+	struct qr_order order;
+	u32 at;
+	u8 begin[WORT_KEY_MAX];
+	u8 key[WORT_KEY_MAX] __aligned(8);
+};
+
+/* Words of a record with so many bytes of a key. */
+static inline u32 qr_rec_words(u32 len)
+{
+	return QR_REC_WORDS + DIV_ROUND_UP(len, QR_WORD);
+}
+
+static inline bool qr_rec_dead(const struct qr_rec *rec)
+{
+	return rec->head & WORT_MEDIA_QUIRE_DEAD;
+}
+
+static inline u32 qr_rec_kind(u64 head)
+{
+	return head >> WORT_MEDIA_QUIRE_VALUE_SHIFT & WORT_MEDIA_QUIRE_VALUE_MASK;
+}
+
+static inline u64 qr_object_off(u64 val)
+{
+	return val & WORT_MEDIA_QUIRE_OFF_MASK;
+}
+
+static inline u32 qr_object_len(u64 val)
+{
+	return val >> WORT_MEDIA_QUIRE_BYTES_SHIFT;
+}
+
+/* The length of its value. */
+static inline u32 qr_rec_value_len(const struct qr_rec *rec)
+{
+	u32 kind = qr_rec_kind(rec->head);
+
+	return kind == WORT_MEDIA_QUIRE_VALUE_OBJECT ? qr_object_len(rec->val) : kind;
+}
+
+static inline __le64 __pmem *qr_word(const struct qr_page *page, u32 place)
+{
+	return (__le64 __pmem *)page->media + place;
+}
+
+/* The bytes of a key that a record stores. */
+static inline const void __pmem *qr_rest(const struct qr_page *page,
+					 const struct qr_rec *rec)
+{
+	return qr_word(page, rec->place + QR_REC_WORDS);
+}
+
+/* A root record is locked by the offset of its catalogue entry. */
+static inline u64 qr_root_node(const struct wort_tree *tree)
+{
+	u64 off = (void __pmem *)wort_tree_root(tree) - wort_region_at(tree->region, 0);
+
+	return off - offsetof(struct wort_media_entry, root);
+}
+
+/* No key is above it. */
+static inline bool qr_is_greatest(const struct wort_key *key)
+{
+	return key->len == WORT_KEY_MAX && !memchr_inv(key->data, 0xff, WORT_KEY_MAX);
+}
+
+/* quire_page.c: pages and their records */
+int qr_page_open(struct wort_op *op, u64 off, struct qr_page *page);
+int qr_rec_load(struct wort_op *op, const struct qr_page *page, u32 place,
+		struct qr_rec *rec);
+int qr_rec_cmp(struct wort_op *op, const struct qr_page *page,
+	       const struct qr_rec *rec, const struct wort_key *key);
+int qr_rec_key(struct wort_op *op, const struct qr_page *page,
+	       const struct qr_rec *rec, u8 *buf);
+int qr_leaf_find(struct wort_op *op, const struct qr_page *page, u32 from,
+		 const struct wort_key *key, struct qr_rec *rec, u16 *top);
+int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
+		  const struct wort_key *key, struct qr_above *above, u64 *link,
+		  struct qr_bound *upper);
+int qr_order(struct wort_op *op, const struct qr_page *page,
+	     const struct qr_bound *upper, struct qr_order *order);
+u32 qr_hash(const struct wort_key *key);
+bool qr_rec_write(struct wort_op *op, const struct qr_page *page, u32 place,
+		  const u8 *rest, u32 len, u64 head, u64 val, u64 *full_head);
+int qr_tail_clean(struct wort_op *op, const struct qr_page *page, u32 top, u32 words);
+void qr_page_create(struct wort_op *op, u64 off, u32 size, u32 level,
+		    const struct wort_key *anchor, u32 prefix_len,
+		    struct qr_page *page);
+u32 qr_page_add(struct wort_op *op, const struct qr_page *page, u32 place,
+		const struct wort_key *key, u64 head, u64 val);
+void qr_page_finish(struct wort_op *op, const struct qr_page *page, u32 top);
+
+/* quire.c: descents, and what operations do in a leaf */
+int qr_descend(struct wort_op *op, const struct wort_tree *tree, u32 level,
+	       enum qr_goal goal, const struct wort_key *key, struct qr_pos *pos,
+	       struct qr_bound *upper);
+void qr_append(struct wort_op *op, const struct qr_page *page, u32 place,
+	       const u8 *rest, u32 len, u64 head, u64 val);
+int qr_value_read(struct wort_op *op, const struct qr_page *page,
+		  const struct qr_rec *rec, struct wort_buf *buf);
+
+/* quire_split.c: pages come and go */
+bool qr_has_room(const struct qr_page *page, u32 top, u32 words, u32 nr);
+int qr_make_room(struct wort_op *op, struct wort_tree *tree,
+		 const struct wort_key *key);
+void qr_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
+	     struct wort_need *need);
+u32 qr_page_size(const struct wort_op *op, const struct wort_tree *tree, u32 level,
+		 bool alone, u32 bytes, u32 nr, u32 more);
+u32 qr_page_max(const struct wort_tree *tree, u32 level);
+u32 qr_recs_max(u32 level);
+u32 qr_common(const struct wort_key *a, const struct wort_key *b);
+u32 qr_top_now(struct wort_op *op, const struct qr_page *page, u32 top, u32 *nr);
+int qr_records_copy(struct wort_op *op, const struct qr_page *from,
+		    const struct qr_order *order, u32 first, u32 end,
+		    const struct qr_page *page, u32 place, u8 *buf);
+void qr_link_change(struct wort_op *op, u64 node, __le64 __pmem *word, u64 val);
+void qr_page_free(struct wort_op *op, const struct qr_page *page);
+
+/* quire_merge.c: pages are merged, or given up */
+void qr_tidy(struct wort_op *op, struct wort_tree *tree, const struct wort_key *key);
+int qr_drop(struct wort_cursor *cur);
+
+/* quire_cursor.c: cursors and the walk */
+int qr_seek(struct wort_cursor *cur, const struct wort_key *key);
+int qr_next(struct wort_cursor *cur);
+int qr_value(struct wort_cursor *cur, struct wort_buf *buf);
+int qr_walk(struct wort_cursor *cur, const struct wort_key *pos,
+	    struct wort_visitor *visitor);
+int qr_check(struct wort_cursor *cur);
+
+#endif /* _WORT_QUIRE_H */

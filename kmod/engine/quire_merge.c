@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * QUIRE: steps that make the tree smaller, after a delete has committed.  Each may be
+ * left out: what it would have given back stays for later ones.
+ */
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "quire.h"
+
+#define FEW_CHILDREN	2	/* of an inner page that may be */
+
+/**
+ * struct qr_merge - Two neighbours that become one page
+ * @parent: their parent, at the end of the descent
+ * @upper: its upper, then that of the second one
+ * @children: separators of the parent that count
+ * @first: the number of the first one among them
+ * @old: both
+ * @order: their records
+ * @anchor: of the first one
+ * @sep: the separator between them
+ * @key: for a copy of a key
+ * @page: what replaces them
+ */
+struct qr_merge {
+	struct qr_pos parent;
+	struct qr_bound upper;
+	struct qr_order children;
+	u32 first;
+	struct qr_page old[2];
+	struct qr_order order[2];
+	struct qr_bound anchor;
+	struct qr_bound sep;
+	u8 key[WORT_KEY_MAX] __aligned(8);
+	struct qr_page page;
+};
+
+static int child_load(struct wort_op *op, const struct qr_merge *m, u32 nr,
+		      struct qr_rec *sep)
+{
+	return qr_rec_load(op, &m->parent.page, m->children.place[nr], sep) > 0 ? 0 : -EAGAIN;
+}
+
+/* The key of a separator of the parent. */
+static int sep_read(struct wort_op *op, const struct qr_merge *m, u32 nr,
+		    struct qr_bound *bound)
+{
+	struct qr_rec sep;
+	int len = child_load(op, m, nr, &sep) ?:
+		  qr_rec_key(op, &m->parent.page, &sep, bound->bytes);
+
+	if (len < 0)
+		return len;
+	bound->len = len;
+	return 0;
+}
+
+/* Choose the child of a key and a neighbour of it: the next one, or else the one before. */
+static int pair_choose(struct wort_op *op, struct qr_merge *m, const struct wort_key *key)
+{
+	struct qr_rec sep;
+	u32 nr = 0;
+	int err;
+
+	if (m->children.nr < 2)
+		return -ENOENT;
+	for (; nr + 1 < m->children.nr; nr++) {
+		err = child_load(op, m, nr + 1, &sep);
+		if (err)
+			return err;
+		if (qr_rec_cmp(op, &m->parent.page, &sep, key) > 0)
+			break;
+	}
+	m->first = min(nr, m->children.nr - 2);
+	return 0;
+}
+
+static int pair_open(struct wort_op *op, struct qr_merge *m)
+{
+	struct qr_rec sep;
+	int err = sep_read(op, m, m->first + 1, &m->sep);
+	u32 i;
+
+	if (!err && m->first + 2 < m->children.nr)
+		err = sep_read(op, m, m->first + 2, &m->upper);
+	for (i = 0; i < 2 && !err; i++) {
+		err = child_load(op, m, m->first + i, &sep) ?:
+		      qr_page_open(op, sep.val, &m->old[i]);
+		if (!err && m->old[i].level + 1 != m->parent.page.level)
+			err = wort_corrupt(op, sep.val, "page of another level");
+		if (!err)
+			err = qr_order(op, &m->old[i], i ? &m->upper : &m->sep,
+				       &m->order[i]);
+	}
+	if (err)
+		return err;
+	m->anchor.len = m->old[0].anchor_len;
+	return wort_pm_read(op, m->anchor.bytes, m->old[0].media->anchor, m->anchor.len);
+}
+
+/* Bytes of the merged page, with the records of both. */
+static u32 pair_bytes(const struct qr_merge *m, u32 prefix_len)
+{
+	u32 words = 1 + DIV_ROUND_UP(m->anchor.len, QR_WORD), i, more;
+
+	for (i = 0; i < 2; i++) {
+		more = DIV_ROUND_UP(m->old[i].prefix_len - prefix_len, QR_WORD);
+		words += m->order[i].words + m->order[i].nr * more;
+	}
+	/* The first separator of an inner page gets bytes. */
+	return (words + DIV_ROUND_UP(m->sep.len, QR_WORD)) * QR_WORD;
+}
+
+/*
+ * Lock the parent and both.  -EAGAIN if they are not what was seen: they are neighbours only
+ * as long as the parent gets no further separator.
+ */
+static int pair_lock(struct wort_op *op, const struct qr_merge *m,
+		     const struct qr_rec *sep)
+{
+	u64 nodes[3] = { m->parent.page.off, m->old[0].off, m->old[1].off };
+	const struct qr_page *parent = &m->parent.page;
+	struct qr_rec now;
+	u32 i, nr = 0;
+	bool same;
+
+	if (!wort_nodes_lock(op, nodes, 3))
+		return -EAGAIN;
+	same = qr_top_now(op, parent, m->children.top, &nr) == m->children.top;
+	for (i = 0; i < 2; i++) {
+		same = same && !child_load(op, m, m->first + i, &now) &&
+		       now.head == sep[i].head && now.val == sep[i].val &&
+		       qr_top_now(op, &m->old[i], m->order[i].top, &nr) == m->order[i].top;
+	}
+	if (same)
+		return 0;
+	wort_nodes_unlock(op);
+	return -EAGAIN;
+}
+
+static int pair_write(struct wort_op *op, struct qr_merge *m, u32 size, u32 prefix_len)
+{
+	const struct wort_key anchor = { m->anchor.bytes, m->anchor.len };
+	const struct wort_key sep = { m->sep.bytes, m->sep.len };
+	struct qr_rec first;
+	u32 from = 0;
+	int place;
+
+	qr_page_create(op, wort_alloc_take(op), size, m->old[0].level, &anchor, prefix_len,
+		       &m->page);
+	place = qr_records_copy(op, &m->old[0], &m->order[0], 0, m->order[0].nr, &m->page,
+				m->page.first, m->key);
+	if (place > 0 && m->page.level) {
+		if (qr_rec_load(op, &m->old[1], m->order[1].place[0], &first) <= 0)
+			return -EAGAIN;
+		place = qr_page_add(op, &m->page, place, &sep, first.head, first.val);
+		from = 1;
+	}
+	if (place > 0)
+		place = qr_records_copy(op, &m->old[1], &m->order[1], from, m->order[1].nr,
+					&m->page, place, m->key);
+	if (place < 0)
+		return place;
+	qr_page_finish(op, &m->page, place);
+	return 0;
+}
+
+/*
+ * First the link, then the separator: see quire.h.  Whoever is about to split the parent
+ * has to plan that again: a part could begin with the child that is gone.
+ */
+static void pair_commit(struct wort_op *op, const struct qr_merge *m,
+			const struct qr_rec *sep)
+{
+	const struct qr_page *parent = &m->parent.page;
+
+	qr_link_change(op, parent->off, qr_word(parent, sep[0].place + 1), m->page.off);
+	qr_link_change(op, parent->off, qr_word(parent, sep[1].place),
+		       sep[1].head | WORT_MEDIA_QUIRE_DEAD);
+	wort_nodes_removed(op, m->old[0].off, m->old[1].off);
+	wort_nodes_removed(op, parent->off, 0);
+}
+
+static int pair_replace(struct wort_op *op, struct wort_tree *tree, struct qr_merge *m)
+{
+	const struct wort_key anchor = { m->anchor.bytes, m->anchor.len };
+	const struct wort_key upper = { m->upper.bytes, m->upper.len };
+	u32 prefix_len = qr_common(&anchor, &upper), level = m->old[0].level;
+	u32 nr = m->order[0].nr + m->order[1].nr, size, i;
+	struct qr_rec sep[2];
+	int err = child_load(op, m, m->first, &sep[0]) ?:
+		  child_load(op, m, m->first + 1, &sep[1]);
+
+	prefix_len = min_t(u32, prefix_len, min(m->old[0].prefix_len, m->old[1].prefix_len));
+	size = pair_bytes(m, prefix_len);
+	if (!err && (nr > qr_recs_max(level) / 2 || size > qr_page_max(tree, level)))
+		err = -ENOENT;
+	size = qr_page_size(op, tree, level, false, size, nr, 0);
+	err = err ?: wort_alloc_reserve(op, size) ?: pair_lock(op, m, sep);
+	if (err)
+		return err;
+	err = pair_write(op, m, size, prefix_len);
+	if (!err)
+		pair_commit(op, m, sep);
+	wort_nodes_unlock(op);
+	for (i = 0; i < 2 && !err; i++)
+		qr_page_free(op, &m->old[i]);
+	return err;
+}
+
+/* The root page goes: it leads to one child only, or is a leaf without records. */
+static int root_replace(struct wort_op *op, struct wort_tree *tree,
+			const struct qr_merge *m)
+{
+	const struct qr_page *root = &m->parent.page;
+	u64 nodes[2] = { root->off, qr_root_node(tree) };
+	struct qr_rec only = { };
+	int err = root->level ? child_load(op, m, 0, &only) : 0;
+	u32 nr = 0;
+
+	if (err || !wort_nodes_lock(op, nodes, 2))
+		return err ?: -EAGAIN;
+	if (wort_pm_load(wort_tree_root(tree)) != root->off ||
+	    qr_top_now(op, root, m->children.top, &nr) != m->children.top ||
+	    (root->level && wort_pm_load(qr_word(root, only.place + 1)) != only.val)) {
+		wort_nodes_unlock(op);
+		return -EAGAIN;
+	}
+	qr_link_change(op, nodes[1], wort_tree_root(tree), only.val);
+	wort_nodes_removed(op, root->off, 0);
+	wort_nodes_unlock(op);
+	qr_page_free(op, root);
+	return 0;
+}
+
+/*
+ * Merge the page of a level in whose range a key is with a neighbour, or take the root
+ * page away.  Returns 0 if the page above may be next.
+ */
+static int level_merge(struct wort_op *op, struct wort_tree *tree, u32 level,
+		       const struct wort_key *key, struct qr_merge *m)
+{
+	struct qr_pos *parent = &m->parent;
+	int err = qr_descend(op, tree, level + 1, QR_COVERS, key, parent, &m->upper);
+
+	if (err || !parent->page.off)
+		return err ?: -ENOENT;
+	err = qr_order(op, &parent->page, &m->upper, &m->children);
+	if (err)
+		return err;
+	if (!parent->depth && m->children.nr == (parent->page.level ? 1 : 0)) {
+		err = root_replace(op, tree, m);
+		return err ?: -ENOENT;
+	}
+	if (parent->page.level != level + 1)
+		return -ENOENT;
+	if (m->children.nr < 2)
+		return 0;
+	err = pair_choose(op, m, key) ?: pair_open(op, m) ?: pair_replace(op, tree, m);
+	if (err)
+		return err;
+	return m->children.nr - 1 <= FEW_CHILDREN ? 0 : -ENOENT;
+}
+
+/*
+ * After a delete: merge its leaf with a neighbour, and then pages above.  The delete has
+ * succeeded, so this does without memory if there is none, and takes no space that is kept
+ * for deletes.
+ */
+void qr_tidy(struct wort_op *op, struct wort_tree *tree, const struct wort_key *key)
+{
+	bool must_free = op->must_free;
+	struct qr_merge *m;
+	u32 level = 0;
+	int err;
+
+	m = kmalloc(sizeof(*m), GFP_NOIO | WORT_GFP_CALL);
+	if (!m)
+		return;
+	op->must_free = false;
+	do {
+		wort_op_step(op);
+		err = level_merge(op, tree, level++, key, m);
+	} while (!err && level < QR_LEVELS);
+	op->must_free = must_free;
+	kfree(m);
+}
+
+/*
+ * Pages from a level down to a leaf without records, each with one child, for what
+ * cannot be read.
+ */
+static int empty_create(struct wort_op *op, const struct wort_tree *tree, u32 level,
+			const struct wort_key *anchor, u64 *off)
+{
+	const struct wort_key none = { anchor->data, 0 };
+	u32 size = qr_page_size(op, tree, 0, true, (3 + DIV_ROUND_UP(anchor->len, QR_WORD)) *
+				QR_WORD, 0, 0), place, i;
+	struct qr_page page;
+	int err = 0;
+
+	for (i = 0; i <= level && !err; i++)
+		err = wort_alloc_reserve(op, size);
+	for (i = 0; i <= level && !err; i++) {
+		qr_page_create(op, wort_alloc_take(op), size, i, anchor, 0, &page);
+		place = page.first;
+		if (i)
+			place = qr_page_add(op, &page, place, &none, WORT_MEDIA_QUIRE_SET |
+					    8ULL << WORT_MEDIA_QUIRE_VALUE_SHIFT, *off);
+		qr_page_finish(op, &page, place);
+		*off = page.off;
+	}
+	return err;
+}
+
+/* The separator that leads to the page that cannot be read, and its key. */
+static int lost_find(struct wort_cursor *cur, struct qr_page *parent, struct qr_rec *sep,
+		     struct wort_key *anchor)
+{
+	struct qr_cursor *qc = (struct qr_cursor *)cur->engine;
+	const struct qr_above *above = &qc->pos.above[qc->pos.depth - 1];
+	int err = qr_page_open(cur->op, above->off, parent), len;
+	struct qr_page page;
+
+	if (err)
+		return err;
+	if (qr_rec_load(cur->op, parent, above->place, sep) <= 0)
+		return -EAGAIN;
+	if (qr_page_open(cur->op, sep->val, &page) != -EIO)
+		return -EAGAIN;
+	len = qr_rec_key(cur->op, parent, sep, qc->key);
+	if (!sep->len) {
+		len = parent->anchor_len;
+		err = wort_pm_read(cur->op, qc->key, parent->media->anchor, len);
+	}
+	*anchor = (struct wort_key){ qc->key, len };
+	return len < 0 ? len : err;
+}
+
+/* All records of a page that cannot be read go; one without records takes its place. */
+int qr_drop(struct wort_cursor *cur)
+{
+	struct qr_cursor *qc = (struct qr_cursor *)cur->engine;
+	__le64 __pmem *word = wort_tree_root(cur->tree);
+	u64 node = qr_root_node(cur->tree), lost = wort_pm_load(word), off = 0;
+	struct wort_op *op = cur->op;
+	struct qr_page parent;
+	struct wort_key anchor;
+	struct qr_rec sep;
+	int err;
+
+	if (qc->pos.depth) {
+		err = lost_find(cur, &parent, &sep, &anchor) ?:
+		      empty_create(op, cur->tree, parent.level - 1, &anchor, &off);
+		if (err)
+			return err;
+		node = parent.off;
+		word = qr_word(&parent, sep.place + 1);
+		lost = sep.val;
+	} else if (wort_pm_probe(op, word, WORT_LINE) ||
+		   qr_page_open(op, lost, &parent) != -EIO) {
+		return lost ? -EAGAIN : -EIO;
+	}
+	wort_pm_fence_contents(op);
+	if (!wort_nodes_lock(op, &node, 1))
+		return -EAGAIN;
+	qr_link_change(op, node, word, off);
+	wort_nodes_unlock(op);
+	op->bad_off = lost;
+	return 0;
+}

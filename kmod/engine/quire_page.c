@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * QUIRE: pages and their records.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "quire.h"
+
+static int page_verify(struct wort_op *op, u64 off, u64 size)
+{
+	int err = wort_region_verify(op->region, off, size);
+
+	if (err == -EUCLEAN)
+		return wort_corrupt(op, off, "page outside the pool");
+	return err ?: wort_pm_probe(op, wort_region_at(op->region, off), size);
+}
+
+static bool meta_parse(u64 meta, struct qr_page *page)
+{
+	page->words = meta & WORT_MEDIA_QUIRE_SIZE_MASK;
+	page->level = meta >> WORT_MEDIA_QUIRE_LEVEL_SHIFT & WORT_MEDIA_QUIRE_LEVEL_MASK;
+	page->anchor_len = meta >> WORT_MEDIA_QUIRE_ANCHOR_SHIFT &
+			   WORT_MEDIA_QUIRE_KEY_MASK;
+	page->prefix_len = meta >> WORT_MEDIA_QUIRE_PREFIX_SHIFT &
+			   WORT_MEDIA_QUIRE_KEY_MASK;
+	page->first = 1 + DIV_ROUND_UP(page->anchor_len, QR_WORD);
+	return !(meta & ~WORT_MEDIA_QUIRE_META_ALL) &&
+	       page->words <= QR_PAGE_MAX / QR_WORD && page->words > page->first &&
+	       page->anchor_len <= WORT_KEY_MAX &&
+	       page->prefix_len <= page->anchor_len;
+}
+
+/* Read the meta word of a page.  @off is not trusted. */
+int qr_page_open(struct wort_op *op, u64 off, struct qr_page *page)
+{
+	int err = page_verify(op, off, sizeof(*page->media));
+	u64 meta;
+
+	if (err)
+		return err;
+	page->off = off;
+	page->media = wort_region_at(op->region, off);
+	meta = wort_pm_load(&page->media->meta);
+	if (!meta_parse(meta, page))
+		return wort_corrupt(op, off, "page with meta word %#llx",
+				    (unsigned long long)meta);
+	if (page->level)
+		wort_count(op, nodes, 1);
+	else
+		wort_count(op, leaves, 1);
+	return page_verify(op, off, page->words * QR_WORD);
+}
+
+/*
+ * The witness of a further line, 1 or 2, as a place; 0: there is none, or it is no word
+ * of the key.
+ */
+static u32 witness_place(const struct qr_page *page, const struct qr_rec *rec, u32 line)
+{
+	u64 witness = rec->head >> (WORT_MEDIA_QUIRE_WITNESS_SHIFT + 4 * (line - 1)) &
+		      WORT_MEDIA_QUIRE_WITNESS_MASK;
+	u64 first = page->off / QR_WORD;
+
+	if (!witness)
+		return 0;
+	return round_down(first + rec->place, WORT_LINE / QR_WORD) +
+	       line * (WORT_LINE / QR_WORD) +
+	       (witness & ~WORT_MEDIA_QUIRE_WITNESS_SET) - first;
+}
+
+/* Is a place one of the words of the key? */
+static bool in_key(const struct qr_rec *rec, u32 place)
+{
+	return place >= (u32)rec->place + QR_REC_WORDS &&
+	       place < rec->place + qr_rec_words(rec->len);
+}
+
+static bool head_valid(const struct qr_page *page, const struct qr_rec *rec)
+{
+	u32 line, place;
+
+	if (rec->head & ~WORT_MEDIA_QUIRE_HEAD_ALL ||
+	    !(rec->head & WORT_MEDIA_QUIRE_SET) ||
+	    qr_rec_kind(rec->head) > WORT_MEDIA_QUIRE_VALUE_OBJECT ||
+	    rec->len > WORT_KEY_MAX ||
+	    rec->place + qr_rec_words(rec->len) > page->words)
+		return false;
+	for (line = 1; line <= 2; line++) {
+		place = witness_place(page, rec, line);
+		if (place && !in_key(rec, place))
+			return false;
+	}
+	return true;
+}
+
+/* Did all of its words become durable before the power went? */
+static bool rec_whole(const struct qr_page *page, const struct qr_rec *rec)
+{
+	u32 line, place;
+
+	for (line = 1; line <= 2; line++) {
+		place = witness_place(page, rec, line);
+		if (place && !wort_pm_load(qr_word(page, place)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Read the record at a place.  Returns 1; 0: there is none, and the records end here.
+ */
+int qr_rec_load(struct wort_op *op, const struct qr_page *page, u32 place,
+		struct qr_rec *rec)
+{
+	rec->place = place;
+	rec->head = 0;
+	if (place + QR_REC_WORDS > page->words)
+		return 0;
+	rec->head = wort_pm_load(qr_word(page, place));
+	if (!rec->head)
+		return 0;
+	rec->len = rec->head & WORT_MEDIA_QUIRE_LEN_MASK;
+	if (!head_valid(page, rec))
+		return wort_corrupt(op, page->off, "record at word %u with head %#llx",
+				    place, (unsigned long long)rec->head);
+	if (!rec_whole(page, rec)) {
+		rec->head = 0;
+		return 0;
+	}
+	rec->val = wort_pm_load(qr_word(page, place + 1));
+	return 1;
+}
+
+/* The key has the prefix of the page, since its descent has led there. */
+static int key_verify(struct wort_op *op, const struct qr_page *page,
+		      const struct wort_key *key)
+{
+	if (likely(key->len >= page->prefix_len))
+		return 0;
+	return wort_corrupt(op, page->off, "page in whose range a key is not");
+}
+
+/* A record relative to a key that has the prefix: as memcmp() does. */
+int qr_rec_cmp(struct wort_op *op, const struct qr_page *page,
+	       const struct qr_rec *rec, const struct wort_key *key)
+{
+	const u8 *rest = key->data + page->prefix_len;
+	u32 rest_len = key->len - page->prefix_len;
+	u32 len = min_t(u32, rec->len, rest_len), same;
+
+	same = len ? wort_pm_common(&op->n, qr_rest(page, rec), rest, len) : 0;
+	if (same < len)
+		return wort_pm_load_byte(qr_rest(page, rec) + same) - rest[same];
+	return (int)rec->len - (int)rest_len;
+}
+
+/*
+ * Two records of a page.  Zeroes behind the shorter one compare as its end does, but for
+ * those of the longer one; then the lengths decide.
+ */
+static int recs_cmp(const struct qr_page *page, const struct qr_rec *a,
+		    const struct qr_rec *b)
+{
+	u32 len = min(a->len, b->len), i;
+	u64 x, y;
+
+	for (i = 0; i < len; i += QR_WORD) {
+		x = wort_pm_load_be64(qr_rest(page, a) + i);
+		y = wort_pm_load_be64(qr_rest(page, b) + i);
+		if (x != y)
+			return x < y ? -1 : 1;
+	}
+	return (int)a->len - (int)b->len;
+}
+
+/* The whole key.  @buf has room for WORT_KEY_MAX bytes and a word.  Returns its length. */
+int qr_rec_key(struct wort_op *op, const struct qr_page *page,
+	       const struct qr_rec *rec, u8 *buf)
+{
+	int err;
+
+	if (page->prefix_len + rec->len > WORT_KEY_MAX)
+		return wort_corrupt(op, page->off, "record at word %u with a long key",
+				    rec->place);
+	err = wort_pm_read(op, buf, page->media->anchor, page->prefix_len) ?:
+	      wort_pm_read(op, buf + page->prefix_len, qr_rest(page, rec), rec->len);
+	return err ?: page->prefix_len + rec->len;
+}
+
+/* A hash of a key, of 16 bits.  It is on media. */
+u32 qr_hash(const struct wort_key *key)
+{
+	u64 hash = key->len * 0x9e3779b97f4a7c15ULL;
+	u32 i = 0;
+
+	for (; i + sizeof(u64) < key->len; i += sizeof(u64)) {
+		hash = (hash ^ wort_bytes_be64(key->data + i)) * 0xa0761d6478bd642fULL;
+		hash ^= hash >> 32;
+	}
+	hash ^= key->len - i < sizeof(u64) ? wort_bytes_high(key->data + i, key->len - i) :
+					     wort_bytes_be64(key->data + i);
+	hash *= 0xe7037ed1a0b428dbULL;
+	hash ^= hash >> 29;
+	return hash >> 24 & WORT_MEDIA_QUIRE_HASH_MASK;
+}
+
+/* Witnesses of all lines. */
+#define QR_HEAD_WITNESSES	(0xffULL << WORT_MEDIA_QUIRE_WITNESS_SHIFT)
+
+/* What the heads of all records of a key in the page have in common. */
+#define HEAD_SAME	(WORT_MEDIA_QUIRE_LEN_MASK |				\
+			 WORT_MEDIA_QUIRE_HASH_MASK << WORT_MEDIA_QUIRE_HASH_SHIFT)
+
+/*
+ * Find the last record of a key from a place on; @rec is unchanged if there is none.
+ * The answer rests on all records, also if there is none.
+ */
+int qr_leaf_find(struct wort_op *op, const struct qr_page *page, u32 from,
+		 const struct wort_key *key, struct qr_rec *rec, u16 *top)
+{
+	u64 want = (u64)qr_hash(key) << WORT_MEDIA_QUIRE_HASH_SHIFT |
+		   (key->len - page->prefix_len);
+	struct qr_rec one;
+	int got = key_verify(op, page, key);
+
+	if (got)
+		return got;
+	for (; (got = qr_rec_load(op, page, from, &one)) > 0; from += qr_rec_words(one.len))
+		if ((one.head & HEAD_SAME) == want && !qr_rec_cmp(op, page, &one, key))
+			*rec = one;
+	*top = from;
+	wort_pm_flush_in_flight(op, page->off, page->off,
+				min_t(u32, from + 1, page->words) * QR_WORD);
+	return got;
+}
+
+/* Does a descent go to the child of a separator, or to one behind it? */
+static bool leads_on(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
+		     const struct wort_key *key, const struct qr_rec *sep)
+{
+	if (!sep->len || goal == QR_LAST)
+		return true;
+	return goal != QR_FIRST && qr_rec_cmp(op, page, sep, key) < (goal == QR_COVERS);
+}
+
+/* The separators on both sides of where a descent goes; returns the top. */
+static int inner_search(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
+			const struct wort_key *key, struct qr_rec *below,
+			struct qr_rec *above)
+{
+	u32 place = page->first;
+	struct qr_rec one;
+	int got;
+
+	below->head = 0;
+	above->head = 0;
+	for (; (got = qr_rec_load(op, page, place, &one)) > 0;
+	     place += qr_rec_words(one.len)) {
+		if (qr_rec_dead(&one))
+			continue;
+		if (leads_on(op, page, goal, key, &one)) {
+			if (!below->head || recs_cmp(page, &one, below) >= 0)
+				*below = one;
+		} else if (!above->head || recs_cmp(page, &one, above) < 0) {
+			*above = one;
+		}
+	}
+	if (!got && !below->head)
+		got = wort_corrupt(op, page->off, "page without a first separator");
+	return got ?: (int)place;
+}
+
+/* The upper of a child, unless it is that of the page. */
+static int upper_read(struct wort_op *op, const struct qr_page *page,
+		      const struct qr_rec *above, struct qr_bound *upper)
+{
+	int len;
+
+	if (!above->head)
+		return 0;
+	len = qr_rec_key(op, page, above, upper->bytes);
+	if (len < 0)
+		return len;
+	upper->len = len;
+	return 0;
+}
+
+/*
+ * Find the child to which a descent goes, and perhaps its upper.
+ *
+ * The link is loaded before the end is looked at again: see above, at the head of
+ * quire.h.  An answer rests on the separators that are there, and on those that are
+ * dead.
+ */
+int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
+		  const struct wort_key *key, struct qr_above *above, u64 *link,
+		  struct qr_bound *upper)
+{
+	bool with_key = goal == QR_COVERS || goal == QR_BELOW;
+	int top, more, err = with_key ? key_verify(op, page, key) : 0;
+	struct qr_rec below = { }, next, one;
+
+	if (err)
+		return err;
+	do {
+		top = inner_search(op, page, goal, key, &below, &next);
+		if (top < 0)
+			return top;
+		*link = wort_pm_load(qr_word(page, below.place + 1));
+		more = qr_rec_load(op, page, top, &one);
+	} while (more > 0);
+	if (more)
+		return more;
+	*above = (struct qr_above){ .off = page->off, .place = below.place, .top = top };
+	wort_pm_flush_in_flight(op, page->off, page->off,
+				min_t(u32, top + 1, page->words) * QR_WORD);
+	return upper ? upper_read(op, page, &next, upper) : 0;
+}
+
+/* Where a record belongs in the order; true if one of its key is there. */
+static bool order_find(struct wort_op *op, const struct qr_page *page,
+		       const struct qr_order *order, const struct qr_rec *rec, u32 *at)
+{
+	u32 low = 0, high = order->nr, mid;
+	struct qr_rec one;
+	int cmp;
+
+	/* Most come in order. */
+	mid = high ? high - 1 : 0;
+	while (low < high) {
+		if (qr_rec_load(op, page, order->place[mid], &one) <= 0)
+			break;
+		cmp = recs_cmp(page, &one, rec);
+		if (!cmp) {
+			*at = mid;
+			return true;
+		}
+		if (cmp < 0)
+			low = mid + 1;
+		else
+			high = mid;
+		mid = (low + high) / 2;
+	}
+	*at = low;
+	return false;
+}
+
+/* Leave those that count. */
+static int order_filter(struct wort_op *op, const struct qr_page *page,
+			const struct qr_bound *upper, struct qr_order *order)
+{
+	const struct wort_key end = { upper->bytes, upper->len };
+	u32 i, nr = 0;
+	struct qr_rec rec;
+	int err = upper->len == QR_NO_KEY ? 0 : key_verify(op, page, &end);
+
+	order->words = 0;
+	for (i = 0; i < order->nr && !err; i++) {
+		if (qr_rec_load(op, page, order->place[i], &rec) <= 0)
+			return -EAGAIN;
+		if (qr_rec_dead(&rec) || (upper->len != QR_NO_KEY &&
+					  qr_rec_cmp(op, page, &rec, &end) >= 0))
+			continue;
+		order->place[nr++] = rec.place;
+		order->words += qr_rec_words(rec.len);
+	}
+	order->nr = nr;
+	return err;
+}
+
+/* The records that count, by their keys. */
+int qr_order(struct wort_op *op, const struct qr_page *page,
+	     const struct qr_bound *upper, struct qr_order *order)
+{
+	u32 place = page->first, at;
+	struct qr_rec rec;
+	int got;
+
+	order->nr = 0;
+	for (; (got = qr_rec_load(op, page, place, &rec)) > 0;
+	     place += qr_rec_words(rec.len)) {
+		if (!order_find(op, page, order, &rec, &at)) {
+			memmove(&order->place[at + 1], &order->place[at],
+				(order->nr++ - at) * sizeof(order->place[0]));
+		}
+		order->place[at] = place;
+	}
+	order->top = place;
+	wort_pm_flush_in_flight(op, page->off, page->off,
+				min_t(u32, place + 1, page->words) * QR_WORD);
+	return got ?: order_filter(op, page, upper, order);
+}
+
+static u64 rest_word(const u8 *rest, u32 len, u32 off)
+{
+	u64 word = wort_bytes_word(rest + off, min_t(u32, len - off, QR_WORD));
+
+	return le64_to_cpu((__force __le64)word);
+}
+
+/*
+ * Store all words of a record but its head, so that the witness of a line is the last
+ * one of that line.  Tells the head with its witnesses.  Returns false if the head
+ * needs a fence of its own.
+ */
+bool qr_rec_write(struct wort_op *op, const struct qr_page *page, u32 place,
+		  const u8 *rest, u32 len, u64 head, u64 val, u64 *full_head)
+{
+	u64 first = page->off / QR_WORD + place, word;
+	u32 i = qr_rec_words(len), line, shift;
+	bool value_line = (first + 1) % (WORT_LINE / QR_WORD) == 0;
+	bool one_fence = op->region->line_order || !op->flush;
+
+	*full_head = head;
+	wort_pm_store(op, qr_word(page, place + 1), val);
+	while (--i >= QR_REC_WORDS) {
+		word = rest_word(rest, len, (i - QR_REC_WORDS) * QR_WORD);
+		wort_pm_store(op, qr_word(page, place + i), word);
+		line = (first + i) / (WORT_LINE / QR_WORD) - first / (WORT_LINE / QR_WORD);
+		if (!word || !line)
+			continue;
+		if (line > 2) {
+			one_fence = false;
+			continue;
+		}
+		shift = WORT_MEDIA_QUIRE_WITNESS_SHIFT + 4 * (line - 1);
+		*full_head &= ~(WORT_MEDIA_QUIRE_WITNESS_MASK << shift);
+		*full_head |= (WORT_MEDIA_QUIRE_WITNESS_SET |
+			       (first + i) % (WORT_LINE / QR_WORD)) << shift;
+	}
+	if (value_line && val && !(*full_head >> WORT_MEDIA_QUIRE_WITNESS_SHIFT &
+				   WORT_MEDIA_QUIRE_WITNESS_MASK))
+		one_fence = false;
+	if (!one_fence)
+		*full_head = head;
+	return one_fence;
+}
+
+/*
+ * Before a record of so many words is appended: are they 0, and is the head behind them?
+ * If not the power went while others were appended, and all behind the top becomes 0.
+ */
+int qr_tail_clean(struct wort_op *op, const struct qr_page *page, u32 top, u32 words)
+{
+	u32 end = min_t(u32, top + words + 1, page->words), i;
+
+	for (i = top; i < end && !wort_pm_load(qr_word(page, i)); i++)
+		;
+	if (i == end)
+		return 0;
+	for (i = page->words; i-- > top;)
+		wort_pm_store(op, qr_word(page, i), 0);
+	wort_pm_flush(op, qr_word(page, top), (page->words - top) * QR_WORD);
+	wort_pm_fence(op);
+	return 0;
+}
+
+/* Begin a page: its meta word and its anchor. */
+void qr_page_create(struct wort_op *op, u64 off, u32 size, u32 level,
+		    const struct wort_key *anchor, u32 prefix_len,
+		    struct qr_page *page)
+{
+	u64 meta = size / QR_WORD | (u64)level << WORT_MEDIA_QUIRE_LEVEL_SHIFT |
+		   (u64)anchor->len << WORT_MEDIA_QUIRE_ANCHOR_SHIFT |
+		   (u64)prefix_len << WORT_MEDIA_QUIRE_PREFIX_SHIFT;
+	u32 i;
+
+	page->off = off;
+	page->media = wort_region_at(op->region, off);
+	meta_parse(meta, page);
+	wort_pm_store(op, &page->media->meta, meta);
+	for (i = 0; i < anchor->len; i += QR_WORD)
+		wort_pm_store(op, qr_word(page, 1 + i / QR_WORD),
+			      rest_word(anchor->data, anchor->len, i));
+}
+
+/* Add a record to a page that nobody can reach yet.  Returns the place behind it. */
+u32 qr_page_add(struct wort_op *op, const struct qr_page *page, u32 place,
+		const struct wort_key *key, u64 head, u64 val)
+{
+	u32 len = key->len - page->prefix_len;
+	u64 unused;
+
+	head = (head & ~(WORT_MEDIA_QUIRE_LEN_MASK | QR_HEAD_WITNESSES)) | len;
+	qr_rec_write(op, page, place, key->data + page->prefix_len, len, head, val,
+		     &unused);
+	wort_pm_store(op, qr_word(page, place), head);
+	return place + qr_rec_words(len);
+}
+
+/* What is behind the last record becomes 0; the page is flushed. */
+void qr_page_finish(struct wort_op *op, const struct qr_page *page, u32 top)
+{
+	wort_pm_zero(op, qr_word(page, top), (page->words - top) * QR_WORD);
+	wort_pm_flush(op, page->media, page->words * QR_WORD);
+}

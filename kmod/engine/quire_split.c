@@ -1,0 +1,698 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * QUIRE: steps that replace pages.  Each is complete by itself: it reserves the pages
+ * that it makes, locks the page that goes and its parent, writes, and stores the words
+ * that commit it (quire.h).
+ */
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "quire.h"
+
+#define ATTR_LIMITS(name, shift, bits, unit, min, max, def, values)	\
+	QR_ATTR_##shift##_BITS = (bits), QR_ATTR_##shift##_UNIT = (unit),	\
+	QR_ATTR_##shift##_DEFAULT = (def),
+enum { WORT_ATTRS_quire(ATTR_LIMITS) };
+
+#define INNER_RECS	256	/* separators of an inner page, at most */
+#define LEAF_USUAL	60	/* records for which a leaf is made */
+
+/* A page has so many bytes, unless it needs more for long keys. */
+u32 qr_page_max(const struct wort_tree *tree, u32 level)
+{
+	u32 leaf = tree->attr >> 32 & GENMASK_ULL(QR_ATTR_32_BITS - 1, 0);
+	u32 inner = tree->attr >> 40 & GENMASK_ULL(QR_ATTR_40_BITS - 1, 0);
+
+	if (level)
+		return inner * QR_ATTR_40_UNIT ?: QR_ATTR_40_DEFAULT;
+	return leaf * QR_ATTR_32_UNIT ?: QR_ATTR_32_DEFAULT;
+}
+
+u32 qr_recs_max(u32 level)
+{
+	return level ? INNER_RECS : QR_LEAF_RECS;
+}
+
+/* Is there room for one more record of so many words? */
+bool qr_has_room(const struct qr_page *page, u32 top, u32 words, u32 nr)
+{
+	return top + words <= page->words && nr < qr_recs_max(page->level);
+}
+
+/**
+ * struct qr_part - A page that will be made
+ * @first: its records are those of the old page from here on in their order
+ * @end: and up to here
+ * @prefix_len: its prefix
+ * @size: its bytes; 0: it is not made
+ * @page: the page
+ */
+struct qr_part {
+	u32 first;
+	u32 end;
+	u32 prefix_len;
+	u32 size;
+	struct qr_page page;
+};
+
+/**
+ * struct qr_build - A page that is replaced
+ * @pos: the page
+ * @order: its records
+ * @words: of the record for which there has to be room
+ * @lower: what replaces it; not made: the page stays
+ * @higher: the page of the upper part, if it is split
+ * @upper: of the page
+ * @anchor: of the page
+ * @sep: the anchor of @higher
+ * @key: for a copy of a key
+ */
+struct qr_build {
+	struct qr_pos pos;
+	struct qr_order order;
+	u32 words;
+	struct qr_part lower;
+	struct qr_part higher;
+	struct qr_bound upper;
+	struct qr_bound anchor;
+	struct qr_bound sep;
+	u8 key[WORT_KEY_MAX] __aligned(8);
+};
+
+static struct qr_build *build_new(const struct wort_op *op)
+{
+	return kmalloc(sizeof(struct qr_build),
+		       GFP_NOIO | (op->purse ? __GFP_NOFAIL : WORT_GFP_CALL));
+}
+
+static struct wort_key bound_key(const struct qr_bound *bound)
+{
+	return (struct wort_key){ bound->bytes, bound->len };
+}
+
+/* Bytes in common at the beginning; none with no key at all. */
+u32 qr_common(const struct wort_key *a, const struct wort_key *b)
+{
+	u32 len = b->len == QR_NO_KEY ? 0 : min(a->len, b->len), i = 0;
+
+	while (i < len && a->data[i] == b->data[i])
+		i++;
+	return i;
+}
+
+/* A size that an object has, a multiple of a line. */
+static u32 size_round(u32 bytes)
+{
+	return wort_class_size(wort_class_of(round_up(max_t(u32, bytes, QR_PAGE_MIN),
+						      WORT_LINE)));
+}
+
+/*
+ * The size for a page with @nr records, which take @bytes with what is before them, and
+ * for @more bytes of another one.  An operation that must not fail makes all pages of a
+ * level as large as they may be: that is what has been set aside for it.
+ */
+u32 qr_page_size(const struct wort_op *op, const struct wort_tree *tree, u32 level,
+		 bool alone, u32 bytes, u32 nr, u32 more)
+{
+	u32 most = qr_page_max(tree, level), size;
+
+	if (op->purse)
+		return bytes + more <= most ? most : QR_PAGE_LONG;
+	if (!level && !alone && nr)
+		size = bytes * LEAF_USUAL / nr;
+	else
+		size = BIT(fls(bytes + bytes / 4 + WORT_LINE - 1));
+	return size_round(max(min(size, most), bytes + more));
+}
+
+/* Bytes of the records of a part, and what is before them. */
+static int part_bytes(struct wort_op *op, const struct qr_build *b,
+		      const struct qr_part *part, u32 anchor_len)
+{
+	u32 words = 1 + DIV_ROUND_UP(anchor_len, QR_WORD), i, len;
+	const struct qr_page *page = &b->pos.page;
+	struct qr_rec rec;
+
+	for (i = part->first; i < part->end; i++) {
+		if (qr_rec_load(op, page, b->order.place[i], &rec) <= 0)
+			return -EAGAIN;
+		len = page->prefix_len + rec.len;
+		len = len > part->prefix_len ? len - part->prefix_len : 0;
+		words += qr_rec_words(len);
+	}
+	return words * QR_WORD;
+}
+
+/* Choose the prefix and the size of a part. */
+static int part_plan(struct wort_op *op, const struct wort_tree *tree,
+		     const struct qr_build *b, struct qr_part *part,
+		     const struct qr_bound *anchor, const struct qr_bound *upper)
+{
+	const struct wort_key from = bound_key(anchor), to = bound_key(upper);
+	u32 level = b->pos.page.level;
+	int bytes;
+
+	part->prefix_len = qr_common(&from, &to);
+	bytes = part_bytes(op, b, part, anchor->len);
+	if (bytes < 0)
+		return bytes;
+	part->size = qr_page_size(op, tree, level, !b->pos.depth && !b->higher.end, bytes,
+				  part->end - part->first, b->words * QR_WORD);
+	return 0;
+}
+
+/* The key of a record, by its number in the order.  Returns its length. */
+static int key_at(struct wort_op *op, const struct qr_build *b, u32 nr, u8 *buf)
+{
+	struct qr_rec rec;
+
+	if (qr_rec_load(op, &b->pos.page, b->order.place[nr], &rec) <= 0)
+		return -EAGAIN;
+	return qr_rec_key(op, &b->pos.page, &rec, buf);
+}
+
+/* The shortest key that is above @low and not above @high. */
+static void separate(struct qr_bound *sep, const struct wort_key *low,
+		     const struct wort_key *high)
+{
+	sep->len = qr_common(low, high) + 1;
+	memcpy(sep->bytes, high->data, sep->len);
+}
+
+/*
+ * The separator before record @mid.  Before the first and behind the last one it lies
+ * between that and the new key.
+ */
+static int leaf_separate(struct wort_op *op, struct qr_build *b, u32 mid,
+			 const struct wort_key *key)
+{
+	struct wort_key low = *key, high = *key;
+	int len;
+
+	if (mid) {
+		len = key_at(op, b, mid - 1, b->key);
+		if (len < 0)
+			return len;
+		low = (struct wort_key){ b->key, len };
+	}
+	if (mid < b->order.nr) {
+		len = key_at(op, b, mid, b->anchor.bytes);
+		if (len < 0)
+			return len;
+		high = (struct wort_key){ b->anchor.bytes, len };
+	}
+	separate(&b->sep, &low, &high);
+	return 0;
+}
+
+/* Is the key above all records?  Then a page for it alone is enough. */
+static int is_above_all(struct wort_op *op, const struct qr_build *b,
+			const struct wort_key *key)
+{
+	struct qr_rec rec;
+
+	if (qr_rec_load(op, &b->pos.page, b->order.place[b->order.nr - 1], &rec) <= 0)
+		return -EAGAIN;
+	return qr_rec_cmp(op, &b->pos.page, &rec, key) < 0;
+}
+
+/* The record in the middle of their bytes. */
+static int middle(struct wort_op *op, const struct qr_build *b)
+{
+	u32 i, words = 0;
+	struct qr_rec rec;
+
+	for (i = 0; i + 1 < b->order.nr; i++) {
+		if (qr_rec_load(op, &b->pos.page, b->order.place[i], &rec) <= 0)
+			return -EAGAIN;
+		words += qr_rec_words(rec.len);
+		if (2 * words >= b->order.words)
+			break;
+	}
+	return i + 1 < b->order.nr ? i + 1 : b->order.nr - 1;
+}
+
+/*
+ * Where the page is split: the first record of the higher part.  An inner page has one
+ * separator at least, in both parts.
+ */
+static int split_place(struct wort_op *op, const struct qr_build *b,
+		       const struct wort_key *key)
+{
+	u32 nr = b->order.nr;
+	int above = is_above_all(op, b, key);
+
+	if (above < 0)
+		return above;
+	if (above)
+		return b->pos.page.level ? nr - 1 : nr;
+	return nr > 1 ? middle(op, b) : 0;
+}
+
+/* Is the key that of the only record of the page? */
+static bool is_only(struct wort_op *op, const struct qr_build *b,
+		    const struct wort_key *key)
+{
+	struct qr_rec rec;
+
+	return b->order.nr == 1 &&
+	       qr_rec_load(op, &b->pos.page, b->order.place[0], &rec) > 0 &&
+	       !qr_rec_cmp(op, &b->pos.page, &rec, key);
+}
+
+static int anchor_read(struct wort_op *op, struct qr_build *b)
+{
+	b->anchor.len = b->pos.page.anchor_len;
+	return wort_pm_read(op, b->anchor.bytes, b->pos.page.media->anchor, b->anchor.len);
+}
+
+/*
+ * Find where the page is split, and the separator: a key that is not the greatest, which
+ * is where a walk ends.  Returns -ENOENT if there is none.
+ */
+static int split_find(struct wort_op *op, struct qr_build *b, const struct wort_key *key)
+{
+	int mid = split_place(op, b, key), len;
+	struct wort_key sep;
+
+	if (mid < 0)
+		return mid;
+	if (b->pos.page.level) {
+		len = key_at(op, b, mid, b->sep.bytes);
+		b->sep.len = len;
+		return len < 0 ? len : mid;
+	}
+	do {
+		len = leaf_separate(op, b, mid, key);
+		if (len)
+			return len;
+		sep = bound_key(&b->sep);
+		if (!qr_is_greatest(&sep))
+			return mid;
+	} while (--mid > 0);
+	return -ENOENT;
+}
+
+/*
+ * Plan a split: both parts.  The page stays as the lower one if it has all of it.  Tells
+ * with -ENOENT that the page cannot be split.
+ */
+static int split_plan(struct wort_op *op, const struct wort_tree *tree,
+		      struct qr_build *b, const struct wort_key *key)
+{
+	bool inner = b->pos.page.level;
+	int mid = is_only(op, b, key) ? -ENOENT : split_find(op, b, key), err;
+
+	err = mid < 0 ? mid : anchor_read(op, b);
+	if (err)
+		return err;
+	b->lower.end = mid;
+	b->higher = (struct qr_part){ .first = mid, .end = b->order.nr };
+	if (mid + inner < (int)b->order.nr) {
+		err = part_plan(op, tree, b, &b->lower, &b->anchor, &b->sep);
+		if (err)
+			return err;
+	}
+	return part_plan(op, tree, b, &b->higher, &b->sep, &b->upper);
+}
+
+/* Has a page too much that does not count, or may it be larger? */
+static bool is_worth_rebuild(const struct qr_build *b, u32 most)
+{
+	const struct qr_page *page = &b->pos.page;
+	u32 words = page->first + b->order.words;
+
+	if (b->order.nr < (page->level ? 2 : 1))
+		return true;
+	if ((words + b->words) * QR_WORD > most ||
+	    b->order.nr >= qr_recs_max(page->level) * 3 / 4)
+		return false;
+	return page->words * QR_WORD < most || words < page->words * 3 / 4;
+}
+
+/* The word that leads to the page, and the node that it lies in. */
+static __le64 __pmem *link_word(const struct wort_tree *tree, const struct qr_build *b,
+				struct qr_page *parent, u64 *node)
+{
+	if (!b->pos.depth) {
+		*node = qr_root_node(tree);
+		return wort_tree_root(tree);
+	}
+	*node = parent->off;
+	return qr_word(parent, b->pos.above[b->pos.depth - 1].place + 1);
+}
+
+/* Find the top of a page again, from one that it had. */
+u32 qr_top_now(struct wort_op *op, const struct qr_page *page, u32 top, u32 *nr)
+{
+	struct qr_rec rec;
+
+	for (; qr_rec_load(op, page, top, &rec) > 0; top += qr_rec_words(rec.len))
+		++*nr;
+	return top;
+}
+
+/*
+ * Lock the page and its parent.  -EAGAIN if the page is not what the plan was made for.
+ * Records may have died since, and values changed.
+ */
+static int build_lock(struct wort_op *op, const struct wort_tree *tree,
+		      const struct qr_build *b, struct qr_page *parent)
+{
+	u64 nodes[2] = { b->pos.page.off }, node;
+	__le64 __pmem *word = link_word(tree, b, parent, &node);
+	u32 nr = 0;
+
+	nodes[1] = node;
+	if (!wort_nodes_lock(op, nodes, 2))
+		return -EAGAIN;
+	if (wort_pm_load(word) == b->pos.page.off &&
+	    qr_top_now(op, &b->pos.page, b->order.top, &nr) == b->order.top)
+		return 0;
+	wort_nodes_unlock(op);
+	return -EAGAIN;
+}
+
+/*
+ * Copy records of the old page which count into a new one.  The first separator of an
+ * inner page has no bytes.  Returns the place behind them.
+ */
+int qr_records_copy(struct wort_op *op, const struct qr_page *from,
+		    const struct qr_order *order, u32 first, u32 end,
+			const struct qr_page *page, u32 place, u8 *buf)
+{
+	struct wort_key key = { .data = buf };
+	struct qr_rec rec;
+	int len;
+
+	for (; first < end; first++) {
+		if (qr_rec_load(op, from, order->place[first], &rec) <= 0)
+			return -EAGAIN;
+		if (qr_rec_dead(&rec))
+			continue;
+		len = qr_rec_key(op, from, &rec, buf);
+		if (len < 0)
+			return len;
+		key.len = page->level && place == page->first ? page->prefix_len : len;
+		place = qr_page_add(op, page, place, &key, rec.head, rec.val);
+	}
+	return place;
+}
+
+/* Write a part, if it is to be made. */
+static int part_write(struct wort_op *op, struct qr_build *b, struct qr_part *part,
+		      const struct qr_bound *anchor)
+{
+	const struct wort_key from = bound_key(anchor);
+	int place;
+
+	if (!part->size)
+		return 0;
+	qr_page_create(op, wort_alloc_take(op), part->size, b->pos.page.level, &from,
+		       part->prefix_len, &part->page);
+	place = qr_records_copy(op, &b->pos.page, &b->order, part->first, part->end,
+				&part->page, part->page.first, b->key);
+	if (place < 0)
+		return place;
+	qr_page_finish(op, &part->page, place);
+	return 0;
+}
+
+static int parts_reserve(struct wort_op *op, const struct qr_build *b)
+{
+	int err = 0;
+
+	if (b->lower.size)
+		err = wort_alloc_reserve(op, b->lower.size);
+	if (!err && b->higher.size)
+		err = wort_alloc_reserve(op, b->higher.size);
+	return err;
+}
+
+static int parts_write(struct wort_op *op, struct qr_build *b)
+{
+	return part_write(op, b, &b->lower, &b->anchor) ?:
+	       part_write(op, b, &b->higher, &b->sep);
+}
+
+/* Change the word that leads to the old page, whose node is locked. */
+void qr_link_change(struct wort_op *op, u64 node, __le64 __pmem *word, u64 val)
+{
+	struct wort_lock *lock = wort_lock_of(op, node);
+
+	wort_pm_fence_contents(op);
+	wort_pm_launch(op, lock, word, val);
+	wort_pm_land(op, lock, word);
+}
+
+void qr_page_free(struct wort_op *op, const struct qr_page *page)
+{
+	if (wort_alloc_free(op, page->off, page->words * QR_WORD))
+		op->damaged = true;
+}
+
+static int parent_open(struct wort_op *op, const struct qr_build *b,
+		       struct qr_page *parent)
+{
+	if (!b->pos.depth)
+		return 0;
+	return qr_page_open(op, b->pos.above[b->pos.depth - 1].off, parent);
+}
+
+/* The page is replaced by one with the same range. */
+static int rebuild(struct wort_op *op, struct wort_tree *tree, struct qr_build *b)
+{
+	struct qr_page parent = { };
+	__le64 __pmem *word;
+	u64 node;
+	int err;
+
+	b->lower.end = b->order.nr;
+	err = anchor_read(op, b) ?:
+	      part_plan(op, tree, b, &b->lower, &b->anchor, &b->upper) ?:
+	      parent_open(op, b, &parent) ?: parts_reserve(op, b) ?:
+	      build_lock(op, tree, b, &parent);
+	if (err)
+		return err;
+	err = parts_write(op, b);
+	if (!err) {
+		word = link_word(tree, b, &parent, &node);
+		qr_link_change(op, node, word, b->lower.page.off);
+		wort_nodes_removed(op, b->pos.page.off, 0);
+	}
+	wort_nodes_unlock(op);
+	if (!err)
+		qr_page_free(op, &b->pos.page);
+	return err;
+}
+
+static u64 sep_head(u32 len)
+{
+	return WORT_MEDIA_QUIRE_SET | len |
+	       8ULL << WORT_MEDIA_QUIRE_VALUE_SHIFT;
+}
+
+/* The root page is split: a new one leads to both parts. */
+static int root_split(struct wort_op *op, struct wort_tree *tree, struct qr_build *b)
+{
+	u32 level = b->pos.page.level + 1;
+	const struct wort_key none = { b->key, 0 }, sep = bound_key(&b->sep);
+	u32 bytes = (1 + qr_rec_words(0) + qr_rec_words(sep.len)) * QR_WORD;
+	u32 size = qr_page_size(op, tree, op->purse ? 0 : level, true, bytes, 2, 0);
+	struct qr_page root, *lower = b->lower.size ? &b->lower.page : &b->pos.page;
+	u32 place;
+	int err;
+
+	err = parts_reserve(op, b) ?: wort_alloc_reserve(op, size) ?:
+	      build_lock(op, tree, b, NULL);
+	if (err)
+		return err;
+	err = parts_write(op, b);
+	if (!err) {
+		qr_page_create(op, wort_alloc_take(op), size, level, &none, 0, &root);
+		place = qr_page_add(op, &root, root.first, &none, sep_head(0), lower->off);
+		place = qr_page_add(op, &root, place, &sep, sep_head(0),
+				    b->higher.page.off);
+		qr_page_finish(op, &root, place);
+		qr_link_change(op, qr_root_node(tree), wort_tree_root(tree), root.off);
+		wort_nodes_removed(op, b->pos.page.off, 0);
+	}
+	wort_nodes_unlock(op);
+	if (!err && b->lower.size)
+		qr_page_free(op, &b->pos.page);
+	return err;
+}
+
+/* With all locked: first the separator, then the lower part. */
+static void split_commit(struct wort_op *op, struct wort_tree *tree, struct qr_build *b,
+			 struct qr_page *parent, u32 top)
+{
+	u32 len = b->sep.len - parent->prefix_len;
+	__le64 __pmem *word;
+	u64 node;
+
+	wort_pm_fence_contents(op);
+	qr_append(op, parent, top, b->sep.bytes + parent->prefix_len, len, sep_head(len),
+		  b->higher.page.off);
+	if (b->lower.size) {
+		word = link_word(tree, b, parent, &node);
+		qr_link_change(op, node, word, b->lower.page.off);
+	}
+	wort_nodes_removed(op, b->pos.page.off, 0);
+}
+
+static int split(struct wort_op *op, struct wort_tree *tree, struct qr_build *b,
+		 struct qr_page *parent)
+{
+	u32 words = qr_rec_words(b->sep.len - parent->prefix_len), top, nr = 0;
+	int err = parts_reserve(op, b) ?: build_lock(op, tree, b, parent);
+
+	if (err)
+		return err;
+	top = qr_top_now(op, parent, parent->first, &nr);
+	err = qr_has_room(parent, top, words, nr) ? parts_write(op, b) : -EAGAIN;
+	if (!err)
+		split_commit(op, tree, b, parent, top);
+	wort_nodes_unlock(op);
+	if (!err && b->lower.size)
+		qr_page_free(op, &b->pos.page);
+	return err;
+}
+
+/*
+ * Split the page.  If its parent has no room for the separator, so many words are
+ * needed there, and nothing is done.
+ */
+static int split_or_need(struct wort_op *op, struct wort_tree *tree, struct qr_build *b,
+			 const struct wort_key *key, u32 *need)
+{
+	struct qr_page parent;
+	u32 top, nr = 0, words;
+	int err = split_plan(op, tree, b, key);
+
+	if (err == -ENOENT)
+		return rebuild(op, tree, b);
+	if (err)
+		return err;
+	if (!b->pos.depth)
+		return root_split(op, tree, b);
+	err = parent_open(op, b, &parent);
+	if (err)
+		return err;
+	if (b->sep.len < parent.prefix_len)
+		return wort_corrupt(op, parent.off, "page in whose range a key is not");
+	words = qr_rec_words(b->sep.len - parent.prefix_len);
+	top = qr_top_now(op, &parent, parent.first, &nr);
+	if (qr_has_room(&parent, top, words, nr))
+		return split(op, tree, b, &parent);
+	*need = words;
+	return 0;
+}
+
+/* The first page of an index. */
+static int first_page(struct wort_op *op, struct wort_tree *tree)
+{
+	const struct wort_key none = { (const u8 *)"", 0 };
+	u32 size = qr_page_size(op, tree, 0, true, QR_PAGE_MIN, 0, 0);
+	u64 node = qr_root_node(tree);
+	struct qr_page page;
+	int err = wort_alloc_reserve(op, size);
+
+	if (err)
+		return err;
+	qr_page_create(op, wort_alloc_take(op), size, 0, &none, 0, &page);
+	qr_page_finish(op, &page, page.first);
+	wort_pm_fence_contents(op);
+	if (!wort_nodes_lock(op, &node, 1))
+		return -EAGAIN;
+	if (wort_pm_load(wort_tree_root(tree)))
+		err = -EAGAIN;
+	else
+		qr_link_change(op, node, wort_tree_root(tree), page.off);
+	wort_nodes_unlock(op);
+	return err;
+}
+
+/*
+ * Make room in the page of a level for a record of so many words, or, where that is
+ * needed first, tell how many words in its parent.
+ */
+static int level_room(struct wort_op *op, struct wort_tree *tree, u32 level,
+		      const struct wort_key *key, struct qr_build *b, u32 *need)
+{
+	int err = qr_descend(op, tree, level, QR_COVERS, key, &b->pos, &b->upper);
+
+	if (err)
+		return err;
+	if (!b->pos.page.off)
+		return first_page(op, tree);
+	if (b->pos.page.level != level)
+		return -EAGAIN;
+	err = qr_order(op, &b->pos.page, &b->upper, &b->order);
+	if (err)
+		return err;
+	b->words = *need ?: qr_rec_words(key->len - b->pos.page.prefix_len);
+	b->lower = (struct qr_part){ };
+	b->higher = (struct qr_part){ };
+	*need = 0;
+	return is_worth_rebuild(b, qr_page_max(tree, level)) ?
+	       rebuild(op, tree, b) : split_or_need(op, tree, b, key, need);
+}
+
+/*
+ * Take one step that makes room for a new record of a key: the leaf is rebuilt or split,
+ * or a page above it is, for the separator.
+ */
+int qr_make_room(struct wort_op *op, struct wort_tree *tree, const struct wort_key *key)
+{
+	struct qr_build *b = build_new(op);
+	u32 level = 0, need = 0;
+	int err;
+
+	if (!b)
+		return -ENOMEM;
+	do
+		err = level_room(op, tree, level++, key, b, &need);
+	while (!err && need);
+	kfree(b);
+	return err;
+}
+
+/* The level of the root page, if there is one. */
+static u32 root_level(const struct wort_tree *tree)
+{
+	u64 off = wort_pm_load(wort_tree_root(tree));
+	const __le64 __pmem *meta;
+
+	if (!off || wort_region_verify(tree->region, off, sizeof(*meta)))
+		return 0;
+	meta = wort_region_at(tree->region, off);
+	return wort_pm_load(meta) >> WORT_MEDIA_QUIRE_LEVEL_SHIFT &
+	       WORT_MEDIA_QUIRE_LEVEL_MASK;
+}
+
+/*
+ * A put at worst splits a page of each level, and makes a new root, which is as large as
+ * a leaf.
+ */
+void qr_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
+	     struct wort_need *need)
+{
+	u32 levels = root_level(tree);
+
+	need->nr = 0;
+	if (value_len == U32_MAX)
+		return;
+	if (value_len > QR_WORD) {
+		need->of[need->nr].size = value_len;
+		need->of[need->nr++].count = 1;
+	}
+	need->of[need->nr].size = qr_page_max(tree, 0);
+	need->of[need->nr++].count = 3;
+	need->of[need->nr].size = QR_PAGE_LONG;
+	need->of[need->nr++].count = 3 + 2 * levels;
+	need->of[need->nr].size = qr_page_max(tree, 1);
+	need->of[need->nr++].count = 2 * levels;
+}

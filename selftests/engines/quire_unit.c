@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * QUIRE in the unit tests.
+ */
+#include "../../kmod/engine/quire.h"
+#include "../unit/counts.h"
+#include "unit.h"
+
+static u32 words_of(u64 head)
+{
+	return qr_rec_words(head & WORT_MEDIA_QUIRE_LEN_MASK);
+}
+
+/* The records of a page: from one place to the next; 0 is the end. */
+static u64 first_record(const u8 *mem, u64 page)
+{
+	u64 meta = probe_load(mem, page);
+	u32 anchor = meta >> WORT_MEDIA_QUIRE_ANCHOR_SHIFT & WORT_MEDIA_QUIRE_KEY_MASK;
+
+	return page + sizeof(u64) + round_up(anchor, sizeof(u64));
+}
+
+static u64 record_at(const u8 *mem, u64 page, u64 at)
+{
+	u64 end = page + (probe_load(mem, page) & WORT_MEDIA_QUIRE_SIZE_MASK) * sizeof(u64);
+
+	return at + sizeof(struct wort_media_quire_record) <= end && probe_load(mem, at) ?
+	       at : 0;
+}
+
+#define for_each_record(mem, page, at)					\
+	for (at = record_at(mem, page, first_record(mem, page)); at;	\
+	     at = record_at(mem, page, at + words_of(probe_load(mem, at)) * sizeof(u64)))
+
+/* The separators of an inner page; the last one that is not above the key leads on. */
+static u64 child_word(const u8 *mem, u64 page, const struct wort_key *key)
+{
+	u64 meta = probe_load(mem, page), at, best = 0;
+	u32 prefix = meta >> WORT_MEDIA_QUIRE_PREFIX_SHIFT & WORT_MEDIA_QUIRE_KEY_MASK;
+	struct wort_key rest = { key->data + prefix, key->len - prefix }, sep, low = { };
+
+	for_each_record(mem, page, at) {
+		sep.data = mem + at + sizeof(struct wort_media_quire_record);
+		sep.len = probe_load(mem, at) & WORT_MEDIA_QUIRE_LEN_MASK;
+		if (probe_load(mem, at) & WORT_MEDIA_QUIRE_DEAD ||
+		    wort_key_compare(&sep, &rest) > 0 ||
+		    (best && wort_key_compare(&sep, &low) < 0))
+			continue;
+		best = at + offsetof(struct wort_media_quire_record, val);
+		low = sep;
+	}
+	return best;
+}
+
+/* From the root to the leaf, which stands for its records; the last word first. */
+static u32 path(const u8 *mem, u64 root, const struct wort_key *key, u64 *words)
+{
+	u64 word = root, page;
+	u32 n = 0, i;
+
+	while (word && (page = probe_load(mem, word)) && n < PROBE_WORDS) {
+		words[n++] = word;
+		if (!(probe_load(mem, page) >> WORT_MEDIA_QUIRE_LEVEL_SHIFT &
+		      WORT_MEDIA_QUIRE_LEVEL_MASK))
+			break;
+		word = child_word(mem, page, key);
+	}
+	for (i = 0; i < n / 2; i++)
+		swap(words[i], words[n - 1 - i]);
+	return n;
+}
+
+static u64 target(u64 word)
+{
+	return word;
+}
+
+static u64 refer(u64 word, u64 off)
+{
+	return off;
+}
+
+/* The longest one of a leaf. */
+static u64 value(const u8 *mem, u64 page)
+{
+	u64 at, val, best = 0;
+
+	for_each_record(mem, page, at) {
+		val = probe_load(mem, at + sizeof(u64));
+		if (qr_rec_kind(probe_load(mem, at)) == WORT_MEDIA_QUIRE_VALUE_OBJECT &&
+		    qr_object_len(val) > qr_object_len(best))
+			best = val;
+	}
+	return qr_object_off(best);
+}
+
+static const struct engine_probe probe = {
+	.path = path,
+	.target = target,
+	.refer = refer,
+	.value = value,
+};
+
+/* What an insert of a key costs into a leaf that has room for it. */
+static void insert_costs(struct bed *bed, u8 first, u32 key_len, u64 val, u32 fences)
+{
+	u8 key[WORT_KEY_MAX] = { first };
+	struct wort_op_stats one;
+
+	memset(key + 1, 0x55, key_len - 1);
+	count_cost(bed, WORT_OP_INSERT);
+	CHECK_EQ(pm_put(bed->index, key, key_len, &val, sizeof(val)), 0);
+	one = count_cost(bed, WORT_OP_INSERT);
+	CHECK_EQ(one.ops, 1);
+	CHECK_EQ(one.ordering_points, fences);
+}
+
+/*
+ * The first record of a page begins at its second word.  One fence makes a record of three
+ * lines durable; one of four lines takes two.  So does each record without the order of
+ * stores, and one of which a line has the value only: its head is the last word of a line.
+ */
+static void check_fences(void)
+{
+	struct bed bed;
+
+	count_open(&bed, MIB);
+	insert_costs(&bed, 1, 8, 7, 3);		/* the first page, and its link */
+	insert_costs(&bed, 2, 8, 7, 1);
+	insert_costs(&bed, 0, 1, 7, 2);
+	insert_costs(&bed, 3, 160, 7, 1);
+	bed_close(&bed);
+
+	count_open(&bed, MIB);
+	insert_costs(&bed, 1, 16, 7, 3);
+	insert_costs(&bed, 2, 176, 7, 2);
+	bed.pm.region.line_order = false;
+	insert_costs(&bed, 3, 8, 7, 2);
+	bed.pm.region.line_order = true;
+	bed_close(&bed);
+}
+
+static const struct test tests[] = { { "fences", check_fences } };
+
+/* An insert appends a record, after a split of two pages or three at worst. */
+const struct engine_unit engine_unit_quire = {
+	.probe = &probe,
+	.records = 100000,
+	.insert = { .fences = { 1, 12 }, .lines = { 1, 300 }, .stores = { 3, 2000 } },
+	.update = { .fences = { 1, 1 }, .lines = { 1, 1 }, .stores = { 1, 1 } },
+	.delete = { .fences = { 1, 9 }, .lines = { 1, 100 }, .stores = { 1, 1000 } },
+	.steps = true,
+	.tidies = true,
+	.tests = tests,
+	.nr_tests = ARRAY_SIZE(tests),
+};
