@@ -66,6 +66,8 @@ int qr_descend(struct wort_op *op, const struct wort_tree *tree, u32 level,
 		err = qr_inner_find(op, &pos->page, goal, key, &pos->above[pos->depth++],
 				    &link, upper) ?:
 		      child_open(op, link, &pos->page);
+	if (!err && (goal == QR_COVERS || goal == QR_BELOW))
+		err = qr_key_verify(op, &pos->page, key);
 	return err;
 }
 

@@ -266,6 +266,8 @@ static inline bool qr_is_greatest(const struct wort_key *key)
 int qr_page_open(struct wort_op *op, u64 off, struct qr_page *page);
 int qr_rec_load(struct wort_op *op, const struct qr_page *page, u32 place,
 		struct qr_rec *rec);
+int qr_key_verify(struct wort_op *op, const struct qr_page *page,
+		  const struct wort_key *key);
 int qr_rec_cmp(struct wort_op *op, const struct qr_page *page,
 	       const struct qr_rec *rec, const struct wort_key *key);
 int qr_rec_key(struct wort_op *op, const struct qr_page *page,

@@ -153,7 +153,8 @@ static int pair_write(struct wort_op *op, struct qr_merge *m, u32 size, u32 pref
 	place = qr_records_copy(op, &m->old[0], &m->order[0], 0, m->order[0].nr, &m->page,
 				m->page.first, m->key);
 	if (place > 0 && m->page.level) {
-		if (qr_rec_load(op, &m->old[1], m->order[1].place[0], &first) <= 0)
+		if (!m->order[1].nr || qr_key_verify(op, &m->page, &sep) ||
+		    qr_rec_load(op, &m->old[1], m->order[1].place[0], &first) <= 0)
 			return -EAGAIN;
 		place = qr_page_add(op, &m->page, place, &sep, first.head, first.val);
 		from = 1;
@@ -202,7 +203,9 @@ static int pair_replace(struct wort_op *op, struct wort_tree *tree, struct qr_me
 	if (err)
 		return err;
 	err = pair_write(op, m, size, prefix_len);
-	if (!err)
+	if (err)
+		wort_alloc_untake(op);
+	else
 		pair_commit(op, m, sep);
 	wort_nodes_unlock(op);
 	for (i = 0; i < 2 && !err; i++)

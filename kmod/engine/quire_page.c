@@ -133,8 +133,8 @@ int qr_rec_load(struct wort_op *op, const struct qr_page *page, u32 place,
 }
 
 /* The key has the prefix of the page, since its descent has led there. */
-static int key_verify(struct wort_op *op, const struct qr_page *page,
-		      const struct wort_key *key)
+int qr_key_verify(struct wort_op *op, const struct qr_page *page,
+		  const struct wort_key *key)
 {
 	if (likely(key->len >= page->prefix_len))
 		return 0;
@@ -222,7 +222,7 @@ int qr_leaf_find(struct wort_op *op, const struct qr_page *page, u32 from,
 	u64 want = (u64)qr_hash(key) << WORT_MEDIA_QUIRE_HASH_SHIFT |
 		   (key->len - page->prefix_len);
 	struct qr_rec one;
-	int got = key_verify(op, page, key);
+	int got = qr_key_verify(op, page, key);
 
 	if (got)
 		return got;
@@ -298,7 +298,7 @@ int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal g
 		  struct qr_bound *upper)
 {
 	bool with_key = goal == QR_COVERS || goal == QR_BELOW;
-	int top, more, err = with_key ? key_verify(op, page, key) : 0;
+	int top, more, err = with_key ? qr_key_verify(op, page, key) : 0;
 	struct qr_rec below = { }, next, one;
 
 	if (err)
@@ -353,7 +353,7 @@ static int order_filter(struct wort_op *op, const struct qr_page *page,
 	const struct wort_key end = { upper->bytes, upper->len };
 	u32 i, nr = 0;
 	struct qr_rec rec;
-	int err = upper->len == QR_NO_KEY ? 0 : key_verify(op, page, &end);
+	int err = upper->len == QR_NO_KEY ? 0 : qr_key_verify(op, page, &end);
 
 	order->words = 0;
 	for (i = 0; i < order->nr && !err; i++) {

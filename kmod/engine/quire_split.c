@@ -16,6 +16,8 @@
 enum { WORT_ATTRS_quire(ATTR_LIMITS) };
 
 #define INNER_RECS	256	/* separators of an inner page, at most */
+#define FULL_AFTER_BATCH 1024	/* bytes: smaller inner pages may be */
+#define LONG_KEY	64
 #define LEAF_USUAL	60	/* records for which a leaf is made */
 
 /* A page has so many bytes, unless it needs more for long keys. */
@@ -160,6 +162,8 @@ static int part_plan(struct wort_op *op, const struct wort_tree *tree,
 		return bytes;
 	part->size = qr_page_size(op, tree, level, !b->pos.depth && !b->higher.end, bytes,
 				  part->end - part->first, b->words * QR_WORD);
+	if (part->size > QR_PAGE_MAX)
+		return wort_corrupt(op, b->pos.page.off, "page with too many bytes");
 	return 0;
 }
 
@@ -396,6 +400,9 @@ int qr_records_copy(struct wort_op *op, const struct qr_page *from,
 		if (len < 0)
 			return len;
 		key.len = page->level && place == page->first ? page->prefix_len : len;
+		len = qr_key_verify(op, page, &key);
+		if (len)
+			return len;
 		place = qr_page_add(op, page, place, &key, rec.head, rec.val);
 	}
 	return place;
@@ -477,7 +484,9 @@ static int rebuild(struct wort_op *op, struct wort_tree *tree, struct qr_build *
 	if (err)
 		return err;
 	err = parts_write(op, b);
-	if (!err) {
+	if (err) {
+		wort_alloc_untake(op);
+	} else {
 		word = link_word(tree, b, &parent, &node);
 		qr_link_change(op, node, word, b->lower.page.off);
 		wort_nodes_removed(op, b->pos.page.off, 0);
@@ -510,7 +519,9 @@ static int root_split(struct wort_op *op, struct wort_tree *tree, struct qr_buil
 	if (err)
 		return err;
 	err = parts_write(op, b);
-	if (!err) {
+	if (err) {
+		wort_alloc_untake(op);
+	} else {
 		qr_page_create(op, wort_alloc_take(op), size, level, &none, 0, &root);
 		place = qr_page_add(op, &root, root.first, &none, sep_head(0), lower->off);
 		place = qr_page_add(op, &root, place, &sep, sep_head(0),
@@ -553,7 +564,9 @@ static int split(struct wort_op *op, struct wort_tree *tree, struct qr_build *b,
 		return err;
 	top = qr_top_now(op, parent, parent->first, &nr);
 	err = qr_has_room(parent, top, words, nr) ? parts_write(op, b) : -EAGAIN;
-	if (!err)
+	if (err)
+		wort_alloc_untake(op);
+	else
 		split_commit(op, tree, b, parent, top);
 	wort_nodes_unlock(op);
 	if (!err && b->lower.size)
@@ -675,13 +688,15 @@ static u32 root_level(const struct wort_tree *tree)
 
 /*
  * A put at worst splits a page of each level, and makes a new root, which is as large as
- * a leaf.
+ * a leaf.  The others of a batch may make the tree higher before, with the smallest pages
+ * by several levels.
  */
 void qr_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 	     struct wort_need *need)
 {
-	u32 levels = root_level(tree);
+	u32 levels = root_level(tree), more;
 
+	more = qr_page_max(tree, 1) < FULL_AFTER_BATCH ? 3 : 1;
 	need->nr = 0;
 	if (value_len == U32_MAX)
 		return;
@@ -692,7 +707,7 @@ void qr_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 	need->of[need->nr].size = qr_page_max(tree, 0);
 	need->of[need->nr++].count = 3;
 	need->of[need->nr].size = QR_PAGE_LONG;
-	need->of[need->nr++].count = 3 + 2 * levels;
+	need->of[need->nr++].count = 3 + 2 * (key_len > LONG_KEY ? levels + more : levels);
 	need->of[need->nr].size = qr_page_max(tree, 1);
-	need->of[need->nr++].count = 2 * levels;
+	need->of[need->nr++].count = 2 * (levels + more);
 }

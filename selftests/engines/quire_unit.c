@@ -151,6 +151,7 @@ const struct engine_unit engine_unit_quire = {
 	.delete = { .fences = { 1, 9 }, .lines = { 1, 100 }, .stores = { 1, 1000 } },
 	.steps = true,
 	.tidies = true,
+	.long_keys = true,
 	.tests = tests,
 	.nr_tests = ARRAY_SIZE(tests),
 };

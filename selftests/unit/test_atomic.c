@@ -88,7 +88,7 @@ static void set(struct wort_index *index, const char *key, const char *value)
 
 static void open(struct bed *bed)
 {
-	bed_open(bed, 4 * MIB, 4096);
+	bed_open(bed, 8 * MIB, 4096);
 	other = pmpool_index(&bed->pm, "other");
 	begin();
 }
