@@ -15,6 +15,11 @@
 	QR_ATTR_##shift##_DEFAULT = (def),
 enum { WORT_ATTRS_quire(ATTR_LIMITS) };
 
+/*
+ * An inner page grows rather than be split with so few separators, so that trees of long keys
+ * are not too high: these many of the longest fit into the largest page.
+ */
+#define INNER_FEWEST	6
 #define INNER_RECS	256	/* separators of an inner page, at most */
 #define FULL_AFTER_BATCH 1024	/* bytes: smaller inner pages may be */
 #define LONG_KEY	64
@@ -121,7 +126,8 @@ u32 qr_page_size(const struct wort_op *op, const struct wort_tree *tree, u32 lev
 	u32 most = qr_page_max(tree, level), size;
 
 	if (op->purse)
-		return bytes + more <= most ? most : QR_PAGE_LONG;
+		return bytes + more <= most ? most :
+		       bytes + more <= QR_PAGE_LONG ? QR_PAGE_LONG : QR_PAGE_MAX;
 	if (!level && !alone && nr)
 		size = bytes * LEAF_USUAL / nr;
 	else
@@ -328,7 +334,7 @@ static bool is_worth_rebuild(const struct qr_build *b, u32 most)
 	const struct qr_page *page = &b->pos.page;
 	u32 words = page->first + b->order.words;
 
-	if (b->order.nr < (page->level ? 2 : 1))
+	if (b->order.nr < (page->level ? INNER_FEWEST : 1))
 		return true;
 	if ((words + b->words) * QR_WORD > most ||
 	    b->order.nr >= qr_recs_max(page->level) * 3 / 4)
@@ -514,6 +520,8 @@ static int root_split(struct wort_op *op, struct wort_tree *tree, struct qr_buil
 	u32 place;
 	int err;
 
+	if (level > QR_LEVELS)
+		return -ENOSPC;
 	err = parts_reserve(op, b) ?: wort_alloc_reserve(op, size) ?:
 	      build_lock(op, tree, b, NULL);
 	if (err)

@@ -31,7 +31,7 @@ static const struct engine_start starts[] = {
 	      PUT(10, 1), PUT(5, 1), PUT(6, 1), DEL(5), DEL(1)),
 	START("all keys", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1),
 	      PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 1)),
-	START("three levels", CROWD(16)),
+	START("three levels", CROWD(40)),
 	START("two trees", CREATE(1), PUT_B(0, 1), PUT_B(5, 3), PUT(5, 1), PUT(6, 1)),
 	UNSETTLED("not walked", PUT(0, 1), PUT(1, 4), PUT(2, 3), PUT(5, 1), PUT(6, 1),
 		  PUT(8, 7)),

@@ -124,6 +124,9 @@ static void check_fences(void)
 {
 	struct bed bed;
 
+	if (subject.attr)
+		return;
+
 	count_open(&bed, MIB);
 	insert_costs(&bed, 1, 8, 7, 3);		/* the first page, and its link */
 	insert_costs(&bed, 2, 8, 7, 1);
