@@ -145,13 +145,13 @@ static void check_fences(void)
 
 static const struct test tests[] = { { "fences", check_fences } };
 
-/* An insert appends a record, after a split of two pages or three at worst. */
+/* An insert appends a record; with small pages one in a thousand splits pages of many levels. */
 const struct engine_unit engine_unit_quire = {
 	.probe = &probe,
 	.records = 100000,
-	.insert = { .fences = { 1, 12 }, .lines = { 1, 300 }, .stores = { 3, 2000 } },
+	.insert = { .fences = { 1, 40 }, .lines = { 1, 300 }, .stores = { 3, 2000 } },
 	.update = { .fences = { 1, 1 }, .lines = { 1, 1 }, .stores = { 1, 1 } },
-	.delete = { .fences = { 1, 9 }, .lines = { 1, 100 }, .stores = { 1, 1000 } },
+	.delete = { .fences = { 1, 40 }, .lines = { 1, 100 }, .stores = { 1, 1000 } },
 	.steps = true,
 	.tidies = true,
 	.long_keys = true,
