@@ -56,8 +56,8 @@
  * operation leaves:
  *
  *	a head without one of its witnesses	not there, and nothing behind it is.
- *	words behind the top that are not 0	Whoever appends next makes all zero,
- *						and durably so, before
+ *	words behind the top that are not 0	The next append to the page zeroes
+ *						and fences them first
  *	a page has records beyond its range,	they count for nothing.  The next
  *	after half a split or half a merge	rebuild leaves them behind
  *
@@ -66,9 +66,9 @@
  * whose range shrinks counts as removed for writers: they descend again.  Readers
  * take no lock.  A page that is replaced keeps its content, so what a reader finds
  * in it was true when it was replaced, and the reader was under way by then.
- * A separator is stored before the link to the page below it changes.  Therefore
- * a reader loads the link first, and then looks whether the inner page still
- * ends where it did: who sees the new link sees the new separator.
+ * A split stores the separator before it changes the link to the lower page.
+ * A reader loads the link first, and then checks whether the inner page has got
+ * another separator.  If it loaded the new link, it finds the new separator.
  */
 #ifndef _WORT_QUIRE_H
 #define _WORT_QUIRE_H
@@ -136,12 +136,10 @@ enum qr_goal {
  * struct qr_above - An inner page that a descent has passed
  * @off: its offset
  * @place: place of the separator that leads on
- * @top: its top, as it was
  */
 struct qr_above {
 	u64 off;
 	u16 place;
-	u16 top;
 };
 
 /**
@@ -282,7 +280,7 @@ int qr_order(struct wort_op *op, const struct qr_page *page,
 u32 qr_hash(const struct wort_key *key);
 bool qr_rec_write(struct wort_op *op, const struct qr_page *page, u32 place,
 		  const u8 *rest, u32 len, u64 head, u64 val, u64 *full_head);
-int qr_tail_clean(struct wort_op *op, const struct qr_page *page, u32 top, u32 words);
+void qr_tail_clean(struct wort_op *op, const struct qr_page *page, u32 top, u32 words);
 void qr_page_create(struct wort_op *op, u64 off, u32 size, u32 level,
 		    const struct wort_key *anchor, u32 prefix_len,
 		    struct qr_page *page);

@@ -8,8 +8,9 @@
 #include "quire.h"
 
 /*
- * Cursors.  A cursor has the records of a leaf in order, as they were when it came there.
- * What dies meanwhile is left out; what is appended comes too late for it.
+ * Cursors.  When a cursor enters a leaf it takes the places of the records, in the order
+ * of keys.  It skips records that are deleted later, and does not see records that are
+ * appended later.
  */
 
 static struct qr_cursor *cursor_of(struct wort_cursor *cur)
@@ -84,8 +85,8 @@ static int leaf_end(struct wort_cursor *cur, struct wort_key *key)
 
 /*
  * Go to the next leaf in the direction of the cursor; -ENOENT: there is none.  It may have
- * been merged with the one before, whose records were met.  In reverse anchors decrease,
- * so a scan ends whatever is on media.
+ * been merged with the one before, whose records the cursor has returned.  In reverse each
+ * leaf must have a lower anchor than the one before, so that a scan of a damaged tree ends.
  */
 static int leaf_next(struct wort_cursor *cur)
 {
@@ -222,7 +223,7 @@ static int values_verify(struct wort_cursor *cur, u32 from)
 	return 0;
 }
 
-/* Records compare by words: what is behind the key in the last one is 0. */
+/* Two records are compared word by word, so the bytes behind a key must be 0. */
 static int padding_verify(struct wort_op *op, const struct qr_page *page,
 			  const struct qr_rec *rec)
 {

@@ -114,8 +114,8 @@ static u32 pair_bytes(const struct qr_merge *m, u32 prefix_len)
 }
 
 /*
- * Lock the parent and both.  -EAGAIN if they are not what was seen: they are neighbours only
- * as long as the parent gets no further separator.
+ * Lock the parent and both pages.  Returns -EAGAIN if one of them has changed.  That the
+ * parent got no further separator shows that the pages are still neighbours.
  */
 static int pair_lock(struct wort_op *op, const struct qr_merge *m,
 		     const struct qr_rec *sep)
@@ -169,8 +169,8 @@ static int pair_write(struct wort_op *op, struct qr_merge *m, u32 size, u32 pref
 }
 
 /*
- * First the link, then the separator: see quire.h.  Whoever is about to split the parent
- * has to plan that again: a part could begin with the child that is gone.
+ * First the link, then the separator: see quire.h.  A writer that has planned a split of the
+ * parent must plan it again, since one of its parts could begin with the dead separator.
  */
 static void pair_commit(struct wort_op *op, const struct qr_merge *m,
 			const struct qr_rec *sep)

@@ -289,9 +289,8 @@ static int upper_read(struct wort_op *op, const struct qr_page *page,
 /*
  * Find the child to which a descent goes, and perhaps its upper.
  *
- * The link is loaded before the end is looked at again: see above, at the head of
- * quire.h.  An answer rests on the separators that are there, and on those that are
- * dead.
+ * It loads the link before it checks for another separator, as quire.h explains.  An
+ * answer rests on the separators that are there, and on those that are dead.
  */
 int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
 		  const struct wort_key *key, struct qr_above *above, u64 *link,
@@ -312,7 +311,7 @@ int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal g
 	} while (more > 0);
 	if (more)
 		return more;
-	*above = (struct qr_above){ .off = page->off, .place = below.place, .top = top };
+	*above = (struct qr_above){ .off = page->off, .place = below.place };
 	wort_pm_flush_in_flight(op, page->off, page->off,
 				min_t(u32, top + 1, page->words) * QR_WORD);
 	return upper ? upper_read(op, page, &next, upper) : 0;
@@ -441,19 +440,18 @@ bool qr_rec_write(struct wort_op *op, const struct qr_page *page, u32 place,
  * Before a record of so many words is appended: are they 0, and is the head behind them?
  * If not the power went while others were appended, and all behind the top becomes 0.
  */
-int qr_tail_clean(struct wort_op *op, const struct qr_page *page, u32 top, u32 words)
+void qr_tail_clean(struct wort_op *op, const struct qr_page *page, u32 top, u32 words)
 {
 	u32 end = min_t(u32, top + words + 1, page->words), i;
 
 	for (i = top; i < end && !wort_pm_load(qr_word(page, i)); i++)
 		;
 	if (i == end)
-		return 0;
+		return;
 	for (i = page->words; i-- > top;)
 		wort_pm_store(op, qr_word(page, i), 0);
 	wort_pm_flush(op, qr_word(page, top), (page->words - top) * QR_WORD);
 	wort_pm_fence(op);
-	return 0;
 }
 
 /* Begin a page: its meta word and its anchor. */
@@ -475,7 +473,7 @@ void qr_page_create(struct wort_op *op, u64 off, u32 size, u32 level,
 			      rest_word(anchor->data, anchor->len, i));
 }
 
-/* Add a record to a page that nobody can reach yet.  Returns the place behind it. */
+/* Add a record to a page that no link leads to yet.  Returns the place behind it. */
 u32 qr_page_add(struct wort_op *op, const struct qr_page *page, u32 place,
 		const struct wort_key *key, u64 head, u64 val)
 {
@@ -489,7 +487,7 @@ u32 qr_page_add(struct wort_op *op, const struct qr_page *page, u32 place,
 	return place + qr_rec_words(len);
 }
 
-/* What is behind the last record becomes 0; the page is flushed. */
+/* Zero the page behind its last record, and flush all of it. */
 void qr_page_finish(struct wort_op *op, const struct qr_page *page, u32 top)
 {
 	wort_pm_zero(op, qr_word(page, top), (page->words - top) * QR_WORD);
