@@ -932,6 +932,7 @@ static int replace_entry(struct wort_op *op, struct wort_index *index,
 	struct wort_media_entry entry;
 	int err = read_whole(op, index, &entry);
 
+	lockdep_assert_held_write(&pool->locks.roots);
 	if (err)
 		return err;
 	set_name(&entry, name, name_len);

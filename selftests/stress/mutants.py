@@ -22,8 +22,8 @@ def judge(stress, name, engine):
     """(killed, how) by the first run that fails, or does not end."""
     for number in range(1 if name == "control" else TRIES):
         for run in RUNS:
-            command = [stress, *run, "-e", engine, "-t", "1000",
-                       "-s", str(number + 1)]
+            run += ("-s", str(number + 1))
+            command = [stress, *run, "-e", engine, "-t", "1000"]
             try:
                 done = subprocess.run(command, capture_output=True, text=True,
                                       check=False, timeout=60)

@@ -40,4 +40,6 @@ static inline void up_write(struct rw_semaphore *sem)
 	sem->writer = false;
 }
 
+#define lockdep_assert_held_write(sem)	WARN_ON_ONCE(!(sem)->writer)
+
 #endif
