@@ -1163,6 +1163,7 @@ static noinline int free_unsure(struct wort_op *op, u64 off, u64 size)
 int wort_alloc_free(struct wort_op *op, u64 off, u64 size)
 {
 	struct wort_alloc *alloc = op->alloc;
+	bool alone = op->alone;
 	struct wort_spot spot;
 	int err = 0;
 
@@ -1174,6 +1175,7 @@ int wort_alloc_free(struct wort_op *op, u64 off, u64 size)
 	else
 		err = free_unsure(op, off, size);
 	mutex_unlock(&alloc->lock);
+	op->alone = alone;
 	return err;
 }
 
