@@ -64,6 +64,12 @@ static int no_fast_put(struct wort_tree *tree, struct wort_put *put,
 	return -EAGAIN;
 }
 
+static int no_fast_remove(struct wort_tree *tree, const struct wort_del *del,
+			  struct wort_index_stats __percpu *stats)
+{
+	return -EAGAIN;
+}
+
 static void steps_open(struct bed *bed)
 {
 	count_open(bed, MIB);
@@ -74,6 +80,7 @@ static void steps_open(struct bed *bed)
 	bed->index->tree.engine = &stepping;
 	bed->index->engine = &stepping;
 	bed->index->fast_put = no_fast_put;
+	bed->index->fast_remove = no_fast_remove;
 }
 
 /* All that the steps have stored is there, and nothing is owned twice or by nobody. */
@@ -176,12 +183,6 @@ static int hungry_remove(struct wort_op *op, struct wort_tree *tree,
 			 const struct wort_del *del)
 {
 	return wort_alloc_reserve(op, HUNGRY) ?: plain->remove(op, tree, del);
-}
-
-static int no_fast_remove(struct wort_tree *tree, const struct wort_del *del,
-			  struct wort_index_stats __percpu *stats)
-{
-	return -EAGAIN;
 }
 
 /* Take the last objects that a removal could; returns one of them. */
