@@ -1131,11 +1131,17 @@ static bool walk_knows(const struct wort_alloc *alloc, u32 nr, u32 slot)
 static noinline int free_unsure(struct wort_op *op, u64 off, u64 size)
 {
 	struct wort_alloc *alloc = op->alloc;
+	bool alone = op->alone;
 	u32 nr, slot;
-	int err = wort_extent_find(op, off, size, &nr, &slot);
+	int err;
 
+	/* The operation was carried out, so no race explains what is found here. */
+	op->alone = true;
+	err = wort_extent_find(op, off, size, &nr, &slot);
 	if (!err && walk_knows(alloc, nr, slot))
 		err = set_freed(op, off, nr, slot);
+	/* One of several steps may be next, and that may meet a race. */
+	op->alone = alone;
 	/* No memory to read the table with: the walk has not begun. */
 	return err == -ENOMEM ? 0 : err;
 }
@@ -1163,11 +1169,9 @@ static noinline int free_unsure(struct wort_op *op, u64 off, u64 size)
 int wort_alloc_free(struct wort_op *op, u64 off, u64 size)
 {
 	struct wort_alloc *alloc = op->alloc;
-	bool alone = op->alone;
 	struct wort_spot spot;
 	int err = 0;
 
-	op->alone = true;
 	mutex_lock(&alloc->lock);
 	spot = wort_alloc_find(alloc, off, size);
 	if (likely(spot.slots))
@@ -1175,7 +1179,6 @@ int wort_alloc_free(struct wort_op *op, u64 off, u64 size)
 	else
 		err = free_unsure(op, off, size);
 	mutex_unlock(&alloc->lock);
-	op->alone = alone;
 	return err;
 }
 

@@ -22,17 +22,17 @@ def judge(stress, name, engine):
     """(killed, how) by the first run that fails, or does not end."""
     for number in range(1 if name == "control" else TRIES):
         for run in RUNS:
-            run += ("-s", str(number + 1))
-            command = [stress, *run, "-e", engine, "-t", "1000"]
+            options = (*run, "-s", str(number + 1))
+            command = [stress, *options, "-e", engine, "-t", "1000"]
             try:
                 done = subprocess.run(command, capture_output=True, text=True,
                                       check=False, timeout=60)
             except subprocess.TimeoutExpired:
-                return True, f"{' '.join(run)}: does not end"
+                return True, f"{' '.join(options)}: does not end"
             if done.returncode:
                 said = [line[2:] for line in done.stdout.splitlines()
                         if line.startswith("# ")]
-                return True, (f"{' '.join(run)}: "
+                return True, (f"{' '.join(options)}: "
                               f"{said[-1] if said else done.stderr[-80:]}")
     return False, "survives"
 

@@ -140,7 +140,9 @@ static int give(struct bed *bed, u64 off, u64 size)
 	int err;
 
 	begin(bed, &op);
+	op.alone = false;
 	err = wort_alloc_free(&op, off, size);
+	CHECK(!op.alone);
 	wort_op_end(&op);
 	return err;
 }

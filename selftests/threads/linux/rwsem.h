@@ -40,7 +40,7 @@ static inline void up_write(struct rw_semaphore *sem)
 	WARN_ON_ONCE(pthread_rwlock_unlock(&sem->lock));
 }
 
-/* Does not see whether this thread or another one holds it. */
+/* It does not see whether this thread or another one holds the lock. */
 #define lockdep_assert_held_write(sem)	\
 	WARN_ON_ONCE(!pthread_rwlock_tryrdlock(&(sem)->lock))
 
