@@ -44,6 +44,44 @@ struct wort_index_stats {
 	u64 fast[2][WORT_COST_CLASSES][WORT_FAST_NODES];
 };
 
+/* Almost always 0. */
+static inline void wort_costs_add_seldom(struct wort_op_costs __percpu *costs,
+					 const struct wort_counts *n)
+{
+	this_cpu_add(costs->n.more_loads, n->more_loads);
+	this_cpu_add(costs->n.idle_fences, n->idle_fences);
+	this_cpu_add(costs->n.alloc_lines, n->alloc_lines);
+	this_cpu_add(costs->n.zero_lines, n->zero_lines);
+}
+
+/**
+ * wort_costs_add() - Count an operation
+ * @stats: Where to.
+ * @type: Its WORT_OP_*.
+ * @n: What it has cost.
+ *
+ * Context: Any context.
+ */
+static __always_inline void wort_costs_add(struct wort_index_stats __percpu *stats,
+					   u32 type, const struct wort_counts *n)
+{
+	struct wort_op_costs __percpu *costs = &stats->of[type];
+
+	if (!static_branch_likely(&wort_counting))
+		return;
+	this_cpu_inc(costs->ops);
+	this_cpu_add(costs->n.nodes, n->nodes);
+	this_cpu_add(costs->n.leaves, n->leaves);
+	if (n->more_loads | n->idle_fences | n->alloc_lines | n->zero_lines)
+		wort_costs_add_seldom(costs, n);
+	/* What only reads has nothing of the end, but for words in flight. */
+	if (!(n->stores | n->lines))
+		return;
+	this_cpu_add(costs->n.stores, n->stores);
+	this_cpu_add(costs->n.lines, n->lines);
+	this_cpu_add(costs->n.ordering_points, n->ordering_points);
+}
+
 /**
  * wort_fast_done() - Count a fast path
  * @stats: Where to.

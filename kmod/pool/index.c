@@ -175,31 +175,6 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 	return 0;
 }
 
-static noinline void account_seldom(struct wort_op_costs __percpu *costs,
-				    const struct wort_counts *n)
-{
-	this_cpu_add(costs->n.more_loads, n->more_loads);
-	this_cpu_add(costs->n.idle_fences, n->idle_fences);
-	this_cpu_add(costs->n.alloc_lines, n->alloc_lines);
-	this_cpu_add(costs->n.zero_lines, n->zero_lines);
-}
-
-/* What only reads has nothing of the end, but for words in flight. */
-static __always_inline void account(struct wort_op_costs __percpu *costs,
-				    const struct wort_counts *n)
-{
-	this_cpu_inc(costs->ops);
-	this_cpu_add(costs->n.nodes, n->nodes);
-	this_cpu_add(costs->n.leaves, n->leaves);
-	if (n->more_loads | n->idle_fences | n->alloc_lines | n->zero_lines)
-		account_seldom(costs, n);
-	if (!(n->stores | n->lines))
-		return;
-	this_cpu_add(costs->n.stores, n->stores);
-	this_cpu_add(costs->n.lines, n->lines);
-	this_cpu_add(costs->n.ordering_points, n->ordering_points);
-}
-
 /* Did an operation come to its end?  Otherwise it will be begun again. */
 static __always_inline bool counts(int err)
 {
@@ -217,8 +192,7 @@ static __always_inline bool counts(int err)
 void wort_index_account(struct wort_index *index, u32 type,
 			const struct wort_counts *n)
 {
-	if (static_branch_likely(&wort_counting))
-		account(&index->stats->of[type], n);
+	wort_costs_add(index->stats, type, n);
 }
 
 static noinline void damage_met(struct wort_index *index)
@@ -239,8 +213,8 @@ static __always_inline void leave(struct wort_index *index, struct wort_op *op,
 		wort_op_end_read(op);
 	if (unlikely(err == -EUCLEAN || op->damaged))
 		damage_met(index);
-	if (static_branch_likely(&wort_counting) && counts(err))
-		account(&index->stats->of[type], &op->n);
+	if (counts(err))
+		wort_costs_add(index->stats, type, &op->n);
 }
 
 /**
@@ -317,8 +291,8 @@ void wort_index_leave(struct wort_index *index, struct wort_op *op, u32 type,
 	wort_op_end(op);
 	if (unlikely(err == -EUCLEAN || op->damaged))
 		damage_met(index);
-	if (static_branch_likely(&wort_counting) && counts(err))
-		account(&index->stats->of[type], &op->n);
+	if (counts(err))
+		wort_costs_add(index->stats, type, &op->n);
 }
 
 /**
