@@ -275,6 +275,8 @@ struct wort_pair {
 
 /**
  * struct wort_volatile_ops - What an engine keeps in DRAM
+ * @room_shift: all trees of the pool together may have its size, shifted right by
+ *	this, before this one gets less
  * @share: make what all trees of the engine in a pool of so many bytes share,
  *	when the first index of the engine is opened.  NULL if there is no
  *	memory: the trees do without.
@@ -304,6 +306,7 @@ struct wort_pair {
  * What is kept may be dropped at any time, and changes no answer.
  */
 struct wort_volatile_ops {
+	u32 room_shift;
 	void *(*share)(u64 pool_size);
 	void (*unshare)(void *shared);
 	int (*open)(struct wort_tree *tree);
@@ -346,6 +349,8 @@ struct wort_batch_ops {
 		       struct wort_change *change);
 	void (*drop)(struct wort_tree *tree, struct wort_change *change);
 };
+
+#define WORT_ROOM_SHIFT	6	/* for what seldom needs that much */
 
 typedef int wort_fast_lookup_fn(const struct wort_tree *tree,
 				const struct wort_key *key, struct wort_buf *buf,

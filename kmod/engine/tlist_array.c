@@ -436,6 +436,7 @@ static void tls_reclaim(struct wort_tree *tree)
 }
 
 const struct wort_volatile_ops tls_volatile_ops = {
+	.room_shift = WORT_ROOM_SHIFT,
 	.open = tls_open,
 	.rebuild = tls_rebuild,
 	.close = tls_close,

@@ -188,6 +188,7 @@ static void wrt_tend(struct wort_tree *tree, size_t room)
 const struct wort_volatile_ops wrt_volatile_ops = {
 	.share = wort_skips_make,
 	.unshare = wort_skips_free,
+	.room_shift = WORT_ROOM_SHIFT,
 	.open = wort_top_open,
 	.close = wort_top_close,
 	.tend = wrt_tend,

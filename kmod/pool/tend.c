@@ -6,16 +6,14 @@
 
 #include "pool.h"
 
-/* What the engines keep takes no more than a part of the size of the pool. */
-#define VOLATILE_BYTES_SHIFT	6
-
 /* Bytes that an index may have, with those that it has. */
 static size_t room(const struct wort_index *index)
 {
 	const struct wort_pool *pool = index->pool;
+	size_t all = pool->region->size >> index->tree.engine->volatile_ops->room_shift;
+	size_t others = pool->volatile_bytes - index->tree.priv_bytes;
 
-	return (pool->region->size >> VOLATILE_BYTES_SHIFT) -
-	       pool->volatile_bytes + index->tree.priv_bytes;
+	return all > others ? all - others : 0;
 }
 
 static void tend(struct wort_index *index, size_t bytes)
