@@ -6,7 +6,7 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-#include "quire.h"
+#include "quire_shadow.h"
 #include "rec.h"
 
 /* The root word leads to the root page. */
@@ -22,9 +22,10 @@ static int root_load(struct wort_op *op, const struct wort_tree *tree, u64 *off)
 	return err;
 }
 
-static int root_open(struct wort_op *op, u64 off, struct qr_page *page)
+static int root_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
+		     struct qr_page *page)
 {
-	int err = qr_page_open(op, off, page);
+	int err = qr_page_open(op, tree, off, page);
 
 	if (!err && page->anchor_len)
 		err = wort_corrupt(op, off, "root page with an anchor");
@@ -32,10 +33,11 @@ static int root_open(struct wort_op *op, u64 off, struct qr_page *page)
 }
 
 /* Levels decrease, so each descent ends. */
-static int child_open(struct wort_op *op, u64 off, struct qr_page *page)
+static int child_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
+		      struct qr_page *page)
 {
 	u32 level = page->level;
-	int err = qr_page_open(op, off, page);
+	int err = qr_page_open(op, tree, off, page);
 
 	if (!err && page->level != level - 1)
 		err = wort_corrupt(op, off, "page of level %u below one of level %u",
@@ -43,13 +45,10 @@ static int child_open(struct wort_op *op, u64 off, struct qr_page *page)
 	return err;
 }
 
-/*
- * Descend to a page of a level, to the root page if there is none.  With @upper the
- * upper of its range is told.
- */
-int qr_descend(struct wort_op *op, const struct wort_tree *tree, u32 level,
-	       enum qr_goal goal, const struct wort_key *key, struct qr_pos *pos,
-	       struct qr_bound *upper)
+/* @shadows: the tree, or NULL: no shadow is used, or made. */
+static int descend(struct wort_op *op, const struct wort_tree *tree,
+		   const struct wort_tree *shadows, u32 level, enum qr_goal goal,
+		   const struct wort_key *key, struct qr_pos *pos, struct qr_bound *upper)
 {
 	u64 link;
 	int err = root_load(op, tree, &link);
@@ -61,14 +60,33 @@ int qr_descend(struct wort_op *op, const struct wort_tree *tree, u32 level,
 		upper->len = QR_NO_KEY;
 	if (err || !link)
 		return err;
-	err = root_open(op, link, &pos->page);
+	err = root_open(op, shadows, link, &pos->page);
 	while (!err && pos->page.level > level)
-		err = qr_inner_find(op, &pos->page, goal, key, &pos->above[pos->depth++],
-				    &link, upper) ?:
-		      child_open(op, link, &pos->page);
+		err = qr_inner_find(op, shadows, &pos->page, goal, key,
+				    &pos->above[pos->depth++], &link, upper) ?:
+		      child_open(op, shadows, link, &pos->page);
 	if (!err && (goal == QR_COVERS || goal == QR_BELOW))
 		err = qr_key_verify(op, &pos->page, key);
 	return err;
+}
+
+/*
+ * Descend to a page of a level, to the root page if there is none.  With @upper the
+ * upper of its range is told.
+ */
+int qr_descend(struct wort_op *op, const struct wort_tree *tree, u32 level,
+	       enum qr_goal goal, const struct wort_key *key, struct qr_pos *pos,
+	       struct qr_bound *upper)
+{
+	return descend(op, tree, tree, level, goal, key, pos, upper);
+}
+
+/* Descend to a leaf by what is on media alone. */
+int qr_descend_media(struct wort_op *op, const struct wort_tree *tree, enum qr_goal goal,
+		     const struct wort_key *key, struct qr_pos *pos,
+		     struct qr_bound *upper)
+{
+	return descend(op, tree, NULL, 0, goal, key, pos, upper);
 }
 
 /* Find the last record of a key; with @pos->rec.head 0 there is none. */
@@ -79,12 +97,7 @@ static int find(struct wort_op *op, const struct wort_tree *tree,
 
 	if (err || !pos->page.off)
 		return err;
-	return qr_leaf_find(op, &pos->page, pos->page.first, key, &pos->rec, &pos->top);
-}
-
-static bool is_there(const struct qr_rec *rec)
-{
-	return rec->head && !qr_rec_dead(rec);
+	return qr_leaf_find(op, &pos->page, key, &pos->rec, &pos->end);
 }
 
 static void qr_create(struct wort_op *op, struct wort_tree *tree)
@@ -119,7 +132,7 @@ static int qr_lookup(struct wort_op *op, struct wort_tree *tree,
 
 	if (err)
 		return err;
-	return is_there(&pos.rec) ? qr_value_read(op, &pos.page, &pos.rec, buf) : -ENOENT;
+	return qr_is_there(&pos.rec) ? qr_value_read(op, &pos.page, &pos.rec, buf) : -ENOENT;
 }
 
 /* Is the value of a record the one that is expected? */
@@ -184,68 +197,46 @@ static void value_free(struct wort_op *op, const struct qr_rec *rec)
  * Lock the leaf.  -EAGAIN if the record of the key is not what the descent has seen: the
  * last one, with the same value where that counts.
  */
-static int leaf_lock(struct wort_op *op, struct qr_pos *pos, const struct wort_key *key,
-		     bool exact)
+static int leaf_lock(struct wort_op *op, const struct wort_tree *tree,
+		     struct qr_pos *pos, const struct wort_key *key, bool exact)
 {
-	struct qr_rec now = { }, more = { };
-	u16 top;
+	const struct qr_rec was = pos->rec;
+	struct qr_rec *now = &pos->rec;
 	int err;
 
 	if (!wort_node_lock(op, pos->page.off))
 		return -EAGAIN;
-	if (pos->rec.head)
-		qr_rec_load(op, &pos->page, pos->rec.place, &now);
-	err = qr_leaf_find(op, &pos->page, pos->top, key, &more, &top);
-	if (!err && (more.head || now.head != pos->rec.head ||
-		     (exact && now.val != pos->rec.val)))
+	qr_shadow_current(tree, &pos->page);
+	err = qr_leaf_find(op, &pos->page, key, now, &pos->end);
+	if (!err && (now->head != was.head ||
+		     (now->head && now->place != was.place) ||
+		     (now->head && exact && now->val != was.val)))
 		err = -EAGAIN;
-	if (err) {
+	if (err)
 		wort_nodes_unlock(op);
-		return err;
-	}
-	pos->top = top;
-	pos->rec.val = now.val;
-	return 0;
+	return err;
 }
 
-/* Store a word of the leaf, which is locked, wait, and unlock. */
-static void commit(struct wort_op *op, struct qr_pos *pos, u32 place, u64 val)
+/*
+ * Store a word of a record of a leaf, which is locked, and make it durable: the value word,
+ * or a head that becomes dead.
+ */
+void qr_commit(struct wort_op *op, const struct qr_page *page, u32 place, u64 val)
 {
-	struct wort_lock *lock = wort_lock_of(op, pos->page.off);
-	__le64 __pmem *word = qr_word(&pos->page, place);
+	struct wort_lock *lock = wort_lock_of(op, page->off);
+	__le64 __pmem *word = qr_word(page, place);
 
+	wort_pm_fence_in_flight(op);
 	wort_pm_launch(op, lock, word, val);
 	wort_pm_land(op, lock, word);
-	wort_nodes_unlock(op);
 }
 
-/* The value word of a record changes, or its head. */
-static int change(struct wort_op *op, struct qr_pos *pos, const struct wort_key *key,
-		  bool exact, u32 word, u64 val)
+void qr_rec_kill(struct wort_op *op, const struct qr_page *page,
+		 const struct qr_rec *rec)
 {
-	int err = leaf_lock(op, pos, key, exact);
-
-	if (err)
-		return err;
-	wort_pm_fence_in_flight(op);
-	commit(op, pos, pos->rec.place + word, val);
-	return 0;
-}
-
-/* How many records a page has, also such as do not count. */
-static u32 count_recs(struct wort_op *op, const struct qr_page *page)
-{
-	u32 place = page->first, nr = 0;
-	struct qr_rec rec;
-
-	for (; qr_rec_load(op, page, place, &rec) > 0; place += qr_rec_words(rec.len))
-		nr++;
-	return nr;
-}
-
-static bool leaf_has_room(struct wort_op *op, const struct qr_pos *pos, u32 words)
-{
-	return qr_has_room(&pos->page, pos->top, words, count_recs(op, &pos->page));
+	if (page->shadow)
+		page->shadow->nr_dead++;
+	qr_commit(op, page, rec->place, rec->head | WORT_MEDIA_QUIRE_DEAD);
 }
 
 /*
@@ -268,12 +259,13 @@ static void head_store(struct wort_op *op, const struct qr_page *page, u32 place
  * Append a record to a page, which is locked and has room.  @rest is what of its key is
  * behind the prefix.
  */
-void qr_append(struct wort_op *op, const struct qr_page *page, u32 place,
-	       const u8 *rest, u32 len, u64 head, u64 val)
+void qr_append(struct wort_op *op, const struct wort_tree *tree, struct qr_page *page,
+	       u32 place, const u8 *rest, u32 len, u64 head, u64 val)
 {
-	u32 words = qr_rec_words(len);
+	u32 words = qr_rec_words(len), all = words;
 	u64 full_head;
 
+	qr_shadow_current(tree, page);
 	qr_tail_clean(op, page, place, words);
 	wort_pm_fence_in_flight(op);
 	if (!qr_rec_write(op, page, place, rest, len, head, val, &full_head)) {
@@ -281,45 +273,45 @@ void qr_append(struct wort_op *op, const struct qr_page *page, u32 place,
 		wort_pm_fence(op);
 		words = 1;
 	}
+	if (!page->level)
+		qr_shadow_append(page, place, all, head);
 	head_store(op, page, place, full_head, words);
-}
-
-static u64 rec_head(const struct wort_key *key, u32 len, u32 kind)
-{
-	return WORT_MEDIA_QUIRE_SET | len |
-	       (u64)qr_hash(key) << WORT_MEDIA_QUIRE_HASH_SHIFT |
-	       (u64)kind << WORT_MEDIA_QUIRE_VALUE_SHIFT;
+	if (page->level)
+		qr_children_changed(op, page, place);
 }
 
 /* A new record in a leaf that had room when the descent saw it. */
-static int put_record(struct wort_op *op, struct qr_pos *pos, const struct wort_put *put)
+static int put_record(struct wort_op *op, const struct wort_tree *tree,
+		      struct qr_pos *pos, const struct wort_put *put)
 {
 	u32 len = put->key.len - pos->page.prefix_len;
-	struct qr_rec was = pos->rec;
 	struct value value;
 	int err = value_reserve(op, &put->value);
 
 	if (err)
 		return err;
 	value = value_create(op, &put->value);
-	err = leaf_lock(op, pos, &put->key, put->expect || put->old);
+	err = leaf_lock(op, tree, pos, &put->key, put->expect || put->old);
 	if (err)
 		return err;
-	if (!leaf_has_room(op, pos, qr_rec_words(len))) {
+	err = qr_end_verify(op, &pos->page, &pos->end);
+	if (!err && !qr_has_room(&pos->page, &pos->end, qr_rec_words(len)))
+		err = -EAGAIN;
+	if (err) {
 		wort_nodes_unlock(op);
-		return -EAGAIN;
+		return err;
 	}
-	was.val = pos->rec.val;
-	qr_append(op, &pos->page, pos->top, put->key.data + pos->page.prefix_len, len,
-		  rec_head(&put->key, len, value.kind), value.val);
+	qr_append(op, tree, &pos->page, pos->end.top, put->key.data + pos->page.prefix_len,
+		  len, qr_rec_head(qr_head_same(&pos->page, &put->key), value.kind), value.val);
 	wort_nodes_unlock(op);
-	if (is_there(&was))
-		value_free(op, &was);
+	if (qr_is_there(&pos->rec))
+		value_free(op, &pos->rec);
 	return 0;
 }
 
 /* A value of the same kind: one word. */
-static int put_value(struct wort_op *op, struct qr_pos *pos, const struct wort_put *put)
+static int put_value(struct wort_op *op, const struct wort_tree *tree,
+		     struct qr_pos *pos, const struct wort_put *put)
 {
 	bool object = put->value.len > QR_WORD;
 	struct value value;
@@ -328,10 +320,13 @@ static int put_value(struct wort_op *op, struct qr_pos *pos, const struct wort_p
 	if (err)
 		return err;
 	value = value_create(op, &put->value);
-	err = change(op, pos, &put->key, put->expect || put->old || object, 1, value.val);
-	if (!err)
-		value_free(op, &pos->rec);
-	return err;
+	err = leaf_lock(op, tree, pos, &put->key, put->expect || put->old || object);
+	if (err)
+		return err;
+	qr_commit(op, &pos->page, pos->rec.place + 1, value.val);
+	wort_nodes_unlock(op);
+	value_free(op, &pos->rec);
+	return 0;
 }
 
 /* Find what a put is about.  Returns 1 if the value word says all that changes. */
@@ -344,7 +339,7 @@ static int put_plan(struct wort_op *op, struct wort_tree *tree, struct wort_put 
 	put->replaced = false;
 	if (err)
 		return err;
-	if (!is_there(&pos->rec))
+	if (!qr_is_there(&pos->rec))
 		return put->replace || put->expect ? -ENOENT : 0;
 	put->replaced = !put->create;
 	err = expect(op, pos, put->create ? NULL : put->expect, put->old);
@@ -364,10 +359,10 @@ static int qr_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *p
 		if (err < 0)
 			return err;
 		if (err)
-			return put_value(op, &pos, put);
+			return put_value(op, tree, &pos, put);
 		words = qr_rec_words(put->key.len - pos.page.prefix_len);
-		if (pos.page.off && leaf_has_room(op, &pos, words))
-			return put_record(op, &pos, put);
+		if (pos.page.off && qr_has_room(&pos.page, &pos.end, words))
+			return put_record(op, tree, &pos, put);
 		err = qr_make_room(op, tree, &put->key);
 		if (err)
 			return err;
@@ -375,18 +370,18 @@ static int qr_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *p
 	}
 }
 
-#define FEW_RECS	5	/* a leaf with no more may be merged when one of them goes */
-
 /* Has a leaf few records that are not dead? */
 static bool has_few(struct wort_op *op, const struct qr_page *page)
 {
 	u32 place = page->first, nr = 0;
 	struct qr_rec rec;
 
-	for (; nr <= FEW_RECS && qr_rec_load(op, page, place, &rec) > 0;
+	if (page->shadow)
+		return qr_shadow_few(page->shadow);
+	for (; nr <= QR_FEW_RECS && qr_rec_load(op, page, place, &rec) > 0;
 	     place += qr_rec_words(rec.len))
 		nr += !qr_rec_dead(&rec);
-	return nr <= FEW_RECS;
+	return nr <= QR_FEW_RECS;
 }
 
 static int qr_remove(struct wort_op *op, struct wort_tree *tree,
@@ -398,13 +393,15 @@ static int qr_remove(struct wort_op *op, struct wort_tree *tree,
 
 	if (err)
 		return err;
-	if (!is_there(&pos.rec))
+	if (!qr_is_there(&pos.rec))
 		return -ENOENT;
 	few = has_few(op, &pos.page);
 	err = expect(op, &pos, del->expect, del->old) ?:
-	      change(op, &pos, &del->key, true, 0, pos.rec.head | WORT_MEDIA_QUIRE_DEAD);
+	      leaf_lock(op, tree, &pos, &del->key, true);
 	if (err)
 		return err;
+	qr_rec_kill(op, &pos.page, &pos.rec);
+	wort_nodes_unlock(op);
 	value_free(op, &pos.rec);
 	if (few && !op->purse)
 		qr_tidy(op, tree, &del->key);
@@ -427,4 +424,6 @@ const struct wort_engine wort_engine_quire = {
 	.check = qr_check,
 	.need = qr_need,
 	.drop = qr_drop,
+	.volatile_ops = &qr_volatile_ops,
+	.fast_ops = &qr_fast_ops,
 };

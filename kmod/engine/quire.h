@@ -85,10 +85,15 @@
 #define QR_REC_WORDS	2		/* without a key */
 #define QR_LEAF_RECS	64		/* at most */
 #define QR_PAGE_RECS	512		/* at most, in any page */
+#define QR_FEW_RECS	5	/* a leaf with no more may be merged when one of them goes */
 #define QR_PAGE_MIN	128		/* bytes */
 #define QR_PAGE_MAX	8192
 #define QR_PAGE_LONG	4608		/* half of a page of the longest keys, and one */
 #define QR_NO_KEY	U32_MAX		/* length of an upper that is no key */
+
+/* What the heads of all records of a key in a page have in common. */
+#define QR_HEAD_SAME	(WORT_MEDIA_QUIRE_LEN_MASK |				\
+			 WORT_MEDIA_QUIRE_HASH_MASK << WORT_MEDIA_QUIRE_HASH_SHIFT)
 
 /**
  * struct qr_page - A page whose meta word was verified
@@ -99,10 +104,12 @@
  * @anchor_len: length of its anchor
  * @prefix_len: length of its prefix
  * @level: its level
+ * @shadow: its shadow (quire_shadow.h), or NULL
  */
 struct qr_page {
 	struct wort_media_quire_page __pmem *media;
 	u64 off;
+	struct qr_shadow *shadow;
 	u16 words;
 	u16 first;
 	u16 anchor_len;
@@ -122,6 +129,16 @@ struct qr_rec {
 	u64 val;
 	u16 place;
 	u16 len;
+};
+
+/**
+ * struct qr_end - Where the records of a page end
+ * @top: the top
+ * @nr: records before it, also such as do not count
+ */
+struct qr_end {
+	u16 top;
+	u16 nr;
 };
 
 /* How far a descent goes: to the leaf ... */
@@ -145,14 +162,14 @@ struct qr_above {
 /**
  * struct qr_pos - Where a descent has ended
  * @page: the page; with an offset of 0 there is none, and the index is empty
- * @top: its top, as it was
+ * @end: of a leaf: its end, as it was
  * @rec: the record that was looked for; with a head of 0 there is none
  * @depth: inner pages above it
  * @above: these, the root first
  */
 struct qr_pos {
 	struct qr_page page;
-	u16 top;
+	struct qr_end end;
 	struct qr_rec rec;
 	u32 depth;
 	struct qr_above above[QR_LEVELS];
@@ -171,15 +188,17 @@ struct qr_bound {
 /**
  * struct qr_order - The records of a page that count, in the order of keys
  * @nr: how many
- * @top: the top of the page
+ * @end: the end of the page
  * @words: they take so many words
  * @place: their places
+ * @head: for who makes the order: the first bytes behind the prefix, as a number
  */
 struct qr_order {
 	u32 nr;
-	u16 top;
+	struct qr_end end;
 	u32 words;
 	u16 place[QR_PAGE_RECS];
+	u32 head[QR_PAGE_RECS];
 };
 
 /**
@@ -200,6 +219,8 @@ struct qr_cursor {
 	u8 key[WORT_KEY_MAX] __aligned(8);
 };
 
+u32 qr_hash(const struct wort_key *key);
+
 /* Words of a record with so many bytes of a key. */
 static inline u32 qr_rec_words(u32 len)
 {
@@ -209,6 +230,25 @@ static inline u32 qr_rec_words(u32 len)
 static inline bool qr_rec_dead(const struct qr_rec *rec)
 {
 	return rec->head & WORT_MEDIA_QUIRE_DEAD;
+}
+
+/* What is the same in the heads of all records of a key in a page. */
+static inline u64 qr_head_same(const struct qr_page *page, const struct wort_key *key)
+{
+	return (u64)qr_hash(key) << WORT_MEDIA_QUIRE_HASH_SHIFT |
+	       (key->len - page->prefix_len);
+}
+
+/* The head of a new record, without its witnesses. */
+static inline u64 qr_rec_head(u64 same, u32 kind)
+{
+	return WORT_MEDIA_QUIRE_SET | same | (u64)kind << WORT_MEDIA_QUIRE_VALUE_SHIFT;
+}
+
+/* Is a record a record of the index?  Of those of a key the last one was asked for. */
+static inline bool qr_is_there(const struct qr_rec *rec)
+{
+	return rec->head && !qr_rec_dead(rec);
 }
 
 static inline u32 qr_rec_kind(u64 head)
@@ -246,6 +286,18 @@ static inline const void __pmem *qr_rest(const struct qr_page *page,
 	return qr_word(page, rec->place + QR_REC_WORDS);
 }
 
+/*
+ * Read the head of the record at a place to which a shadow leads: whoever entered it has
+ * verified the record.  False if it is not there, or damaged since.
+ */
+static inline bool qr_rec_peek(const struct qr_page *page, u32 place, struct qr_rec *rec)
+{
+	rec->place = place;
+	rec->head = wort_pm_load(qr_word(page, place));
+	rec->len = rec->head & WORT_MEDIA_QUIRE_LEN_MASK;
+	return rec->head && place + qr_rec_words(rec->len) <= page->words;
+}
+
 /* A root record is locked by the offset of its catalogue entry. */
 static inline u64 qr_root_node(const struct wort_tree *tree)
 {
@@ -261,23 +313,32 @@ static inline bool qr_is_greatest(const struct wort_key *key)
 }
 
 /* quire_page.c: pages and their records */
-int qr_page_open(struct wort_op *op, u64 off, struct qr_page *page);
+int qr_page_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
+		 struct qr_page *page);
 int qr_rec_load(struct wort_op *op, const struct qr_page *page, u32 place,
 		struct qr_rec *rec);
+int qr_rec_lost(struct wort_op *op, const struct qr_page *page, u32 place);
 int qr_key_verify(struct wort_op *op, const struct qr_page *page,
 		  const struct wort_key *key);
-int qr_rec_cmp(struct wort_op *op, const struct qr_page *page,
-	       const struct qr_rec *rec, const struct wort_key *key);
+int qr_rec_cmp(const struct qr_page *page, const struct qr_rec *rec,
+	       const struct wort_key *key);
+int qr_padding_verify(struct wort_op *op, const struct qr_page *page,
+		      const struct qr_rec *rec);
+int qr_recs_cmp(const struct qr_page *page, const struct qr_rec *a,
+		const struct qr_rec *b);
 int qr_rec_key(struct wort_op *op, const struct qr_page *page,
 	       const struct qr_rec *rec, u8 *buf);
-int qr_leaf_find(struct wort_op *op, const struct qr_page *page, u32 from,
-		 const struct wort_key *key, struct qr_rec *rec, u16 *top);
-int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
+int qr_sep_key(struct wort_op *op, const struct qr_page *page, u32 place,
+	       struct qr_bound *bound);
+int qr_end_find(struct wort_op *op, const struct qr_page *page, struct qr_end *end);
+int qr_leaf_find(struct wort_op *op, const struct qr_page *page,
+		 const struct wort_key *key, struct qr_rec *rec, struct qr_end *end);
+int qr_inner_find(struct wort_op *op, const struct wort_tree *tree,
+		  const struct qr_page *page, enum qr_goal goal,
 		  const struct wort_key *key, struct qr_above *above, u64 *link,
 		  struct qr_bound *upper);
 int qr_order(struct wort_op *op, const struct qr_page *page,
 	     const struct qr_bound *upper, struct qr_order *order);
-u32 qr_hash(const struct wort_key *key);
 bool qr_rec_write(struct wort_op *op, const struct qr_page *page, u32 place,
 		  const u8 *rest, u32 len, u64 head, u64 val, u64 *full_head);
 void qr_tail_clean(struct wort_op *op, const struct qr_page *page, u32 top, u32 words);
@@ -292,13 +353,19 @@ void qr_page_finish(struct wort_op *op, const struct qr_page *page, u32 top);
 int qr_descend(struct wort_op *op, const struct wort_tree *tree, u32 level,
 	       enum qr_goal goal, const struct wort_key *key, struct qr_pos *pos,
 	       struct qr_bound *upper);
-void qr_append(struct wort_op *op, const struct qr_page *page, u32 place,
-	       const u8 *rest, u32 len, u64 head, u64 val);
+int qr_descend_media(struct wort_op *op, const struct wort_tree *tree, enum qr_goal goal,
+		     const struct wort_key *key, struct qr_pos *pos,
+		     struct qr_bound *upper);
+void qr_append(struct wort_op *op, const struct wort_tree *tree, struct qr_page *page,
+	       u32 place, const u8 *rest, u32 len, u64 head, u64 val);
+void qr_commit(struct wort_op *op, const struct qr_page *page, u32 place, u64 val);
+void qr_rec_kill(struct wort_op *op, const struct qr_page *page,
+		 const struct qr_rec *rec);
 int qr_value_read(struct wort_op *op, const struct qr_page *page,
 		  const struct qr_rec *rec, struct wort_buf *buf);
 
 /* quire_split.c: pages come and go */
-bool qr_has_room(const struct qr_page *page, u32 top, u32 words, u32 nr);
+bool qr_has_room(const struct qr_page *page, const struct qr_end *end, u32 words);
 int qr_make_room(struct wort_op *op, struct wort_tree *tree,
 		 const struct wort_key *key);
 void qr_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
@@ -308,16 +375,25 @@ u32 qr_page_size(const struct wort_op *op, const struct wort_tree *tree, u32 lev
 u32 qr_page_max(const struct wort_tree *tree, u32 level);
 u32 qr_recs_max(u32 level);
 u32 qr_common(const struct wort_key *a, const struct wort_key *b);
-u32 qr_top_now(struct wort_op *op, const struct qr_page *page, u32 top, u32 *nr);
+bool qr_has_grown(struct wort_op *op, const struct qr_page *page, u32 top);
+int qr_page_shared(struct wort_op *op, const struct qr_page *page);
+int qr_end_verify(struct wort_op *op, const struct qr_page *page,
+		  const struct qr_end *end);
 int qr_records_copy(struct wort_op *op, const struct qr_page *from,
 		    const struct qr_order *order, u32 first, u32 end,
 		    const struct qr_page *page, u32 place, u8 *buf);
-void qr_link_change(struct wort_op *op, u64 node, __le64 __pmem *word, u64 val);
-void qr_page_free(struct wort_op *op, const struct qr_page *page);
+void qr_root_change(struct wort_op *op, const struct wort_tree *tree, u64 off);
+void qr_sep_change(struct wort_op *op, const struct wort_tree *tree,
+		   struct qr_page *page, u32 place, u32 word, u64 val);
+void qr_page_free(struct wort_op *op, const struct wort_tree *tree,
+		  const struct qr_page *page);
 
 /* quire_merge.c: pages are merged, or given up */
 void qr_tidy(struct wort_op *op, struct wort_tree *tree, const struct wort_key *key);
 int qr_drop(struct wort_cursor *cur);
+
+/* quire_fast.c: changes and lookups by the shadows alone */
+extern const struct wort_fast_ops qr_fast_ops;
 
 /* quire_cursor.c: cursors and the walk */
 int qr_seek(struct wort_cursor *cur, const struct wort_key *key);

@@ -5,7 +5,7 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-#include "quire.h"
+#include "quire_shadow.h"
 
 /*
  * Cursors.  When a cursor enters a leaf it takes the places of the records, in the order
@@ -23,17 +23,23 @@ static struct wort_key upper_key(const struct qr_cursor *qc)
 	return (struct wort_key){ qc->upper.bytes, qc->upper.len };
 }
 
-/* Take the records of the leaf where a descent ends; there are none in an empty index. */
+/* Take the records of the leaf where a descent has ended; an empty index has none. */
+static int leaf_order(struct wort_cursor *cur)
+{
+	struct qr_cursor *qc = cursor_of(cur);
+
+	qc->order.nr = 0;
+	return qc->pos.page.off ?
+	       qr_order(cur->op, &qc->pos.page, &qc->upper, &qc->order) : 0;
+}
+
 static int leaf_enter(struct wort_cursor *cur, enum qr_goal goal,
 		      const struct wort_key *key)
 {
 	struct qr_cursor *qc = cursor_of(cur);
-	int err = qr_descend(cur->op, cur->tree, 0, goal, key, &qc->pos, &qc->upper);
 
-	qc->order.nr = 0;
-	if (err || !qc->pos.page.off)
-		return err;
-	return qr_order(cur->op, &qc->pos.page, &qc->upper, &qc->order);
+	return qr_descend(cur->op, cur->tree, 0, goal, key, &qc->pos, &qc->upper) ?:
+	       leaf_order(cur);
 }
 
 /* The number of the first record that is not below a key, or is above it. */
@@ -46,8 +52,8 @@ static int order_at(struct wort_cursor *cur, const struct wort_key *key, bool ab
 	while (low < high) {
 		mid = (low + high) / 2;
 		if (qr_rec_load(cur->op, &qc->pos.page, qc->order.place[mid], &rec) <= 0)
-			return -EAGAIN;
-		if (qr_rec_cmp(cur->op, &qc->pos.page, &rec, key) < above)
+			return qr_rec_lost(cur->op, &qc->pos.page, qc->order.place[mid]);
+		if (qr_rec_cmp(&qc->pos.page, &rec, key) < above)
 			low = mid + 1;
 		else
 			high = mid;
@@ -116,7 +122,7 @@ static int record_enter(struct wort_cursor *cur)
 	int len;
 
 	if (qr_rec_load(cur->op, page, qc->order.place[qc->at], rec) <= 0)
-		return -EAGAIN;
+		return qr_rec_lost(cur->op, page, qc->order.place[qc->at]);
 	wort_pm_flush_in_flight(cur->op, page->off, page->off + rec->place * QR_WORD,
 				QR_REC_WORDS * QR_WORD);
 	if (qr_rec_dead(rec))
@@ -186,10 +192,10 @@ int qr_value(struct wort_cursor *cur, struct wort_buf *buf)
 }
 
 /*
- * The walk.  A step is a leaf with its records, and the inner pages that begin where it
- * does.  The position is the upper of the leaf, where the next one begins.  Behind the
- * last leaf it is the greatest key, which is no separator: that is the shortest key
- * between two.
+ * The walk, by what is on media alone.  A step is a leaf with its records, and the inner
+ * pages that begin where it does.  The position is the upper of the leaf, where the next
+ * one begins.  Behind the last leaf it is the greatest key, which is no separator: that is
+ * the shortest key between two.
  */
 
 /* Does a page begin at a key? */
@@ -210,7 +216,7 @@ static int values_verify(struct wort_cursor *cur, u32 from)
 
 	for (i = from; i < qc->order.nr; i++) {
 		if (qr_rec_load(cur->op, &qc->pos.page, qc->order.place[i], &rec) <= 0)
-			return -EAGAIN;
+			return qr_rec_lost(cur->op, &qc->pos.page, qc->order.place[i]);
 		if (qr_rec_kind(rec.head) != WORT_MEDIA_QUIRE_VALUE_OBJECT)
 			continue;
 		len = qr_object_len(rec.val);
@@ -223,19 +229,6 @@ static int values_verify(struct wort_cursor *cur, u32 from)
 	return 0;
 }
 
-/* Two records are compared word by word, so the bytes behind a key must be 0. */
-static int padding_verify(struct wort_op *op, const struct qr_page *page,
-			  const struct qr_rec *rec)
-{
-	u32 more = rec->len % QR_WORD;
-
-	if (!more ||
-	    !(wort_pm_load_be64(qr_rest(page, rec) + rec->len - more) << 8 * more))
-		return 0;
-	return wort_corrupt(op, page->off, "record at word %u with bytes behind its key",
-			    rec->place);
-}
-
 /* The separator that leads to a page is its anchor. */
 static int anchor_verify(struct wort_cursor *cur, u32 level)
 {
@@ -245,14 +238,14 @@ static int anchor_verify(struct wort_cursor *cur, u32 level)
 	struct qr_page parent, page;
 	struct wort_key key = { .data = qc->key };
 	struct qr_rec sep;
-	int len = qr_page_open(cur->op, above->off, &parent) ?:
-		  qr_page_open(cur->op, below, &page);
+	int len = qr_page_open(cur->op, NULL, above->off, &parent) ?:
+		  qr_page_open(cur->op, NULL, below, &page);
 
 	if (len)
 		return len;
 	if (qr_rec_load(cur->op, &parent, above->place, &sep) <= 0)
-		return -EAGAIN;
-	len = padding_verify(cur->op, &parent, &sep);
+		return qr_rec_lost(cur->op, &parent, above->place);
+	len = qr_padding_verify(cur->op, &parent, &sep);
 	if (len)
 		return len;
 	if (!sep.len) {
@@ -311,7 +304,8 @@ static int step_find(struct wort_cursor *cur, struct wort_key *pos, int *from, b
 		*pos = (struct wort_key){ qc->begin, cur->key_len };
 		if (qr_is_greatest(pos))
 			return -ENOENT;
-		err = leaf_enter(cur, pos->len ? QR_COVERS : QR_FIRST, pos);
+		err = qr_descend_media(cur->op, cur->tree, pos->len ? QR_COVERS : QR_FIRST,
+				       pos, &qc->pos, &qc->upper) ?: leaf_order(cur);
 		if (!err && !qc->pos.page.off)
 			err = -ENOENT;
 		if (err)
@@ -347,7 +341,7 @@ static int pages_visit(struct wort_cursor *cur, const struct wort_key *pos, bool
 	u32 i;
 
 	for (i = 0; i < qc->pos.depth && !err; i++) {
-		err = qr_page_open(cur->op, qc->pos.above[i].off, &page);
+		err = qr_page_open(cur->op, NULL, qc->pos.above[i].off, &page);
 		if (err)
 			break;
 		if (again || begins_at(cur->op, &page, pos))
@@ -364,7 +358,7 @@ static int values_visit(struct wort_cursor *cur, u32 from, struct wort_visitor *
 
 	for (; from < qc->order.nr && !err; from++) {
 		if (qr_rec_load(cur->op, &qc->pos.page, qc->order.place[from], &rec) <= 0)
-			return -EAGAIN;
+			return qr_rec_lost(cur->op, &qc->pos.page, qc->order.place[from]);
 		if (qr_rec_kind(rec.head) == WORT_MEDIA_QUIRE_VALUE_OBJECT)
 			err = visitor->visit(visitor, cur->op, qr_object_off(rec.val),
 					     qr_object_len(rec.val), true);
@@ -372,6 +366,11 @@ static int values_visit(struct wort_cursor *cur, u32 from, struct wort_visitor *
 	return err;
 }
 
+/*
+ * When a walk begins all shadows go: if it finds that the tree is sound, so are those that
+ * are made from now on.  On a damaged image a page may also be one of another tree, which
+ * does not know of a shadow here.
+ */
 int qr_walk(struct wort_cursor *cur, const struct wort_key *pos,
 	    struct wort_visitor *visitor)
 {
@@ -383,6 +382,8 @@ int qr_walk(struct wort_cursor *cur, const struct wort_key *pos,
 	if (pos) {
 		memcpy(cur->key, pos->data, pos->len);
 		cur->key_len = pos->len;
+		if (!pos->len)
+			qr_shadows_drop(cur->tree);
 	}
 	err = step_find(cur, &at, &from, &whole) ?:
 	      pages_visit(cur, &at, whole, pos, visitor) ?:
@@ -399,8 +400,8 @@ static int record_check(struct wort_cursor *cur, u32 nr)
 	int len;
 
 	if (qr_rec_load(cur->op, &qc->pos.page, qc->order.place[nr], &rec) <= 0)
-		return -EAGAIN;
-	len = padding_verify(cur->op, &qc->pos.page, &rec) ?:
+		return qr_rec_lost(cur->op, &qc->pos.page, qc->order.place[nr]);
+	len = qr_padding_verify(cur->op, &qc->pos.page, &rec) ?:
 	      qr_rec_key(cur->op, &qc->pos.page, &rec, qc->key);
 	if (len < 0)
 		return len;

@@ -40,7 +40,10 @@ struct qr_merge {
 static int child_load(struct wort_op *op, const struct qr_merge *m, u32 nr,
 		      struct qr_rec *sep)
 {
-	return qr_rec_load(op, &m->parent.page, m->children.place[nr], sep) > 0 ? 0 : -EAGAIN;
+	u32 place = m->children.place[nr];
+
+	return qr_rec_load(op, &m->parent.page, place, sep) > 0 ?
+	       0 : qr_rec_lost(op, &m->parent.page, place);
 }
 
 /* The key of a separator of the parent. */
@@ -70,14 +73,15 @@ static int pair_choose(struct wort_op *op, struct qr_merge *m, const struct wort
 		err = child_load(op, m, nr + 1, &sep);
 		if (err)
 			return err;
-		if (qr_rec_cmp(op, &m->parent.page, &sep, key) > 0)
+		if (qr_rec_cmp(&m->parent.page, &sep, key) > 0)
 			break;
 	}
 	m->first = min(nr, m->children.nr - 2);
 	return 0;
 }
 
-static int pair_open(struct wort_op *op, struct qr_merge *m)
+static int pair_open(struct wort_op *op, const struct wort_tree *tree,
+		     struct qr_merge *m)
 {
 	struct qr_rec sep;
 	int err = sep_read(op, m, m->first + 1, &m->sep);
@@ -87,7 +91,7 @@ static int pair_open(struct wort_op *op, struct qr_merge *m)
 		err = sep_read(op, m, m->first + 2, &m->upper);
 	for (i = 0; i < 2 && !err; i++) {
 		err = child_load(op, m, m->first + i, &sep) ?:
-		      qr_page_open(op, sep.val, &m->old[i]);
+		      qr_page_open(op, tree, sep.val, &m->old[i]);
 		if (!err && m->old[i].level + 1 != m->parent.page.level)
 			err = wort_corrupt(op, sep.val, "page of another level");
 		if (!err)
@@ -123,16 +127,16 @@ static int pair_lock(struct wort_op *op, const struct qr_merge *m,
 	u64 nodes[3] = { m->parent.page.off, m->old[0].off, m->old[1].off };
 	const struct qr_page *parent = &m->parent.page;
 	struct qr_rec now;
-	u32 i, nr = 0;
 	bool same;
+	u32 i;
 
 	if (!wort_nodes_lock(op, nodes, 3))
 		return -EAGAIN;
-	same = qr_top_now(op, parent, m->children.top, &nr) == m->children.top;
+	same = !qr_has_grown(op, parent, m->children.end.top);
 	for (i = 0; i < 2; i++) {
 		same = same && !child_load(op, m, m->first + i, &now) &&
 		       now.head == sep[i].head && now.val == sep[i].val &&
-		       qr_top_now(op, &m->old[i], m->order[i].top, &nr) == m->order[i].top;
+		       !qr_has_grown(op, &m->old[i], m->order[i].end.top);
 	}
 	if (same)
 		return 0;
@@ -172,14 +176,14 @@ static int pair_write(struct wort_op *op, struct qr_merge *m, u32 size, u32 pref
  * First the link, then the separator: see quire.h.  A writer that has planned a split of the
  * parent must plan it again, since one of its parts could begin with the dead separator.
  */
-static void pair_commit(struct wort_op *op, const struct qr_merge *m,
-			const struct qr_rec *sep)
+static void pair_commit(struct wort_op *op, const struct wort_tree *tree,
+			struct qr_merge *m, const struct qr_rec *sep)
 {
-	const struct qr_page *parent = &m->parent.page;
+	struct qr_page *parent = &m->parent.page;
 
-	qr_link_change(op, parent->off, qr_word(parent, sep[0].place + 1), m->page.off);
-	qr_link_change(op, parent->off, qr_word(parent, sep[1].place),
-		       sep[1].head | WORT_MEDIA_QUIRE_DEAD);
+	qr_sep_change(op, tree, parent, sep[0].place, 1, m->page.off);
+	qr_sep_change(op, tree, parent, sep[1].place, 0,
+		      sep[1].head | WORT_MEDIA_QUIRE_DEAD);
 	wort_nodes_removed(op, m->old[0].off, m->old[1].off);
 	wort_nodes_removed(op, parent->off, 0);
 }
@@ -206,10 +210,10 @@ static int pair_replace(struct wort_op *op, struct wort_tree *tree, struct qr_me
 	if (err)
 		wort_alloc_untake(op);
 	else
-		pair_commit(op, m, sep);
+		pair_commit(op, tree, m, sep);
 	wort_nodes_unlock(op);
 	for (i = 0; i < 2 && !err; i++)
-		qr_page_free(op, &m->old[i]);
+		qr_page_free(op, tree, &m->old[i]);
 	return err;
 }
 
@@ -221,20 +225,19 @@ static int root_replace(struct wort_op *op, struct wort_tree *tree,
 	u64 nodes[2] = { root->off, qr_root_node(tree) };
 	struct qr_rec only = { };
 	int err = root->level ? child_load(op, m, 0, &only) : 0;
-	u32 nr = 0;
 
 	if (err || !wort_nodes_lock(op, nodes, 2))
 		return err ?: -EAGAIN;
 	if (wort_pm_load(wort_tree_root(tree)) != root->off ||
-	    qr_top_now(op, root, m->children.top, &nr) != m->children.top ||
+	    qr_has_grown(op, root, m->children.end.top) ||
 	    (root->level && wort_pm_load(qr_word(root, only.place + 1)) != only.val)) {
 		wort_nodes_unlock(op);
 		return -EAGAIN;
 	}
-	qr_link_change(op, nodes[1], wort_tree_root(tree), only.val);
+	qr_root_change(op, tree, only.val);
 	wort_nodes_removed(op, root->off, 0);
 	wort_nodes_unlock(op);
-	qr_page_free(op, root);
+	qr_page_free(op, tree, root);
 	return 0;
 }
 
@@ -261,7 +264,7 @@ static int level_merge(struct wort_op *op, struct wort_tree *tree, u32 level,
 		return -ENOENT;
 	if (m->children.nr < 2)
 		return 0;
-	err = pair_choose(op, m, key) ?: pair_open(op, m) ?: pair_replace(op, tree, m);
+	err = pair_choose(op, m, key) ?: pair_open(op, tree, m) ?: pair_replace(op, tree, m);
 	if (err)
 		return err;
 	return m->children.nr - 1 <= FEW_CHILDREN ? 0 : -ENOENT;
@@ -324,14 +327,14 @@ static int lost_find(struct wort_cursor *cur, struct qr_page *parent, struct qr_
 {
 	struct qr_cursor *qc = (struct qr_cursor *)cur->engine;
 	const struct qr_above *above = &qc->pos.above[qc->pos.depth - 1];
-	int err = qr_page_open(cur->op, above->off, parent), len;
+	int err = qr_page_open(cur->op, cur->tree, above->off, parent), len;
 	struct qr_page page;
 
 	if (err)
 		return err;
 	if (qr_rec_load(cur->op, parent, above->place, sep) <= 0)
-		return -EAGAIN;
-	if (qr_page_open(cur->op, sep->val, &page) != -EIO)
+		return qr_rec_lost(cur->op, parent, above->place);
+	if (qr_page_open(cur->op, cur->tree, sep->val, &page) != -EIO)
 		return -EAGAIN;
 	len = qr_rec_key(cur->op, parent, sep, qc->key);
 	if (!sep->len) {
@@ -346,8 +349,8 @@ static int lost_find(struct wort_cursor *cur, struct qr_page *parent, struct qr_
 int qr_drop(struct wort_cursor *cur)
 {
 	struct qr_cursor *qc = (struct qr_cursor *)cur->engine;
-	__le64 __pmem *word = wort_tree_root(cur->tree);
-	u64 node = qr_root_node(cur->tree), lost = wort_pm_load(word), off = 0;
+	const __le64 __pmem *root = wort_tree_root(cur->tree);
+	u64 node = qr_root_node(cur->tree), lost = wort_pm_load(root), off = 0;
 	struct wort_op *op = cur->op;
 	struct qr_page parent;
 	struct wort_key anchor;
@@ -360,16 +363,18 @@ int qr_drop(struct wort_cursor *cur)
 		if (err)
 			return err;
 		node = parent.off;
-		word = qr_word(&parent, sep.place + 1);
 		lost = sep.val;
-	} else if (wort_pm_probe(op, word, WORT_LINE) ||
-		   qr_page_open(op, lost, &parent) != -EIO) {
+	} else if (wort_pm_probe(op, root, WORT_LINE) ||
+		   qr_page_open(op, cur->tree, lost, &parent) != -EIO) {
 		return lost ? -EAGAIN : -EIO;
 	}
 	wort_pm_fence_contents(op);
 	if (!wort_nodes_lock(op, &node, 1))
 		return -EAGAIN;
-	qr_link_change(op, node, word, off);
+	if (qc->pos.depth)
+		qr_sep_change(op, cur->tree, &parent, sep.place, 1, off);
+	else
+		qr_root_change(op, cur->tree, off);
 	wort_nodes_unlock(op);
 	op->bad_off = lost;
 	return 0;

@@ -5,7 +5,10 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-#include "quire.h"
+#include "quire_shadow.h"
+
+/* Witnesses of all lines. */
+#define QR_HEAD_WITNESSES	(0xffULL << WORT_MEDIA_QUIRE_WITNESS_SHIFT)
 
 static int page_verify(struct wort_op *op, u64 off, u64 size)
 {
@@ -31,8 +34,8 @@ static bool meta_parse(u64 meta, struct qr_page *page)
 	       page->prefix_len <= page->anchor_len;
 }
 
-/* Read the meta word of a page.  @off is not trusted. */
-int qr_page_open(struct wort_op *op, u64 off, struct qr_page *page)
+/* Read the meta word of a page. */
+static int page_load(struct wort_op *op, u64 off, struct qr_page *page)
 {
 	int err = page_verify(op, off, sizeof(*page->media));
 	u64 meta;
@@ -41,15 +44,34 @@ int qr_page_open(struct wort_op *op, u64 off, struct qr_page *page)
 		return err;
 	page->off = off;
 	page->media = wort_region_at(op->region, off);
+	page->shadow = NULL;
 	meta = wort_pm_load(&page->media->meta);
 	if (!meta_parse(meta, page))
 		return wort_corrupt(op, off, "page with meta word %#llx",
 				    (unsigned long long)meta);
+	return page_verify(op, off, page->words * QR_WORD);
+}
+
+/* Open a page, perhaps with a shadow.  @off is not trusted. */
+int qr_page_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
+		 struct qr_page *page)
+{
+	struct qr_shadow *shadow = qr_shadow_find(tree, off);
+	int err;
+
+	if (likely(shadow)) {
+		*page = shadow->page;
+		err = page_verify(op, off, page->words * QR_WORD);
+	} else {
+		err = page_load(op, off, page);
+		if (!err && tree)
+			qr_shadow_make(op, tree, page);
+	}
 	if (page->level)
 		wort_count(op, nodes, 1);
 	else
 		wort_count(op, leaves, 1);
-	return page_verify(op, off, page->words * QR_WORD);
+	return err;
 }
 
 /*
@@ -76,22 +98,27 @@ static bool in_key(const struct qr_rec *rec, u32 place)
 	       place < rec->place + qr_rec_words(rec->len);
 }
 
-static bool head_valid(const struct qr_page *page, const struct qr_rec *rec)
+static bool witnesses_valid(const struct qr_page *page, const struct qr_rec *rec)
 {
 	u32 line, place;
 
-	if (rec->head & ~WORT_MEDIA_QUIRE_HEAD_ALL ||
-	    !(rec->head & WORT_MEDIA_QUIRE_SET) ||
-	    qr_rec_kind(rec->head) > WORT_MEDIA_QUIRE_VALUE_OBJECT ||
-	    rec->len > WORT_KEY_MAX ||
-	    rec->place + qr_rec_words(rec->len) > page->words)
-		return false;
 	for (line = 1; line <= 2; line++) {
 		place = witness_place(page, rec, line);
 		if (place && !in_key(rec, place))
 			return false;
 	}
 	return true;
+}
+
+static bool head_valid(const struct qr_page *page, const struct qr_rec *rec)
+{
+	if (rec->head & ~WORT_MEDIA_QUIRE_HEAD_ALL ||
+	    !(rec->head & WORT_MEDIA_QUIRE_SET) ||
+	    qr_rec_kind(rec->head) > WORT_MEDIA_QUIRE_VALUE_OBJECT ||
+	    rec->len > WORT_KEY_MAX ||
+	    rec->place + qr_rec_words(rec->len) > page->words)
+		return false;
+	return !(rec->head & QR_HEAD_WITNESSES) || witnesses_valid(page, rec);
 }
 
 /* Did all of its words become durable before the power went? */
@@ -124,12 +151,18 @@ int qr_rec_load(struct wort_op *op, const struct qr_page *page, u32 place,
 	if (!head_valid(page, rec))
 		return wort_corrupt(op, page->off, "record at word %u with head %#llx",
 				    place, (unsigned long long)rec->head);
-	if (!rec_whole(page, rec)) {
+	if (rec->head & QR_HEAD_WITNESSES && !rec_whole(page, rec)) {
 		rec->head = 0;
 		return 0;
 	}
 	rec->val = wort_pm_load(qr_word(page, place + 1));
 	return 1;
+}
+
+/* A record was at a place, and is not any more: nobody but damage does that. */
+int qr_rec_lost(struct wort_op *op, const struct qr_page *page, u32 place)
+{
+	return wort_corrupt(op, page->off, "record at word %u is gone", place);
 }
 
 /* The key has the prefix of the page, since its descent has led there. */
@@ -142,16 +175,27 @@ int qr_key_verify(struct wort_op *op, const struct qr_page *page,
 }
 
 /* A record relative to a key that has the prefix: as memcmp() does. */
-int qr_rec_cmp(struct wort_op *op, const struct qr_page *page,
-	       const struct qr_rec *rec, const struct wort_key *key)
+int qr_rec_cmp(const struct qr_page *page, const struct qr_rec *rec,
+	       const struct wort_key *key)
 {
 	const u8 *rest = key->data + page->prefix_len;
 	u32 rest_len = key->len - page->prefix_len;
-	u32 len = min_t(u32, rec->len, rest_len), same;
+	u32 len = min_t(u32, rec->len, rest_len), i, bits;
+	u64 x, y;
 
-	same = len ? wort_pm_common(&op->n, qr_rest(page, rec), rest, len) : 0;
-	if (same < len)
-		return wort_pm_load_byte(qr_rest(page, rec) + same) - rest[same];
+	for (i = 0; i + QR_WORD <= len; i += QR_WORD) {
+		x = wort_pm_load_be64(qr_rest(page, rec) + i);
+		y = wort_bytes_be64(rest + i);
+		if (x != y)
+			return x < y ? -1 : 1;
+	}
+	if (i < len) {
+		bits = BITS_PER_BYTE * (i + QR_WORD - len);
+		x = wort_pm_load_be64(qr_rest(page, rec) + i) >> bits;
+		y = wort_bytes_high(rest + i, len - i) >> bits;
+		if (x != y)
+			return x < y ? -1 : 1;
+	}
 	return (int)rec->len - (int)rest_len;
 }
 
@@ -159,8 +203,8 @@ int qr_rec_cmp(struct wort_op *op, const struct qr_page *page,
  * Two records of a page.  Zeroes behind the shorter one compare as its end does, but for
  * those of the longer one; then the lengths decide.
  */
-static int recs_cmp(const struct qr_page *page, const struct qr_rec *a,
-		    const struct qr_rec *b)
+int qr_recs_cmp(const struct qr_page *page, const struct qr_rec *a,
+		const struct qr_rec *b)
 {
 	u32 len = min(a->len, b->len), i;
 	u64 x, y;
@@ -172,6 +216,19 @@ static int recs_cmp(const struct qr_page *page, const struct qr_rec *a,
 			return x < y ? -1 : 1;
 	}
 	return (int)a->len - (int)b->len;
+}
+
+/* Two records are compared word by word, so the bytes behind a key must be 0. */
+int qr_padding_verify(struct wort_op *op, const struct qr_page *page,
+		      const struct qr_rec *rec)
+{
+	u32 more = rec->len % QR_WORD;
+
+	if (!more ||
+	    !(wort_pm_load_be64(qr_rest(page, rec) + rec->len - more) << 8 * more))
+		return 0;
+	return wort_corrupt(op, page->off, "record at word %u with bytes behind its key",
+			    rec->place);
 }
 
 /* The whole key.  @buf has room for WORT_KEY_MAX bytes and a word.  Returns its length. */
@@ -186,6 +243,22 @@ int qr_rec_key(struct wort_op *op, const struct qr_page *page,
 	err = wort_pm_read(op, buf, page->media->anchor, page->prefix_len) ?:
 	      wort_pm_read(op, buf + page->prefix_len, qr_rest(page, rec), rec->len);
 	return err ?: page->prefix_len + rec->len;
+}
+
+/* The key of the separator at a place. */
+int qr_sep_key(struct wort_op *op, const struct qr_page *page, u32 place,
+	       struct qr_bound *bound)
+{
+	struct qr_rec sep;
+	int len = qr_rec_load(op, page, place, &sep);
+
+	if (len <= 0)
+		return qr_rec_lost(op, page, place);
+	len = qr_rec_key(op, page, &sep, bound->bytes);
+	if (len < 0)
+		return len;
+	bound->len = len;
+	return 0;
 }
 
 /* A hash of a key, of 16 bits.  It is on media. */
@@ -205,33 +278,76 @@ u32 qr_hash(const struct wort_key *key)
 	return hash >> 24 & WORT_MEDIA_QUIRE_HASH_MASK;
 }
 
-/* Witnesses of all lines. */
-#define QR_HEAD_WITNESSES	(0xffULL << WORT_MEDIA_QUIRE_WITNESS_SHIFT)
+/* An answer rests on all records of a page, and on that there is none at its top. */
+static void read_all(struct wort_op *op, const struct qr_page *page, u32 top)
+{
+	wort_pm_flush_in_flight(op, page->off, page->off,
+				min_t(u32, top + 1, page->words) * QR_WORD);
+}
 
-/* What the heads of all records of a key in the page have in common. */
-#define HEAD_SAME	(WORT_MEDIA_QUIRE_LEN_MASK |				\
-			 WORT_MEDIA_QUIRE_HASH_MASK << WORT_MEDIA_QUIRE_HASH_SHIFT)
+/* Find the last record of a key among all. */
+static int untagged_find(struct wort_op *op, const struct qr_page *page, u64 same,
+			 const struct wort_key *key, struct qr_rec *rec,
+			 struct qr_end *end)
+{
+	u32 place = page->first;
+	struct qr_rec one;
+	int got;
+
+	end->nr = 0;
+	for (; (got = qr_rec_load(op, page, place, &one)) > 0;
+	     place += qr_rec_words(one.len)) {
+		end->nr++;
+		if ((one.head & QR_HEAD_SAME) == same && !qr_rec_cmp(page, &one, key))
+			*rec = one;
+	}
+	end->top = place;
+	read_all(op, page, place);
+	return got;
+}
 
 /*
- * Find the last record of a key from a place on; @rec is unchanged if there is none.
- * The answer rests on all records, also if there is none.
+ * Find the last record of a key; with a head of 0 there is none.  Tells the end of the leaf,
+ * which is exact under its lock.
  */
-int qr_leaf_find(struct wort_op *op, const struct qr_page *page, u32 from,
-		 const struct wort_key *key, struct qr_rec *rec, u16 *top)
+int qr_leaf_find(struct wort_op *op, const struct qr_page *page,
+		 const struct wort_key *key, struct qr_rec *rec, struct qr_end *end)
 {
-	u64 want = (u64)qr_hash(key) << WORT_MEDIA_QUIRE_HASH_SHIFT |
-		   (key->len - page->prefix_len);
-	struct qr_rec one;
-	int got = qr_key_verify(op, page, key);
+	int err = qr_key_verify(op, page, key);
+	u64 same;
 
-	if (got)
-		return got;
-	for (; (got = qr_rec_load(op, page, from, &one)) > 0; from += qr_rec_words(one.len))
-		if ((one.head & HEAD_SAME) == want && !qr_rec_cmp(op, page, &one, key))
-			*rec = one;
-	*top = from;
-	wort_pm_flush_in_flight(op, page->off, page->off,
-				min_t(u32, from + 1, page->words) * QR_WORD);
+	rec->head = 0;
+	if (err)
+		return err;
+	same = qr_head_same(page, key);
+	if (unlikely(!page->shadow))
+		return untagged_find(op, page, same, key, rec, end);
+	end->top = READ_ONCE(page->shadow->top);
+	end->nr = READ_ONCE(page->shadow->nr);
+	qr_tagged_find(page, key, same, rec);
+	if (rec->head)
+		wort_pm_flush_in_flight(op, page->off, page->off + rec->place * QR_WORD,
+					qr_rec_words(rec->len) * QR_WORD);
+	return 0;
+}
+
+/* Find the end of a page, which is exact under its lock. */
+int qr_end_find(struct wort_op *op, const struct qr_page *page, struct qr_end *end)
+{
+	u32 place = page->first;
+	struct qr_rec rec;
+	int got;
+
+	if (page->shadow) {
+		end->top = READ_ONCE(page->shadow->top);
+		end->nr = READ_ONCE(page->shadow->nr);
+		return 0;
+	}
+	end->nr = 0;
+	for (; (got = qr_rec_load(op, page, place, &rec)) > 0;
+	     place += qr_rec_words(rec.len))
+		end->nr++;
+	end->top = place;
 	return got;
 }
 
@@ -241,7 +357,7 @@ static bool leads_on(struct wort_op *op, const struct qr_page *page, enum qr_goa
 {
 	if (!sep->len || goal == QR_LAST)
 		return true;
-	return goal != QR_FIRST && qr_rec_cmp(op, page, sep, key) < (goal == QR_COVERS);
+	return goal != QR_FIRST && qr_rec_cmp(page, sep, key) < (goal == QR_COVERS);
 }
 
 /* The separators on both sides of where a descent goes; returns the top. */
@@ -260,9 +376,9 @@ static int inner_search(struct wort_op *op, const struct qr_page *page, enum qr_
 		if (qr_rec_dead(&one))
 			continue;
 		if (leads_on(op, page, goal, key, &one)) {
-			if (!below->head || recs_cmp(page, &one, below) >= 0)
+			if (!below->head || qr_recs_cmp(page, &one, below) >= 0)
 				*below = one;
-		} else if (!above->head || recs_cmp(page, &one, above) < 0) {
+		} else if (!above->head || qr_recs_cmp(page, &one, above) < 0) {
 			*above = one;
 		}
 	}
@@ -271,37 +387,19 @@ static int inner_search(struct wort_op *op, const struct qr_page *page, enum qr_
 	return got ?: (int)place;
 }
 
-/* The upper of a child, unless it is that of the page. */
-static int upper_read(struct wort_op *op, const struct qr_page *page,
-		      const struct qr_rec *above, struct qr_bound *upper)
-{
-	int len;
-
-	if (!above->head)
-		return 0;
-	len = qr_rec_key(op, page, above, upper->bytes);
-	if (len < 0)
-		return len;
-	upper->len = len;
-	return 0;
-}
-
 /*
- * Find the child to which a descent goes, and perhaps its upper.
+ * Find a child in the page itself.
  *
  * It loads the link before it checks for another separator, as quire.h explains.  An
  * answer rests on the separators that are there, and on those that are dead.
  */
-int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
-		  const struct wort_key *key, struct qr_above *above, u64 *link,
-		  struct qr_bound *upper)
+static int inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
+		      const struct wort_key *key, struct qr_above *above, u64 *link,
+		      struct qr_bound *upper)
 {
-	bool with_key = goal == QR_COVERS || goal == QR_BELOW;
-	int top, more, err = with_key ? qr_key_verify(op, page, key) : 0;
 	struct qr_rec below = { }, next, one;
+	int top, more;
 
-	if (err)
-		return err;
 	do {
 		top = inner_search(op, page, goal, key, &below, &next);
 		if (top < 0)
@@ -312,25 +410,63 @@ int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal g
 	if (more)
 		return more;
 	*above = (struct qr_above){ .off = page->off, .place = below.place };
-	wort_pm_flush_in_flight(op, page->off, page->off,
-				min_t(u32, top + 1, page->words) * QR_WORD);
-	return upper ? upper_read(op, page, &next, upper) : 0;
+	read_all(op, page, top);
+	return upper && next.head ? qr_sep_key(op, page, next.place, upper) : 0;
+}
+
+/* Find the child to which a descent goes, and its upper, unless that is of the page. */
+int qr_inner_find(struct wort_op *op, const struct wort_tree *tree,
+		  const struct qr_page *page, enum qr_goal goal,
+		  const struct wort_key *key, struct qr_above *above, u64 *link,
+		  struct qr_bound *upper)
+{
+	bool with_key = goal == QR_COVERS || goal == QR_BELOW;
+	int err = with_key ? qr_key_verify(op, page, key) : 0;
+	struct qr_shadow *shadow;
+	struct qr_way way;
+
+	if (err)
+		return err;
+	if (unlikely(!page->shadow || qr_child_find(page, goal, key, &way)))
+		return inner_find(op, page, goal, key, above, link, upper);
+	*link = way.link;
+	*above = (struct qr_above){ .off = page->off, .place = way.place };
+	shadow = way.shadow ? NULL : qr_shadow_find(tree, way.link);
+	if (shadow)
+		qr_child_learn(op, tree, page, &way, shadow);
+	return upper && way.next ? qr_sep_key(op, page, way.next, upper) : 0;
+}
+
+/* The first bytes behind the prefix, as a number.  Behind short keys there are zeroes. */
+static u32 rest_head(const struct qr_page *page, const struct qr_rec *rec)
+{
+	return rec->len ? wort_pm_load_be64(qr_rest(page, rec)) >> 32 : 0;
+}
+
+/* A record of the order relative to another one. */
+static int order_cmp(struct wort_op *op, const struct qr_page *page,
+		     const struct qr_order *order, u32 nr, const struct qr_rec *rec, u32 head)
+{
+	struct qr_rec one;
+
+	if (order->head[nr] != head)
+		return order->head[nr] < head ? -1 : 1;
+	return qr_rec_load(op, page, order->place[nr], &one) > 0 ?
+	       qr_recs_cmp(page, &one, rec) : 0;
 }
 
 /* Where a record belongs in the order; true if one of its key is there. */
 static bool order_find(struct wort_op *op, const struct qr_page *page,
-		       const struct qr_order *order, const struct qr_rec *rec, u32 *at)
+		       const struct qr_order *order, const struct qr_rec *rec, u32 head,
+		       u32 *at)
 {
 	u32 low = 0, high = order->nr, mid;
-	struct qr_rec one;
 	int cmp;
 
 	/* Most come in order. */
 	mid = high ? high - 1 : 0;
 	while (low < high) {
-		if (qr_rec_load(op, page, order->place[mid], &one) <= 0)
-			break;
-		cmp = recs_cmp(page, &one, rec);
+		cmp = order_cmp(op, page, order, mid, rec, head);
 		if (!cmp) {
 			*at = mid;
 			return true;
@@ -345,6 +481,23 @@ static bool order_find(struct wort_op *op, const struct qr_page *page,
 	return false;
 }
 
+/* The last record of its key so far. */
+static void order_add(struct wort_op *op, const struct qr_page *page,
+		      struct qr_order *order, const struct qr_rec *rec)
+{
+	u32 head = rest_head(page, rec), at, behind;
+
+	if (!order_find(op, page, order, rec, head, &at)) {
+		behind = order->nr++ - at;
+		memmove(&order->place[at + 1], &order->place[at],
+			behind * sizeof(order->place[0]));
+		memmove(&order->head[at + 1], &order->head[at],
+			behind * sizeof(order->head[0]));
+		order->head[at] = head;
+	}
+	order->place[at] = rec->place;
+}
+
 /* Leave those that count. */
 static int order_filter(struct wort_op *op, const struct qr_page *page,
 			const struct qr_bound *upper, struct qr_order *order)
@@ -357,9 +510,9 @@ static int order_filter(struct wort_op *op, const struct qr_page *page,
 	order->words = 0;
 	for (i = 0; i < order->nr && !err; i++) {
 		if (qr_rec_load(op, page, order->place[i], &rec) <= 0)
-			return -EAGAIN;
+			return qr_rec_lost(op, page, order->place[i]);
 		if (qr_rec_dead(&rec) || (upper->len != QR_NO_KEY &&
-					  qr_rec_cmp(op, page, &rec, &end) >= 0))
+					  qr_rec_cmp(page, &rec, &end) >= 0))
 			continue;
 		order->place[nr++] = rec.place;
 		order->words += qr_rec_words(rec.len);
@@ -368,27 +521,41 @@ static int order_filter(struct wort_op *op, const struct qr_page *page,
 	return err;
 }
 
-/* The records that count, by their keys. */
-int qr_order(struct wort_op *op, const struct qr_page *page,
-	     const struct qr_bound *upper, struct qr_order *order)
+/*
+ * The last records of all keys, by their keys.  A separator that died may have come again,
+ * never the other way round.
+ */
+static int order_make(struct wort_op *op, const struct qr_page *page,
+		      struct qr_order *order)
 {
-	u32 place = page->first, at;
+	u32 place = page->first;
 	struct qr_rec rec;
 	int got;
 
 	order->nr = 0;
+	order->end.nr = 0;
 	for (; (got = qr_rec_load(op, page, place, &rec)) > 0;
 	     place += qr_rec_words(rec.len)) {
-		if (!order_find(op, page, order, &rec, &at)) {
-			memmove(&order->place[at + 1], &order->place[at],
-				(order->nr++ - at) * sizeof(order->place[0]));
-		}
-		order->place[at] = place;
+		order->end.nr++;
+		if (!page->level || !qr_rec_dead(&rec))
+			order_add(op, page, order, &rec);
 	}
-	order->top = place;
-	wort_pm_flush_in_flight(op, page->off, page->off,
-				min_t(u32, place + 1, page->words) * QR_WORD);
-	return got ?: order_filter(op, page, upper, order);
+	order->end.top = place;
+	return got;
+}
+
+/* The records that count, by their keys. */
+int qr_order(struct wort_op *op, const struct qr_page *page,
+	     const struct qr_bound *upper, struct qr_order *order)
+{
+	bool keeps = page->shadow && !page->level;
+	bool kept = keeps && qr_order_take(page, order);
+	int err = kept ? 0 : order_make(op, page, order);
+
+	read_all(op, page, order->end.top);
+	if (!err && keeps && !kept)
+		qr_order_keep(op, page, order);
+	return err ?: order_filter(op, page, upper, order);
 }
 
 static u64 rest_word(const u8 *rest, u32 len, u32 off)

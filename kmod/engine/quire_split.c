@@ -8,7 +8,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "quire.h"
+#include "quire_shadow.h"
 
 #define ATTR_LIMITS(name, shift, bits, unit, min, max, def, values)	\
 	QR_ATTR_##shift##_BITS = (bits), QR_ATTR_##shift##_UNIT = (unit),	\
@@ -42,9 +42,9 @@ u32 qr_recs_max(u32 level)
 }
 
 /* Is there room for one more record of so many words? */
-bool qr_has_room(const struct qr_page *page, u32 top, u32 words, u32 nr)
+bool qr_has_room(const struct qr_page *page, const struct qr_end *end, u32 words)
 {
-	return top + words <= page->words && nr < qr_recs_max(page->level);
+	return end->top + words <= page->words && end->nr < qr_recs_max(page->level);
 }
 
 /**
@@ -145,7 +145,7 @@ static int part_bytes(struct wort_op *op, const struct qr_build *b,
 
 	for (i = part->first; i < part->end; i++) {
 		if (qr_rec_load(op, page, b->order.place[i], &rec) <= 0)
-			return -EAGAIN;
+			return qr_rec_lost(op, page, b->order.place[i]);
 		len = page->prefix_len + rec.len;
 		len = len > part->prefix_len ? len - part->prefix_len : 0;
 		words += qr_rec_words(len);
@@ -179,7 +179,7 @@ static int key_at(struct wort_op *op, const struct qr_build *b, u32 nr, u8 *buf)
 	struct qr_rec rec;
 
 	if (qr_rec_load(op, &b->pos.page, b->order.place[nr], &rec) <= 0)
-		return -EAGAIN;
+		return qr_rec_lost(op, &b->pos.page, b->order.place[nr]);
 	return qr_rec_key(op, &b->pos.page, &rec, buf);
 }
 
@@ -224,8 +224,8 @@ static int is_above_all(struct wort_op *op, const struct qr_build *b,
 	struct qr_rec rec;
 
 	if (qr_rec_load(op, &b->pos.page, b->order.place[b->order.nr - 1], &rec) <= 0)
-		return -EAGAIN;
-	return qr_rec_cmp(op, &b->pos.page, &rec, key) < 0;
+		return qr_rec_lost(op, &b->pos.page, b->order.place[b->order.nr - 1]);
+	return qr_rec_cmp(&b->pos.page, &rec, key) < 0;
 }
 
 /* The record in the middle of their bytes. */
@@ -236,7 +236,7 @@ static int middle(struct wort_op *op, const struct qr_build *b)
 
 	for (i = 0; i + 1 < b->order.nr; i++) {
 		if (qr_rec_load(op, &b->pos.page, b->order.place[i], &rec) <= 0)
-			return -EAGAIN;
+			return qr_rec_lost(op, &b->pos.page, b->order.place[i]);
 		words += qr_rec_words(rec.len);
 		if (2 * words >= b->order.words)
 			break;
@@ -269,7 +269,7 @@ static bool is_only(struct wort_op *op, const struct qr_build *b,
 
 	return b->order.nr == 1 &&
 	       qr_rec_load(op, &b->pos.page, b->order.place[0], &rec) > 0 &&
-	       !qr_rec_cmp(op, &b->pos.page, &rec, key);
+	       !qr_rec_cmp(&b->pos.page, &rec, key);
 }
 
 static int anchor_read(struct wort_op *op, struct qr_build *b)
@@ -342,47 +342,70 @@ static bool is_worth_rebuild(const struct qr_build *b, u32 most)
 	return page->words * QR_WORD < most || words < page->words * 3 / 4;
 }
 
-/* The word that leads to the page, and the node that it lies in. */
-static __le64 __pmem *link_word(const struct wort_tree *tree, const struct qr_build *b,
-				struct qr_page *parent, u64 *node)
+/* The place of the separator that leads to the page. */
+static u32 sep_place(const struct qr_build *b)
 {
-	if (!b->pos.depth) {
-		*node = qr_root_node(tree);
-		return wort_tree_root(tree);
-	}
-	*node = parent->off;
-	return qr_word(parent, b->pos.above[b->pos.depth - 1].place + 1);
+	return b->pos.above[b->pos.depth - 1].place;
 }
 
-/* Find the top of a page again, from one that it had. */
-u32 qr_top_now(struct wort_op *op, const struct qr_page *page, u32 top, u32 *nr)
+/* The word that leads to the page. */
+static __le64 __pmem *link_word(const struct wort_tree *tree, const struct qr_build *b,
+				const struct qr_page *parent)
+{
+	return b->pos.depth ? qr_word(parent, sep_place(b) + 1) : wort_tree_root(tree);
+}
+
+static void link_change(struct wort_op *op, const struct wort_tree *tree,
+			const struct qr_build *b, struct qr_page *parent, u64 off)
+{
+	if (b->pos.depth)
+		qr_sep_change(op, tree, parent, sep_place(b), 1, off);
+	else
+		qr_root_change(op, tree, off);
+}
+
+/* Has a page got another record behind a top that it had? */
+bool qr_has_grown(struct wort_op *op, const struct qr_page *page, u32 top)
 {
 	struct qr_rec rec;
 
-	for (; qr_rec_load(op, page, top, &rec) > 0; top += qr_rec_words(rec.len))
-		++*nr;
-	return top;
+	return qr_rec_load(op, page, top, &rec) > 0;
+}
+
+/*
+ * A page, or its shadow, is not what it was, and not by those who take its lock: it is a
+ * page of another tree, too, or twice in this one.
+ */
+int qr_page_shared(struct wort_op *op, const struct qr_page *page)
+{
+	return wort_corrupt(op, page->off, "page that somebody else changes");
+}
+
+/* Under the lock of a page: records that its shadow does not know are not overwritten. */
+int qr_end_verify(struct wort_op *op, const struct qr_page *page, const struct qr_end *end)
+{
+	return qr_has_grown(op, page, end->top) ? qr_page_shared(op, page) : 0;
 }
 
 /*
  * Lock the page and its parent.  -EAGAIN if the page is not what the plan was made for.
- * Records may have died since, and values changed.
+ * Records may have died since, and values changed.  To a writer that is alone this does not
+ * happen, unless the page is one of another tree, too.
  */
 static int build_lock(struct wort_op *op, const struct wort_tree *tree,
-		      const struct qr_build *b, struct qr_page *parent)
+		      const struct qr_build *b, const struct qr_page *parent)
 {
-	u64 nodes[2] = { b->pos.page.off }, node;
-	__le64 __pmem *word = link_word(tree, b, parent, &node);
-	u32 nr = 0;
+	const u64 nodes[] = {
+		b->pos.page.off, b->pos.depth ? parent->off : qr_root_node(tree),
+	};
 
-	nodes[1] = node;
 	if (!wort_nodes_lock(op, nodes, 2))
 		return -EAGAIN;
-	if (wort_pm_load(word) == b->pos.page.off &&
-	    qr_top_now(op, &b->pos.page, b->order.top, &nr) == b->order.top)
+	if (wort_pm_load(link_word(tree, b, parent)) == b->pos.page.off &&
+	    !qr_has_grown(op, &b->pos.page, b->order.end.top))
 		return 0;
 	wort_nodes_unlock(op);
-	return -EAGAIN;
+	return qr_page_shared(op, &b->pos.page);
 }
 
 /*
@@ -399,7 +422,7 @@ int qr_records_copy(struct wort_op *op, const struct qr_page *from,
 
 	for (; first < end; first++) {
 		if (qr_rec_load(op, from, order->place[first], &rec) <= 0)
-			return -EAGAIN;
+			return qr_rec_lost(op, from, order->place[first]);
 		if (qr_rec_dead(&rec))
 			continue;
 		len = qr_rec_key(op, from, &rec, buf);
@@ -450,8 +473,7 @@ static int parts_write(struct wort_op *op, struct qr_build *b)
 	       part_write(op, b, &b->higher, &b->sep);
 }
 
-/* Change the word that leads to the old page, whose node is locked. */
-void qr_link_change(struct wort_op *op, u64 node, __le64 __pmem *word, u64 val)
+static void word_change(struct wort_op *op, u64 node, __le64 __pmem *word, u64 val)
 {
 	struct wort_lock *lock = wort_lock_of(op, node);
 
@@ -460,32 +482,48 @@ void qr_link_change(struct wort_op *op, u64 node, __le64 __pmem *word, u64 val)
 	wort_pm_land(op, lock, word);
 }
 
-void qr_page_free(struct wort_op *op, const struct qr_page *page)
+/* Another page becomes the root page; the node of the root word is locked. */
+void qr_root_change(struct wort_op *op, const struct wort_tree *tree, u64 off)
 {
+	word_change(op, qr_root_node(tree), wort_tree_root(tree), off);
+}
+
+/* Change a word of a separator, 0 or 1, in a page that is locked. */
+void qr_sep_change(struct wort_op *op, const struct wort_tree *tree,
+		   struct qr_page *page, u32 place, u32 word, u64 val)
+{
+	qr_shadow_current(tree, page);
+	word_change(op, page->off, qr_word(page, place + word), val);
+	qr_children_changed(op, page, place);
+}
+
+/* Its shadow goes before the memory can be used again. */
+void qr_page_free(struct wort_op *op, const struct wort_tree *tree,
+		  const struct qr_page *page)
+{
+	qr_shadow_forget(tree, page->off);
 	if (wort_alloc_free(op, page->off, page->words * QR_WORD))
 		op->damaged = true;
 }
 
-static int parent_open(struct wort_op *op, const struct qr_build *b,
-		       struct qr_page *parent)
+static int parent_open(struct wort_op *op, const struct wort_tree *tree,
+		       const struct qr_build *b, struct qr_page *parent)
 {
 	if (!b->pos.depth)
 		return 0;
-	return qr_page_open(op, b->pos.above[b->pos.depth - 1].off, parent);
+	return qr_page_open(op, tree, b->pos.above[b->pos.depth - 1].off, parent);
 }
 
 /* The page is replaced by one with the same range. */
 static int rebuild(struct wort_op *op, struct wort_tree *tree, struct qr_build *b)
 {
 	struct qr_page parent = { };
-	__le64 __pmem *word;
-	u64 node;
 	int err;
 
 	b->lower.end = b->order.nr;
 	err = anchor_read(op, b) ?:
 	      part_plan(op, tree, b, &b->lower, &b->anchor, &b->upper) ?:
-	      parent_open(op, b, &parent) ?: parts_reserve(op, b) ?:
+	      parent_open(op, tree, b, &parent) ?: parts_reserve(op, b) ?:
 	      build_lock(op, tree, b, &parent);
 	if (err)
 		return err;
@@ -493,13 +531,12 @@ static int rebuild(struct wort_op *op, struct wort_tree *tree, struct qr_build *
 	if (err) {
 		wort_alloc_untake(op);
 	} else {
-		word = link_word(tree, b, &parent, &node);
-		qr_link_change(op, node, word, b->lower.page.off);
+		link_change(op, tree, b, &parent, b->lower.page.off);
 		wort_nodes_removed(op, b->pos.page.off, 0);
 	}
 	wort_nodes_unlock(op);
 	if (!err)
-		qr_page_free(op, &b->pos.page);
+		qr_page_free(op, tree, &b->pos.page);
 	return err;
 }
 
@@ -535,12 +572,12 @@ static int root_split(struct wort_op *op, struct wort_tree *tree, struct qr_buil
 		place = qr_page_add(op, &root, place, &sep, sep_head(0),
 				    b->higher.page.off);
 		qr_page_finish(op, &root, place);
-		qr_link_change(op, qr_root_node(tree), wort_tree_root(tree), root.off);
+		qr_root_change(op, tree, root.off);
 		wort_nodes_removed(op, b->pos.page.off, 0);
 	}
 	wort_nodes_unlock(op);
 	if (!err && b->lower.size)
-		qr_page_free(op, &b->pos.page);
+		qr_page_free(op, tree, &b->pos.page);
 	return err;
 }
 
@@ -549,36 +586,35 @@ static void split_commit(struct wort_op *op, struct wort_tree *tree, struct qr_b
 			 struct qr_page *parent, u32 top)
 {
 	u32 len = b->sep.len - parent->prefix_len;
-	__le64 __pmem *word;
-	u64 node;
 
 	wort_pm_fence_contents(op);
-	qr_append(op, parent, top, b->sep.bytes + parent->prefix_len, len, sep_head(len),
+	qr_append(op, tree, parent, top, b->sep.bytes + parent->prefix_len, len, sep_head(len),
 		  b->higher.page.off);
-	if (b->lower.size) {
-		word = link_word(tree, b, parent, &node);
-		qr_link_change(op, node, word, b->lower.page.off);
-	}
+	if (b->lower.size)
+		link_change(op, tree, b, parent, b->lower.page.off);
 	wort_nodes_removed(op, b->pos.page.off, 0);
 }
 
 static int split(struct wort_op *op, struct wort_tree *tree, struct qr_build *b,
 		 struct qr_page *parent)
 {
-	u32 words = qr_rec_words(b->sep.len - parent->prefix_len), top, nr = 0;
+	u32 words = qr_rec_words(b->sep.len - parent->prefix_len);
 	int err = parts_reserve(op, b) ?: build_lock(op, tree, b, parent);
+	struct qr_end end;
 
 	if (err)
 		return err;
-	top = qr_top_now(op, parent, parent->first, &nr);
-	err = qr_has_room(parent, top, words, nr) ? parts_write(op, b) : -EAGAIN;
+	qr_shadow_current(tree, parent);
+	err = qr_end_find(op, parent, &end) ?: qr_end_verify(op, parent, &end);
+	if (!err)
+		err = qr_has_room(parent, &end, words) ? parts_write(op, b) : -EAGAIN;
 	if (err)
 		wort_alloc_untake(op);
 	else
-		split_commit(op, tree, b, parent, top);
+		split_commit(op, tree, b, parent, end.top);
 	wort_nodes_unlock(op);
 	if (!err && b->lower.size)
-		qr_page_free(op, &b->pos.page);
+		qr_page_free(op, tree, &b->pos.page);
 	return err;
 }
 
@@ -590,7 +626,8 @@ static int split_or_need(struct wort_op *op, struct wort_tree *tree, struct qr_b
 			 const struct wort_key *key, u32 *need)
 {
 	struct qr_page parent;
-	u32 top, nr = 0, words;
+	struct qr_end end;
+	u32 words;
 	int err = split_plan(op, tree, b, key);
 
 	if (err == -ENOENT)
@@ -599,14 +636,13 @@ static int split_or_need(struct wort_op *op, struct wort_tree *tree, struct qr_b
 		return err;
 	if (!b->pos.depth)
 		return root_split(op, tree, b);
-	err = parent_open(op, b, &parent);
+	err = parent_open(op, tree, b, &parent) ?: qr_end_find(op, &parent, &end);
 	if (err)
 		return err;
 	if (b->sep.len < parent.prefix_len)
 		return wort_corrupt(op, parent.off, "page in whose range a key is not");
 	words = qr_rec_words(b->sep.len - parent.prefix_len);
-	top = qr_top_now(op, &parent, parent.first, &nr);
-	if (qr_has_room(&parent, top, words, nr))
+	if (qr_has_room(&parent, &end, words))
 		return split(op, tree, b, &parent);
 	*need = words;
 	return 0;
@@ -631,7 +667,7 @@ static int first_page(struct wort_op *op, struct wort_tree *tree)
 	if (wort_pm_load(wort_tree_root(tree)))
 		err = -EAGAIN;
 	else
-		qr_link_change(op, node, wort_tree_root(tree), page.off);
+		qr_root_change(op, tree, page.off);
 	wort_nodes_unlock(op);
 	return err;
 }

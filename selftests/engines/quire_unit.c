@@ -2,7 +2,7 @@
 /*
  * QUIRE in the unit tests.
  */
-#include "../../kmod/engine/quire.h"
+#include "../../kmod/engine/quire_shadow.h"
 #include "../unit/counts.h"
 #include "unit.h"
 
@@ -101,6 +101,91 @@ static const struct engine_probe probe = {
 	.value = value,
 };
 
+static struct qr_order order;
+
+/* Is the place of a record in one of the groups? */
+static bool is_tagged(const struct qr_leaf_shadow *leaf, u32 place)
+{
+	u32 nr, slot;
+
+	for (nr = 0; nr < QR_GROUPS; nr++)
+		for (slot = 0; slot < QR_TAGS; slot++)
+			if (leaf->group[nr].place[slot] == place &&
+			    leaf->group[nr].tags >> slot * BITS_PER_BYTE & 0xff)
+				return true;
+	return false;
+}
+
+/* The order that was kept also has records that have died since. */
+static void tags_verify(const struct qr_page *page, const struct qr_leaf_shadow *leaf)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < order.nr; i++)
+		CHECK(is_tagged(leaf, order.place[i]));
+	if (leaf->s.ordered != leaf->s.nr)
+		return;
+	for (i = 0; i < leaf->s.nr_order; i++) {
+		if (wort_pm_load(qr_word(page, leaf->order[i])) & WORT_MEDIA_QUIRE_DEAD)
+			continue;
+		CHECK(nr < order.nr);
+		CHECK_EQ(leaf->order[i], order.place[nr++]);
+	}
+	CHECK_EQ(nr, order.nr);
+}
+
+static void children_verify(const struct qr_page *page, const struct qr_inner_shadow *in)
+{
+	u32 i;
+
+	CHECK_EQ(in->sequence % 2, 0);
+	CHECK_EQ(in->nr, order.nr);
+	for (i = 0; i < order.nr; i++) {
+		CHECK_EQ(qr_child_place(&in->child[i]), order.place[i]);
+		CHECK_EQ(qr_child_link(&in->child[i]),
+			 wort_pm_load(qr_word(page, order.place[i] + 1)));
+	}
+}
+
+/* Read the page, and compare. */
+static void shadow_verify(struct wort_op *op, const struct qr_shadow *shadow)
+{
+	const struct qr_bound none = { .len = QR_NO_KEY };
+	struct qr_page page = shadow->page;
+
+	page.shadow = NULL;
+	order.nr = 0;
+	CHECK_EQ(qr_order(op, &page, &none, &order), 0);
+	CHECK_EQ(shadow->top, order.end.top);
+	CHECK_EQ(shadow->nr, order.end.nr);
+	CHECK(!shadow->gone);
+	if (page.level)
+		children_verify(&page, qr_inner_shadow(&shadow->page));
+	else
+		tags_verify(&page, qr_leaf_shadow(&shadow->page));
+}
+
+/* The shadows of an index say what is in its pages. */
+static u32 shadows_verify(struct wort_index *index)
+{
+	const struct qr_shadows *shadows = qr_shadows_of(&index->tree);
+	struct wort_op op;
+	u32 nr, count = 0;
+
+	if (!shadows)
+		return 0;
+	wort_op_begin(&op, index->tree.region, NULL);
+	for (nr = 0; nr <= shadows->table->mask; nr++) {
+		if (!shadows->table->slot[nr].shadow)
+			continue;
+		shadow_verify(&op, shadows->table->slot[nr].shadow);
+		count++;
+	}
+	wort_op_end(&op);
+	CHECK_EQ(count, shadows->nr);
+	return count;
+}
+
 /* What an insert of a key costs into a leaf that has room for it. */
 static void insert_costs(struct bed *bed, u8 first, u32 key_len, u64 val, u32 fences)
 {
@@ -154,7 +239,10 @@ const struct engine_unit engine_unit_quire = {
 	.delete = { .fences = { 1, 40 }, .lines = { 1, 100 }, .stores = { 1, 1000 } },
 	.steps = true,
 	.tidies = true,
+	.spared_any = 200,
 	.long_keys = true,
+	.verify = shadows_verify,
+	.verified = 1000,
 	.tests = tests,
 	.nr_tests = ARRAY_SIZE(tests),
 };

@@ -71,6 +71,7 @@ struct engine_cost {
  * @needs_all: a put beside a record reserves all that its @need tells
  * @drops: of the pages of the image at least so many can be dropped from it
  * @spared: at most so many allocations of its background work fail without any harm
+ * @spared_any: so many more of any operation
  * @long_keys: with small nodes @need is too little for the longest keys
  * @tidies: a delete takes memory if there is any, and does without
  * @verify: verify what it keeps in DRAM for an open index; how many entries were
@@ -95,6 +96,7 @@ struct engine_unit {
 	bool needs_all;
 	u32 drops;
 	u32 spared;
+	u32 spared_any;
 	bool long_keys;
 	bool tidies;
 	u32 (*verify)(struct wort_index *index);

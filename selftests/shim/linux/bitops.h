@@ -7,6 +7,7 @@
 #define BIT(nr)			(1UL << (nr))
 #define BIT_ULL(nr)		(1ULL << (nr))
 #define GENMASK_ULL(high, low)	(~0ULL >> (63 - (high)) & ~0ULL << (low))
+#define BITS_PER_BYTE		8
 #define BITS_PER_LONG		(8 * sizeof(long))
 #define BITS_TO_LONGS(n)	DIV_ROUND_UP(n, BITS_PER_LONG)
 #define BIT_WORD(nr)		((nr) / BITS_PER_LONG)

@@ -13,6 +13,7 @@
 #define GFP_KERNEL	0U
 #define GFP_NOIO	1U
 #define GFP_ATOMIC	2U
+#define GFP_NOWAIT	8U
 #define __GFP_NOFAIL	4U	/* waits for memory instead */
 #define __GFP_ACCOUNT	0U
 #define __GFP_NORETRY	0U

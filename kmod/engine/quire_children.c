@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * QUIRE: the shadows of inner pages.
+ */
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "../core/lock.h"
+#include "quire_shadow.h"
+
+/* The bytes of a separator behind the lead, as a number. */
+static u64 sep_head(const struct qr_inner_shadow *in, const struct qr_page *page,
+		    const struct qr_rec *sep)
+{
+	u32 len = sep->len - in->lead_len, i;
+	u64 head = 0;
+
+	for (i = 0; i < sizeof(head); i++)
+		head = head << 8 | (i < len ? wort_pm_load_byte(qr_rest(page, sep) +
+								in->lead_len + i) : 0);
+	return head;
+}
+
+/* How many bytes of a lead does a separator begin with? */
+static u32 lead_common(const u8 *lead, u32 len, const struct qr_page *page,
+		       const struct qr_rec *sep)
+{
+	u32 i = 0;
+
+	len = min_t(u32, len, sep->len);
+	while (i < len && lead[i] == wort_pm_load_byte(qr_rest(page, sep) + i))
+		i++;
+	return i;
+}
+
+/* The lead is what the lowest separator and the greatest one have in common. */
+static void lead_find(struct wort_op *op, const struct qr_page *page,
+		      struct qr_inner_shadow *in, const struct qr_rec *low,
+		      const struct qr_rec *high)
+{
+	u32 len = min_t(u32, low->len, QR_LEAD_MAX), i;
+
+	for (i = 0; i < len; i++)
+		in->lead[i] = wort_pm_load_byte(qr_rest(page, low) + i);
+	in->lead_len = lead_common(in->lead, len, page, high);
+}
+
+/* For each step of heads the last child before it. */
+static void hints_fill(struct qr_inner_shadow *in)
+{
+	u32 nr = in->nr, at = 0, step;
+	u64 low = nr > 1 ? in->child[1].head : U64_MAX;
+	u32 shift = nr > 1 ? max(fls64(in->child[nr - 1].head - low), QR_STEP_BITS) -
+			     QR_STEP_BITS : 0;
+
+	for (step = 0; step <= QR_STEPS; step++) {
+		while (at + 1 < nr && (in->child[at + 1].head - low) >> shift < step)
+			at++;
+		WRITE_ONCE(in->hint[step], at);
+	}
+	WRITE_ONCE(in->low, low);
+	WRITE_ONCE(in->shift, shift);
+}
+
+/* The number of the last child whose separator has a lesser head. */
+static u32 child_below(const struct qr_inner_shadow *in, u64 head)
+{
+	u64 low = READ_ONCE(in->low), step;
+	const struct qr_child *base;
+	u32 first, nr, half;
+
+	if (head <= low)
+		return 0;
+	step = min_t(u64, (head - low) >> (READ_ONCE(in->shift) & 63), QR_STEPS - 1);
+	first = READ_ONCE(in->hint[step]);
+	/* While the children change this may be any number. */
+	nr = max_t(int, READ_ONCE(in->hint[step + 1]) - first, 0) + 1;
+	for (base = &in->child[first]; nr > 1; nr -= half) {
+		half = nr / 2;
+		if (READ_ONCE(base[half].head) < head)
+			base += half;
+	}
+	return base - in->child;
+}
+
+static int children_fill(struct wort_op *op, const struct qr_page *page,
+			 const struct qr_order *order)
+{
+	struct qr_inner_shadow *in = qr_inner_shadow(page);
+	struct qr_rec low, high, sep;
+	u32 i;
+
+	if (!order->nr || order->nr > qr_children_max(page))
+		return -E2BIG;
+	in->lead_len = 0;
+	if (order->nr > 1 && qr_rec_load(op, page, order->place[1], &low) > 0 &&
+	    qr_rec_load(op, page, order->place[order->nr - 1], &high) > 0)
+		lead_find(op, page, in, &low, &high);
+	for (i = 0; i < order->nr; i++) {
+		if (qr_rec_load(op, page, order->place[i], &sep) <= 0 ||
+		    !sep.len != !i || sep.val >> QR_TO_PLACE_SHIFT ||
+		    qr_padding_verify(op, page, &sep))
+			return -EAGAIN;
+		in->child[i] = (struct qr_child){
+			.head = i ? sep_head(in, page, &sep) : 0,
+			.to = sep.val | (u64)sep.place << QR_TO_PLACE_SHIFT,
+		};
+	}
+	in->nr = order->nr;
+	hints_fill(in);
+	qr_shadow_end(&in->s, order->end.nr, order->end.top);
+	return 0;
+}
+
+/* With the lock of the page, of which no word is in flight. */
+int qr_children_fill(struct wort_op *op, const struct qr_page *page)
+{
+	struct qr_order *order = kmalloc(sizeof(*order), QR_SHADOW_GFP);
+	const struct qr_bound none = { .len = QR_NO_KEY };
+	int err;
+
+	if (!order)
+		return -ENOMEM;
+	err = qr_order(op, page, &none, order) ?: children_fill(op, page, order);
+	kfree(order);
+	return err;
+}
+
+/* The key without prefix and lead; -1: it is below all separators, 1: above all. */
+static int behind_lead(const struct qr_inner_shadow *in, const struct wort_key *key,
+		       struct wort_key *rest)
+{
+	u32 i, prefix_len = in->s.page.prefix_len, lead_len = in->lead_len;
+
+	rest->data = key->data + prefix_len;
+	rest->len = key->len - prefix_len;
+	for (i = 0; i < lead_len; i++)
+		if (i == rest->len || rest->data[i] != in->lead[i])
+			return i == rest->len || rest->data[i] < in->lead[i] ? -1 : 1;
+	rest->data += lead_len;
+	rest->len -= lead_len;
+	return 0;
+}
+
+static bool has_changed(const struct qr_inner_shadow *in, u32 sequence)
+{
+	/* Loads of the children come before. */
+	smp_rmb();
+	return READ_ONCE(in->sequence) != sequence;
+}
+
+/*
+ * Of the children whose separators have the head of the key, or are below it: the number of
+ * the last one to which it belongs.
+ */
+static int child_among(const struct qr_page *page, bool covers,
+		       const struct wort_key *key, u32 low, u32 high, u32 sequence)
+{
+	const struct qr_inner_shadow *in = qr_inner_shadow(page);
+	struct qr_rec sep;
+	u32 mid, place;
+
+	while (low + 1 < high) {
+		mid = (low + high) / 2;
+		place = qr_child_place(&in->child[mid]);
+		if (has_changed(in, sequence) || !qr_rec_peek(page, place, &sep))
+			return -EAGAIN;
+		if (qr_rec_cmp(page, &sep, key) < covers)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static int child_search(const struct qr_page *page, bool covers,
+			const struct wort_key *key, u32 nr, u32 sequence)
+{
+	const struct qr_inner_shadow *in = qr_inner_shadow(page);
+	struct wort_key rest;
+	int side = behind_lead(in, key, &rest);
+	u32 low, high;
+	u64 head;
+
+	if (side)
+		return side < 0 ? 0 : nr - 1;
+	head = rest.len >= sizeof(head) ? wort_bytes_be64(rest.data) :
+	       rest.len ? wort_bytes_high(rest.data, rest.len) : 0;
+	low = child_below(in, head);
+	if (likely(low + 1 == nr || READ_ONCE(in->child[low + 1].head) != head))
+		return low;
+	high = head == U64_MAX ? nr : child_below(in, head + 1) + 1;
+	return child_among(page, covers, key, low, high, sequence);
+}
+
+/*
+ * Find the child to which a descent goes.  -EAGAIN: the page has to be read, since it is
+ * being changed.
+ */
+int qr_child_find(const struct qr_page *page, enum qr_goal goal,
+		  const struct wort_key *key, struct qr_way *way)
+{
+	const struct qr_inner_shadow *in = qr_inner_shadow(page);
+	/* pairs with the release in qr_children_changed() */
+	u32 sequence = smp_load_acquire(&in->sequence), nr = READ_ONCE(in->nr);
+	int at = 0;
+
+	if (sequence & 1)
+		return -EAGAIN;
+	if (goal == QR_LAST)
+		at = nr - 1;
+	else if (goal != QR_FIRST)
+		at = child_search(page, goal == QR_COVERS, key, nr, sequence);
+	if (at < 0)
+		return at;
+	way->link = qr_child_link(&in->child[at]);
+	way->place = qr_child_place(&in->child[at]);
+	way->next = at + 1 < (int)nr ? qr_child_place(&in->child[at + 1]) : 0;
+	/* pairs with the release in qr_child_learn() */
+	way->shadow = smp_load_acquire(&in->child[at].shadow);
+	return has_changed(in, sequence) ? -EAGAIN : 0;
+}
+
+static u32 child_at_place(const struct qr_inner_shadow *in, u32 place)
+{
+	u32 i = 0;
+
+	while (i < in->nr && qr_child_place(&in->child[i]) != place)
+		i++;
+	return i;
+}
+
+/*
+ * The shadow of a child is known from now on.  With the lock of the page, which has seen no
+ * removal, the page and its children are in the tree; with that of the table their shadows
+ * have not gone.
+ */
+void qr_child_learn(struct wort_op *op, const struct wort_tree *tree,
+		    const struct qr_page *page, const struct qr_way *way,
+		    struct qr_shadow *shadow)
+{
+	struct wort_lock *lock = op->locks ? wort_node_try(op, page->off) : NULL;
+	struct qr_inner_shadow *in = qr_inner_shadow(page);
+	struct qr_shadows *shadows = qr_shadows_of(tree);
+	u32 at;
+
+	if (!lock)
+		return;
+	at = child_at_place(in, way->place);
+	spin_lock(&shadows->lock);
+	if (at < in->nr && qr_child_link(&in->child[at]) == shadow->page.off &&
+	    !in->s.gone && !shadow->gone)
+		/* pairs with the acquire in qr_child_find() */
+		smp_store_release(&in->child[at].shadow, shadow);
+	spin_unlock(&shadows->lock);
+	wort_node_release(lock);
+}
+
+static void children_move(struct qr_inner_shadow *in, u32 to, u32 from)
+{
+	memmove(&in->child[to], &in->child[from], (in->nr - from) * sizeof(in->child[0]));
+	WRITE_ONCE(in->nr, in->nr + to - from);
+}
+
+/* A separator comes.  Returns false if there is no room, or it has another lead. */
+static bool child_add(struct wort_op *op, const struct qr_page *page,
+		      struct qr_inner_shadow *in, const struct qr_rec *sep)
+{
+	struct qr_child child = { .to = sep->val | (u64)sep->place << QR_TO_PLACE_SHIFT };
+	struct qr_rec other;
+	u32 at;
+
+	if (in->nr == qr_children_max(page) ||
+	    lead_common(in->lead, in->lead_len, page, sep) < in->lead_len)
+		return false;
+	child.head = sep_head(in, page, sep);
+	at = child_below(in, child.head) + 1;
+	for (; at < in->nr && in->child[at].head == child.head; at++) {
+		if (qr_rec_load(op, page, qr_child_place(&in->child[at]), &other) <= 0)
+			return false;
+		if (qr_recs_cmp(page, &other, sep) > 0)
+			break;
+	}
+	children_move(in, at + 1, at);
+	in->child[at] = child;
+	hints_fill(in);
+	return true;
+}
+
+/* The separator at a place has come, or died, or its link has changed. */
+static bool child_update(struct wort_op *op, const struct qr_page *page, u32 place)
+{
+	struct qr_inner_shadow *in = qr_inner_shadow(page);
+	u32 at = child_at_place(in, place);
+	struct qr_rec sep;
+
+	if (qr_rec_load(op, page, place, &sep) <= 0)
+		return false;
+	if (place == in->s.top)
+		qr_shadow_end(&in->s, in->s.nr + 1, place + qr_rec_words(sep.len));
+	if (at == in->nr)
+		return !qr_rec_dead(&sep) && child_add(op, page, in, &sep);
+	if (qr_rec_dead(&sep)) {
+		children_move(in, at, at + 1);
+		hints_fill(in);
+	} else if (qr_child_link(&in->child[at]) != sep.val) {
+		in->child[at] = (struct qr_child){
+			.head = in->child[at].head,
+			.to = sep.val | (u64)place << QR_TO_PLACE_SHIFT,
+		};
+	}
+	return true;
+}
+
+/*
+ * A word of the separator at a place has changed, and is durable; the page is still locked.
+ * Until now readers went by the old word, and found the old page as it was.  Where the
+ * shadow cannot follow it is filled anew; without memory for that its number stays odd until
+ * the next change.
+ */
+void qr_children_changed(struct wort_op *op, const struct qr_page *page, u32 place)
+{
+	struct qr_inner_shadow *in;
+
+	if (!page->shadow)
+		return;
+	in = qr_inner_shadow(page);
+	WRITE_ONCE(in->sequence, in->sequence | 1);
+	/* A reader that finds any of what follows finds an odd number. */
+	smp_wmb();
+	if (in->broken || !child_update(op, page, place))
+		in->broken = qr_children_fill(op, page);
+	if (!in->broken)
+		/* pairs with the acquire in qr_child_find() */
+		smp_store_release(&in->sequence, in->sequence + 1);
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * QUIRE: shadows are made and dropped, and the table of them.  What they are is
+ * described in quire_shadow.h.
+ */
+#include <linux/kernel.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "../core/lock.h"
+#include "quire_shadow.h"
+
+#define FEWEST_SLOTS	16
+#define FEWEST_BYTES	65536	/* a tree may have these before it was tended */
+#define FEWEST_GONE	64
+
+static size_t shadow_size(const struct qr_page *page)
+{
+	struct qr_inner_shadow *in;
+
+	return page->level ? struct_size(in, child, qr_children_max(page)) :
+			     sizeof(struct qr_leaf_shadow);
+}
+
+/* Is the background to be asked for something?  Holds the lock of the table. */
+static bool ask(struct qr_shadows *shadows)
+{
+	bool due = shadows->bytes >= shadows->bytes_due ||
+		   shadows->nr_gone >= shadows->nr_gone_due ||
+		   shadows->table->nr_used > shadows->table->mask / 2;
+
+	due &= !shadows->asked;
+	shadows->asked |= due;
+	return due;
+}
+
+static void want_tend(const struct wort_tree *tree, bool due)
+{
+	if (due)
+		tree->want_tend((struct wort_tree *)tree);
+}
+
+/* A slot that is found by its offset leads to its shadow. */
+static void slot_set(struct qr_table *table, u32 nr, struct qr_shadow *shadow)
+{
+	/* pairs with the acquire in qr_shadow_find() */
+	smp_store_release(&table->slot[nr].shadow, shadow);
+	if (!table->slot[nr].off) {
+		table->nr_used++;
+		/* pairs with the acquire in qr_slot_nr() */
+		smp_store_release(&table->slot[nr].off, shadow->page.off);
+	}
+}
+
+/* Enter a shadow into the table, if its page has none there and there is room. */
+static bool shadow_enter(const struct wort_tree *tree, struct qr_shadow *shadow)
+{
+	struct qr_shadows *shadows = qr_shadows_of(tree);
+	size_t size = shadow_size(&shadow->page);
+	struct qr_table *table;
+	bool enters, due;
+	u32 nr;
+
+	spin_lock(&shadows->lock);
+	table = shadows->table;
+	nr = qr_slot_nr(table, shadow->page.off);
+	enters = !table->slot[nr].shadow && shadows->bytes + size <= shadows->most &&
+		 (table->slot[nr].off || table->nr_used < table->mask);
+	if (enters) {
+		shadows->bytes += size;
+		shadows->nr++;
+		slot_set(table, nr, shadow);
+	}
+	due = ask(shadows);
+	spin_unlock(&shadows->lock);
+	want_tend(tree, due);
+	return enters;
+}
+
+/* Those who have found it may still go by it.  Holds the lock of the table. */
+static void shadow_leave(struct qr_shadows *shadows, u32 nr)
+{
+	struct qr_shadow *shadow = shadows->table->slot[nr].shadow;
+
+	if (!shadow)
+		return;
+	WRITE_ONCE(shadow->gone, true);
+	WRITE_ONCE(shadows->table->slot[nr].shadow, NULL);
+	shadow->next_gone = shadows->gone;
+	shadows->gone = shadow;
+	shadows->nr_gone++;
+	shadows->nr--;
+}
+
+/* The page at an offset has no shadow any more. */
+void qr_shadow_forget(const struct wort_tree *tree, u64 off)
+{
+	struct qr_shadows *shadows = qr_shadows_of(tree);
+	bool due;
+
+	if (!shadows)
+		return;
+	spin_lock(&shadows->lock);
+	shadow_leave(shadows, qr_slot_nr(shadows->table, off));
+	due = ask(shadows);
+	spin_unlock(&shadows->lock);
+	want_tend(tree, due);
+}
+
+/*
+ * With the lock of a page: take the shadow that is in the table.  The one that a descent
+ * has found may have gone, and another one may have come.
+ */
+void qr_shadow_current(const struct wort_tree *tree, struct qr_page *page)
+{
+	struct qr_shadows *shadows = qr_shadows_of(tree);
+
+	if (!shadows || (page->shadow && !READ_ONCE(page->shadow->gone)))
+		return;
+	spin_lock(&shadows->lock);
+	page->shadow = qr_shadow_find(tree, page->off);
+	spin_unlock(&shadows->lock);
+}
+
+/*
+ * Make the shadow of a page that has none, if its lock is free and there is memory.  With a
+ * lock that has seen no removal the page is in the tree.
+ */
+void qr_shadow_make(struct wort_op *op, const struct wort_tree *tree,
+		    struct qr_page *page)
+{
+	struct qr_shadows *shadows = qr_shadows_of(tree);
+	size_t size = shadow_size(page);
+	struct qr_shadow *shadow;
+	struct wort_lock *lock;
+
+	if (!shadows || !op->locks || (!page->level && page->words > QR_SHADOW_WORDS) ||
+	    READ_ONCE(shadows->bytes) + size > READ_ONCE(shadows->most))
+		return;
+	lock = wort_node_try(op, page->off);
+	if (!lock)
+		return;
+	shadow = *lock->in_flight ? NULL : kzalloc(size, QR_SHADOW_GFP);
+	if (shadow) {
+		page->shadow = shadow;
+		shadow->page = *page;
+		if ((page->level ? qr_children_fill(op, page) : qr_tags_fill(op, page)) ||
+		    !shadow_enter(tree, shadow)) {
+			page->shadow = NULL;
+			kfree(shadow);
+		}
+	}
+	wort_node_release(lock);
+}
+
+static struct qr_table *table_new(u32 nr, gfp_t gfp)
+{
+	struct qr_table *table = kvzalloc(struct_size(table, slot, nr), gfp);
+
+	if (table)
+		table->mask = nr - 1;
+	return table;
+}
+
+static int shadows_open(struct wort_tree *tree)
+{
+	struct qr_shadows *shadows = kzalloc(sizeof(*shadows), GFP_NOIO);
+
+	if (!shadows)
+		return -ENOMEM;
+	spin_lock_init(&shadows->lock);
+	shadows->table = table_new(FEWEST_SLOTS, GFP_NOIO);
+	if (!shadows->table) {
+		kfree(shadows);
+		return -ENOMEM;
+	}
+	shadows->most = FEWEST_BYTES;
+	shadows->bytes_due = FEWEST_BYTES / 2;
+	shadows->nr_gone_due = FEWEST_GONE;
+	/* pairs with qr_shadows_of() */
+	smp_store_release(&tree->priv, shadows);
+	return 0;
+}
+
+static void leave_all(struct qr_shadows *shadows)
+{
+	u32 nr;
+
+	for (nr = 0; nr <= shadows->table->mask; nr++)
+		shadow_leave(shadows, nr);
+}
+
+/* All shadows of a tree go. */
+void qr_shadows_drop(const struct wort_tree *tree)
+{
+	struct qr_shadows *shadows = qr_shadows_of(tree);
+	bool due;
+
+	if (!shadows)
+		return;
+	spin_lock(&shadows->lock);
+	leave_all(shadows);
+	due = ask(shadows);
+	spin_unlock(&shadows->lock);
+	want_tend(tree, due);
+}
+
+static size_t shadows_free(struct qr_shadow *shadow)
+{
+	struct qr_shadow *next;
+	size_t bytes = 0;
+
+	for (; shadow; shadow = next) {
+		next = shadow->next_gone;
+		bytes += shadow_size(&shadow->page);
+		kfree(shadow);
+	}
+	return bytes;
+}
+
+static void shadows_close(struct wort_tree *tree)
+{
+	struct qr_shadows *shadows = tree->priv;
+
+	leave_all(shadows);
+	shadows_free(shadows->gone);
+	kvfree(shadows->table);
+	kfree(shadows);
+	tree->priv = NULL;
+	tree->priv_bytes = 0;
+}
+
+/* A table without slots of pages that have gone takes the place of the old one. */
+static struct qr_table *table_replace(struct qr_shadows *shadows)
+{
+	u32 slots = BIT(fls(READ_ONCE(shadows->nr)) + 2), nr;
+	struct qr_table *old = shadows->table, *table;
+	struct qr_shadow *shadow;
+
+	if (READ_ONCE(old->nr_used) <= old->mask / 2)
+		return NULL;
+	table = table_new(max_t(u32, slots, FEWEST_SLOTS), GFP_NOIO);
+	if (!table)
+		return NULL;
+	spin_lock(&shadows->lock);
+	for (nr = 0; nr <= old->mask; nr++) {
+		shadow = old->slot[nr].shadow;
+		if (shadow)
+			slot_set(table, qr_slot_nr(table, shadow->page.off), shadow);
+	}
+	/* pairs with qr_shadow_find() */
+	smp_store_release(&shadows->table, table);
+	spin_unlock(&shadows->lock);
+	return old;
+}
+
+/*
+ * Free what has gone, and choose how much there may be: some times what is needed now, so
+ * that other trees have room, too.
+ */
+static void shadows_tend(struct wort_tree *tree, size_t room)
+{
+	struct qr_shadows *shadows = tree->priv;
+	struct qr_shadow *gone;
+	struct qr_table *old;
+	size_t bytes;
+
+	spin_lock(&shadows->lock);
+	if (room < shadows->bytes)
+		leave_all(shadows);
+	gone = shadows->gone;
+	shadows->gone = NULL;
+	shadows->nr_gone = 0;
+	WRITE_ONCE(shadows->most, room ? min(room, max_t(size_t, 4 * shadows->bytes,
+							 FEWEST_BYTES)) : 0);
+	spin_unlock(&shadows->lock);
+	old = room ? table_replace(shadows) : NULL;
+	if (gone || old)
+		wort_locks_synchronize(tree->locks);
+	bytes = shadows_free(gone);
+	kvfree(old);
+	spin_lock(&shadows->lock);
+	shadows->bytes -= bytes;
+	shadows->bytes_due = shadows->most < room ? shadows->most / 2 : SIZE_MAX;
+	shadows->nr_gone_due = max_t(u32, FEWEST_GONE, shadows->nr / 4);
+	shadows->asked = false;
+	tree->priv_bytes = shadows->most;
+	spin_unlock(&shadows->lock);
+}
+
+const struct wort_volatile_ops qr_volatile_ops = {
+	.room_shift = 3,
+	.open = shadows_open,
+	.close = shadows_close,
+	.tend = shadows_tend,
+};

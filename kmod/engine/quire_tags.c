@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * QUIRE: the shadows of leaves.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "../core/lock.h"
+#include "quire_shadow.h"
+
+/* Who takes the order looks at the number behind the top: that comes first. */
+void qr_shadow_end(struct qr_shadow *shadow, u32 nr, u32 top)
+{
+	WRITE_ONCE(shadow->nr, nr);
+	/* pairs with the barrier in qr_order_take() */
+	smp_wmb();
+	WRITE_ONCE(shadow->top, top);
+}
+
+/* A record comes to a leaf, which is locked: before its head is stored. */
+void qr_shadow_append(const struct qr_page *page, u32 place, u32 words, u64 head)
+{
+	u32 hash = head >> WORT_MEDIA_QUIRE_HASH_SHIFT & WORT_MEDIA_QUIRE_HASH_MASK;
+	u32 nr = hash % QR_GROUPS, slot;
+	struct qr_leaf_shadow *leaf;
+	u64 tags;
+
+	if (!page->shadow || page->level)
+		return;
+	leaf = qr_leaf_shadow(page);
+	while (qr_tags_full(leaf->group[nr].tags))
+		nr = (nr + 1) % QR_GROUPS;
+	tags = leaf->group[nr].tags;
+	slot = DIV_ROUND_UP(fls64(tags), BITS_PER_BYTE);
+	WRITE_ONCE(leaf->group[nr].place[slot], place);
+	/* A reader that finds the tag finds the place. */
+	smp_store_release(&leaf->group[nr].tags,
+			  tags | (u64)qr_tag(hash) << slot * BITS_PER_BYTE);
+	qr_shadow_end(&leaf->s, leaf->s.nr + 1, place + words);
+}
+
+/* With the lock of the leaf.  Returns 0 if it can have a shadow. */
+int qr_tags_fill(struct wort_op *op, const struct qr_page *page)
+{
+	struct qr_shadow *shadow = page->shadow;
+	u32 place = page->first, words;
+	struct qr_rec rec;
+	int got;
+
+	shadow->top = place;
+	for (; (got = qr_rec_load(op, page, place, &rec)) > 0; place += words) {
+		if (shadow->nr == QR_LEAF_RECS)
+			return -E2BIG;
+		words = qr_rec_words(rec.len);
+		qr_shadow_append(page, place, words, rec.head);
+		shadow->nr_dead += qr_rec_dead(&rec);
+	}
+	return got;
+}
+
+/* Is the record at a place, if it is there, one of the key that heads say so of? */
+static bool rec_match(const struct qr_page *page, u32 place, u64 same,
+		      const struct wort_key *key, struct qr_rec *rec)
+{
+	return qr_rec_peek(page, place, rec) && (rec->head & QR_HEAD_SAME) == same &&
+	       !qr_rec_cmp(page, rec, key);
+}
+
+/*
+ * Find the last record of a key by its tag; with a head of 0 there is none.  Its head may be
+ * in flight.
+ */
+void qr_tagged_find(const struct qr_page *page, const struct wort_key *key, u64 same,
+		    struct qr_rec *rec)
+{
+	const struct qr_leaf_shadow *leaf = qr_leaf_shadow(page);
+	u32 hash = same >> WORT_MEDIA_QUIRE_HASH_SHIFT, nr = hash % QR_GROUPS, i, place;
+	struct qr_rec one;
+	u64 tags, hits;
+
+	rec->head = 0;
+	for (i = 0; i < QR_GROUPS; i++, nr = (nr + 1) % QR_GROUPS) {
+		/* pairs with the release in qr_shadow_append() */
+		tags = smp_load_acquire(&leaf->group[nr].tags);
+		for (hits = qr_tags_match(tags, qr_tag(hash)); hits; hits &= hits - 1) {
+			place = READ_ONCE(leaf->group[nr].place[__ffs64(hits) / BITS_PER_BYTE]);
+			if (rec_match(page, place, same, key, &one) &&
+			    (!rec->head || place > rec->place))
+				*rec = one;
+		}
+		if (!qr_tags_full(tags))
+			break;
+	}
+	if (rec->head)
+		rec->val = wort_pm_load(qr_word(page, rec->place + 1));
+}
+
+/*
+ * Keep the order of a leaf for others, if nothing was appended since it was found.  It has
+ * all records, also such as are beyond the range: that of a page that took the place of two
+ * grows when the separator between them dies.
+ */
+void qr_order_keep(struct wort_op *op, const struct qr_page *page,
+		   const struct qr_order *order)
+{
+	struct qr_leaf_shadow *leaf = qr_leaf_shadow(page);
+	struct wort_lock *lock = op->locks ? wort_node_try(op, page->off) : NULL;
+	u32 i;
+
+	if (!lock)
+		return;
+	if (leaf->s.top == order->end.top && leaf->s.ordered != leaf->s.nr) {
+		WRITE_ONCE(leaf->s.ordered, 0);
+		/* pairs with the barrier before a reader looks at the number again */
+		smp_wmb();
+		for (i = 0; i < order->nr; i++)
+			WRITE_ONCE(leaf->order[i], order->place[i]);
+		WRITE_ONCE(leaf->s.nr_order, order->nr);
+		/* A reader that loads the number finds the order. */
+		smp_store_release(&leaf->s.ordered, leaf->s.nr);
+	}
+	wort_node_release(lock);
+}
+
+/*
+ * Take the order that was kept, if it is that of all records.  Some of them may be dead by
+ * now, or beyond the range.
+ */
+bool qr_order_take(const struct qr_page *page, struct qr_order *order)
+{
+	const struct qr_leaf_shadow *leaf = qr_leaf_shadow(page);
+	/* pairs with the release in qr_order_keep() */
+	u32 nr = smp_load_acquire(&leaf->s.ordered), i;
+
+	if (!nr || nr != READ_ONCE(leaf->s.nr))
+		return false;
+	order->nr = READ_ONCE(leaf->s.nr_order);
+	order->end.nr = nr;
+	order->end.top = READ_ONCE(leaf->s.top);
+	for (i = 0; i < order->nr; i++)
+		order->place[i] = READ_ONCE(leaf->order[i]);
+	/* Both numbers change before what they are about. */
+	smp_rmb();
+	return nr == READ_ONCE(leaf->s.ordered) && nr == READ_ONCE(leaf->s.nr);
+}
