@@ -41,16 +41,12 @@ static void want_tend(const struct wort_tree *tree, bool due)
 		tree->want_tend((struct wort_tree *)tree);
 }
 
-/* A slot that is found by its offset leads to its shadow. */
 static void slot_set(struct qr_table *table, u32 nr, struct qr_shadow *shadow)
 {
+	table->nr_used += !table->slot[nr].off;
+	WRITE_ONCE(table->slot[nr].off, shadow->page.off);
 	/* pairs with the acquire in qr_shadow_find() */
 	smp_store_release(&table->slot[nr].shadow, shadow);
-	if (!table->slot[nr].off) {
-		table->nr_used++;
-		/* pairs with the acquire in qr_slot_nr() */
-		smp_store_release(&table->slot[nr].off, shadow->page.off);
-	}
 }
 
 /* Enter a shadow into the table, if its page has none there and there is room. */

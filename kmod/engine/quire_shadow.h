@@ -228,24 +228,28 @@ static inline u32 qr_slot_nr(const struct qr_table *table, u64 off)
 	u32 nr = (off / WORT_LINE * 0x9e3779b97f4a7c15ULL >> 32) & table->mask;
 	u64 has;
 
-	/* pairs with the release in slot_set() */
-	while ((has = smp_load_acquire(&table->slot[nr].off)) && has != off)
+	while ((has = READ_ONCE(table->slot[nr].off)) && has != off)
 		nr = (nr + 1) & table->mask;
 	return nr;
 }
 
-/* The shadow of the page at an offset, or NULL: perhaps it has just come. */
+/*
+ * The shadow of the page at an offset, or NULL: perhaps it has just come.  A slot that was
+ * not in use may have got the shadow of another page when it is loaded.
+ */
 static inline struct qr_shadow *qr_shadow_find(const struct wort_tree *tree, u64 off)
 {
 	const struct qr_shadows *shadows = tree ? qr_shadows_of(tree) : NULL;
 	const struct qr_table *table;
+	struct qr_shadow *shadow;
 
 	if (!shadows)
 		return NULL;
 	/* pairs with the release in table_replace() */
 	table = smp_load_acquire(&shadows->table);
 	/* pairs with the release in slot_set() */
-	return smp_load_acquire(&table->slot[qr_slot_nr(table, off)].shadow);
+	shadow = smp_load_acquire(&table->slot[qr_slot_nr(table, off)].shadow);
+	return shadow && shadow->page.off == off ? shadow : NULL;
 }
 
 static inline u32 qr_tag(u32 hash)
