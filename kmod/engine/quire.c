@@ -93,8 +93,10 @@ int qr_descend_media(struct wort_op *op, const struct wort_tree *tree, enum qr_g
 static int find(struct wort_op *op, const struct wort_tree *tree,
 		const struct wort_key *key, struct qr_pos *pos)
 {
-	int err = qr_descend(op, tree, 0, QR_COVERS, key, pos, NULL);
+	int err = qr_shadows_descend(op, tree, key, &pos->page);
 
+	if (err)
+		err = qr_descend(op, tree, 0, QR_COVERS, key, pos, NULL);
 	if (err || !pos->page.off)
 		return err;
 	return qr_leaf_find(op, &pos->page, key, &pos->rec, &pos->end);
@@ -156,37 +158,31 @@ static int expect(struct wort_op *op, const struct qr_pos *pos,
 			      expected->len) == expected->len ? 0 : -ECANCELED;
 }
 
-/* A value as it will be in a record. */
-struct value {
-	u32 kind;
-	u64 val;
-};
-
-static int value_reserve(struct wort_op *op, const struct wort_value *value)
+int qr_value_reserve(struct wort_op *op, const struct wort_value *value)
 {
 	return value->len > QR_WORD ? wort_alloc_reserve(op, value->len) : 0;
 }
 
 /* Write the object of a long value; a fence comes before the word that refers to it. */
-static struct value value_create(struct wort_op *op, const struct wort_value *value)
+struct qr_value qr_value_create(struct wort_op *op, const struct wort_value *value)
 {
 	void __pmem *object;
 	u64 off;
 
 	if (value->len <= QR_WORD)
-		return (struct value){ value->len, wort_value_word(value) };
+		return (struct qr_value){ value->len, wort_value_word(value) };
 	off = wort_alloc_take(op);
 	object = wort_region_at(op->region, off);
 	wort_pm_write(op, object, value->data, value->len);
 	wort_pm_flush(op, object, value->len);
-	return (struct value){
+	return (struct qr_value){
 		WORT_MEDIA_QUIRE_VALUE_OBJECT,
 		off | (u64)value->len << WORT_MEDIA_QUIRE_BYTES_SHIFT,
 	};
 }
 
 /* Give back the object of a value that nothing refers to any more. */
-static void value_free(struct wort_op *op, const struct qr_rec *rec)
+void qr_value_free(struct wort_op *op, const struct qr_rec *rec)
 {
 	if (rec->head && qr_rec_kind(rec->head) == WORT_MEDIA_QUIRE_VALUE_OBJECT &&
 	    wort_alloc_free(op, qr_object_off(rec->val), qr_object_len(rec->val)))
@@ -194,24 +190,32 @@ static void value_free(struct wort_op *op, const struct qr_rec *rec)
 }
 
 /*
- * Lock the leaf.  -EAGAIN if the record of the key is not what the descent has seen: the
- * last one, with the same value where that counts.
+ * With the lock of a leaf: -EAGAIN if the record of a key is not what the descent has seen:
+ * the last one, with the same value where that counts.
  */
+int qr_rec_renew(struct wort_op *op, const struct qr_page *page,
+		 const struct wort_key *key, bool exact, struct qr_rec *rec,
+		 struct qr_end *end)
+{
+	const struct qr_rec was = *rec;
+	int err = qr_leaf_find(op, page, key, rec, end);
+
+	if (err)
+		return err;
+	return rec->head != was.head ||
+	       (rec->head && (rec->place != was.place ||
+			      (exact && rec->val != was.val))) ? -EAGAIN : 0;
+}
+
 static int leaf_lock(struct wort_op *op, const struct wort_tree *tree,
 		     struct qr_pos *pos, const struct wort_key *key, bool exact)
 {
-	const struct qr_rec was = pos->rec;
-	struct qr_rec *now = &pos->rec;
 	int err;
 
 	if (!wort_node_lock(op, pos->page.off))
 		return -EAGAIN;
 	qr_shadow_current(tree, &pos->page);
-	err = qr_leaf_find(op, &pos->page, key, now, &pos->end);
-	if (!err && (now->head != was.head ||
-		     (now->head && now->place != was.place) ||
-		     (now->head && exact && now->val != was.val)))
-		err = -EAGAIN;
+	err = qr_rec_renew(op, &pos->page, key, exact, &pos->rec, &pos->end);
 	if (err)
 		wort_nodes_unlock(op);
 	return err;
@@ -234,8 +238,7 @@ void qr_commit(struct wort_op *op, const struct qr_page *page, u32 place, u64 va
 void qr_rec_kill(struct wort_op *op, const struct qr_page *page,
 		 const struct qr_rec *rec)
 {
-	if (page->shadow)
-		page->shadow->nr_dead++;
+	qr_shadow_killed(page);
 	qr_commit(op, page, rec->place, rec->head | WORT_MEDIA_QUIRE_DEAD);
 }
 
@@ -246,36 +249,43 @@ void qr_rec_kill(struct wort_op *op, const struct qr_page *page,
 static void head_store(struct wort_op *op, const struct qr_page *page, u32 place, u64 head,
 		       u32 words)
 {
-	struct wort_lock *lock = wort_lock_of(op, page->off);
 	__le64 __pmem *word = qr_word(page, place);
 
-	wort_pm_launch(op, lock, word, head);
+	wort_pm_launch(op, wort_lock_of(op, page->off), word, head);
 	wort_pm_flush(op, word, words * QR_WORD);
-	wort_pm_fence(op);
-	wort_pm_landed(lock);
 }
 
 /*
- * Append a record to a page, which is locked and has room.  @rest is what of its key is
- * behind the prefix.
+ * Append a record to a page, which is locked and has room, without waiting for its head.
+ * @rest is what of its key is behind the prefix.
  */
-void qr_append(struct wort_op *op, const struct wort_tree *tree, struct qr_page *page,
-	       u32 place, const u8 *rest, u32 len, u64 head, u64 val)
+void qr_append_launch(struct wort_op *op, const struct qr_page *page, u32 place,
+		      const u8 *rest, u32 len, u64 head, u64 val)
 {
-	u32 words = qr_rec_words(len), all = words;
+	u32 words = qr_rec_words(len), open = words;
 	u64 full_head;
 
-	qr_shadow_current(tree, page);
 	qr_tail_clean(op, page, place, words);
-	wort_pm_fence_in_flight(op);
 	if (!qr_rec_write(op, page, place, rest, len, head, val, &full_head)) {
 		wort_pm_flush(op, qr_word(page, place + 1), (words - 1) * QR_WORD);
 		wort_pm_fence(op);
-		words = 1;
+		open = 1;
 	}
 	if (!page->level)
-		qr_shadow_append(page, place, all, head);
-	head_store(op, page, place, full_head, words);
+		qr_shadow_append(page, place, words, head);
+	head_store(op, page, place, full_head, open);
+}
+
+/* The same, and it is durable. */
+void qr_append(struct wort_op *op, const struct wort_tree *tree, struct qr_page *page,
+	       u32 place, const u8 *rest, u32 len, u64 head, u64 val)
+{
+	qr_shadow_current(tree, page);
+	qr_read_to(op, page, place);
+	wort_pm_fence_in_flight(op);
+	qr_append_launch(op, page, place, rest, len, head, val);
+	wort_pm_fence(op);
+	wort_pm_landed(wort_lock_of(op, page->off));
 	if (page->level)
 		qr_children_changed(op, page, place);
 }
@@ -285,12 +295,12 @@ static int put_record(struct wort_op *op, const struct wort_tree *tree,
 		      struct qr_pos *pos, const struct wort_put *put)
 {
 	u32 len = put->key.len - pos->page.prefix_len;
-	struct value value;
-	int err = value_reserve(op, &put->value);
+	struct qr_value value;
+	int err = qr_value_reserve(op, &put->value);
 
 	if (err)
 		return err;
-	value = value_create(op, &put->value);
+	value = qr_value_create(op, &put->value);
 	err = leaf_lock(op, tree, pos, &put->key, put->expect || put->old);
 	if (err)
 		return err;
@@ -305,7 +315,7 @@ static int put_record(struct wort_op *op, const struct wort_tree *tree,
 		  len, qr_rec_head(qr_head_same(&pos->page, &put->key), value.kind), value.val);
 	wort_nodes_unlock(op);
 	if (qr_is_there(&pos->rec))
-		value_free(op, &pos->rec);
+		qr_value_free(op, &pos->rec);
 	return 0;
 }
 
@@ -314,24 +324,24 @@ static int put_value(struct wort_op *op, const struct wort_tree *tree,
 		     struct qr_pos *pos, const struct wort_put *put)
 {
 	bool object = put->value.len > QR_WORD;
-	struct value value;
-	int err = value_reserve(op, &put->value);
+	struct qr_value value;
+	int err = qr_value_reserve(op, &put->value);
 
 	if (err)
 		return err;
-	value = value_create(op, &put->value);
+	value = qr_value_create(op, &put->value);
 	err = leaf_lock(op, tree, pos, &put->key, put->expect || put->old || object);
 	if (err)
 		return err;
 	qr_commit(op, &pos->page, pos->rec.place + 1, value.val);
 	wort_nodes_unlock(op);
-	value_free(op, &pos->rec);
+	qr_value_free(op, &pos->rec);
 	return 0;
 }
 
 /* Find what a put is about.  Returns 1 if the value word says all that changes. */
-static int put_plan(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
-		    struct qr_pos *pos)
+int qr_put_plan(struct wort_op *op, const struct wort_tree *tree, struct wort_put *put,
+		struct qr_pos *pos)
 {
 	int err = find(op, tree, &put->key, pos);
 	u32 kind = min_t(u32, put->value.len, WORT_MEDIA_QUIRE_VALUE_OBJECT);
@@ -355,7 +365,7 @@ static int qr_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *p
 	int err;
 
 	for (;;) {
-		err = put_plan(op, tree, put, &pos);
+		err = qr_put_plan(op, tree, put, &pos);
 		if (err < 0)
 			return err;
 		if (err)
@@ -370,18 +380,31 @@ static int qr_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *p
 	}
 }
 
-/* Has a leaf few records that are not dead? */
-static bool has_few(struct wort_op *op, const struct qr_page *page)
+/* Has a leaf few records, without those that are dead and so many others? */
+bool qr_has_few(struct wort_op *op, const struct qr_page *page, u32 nr_dead)
 {
 	u32 place = page->first, nr = 0;
 	struct qr_rec rec;
 
 	if (page->shadow)
-		return qr_shadow_few(page->shadow);
-	for (; nr <= QR_FEW_RECS && qr_rec_load(op, page, place, &rec) > 0;
+		return qr_shadow_few(page->shadow, nr_dead);
+	for (; nr <= nr_dead + QR_FEW_RECS && qr_rec_load(op, page, place, &rec) > 0;
 	     place += qr_rec_words(rec.len))
 		nr += !qr_rec_dead(&rec);
-	return nr <= QR_FEW_RECS;
+	return nr <= nr_dead + QR_FEW_RECS;
+}
+
+/* Find the record that a removal is about. */
+int qr_remove_plan(struct wort_op *op, const struct wort_tree *tree,
+		   const struct wort_del *del, struct qr_pos *pos)
+{
+	int err = find(op, tree, &del->key, pos);
+
+	if (err)
+		return err;
+	if (!qr_is_there(&pos->rec))
+		return -ENOENT;
+	return expect(op, pos, del->expect, del->old);
 }
 
 static int qr_remove(struct wort_op *op, struct wort_tree *tree,
@@ -389,20 +412,17 @@ static int qr_remove(struct wort_op *op, struct wort_tree *tree,
 {
 	struct qr_pos pos;
 	bool few;
-	int err = find(op, tree, &del->key, &pos);
+	int err = qr_remove_plan(op, tree, del, &pos);
 
 	if (err)
 		return err;
-	if (!qr_is_there(&pos.rec))
-		return -ENOENT;
-	few = has_few(op, &pos.page);
-	err = expect(op, &pos, del->expect, del->old) ?:
-	      leaf_lock(op, tree, &pos, &del->key, true);
+	few = qr_has_few(op, &pos.page, 0);
+	err = leaf_lock(op, tree, &pos, &del->key, true);
 	if (err)
 		return err;
 	qr_rec_kill(op, &pos.page, &pos.rec);
 	wort_nodes_unlock(op);
-	value_free(op, &pos.rec);
+	qr_value_free(op, &pos.rec);
 	if (few && !op->purse)
 		qr_tidy(op, tree, &del->key);
 	return 0;
@@ -425,5 +445,7 @@ const struct wort_engine wort_engine_quire = {
 	.need = qr_need,
 	.drop = qr_drop,
 	.volatile_ops = &qr_volatile_ops,
+	.batch_ops = &qr_batch_ops,
 	.fast_ops = &qr_fast_ops,
+	.prefetch_keys = qr_prefetch_keys,
 };

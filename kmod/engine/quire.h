@@ -56,8 +56,9 @@
  * operation leaves:
  *
  *	a head without one of its witnesses	not there, and nothing behind it is.
- *	words behind the top that are not 0	The next append to the page zeroes
- *						and fences them first
+ *	a head, but not one before it,		The next append to the page zeroes
+ *	of a batch				what is behind the top, and fences
+ *	words behind the top that are not 0	it first
  *	a page has records beyond its range,	they count for nothing.  The next
  *	after half a split or half a merge	rebuild leaves them behind
  *
@@ -173,6 +174,16 @@ struct qr_pos {
 	struct qr_rec rec;
 	u32 depth;
 	struct qr_above above[QR_LEVELS];
+};
+
+/**
+ * struct qr_value - A value as it will be in a record
+ * @kind: its length, or that it is an object
+ * @val: the value word
+ */
+struct qr_value {
+	u32 kind;
+	u64 val;
 };
 
 /**
@@ -341,6 +352,7 @@ int qr_order(struct wort_op *op, const struct qr_page *page,
 	     const struct qr_bound *upper, struct qr_order *order);
 bool qr_rec_write(struct wort_op *op, const struct qr_page *page, u32 place,
 		  const u8 *rest, u32 len, u64 head, u64 val, u64 *full_head);
+void qr_read_to(struct wort_op *op, const struct qr_page *page, u32 place);
 void qr_tail_clean(struct wort_op *op, const struct qr_page *page, u32 top, u32 words);
 void qr_page_create(struct wort_op *op, u64 off, u32 size, u32 level,
 		    const struct wort_key *anchor, u32 prefix_len,
@@ -356,8 +368,21 @@ int qr_descend(struct wort_op *op, const struct wort_tree *tree, u32 level,
 int qr_descend_media(struct wort_op *op, const struct wort_tree *tree, enum qr_goal goal,
 		     const struct wort_key *key, struct qr_pos *pos,
 		     struct qr_bound *upper);
+int qr_put_plan(struct wort_op *op, const struct wort_tree *tree, struct wort_put *put,
+		struct qr_pos *pos);
+int qr_remove_plan(struct wort_op *op, const struct wort_tree *tree,
+		   const struct wort_del *del, struct qr_pos *pos);
+int qr_value_reserve(struct wort_op *op, const struct wort_value *value);
+struct qr_value qr_value_create(struct wort_op *op, const struct wort_value *value);
+void qr_value_free(struct wort_op *op, const struct qr_rec *rec);
+int qr_rec_renew(struct wort_op *op, const struct qr_page *page,
+		 const struct wort_key *key, bool exact, struct qr_rec *rec,
+		 struct qr_end *end);
+bool qr_has_few(struct wort_op *op, const struct qr_page *page, u32 nr_dead);
 void qr_append(struct wort_op *op, const struct wort_tree *tree, struct qr_page *page,
 	       u32 place, const u8 *rest, u32 len, u64 head, u64 val);
+void qr_append_launch(struct wort_op *op, const struct qr_page *page, u32 place,
+		      const u8 *rest, u32 len, u64 head, u64 val);
 void qr_commit(struct wort_op *op, const struct qr_page *page, u32 place, u64 val);
 void qr_rec_kill(struct wort_op *op, const struct qr_page *page,
 		 const struct qr_rec *rec);
@@ -392,8 +417,12 @@ void qr_page_free(struct wort_op *op, const struct wort_tree *tree,
 void qr_tidy(struct wort_op *op, struct wort_tree *tree, const struct wort_key *key);
 int qr_drop(struct wort_cursor *cur);
 
+/* quire_batch.c */
+extern const struct wort_batch_ops qr_batch_ops;
+
 /* quire_fast.c: changes and lookups by the shadows alone */
 extern const struct wort_fast_ops qr_fast_ops;
+wort_prefetch_fn qr_prefetch_keys;
 
 /* quire_cursor.c: cursors and the walk */
 int qr_seek(struct wort_cursor *cur, const struct wort_key *key);

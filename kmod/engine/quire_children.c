@@ -127,19 +127,18 @@ int qr_children_fill(struct wort_op *op, const struct qr_page *page)
 	return err;
 }
 
-/* The key without prefix and lead; -1: it is below all separators, 1: above all. */
+/* The key without prefix and lead; less than 0: it is below all separators, more: above. */
 static int behind_lead(const struct qr_inner_shadow *in, const struct wort_key *key,
 		       struct wort_key *rest)
 {
-	u32 i, prefix_len = in->s.page.prefix_len, lead_len = in->lead_len;
+	u32 prefix_len = in->s.page.prefix_len, lead_len = READ_ONCE(in->lead_len);
+	u32 len = key->len - prefix_len;
+	int side = memcmp(key->data + prefix_len, in->lead, min(len, lead_len));
 
-	rest->data = key->data + prefix_len;
-	rest->len = key->len - prefix_len;
-	for (i = 0; i < lead_len; i++)
-		if (i == rest->len || rest->data[i] != in->lead[i])
-			return i == rest->len || rest->data[i] < in->lead[i] ? -1 : 1;
-	rest->data += lead_len;
-	rest->len -= lead_len;
+	if (side || len < lead_len)
+		return side ?: -1;
+	rest->data = key->data + prefix_len + lead_len;
+	rest->len = len - lead_len;
 	return 0;
 }
 

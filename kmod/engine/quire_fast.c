@@ -11,34 +11,82 @@
 
 #define QR_FOUND	0	/* the one class of costs: a lookup has found a record */
 
-/*
- * Descend to the leaf of a key; NULL: give up.  Levels decrease, as in all descents.
- */
+/* The shadow of the root page. */
+static __always_inline struct qr_shadow *fast_root(const struct wort_tree *tree)
+{
+	u64 plain = wort_region_plain(tree->region), node = qr_root_node(tree), off;
+
+	if (unlikely(node >= plain))
+		return NULL;
+	off = wort_pm_load(wort_tree_root(tree));
+	if (unlikely(off >= plain || wort_pm_in_flight(tree->in_flight, node)))
+		return NULL;
+	return qr_shadow_find(tree, off);
+}
+
+/* The shadow of the child to which a key leads.  Levels decrease, as in all descents. */
+static __always_inline struct qr_shadow *fast_child(const struct wort_tree *tree,
+						    const struct qr_shadow *shadow,
+						    const struct wort_key *key)
+{
+	struct qr_way way;
+
+	if (unlikely(key->len < shadow->page.prefix_len ||
+		     qr_child_find(&shadow->page, QR_COVERS, key, &way) || !way.shadow ||
+		     way.shadow->page.level + 1 != shadow->page.level ||
+		     way.link >= wort_region_plain(tree->region)))
+		return NULL;
+	return way.shadow;
+}
+
+/* Descend to the leaf of a key; NULL: give up. */
 static __always_inline struct qr_shadow *fast_leaf(const struct wort_tree *tree,
 						   const struct wort_key *key, u32 *nodes)
 {
-	u64 plain = wort_region_plain(tree->region), root = qr_root_node(tree);
-	struct qr_shadow *shadow;
-	struct qr_way way;
-	u32 level;
+	struct qr_shadow *shadow = fast_root(tree);
 
-	if (unlikely(root >= plain))
-		return NULL;
-	way.link = wort_pm_load(wort_tree_root(tree));
-	if (unlikely(wort_pm_in_flight(tree->in_flight, root)))
-		return NULL;
-	shadow = qr_shadow_find(tree, way.link);
-	if (unlikely(!shadow))
-		return NULL;
-	for (*nodes = 0, level = shadow->page.level;; ++*nodes, --level, shadow = way.shadow) {
-		if (unlikely(!shadow || key->len < shadow->page.prefix_len ||
-			     shadow->page.level != level || way.link >= plain))
-			return NULL;
-		if (!level)
-			return shadow;
-		if (unlikely(qr_child_find(&shadow->page, QR_COVERS, key, &way)))
-			return NULL;
-	}
+	for (*nodes = 0; shadow && shadow->page.level; ++*nodes)
+		shadow = fast_child(tree, shadow, key);
+	return shadow && key->len >= shadow->page.prefix_len ? shadow : NULL;
+}
+
+/* Descend to the leaf of a key by the shadows alone; -EAGAIN if some are missing. */
+int qr_shadows_descend(struct wort_op *op, const struct wort_tree *tree,
+		       const struct wort_key *key, struct qr_page *page)
+{
+	u32 nodes;
+	const struct qr_shadow *shadow = fast_leaf(tree, key, &nodes);
+
+	if (!shadow)
+		return -EAGAIN;
+	*page = shadow->page;
+	wort_count(op, nodes, nodes);
+	wort_count(op, leaves, 1);
+	return 0;
+}
+
+/*
+ * Loads of different keys do not wait for each other: all keys go down one level, and then
+ * the next one.
+ */
+void qr_prefetch_keys(const struct wort_tree *tree, const struct wort_key *keys, u32 nr)
+{
+	struct qr_shadow *at[WORT_PREFETCH_MAX] __uninitialized, *root = fast_root(tree);
+	u32 level, i;
+
+	if (!root)
+		return;
+	for (i = 0; i < nr; i++)
+		at[i] = wort_key_valid(&keys[i]) ? root : NULL;
+	for (level = root->page.level; level; level--)
+		for (i = 0; i < nr; i++) {
+			if (at[i])
+				at[i] = fast_child(tree, at[i], &keys[i]);
+			prefetch(at[i]);
+		}
+	for (i = 0; i < nr; i++)
+		if (at[i])
+			qr_tagged_prefetch(&at[i]->page, &keys[i]);
 }
 
 static int fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
@@ -170,7 +218,7 @@ static int fast_remove(struct wort_tree *tree, const struct wort_del *del,
 	if (unlikely(!leaf_lock(&op, tree, &del->key, &page, &same, &rec)))
 		return -EAGAIN;
 	if (qr_is_there(&rec) && qr_rec_kind(rec.head) <= QR_WORD &&
-	    !qr_shadow_few(page.shadow)) {
+	    !qr_shadow_few(page.shadow, 0)) {
 		qr_rec_kill(&op, &page, &rec);
 		err = 0;
 	}

@@ -278,11 +278,19 @@ u32 qr_hash(const struct wort_key *key)
 	return hash >> 24 & WORT_MEDIA_QUIRE_HASH_MASK;
 }
 
+/*
+ * An answer rests on what is before a place of a page.  After a power cut a record is not
+ * there if one before it is not.
+ */
+void qr_read_to(struct wort_op *op, const struct qr_page *page, u32 place)
+{
+	wort_pm_flush_in_flight(op, page->off, page->off, place * QR_WORD);
+}
+
 /* An answer rests on all records of a page, and on that there is none at its top. */
 static void read_all(struct wort_op *op, const struct qr_page *page, u32 top)
 {
-	wort_pm_flush_in_flight(op, page->off, page->off,
-				min_t(u32, top + 1, page->words) * QR_WORD);
+	qr_read_to(op, page, min_t(u32, top + 1, page->words));
 }
 
 /* Find the last record of a key among all. */
@@ -326,8 +334,7 @@ int qr_leaf_find(struct wort_op *op, const struct qr_page *page,
 	end->nr = READ_ONCE(page->shadow->nr);
 	qr_tagged_find(page, key, same, rec);
 	if (rec->head)
-		wort_pm_flush_in_flight(op, page->off, page->off + rec->place * QR_WORD,
-					qr_rec_words(rec->len) * QR_WORD);
+		qr_read_to(op, page, rec->place + qr_rec_words(rec->len));
 	return 0;
 }
 

@@ -211,9 +211,17 @@ static inline u32 qr_child_place(const struct qr_child *child)
 	return READ_ONCE(child->to) >> QR_TO_PLACE_SHIFT;
 }
 
-static inline bool qr_shadow_few(const struct qr_shadow *shadow)
+/* A record of a leaf, which is locked, dies. */
+static inline void qr_shadow_killed(const struct qr_page *page)
 {
-	return READ_ONCE(shadow->nr) <= READ_ONCE(shadow->nr_dead) + QR_FEW_RECS;
+	if (page->shadow)
+		WRITE_ONCE(page->shadow->nr_dead, page->shadow->nr_dead + 1);
+}
+
+/* Has a leaf few records, without those that are dead and so many others? */
+static inline bool qr_shadow_few(const struct qr_shadow *shadow, u32 nr_dead)
+{
+	return READ_ONCE(shadow->nr) <= READ_ONCE(shadow->nr_dead) + nr_dead + QR_FEW_RECS;
 }
 
 /* Children for which the shadow of an inner page has room. */
@@ -285,10 +293,15 @@ void qr_shadow_end(struct qr_shadow *shadow, u32 nr, u32 top);
 int qr_tags_fill(struct wort_op *op, const struct qr_page *page);
 void qr_tagged_find(const struct qr_page *page, const struct wort_key *key, u64 same,
 		    struct qr_rec *rec);
+void qr_tagged_prefetch(const struct qr_page *page, const struct wort_key *key);
 void qr_shadow_append(const struct qr_page *page, u32 place, u32 words, u64 head);
 void qr_order_keep(struct wort_op *op, const struct qr_page *page,
 		   const struct qr_order *order);
 bool qr_order_take(const struct qr_page *page, struct qr_order *order);
+
+/* quire_fast.c: descents by shadows */
+int qr_shadows_descend(struct wort_op *op, const struct wort_tree *tree,
+		       const struct wort_key *key, struct qr_page *page);
 
 /* quire_children.c: shadows of inner pages */
 int qr_children_fill(struct wort_op *op, const struct qr_page *page);

@@ -95,6 +95,24 @@ void qr_tagged_find(const struct qr_page *page, const struct wort_key *key, u64 
 		rec->val = wort_pm_load(qr_word(page, rec->place + 1));
 }
 
+/* Prefetch what an operation on a key will need of a leaf. */
+void qr_tagged_prefetch(const struct qr_page *page, const struct wort_key *key)
+{
+	const struct qr_leaf_shadow *leaf = qr_leaf_shadow(page);
+	u32 hash, nr;
+	u64 hits;
+
+	if (key->len < page->prefix_len)
+		return;
+	wort_pm_prefetch_store(qr_word(page, READ_ONCE(leaf->s.top)));
+	hash = qr_hash(key);
+	nr = hash % QR_GROUPS;
+	hits = qr_tags_match(READ_ONCE(leaf->group[nr].tags), qr_tag(hash));
+	for (; hits; hits &= hits - 1)
+		wort_pm_prefetch(qr_word(page, READ_ONCE(
+			leaf->group[nr].place[__ffs64(hits) / BITS_PER_BYTE])));
+}
+
 /*
  * Keep the order of a leaf for others, if nothing was appended since it was found.  It has
  * all records, also such as are beyond the range: that of a page that took the place of two

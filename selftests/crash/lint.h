@@ -16,7 +16,7 @@ enum lint_rule {
 	NR_LINT_RULES,
 };
 
-#define LINT_MAX	64
+#define LINT_MAX	256
 
 /* What was found, in memory that workers share. */
 struct lint {
@@ -24,6 +24,7 @@ struct lint {
 	struct {
 		enum lint_rule rule;
 		void *site;
+		void *contents;		/* LINT_EARLY: who stored them */
 	} found[LINT_MAX];
 };
 

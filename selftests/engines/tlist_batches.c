@@ -8,9 +8,9 @@
 #include "tlist_tests.h"
 
 #define RECORD_STORES	3	/* value word, meta word, a key of eight bytes */
-#define LONG		100	/* length of a value that is not in the word */
+#define LONG		COUNT_VALUE_MAX
 #define LONG_STORES	(RECORD_STORES + DIV_ROUND_UP(LONG, 8))
-#define MOST		64
+#define MOST		COUNT_BATCH_MAX
 
 static u64 seen[4 * MOST];
 static u32 nr_seen;
@@ -45,27 +45,6 @@ static u32 content_lines(struct bed *bed, u32 first, u32 nr, u32 size)
 	return nr_seen;
 }
 
-static void batch(struct bed *bed, u16 op, u32 first, u32 nr, u32 value_len)
-{
-	static u8 ops[(LONG + 64) * MOST], results[32 * MOST];
-	static const u8 value[LONG] = "value";
-	struct wort_batch b = {
-		.ops = ops, .results = results, .write = true,
-		.results_size = sizeof(results), .nr_ops = nr,
-	};
-	u8 key[8];
-	u32 i;
-
-	for (i = first; i < first + nr; i++) {
-		key_u64(key, i);
-		b.ops_len += pm_pack(ops + b.ops_len, op, key, sizeof(key), value,
-				     value_len);
-	}
-	CHECK_EQ(wort_index_batch(bed->index, &b), 0);
-	CHECK_EQ(b.done, nr);
-	CHECK_EQ(b.failed, 0);
-}
-
 static void cost(struct bed *bed, u32 type, u64 ops, u64 ordering_points, u64 lines,
 		 u64 stores)
 {
@@ -96,16 +75,16 @@ static void one_chain(void)
 	nr = tls_slots(&bed.index->tree) - 1;
 	count_put(&bed, 0, 0);
 	count_cost(&bed, WORT_OP_INSERT);
-	batch(&bed, WORT_BATCH_INSERT, 1, nr, 8);
+	count_batch(&bed, WORT_BATCH_INSERT, 1, nr, 8);
 	lines = content_lines(&bed, 1, nr, 24) + 1;
 	cost(&bed, WORT_OP_INSERT, nr, 2, lines, nr * (RECORD_STORES + 1) + 1);
-	batch(&bed, WORT_BATCH_DELETE, 1, nr, 0);
+	count_batch(&bed, WORT_BATCH_DELETE, 1, nr, 0);
 	cost(&bed, WORT_OP_DELETE, nr, 1, 1, 1);
 	/* Their slots are used again. */
 	CHECK_EQ(parts(&bed), nr * sizeof(__le64));
 	bed_check(&bed);
 	CHECK_EQ(parts(&bed), 0);
-	batch(&bed, WORT_BATCH_INSERT, 1, nr, 8);
+	count_batch(&bed, WORT_BATCH_INSERT, 1, nr, 8);
 	cost(&bed, WORT_OP_INSERT, nr, 2, content_lines(&bed, 1, nr, 24) + 1,
 	     nr * (RECORD_STORES + 1) + 1);
 	bed_check(&bed);
@@ -122,13 +101,13 @@ static void many_chains(void)
 	count_open(&bed, MIB);
 	nr = tls_slots(&bed.index->tree) / 2;
 	chains = DIV_ROUND_UP(nr, in_chain);
-	batch(&bed, WORT_BATCH_INSERT, 0, nr, LONG);
+	count_batch(&bed, WORT_BATCH_INSERT, 0, nr, LONG);
 	count_cost(&bed, WORT_OP_INSERT);
-	batch(&bed, WORT_BATCH_INSERT, 0, nr, LONG);
+	count_batch(&bed, WORT_BATCH_INSERT, 0, nr, LONG);
 	/* A line is compared with the four before it, and a record has two. */
 	lines = content_lines(&bed, 0, nr, 24 + LONG) + (nr - 1) / 2 + 1;
 	cost(&bed, WORT_OP_UPDATE, nr, 2, lines, nr * (LONG_STORES + 1) + chains);
-	batch(&bed, WORT_BATCH_DELETE, 0, nr, 0);
+	count_batch(&bed, WORT_BATCH_DELETE, 0, nr, 0);
 	cost(&bed, WORT_OP_DELETE, nr, 1, 1, chains);
 	bed_check(&bed);
 	bed_close(&bed);
@@ -142,9 +121,9 @@ static void no_chain(void)
 
 	count_open(&bed, MIB);
 	nr = tls_slots(&bed.index->tree);
-	batch(&bed, WORT_BATCH_INSERT, 0, nr, 8);
+	count_batch(&bed, WORT_BATCH_INSERT, 0, nr, 8);
 	count_cost(&bed, WORT_OP_INSERT);
-	batch(&bed, WORT_BATCH_INSERT, 0, nr, 8);
+	count_batch(&bed, WORT_BATCH_INSERT, 0, nr, 8);
 	lines = DIV_ROUND_UP(nr * 32, WORT_LINE);
 	cost(&bed, WORT_OP_UPDATE, nr, 1, lines, nr);
 	bed_close(&bed);

@@ -7,6 +7,9 @@
 
 #include "../engines/unit.h"
 
+#define COUNT_BATCH_MAX	64	/* operations */
+#define COUNT_VALUE_MAX	100	/* bytes: such a value is in no word */
+
 void count_open(struct bed *bed, u64 size);
 /* What was counted since the last call for a WORT_OP_*. */
 struct wort_op_stats count_cost(struct bed *bed, u32 type);
@@ -14,6 +17,8 @@ struct wort_op_stats count_cost(struct bed *bed, u32 type);
 struct wort_op_stats count_sum(u32 type);
 /* A key and a value of eight bytes. */
 void count_put(struct bed *bed, u64 n, u64 value);
+/* A batch of changes of so many keys of eight bytes, counted up. */
+void count_batch(struct bed *bed, u16 op, u32 first, u32 nr, u32 value_len);
 /* Is it within the bounds of the table? */
 void count_verify(const struct wort_op_stats *one,
 		  const struct engine_cost *cost);

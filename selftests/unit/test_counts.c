@@ -284,3 +284,25 @@ void check_counts_closed(void)
 	bed_check(&bed);
 	bed_close(&bed);
 }
+
+void count_batch(struct bed *bed, u16 op, u32 first, u32 nr, u32 value_len)
+{
+	static u8 ops[(COUNT_VALUE_MAX + 64) * COUNT_BATCH_MAX];
+	static u8 results[32 * COUNT_BATCH_MAX];
+	static const u8 value[COUNT_VALUE_MAX] = "value";
+	struct wort_batch b = {
+		.ops = ops, .results = results, .write = true,
+		.results_size = sizeof(results), .nr_ops = nr,
+	};
+	u8 key[8];
+	u32 i;
+
+	for (i = first; i < first + nr; i++) {
+		key_u64(key, i);
+		b.ops_len += pm_pack(ops + b.ops_len, op, key, sizeof(key), value,
+				     value_len);
+	}
+	CHECK_EQ(wort_index_batch(bed->index, &b), 0);
+	CHECK_EQ(b.done, nr);
+	CHECK_EQ(b.failed, 0);
+}

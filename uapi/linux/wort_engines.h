@@ -45,7 +45,8 @@
 #define WORT_ATTRS_art_cow(X)
 
 #define WORT_TRAITS_quire						\
-	(WORT_TRAIT_INSTANT_OPEN | WORT_TRAIT_ORDERED)
+	(WORT_TRAIT_INSTANT_OPEN | WORT_TRAIT_ORDERED |			\
+	 WORT_TRAIT_BATCH_SHARED)
 #define WORT_ATTRS_quire(X)						\
 	X("leaf", 32, 8, 64, 128, 2048, 2048, NULL)	/* bytes of a leaf */ \
 	X("inner", 40, 8, 64, 128, 8192, 8192, NULL)	/* of an inner page */
