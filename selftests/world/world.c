@@ -42,7 +42,8 @@ static const __u32 value_len[NR_VALUES] = { 0, 8, 8, 300, 5000, 0, 3, 300 };
  * Changes that have nothing to do with each other; of one slot; of one key; that
  * leave a node to another one, take away what it is about to be left with; that
  * put other keys where some were that had a long beginning in common; that empty or
- * change, in a second round, what the first one has filled, with few lines and with many.
+ * change, in a second round, what the first one has filled, with few lines and with many;
+ * that are new beside those of another batch.
  */
 const struct world_batch world_batches[NR_BATCHES] = {
 	{ 3, { PUT(0, 2), PUT(5, 3), PUT(7, 1) } },
@@ -56,6 +57,7 @@ const struct world_batch world_batches[NR_BATCHES] = {
 	{ 4, { DEL(5), DEL(6), PUT(0, 1), PUT(1, 1) } },
 	{ 2, { PUT(0, 1), DEL(0) } },
 	{ 4, { PUT(5, 3), PUT(0, 1), DEL(5), PUT(0, 2) } },
+	{ 2, { PUT(1, 1), PUT(10, 1) } },
 };
 
 #define PUT_B(k, v)	{ STEP_PUT, 1, k, v }
@@ -778,14 +780,15 @@ bool step_parse(const char *text, struct step *s)
 	__u32 i;
 
 	if (sscanf(text, "%15s %c %u %u", name, &index, &key, &value) < 1 ||
-	    key >= NR_KEYS || value > UINT8_MAX)
+	    key > UINT8_MAX || value > UINT8_MAX)
 		return false;
 	for (i = 0; i < NR_STEP_KINDS; i++)
 		if (!strcmp(name, step_names[i]) && i != STEP_CROWD) {
 			*s = (struct step){ i, index - 'a', key, value };
 			return s->index < NR_INDEXES &&
-			       (i == STEP_ATOMIC ? key < NR_ATOMICS : value < NR_VALUES) &&
-			       (i != STEP_BATCH || key < NR_BATCHES);
+			       key < (i == STEP_ATOMIC ? NR_ATOMICS :
+				      i == STEP_BATCH ? NR_BATCHES : NR_KEYS) &&
+			       (i == STEP_ATOMIC || value < NR_VALUES);
 		}
 	return false;
 }

@@ -20,7 +20,7 @@
 #define WORLD_VALUE_MAX	5120
 #define NR_INDEXES	2	/* "a" and "b" */
 #define MAX_STEPS	5
-#define NR_BATCHES	11
+#define NR_BATCHES	12
 #define BATCH_STEPS	4
 #define NR_ATOMICS	8
 #define MAX_WORLDS	(2 + (1 << BATCH_STEPS))
