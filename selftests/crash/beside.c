@@ -669,6 +669,26 @@ static void explore_moves(const struct start *start, enum memory_model model,
 	}
 }
 
+/* A key that a step changes in the index "a"; of a batch the first one, or the last. */
+static u8 key_of(const struct step *step, bool last)
+{
+	const struct world_batch *batch;
+	u32 i, nr;
+
+	if (step->kind != STEP_ATOMIC && step->kind != STEP_BATCH)
+		return step->key;
+	batch = step->kind == STEP_ATOMIC ? &world_atomics[step->key] :
+					    &world_batches[step->key];
+	nr = batch->nr;
+	for (i = 0; i < nr; i++) {
+		const struct step *one = &batch->step[last ? nr - 1 - i : i];
+
+		if (!one->index && one->kind != STEP_GET)
+			return one->key;
+	}
+	return 0;
+}
+
 /* Two writers and a reader of what one of them is at: neighbours in the list. */
 static void explore_three(const struct start *start, enum memory_model model,
 			  u32 preemptions, u32 worker, u32 workers)
@@ -679,7 +699,7 @@ static void explore_three(const struct start *start, enum memory_model model,
 		struct step steps[] = {
 			start->steps[i], start->steps[i + 1],
 			{ i & 1 ? STEP_GET : STEP_LOOK, 0,
-			  start->steps[i + (i >> 1 & 1)].key, 0 },
+			  key_of(&start->steps[i + (i >> 1 & 1)], false), 0 },
 		};
 
 		if (!changes(&steps[0]) || !changes(&steps[1]) ||
@@ -689,21 +709,6 @@ static void explore_three(const struct start *start, enum memory_model model,
 		if (number++ % workers == worker)
 			explore_some(start, model, steps, 3, preemptions);
 	}
-}
-
-/* A key that an atomic batch changes in the index "a"; the first one, or the last. */
-static u8 key_of_atomic(const struct step *step, bool last)
-{
-	const struct world_batch *batch = &world_atomics[step->key];
-	u32 i, nr = batch->nr;
-
-	for (i = 0; i < nr; i++) {
-		const struct step *one = &batch->step[last ? nr - 1 - i : i];
-
-		if (!one->index && one->kind != STEP_GET)
-			return one->key;
-	}
-	return 0;
 }
 
 /*
@@ -718,8 +723,8 @@ static void explore_atomics(const struct start *start, enum memory_model model,
 	for (i = 0; i < start->nr_steps; i++) {
 		const struct step *step = &start->steps[i];
 		bool atomic = step->kind == STEP_ATOMIC;
-		u8 first = atomic ? key_of_atomic(step, false) : 0;
-		u8 last = atomic ? key_of_atomic(step, true) : 0;
+		u8 first = atomic ? key_of(step, false) : 0;
+		u8 last = atomic ? key_of(step, true) : 0;
 		const struct step others[] = {
 			{ STEP_GET, 0, last, 0 }, { STEP_LOOK, 0, last, 0 },
 			{ STEP_SCAN, 0, 0, 0 }, { STEP_CAS, 0, last, 7 },
@@ -815,10 +820,10 @@ void explore_all_beside(const struct start *start, enum memory_model model,
 		if (!changes(&steps[0]))
 			continue;
 		for (j = 0; j < start->nr_steps + NR_OTHERS; j++) {
-			bool atomic = steps[0].kind == STEP_ATOMIC;
-			u8 key = atomic ? key_of_atomic(&steps[0], false) : steps[0].key;
-			u8 beside = atomic ? key_of_atomic(&steps[0], true) :
-					     (key ^ 1) % NR_KEYS;
+			bool many = steps[0].kind == STEP_ATOMIC ||
+				    steps[0].kind == STEP_BATCH;
+			u8 key = key_of(&steps[0], false);
+			u8 beside = many ? key_of(&steps[0], true) : (key ^ 1) % NR_KEYS;
 			const struct step others[NR_OTHERS] = {
 				{ STEP_GET, 0, key, 0 },
 				{ STEP_GET, 0, beside, 0 },
