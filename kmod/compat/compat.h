@@ -85,6 +85,23 @@ long compat_dax_access(struct dax_device *dev, unsigned long at, long nr,
 bool compat_badblocks(struct badblocks *bb, sector_t at, sector_t nr,
 		      sector_t *bad, sector_t *nr_bad);
 
+/**
+ * struct compat_shrinker_ops - What has memory that the machine may need
+ * @count: how many pages of it there are
+ * @free: free so many; returns how many will be, or 0: it cannot be done now
+ */
+struct compat_shrinker_ops {
+	unsigned long (*count)(void *data);
+	unsigned long (*free)(void *data, unsigned long nr);
+};
+
+struct compat_shrinker;
+
+struct compat_shrinker *compat_shrinker_add(const char *name,
+					    const struct compat_shrinker_ops *ops,
+					    void *data);
+void compat_shrinker_remove(struct compat_shrinker *s);
+
 struct file;
 struct io_uring_cmd;
 

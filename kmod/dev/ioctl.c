@@ -109,7 +109,7 @@ static const struct wort_ioctl ioctls[] = {
 	IOCTL(WORT_IOC_INDEX_INFO, KIND_INDEX, wort_index_info_arg, out_root_off,
 	      wort_cmd_index_info, RESERVED(wort_index_info_arg),
 	      .out = { SPAN(wort_index_info_arg, out_id, out_name_len),
-		       SPAN(wort_index_info_arg, out_name, out_count_time) }),
+		       SPAN(wort_index_info_arg, out_name, out_dram_bytes) }),
 	IOCTL(WORT_IOC_STATS, KIND_INDEX, wort_stats_arg, out_count,
 	      wort_cmd_stats, RESERVED(wort_stats_arg),
 	      OUT(wort_stats_arg, out_count, out_count)),

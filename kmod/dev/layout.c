@@ -81,12 +81,12 @@ static void verify_index_abi(void)
 	       M(new_len));
 	LAYOUT(wort_index_destroy_arg, 24,
 	       M(size) + M(flags) + M(name_ptr) + M(name_len) + M(__reserved));
-	LAYOUT(wort_index_info_arg, 192,
+	LAYOUT(wort_index_info_arg, 200,
 	       M(size) + M(flags) + M(out_id) + M(out_attr) +
 	       M(out_create_time) + M(out_engine) + M(out_state) +
 	       M(out_name_len) + M(__reserved) + M(out_name) +
 	       M(out_root_off) + M(out_bytes) + M(out_records) +
-	       M(out_count_time));
+	       M(out_count_time) + M(out_dram_bytes));
 	LAYOUT(wort_op_stats, 80,
 	       M(ops) + M(stores) + M(lines) + M(fences) + M(ordering_points) +
 	       M(nodes) + M(leaves) + M(loads) + M(alloc_lines) +

@@ -97,6 +97,21 @@ static void explain(const struct wort_dax *dax, int err)
 				   dax->name, err);
 }
 
+static unsigned long spare_pages(void *data)
+{
+	return wort_pool_spare_bytes(data) >> PAGE_SHIFT;
+}
+
+static unsigned long free_pages_of(void *data, unsigned long nr)
+{
+	return wort_pool_shrink(data, nr << PAGE_SHIFT) >> PAGE_SHIFT;
+}
+
+static const struct compat_shrinker_ops shrinker_ops = {
+	.count = spare_pages,
+	.free = free_pages_of,
+};
+
 static int attach_pool(struct wort_dev *wdev, u32 flags)
 {
 	struct wort_dax *dax = wdev->dax;
@@ -117,6 +132,8 @@ static int attach_pool(struct wort_dev *wdev, u32 flags)
 		WRITE_ONCE(dax->changed, &wdev->changed);
 		WRITE_ONCE(pool->notify, wort_dax_pool_changed);
 		wort_dax_serve(dax, pool);
+		/* Without it the pool keeps its DRAM. */
+		wdev->shrinker = compat_shrinker_add(dax->name, &shrinker_ops, pool);
 	}
 	wort_dax_exit(dax);
 	explain(dax, err);
@@ -207,6 +224,7 @@ static void stop_serving(struct wort_dev *wdev)
 	struct wort_dax *dax = wdev->dax;
 
 	wort_dax_release(dax);
+	compat_shrinker_remove(wdev->shrinker);
 	if (dax->pool)
 		wort_pool_detach(dax->pool);
 	dax->pool = NULL;

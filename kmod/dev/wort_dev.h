@@ -94,6 +94,7 @@ struct wort_dax {
  * @told: the state of the last event, WORT_STATE_*; under wort_devs_lock
  * @told_damaged: the number of damaged indexes of the last event; likewise
  * @changed: sends an event if the state has changed
+ * @shrinker: asks its pool for memory; or an error
  * @pool_size: bytes of the device in use
  * @uuid: identity of the pool
  * @label: name for people
@@ -108,6 +109,7 @@ struct wort_dev {
 	u32 told;
 	u32 told_damaged;
 	struct work_struct changed;
+	struct compat_shrinker *shrinker;
 	u64 pool_size;
 	u8 uuid[WORT_UUID_LEN];
 	u8 label[WORT_LABEL_LEN];

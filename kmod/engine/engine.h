@@ -275,8 +275,8 @@ struct wort_pair {
 
 /**
  * struct wort_volatile_ops - What an engine keeps in DRAM
- * @room_shift: all trees of the pool together may have its size, shifted right by
- *	this, before this one gets less
+ * @room_shift: all trees of the engine in a pool together may have its size, shifted
+ *	right by this
  * @share: make what all trees of the engine in a pool of so many bytes share,
  *	when the first index of the engine is opened.  NULL if there is no
  *	memory: the trees do without.
@@ -302,6 +302,11 @@ struct wort_pair {
  *	may have
  *	@room bytes; with 0 it must lead to nothing that is in the tree.  In the
  *	background, in no section.
+ * @bytes: how many bytes wort_tree.priv has now.  Optional: wort_tree.priv_bytes.
+ *	Any context.
+ * @shrink: free so many bytes of wort_tree.priv, which has more, since the machine is
+ *	short of memory.  In the background, as @tend.  Optional: what it keeps is
+ *	little, and stays.
  *
  * What is kept may be dropped at any time, and changes no answer.
  */
@@ -315,6 +320,8 @@ struct wort_volatile_ops {
 	u64 (*collect)(struct wort_tree *tree);
 	void (*reclaim)(struct wort_tree *tree);
 	void (*tend)(struct wort_tree *tree, size_t room);
+	size_t (*bytes)(const struct wort_tree *tree);
+	void (*shrink)(struct wort_tree *tree, size_t bytes);
 };
 
 /**

@@ -287,7 +287,7 @@ void qr_append(struct wort_op *op, const struct wort_tree *tree, struct qr_page 
 	wort_pm_fence(op);
 	wort_pm_landed(wort_lock_of(op, page->off));
 	if (page->level)
-		qr_children_changed(op, page, place);
+		qr_children_changed(op, tree, page, place);
 }
 
 /* A new record in a leaf that had room when the descent saw it. */

@@ -92,6 +92,18 @@
 #define QR_PAGE_LONG	4608		/* half of a page of the longest keys, and one */
 #define QR_NO_KEY	U32_MAX		/* length of an upper that is no key */
 
+/* The attributes of a tree, by their lowest bits. */
+#define QR_ATTR_LIMITS(name, shift, bits, unit, min, max, def, values)	\
+	QR_ATTR_##shift##_BITS = (bits), QR_ATTR_##shift##_UNIT = (unit),	\
+	QR_ATTR_##shift##_DEFAULT = (def),
+enum { WORT_ATTRS_quire(QR_ATTR_LIMITS) };
+
+#define QR_ATTR(tree, shift)						\
+	(QR_ATTR_##shift##_UNIT *					\
+	 ((u32)((tree)->attr >> (shift) &				\
+		GENMASK_ULL(QR_ATTR_##shift##_BITS - 1, 0)) ?:		\
+	  QR_ATTR_##shift##_DEFAULT / QR_ATTR_##shift##_UNIT))
+
 /* What the heads of all records of a key in a page have in common. */
 #define QR_HEAD_SAME	(WORT_MEDIA_QUIRE_LEN_MASK |				\
 			 WORT_MEDIA_QUIRE_HASH_MASK << WORT_MEDIA_QUIRE_HASH_SHIFT)

@@ -46,6 +46,13 @@ static void lead_find(struct wort_op *op, const struct qr_page *page,
 	in->lead_len = lead_common(in->lead, len, page, high);
 }
 
+static void child_set(struct qr_inner_shadow *in, u32 at, const struct qr_child *child)
+{
+	WRITE_ONCE(in->child[at].head, child->head);
+	WRITE_ONCE(in->child[at].to, child->to);
+	WRITE_ONCE(in->child[at].shadow, child->shadow);
+}
+
 /* For each step of heads the last child before it. */
 static void hints_fill(struct qr_inner_shadow *in)
 {
@@ -102,12 +109,12 @@ static int children_fill(struct wort_op *op, const struct qr_page *page,
 		    !sep.len != !i || sep.val >> QR_TO_PLACE_SHIFT ||
 		    qr_padding_verify(op, page, &sep))
 			return -EAGAIN;
-		in->child[i] = (struct qr_child){
+		child_set(in, i, &(struct qr_child){
 			.head = i ? sep_head(in, page, &sep) : 0,
 			.to = sep.val | (u64)sep.place << QR_TO_PLACE_SHIFT,
-		};
+		});
 	}
-	in->nr = order->nr;
+	WRITE_ONCE(in->nr, order->nr);
 	hints_fill(in);
 	qr_shadow_end(&in->s, order->end.nr, order->end.top);
 	return 0;
@@ -131,7 +138,7 @@ int qr_children_fill(struct wort_op *op, const struct qr_page *page)
 static int behind_lead(const struct qr_inner_shadow *in, const struct wort_key *key,
 		       struct wort_key *rest)
 {
-	u32 prefix_len = in->s.page.prefix_len, lead_len = READ_ONCE(in->lead_len);
+	u32 prefix_len = in->s.page.prefix_len, lead_len = in->lead_len;
 	u32 len = key->len - prefix_len;
 	int side = memcmp(key->data + prefix_len, in->lead, min(len, lead_len));
 
@@ -218,7 +225,7 @@ int qr_child_find(const struct qr_page *page, enum qr_goal goal,
 	way->next = at + 1 < (int)nr ? qr_child_place(&in->child[at + 1]) : 0;
 	/* pairs with the release in qr_child_learn() */
 	way->shadow = smp_load_acquire(&in->child[at].shadow);
-	return has_changed(in, sequence) ? -EAGAIN : 0;
+	return has_changed(in, sequence) || qr_shadow_gone(&in->s) ? -EAGAIN : 0;
 }
 
 static u32 child_at_place(const struct qr_inner_shadow *in, u32 place)
@@ -256,10 +263,30 @@ void qr_child_learn(struct wort_op *op, const struct wort_tree *tree,
 	wort_node_release(lock);
 }
 
-static void children_move(struct qr_inner_shadow *in, u32 to, u32 from)
+/* With the lock of the page: shadows that are not in the table any more are not known. */
+void qr_children_forget(const struct wort_tree *tree, const struct qr_page *page)
 {
-	memmove(&in->child[to], &in->child[from], (in->nr - from) * sizeof(in->child[0]));
-	WRITE_ONCE(in->nr, in->nr + to - from);
+	struct qr_inner_shadow *in = qr_inner_shadow(page);
+	struct qr_child *child;
+
+	for (child = in->child; child < in->child + in->nr; child++)
+		if (child->shadow &&
+		    qr_shadow_find(tree, qr_child_link(child)) != child->shadow)
+			WRITE_ONCE(child->shadow, NULL);
+}
+
+/* The children from a number on move up or down by one. */
+static void children_move(struct qr_inner_shadow *in, u32 from, bool up)
+{
+	u32 nr = in->nr, i;
+
+	if (up)
+		for (i = nr; i > from; i--)
+			child_set(in, i, &in->child[i - 1]);
+	else
+		for (i = from; i < nr; i++)
+			child_set(in, i - 1, &in->child[i]);
+	WRITE_ONCE(in->nr, up ? nr + 1 : nr - 1);
 }
 
 /* A separator comes.  Returns false if there is no room, or it has another lead. */
@@ -281,8 +308,8 @@ static bool child_add(struct wort_op *op, const struct qr_page *page,
 		if (qr_recs_cmp(page, &other, sep) > 0)
 			break;
 	}
-	children_move(in, at + 1, at);
-	in->child[at] = child;
+	children_move(in, at, true);
+	child_set(in, at, &child);
 	hints_fill(in);
 	return true;
 }
@@ -301,36 +328,35 @@ static bool child_update(struct wort_op *op, const struct qr_page *page, u32 pla
 	if (at == in->nr)
 		return !qr_rec_dead(&sep) && child_add(op, page, in, &sep);
 	if (qr_rec_dead(&sep)) {
-		children_move(in, at, at + 1);
+		children_move(in, at + 1, false);
 		hints_fill(in);
 	} else if (qr_child_link(&in->child[at]) != sep.val) {
-		in->child[at] = (struct qr_child){
+		child_set(in, at, &(struct qr_child){
 			.head = in->child[at].head,
 			.to = sep.val | (u64)place << QR_TO_PLACE_SHIFT,
-		};
+		});
 	}
 	return true;
 }
 
 /*
  * A word of the separator at a place has changed, and is durable; the page is still locked.
- * Until now readers went by the old word, and found the old page as it was.  Where the
- * shadow cannot follow it is filled anew; without memory for that its number stays odd until
- * the next change.
+ * Until now readers went by the old word, and found the old page as it was.  A shadow that
+ * cannot follow goes before its number is even again.
  */
-void qr_children_changed(struct wort_op *op, const struct qr_page *page, u32 place)
+void qr_children_changed(struct wort_op *op, const struct wort_tree *tree,
+			 const struct qr_page *page, u32 place)
 {
 	struct qr_inner_shadow *in;
 
 	if (!page->shadow)
 		return;
 	in = qr_inner_shadow(page);
-	WRITE_ONCE(in->sequence, in->sequence | 1);
+	WRITE_ONCE(in->sequence, in->sequence + 1);
 	/* A reader that finds any of what follows finds an odd number. */
 	smp_wmb();
-	if (in->broken || !child_update(op, page, place))
-		in->broken = qr_children_fill(op, page);
-	if (!in->broken)
-		/* pairs with the acquire in qr_child_find() */
-		smp_store_release(&in->sequence, in->sequence + 1);
+	if (!child_update(op, page, place))
+		qr_shadow_drop(tree, page->off);
+	/* pairs with the acquire in qr_child_find() */
+	smp_store_release(&in->sequence, in->sequence + 1);
 }

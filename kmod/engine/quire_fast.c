@@ -102,7 +102,8 @@ static int fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
 	shadow = fast_leaf(tree, key, &nodes);
 	if (unlikely(!shadow))
 		return -EAGAIN;
-	qr_tagged_find(&shadow->page, key, qr_head_same(&shadow->page, key), &rec);
+	if (!qr_tagged_find(&shadow->page, key, qr_head_same(&shadow->page, key), &rec))
+		return -EAGAIN;
 	if (rec.head && unlikely(wort_pm_in_flight(tree->in_flight, shadow->page.off) ||
 				 qr_rec_kind(rec.head) > QR_WORD))
 		return -EAGAIN;
@@ -145,12 +146,12 @@ static __always_inline bool leaf_lock(struct wort_op *op, const struct wort_tree
 	wort_pm_prefetch_store(qr_word(page, READ_ONCE(shadow->top)));
 	if (unlikely(!wort_node_lock(op, page->off)))
 		return false;
-	if (unlikely(READ_ONCE(shadow->gone) || *wort_lock_of(op, page->off)->in_flight)) {
+	*same = qr_head_same(page, key);
+	if (unlikely(*wort_lock_of(op, page->off)->in_flight ||
+		     !qr_tagged_find(page, key, *same, rec))) {
 		wort_nodes_unlock(op);
 		return false;
 	}
-	*same = qr_head_same(page, key);
-	qr_tagged_find(page, key, *same, rec);
 	wort_count(op, nodes, nodes);
 	wort_count(op, leaves, 1);
 	return true;

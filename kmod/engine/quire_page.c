@@ -302,6 +302,7 @@ static int untagged_find(struct wort_op *op, const struct qr_page *page, u64 sam
 	struct qr_rec one;
 	int got;
 
+	rec->head = 0;
 	end->nr = 0;
 	for (; (got = qr_rec_load(op, page, place, &one)) > 0;
 	     place += qr_rec_words(one.len)) {
@@ -332,7 +333,8 @@ int qr_leaf_find(struct wort_op *op, const struct qr_page *page,
 		return untagged_find(op, page, same, key, rec, end);
 	end->top = READ_ONCE(page->shadow->top);
 	end->nr = READ_ONCE(page->shadow->nr);
-	qr_tagged_find(page, key, same, rec);
+	if (!qr_tagged_find(page, key, same, rec))
+		return untagged_find(op, page, same, key, rec, end);
 	if (rec->head)
 		qr_read_to(op, page, rec->place + qr_rec_words(rec->len));
 	return 0;

@@ -26,7 +26,7 @@ static size_t shadow_size(const struct qr_page *page)
 /* Is the background to be asked for something?  Holds the lock of the table. */
 static bool ask(struct qr_shadows *shadows)
 {
-	bool due = shadows->bytes >= shadows->bytes_due ||
+	bool due = shadows->bytes + shadows->bytes_gone >= shadows->bytes_due ||
 		   shadows->nr_gone >= shadows->nr_gone_due ||
 		   shadows->table->nr_used > shadows->table->mask / 2;
 
@@ -49,6 +49,12 @@ static void slot_set(struct qr_table *table, u32 nr, struct qr_shadow *shadow)
 	smp_store_release(&table->slot[nr].shadow, shadow);
 }
 
+static bool has_room(const struct qr_shadows *shadows, size_t size)
+{
+	return READ_ONCE(shadows->bytes) + READ_ONCE(shadows->bytes_gone) + size <=
+	       READ_ONCE(shadows->most);
+}
+
 /* Enter a shadow into the table, if its page has none there and there is room. */
 static bool shadow_enter(const struct wort_tree *tree, struct qr_shadow *shadow)
 {
@@ -61,10 +67,10 @@ static bool shadow_enter(const struct wort_tree *tree, struct qr_shadow *shadow)
 	spin_lock(&shadows->lock);
 	table = shadows->table;
 	nr = qr_slot_nr(table, shadow->page.off);
-	enters = !table->slot[nr].shadow && shadows->bytes + size <= shadows->most &&
+	enters = !table->slot[nr].shadow && has_room(shadows, size) &&
 		 (table->slot[nr].off || table->nr_used < table->mask);
 	if (enters) {
-		shadows->bytes += size;
+		WRITE_ONCE(shadows->bytes, shadows->bytes + size);
 		shadows->nr++;
 		slot_set(table, nr, shadow);
 	}
@@ -74,23 +80,30 @@ static bool shadow_enter(const struct wort_tree *tree, struct qr_shadow *shadow)
 	return enters;
 }
 
-/* Those who have found it may still go by it.  Holds the lock of the table. */
-static void shadow_leave(struct qr_shadows *shadows, u32 nr)
+/*
+ * Those who have found it may still go by it.  Holds the lock of the table.  Returns its
+ * bytes.
+ */
+static size_t shadow_leave(struct qr_shadows *shadows, u32 nr)
 {
 	struct qr_shadow *shadow = shadows->table->slot[nr].shadow;
+	size_t size;
 
 	if (!shadow)
-		return;
+		return 0;
+	size = shadow_size(&shadow->page);
 	WRITE_ONCE(shadow->gone, true);
 	WRITE_ONCE(shadows->table->slot[nr].shadow, NULL);
 	shadow->next_gone = shadows->gone;
 	shadows->gone = shadow;
 	shadows->nr_gone++;
 	shadows->nr--;
+	WRITE_ONCE(shadows->bytes, shadows->bytes - size);
+	WRITE_ONCE(shadows->bytes_gone, shadows->bytes_gone + size);
+	return size;
 }
 
-/* The page at an offset has no shadow any more. */
-void qr_shadow_forget(const struct wort_tree *tree, u64 off)
+static void leave_at(const struct wort_tree *tree, u64 off, bool page_stays)
 {
 	struct qr_shadows *shadows = qr_shadows_of(tree);
 	bool due;
@@ -99,9 +112,22 @@ void qr_shadow_forget(const struct wort_tree *tree, u64 off)
 		return;
 	spin_lock(&shadows->lock);
 	shadow_leave(shadows, qr_slot_nr(shadows->table, off));
+	shadows->left |= page_stays;
 	due = ask(shadows);
 	spin_unlock(&shadows->lock);
 	want_tend(tree, due);
+}
+
+/* The shadow of a page goes, if it has one; who comes next makes another one. */
+void qr_shadow_drop(const struct wort_tree *tree, u64 off)
+{
+	leave_at(tree, off, true);
+}
+
+/* The page at an offset goes, to which no link leads any more. */
+void qr_shadow_forget(const struct wort_tree *tree, u64 off)
+{
+	leave_at(tree, off, false);
 }
 
 /*
@@ -132,7 +158,7 @@ void qr_shadow_make(struct wort_op *op, const struct wort_tree *tree,
 	struct wort_lock *lock;
 
 	if (!shadows || !op->locks || (!page->level && page->words > QR_SHADOW_WORDS) ||
-	    READ_ONCE(shadows->bytes) + size > READ_ONCE(shadows->most))
+	    !has_room(shadows, size))
 		return;
 	lock = wort_node_try(op, page->off);
 	if (!lock)
@@ -179,12 +205,18 @@ static int shadows_open(struct wort_tree *tree)
 	return 0;
 }
 
-static void leave_all(struct qr_shadows *shadows)
+/*
+ * Shadows go until so many bytes have: those behind the hand first, which goes round, so
+ * that one which was made lately stays for a while.  Holds the lock of the table.
+ */
+static void shadows_leave(struct qr_shadows *shadows, size_t bytes)
 {
-	u32 nr;
+	u32 mask = shadows->table->mask, left = mask + 1;
+	size_t gone = 0;
 
-	for (nr = 0; nr <= shadows->table->mask; nr++)
-		shadow_leave(shadows, nr);
+	for (; left && gone < bytes; left--)
+		gone += shadow_leave(shadows, shadows->hand++ & mask);
+	shadows->left |= gone;
 }
 
 /* All shadows of a tree go. */
@@ -196,7 +228,7 @@ void qr_shadows_drop(const struct wort_tree *tree)
 	if (!shadows)
 		return;
 	spin_lock(&shadows->lock);
-	leave_all(shadows);
+	shadows_leave(shadows, SIZE_MAX);
 	due = ask(shadows);
 	spin_unlock(&shadows->lock);
 	want_tend(tree, due);
@@ -219,7 +251,7 @@ static void shadows_close(struct wort_tree *tree)
 {
 	struct qr_shadows *shadows = tree->priv;
 
-	leave_all(shadows);
+	shadows_leave(shadows, SIZE_MAX);
 	shadows_free(shadows->gone);
 	kvfree(shadows->table);
 	kfree(shadows);
@@ -227,28 +259,107 @@ static void shadows_close(struct wort_tree *tree)
 	tree->priv_bytes = 0;
 }
 
-/* A table without slots of pages that have gone takes the place of the old one. */
-static struct qr_table *table_replace(struct qr_shadows *shadows)
+/* Slots of a new table, if half of those of the old one are in use; or 0. */
+static u32 slots_wanted(struct qr_shadows *shadows)
 {
-	u32 slots = BIT(fls(READ_ONCE(shadows->nr)) + 2), nr;
-	struct qr_table *old = shadows->table, *table;
-	struct qr_shadow *shadow;
+	const struct qr_table *table = shadows->table;
+	u32 slots = 0;
 
-	if (READ_ONCE(old->nr_used) <= old->mask / 2)
-		return NULL;
-	table = table_new(max_t(u32, slots, FEWEST_SLOTS), GFP_NOIO);
-	if (!table)
-		return NULL;
 	spin_lock(&shadows->lock);
+	if (table->nr_used > table->mask / 2)
+		slots = max_t(u32, BIT(fls(shadows->nr) + 2), FEWEST_SLOTS);
+	spin_unlock(&shadows->lock);
+	return slots;
+}
+
+/* All shadows into a table that nobody knows yet.  Holds the lock of the old one. */
+static void table_fill(struct qr_table *table, const struct qr_table *old)
+{
+	struct qr_shadow *shadow;
+	u32 nr;
+
 	for (nr = 0; nr <= old->mask; nr++) {
 		shadow = old->slot[nr].shadow;
 		if (shadow)
 			slot_set(table, qr_slot_nr(table, shadow->page.off), shadow);
 	}
-	/* pairs with qr_shadow_find() */
-	smp_store_release(&shadows->table, table);
+}
+
+/*
+ * A table without slots of pages that have gone takes the place of the old one, unless so many
+ * have come meanwhile that it is too small.  Returns the one that nobody needs any more.
+ */
+static struct qr_table *table_replace(struct qr_shadows *shadows)
+{
+	struct qr_table *old = shadows->table, *table;
+	u32 slots = slots_wanted(shadows);
+
+	table = slots ? table_new(slots, GFP_NOIO) : NULL;
+	if (!table)
+		return NULL;
+	spin_lock(&shadows->lock);
+	if (shadows->nr > table->mask / 2) {
+		old = table;
+	} else {
+		table_fill(table, old);
+		/* pairs with qr_shadow_find() */
+		smp_store_release(&shadows->table, table);
+	}
 	spin_unlock(&shadows->lock);
 	return old;
+}
+
+/*
+ * Shadows have left whose pages are in the tree: those of their parents forget them.  Only the
+ * background frees shadows, so those that it meets in the table stay.
+ */
+static void parents_forget(struct wort_tree *tree)
+{
+	struct qr_shadows *shadows = tree->priv;
+	struct qr_shadow *shadow;
+	struct wort_op op;
+	u32 nr;
+
+	wort_op_begin(&op, tree->region, NULL);
+	op.locks = tree->locks;
+	for (nr = 0; nr <= shadows->table->mask; nr++) {
+		spin_lock(&shadows->lock);
+		shadow = shadows->table->slot[nr].shadow;
+		spin_unlock(&shadows->lock);
+		if (!shadow || !shadow->page.level)
+			continue;
+		wort_lock_hold(&op, wort_lock_of(&op, shadow->page.off));
+		qr_children_forget(tree, &shadow->page);
+		wort_nodes_unlock(&op);
+	}
+	wort_op_end(&op);
+}
+
+/* Free those that have gone, and a table of which another one took the place. */
+static void gone_free(struct wort_tree *tree, bool with_table)
+{
+	struct qr_shadows *shadows = tree->priv;
+	struct qr_table *table = with_table ? table_replace(shadows) : NULL;
+	struct qr_shadow *gone;
+	size_t bytes;
+	bool left;
+
+	spin_lock(&shadows->lock);
+	gone = shadows->gone;
+	left = shadows->left;
+	shadows->gone = NULL;
+	shadows->left = false;
+	shadows->nr_gone = 0;
+	spin_unlock(&shadows->lock);
+	if (left)
+		parents_forget(tree);
+	if (gone || table)
+		wort_locks_synchronize(tree->locks);
+	bytes = shadows_free(gone);
+	kvfree(table);
+	spin_lock(&shadows->lock);
+	WRITE_ONCE(shadows->bytes_gone, shadows->bytes_gone - bytes);
+	spin_unlock(&shadows->lock);
 }
 
 /*
@@ -258,26 +369,17 @@ static struct qr_table *table_replace(struct qr_shadows *shadows)
 static void shadows_tend(struct wort_tree *tree, size_t room)
 {
 	struct qr_shadows *shadows = tree->priv;
-	struct qr_shadow *gone;
-	struct qr_table *old;
-	size_t bytes;
+	size_t has;
 
+	room = min_t(size_t, room, tree->region->size / 100 * QR_ATTR(tree, 48));
 	spin_lock(&shadows->lock);
-	if (room < shadows->bytes)
-		leave_all(shadows);
-	gone = shadows->gone;
-	shadows->gone = NULL;
-	shadows->nr_gone = 0;
-	WRITE_ONCE(shadows->most, room ? min(room, max_t(size_t, 4 * shadows->bytes,
-							 FEWEST_BYTES)) : 0);
+	has = shadows->bytes;
+	if (room < has)
+		shadows_leave(shadows, has - room);
+	WRITE_ONCE(shadows->most, room ? min(room, max_t(size_t, 4 * has, FEWEST_BYTES)) : 0);
 	spin_unlock(&shadows->lock);
-	old = room ? table_replace(shadows) : NULL;
-	if (gone || old)
-		wort_locks_synchronize(tree->locks);
-	bytes = shadows_free(gone);
-	kvfree(old);
+	gone_free(tree, room);
 	spin_lock(&shadows->lock);
-	shadows->bytes -= bytes;
 	shadows->bytes_due = shadows->most < room ? shadows->most / 2 : SIZE_MAX;
 	shadows->nr_gone_due = max_t(u32, FEWEST_GONE, shadows->nr / 4);
 	shadows->asked = false;
@@ -285,9 +387,28 @@ static void shadows_tend(struct wort_tree *tree, size_t room)
 	spin_unlock(&shadows->lock);
 }
 
+static size_t shadows_bytes(const struct wort_tree *tree)
+{
+	const struct qr_shadows *shadows = tree->priv;
+
+	return READ_ONCE(shadows->bytes) + READ_ONCE(shadows->bytes_gone);
+}
+
+static void shadows_shrink(struct wort_tree *tree, size_t bytes)
+{
+	struct qr_shadows *shadows = tree->priv;
+
+	spin_lock(&shadows->lock);
+	shadows_leave(shadows, bytes);
+	spin_unlock(&shadows->lock);
+	gone_free(tree, false);
+}
+
 const struct wort_volatile_ops qr_volatile_ops = {
-	.room_shift = 3,
+	.room_shift = 2,
 	.open = shadows_open,
 	.close = shadows_close,
 	.tend = shadows_tend,
+	.bytes = shadows_bytes,
+	.shrink = shadows_shrink,
 };

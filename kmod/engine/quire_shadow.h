@@ -15,7 +15,8 @@
  * at any time.  Where there is none, operations read the page.
  *
  * Who changes a page holds its lock, and changes its shadow, too, unless that is gone from
- * the table.  So what is in the table is complete:
+ * the table.  So what is in the table is complete, and who finds another way to a shadow,
+ * by that of the parent, looks whether it is gone:
  *
  * Leaf.  A tag is stored before the head of its record.  A reader that finds no tag answers
  * as of before the record came; of one that it finds, the head on media decides.  Records
@@ -120,7 +121,6 @@ struct qr_way {
  * struct qr_inner_shadow - The shadow of an inner page
  * @s: what all have
  * @sequence: odd while the entries move
- * @broken: they are not what is in the page; the count stays odd
  * @nr: children
  * @lead_len: bytes behind the prefix that all separators but the first have in common
  * @lead: these
@@ -132,7 +132,6 @@ struct qr_way {
 struct qr_inner_shadow {
 	struct qr_shadow s;
 	u32 sequence;
-	bool broken;
 	u16 nr;
 	u16 lead_len;
 	u8 lead[QR_LEAD_MAX];
@@ -164,8 +163,11 @@ struct qr_table {
  * @lock: held while the table changes; taken last
  * @table: the table
  * @nr: shadows in it
- * @bytes: bytes of them, and of those that have gone
- * @most: at most so many bytes
+ * @bytes: bytes of them
+ * @bytes_gone: bytes of those that have gone
+ * @most: at most so many bytes of both
+ * @hand: where in the table the next one goes, if memory is needed
+ * @left: some have gone whose pages are in the tree
  * @gone: shadows that have gone
  * @nr_gone: how many
  * @bytes_due: with so many bytes the background is asked to tend the tree,
@@ -177,7 +179,10 @@ struct qr_shadows {
 	struct qr_table *table;
 	u32 nr;
 	size_t bytes;
+	size_t bytes_gone;
 	size_t most;
+	u32 hand;
+	bool left;
 	struct qr_shadow *gone;
 	u32 nr_gone;
 	size_t bytes_due;
@@ -199,6 +204,15 @@ static inline struct qr_leaf_shadow *qr_leaf_shadow(const struct qr_page *page)
 static inline struct qr_inner_shadow *qr_inner_shadow(const struct qr_page *page)
 {
 	return container_of(page->shadow, struct qr_inner_shadow, s);
+}
+
+/*
+ * Who changes a page does not change a shadow that has gone, so nobody answers from it, who
+ * may have come to it after the change.
+ */
+static inline bool qr_shadow_gone(const struct qr_shadow *shadow)
+{
+	return unlikely(READ_ONCE(shadow->gone));
 }
 
 static inline u64 qr_child_link(const struct qr_child *child)
@@ -285,13 +299,14 @@ void qr_shadow_make(struct wort_op *op, const struct wort_tree *tree,
 		    struct qr_page *page);
 void qr_shadow_current(const struct wort_tree *tree, struct qr_page *page);
 void qr_shadows_drop(const struct wort_tree *tree);
+void qr_shadow_drop(const struct wort_tree *tree, u64 off);
 void qr_shadow_forget(const struct wort_tree *tree, u64 off);
 extern const struct wort_volatile_ops qr_volatile_ops;
 
 /* quire_tags.c: shadows of leaves */
 void qr_shadow_end(struct qr_shadow *shadow, u32 nr, u32 top);
 int qr_tags_fill(struct wort_op *op, const struct qr_page *page);
-void qr_tagged_find(const struct qr_page *page, const struct wort_key *key, u64 same,
+bool qr_tagged_find(const struct qr_page *page, const struct wort_key *key, u64 same,
 		    struct qr_rec *rec);
 void qr_tagged_prefetch(const struct qr_page *page, const struct wort_key *key);
 void qr_shadow_append(const struct qr_page *page, u32 place, u32 words, u64 head);
@@ -305,9 +320,11 @@ int qr_shadows_descend(struct wort_op *op, const struct wort_tree *tree,
 
 /* quire_children.c: shadows of inner pages */
 int qr_children_fill(struct wort_op *op, const struct qr_page *page);
-void qr_children_changed(struct wort_op *op, const struct qr_page *page, u32 place);
+void qr_children_changed(struct wort_op *op, const struct wort_tree *tree,
+			 const struct qr_page *page, u32 place);
 int qr_child_find(const struct qr_page *page, enum qr_goal goal,
 		  const struct wort_key *key, struct qr_way *way);
+void qr_children_forget(const struct wort_tree *tree, const struct qr_page *page);
 void qr_child_learn(struct wort_op *op, const struct wort_tree *tree,
 		    const struct qr_page *page, const struct qr_way *way,
 		    struct qr_shadow *shadow);

@@ -10,11 +10,6 @@
 
 #include "quire_shadow.h"
 
-#define ATTR_LIMITS(name, shift, bits, unit, min, max, def, values)	\
-	QR_ATTR_##shift##_BITS = (bits), QR_ATTR_##shift##_UNIT = (unit),	\
-	QR_ATTR_##shift##_DEFAULT = (def),
-enum { WORT_ATTRS_quire(ATTR_LIMITS) };
-
 /*
  * An inner page grows rather than be split with so few separators, so that trees of long keys
  * are not too high: these many of the longest fit into the largest page.
@@ -28,12 +23,7 @@ enum { WORT_ATTRS_quire(ATTR_LIMITS) };
 /* A page has so many bytes, unless it needs more for long keys. */
 u32 qr_page_max(const struct wort_tree *tree, u32 level)
 {
-	u32 leaf = tree->attr >> 32 & GENMASK_ULL(QR_ATTR_32_BITS - 1, 0);
-	u32 inner = tree->attr >> 40 & GENMASK_ULL(QR_ATTR_40_BITS - 1, 0);
-
-	if (level)
-		return inner * QR_ATTR_40_UNIT ?: QR_ATTR_40_DEFAULT;
-	return leaf * QR_ATTR_32_UNIT ?: QR_ATTR_32_DEFAULT;
+	return level ? QR_ATTR(tree, 40) : QR_ATTR(tree, 32);
 }
 
 u32 qr_recs_max(u32 level)
@@ -494,7 +484,7 @@ void qr_sep_change(struct wort_op *op, const struct wort_tree *tree,
 {
 	qr_shadow_current(tree, page);
 	word_change(op, page->off, qr_word(page, place + word), val);
-	qr_children_changed(op, page, place);
+	qr_children_changed(op, tree, page, place);
 }
 
 /* Its shadow goes before the memory can be used again. */

@@ -68,9 +68,9 @@ static bool rec_match(const struct qr_page *page, u32 place, u64 same,
 
 /*
  * Find the last record of a key by its tag; with a head of 0 there is none.  Its head may be
- * in flight.
+ * in flight.  False: the page has to be read.
  */
-void qr_tagged_find(const struct qr_page *page, const struct wort_key *key, u64 same,
+bool qr_tagged_find(const struct qr_page *page, const struct wort_key *key, u64 same,
 		    struct qr_rec *rec)
 {
 	const struct qr_leaf_shadow *leaf = qr_leaf_shadow(page);
@@ -93,6 +93,7 @@ void qr_tagged_find(const struct qr_page *page, const struct wort_key *key, u64 
 	}
 	if (rec->head)
 		rec->val = wort_pm_load(qr_word(page, rec->place + 1));
+	return !qr_shadow_gone(&leaf->s);
 }
 
 /* Prefetch what an operation on a key will need of a leaf. */
@@ -159,5 +160,6 @@ bool qr_order_take(const struct qr_page *page, struct qr_order *order)
 		order->place[i] = READ_ONCE(leaf->order[i]);
 	/* Both numbers change before what they are about. */
 	smp_rmb();
-	return nr == READ_ONCE(leaf->s.ordered) && nr == READ_ONCE(leaf->s.nr);
+	return nr == READ_ONCE(leaf->s.ordered) && nr == READ_ONCE(leaf->s.nr) &&
+	       !qr_shadow_gone(&leaf->s);
 }

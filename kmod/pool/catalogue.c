@@ -1412,6 +1412,7 @@ void wort_index_info(struct wort_index *index, struct wort_index_info_arg *arg)
 		arg->out_root_off = index->entry_off +
 				    offsetof(struct wort_media_entry, root);
 	tell_counted(&index->counted, arg);
+	arg->out_dram_bytes = wort_index_dram(index);
 	mutex_unlock(&index->lock);
 }
 

@@ -111,6 +111,7 @@ struct wort_counted {
  * @list: in wort_pool.indexes, in the order of ids, or wort_pool.dying
  * @todo: in wort_pool.todo
  * @due: in wort_pool.due
+ * @shrink: bytes of what its engine keeps in DRAM that the background is to free
  * @rebuild: in wort_pool.rebuild
  * @hash: in wort_pool.names
  * @counted: what the last walk or check counted; under @lock
@@ -148,6 +149,7 @@ struct wort_index {
 	struct list_head list;
 	struct list_head todo;
 	struct list_head due;
+	size_t shrink;
 	struct list_head rebuild;
 	struct hlist_node hash;
 	struct wort_counted counted;
@@ -209,7 +211,8 @@ struct wort_index {
  * @due_lock: protects @due and @rebuild, also where other spinlocks are held
  * @due: indexes to be tended
  * @rebuild: indexes that operations wait for, to be rebuilt
- * @volatile_bytes: bytes that engines keep in DRAM for all trees
+ * @volatile_bytes: bytes that the trees of each engine keep in DRAM, by
+ *	wort_engine_nr(); under @work_lock
  * @leaky: space of a damaged index can only be given back after the next attach
  * @walk_indexes: indexes that the walk has finished
  * @walk_records: records that the walk has visited
@@ -274,7 +277,7 @@ struct wort_pool {
 	spinlock_t due_lock;		/* due, rebuild; taken last */
 	struct list_head due;
 	struct list_head rebuild;
-	size_t volatile_bytes;
+	size_t volatile_bytes[WORT_ENGINES_NR];
 	u64 walk_indexes;
 	u64 walk_records;
 	u64 check_records;
@@ -445,6 +448,9 @@ void wort_tend_due(struct wort_index *index);
 void wort_tend_nothing(struct wort_index *index);
 void wort_tend_wanted(struct wort_tree *tree);
 void wort_tend_never(struct wort_index *index);
+size_t wort_index_dram(const struct wort_index *index);
+size_t wort_pool_spare_bytes(struct wort_pool *pool);
+size_t wort_pool_shrink(struct wort_pool *pool, size_t bytes);
 
 /* parts.c */
 void wort_pool_reclaim(struct wort_pool *pool);

@@ -6,24 +6,29 @@
 
 #include "pool.h"
 
+/* What the trees of its engine keep in a pool. */
+static size_t *bytes_of_engine(const struct wort_index *index)
+{
+	return &index->pool->volatile_bytes[wort_engine_nr(index->tree.engine)];
+}
+
 /* Bytes that an index may have, with those that it has. */
 static size_t room(const struct wort_index *index)
 {
-	const struct wort_pool *pool = index->pool;
-	size_t all = pool->region->size >> index->tree.engine->volatile_ops->room_shift;
-	size_t others = pool->volatile_bytes - index->tree.priv_bytes;
+	size_t all = index->pool->region->size >> index->tree.engine->volatile_ops->room_shift;
+	size_t others = *bytes_of_engine(index) - index->tree.priv_bytes;
 
 	return all > others ? all - others : 0;
 }
 
 static void tend(struct wort_index *index, size_t bytes)
 {
-	struct wort_pool *pool = index->pool;
 	struct wort_tree *tree = &index->tree;
+	size_t *all = bytes_of_engine(index);
 
-	pool->volatile_bytes -= tree->priv_bytes;
+	*all -= tree->priv_bytes;
 	tree->engine->volatile_ops->tend(tree, bytes);
-	pool->volatile_bytes += tree->priv_bytes;
+	*all += tree->priv_bytes;
 }
 
 /**
@@ -122,7 +127,98 @@ void wort_tend_never(struct wort_index *index)
 	list_del_init(&index->due);
 	list_del_init(&index->rebuild);
 	spin_unlock(&pool->due_lock);
-	pool->volatile_bytes -= index->tree.priv_bytes;
+	if (index->tree.engine)
+		*bytes_of_engine(index) -= index->tree.priv_bytes;
+}
+
+/**
+ * wort_index_dram() - What an engine keeps in DRAM for an index
+ * @index: The index.
+ *
+ * Context: Any context.
+ * Return: Bytes; 0 if the index was not open since the attach.
+ */
+size_t wort_index_dram(const struct wort_index *index)
+{
+	const struct wort_tree *tree = &index->tree;
+	const struct wort_volatile_ops *ops;
+
+	/* What the engine keeps stays as long as the index. */
+	if (!smp_load_acquire(&tree->priv))
+		return 0;
+	ops = tree->engine->volatile_ops;
+	return ops->bytes ? ops->bytes(tree) : READ_ONCE(tree->priv_bytes);
+}
+
+/* What of it can be freed when the machine is short of memory. */
+static size_t spare_bytes(const struct wort_index *index)
+{
+	const struct wort_engine *engine = index->tree.engine;
+
+	if (READ_ONCE(index->dead) || !engine || !engine->volatile_ops ||
+	    !engine->volatile_ops->shrink)
+		return 0;
+	return wort_index_dram(index);
+}
+
+/**
+ * wort_pool_spare_bytes() - Bytes of DRAM that a pool can do without
+ * @pool: The pool.
+ *
+ * Context: Any context that may not sleep.  Tries wort_pool.lock.
+ * Return: How many; 0 if that cannot be found out now.
+ */
+size_t wort_pool_spare_bytes(struct wort_pool *pool)
+{
+	const struct wort_index *index;
+	size_t bytes = 0;
+
+	if (!mutex_trylock(&pool->lock))
+		return 0;
+	list_for_each_entry(index, &pool->indexes, list)
+		bytes += spare_bytes(index);
+	mutex_unlock(&pool->lock);
+	return bytes;
+}
+
+/**
+ * wort_pool_shrink() - Have the background free DRAM
+ * @pool: The pool.
+ * @bytes: How much.
+ *
+ * They are freed after a grace period.  Operations are slower until the engine has
+ * made again what they need.
+ *
+ * Context: Any context that may not sleep.  Tries wort_pool.lock.
+ * Return: The bytes that will be freed, without those for which it was asked before.
+ */
+size_t wort_pool_shrink(struct wort_pool *pool, size_t bytes)
+{
+	struct wort_index *index;
+	size_t left = bytes, some;
+
+	if (!mutex_trylock(&pool->lock))
+		return 0;
+	list_for_each_entry(index, &pool->indexes, list) {
+		some = READ_ONCE(index->shrink) ? 0 : min(left, spare_bytes(index));
+		if (!some)
+			continue;
+		WRITE_ONCE(index->shrink, some);
+		wort_tend_due(index);
+		left -= some;
+	}
+	mutex_unlock(&pool->lock);
+	return bytes - left;
+}
+
+static void shrink(struct wort_index *index)
+{
+	size_t bytes = READ_ONCE(index->shrink);
+
+	if (!bytes)
+		return;
+	index->tree.engine->volatile_ops->shrink(&index->tree, bytes);
+	WRITE_ONCE(index->shrink, 0);
 }
 
 /**
@@ -143,7 +239,9 @@ void wort_tend_all(struct wort_pool *pool)
 	lockdep_assert_held(&pool->work_lock);
 	while (!wort_pool_rest(pool) && (entry = wort_due_next(pool, &pool->due))) {
 		index = list_entry(entry, struct wort_index, due);
-		if (!READ_ONCE(index->dead) && READ_ONCE(index->tree.priv))
-			tend(index, room(index));
+		if (READ_ONCE(index->dead) || !READ_ONCE(index->tree.priv))
+			continue;
+		shrink(index);
+		tend(index, room(index));
 	}
 }

@@ -284,7 +284,91 @@ static void check_batch(void)
 	bed_close(&bed);
 }
 
+#define SHADOWED	20000	/* records whose shadows take more than FEWEST */
+
+/* All records are found; the shadows of what they are in are made again. */
+static void all_found(struct bed *bed)
+{
+	u64 value;
+	u32 i, len;
+	u8 key[8];
+
+	for (i = 0; i < SHADOWED; i++) {
+		key_u64(key, i);
+		len = sizeof(value);
+		CHECK_EQ(pm_get(bed->index, key, sizeof(key), &value, &len), 0);
+		CHECK_EQ(value, i);
+	}
+}
+
+static void shadows_open(struct bed *bed)
+{
+	u32 i;
+
+	count_open(bed, 16 * MIB);
+	for (i = 0; i < SHADOWED; i++)
+		count_put(bed, i, i);
+	/* There may be more of them each time the tree was tended. */
+	for (i = 0; i < 3; i++) {
+		pmpool_settle();
+		all_found(bed);
+	}
+	pmpool_settle();
+}
+
+/* When the machine is short of memory so many bytes go, or all; answers stay. */
+static void check_shrink(void)
+{
+	struct wort_index_info_arg info;
+	struct wort_pool *pool;
+	struct bed bed;
+	size_t has;
+
+	shadows_open(&bed);
+	pool = bed.pm.pool;
+	has = wort_index_dram(bed.index);
+	wort_index_info(bed.index, &info);
+	CHECK_EQ(info.out_dram_bytes, has);
+	CHECK_EQ(wort_pool_spare_bytes(pool), has);
+	CHECK_GE(has, 64 * 1024);
+	CHECK_EQ(wort_pool_shrink(pool, has / 2), has / 2);
+	/* Once it was asked for they are not there for others. */
+	CHECK_EQ(wort_pool_shrink(pool, has / 2), 0);
+	pmpool_settle();
+	CHECK_LE(wort_index_dram(bed.index), has - has / 2);
+	CHECK_GE(wort_index_dram(bed.index), has / 3);
+	shadows_verify(bed.index);
+	all_found(&bed);
+	pmpool_settle();
+	shadows_verify(bed.index);
+	CHECK_GE(wort_index_dram(bed.index), has / 4 * 3);
+	has = wort_index_dram(bed.index);
+	CHECK_EQ(wort_pool_shrink(pool, 2 * has), has);
+	pmpool_settle();
+	CHECK_EQ(wort_index_dram(bed.index), 0);
+	all_found(&bed);
+	CHECK_GE(wort_index_dram(bed.index), 60 * 1024);
+	bed_close(&bed);
+}
+
+/* The attribute bounds them, in percent of the pool. */
+static void check_shadows_attr(void)
+{
+	struct bed bed;
+
+	pmpool_attr |= 1ULL << 48;
+	shadows_open(&bed);
+	all_found(&bed);
+	CHECK_LE(wort_index_dram(bed.index), 16 * MIB / 100);
+	CHECK_GE(wort_index_dram(bed.index), 16 * MIB / 200);
+	CHECK_EQ(qr_shadows_of(&bed.index->tree)->most, 16 * MIB / 100);
+	bed_close(&bed);
+	pmpool_attr = subject.attr;
+}
+
 static const struct test tests[] = {
+	{ "shrink", check_shrink, .optional = true },
+	{ "shadows_attr", check_shadows_attr, .optional = true },
 	{ "fences", check_fences },
 	{ "batch", check_batch, .optional = true },
 };

@@ -36,6 +36,12 @@ static u64 from_root(struct wort_index *index, u64 word)
 	return link;
 }
 
+/* What the tops of all trees of WORT in the pool have. */
+static size_t volatile_bytes(const struct bed *bed)
+{
+	return bed->pm.pool->volatile_bytes[wort_engine_nr(&wort_engine_wort)];
+}
+
 /* The first digits of some key below a link. */
 static u64 some_word(struct wort_index *index, u64 link)
 {
@@ -140,7 +146,7 @@ void check_wort_top_shapes(void)
 		CHECK_EQ(top->shape.digits, list[i].digits);
 		CHECK_EQ(top->shape.place, list[i].place);
 		CHECK_EQ(wort_top_verify(bed.index), list[i].entries);
-		CHECK_EQ(bed.pm.pool->volatile_bytes, wort_top_size(&top->shape));
+		CHECK_EQ(volatile_bytes(&bed), wort_top_size(&top->shape));
 		before = nodes_of_lookups(&bed);
 		for (n = 0; n < list[i].nr; n++)
 			get_word(&bed, n, 0);
@@ -250,7 +256,7 @@ void check_wort_top_growth(void)
 	wort_top_verify(bed.index);
 	CHECK_EQ(wort_index_destroy(bed.pm.pool, (const u8 *)"t", 1), 0);
 	pmpool_settle();
-	CHECK_EQ(bed.pm.pool->volatile_bytes, 0);
+	CHECK_EQ(volatile_bytes(&bed), 0);
 	bed_check(&bed);
 	bed_close(&bed);
 }
@@ -300,7 +306,7 @@ void check_wort_top_nothing(void)
 	shim_alloc_fail_nth = -1;
 	mutex_unlock(&bed.pm.pool->work_lock);
 	CHECK_EQ(wort_tree_top(&bed.index->tree)->shape.digits, 0);
-	CHECK_EQ(bed.pm.pool->volatile_bytes, 0);
+	CHECK_EQ(volatile_bytes(&bed), 0);
 	bed_check(&bed);
 	bed_close(&bed);
 }
@@ -326,7 +332,7 @@ void check_wort_top_none(void)
 	wort_tend_due(bed.index);
 	pmpool_settle();
 	CHECK_EQ(wort_tree_top(&bed.index->tree)->shape.digits, 0);
-	CHECK_EQ(bed.pm.pool->volatile_bytes, 0);
+	CHECK_EQ(volatile_bytes(&bed), 0);
 	bed_check(&bed);
 	bed_close(&bed);
 }

@@ -274,7 +274,7 @@ TEST_F(abi, sizes)
 	EXPECT_EQ(sizeof(struct wort_delete_arg), commands[11].size);
 	EXPECT_EQ(sizeof(struct wort_scan_arg), commands[12].size);
 	EXPECT_EQ(sizeof(struct wort_batch_arg), commands[13].size);
-	EXPECT_EQ(192, sizeof(struct wort_index_info_arg));
+	EXPECT_EQ(200, sizeof(struct wort_index_info_arg));
 	EXPECT_EQ(32, sizeof(struct wort_stats_arg));
 	EXPECT_EQ(sizeof(struct wort_cas_arg), commands[16].size);
 	EXPECT_EQ(sizeof(struct wort_atomic_arg), commands[17].size);

@@ -2,6 +2,8 @@
 /*
  * Commands on an index.
  */
+#include <time.h>
+
 #include "wort_test.h"
 
 FIXTURE(index)
@@ -965,6 +967,57 @@ TEST_F(index, lookups_begin_below_the_top)
 		EXPECT_GE(3 * NR_TOP, nodes);
 	}
 	EXPECT_EQ(NR_TOP, nodes);
+}
+
+#define NR_SHADOWED	4000
+
+static __u64 dram_of(int index)
+{
+	struct wort_index_info_arg arg = { .size = sizeof(arg) };
+
+	return call(index, WORT_IOC_INDEX_INFO, &arg) ? 0 : arg.out_dram_bytes;
+}
+
+/* Whether all records are found; what the engine keeps of them in DRAM is made again. */
+static bool all_found(int index)
+{
+	__u64 value;
+	__u32 i;
+
+	for (i = 0; i < NR_SHADOWED; i++)
+		if (lookup_raw(index, &i, sizeof(i), &value, sizeof(value), NULL) !=
+		    sizeof(value) || value != i)
+			return false;
+	return true;
+}
+
+/* A machine that is short of memory gets what the engine keeps of pages in DRAM. */
+TEST_F(index, dram_is_given_back)
+{
+	const struct timespec while_it_may = { .tv_nsec = 10000000 };
+	__u64 value, before;
+	int names, tries;
+	__u32 i;
+
+	if (engines_mandatory())
+		SKIP(return, "engines do without what is optional");
+	names = open_index_with(self->pool.fd, "names", WORT_INDEX_OPEN_F_CREATE,
+				WORT_ENGINE_QUIRE, 0);
+	ASSERT_LE(0, names);
+	for (i = 0; i < NR_SHADOWED; i++) {
+		value = i;
+		ASSERT_EQ(0, insert_raw(names, &i, sizeof(i), &value, sizeof(value), 0));
+	}
+	ASSERT_EQ(true, all_found(names));
+	before = dram_of(names);
+	ASSERT_LT(16384, before);
+	for (tries = 0; tries < 500 && dram_of(names) >= before; tries++) {
+		ASSERT_EQ(0, write_file("/proc/sys/vm/drop_caches", "2"));
+		nanosleep(&while_it_may, NULL);
+	}
+	EXPECT_LT(dram_of(names), before);
+	EXPECT_EQ(true, all_found(names));
+	close(names);
 }
 
 TEST_F(index, stats_as_many_as_fit)

@@ -94,6 +94,9 @@ void face_other_index(void);
 /* Give the index "a" another name, and then its own again. */
 void face_rename(void);
 
+/* The machine is short of memory: half of the DRAM goes that the pool can do without. */
+void face_shrink(void);
+
 /* A record in that index, if it is there just now: -ENOENT, -ESTALE. */
 int face_other_put(__u32 key);
 

@@ -255,6 +255,12 @@ void face_rename(void)
 		fail("index a: rename");
 }
 
+void face_shrink(void)
+{
+	if (write_file("/proc/sys/vm/drop_caches", "2"))
+		fail("caches cannot be dropped");
+}
+
 int face_other_put(__u32 key)
 {
 	int err, index = open_index(pool.fd, "b", 0);

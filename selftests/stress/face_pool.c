@@ -197,6 +197,11 @@ void face_rename(void)
 		fail("index a: rename");
 }
 
+void face_shrink(void)
+{
+	wort_pool_shrink(pm.pool, wort_pool_spare_bytes(pm.pool) / 2);
+}
+
 int face_other_put(__u32 key)
 {
 	struct wort_index *index;

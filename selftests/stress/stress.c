@@ -551,6 +551,8 @@ static void run_round(uint64_t *random)
 			face_rename();
 		if (!pick(random, 4))
 			check();
+		if (!pick(random, 4))
+			face_shrink();
 	} while (now_ms() < end);
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	for (i = 0; i < nr_threads; i++)

@@ -885,6 +885,7 @@ struct wort_freeze_arg {
  * @out_count_time: when the last walk after an attach, or the last check, counted
  *	them, in seconds since 1970; 0: not since the attach, or the index was made
  *	since.  What was changed while they counted may be in or not
+ * @out_dram_bytes: bytes of DRAM that the engine keeps for it now
  */
 struct wort_index_info_arg {
 	__u32 size;
@@ -901,6 +902,7 @@ struct wort_index_info_arg {
 	__aligned_u64 out_bytes;
 	__aligned_u64 out_records;
 	__aligned_u64 out_count_time;
+	__aligned_u64 out_dram_bytes;
 };
 
 /* operation types in statistics */

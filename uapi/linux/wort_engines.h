@@ -49,7 +49,8 @@
 	 WORT_TRAIT_BATCH_SHARED)
 #define WORT_ATTRS_quire(X)						\
 	X("leaf", 32, 8, 64, 128, 2048, 2048, NULL)	/* bytes of a leaf */ \
-	X("inner", 40, 8, 64, 128, 8192, 8192, NULL)	/* of an inner page */
+	X("inner", 40, 8, 64, 128, 8192, 8192, NULL)	/* of an inner page */ \
+	X("shadows", 48, 5, 1, 1, 25, 12, NULL)	/* DRAM, in percent of the pool */
 
 /*
  * Engines for tests.  A module that is built without them takes their numbers for those

@@ -241,7 +241,7 @@ static void counted_text(const struct wort_index_info_arg *info)
 }
 
 static void index_text(const struct wort_index_info_arg *info,
-		       const char *engine)
+		       const char *engine, bool attached)
 {
 	printf("%-20s ", "name");
 	put_escaped(stdout, info->out_name, info->out_name_len);
@@ -252,10 +252,12 @@ static void index_text(const struct wort_index_info_arg *info,
 	    "damaged: read-only" : "ok");
 	say_time("created", info->out_create_time);
 	counted_text(info);
+	if (attached)
+		say_count("bytes of DRAM", info->out_dram_bytes);
 }
 
 static json_object *index_object(const struct wort_index_info_arg *info,
-				 const char *engine)
+				 const char *engine, bool attached)
 {
 	json_object *obj = json_object_new_object();
 
@@ -266,6 +268,7 @@ static json_object *index_object(const struct wort_index_info_arg *info,
 	json_add_bool(obj, "damaged", info->out_state & WORT_STATE_DAMAGED);
 	json_add_u64(obj, "create_time", info->out_create_time);
 	json_add_count(obj, info);
+	json_add_known(obj, "dram_bytes", attached ? info->out_dram_bytes : WORT_UNKNOWN);
 	return obj;
 }
 
@@ -290,13 +293,13 @@ static int stat_index(struct reader *reader, const char *name)
 		return fail(name, -EBADMSG);
 	engine = engine_name(info.out_engine, buf, sizeof(buf));
 	if (settings.json) {
-		obj = index_object(&info, engine);
+		obj = index_object(&info, engine, reader->index);
 		if (nr)
 			json_object_object_add(obj, "operations",
 					       ops_object(stats, nr));
 		json_print(obj);
 	} else {
-		index_text(&info, engine);
+		index_text(&info, engine, reader->index);
 		if (nr)
 			ops_text(stats, nr);
 	}
