@@ -180,8 +180,7 @@ static void change_store(struct wort_op *op, const struct wort_change *change,
 		word_store(op, &b->page, b->rec.place + 1, b->value.val);
 	} else {
 		qr_shadow_killed(&b->page);
-		word_store(op, &b->page, b->rec.place,
-			    b->rec.head | WORT_MEDIA_QUIRE_DEAD);
+		word_store(op, &b->page, b->rec.place, b->rec.head | WORT_MEDIA_QUIRE_DEAD);
 	}
 }
 

@@ -100,7 +100,7 @@ bool qr_tagged_find(const struct qr_page *page, const struct wort_key *key, u64 
 void qr_tagged_prefetch(const struct qr_page *page, const struct wort_key *key)
 {
 	const struct qr_leaf_shadow *leaf = qr_leaf_shadow(page);
-	u32 hash, nr;
+	u32 hash, nr, place;
 	u64 hits;
 
 	if (key->len < page->prefix_len)
@@ -109,9 +109,10 @@ void qr_tagged_prefetch(const struct qr_page *page, const struct wort_key *key)
 	hash = qr_hash(key);
 	nr = hash % QR_GROUPS;
 	hits = qr_tags_match(READ_ONCE(leaf->group[nr].tags), qr_tag(hash));
-	for (; hits; hits &= hits - 1)
-		wort_pm_prefetch(qr_word(page, READ_ONCE(
-			leaf->group[nr].place[__ffs64(hits) / BITS_PER_BYTE])));
+	for (; hits; hits &= hits - 1) {
+		place = READ_ONCE(leaf->group[nr].place[__ffs64(hits) / BITS_PER_BYTE]);
+		wort_pm_prefetch(qr_word(page, place));
+	}
 }
 
 /*

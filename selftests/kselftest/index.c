@@ -991,33 +991,57 @@ static bool all_found(int index)
 	return true;
 }
 
-/* A machine that is short of memory gets what the engine keeps of pages in DRAM. */
-TEST_F(index, dram_is_given_back)
+static bool fill(int index)
+{
+	__u64 value;
+	__u32 i;
+	int err = 0;
+
+	for (i = 0; i < NR_SHADOWED && !err; i++) {
+		value = i;
+		err = insert_raw(index, &i, sizeof(i), &value, sizeof(value), 0);
+	}
+	return !err;
+}
+
+/* Whether there is less of it once the caches of the kernel were dropped. */
+static bool gives_back(int index)
 {
 	const struct timespec while_it_may = { .tv_nsec = 10000000 };
-	__u64 value, before;
-	int names, tries;
-	__u32 i;
+	__u64 before = dram_of(index);
+	int tries;
 
-	if (engines_mandatory())
-		SKIP(return, "engines do without what is optional");
-	names = open_index_with(self->pool.fd, "names", WORT_INDEX_OPEN_F_CREATE,
-				WORT_ENGINE_QUIRE, 0);
-	ASSERT_LE(0, names);
-	for (i = 0; i < NR_SHADOWED; i++) {
-		value = i;
-		ASSERT_EQ(0, insert_raw(names, &i, sizeof(i), &value, sizeof(value), 0));
-	}
-	ASSERT_EQ(true, all_found(names));
-	before = dram_of(names);
-	ASSERT_LT(16384, before);
-	for (tries = 0; tries < 500 && dram_of(names) >= before; tries++) {
-		ASSERT_EQ(0, write_file("/proc/sys/vm/drop_caches", "2"));
+	for (tries = 0; tries < 100 && dram_of(index) >= before; tries++) {
+		if (write_file("/proc/sys/vm/drop_caches", "2"))
+			return false;
 		nanosleep(&while_it_may, NULL);
 	}
-	EXPECT_LT(dram_of(names), before);
-	EXPECT_EQ(true, all_found(names));
-	close(names);
+	return dram_of(index) < before;
+}
+
+/* Not every engine keeps much in DRAM, but one does. */
+TEST_F(index, dram_is_given_back)
+{
+	const struct engine_row *engine;
+	int index, nr = 0;
+
+	if (test_engine() != &engine_rows[0])
+		SKIP(return, "of all engines, once");
+	if (engines_mandatory())
+		SKIP(return, "engines do without what is optional");
+	for (engine = engine_rows; engine->name; engine++) {
+		index = open_index_with(self->pool.fd, engine->name,
+					WORT_INDEX_OPEN_F_CREATE, engine->id, 0);
+		if (index == -EOPNOTSUPP)
+			continue;
+		ASSERT_LE(0, index);
+		ASSERT_EQ(true, fill(index));
+		ASSERT_EQ(true, all_found(index));
+		nr += gives_back(index);
+		EXPECT_EQ(true, all_found(index));
+		close(index);
+	}
+	EXPECT_LE(1, nr);
 }
 
 TEST_F(index, stats_as_many_as_fit)
