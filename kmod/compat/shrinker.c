@@ -47,7 +47,7 @@ static unsigned long scan(struct shrinker *shrinker, struct shrink_control *sc)
 
 static int add(struct compat_shrinker *s, const char *name)
 {
-	s->shrinker = shrinker_alloc(0, "%s", name);
+	s->shrinker = shrinker_alloc(0, "wort-%s", name);
 	if (!s->shrinker)
 		return -ENOMEM;
 	s->shrinker->count_objects = count;
@@ -69,7 +69,7 @@ static int add(struct compat_shrinker *s, const char *name)
 	s->shrinker.count_objects = count;
 	s->shrinker.scan_objects = scan;
 	s->shrinker.seeks = DEFAULT_SEEKS;
-	return register_shrinker(&s->shrinker, "%s", name);
+	return register_shrinker(&s->shrinker, "wort-%s", name);
 }
 
 static void remove(struct compat_shrinker *s)
@@ -81,9 +81,8 @@ static void remove(struct compat_shrinker *s)
 
 /**
  * compat_shrinker_add() - Be asked for memory when the machine is short of it
- * @name: For people.
- * @ops: What is called, in a task that may hold locks of others, so that they do not
- *	sleep.
+ * @name: What the memory is of, for people.
+ * @ops: What it is asked for.
  * @data: For @ops.
  *
  * Context: May sleep.

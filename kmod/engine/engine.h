@@ -357,7 +357,7 @@ struct wort_batch_ops {
 	void (*drop)(struct wort_tree *tree, struct wort_change *change);
 };
 
-#define WORT_ROOM_SHIFT	6	/* for what is a small part of a tree */
+#define WORT_ROOM_SHIFT	6	/* tops of trees and the like need no more */
 
 typedef int wort_fast_lookup_fn(const struct wort_tree *tree,
 				const struct wort_key *key, struct wort_buf *buf,

@@ -81,7 +81,7 @@ int qr_descend(struct wort_op *op, const struct wort_tree *tree, u32 level,
 	return descend(op, tree, tree, level, goal, key, pos, upper);
 }
 
-/* Descend to a leaf by what is on media alone. */
+/* Descend to a leaf without shadows: the walk verifies the pages on media. */
 int qr_descend_media(struct wort_op *op, const struct wort_tree *tree, enum qr_goal goal,
 		     const struct wort_key *key, struct qr_pos *pos,
 		     struct qr_bound *upper)

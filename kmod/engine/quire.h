@@ -55,10 +55,10 @@
  * After a power cut each of these words is old or new.  Other states that no
  * operation leaves:
  *
- *	a head without one of its witnesses	not there, and nothing behind it is.
- *	a head, but not one before it,		The next append to the page zeroes
- *	of a batch				what is behind the top, and fences
- *	words behind the top that are not 0	it first
+ *	a head without one of its witnesses	the records end before it.  The next
+ *	a head of a batch, without one		append to the page zeroes what is
+ *	before it				behind the top, and fences first
+ *	words behind the top that are not 0
  *	a page has records beyond its range,	they count for nothing.  The next
  *	after half a split or half a merge	rebuild leaves them behind
  *
@@ -255,7 +255,7 @@ static inline bool qr_rec_dead(const struct qr_rec *rec)
 	return rec->head & WORT_MEDIA_QUIRE_DEAD;
 }
 
-/* What is the same in the heads of all records of a key in a page. */
+/* The hash and the length of a key as the heads of its records have them: QR_HEAD_SAME. */
 static inline u64 qr_head_same(const struct qr_page *page, const struct wort_key *key)
 {
 	return (u64)qr_hash(key) << WORT_MEDIA_QUIRE_HASH_SHIFT |
@@ -310,8 +310,9 @@ static inline const void __pmem *qr_rest(const struct qr_page *page,
 }
 
 /*
- * Read the head of the record at a place to which a shadow leads: whoever entered it has
- * verified the record.  False if it is not there, or damaged since.
+ * Read the head of a record to which a shadow leads.  Whoever entered the record in the
+ * shadow has verified it, so this checks only that it lies in the page.  False if it is not
+ * there, or was damaged since.
  */
 static inline bool qr_rec_peek(const struct qr_page *page, u32 place, struct qr_rec *rec)
 {

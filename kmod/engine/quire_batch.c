@@ -2,17 +2,18 @@
 /*
  * QUIRE: batches.
  *
- * Prepared is what changes one word of a leaf: the head of a new record, the value word
- * of a record, or the head of one that dies.  What needs another page, or leaves few records
- * in a leaf, is carried out by itself.
+ * A change is prepared if it stores one word of a leaf: the head of a new record, the value
+ * word of a record, or the head of a record that dies.  A put that needs a new page, and a
+ * removal that leaves few records in a leaf, are carried out by themselves.
  *
  * A new record is written when it is committed: only then is its place known.  Its head names
  * witnesses, so it needs no fence before; the fence at the end of the round makes the
  * records of all leaves durable.  Only objects of long values are written before.
  *
- * A change is prepared for the room that those before it in the same leaf leave.  Those that
- * follow one another form a chain, see round.h, and are committed under the lock of the
- * leaf, which their descents have seen as it is.
+ * A change is prepared for the room that the waiting ones leave in its leaf; it finds them by
+ * wort_change.slot, for which it gives the offset of the leaf.  Changes of one leaf that follow
+ * one another form a chain (round.h).  The commit locks the leaf, and verifies that it
+ * still is what the descents of all of them have seen.
  */
 #include <linux/kernel.h>
 

@@ -192,10 +192,10 @@ int qr_value(struct wort_cursor *cur, struct wort_buf *buf)
 }
 
 /*
- * The walk, by what is on media alone.  A step is a leaf with its records, and the inner
- * pages that begin where it does.  The position is the upper of the leaf, where the next
- * one begins.  Behind the last leaf it is the greatest key, which is no separator: that is
- * the shortest key between two.
+ * The walk reads the pages on media, and no shadows.  A step is a leaf with its records, and
+ * the inner pages that begin where it does.  The position is the upper of the leaf, where the
+ * next one begins.  Behind the last leaf it is the greatest key, which is no separator: that
+ * is the shortest key between two.
  */
 
 /* Does a page begin at a key? */

@@ -159,7 +159,7 @@ int qr_rec_load(struct wort_op *op, const struct qr_page *page, u32 place,
 	return 1;
 }
 
-/* A record was at a place, and is not any more: nobody but damage does that. */
+/* Report that a record has disappeared: no operation takes one away from its place. */
 int qr_rec_lost(struct wort_op *op, const struct qr_page *page, u32 place)
 {
 	return wort_corrupt(op, page->off, "record at word %u is gone", place);
@@ -279,8 +279,9 @@ u32 qr_hash(const struct wort_key *key)
 }
 
 /*
- * An answer rests on what is before a place of a page.  After a power cut a record is not
- * there if one before it is not.
+ * Make what lies before a place of a page durable, if it is in flight.  After a power cut the
+ * records of a page end at the first head that is missing, so an answer that rests on one
+ * record rests on all before it.
  */
 void qr_read_to(struct wort_op *op, const struct qr_page *page, u32 place)
 {

@@ -118,13 +118,13 @@ static void leave_at(const struct wort_tree *tree, u64 off, bool page_stays)
 	want_tend(tree, due);
 }
 
-/* The shadow of a page goes, if it has one; who comes next makes another one. */
+/* Take the shadow of a page out of the table; who opens the page next makes another one. */
 void qr_shadow_drop(const struct wort_tree *tree, u64 off)
 {
 	leave_at(tree, off, true);
 }
 
-/* The page at an offset goes, to which no link leads any more. */
+/* The same for a page that is freed: no shadow of a parent leads to it any more. */
 void qr_shadow_forget(const struct wort_tree *tree, u64 off)
 {
 	leave_at(tree, off, false);
@@ -200,7 +200,7 @@ static int shadows_open(struct wort_tree *tree)
 	shadows->most = FEWEST_BYTES;
 	shadows->bytes_due = FEWEST_BYTES / 2;
 	shadows->nr_gone_due = FEWEST_GONE;
-	/* pairs with qr_shadows_of() */
+	/* pairs with the acquire in qr_shadows_of() */
 	smp_store_release(&tree->priv, shadows);
 	return 0;
 }
@@ -310,8 +310,9 @@ static struct qr_table *table_replace(struct qr_shadows *shadows)
 }
 
 /*
- * Shadows have left whose pages are in the tree: those of their parents forget them.  Only the
- * background frees shadows, so those that it meets in the table stay.
+ * Clear what leads from shadows of parents to shadows that have left the table while their
+ * pages stay in the tree.  Only the background, which this is, frees shadows, so those that it
+ * meets in the table stay allocated.
  */
 static void parents_forget(struct wort_tree *tree)
 {

@@ -14,9 +14,9 @@
  * opens a page that has none, under the lock of the page if that is free.  It may be dropped
  * at any time.  Where there is none, operations read the page.
  *
- * Who changes a page holds its lock, and changes its shadow, too, unless that is gone from
- * the table.  So what is in the table is complete, and who finds another way to a shadow,
- * by that of the parent, looks whether it is gone:
+ * A writer locks the page that it changes, and changes its shadow as well, unless the shadow
+ * has left the table.  So a shadow in the table is complete.  The shadow of a parent may still
+ * lead to one that has left; therefore a reader checks that, after it has searched a shadow.
  *
  * Leaf.  A tag is stored before the head of its record.  A reader that finds no tag answers
  * as of before the record came; of one that it finds, the head on media decides.  Records
@@ -92,8 +92,9 @@ struct qr_leaf_shadow {
  * @head: of its separator the first eight bytes behind what all have in common, as a
  *	number; 0 of the first child
  * @to: the link to it, and in the highest bits the place of its separator
- * @shadow: its shadow, or NULL.  It goes with the link, before the shadow is freed.  That of
- *	a child beyond the range of the page may be freed; no key leads there.
+ * @shadow: its shadow, or NULL.  A change of the link clears it, and so does the
+ *	background before it frees a shadow whose page stays.  That of a child beyond
+ *	the range of the page may have been freed; no key leads there.
  */
 struct qr_child {
 	u64 head;
@@ -192,7 +193,7 @@ struct qr_shadows {
 
 static inline struct qr_shadows *qr_shadows_of(const struct wort_tree *tree)
 {
-	/* pairs with the release in qr_shadows_open() */
+	/* pairs with the release in shadows_open() */
 	return smp_load_acquire(&tree->priv);
 }
 
@@ -207,8 +208,8 @@ static inline struct qr_inner_shadow *qr_inner_shadow(const struct qr_page *page
 }
 
 /*
- * Who changes a page does not change a shadow that has gone, so nobody answers from it, who
- * may have come to it after the change.
+ * Has a shadow left the table?  Then writers do not change it any more, and a reader that
+ * came to it later than such a writer must not answer from it.
  */
 static inline bool qr_shadow_gone(const struct qr_shadow *shadow)
 {

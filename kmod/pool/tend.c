@@ -143,7 +143,7 @@ size_t wort_index_dram(const struct wort_index *index)
 	const struct wort_tree *tree = &index->tree;
 	const struct wort_volatile_ops *ops;
 
-	/* What the engine keeps stays as long as the index. */
+	/* Pairs with the release in @open; it stays as long as the index. */
 	if (!smp_load_acquire(&tree->priv))
 		return 0;
 	ops = tree->engine->volatile_ops;
@@ -165,7 +165,7 @@ static size_t spare_bytes(const struct wort_index *index)
  * wort_pool_spare_bytes() - Bytes of DRAM that a pool can do without
  * @pool: The pool.
  *
- * Context: Any context that may not sleep.  Tries wort_pool.lock.
+ * Context: Any context but interrupts.  Does not sleep: tries wort_pool.lock.
  * Return: How many; 0 if that cannot be found out now.
  */
 size_t wort_pool_spare_bytes(struct wort_pool *pool)
@@ -189,7 +189,7 @@ size_t wort_pool_spare_bytes(struct wort_pool *pool)
  * They are freed after a grace period.  Operations are slower until the engine has
  * made again what they need.
  *
- * Context: Any context that may not sleep.  Tries wort_pool.lock.
+ * Context: Any context but interrupts.  Does not sleep: tries wort_pool.lock.
  * Return: The bytes that will be freed, without those for which it was asked before.
  */
 size_t wort_pool_shrink(struct wort_pool *pool, size_t bytes)

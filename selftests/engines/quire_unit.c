@@ -236,18 +236,6 @@ static u32 words_lines(u32 place, u32 words)
 	return (place + words - 1) / in_line - place / in_line + 1;
 }
 
-static void batch_costs(struct bed *bed, u32 type, u32 ops, u32 fences, u32 lines,
-			u32 stores)
-{
-	struct wort_op_stats sum = count_cost(bed, type);
-
-	CHECK_EQ(sum.ops, ops);
-	CHECK_EQ(sum.ordering_points, fences);
-	CHECK_EQ(sum.fences, fences);
-	CHECK_EQ(sum.lines, lines);
-	CHECK_EQ(sum.stores, stores);
-}
-
 /*
  * The changes of a batch have one fence at its end, and flush each line once.  Records of
  * keys of eight bytes have three words; those of the first page begin at its second word.
@@ -267,19 +255,19 @@ static void check_batch(void)
 		count_put(&bed, i, 0);
 	count_cost(&bed, WORT_OP_INSERT);
 	count_batch(&bed, WORT_BATCH_INSERT, nr, more, 8);
-	batch_costs(&bed, WORT_OP_INSERT, more, 1, words_lines(end, 3 * more), 3 * more);
+	count_expect(&bed, WORT_OP_INSERT, more, 1, words_lines(end, 3 * more), 3 * more);
 	count_batch(&bed, WORT_BATCH_INSERT, 0, nr, 8);
-	batch_costs(&bed, WORT_OP_UPDATE, nr, 1, words_lines(2, 3 * nr - 2), nr);
+	count_expect(&bed, WORT_OP_UPDATE, nr, 1, words_lines(2, 3 * nr - 2), nr);
 	count_batch(&bed, WORT_BATCH_DELETE, 0, nr / 2, 0);
-	batch_costs(&bed, WORT_OP_DELETE, nr / 2, 1, words_lines(1, 3 * nr / 2), nr / 2);
+	count_expect(&bed, WORT_OP_DELETE, nr / 2, 1, words_lines(1, 3 * nr / 2), nr / 2);
 
 	count_batch(&bed, WORT_BATCH_INSERT, nr + more, 1, COUNT_VALUE_MAX);
 	count_cost(&bed, WORT_OP_INSERT);
 	count_batch(&bed, WORT_BATCH_INSERT, nr + more + 1, more, COUNT_VALUE_MAX);
-	batch_costs(&bed, WORT_OP_INSERT, more, 2,
-		    words_lines(size, more * size - 1) +
-		    words_lines(end + 3 * more + 3, 3 * more),
-		    more * (3 + value));
+	count_expect(&bed, WORT_OP_INSERT, more, 2,
+		     words_lines(size, more * size - 1) +
+		     words_lines(end + 3 * more + 3, 3 * more),
+		     more * (3 + value));
 	bed_check(&bed);
 	bed_close(&bed);
 }

@@ -45,18 +45,6 @@ static u32 content_lines(struct bed *bed, u32 first, u32 nr, u32 size)
 	return nr_seen;
 }
 
-static void cost(struct bed *bed, u32 type, u64 ops, u64 ordering_points, u64 lines,
-		 u64 stores)
-{
-	struct wort_op_stats sum = count_cost(bed, type);
-
-	CHECK_EQ(sum.ops, ops);
-	CHECK_EQ(sum.fences, ordering_points);
-	CHECK_EQ(sum.ordering_points, ordering_points);
-	CHECK_EQ(sum.lines, lines);
-	CHECK_EQ(sum.stores, stores);
-}
-
 static u64 parts(struct bed *bed)
 {
 	return atomic64_read(&bed->pm.pool->alloc.parts_bytes);
@@ -77,16 +65,16 @@ static void one_chain(void)
 	count_cost(&bed, WORT_OP_INSERT);
 	count_batch(&bed, WORT_BATCH_INSERT, 1, nr, 8);
 	lines = content_lines(&bed, 1, nr, 24) + 1;
-	cost(&bed, WORT_OP_INSERT, nr, 2, lines, nr * (RECORD_STORES + 1) + 1);
+	count_expect(&bed, WORT_OP_INSERT, nr, 2, lines, nr * (RECORD_STORES + 1) + 1);
 	count_batch(&bed, WORT_BATCH_DELETE, 1, nr, 0);
-	cost(&bed, WORT_OP_DELETE, nr, 1, 1, 1);
+	count_expect(&bed, WORT_OP_DELETE, nr, 1, 1, 1);
 	/* Their slots are used again. */
 	CHECK_EQ(parts(&bed), nr * sizeof(__le64));
 	bed_check(&bed);
 	CHECK_EQ(parts(&bed), 0);
 	count_batch(&bed, WORT_BATCH_INSERT, 1, nr, 8);
-	cost(&bed, WORT_OP_INSERT, nr, 2, content_lines(&bed, 1, nr, 24) + 1,
-	     nr * (RECORD_STORES + 1) + 1);
+	count_expect(&bed, WORT_OP_INSERT, nr, 2, content_lines(&bed, 1, nr, 24) + 1,
+		     nr * (RECORD_STORES + 1) + 1);
 	bed_check(&bed);
 	bed_close(&bed);
 }
@@ -106,9 +94,9 @@ static void many_chains(void)
 	count_batch(&bed, WORT_BATCH_INSERT, 0, nr, LONG);
 	/* A line is compared with the four before it, and a record has two. */
 	lines = content_lines(&bed, 0, nr, 24 + LONG) + (nr - 1) / 2 + 1;
-	cost(&bed, WORT_OP_UPDATE, nr, 2, lines, nr * (LONG_STORES + 1) + chains);
+	count_expect(&bed, WORT_OP_UPDATE, nr, 2, lines, nr * (LONG_STORES + 1) + chains);
 	count_batch(&bed, WORT_BATCH_DELETE, 0, nr, 0);
-	cost(&bed, WORT_OP_DELETE, nr, 1, 1, chains);
+	count_expect(&bed, WORT_OP_DELETE, nr, 1, 1, chains);
 	bed_check(&bed);
 	bed_close(&bed);
 }
@@ -125,7 +113,7 @@ static void no_chain(void)
 	count_cost(&bed, WORT_OP_INSERT);
 	count_batch(&bed, WORT_BATCH_INSERT, 0, nr, 8);
 	lines = DIV_ROUND_UP(nr * 32, WORT_LINE);
-	cost(&bed, WORT_OP_UPDATE, nr, 1, lines, nr);
+	count_expect(&bed, WORT_OP_UPDATE, nr, 1, lines, nr);
 	bed_close(&bed);
 }
 

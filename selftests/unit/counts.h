@@ -17,6 +17,9 @@ struct wort_op_stats count_cost(struct bed *bed, u32 type);
 struct wort_op_stats count_sum(u32 type);
 /* A key and a value of eight bytes. */
 void count_put(struct bed *bed, u64 n, u64 value);
+/* That is what was counted since the last call, exactly. */
+void count_expect(struct bed *bed, u32 type, u64 ops, u64 ordering_points, u64 lines,
+		  u64 stores);
 /* A batch of changes of so many keys of eight bytes, counted up. */
 void count_batch(struct bed *bed, u16 op, u32 first, u32 nr, u32 value_len);
 /* Is it within the bounds of the table? */

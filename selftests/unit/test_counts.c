@@ -285,6 +285,18 @@ void check_counts_closed(void)
 	bed_close(&bed);
 }
 
+void count_expect(struct bed *bed, u32 type, u64 ops, u64 ordering_points, u64 lines,
+		  u64 stores)
+{
+	struct wort_op_stats sum = count_cost(bed, type);
+
+	CHECK_EQ(sum.ops, ops);
+	CHECK_EQ(sum.fences, ordering_points);
+	CHECK_EQ(sum.ordering_points, ordering_points);
+	CHECK_EQ(sum.lines, lines);
+	CHECK_EQ(sum.stores, stores);
+}
+
 void count_batch(struct bed *bed, u16 op, u32 first, u32 nr, u32 value_len)
 {
 	static u8 ops[(COUNT_VALUE_MAX + 64) * COUNT_BATCH_MAX];
