@@ -35,7 +35,7 @@ struct wort_round;
  * @attr: attribute word of the index, which wort_attr_verify() has accepted
  * @in_flight: of @locks
  * @priv: what the engine keeps in DRAM for the open tree, or NULL
- * @priv_bytes: bytes of it that the pool limits; set by the engine
+ * @priv_bytes: bytes of it that the pool limits; set by the engine, read at any time
  * @shared: what all trees of the engine in the pool share in DRAM, or NULL
  * @want_tend: asks the background for a call of @tend.  Any context, also with
  *	locks held; calls before @tend has begun count as one.

@@ -384,7 +384,7 @@ static void shadows_tend(struct wort_tree *tree, size_t room)
 	shadows->bytes_due = shadows->most < room ? shadows->most / 2 : SIZE_MAX;
 	shadows->nr_gone_due = max_t(u32, FEWEST_GONE, shadows->nr / 4);
 	shadows->asked = false;
-	tree->priv_bytes = shadows->most;
+	WRITE_ONCE(tree->priv_bytes, shadows->most);
 	spin_unlock(&shadows->lock);
 }
 

@@ -143,7 +143,7 @@ static void replace(struct wort_tree *tree, struct wort_top *top,
 	struct wort_top *old = tree->priv;
 
 	top->reviews = old->reviews;
-	tree->priv_bytes = wort_top_size(&top->shape);
+	WRITE_ONCE(tree->priv_bytes, wort_top_size(&top->shape));
 	/* pairs with wort_tree_top() */
 	smp_store_release(&tree->priv, top);
 	if (top->shape.digits)

@@ -396,7 +396,7 @@ static void tls_tend(struct wort_tree *tree, size_t room)
 		return;
 	}
 	array_replace(tree, new);
-	tree->priv_bytes = size;
+	WRITE_ONCE(tree->priv_bytes, size);
 }
 
 /* Before the grace period: freed slots wait. */
