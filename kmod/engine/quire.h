@@ -214,6 +214,7 @@ struct qr_bound {
  * @end: the end of the page
  * @words: they take so many words
  * @place: their places
+ * @len: bytes of their keys behind the prefix
  * @head: for who makes the order: the first bytes behind the prefix, as a number
  */
 struct qr_order {
@@ -221,6 +222,7 @@ struct qr_order {
 	struct qr_end end;
 	u32 words;
 	u16 place[QR_PAGE_RECS];
+	u16 len[QR_PAGE_RECS];
 	u32 head[QR_PAGE_RECS];
 };
 

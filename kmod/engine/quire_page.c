@@ -508,23 +508,39 @@ static void order_add(struct wort_op *op, const struct qr_page *page,
 	order->place[at] = rec->place;
 }
 
+/* Leave those in the range: the others are the last ones. */
+static int order_cut(struct wort_op *op, const struct qr_page *page,
+		     const struct qr_bound *upper, struct qr_order *order)
+{
+	const struct wort_key end = { upper->bytes, upper->len };
+	struct qr_rec rec;
+	int err = qr_key_verify(op, page, &end);
+
+	for (; order->nr && !err; order->nr--) {
+		if (qr_rec_load(op, page, order->place[order->nr - 1], &rec) <= 0)
+			return qr_rec_lost(op, page, order->place[order->nr - 1]);
+		if (qr_rec_cmp(page, &rec, &end) < 0)
+			break;
+	}
+	return err;
+}
+
 /* Leave those that count. */
 static int order_filter(struct wort_op *op, const struct qr_page *page,
 			const struct qr_bound *upper, struct qr_order *order)
 {
-	const struct wort_key end = { upper->bytes, upper->len };
+	int err = upper->len == QR_NO_KEY ? 0 : order_cut(op, page, upper, order);
 	u32 i, nr = 0;
 	struct qr_rec rec;
-	int err = upper->len == QR_NO_KEY ? 0 : qr_key_verify(op, page, &end);
 
 	order->words = 0;
 	for (i = 0; i < order->nr && !err; i++) {
 		if (qr_rec_load(op, page, order->place[i], &rec) <= 0)
 			return qr_rec_lost(op, page, order->place[i]);
-		if (qr_rec_dead(&rec) || (upper->len != QR_NO_KEY &&
-					  qr_rec_cmp(page, &rec, &end) >= 0))
+		if (qr_rec_dead(&rec))
 			continue;
-		order->place[nr++] = rec.place;
+		order->place[nr] = rec.place;
+		order->len[nr++] = rec.len;
 		order->words += qr_rec_words(rec.len);
 	}
 	order->nr = nr;
@@ -654,12 +670,14 @@ void qr_page_create(struct wort_op *op, u64 off, u32 size, u32 level,
 u32 qr_page_add(struct wort_op *op, const struct qr_page *page, u32 place,
 		const struct wort_key *key, u64 head, u64 val)
 {
-	u32 len = key->len - page->prefix_len;
-	u64 unused;
+	const u8 *rest = key->data + page->prefix_len;
+	u32 len = key->len - page->prefix_len, i;
 
 	head = (head & ~(WORT_MEDIA_QUIRE_LEN_MASK | QR_HEAD_WITNESSES)) | len;
-	qr_rec_write(op, page, place, key->data + page->prefix_len, len, head, val,
-		     &unused);
+	wort_pm_store(op, qr_word(page, place + 1), val);
+	for (i = 0; i < len; i += QR_WORD)
+		wort_pm_store(op, qr_word(page, place + QR_REC_WORDS + i / QR_WORD),
+			      rest_word(rest, len, i));
 	wort_pm_store(op, qr_word(page, place), head);
 	return place + qr_rec_words(len);
 }

@@ -126,17 +126,12 @@ u32 qr_page_size(const struct wort_op *op, const struct wort_tree *tree, u32 lev
 }
 
 /* Bytes of the records of a part, and what is before them. */
-static int part_bytes(struct wort_op *op, const struct qr_build *b,
-		      const struct qr_part *part, u32 anchor_len)
+static u32 part_bytes(const struct qr_build *b, const struct qr_part *part, u32 anchor_len)
 {
 	u32 words = 1 + DIV_ROUND_UP(anchor_len, QR_WORD), i, len;
-	const struct qr_page *page = &b->pos.page;
-	struct qr_rec rec;
 
 	for (i = part->first; i < part->end; i++) {
-		if (qr_rec_load(op, page, b->order.place[i], &rec) <= 0)
-			return qr_rec_lost(op, page, b->order.place[i]);
-		len = page->prefix_len + rec.len;
+		len = b->pos.page.prefix_len + b->order.len[i];
 		len = len > part->prefix_len ? len - part->prefix_len : 0;
 		words += qr_rec_words(len);
 	}
@@ -150,13 +145,10 @@ static int part_plan(struct wort_op *op, const struct wort_tree *tree,
 {
 	const struct wort_key from = bound_key(anchor), to = bound_key(upper);
 	u32 level = b->pos.page.level;
-	int bytes;
 
 	part->prefix_len = qr_common(&from, &to);
-	bytes = part_bytes(op, b, part, anchor->len);
-	if (bytes < 0)
-		return bytes;
-	part->size = qr_page_size(op, tree, level, !b->pos.depth && !b->higher.end, bytes,
+	part->size = qr_page_size(op, tree, level, !b->pos.depth && !b->higher.end,
+				  part_bytes(b, part, anchor->len),
 				  part->end - part->first, b->words * QR_WORD);
 	if (part->size > QR_PAGE_MAX)
 		return wort_corrupt(op, b->pos.page.off, "page with too many bytes");
@@ -219,19 +211,14 @@ static int is_above_all(struct wort_op *op, const struct qr_build *b,
 }
 
 /* The record in the middle of their bytes. */
-static int middle(struct wort_op *op, const struct qr_build *b)
+static u32 middle(const struct qr_build *b)
 {
-	u32 i, words = 0;
-	struct qr_rec rec;
+	u32 i = 0, words = 0;
 
-	for (i = 0; i + 1 < b->order.nr; i++) {
-		if (qr_rec_load(op, &b->pos.page, b->order.place[i], &rec) <= 0)
-			return qr_rec_lost(op, &b->pos.page, b->order.place[i]);
-		words += qr_rec_words(rec.len);
-		if (2 * words >= b->order.words)
-			break;
-	}
-	return i + 1 < b->order.nr ? i + 1 : b->order.nr - 1;
+	do
+		words += qr_rec_words(b->order.len[i++]);
+	while (i + 1 < b->order.nr && 2 * words < b->order.words);
+	return i;
 }
 
 /*
@@ -248,7 +235,7 @@ static int split_place(struct wort_op *op, const struct qr_build *b,
 		return above;
 	if (above)
 		return b->pos.page.level ? nr - 1 : nr;
-	return nr > 1 ? middle(op, b) : 0;
+	return nr > 1 ? middle(b) : 0;
 }
 
 /* Is the key that of the only record of the page? */
