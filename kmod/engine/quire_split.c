@@ -710,7 +710,7 @@ static u32 root_level(const struct wort_tree *tree)
 /*
  * A put at worst splits a page of each level, and makes a new root, which is as large as
  * a leaf.  The others of a batch may make the tree higher before, with the smallest pages
- * by several levels.
+ * by several levels.  An inner page of long keys is larger than its tree wants pages to be.
  */
 void qr_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 	     struct wort_need *need)
@@ -731,4 +731,8 @@ void qr_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 	need->of[need->nr++].count = 3 + 2 * (key_len > LONG_KEY ? levels + more : levels);
 	need->of[need->nr].size = qr_page_max(tree, 1);
 	need->of[need->nr++].count = 2 * (levels + more);
+	if (qr_page_max(tree, 1) < QR_PAGE_MAX) {
+		need->of[need->nr].size = QR_PAGE_MAX;
+		need->of[need->nr++].count = 2 * (levels + more);
+	}
 }

@@ -20,7 +20,7 @@ selftests/lint/kbuild.sh -n -o build/guest 6.1 gcc &&
 make -s -C selftests/kselftest OUTPUT=$PWD/build/guest &&
 cp selftests/kselftest/run_all.sh build/guest &&
 selftests/vm/run.sh -k 6.1 -l libcrc32c -t 600 \\
-    -f $PWD/build/guest:/wort-tests -c 'sh /wort-tests/run_all.sh PROGRAMS'
+    -f $PWD/build/guest:/wort-tests -c 'sh /wort-tests/run_all.sh WHICH'
 """
 
 STEPS = {
@@ -28,7 +28,7 @@ STEPS = {
                "build/crash/explore --len 1 --models x86",
     "build": "selftests/lint/kbuild.sh -n 6.1 gcc",
     "unit": "make -s -C selftests/unit O=$PWD/build/unit $PWD/build/unit/unit "
-            "&& timeout 900 build/unit/unit",
+            "&& set -f && timeout 1800 build/unit/unit WHICH",
     "fuzz": "make -s -C selftests/fuzz O=$PWD/build/fuzz && "
             "build/fuzz/fuzz -t 60 -j $(nproc)",
     "old": "make -s -C userlib O=$PWD/build/userlib all "
@@ -55,9 +55,9 @@ STEPS = {
 
 
 def commands(step):
-    """Of "kselftest", or "kselftest PROGRAM", too."""
-    name, _, program = step.partition(" ")
-    return STEPS.get(name) or GUEST.replace("PROGRAMS", program)
+    """Of "unit PATTERN" and "kselftest PROGRAM", too."""
+    name, _, which = step.partition(" ")
+    return STEPS.get(name, GUEST).replace("WHICH", which)
 
 
 def copy(tree):

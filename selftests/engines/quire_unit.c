@@ -371,7 +371,6 @@ const struct engine_unit engine_unit_quire = {
 	.steps = true,
 	.tidies = true,
 	.spared_any = 200,
-	.long_keys = true,
 	.verify = shadows_verify,
 	.verified = 1000,
 	.tests = tests,

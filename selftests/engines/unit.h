@@ -72,7 +72,6 @@ struct engine_cost {
  * @drops: of the pages of the image at least so many can be dropped from it
  * @spared: at most so many allocations of its background work fail without any harm
  * @spared_any: so many more of any operation
- * @long_keys: with small nodes @need is too little for the longest keys
  * @tidies: a delete takes memory if there is any, and does without
  * @verify: verify what it keeps in DRAM for an open index; how many entries were
  *	verified.  NULL: it keeps nothing
@@ -97,7 +96,6 @@ struct engine_unit {
 	u32 drops;
 	u32 spared;
 	u32 spared_any;
-	bool long_keys;
 	bool tidies;
 	u32 (*verify)(struct wort_index *index);
 	u32 verified;

@@ -168,8 +168,6 @@ void check_alone(void)
 	u32 used = 0, i;
 	struct bed bed;
 
-	if (subject.attr && subject.unit->long_keys)
-		return;
 	rnd = unit_seed;
 	for (i = 0; i < NR_POOLS; i++) {
 		bed_open(&bed, POOL_SIZE, 4096);
