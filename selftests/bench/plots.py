@@ -180,9 +180,19 @@ def attach_sizes(args):
     return powers(1000, max(args.largest, 1000))
 
 
+def engines():
+    """The engines of the module, the default first."""
+    with open(os.path.join(TOP, "uapi/linux/wort_engines.h"),
+              encoding="utf-8") as file:
+        table = file.read().split("#define WORT_ENGINES(X)")[1].split("\n\n")[0]
+    return re.findall(r'X\(\w+, "(\w+)"', table)
+
+
 def make_plan(args):
     """What all figures need."""
     plan = Plan(args)
+    plan.bench("engines", args.keys, engines())
+    plan.bench("engines-strings", args.keys, engines(), workloads=STRINGS)
     plan.bench("memory", args.keys, ["wort", "wort-mapped", "floor"],
                args.plugin)
     plan.bench("strings", args.keys, ["wort", "wort-mapped"], args.plugin,
@@ -305,6 +315,8 @@ def figures(plan, args, data):
     draw.learn(row["peer"] for found in rows.values() for row in found
                if "peer" in row)
     for name, title in (
+            ("engines", "The engines"),
+            ("engines-strings", "The engines with strings"),
             ("memory", "Indexes in memory"), ("strings", "Strings"),
             ("stores", "Beside stores that a power cut sets back"),
             ("durable", "Beside stores that are durable, too")):
