@@ -129,10 +129,14 @@ struct art_entries {
  * struct art_level - A node on the path of a cursor
  * @link: the link to it
  * @byte: of the entry that the cursor took
+ * @ahead: of a wide node: entries from this byte on are not being loaded yet
+ * @loading: and so many before it are
  */
 struct art_level {
 	u64 link;
 	u32 byte;
+	u16 ahead;
+	u16 loading;
 };
 
 /**

@@ -9,7 +9,9 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-#include "art.h"
+#include "art_map.h"
+
+#define LOOK_ON	16	/* entries that are being loaded before the cursor comes to them */
 
 static struct art_cursor *art_cursor(struct wort_cursor *cur)
 {
@@ -41,6 +43,58 @@ static bool node_enter(struct wort_cursor *cur, const struct art_node *node,
 	return node_next(cur, node, cur->reverse ? ART_BYTES - 1 : 0, cur->reverse, entry);
 }
 
+static void entry_prefetch(struct wort_cursor *cur, u64 link)
+{
+	if (likely(wort_link_off(link) < wort_region_plain(cur->op->region)))
+		wort_pm_prefetch(wort_region_at(cur->op->region, wort_link_off(link)));
+}
+
+static u32 byte_behind(const struct wort_cursor *cur, u32 byte)
+{
+	return byte + (cur->reverse ? -1 : 1);
+}
+
+/* Begin to load what the cursor comes to next in a node, since objects lie anywhere. */
+static void wide_look_on(struct wort_cursor *cur, const struct art_node *node,
+			 struct art_level *level)
+{
+	u32 max = min_t(u32, cur->wanted - 1, LOOK_ON);
+	struct art_entry entry;
+
+	while (level->loading < max &&
+	       art_entry_next(node, level->ahead, cur->reverse, &entry)) {
+		entry_prefetch(cur, entry.link);
+		level->ahead = byte_behind(cur, entry.byte);
+		level->loading++;
+	}
+}
+
+/* All entries: they are in no order. */
+static void small_look_on(struct wort_cursor *cur, const struct art_node *node)
+{
+	u32 used = cur->wanted > 1 ? art_small_used(node) : 0;
+
+	for (; used; used &= used - 1)
+		entry_prefetch(cur, wort_pm_load(&art_small_slots(node)[__ffs(used)]));
+}
+
+static bool is_wide(const struct art_node *node)
+{
+	return node->kind > WORT_MEDIA_ART_KIND_N16;
+}
+
+static void level_enter(struct wort_cursor *cur, const struct art_node *node, u32 byte)
+{
+	struct art_cursor *ac = art_cursor(cur);
+	struct art_level *level = &ac->level[ac->nr++];
+
+	*level = (struct art_level){ node->link, byte, byte_behind(cur, byte), 0 };
+	if (is_wide(node))
+		wide_look_on(cur, node, level);
+	else
+		small_look_on(cur, node);
+}
+
 /* Go down from a link: by the key where it has an entry, otherwise along the edge. */
 static int cursor_down(struct wort_cursor *cur, u64 link, u32 start,
 		       const struct wort_key *key)
@@ -57,7 +111,7 @@ static int cursor_down(struct wort_cursor *cur, u64 link, u32 start,
 		if (!node_enter(cur, &node, key, &entry))
 			return wort_corrupt(cur->op, wort_link_off(link),
 					    "node without entries");
-		ac->level[ac->nr++] = (struct art_level){ link, entry.byte };
+		level_enter(cur, &node, entry.byte);
 		start = art_end(link);
 		link = entry.link;
 	}
@@ -76,10 +130,13 @@ static int cursor_step(struct wort_cursor *cur)
 	for (; ac->nr; ac->nr--) {
 		level = &ac->level[ac->nr - 1];
 		art_node_at(cur->op, level->link, &node);
-		if (!node_next(cur, &node, level->byte + (cur->reverse ? -1 : 1),
-			       cur->reverse, &entry))
+		if (!node_next(cur, &node, byte_behind(cur, level->byte), cur->reverse,
+			       &entry))
 			continue;
 		level->byte = entry.byte;
+		level->loading -= !!level->loading;
+		if (is_wide(&node))
+			wide_look_on(cur, &node, level);
 		ac->fresh = ac->nr;
 		return cursor_down(cur, entry.link, art_end(level->link), NULL);
 	}
