@@ -5,12 +5,17 @@ sphinx-build -W -b html Documentation build/docs
 sphinx-build -W -b man Documentation build/man
 """
 
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
 project = "wort"
 author = "The wort authors"
 copyright = author
 version = release = "0.1"
 
-extensions = []
+extensions = ["kernel_doc"]
 smartquotes = False  # "--" stays what one types
 highlight_language = "none"
 html_theme = "alabaster"

@@ -107,6 +107,9 @@ check_docs()
 		file=$(dirname "$page")/${file##*:: }
 		[ -f "$file" ] || die "$page quotes $file, which is not there"
 	done < <(grep -rE '^\.\. (literal)?include::' "$docs")
+	while read -r _ _ file; do
+		[ -f "$work/kernel/$file" ] || die "the reference shows $file, which is not there"
+	done < <(grep -h '^\.\. kernel-doc::' "$docs"/*.rst)
 }
 
 cd "$wort_top"

@@ -139,6 +139,7 @@ rung_static()
 	side_by_side "$processors" "step checkpatch selftests/lint/checkpatch.sh" \
 		"step kernel-doc selftests/lint/kernel-doc.sh" \
 		"${calls[@]}" static_userlib "step docs make -s docs"
+	step reference selftests/lint/reference.sh
 	for flavour in $(flavours); do
 		step "hot-code-$flavour" selftests/lint/hot-code.sh \
 			"$build/static-$flavour-gcc/wort.ko"

@@ -95,11 +95,15 @@ insert()
 $(sed 's/^ /\\ /' <<<"$2")" "$1"
 }
 
-# The pages quote sources by their places, and name files by those of the project.
+# The pages quote sources by their places, and name files by those of the project.  The
+# reference leaves libwort out, which is last.
 adapt_docs()
 {
-	sed -i "s#^\(\.\. literalinclude:: \)\.\./kmod/#\1../../../$module/#" \
-		"$tree/$docs"/*.rst
+	sed -i -e "s#^\(\.\. literalinclude:: \)\.\./kmod/#\1../../../$module/#" \
+		-e 's#^\(\.\. kernel-doc:: \)\(kmod/\)\?\(include/\)\?linux/#\1include/linux/#' \
+		-e 's#^\(\.\. kernel-doc:: \)uapi/#\1include/uapi/#' \
+		-e "s#^\(\.\. kernel-doc:: \)kmod/#\1$module/#" "$tree/$docs"/*.rst
+	sed -i '/^Structs of libwort$/,$d' "$tree/$docs/reference.rst"
 	cat >>"$tree/$docs/index.rst" <<-END
 
 	These pages name files as they lie in the project.  In this tree ``kmod`` is
