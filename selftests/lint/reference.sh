@@ -13,7 +13,7 @@ page=build/docs/reference.html
 [ -f "$page" ] || die "$page is not there: make docs"
 {
 	sed -n 's/^EXPORT_SYMBOL_NS_GPL(\(\w*\),.*/id="c.\1"/p' kmod/dev/api.c
-	sed -n 's/^struct \(wort_\w*_arg\) {/>struct \1</p' uapi/linux/wort.h
+	sed -n 's|^struct \(wort_\w*_arg\) {|<span class="pre">\1</span></span></dt>|p' uapi/linux/wort.h
 } | while read -r what; do
 	grep -qF "$what" "$page" || die "$page does not have $what"
 done
