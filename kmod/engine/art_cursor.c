@@ -213,7 +213,7 @@ int art_seek(struct wort_cursor *cur, const struct wort_key *key)
 	int err;
 
 	ac->nr = 0;
-	err = rdx_root_load(cur->op, rdx_root(cur->tree), &link);
+	err = wort_root_load(cur->op, wort_root_off(cur->tree), &link);
 	if (!link)
 		return err ?: -ENOENT;
 	err = cursor_down(cur, link, 0, key);
@@ -266,8 +266,8 @@ static int cursor_pos(struct wort_cursor *cur, struct rdx_pos *pos, u32 *byte)
 	u32 i;
 
 	*byte = 0;
-	*pos = (struct rdx_pos){ .slot = rdx_root(cur->tree) };
-	err = rdx_root_load(cur->op, pos->slot, &pos->link);
+	*pos = (struct rdx_pos){ .slot = wort_root_off(cur->tree) };
+	err = wort_root_load(cur->op, pos->slot, &pos->link);
 	for (i = 0; i < ac->nr && !err; i++) {
 		pos->above = pos->slot;
 		pos->above_node = pos->node;

@@ -9,19 +9,6 @@
 #include "quire_shadow.h"
 #include "rec.h"
 
-/* The root word leads to the root page. */
-static int root_load(struct wort_op *op, const struct wort_tree *tree, u64 *off)
-{
-	const __le64 __pmem *root = wort_tree_root(tree);
-	u64 at = wort_pm_off(op, root);
-	u64 node = at - offsetof(struct wort_media_entry, root);
-	int err = wort_pm_probe(op, root, WORT_LINE);
-
-	*off = err ? 0 : wort_pm_load(root);
-	wort_pm_flush_in_flight(op, node, at, sizeof(*off));
-	return err;
-}
-
 static int root_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
 		     struct qr_page *page)
 {
@@ -51,7 +38,7 @@ static int descend(struct wort_op *op, const struct wort_tree *tree,
 		   const struct wort_key *key, struct qr_pos *pos, struct qr_bound *upper)
 {
 	u64 link;
-	int err = root_load(op, tree, &link);
+	int err = wort_root_load(op, wort_root_off(tree), &link);
 
 	pos->page = (struct qr_page){ };
 	pos->rec = (struct qr_rec){ };

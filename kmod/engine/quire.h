@@ -80,6 +80,7 @@
 #include "../core/alloc.h"
 #include "../core/pmem.h"
 #include "engine.h"
+#include "root.h"
 
 #define QR_LEVELS	15		/* of inner pages */
 #define QR_WORD		sizeof(__le64)
@@ -322,14 +323,6 @@ static inline bool qr_rec_peek(const struct qr_page *page, u32 place, struct qr_
 	rec->head = wort_pm_load(qr_word(page, place));
 	rec->len = rec->head & WORT_MEDIA_QUIRE_LEN_MASK;
 	return rec->head && place + qr_rec_words(rec->len) <= page->words;
-}
-
-/* A root record is locked by the offset of its catalogue entry. */
-static inline u64 qr_root_node(const struct wort_tree *tree)
-{
-	u64 off = (void __pmem *)wort_tree_root(tree) - wort_region_at(tree->region, 0);
-
-	return off - offsetof(struct wort_media_entry, root);
 }
 
 /* No key is above it. */

@@ -14,7 +14,7 @@
 /* The shadow of the root page. */
 static __always_inline struct qr_shadow *fast_root(const struct wort_tree *tree)
 {
-	u64 plain = wort_region_plain(tree->region), node = qr_root_node(tree), off;
+	u64 plain = wort_region_plain(tree->region), node = wort_root_node(tree), off;
 
 	if (unlikely(node >= plain))
 		return NULL;

@@ -222,7 +222,7 @@ static int root_replace(struct wort_op *op, struct wort_tree *tree,
 			const struct qr_merge *m)
 {
 	const struct qr_page *root = &m->parent.page;
-	u64 nodes[2] = { root->off, qr_root_node(tree) };
+	u64 nodes[2] = { root->off, wort_root_node(tree) };
 	struct qr_rec only = { };
 	int err = root->level ? child_load(op, m, 0, &only) : 0;
 
@@ -350,7 +350,7 @@ int qr_drop(struct wort_cursor *cur)
 {
 	struct qr_cursor *qc = (struct qr_cursor *)cur->engine;
 	const __le64 __pmem *root = wort_tree_root(cur->tree);
-	u64 node = qr_root_node(cur->tree), lost = wort_pm_load(root), off = 0;
+	u64 node = wort_root_node(cur->tree), lost = wort_pm_load(root), off = 0;
 	struct wort_op *op = cur->op;
 	struct qr_page parent;
 	struct wort_key anchor;

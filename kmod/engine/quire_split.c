@@ -373,7 +373,7 @@ static int build_lock(struct wort_op *op, const struct wort_tree *tree,
 		      const struct qr_build *b, const struct qr_page *parent)
 {
 	const u64 nodes[] = {
-		b->pos.page.off, b->pos.depth ? parent->off : qr_root_node(tree),
+		b->pos.page.off, b->pos.depth ? parent->off : wort_root_node(tree),
 	};
 
 	if (!wort_nodes_lock(op, nodes, 2))
@@ -462,7 +462,7 @@ static void word_change(struct wort_op *op, u64 node, __le64 __pmem *word, u64 v
 /* Another page becomes the root page; the node of the root word is locked. */
 void qr_root_change(struct wort_op *op, const struct wort_tree *tree, u64 off)
 {
-	word_change(op, qr_root_node(tree), wort_tree_root(tree), off);
+	word_change(op, wort_root_node(tree), wort_tree_root(tree), off);
 }
 
 /* Change a word of a separator, 0 or 1, in a page that is locked. */
@@ -491,6 +491,18 @@ static int parent_open(struct wort_op *op, const struct wort_tree *tree,
 	return qr_page_open(op, tree, b->pos.above[b->pos.depth - 1].off, parent);
 }
 
+/* Unlock.  The page goes if another one has taken its place. */
+static int build_end(struct wort_op *op, const struct wort_tree *tree,
+		     const struct qr_build *b, int err)
+{
+	if (err)
+		wort_alloc_untake(op);
+	wort_nodes_unlock(op);
+	if (!err && b->lower.size)
+		qr_page_free(op, tree, &b->pos.page);
+	return err;
+}
+
 /* The page is replaced by one with the same range. */
 static int rebuild(struct wort_op *op, struct wort_tree *tree, struct qr_build *b)
 {
@@ -505,16 +517,11 @@ static int rebuild(struct wort_op *op, struct wort_tree *tree, struct qr_build *
 	if (err)
 		return err;
 	err = parts_write(op, b);
-	if (err) {
-		wort_alloc_untake(op);
-	} else {
+	if (!err) {
 		link_change(op, tree, b, &parent, b->lower.page.off);
 		wort_nodes_removed(op, b->pos.page.off, 0);
 	}
-	wort_nodes_unlock(op);
-	if (!err)
-		qr_page_free(op, tree, &b->pos.page);
-	return err;
+	return build_end(op, tree, b, err);
 }
 
 static u64 sep_head(u32 len)
@@ -541,9 +548,7 @@ static int root_split(struct wort_op *op, struct wort_tree *tree, struct qr_buil
 	if (err)
 		return err;
 	err = parts_write(op, b);
-	if (err) {
-		wort_alloc_untake(op);
-	} else {
+	if (!err) {
 		qr_page_create(op, wort_alloc_take(op), size, level, &none, 0, &root);
 		place = qr_page_add(op, &root, root.first, &none, sep_head(0), lower->off);
 		place = qr_page_add(op, &root, place, &sep, sep_head(0),
@@ -552,10 +557,7 @@ static int root_split(struct wort_op *op, struct wort_tree *tree, struct qr_buil
 		qr_root_change(op, tree, root.off);
 		wort_nodes_removed(op, b->pos.page.off, 0);
 	}
-	wort_nodes_unlock(op);
-	if (!err && b->lower.size)
-		qr_page_free(op, tree, &b->pos.page);
-	return err;
+	return build_end(op, tree, b, err);
 }
 
 /* With all locked: first the separator, then the lower part. */
@@ -585,14 +587,9 @@ static int split(struct wort_op *op, struct wort_tree *tree, struct qr_build *b,
 	err = qr_end_find(op, parent, &end) ?: qr_end_verify(op, parent, &end);
 	if (!err)
 		err = qr_has_room(parent, &end, words) ? parts_write(op, b) : -EAGAIN;
-	if (err)
-		wort_alloc_untake(op);
-	else
+	if (!err)
 		split_commit(op, tree, b, parent, end.top);
-	wort_nodes_unlock(op);
-	if (!err && b->lower.size)
-		qr_page_free(op, tree, &b->pos.page);
-	return err;
+	return build_end(op, tree, b, err);
 }
 
 /*
@@ -630,7 +627,7 @@ static int first_page(struct wort_op *op, struct wort_tree *tree)
 {
 	const struct wort_key none = { (const u8 *)"", 0 };
 	u32 size = qr_page_size(op, tree, 0, true, QR_PAGE_MIN, 0, 0);
-	u64 node = qr_root_node(tree);
+	u64 node = wort_root_node(tree);
 	struct qr_page page;
 	int err = wort_alloc_reserve(op, size);
 

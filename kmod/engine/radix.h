@@ -17,6 +17,7 @@
 #include "../core/key.h"
 #include "../core/pmem.h"
 #include "engine.h"
+#include "root.h"
 
 /**
  * struct rdx_pos - Where a descent is
@@ -87,44 +88,10 @@ static __always_inline bool wort_link_place_valid(u64 link, u32 start)
 	       wort_link_place(link) < WORT_KEY_DIGITS;
 }
 
-/* The root record of a tree, whose first word is the slot of the whole tree. */
-static __always_inline u64 rdx_root(const struct wort_tree *tree)
-{
-	return (void __pmem *)wort_tree_root(tree) - wort_region_at(tree->region, 0);
-}
-
-/* The name for locks of a root record: its catalogue entry. */
-static __always_inline u64 rdx_root_node(u64 root)
-{
-	return root - offsetof(struct wort_media_entry, root);
-}
-
-/**
- * rdx_root_load() - Load the word of a root record, on which an answer may rest
- * @op: The operation.
- * @off: Offset of the root record.
- * @link: Told: the word.
- *
- * A call would have the position of a descent in memory, also in a fast path,
- * which does not come here.
- *
- * Context: A section.
- * Return: 0 or -EIO.
- */
-static inline int rdx_root_load(struct wort_op *op, u64 off, u64 *link)
-{
-	const __le64 __pmem *root = wort_region_at(op->region, off);
-	int err = wort_pm_probe(op, root, WORT_LINE);
-
-	*link = err ? 0 : wort_pm_load(root);
-	wort_pm_flush_in_flight(op, rdx_root_node(off), off, sizeof(*link));
-	return err;
-}
-
 /* The name for locks of the node that has a slot; @node is 0 or the link to it. */
 static __always_inline u64 rdx_slot_node(u64 node, u64 slot)
 {
-	return node ? wort_link_off(node) : rdx_root_node(slot);
+	return node ? wort_link_off(node) : wort_root_node_at(slot);
 }
 
 /* The digit of a key at @place; @word has its first sixteen. */

@@ -60,7 +60,7 @@ static __always_inline void rdx_descent_init(struct rdx_descent *d,
 /* Begin a descent at the root record. */
 static __always_inline int rdx_descent_root(struct rdx_descent *d)
 {
-	u64 root = rdx_root(d->tree);
+	u64 root = wort_root_off(d->tree);
 
 	d->pos.slot = root;
 	d->pos.node = 0;
@@ -68,11 +68,11 @@ static __always_inline int rdx_descent_root(struct rdx_descent *d)
 	d->pos.above_node = 0;
 	d->pos.start = 0;
 	if (d->op)
-		return rdx_root_load(d->op, root, &d->pos.link);
+		return wort_root_load(d->op, root, &d->pos.link);
 	if (unlikely(root >= d->plain))
 		return -EAGAIN;
 	d->pos.link = wort_pm_load(d->base + root);
-	d->nr_marks = wort_pm_mark(d->in_flight, rdx_root_node(root));
+	d->nr_marks = wort_pm_mark(d->in_flight, wort_root_node_at(root));
 	return 0;
 }
 

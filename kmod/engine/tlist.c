@@ -212,19 +212,6 @@ int tls_slot_open(struct wort_op *op, const struct tls_chunk *chunk, u32 slot,
 	return wort_rec_open(op, off, rec);
 }
 
-/* The root word leads to the first chunk. */
-static int root_load(struct wort_op *op, const struct wort_tree *tree, u64 *off)
-{
-	const __le64 __pmem *root = wort_tree_root(tree);
-	u64 at = wort_pm_off(op, root);
-	u64 node = at - offsetof(struct wort_media_entry, root);
-	int err = wort_pm_probe(op, root, WORT_LINE);
-
-	*off = err ? 0 : wort_pm_load(root);
-	wort_pm_flush_in_flight(op, node, at, sizeof(*off));
-	return err;
-}
-
 /* Does a descent go on to this chunk, which is not the first one? */
 static bool leads_on(struct wort_op *op, const struct tls_chunk *next,
 		     enum tls_goal goal, const struct wort_key *key)
@@ -292,8 +279,8 @@ static int descend(struct wort_op *op, const struct wort_tree *tree, enum tls_go
 	if (start && !descend_from(op, tree, start, goal, key, pos) &&
 	    (pos->above || !above))
 		return 0;
-	err = root_load(op, tree, &start);
-	pos->node = tls_root_node(tree);
+	err = wort_root_load(op, wort_root_off(tree), &start);
+	pos->node = wort_root_node(tree);
 	pos->above = wort_tree_root(tree);
 	pos->chunk.off = 0;
 	pos->behind.off = 0;
@@ -436,7 +423,7 @@ static int change_lock(struct wort_op *op, struct tls_change *c)
 	if (c->old)
 		nodes[nr++] = c->pos.rec.off;
 	if (changes_array(c))
-		nodes[nr++] = tls_root_node(c->tree);
+		nodes[nr++] = wort_root_node(c->tree);
 	if (!wort_nodes_lock(op, nodes, nr))
 		return -EAGAIN;
 	same = !chunk->off || wort_pm_load(&chunk->media->bits) == chunk->bits;
@@ -743,7 +730,7 @@ static bool above_lock(struct wort_op *op, const struct tls_change *c)
 	const struct tls_pos *pos = &c->pos;
 
 	return pos->chunk.bound_len && wort_node_trylock(op, pos->node) &&
-	       (!tls_array(c->tree) || wort_node_trylock(op, tls_root_node(c->tree))) &&
+	       (!tls_array(c->tree) || wort_node_trylock(op, wort_root_node(c->tree))) &&
 	       wort_pm_load(pos->above) == pos->chunk.off;
 }
 

@@ -11,6 +11,7 @@
 
 #include "../core/pmem.h"
 #include "engine.h"
+#include "root.h"
 #include "rec.h"
 
 /*
@@ -235,14 +236,6 @@ static inline struct tls_array *tls_array(const struct wort_tree *tree)
 {
 	/* pairs with the release that publishes an array */
 	return smp_load_acquire(&tree->priv);
-}
-
-/* A root record is locked by the offset of its catalogue entry. */
-static inline u64 tls_root_node(const struct wort_tree *tree)
-{
-	u64 off = (void __pmem *)wort_tree_root(tree) - wort_region_at(tree->region, 0);
-
-	return off - offsetof(struct wort_media_entry, root);
 }
 
 #endif /* _WORT_TLIST_H */

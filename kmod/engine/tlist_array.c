@@ -114,7 +114,7 @@ static u64 start_in(const struct tls_array *array, enum tls_goal goal,
 int tls_array_start(struct wort_op *op, const struct wort_tree *tree, enum tls_goal goal,
 		    const struct wort_key *key, bool above, u64 *start)
 {
-	struct wort_node_read read = { .node = tls_root_node(tree) };
+	struct wort_node_read read = { .node = wort_root_node(tree) };
 	int err;
 
 	*start = 0;
@@ -158,7 +158,7 @@ static void entry_add(struct wort_op *op, const struct wort_tree *tree,
 		      const struct tls_entry *new)
 {
 	struct tls_array *array = tls_array(tree);
-	u64 root = tls_root_node(tree);
+	u64 root = wort_root_node(tree);
 	u32 at = nr_below(array, new->prefix), i;
 
 	wort_nodes_moving(op, &root, 1);
@@ -187,7 +187,7 @@ static void make_unused(struct wort_op *op, u64 off, u64 slots)
 static void entry_remove(struct wort_op *op, const struct wort_tree *tree, u32 at)
 {
 	struct tls_array *array = tls_array(tree);
-	u64 root = tls_root_node(tree);
+	u64 root = wort_root_node(tree);
 
 	wort_alloc_parts_dropped(tree->alloc, slot_bytes(array->entry[at].freed));
 	wort_nodes_moving(op, &root, 1);
@@ -254,7 +254,7 @@ void tls_slot_freed(struct wort_op *op, struct wort_tree *tree,
 	if (!tls_array(tree))
 		return;
 	/* The root record is not removed, so it does not matter what else was. */
-	wort_lock_hold(op, wort_lock_of(op, tls_root_node(tree)));
+	wort_lock_hold(op, wort_lock_of(op, wort_root_node(tree)));
 	array = tls_array(tree);
 	at = entry_of(array, chunk->prefix, chunk->off);
 	if (at < array->nr) {
@@ -268,7 +268,7 @@ void tls_slot_freed(struct wort_op *op, struct wort_tree *tree,
 static int step_add(struct wort_op *op, const struct wort_tree *tree,
 		    const struct tls_chunk *chunk)
 {
-	u64 nodes[] = { tls_root_node(tree), chunk->off };
+	u64 nodes[] = { wort_root_node(tree), chunk->off };
 	const struct tls_entry new = {
 		.prefix = tls_chunk_prefix(chunk), .off = chunk->off,
 	};
@@ -335,7 +335,7 @@ static int root_lock(struct wort_tree *tree, struct wort_op *op)
 {
 	int section = wort_tree_enter(tree, op);
 
-	while (!wort_node_lock(op, tls_root_node(tree)))
+	while (!wort_node_lock(op, wort_root_node(tree)))
 		op->time = wort_locks_now(tree->locks);
 	return section;
 }

@@ -266,7 +266,7 @@ int tls_drop(struct wort_cursor *cur)
 	const struct tls_lost *lost = &tc->lost;
 	struct tls_change c = { .pos = { .chunk = lost->chunk, .slot = lost->slot } };
 	bool chunk = lost->slot == TLS_SLOTS_MAX;
-	u64 node = lost->chunk.off ?: tls_root_node(cur->tree);
+	u64 node = lost->chunk.off ?: wort_root_node(cur->tree);
 	__le64 __pmem *word = wort_tree_root(cur->tree);
 	u64 nodes[] = { node, lost->off };
 	int err = lost->off ? lost_verify(cur, lost) : -EIO;

@@ -380,7 +380,7 @@ int wrt_seek(struct wort_cursor *cur, const struct wort_key *key)
 		seek_prefetch(cur, key);
 	wc->nr = 0;
 	memset(wc->seen, 0, sizeof(wc->seen));
-	err = rdx_root_load(cur->op, rdx_root(cur->tree), &link);
+	err = wort_root_load(cur->op, wort_root_off(cur->tree), &link);
 	if (!link)
 		return err ?: -ENOENT;
 	err = cursor_down(cur, link, 0, key);
@@ -426,8 +426,8 @@ static int cursor_pos(struct wort_cursor *cur, struct rdx_pos *pos)
 	u32 i;
 	int err;
 
-	*pos = (struct rdx_pos){ .slot = rdx_root(cur->tree) };
-	err = rdx_root_load(cur->op, pos->slot, &pos->link);
+	*pos = (struct rdx_pos){ .slot = wort_root_off(cur->tree) };
+	err = wort_root_load(cur->op, pos->slot, &pos->link);
 	for (i = 0; i < wc->nr; i++) {
 		level = &wc->level[i];
 		pos->above = pos->slot;

@@ -76,7 +76,7 @@ static int wrt_top_shape(struct wort_op *op, struct wort_tree *tree,
 	int err;
 
 	*shape = wort_top_none.shape;
-	err = rdx_root_load(op, rdx_root(tree), &link);
+	err = wort_root_load(op, wort_root_off(tree), &link);
 	survey.place = wort_link_place(link);
 	if (err || !wrt_link_is_node(link) || survey.place >= WORT_KEY_WORD_DIGITS)
 		return err;
@@ -167,7 +167,7 @@ static int wrt_top_fill(struct wort_op *op, struct wort_tree *tree, u32 part)
 	int err;
 
 	BUILD_BUG_ON(WORT_TOP_PARTS != WRT_SLOTS);
-	err = rdx_root_load(op, rdx_root(tree), &link);
+	err = wort_root_load(op, wort_root_off(tree), &link);
 	if (err || !wrt_link_is_node(link) ||
 	    wort_link_place(link) >= wort_tree_top(tree)->shape.place)
 		return err;

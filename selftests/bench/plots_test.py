@@ -26,8 +26,7 @@ import plots
 PLUGINS = ["/x/theirs.so", "/x/p-art.so", "/x/hot.so", "/x/fast_fair.so"]
 # ns of a change, of a read, of a record in a scan
 COSTS = {"wort": (300, 140, 30), "wort-mapped": (300, 220, 30),
-         "woart": (330, 150, 40), "art_cow": (350, 150, 40),
-         "quire": (500, 250, 20), "floor": (320, 0, 0), "lmdb": (3900, 650, 20),
+         "floor": (320, 0, 0), "lmdb": (3900, 650, 20),
          "rocksdb": (4200, 1900, 90),
          "sqlite": (9000, 4100, 200), "lmdb-sync": (2760000, 190, 20),
          "rocksdb-sync": (150000, 1700, 90), "sqlite-sync": (140000, 3900, 200),
@@ -53,7 +52,7 @@ def bench_rows(command, dice):
     for workload, peer, op, turn in itertools.product(
             option(command, "-w")[0].split(","), peers, dict.fromkeys(ops),
             range(int(option(command, "-r")[0]))):
-        change, read, scan = COSTS[peer]
+        change, read, scan = COSTS.get(peer, (340, 150, 40))
         if op.startswith(("lookup", "scan", "ycsb")) and not read:
             continue
         ns = {"scan-100": scan, "lookup": read, "ycsb-c": read,
