@@ -307,7 +307,7 @@ void check_atomic_full(void)
 	u8 key[8];
 	int err;
 
-	bed_open(&bed, 256 * KIB, 4096);
+	bed_open(&bed, 512 * KIB, 4096);
 	other = pmpool_index(&bed.pm, "other");
 	do {
 		begin();
