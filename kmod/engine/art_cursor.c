@@ -134,7 +134,8 @@ static int cursor_step(struct wort_cursor *cur)
 			       &entry))
 			continue;
 		level->byte = entry.byte;
-		level->loading -= !!level->loading;
+		if (level->loading)
+			level->loading--;
 		if (is_wide(&node))
 			wide_look_on(cur, &node, level);
 		ac->fresh = ac->nr;

@@ -369,6 +369,7 @@ const struct engine_unit engine_unit_quire = {
 	.update = { .fences = { 1, 1 }, .lines = { 1, 1 }, .stores = { 1, 1 } },
 	.delete = { .fences = { 1, 40 }, .lines = { 1, 100 }, .stores = { 1, 1000 } },
 	.steps = true,
+	.needs_much = true,
 	.tidies = true,
 	.spared_any = 200,
 	.verify = shadows_verify,

@@ -72,6 +72,7 @@ struct engine_cost {
  * @drops: of the pages of the image at least so many can be dropped from it
  * @spared: at most so many allocations of its background work fail without any harm
  * @spared_any: so many more of any operation
+ * @needs_much: with small nodes @need is much, and a pool of 256 KiB soon full
  * @tidies: a delete takes memory if there is any, and does without
  * @verify: verify what it keeps in DRAM for an open index; how many entries were
  *	verified.  NULL: it keeps nothing
@@ -96,6 +97,7 @@ struct engine_unit {
 	u32 drops;
 	u32 spared;
 	u32 spared_any;
+	bool needs_much;
 	bool tidies;
 	u32 (*verify)(struct wort_index *index);
 	u32 verified;

@@ -307,7 +307,8 @@ void check_atomic_full(void)
 	u8 key[8];
 	int err;
 
-	bed_open(&bed, 512 * KIB, 4096);
+	bed_open(&bed, subject.attr && subject.unit->needs_much ? 512 * KIB : 256 * KIB,
+		 4096);
 	other = pmpool_index(&bed.pm, "other");
 	do {
 		begin();
