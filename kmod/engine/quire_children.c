@@ -340,9 +340,26 @@ static bool child_update(struct wort_op *op, const struct qr_page *page, u32 pla
 }
 
 /*
+ * Before a word of a separator is stored in an inner page, which is locked.  Until the word is
+ * durable and the shadow has followed, readers read the page.  Otherwise one that has read
+ * the page by the new word, and has written where that leads, could go by the old word
+ * afterwards, and not find what it wrote.
+ */
+void qr_children_changing(const struct qr_page *page)
+{
+	struct qr_inner_shadow *in;
+
+	if (!page->shadow || !page->level)
+		return;
+	in = qr_inner_shadow(page);
+	WRITE_ONCE(in->sequence, in->sequence + 1);
+	/* A reader that finds any of what follows finds an odd number. */
+	smp_wmb();
+}
+
+/*
  * A word of the separator at a place has changed, and is durable; the page is still locked.
- * Until now readers went by the old word, and found the old page as it was.  A shadow that
- * cannot follow goes before its number is even again.
+ * A shadow that cannot follow goes before its number is even again.
  */
 void qr_children_changed(struct wort_op *op, const struct wort_tree *tree,
 			 const struct qr_page *page, u32 place)
@@ -352,9 +369,6 @@ void qr_children_changed(struct wort_op *op, const struct wort_tree *tree,
 	if (!page->shadow)
 		return;
 	in = qr_inner_shadow(page);
-	WRITE_ONCE(in->sequence, in->sequence + 1);
-	/* A reader that finds any of what follows finds an odd number. */
-	smp_wmb();
 	if (!child_update(op, page, place))
 		qr_shadow_drop(tree, page->off);
 	/* pairs with the acquire in qr_child_find() */

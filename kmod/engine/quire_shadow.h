@@ -23,7 +23,8 @@
  * stay where they are, so no entry is used again, and readers need no sequence count.
  *
  * Inner page.  It follows when the word that has changed is durable, so an answer may rest
- * on it.  The sequence count is odd while entries move; readers read the page meanwhile.
+ * on it.  From before the word is stored until it has followed the sequence count is odd, and
+ * readers read the page.
  *
  * A page that has gone from the tree has no shadow in the table before its memory can be
  * used again: its removal ticks under its lock, so that nobody makes one after it.
@@ -121,7 +122,7 @@ struct qr_way {
 /**
  * struct qr_inner_shadow - The shadow of an inner page
  * @s: what all have
- * @sequence: odd while the entries move
+ * @sequence: odd while a word of the page, or the entries, change
  * @nr: children
  * @lead_len: bytes behind the prefix that all separators but the first have in common
  * @lead: these
@@ -321,6 +322,7 @@ int qr_shadows_descend(struct wort_op *op, const struct wort_tree *tree,
 
 /* quire_children.c: shadows of inner pages */
 int qr_children_fill(struct wort_op *op, const struct qr_page *page);
+void qr_children_changing(const struct qr_page *page);
 void qr_children_changed(struct wort_op *op, const struct wort_tree *tree,
 			 const struct qr_page *page, u32 place);
 int qr_child_find(const struct qr_page *page, enum qr_goal goal,

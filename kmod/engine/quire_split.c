@@ -470,6 +470,7 @@ void qr_sep_change(struct wort_op *op, const struct wort_tree *tree,
 		   struct qr_page *page, u32 place, u32 word, u64 val)
 {
 	qr_shadow_current(tree, page);
+	qr_children_changing(page);
 	word_change(op, page->off, qr_word(page, place + word), val);
 	qr_children_changed(op, tree, page, place);
 }

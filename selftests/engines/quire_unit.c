@@ -354,7 +354,86 @@ static void check_shadows_attr(void)
 	pmpool_attr = subject.attr;
 }
 
+#define WATCHED	1500	/* records; those of small pages make a tree of many levels */
+
+static struct wort_index *watched;
+static u32 nr_agreed;
+
+/*
+ * A reader that goes by the shadows comes where one that reads the pages comes, or gives
+ * up.  Otherwise it may miss what the other one has written there.
+ */
+static void views_compare(void)
+{
+	const struct wort_tree *tree = &watched->tree;
+	struct wort_key key = { .len = 8 };
+	struct qr_page page;
+	struct qr_pos pos;
+	struct wort_op op;
+	u8 bytes[8];
+	u32 i;
+
+	wort_op_begin(&op, tree->region, NULL);
+	op.locks = tree->locks;
+	op.in_flight = tree->in_flight;
+	op.time = wort_locks_now(tree->locks);
+	key.data = bytes;
+	for (i = 0; i < WATCHED; i += 7) {
+		key_u64(bytes, i);
+		if (qr_shadows_descend(&op, tree, &key, &page))
+			continue;
+		CHECK_EQ(qr_descend_media(&op, tree, QR_COVERS, &key, &pos, NULL), 0);
+		CHECK_EQ(page.off, pos.page.off);
+		nr_agreed++;
+	}
+}
+
+static void watch(void)
+{
+	shim_watch = NULL;
+	views_compare();
+	shim_watch = watch;
+}
+
+/* A lookup makes the shadows that it needs; there may be more each time the tree was tended. */
+static void view_make(struct bed *bed, u32 nr)
+{
+	u32 len = sizeof(u64);
+	u64 value;
+	u8 key[8];
+
+	key_u64(key, nr % WATCHED);
+	pm_get(bed->index, key, sizeof(key), &value, &len);
+	if (nr % 64 == 0)
+		pmpool_settle();
+}
+
+/* While pages are split and merged. */
+static void check_views(void)
+{
+	struct bed bed;
+	u8 key[8];
+	u32 i;
+
+	count_open(&bed, 16 * MIB);
+	watched = bed.index;
+	nr_agreed = 0;
+	shim_watch = watch;
+	for (i = 0; i < 2 * WATCHED; i++) {
+		view_make(&bed, i * 997);
+		key_u64(key, i * 641 % WATCHED);
+		if (i < WATCHED)
+			count_put(&bed, i * 641 % WATCHED, i);
+		else
+			CHECK_EQ(pm_del(bed.index, key, sizeof(key)), 0);
+	}
+	shim_watch = NULL;
+	CHECK_GE(nr_agreed, 1000);
+	bed_close(&bed);
+}
+
 static const struct test tests[] = {
+	{ "views", check_views, .optional = true },
 	{ "shrink", check_shrink, .optional = true },
 	{ "shadows_attr", check_shadows_attr, .optional = true },
 	{ "fences", check_fences },

@@ -298,6 +298,10 @@ bool shim_run_work(void)
 
 #endif
 
+#ifdef SHIM_WATCH
+void (*shim_watch)(void);
+#endif
+
 #if !defined(SHIM_RECORD) && !defined(SHIM_TURNS) && !defined(SHIM_VOLATILE) && \
 	defined(__x86_64__)
 #include <cpuid.h>

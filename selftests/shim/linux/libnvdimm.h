@@ -9,6 +9,21 @@
 
 #include <linux/compiler.h>
 
+/* A test looks at what is visible before a fence, and perhaps not durable. */
+#ifdef SHIM_WATCH
+extern void (*shim_watch)(void);
+
+static inline void shim_watched(void)
+{
+	if (unlikely(shim_watch))
+		shim_watch();
+}
+#else
+static inline void shim_watched(void)
+{
+}
+#endif
+
 #ifdef SHIM_RECORD
 void arch_wb_cache_pmem(void *addr, size_t len);
 void pmem_wmb(void);
@@ -33,6 +48,7 @@ static inline void arch_wb_cache_pmem(void *addr, size_t len)
 
 static inline void pmem_wmb(void)
 {
+	shim_watched();
 	__asm__ volatile("sfence" ::: "memory");
 }
 #else
@@ -43,6 +59,7 @@ static inline void arch_wb_cache_pmem(void *addr, size_t len)
 
 static inline void pmem_wmb(void)
 {
+	shim_watched();
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 #endif
