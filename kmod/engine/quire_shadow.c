@@ -43,15 +43,20 @@ static void want_tend(const struct wort_tree *tree, bool due)
 
 static void slot_set(struct qr_table *table, u32 nr, struct qr_shadow *shadow)
 {
-	table->nr_used += !table->slot[nr].off;
+	WRITE_ONCE(table->nr_used, table->nr_used + !table->slot[nr].off);
 	WRITE_ONCE(table->slot[nr].off, shadow->page.off);
 	/* pairs with the acquire in qr_shadow_find() */
 	smp_store_release(&table->slot[nr].shadow, shadow);
 }
 
+/* Is there room for a shadow of so many bytes?  Without the lock of the table: perhaps. */
 static bool has_room(const struct qr_shadows *shadows, size_t size)
 {
-	return READ_ONCE(shadows->bytes) + READ_ONCE(shadows->bytes_gone) + size <=
+	/* pairs with the release in table_replace() */
+	const struct qr_table *table = smp_load_acquire(&shadows->table);
+
+	return READ_ONCE(table->nr_used) < table->mask &&
+	       READ_ONCE(shadows->bytes) + READ_ONCE(shadows->bytes_gone) + size <=
 	       READ_ONCE(shadows->most);
 }
 
@@ -67,8 +72,7 @@ static bool shadow_enter(const struct wort_tree *tree, struct qr_shadow *shadow)
 	spin_lock(&shadows->lock);
 	table = shadows->table;
 	nr = qr_slot_nr(table, shadow->page.off);
-	enters = !table->slot[nr].shadow && has_room(shadows, size) &&
-		 (table->slot[nr].off || table->nr_used < table->mask);
+	enters = !table->slot[nr].shadow && has_room(shadows, size);
 	if (enters) {
 		WRITE_ONCE(shadows->bytes, shadows->bytes + size);
 		shadows->nr++;

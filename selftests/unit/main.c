@@ -435,6 +435,13 @@ static void write_golden(const char *path, const char *name)
 	exit(0);
 }
 
+/* Tests allocate much and often: with little in quarantine the same memory serves again. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "quarantine_size_mb=8";
+}
+
 int main(int argc, char **argv)
 {
 	bool slow = false, all = false;
