@@ -70,6 +70,9 @@
  * A split stores the separator before it changes the link to the lower page.
  * A reader loads the link first, and then checks whether the inner page has got
  * another separator.  If it loaded the new link, it finds the new separator.
+ * It also checks that the separator has not died.  Of two that die one after the
+ * other it may have met the lower one before, and the upper one after: then the
+ * lower one leads to a page that never had the keys of the upper one.
  */
 #ifndef _WORT_QUIRE_H
 #define _WORT_QUIRE_H

@@ -398,27 +398,40 @@ static int inner_search(struct wort_op *op, const struct qr_page *page, enum qr_
 }
 
 /*
+ * Is a separator not the one that leads on any more?  Another one has come behind the top, or
+ * it has died.
+ */
+static int inner_changed(struct wort_op *op, const struct qr_page *page, u32 top,
+			 const struct qr_rec *sep)
+{
+	struct qr_rec one;
+	int more = qr_rec_load(op, page, top, &one);
+
+	return more ?: wort_pm_load(qr_word(page, sep->place)) != sep->head;
+}
+
+/*
  * Find a child in the page itself.
  *
- * It loads the link before it checks for another separator, as quire.h explains.  An
- * answer rests on the separators that are there, and on those that are dead.
+ * It loads the link before it looks again, as quire.h explains.  An answer rests on the
+ * separators that are there, and on those that are dead.
  */
 static int inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
 		      const struct wort_key *key, struct qr_above *above, u64 *link,
 		      struct qr_bound *upper)
 {
-	struct qr_rec below = { }, next, one;
-	int top, more;
+	struct qr_rec below = { }, next;
+	int top, changed;
 
 	do {
 		top = inner_search(op, page, goal, key, &below, &next);
 		if (top < 0)
 			return top;
 		*link = wort_pm_load(qr_word(page, below.place + 1));
-		more = qr_rec_load(op, page, top, &one);
-	} while (more > 0);
-	if (more)
-		return more;
+		changed = inner_changed(op, page, top, &below);
+	} while (changed > 0);
+	if (changed)
+		return changed;
 	*above = (struct qr_above){ .off = page->off, .place = below.place };
 	read_all(op, page, top);
 	return upper && next.head ? qr_sep_key(op, page, next.place, upper) : 0;
