@@ -136,6 +136,8 @@ explore-long:
 	$(MAKE) -s -C selftests/crash O=$(BUILD)/crash
 	$(BUILD)/crash/explore --len 4 --deep
 	$(BUILD)/crash/explore --len 1 --preemptions 2
+	$(BUILD)/crash/explore --random 2000000
+	$(BUILD)/crash/explore --random 500000 --mandatory
 
 check-breakages:
 	selftests/breakages/run.py

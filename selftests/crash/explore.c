@@ -246,12 +246,24 @@ static void print_spot(const struct spot *spot)
 	}
 }
 
+/* By chance nothing is recorded: the number of the run says all. */
+static void print_random(const struct spot *spot)
+{
+	fprintf(stderr, "  replay: explore --engine %s --start '%s' --random 1 --number %llu\n",
+		spot->start->engine->name, spot->start->name,
+		(unsigned long long)spot->random - 1);
+}
+
 void fail(const struct spot *spot, const char *why)
 {
 	const struct spot *outer = spot;
 
 	tally_add(&tally->failures, 1);
 	fprintf(stderr, "FAILURE: %s\n", why);
+	if (spot->random) {
+		print_random(spot);
+		exit(1);
+	}
 	print_spot(spot);
 	while (outer->outer)
 		outer = outer->outer;
@@ -726,6 +738,7 @@ struct work {
 	u32 max_len;		/* 0: as the row of the engine says */
 	u32 preemptions;
 	u32 beside_models;
+	u64 runs, first;	/* by chance: how many, and the number of the first one */
 	u64 number, third;
 };
 
@@ -800,6 +813,30 @@ static void work_on(struct work work, u32 models)
 			work_beside(&work, model);
 }
 
+/* The pools whose index "a" is empty, in turn, since the runs fill it. */
+static const struct start *start_of_run(u64 number)
+{
+	u32 i, nr = 0, turn;
+
+	for (i = 0; i < nr_starts; i++)
+		nr += start_is_empty(&starts[i]);
+	turn = nr ? number % nr : 0;
+	for (i = 0; i < nr_starts; i++)
+		if (start_is_empty(&starts[i]) && !turn--)
+			return &starts[i];
+	return NULL;
+}
+
+static void work_by_chance(const struct work *work)
+{
+	u64 number = work->first + work->worker;
+
+	for (; number < work->first + work->runs; number += work->workers) {
+		limit_time();
+		explore_random(start_of_run(number), number);
+	}
+}
+
 static double seconds(void)
 {
 	struct timespec now;
@@ -817,9 +854,10 @@ static void say_how_far(double begin)
 	if (now - last < SECONDS_SILENT)
 		return;
 	last = now;
-	fprintf(stderr, "%.0f s: %llu runs, %llu states\n", now,
+	fprintf(stderr, "%.0f s: %llu runs, %llu states, %llu schedules\n", now,
 		(unsigned long long)(tally->states + tally->nested),
-		(unsigned long long)tally->distinct);
+		(unsigned long long)tally->distinct,
+		(unsigned long long)tally->schedules);
 }
 
 static int run_workers(struct work work, u32 models)
@@ -835,7 +873,10 @@ static int run_workers(struct work work, u32 models)
 			return 1;
 		if (!pid[i]) {
 			work.worker = i;
-			work_on(work, models);
+			if (work.runs)
+				work_by_chance(&work);
+			else
+				work_on(work, models);
 			_exit(0);
 		}
 	}
@@ -890,6 +931,9 @@ static void usage(void)
 	       "                   other, only the Kth of N parts\n"
 	       "  --with STEP      only sequences and steps beside each other of which\n"
 	       "                   one is such a step, as atomic\n"
+	       "  --random N       instead N runs of many changes beside each other, by\n"
+	       "                   schedules that chance makes\n"
+	       "  --number N       with --random: the number of the first run (default: 0)\n"
 	       "  --engine NAME    only pools of this engine (default: all, in turn)\n"
 	       "  --mandatory      without the optional functions of engines\n"
 	       "  --list           starting pools\n"
@@ -1010,6 +1054,15 @@ static void *map(size_t size, int flags)
 	return p;
 }
 
+static int report_by_chance(const struct work *work, double begin, u32 failed)
+{
+	printf("%llu runs by chance from number %llu on, %.0f s, %llu failures\n",
+	       (unsigned long long)tally->schedules, (unsigned long long)work->first,
+	       seconds() - begin,
+	       (unsigned long long)(tally->failures + (failed && !tally->failures)));
+	return failed || tally->failures;
+}
+
 static int report(double begin, u32 failed)
 {
 	double took = seconds() - begin;
@@ -1057,6 +1110,7 @@ int main(int argc, char **argv)
 		{ "deep", 0, NULL, 'd' }, { "write-starts", 1, NULL, 'W' },
 		{ "preemptions", 1, NULL, 'p' }, { "schedule", 1, NULL, 'S' },
 		{ "engine", 1, NULL, 'e' }, { "with", 1, NULL, 'I' }, { "mandatory", 0, NULL, 'M' },
+		{ "random", 1, NULL, 'R' }, { "number", 1, NULL, 'N' },
 		{ "part", 1, NULL, 'P' }, { "help", 0, NULL, 'h' }, { }
 	};
 	struct work work = {
@@ -1122,6 +1176,12 @@ int main(int argc, char **argv)
 		case 'M':
 			wort_engine_mandatory = true;
 			break;
+		case 'R':
+			work.runs = strtoull(optarg, NULL, 0);
+			break;
+		case 'N':
+			work.first = strtoull(optarg, NULL, 0);
+			break;
 		case 'P':
 			if (!parse_part(optarg, &work)) {
 				fprintf(stderr, "explore: no such part: %s\n", optarg);
@@ -1177,5 +1237,11 @@ int main(int argc, char **argv)
 		usage();
 		return 2;
 	}
+	if (work.runs && !start_of_run(0)) {
+		fprintf(stderr, "explore: no pool with an empty index to begin with\n");
+		return 2;
+	}
+	if (work.runs)
+		return report_by_chance(&work, begin, run_workers(work, models));
 	return report(begin, run_workers(work, models));
 }

@@ -21,6 +21,14 @@ static uint32_t nr_threads, preempted;
 static int running = -1;
 static void (*thread_main)(uint32_t nr);
 
+static uint32_t draw(uint32_t n)
+{
+	sched.random ^= sched.random << 13;
+	sched.random ^= sched.random >> 7;
+	sched.random ^= sched.random << 17;
+	return (sched.random >> 20) % n;
+}
+
 /* The next decision: as prescribed, or the first option. */
 static uint32_t decide(uint32_t options)
 {
@@ -28,6 +36,8 @@ static uint32_t decide(uint32_t options)
 
 	if (options < 2)
 		return 0;
+	if (sched.random)
+		return draw(options);
 	if (sched.at == sched.nr_decisions) {
 		if (sched.nr_decisions == SCHED_DECISIONS)
 			abort();
@@ -78,12 +88,19 @@ static void switch_to(uint32_t to)
 	shim_locks_quiet = quiet;
 }
 
-/* Under a mutex nothing happens that others could see. */
+/* May it be preempted here?  Under a mutex nothing happens that others could see. */
+static bool may_preempt(void)
+{
+	if (running < 0 || shim_locks_quiet)
+		return false;
+	return sched.random ? !draw(sched.odds) : preempted < sched.preemptions;
+}
+
 void sched_point(void)
 {
 	uint32_t list[SCHED_THREADS], nr, taken;
 
-	if (running < 0 || shim_locks_quiet || preempted == sched.preemptions)
+	if (!may_preempt())
 		return;
 	nr = others(list);
 	taken = decide(nr + 1);
@@ -95,7 +112,7 @@ void sched_point(void)
 
 /*
  * For a thread that waits for what another one will do: the next one runs, in a
- * circle, since it may be any.  False if there is none.
+ * circle, since it may be any, or one by chance.  False if there is none.
  */
 bool shim_others(void)
 {
@@ -108,7 +125,7 @@ bool shim_others(void)
 		return false;
 	for (i = 0; i < nr && (int)list[i] < running; i++)
 		;
-	switch_to(list[i % nr]);
+	switch_to(list[sched.random ? draw(nr) : i % nr]);
 	return true;
 }
 

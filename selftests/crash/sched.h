@@ -2,7 +2,8 @@
 /*
  * Threads that take turns where we say: at each load, store, flush and fence of
  * the pool, and before locks.  One schedule after the other, with a bounded
- * number of preemptions; who waits for a lock gives way for nothing.
+ * number of preemptions; who waits for a lock gives way for nothing.  Or one by
+ * chance, with any number of them.
  */
 #ifndef _WORT_CRASH_SCHED_H
 #define _WORT_CRASH_SCHED_H
@@ -24,6 +25,8 @@ struct sched {
 	struct decision decisions[SCHED_DECISIONS];
 	uint32_t nr_decisions;		/* prescribed */
 	uint32_t at;			/* met so far */
+	uint64_t random;		/* not 0: decisions are drawn from it */
+	uint32_t odds;			/* then one point of so many is a preemption */
 };
 
 extern struct sched sched;

@@ -390,6 +390,16 @@ static void make_all(struct tracer *t, struct start *list, u32 *nr)
 	make_atomic_fails(t, list, nr, FAIL_SPACE(0));
 }
 
+bool start_is_empty(const struct start *s)
+{
+	u32 key;
+
+	for (key = 0; key < NR_KEYS; key++)
+		if (s->world.index[0].value[key])
+			return false;
+	return s->world.index[0].present && !s->world.index[0].crowd && !s->unsettled;
+}
+
 void start_use(const struct start *s)
 {
 	world_engine = (struct world_engine){

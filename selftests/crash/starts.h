@@ -31,6 +31,8 @@ struct start {
 /* Those of all engines, or of one; the pools of no engine are made with the first. */
 u32 starts_make(struct tracer *t, const struct test_engine *only,
 		struct start **out);
+/* Is there an index "a", and without records? */
+bool start_is_empty(const struct start *s);
 /* Steps from now on create indexes of its engine. */
 void start_use(const struct start *s);
 /* For programs that read struct world_start. */

@@ -208,6 +208,7 @@ rung_explore()
 	step explore-build make_in selftests/crash O="$build/crash"
 	step explore "$build/crash/explore" --preemptions 1 "$@"
 	step explore-mandatory "$build/crash/explore" --mandatory --len 1
+	step explore-random "$build/crash/explore" --random 40000 --number "$(($(date +%s) / 86400))00000"
 	grep -A3 'sequences,' "$log/explore" || true
 }
 

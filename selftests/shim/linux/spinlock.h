@@ -3,6 +3,7 @@
 #ifndef _SHIM_SPINLOCK_H
 #define _SHIM_SPINLOCK_H
 
+#include <linux/compiler.h>
 #include <linux/turns.h>
 
 typedef struct {
@@ -27,10 +28,12 @@ static inline void spin_lock_irq(spinlock_t *lock)
 		if (WARN_ON_ONCE(turns++ == SHIM_SPINS || !shim_others()))
 			break;
 	lock->held = true;
+	barrier();
 }
 
 static inline void spin_unlock_irq(spinlock_t *lock)
 {
+	barrier();
 	WARN_ON_ONCE(!lock->held);
 	lock->held = false;
 }
@@ -41,6 +44,7 @@ static inline bool spin_trylock(spinlock_t *lock)
 	if (lock->held)
 		return false;
 	lock->held = true;
+	barrier();
 	return true;
 }
 

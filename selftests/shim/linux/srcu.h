@@ -16,11 +16,13 @@ struct srcu_struct {
 	void *mem;
 	int idx;
 	int nr[2];	/* open sections by index */
+	bool waited;	/* for a grace period: another one comes after it */
 };
 
 static inline int init_srcu_struct(struct srcu_struct *ssp)
 {
 	ssp->idx = ssp->nr[0] = ssp->nr[1] = 0;
+	ssp->waited = false;
 	ssp->mem = kzalloc(1, GFP_KERNEL);
 	return ssp->mem ? 0 : -ENOMEM;
 }
@@ -44,14 +46,19 @@ static inline void srcu_read_unlock(struct srcu_struct *ssp, int idx)
 
 static inline void synchronize_srcu(struct srcu_struct *ssp)
 {
-	int idx = ssp->idx;
+	int idx;
 
+	while (ssp->waited && shim_others())
+		;
+	ssp->waited = true;
+	idx = ssp->idx;
 	ssp->idx = !idx;
 	while (ssp->nr[idx])
 		if (shim_in_grace_period)
 			shim_in_grace_period();
 		else if (WARN_ON_ONCE(!shim_others()))
 			break;
+	ssp->waited = false;
 }
 
 #define synchronize_srcu_expedited(ssp)	synchronize_srcu(ssp)
