@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "explore.h"
+#include "sched.h"
 
 #define NR_THREADS	SCHED_THREADS
 #define NR_OWN		16U		/* keys of a thread */
@@ -32,10 +33,7 @@ static u32 nr_changes;
 
 static u32 pick(u32 n)
 {
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (random_state >> 20) % n;
+	return sched_draw(&random_state, n);
 }
 
 /*

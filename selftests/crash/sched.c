@@ -21,12 +21,17 @@ static uint32_t nr_threads, preempted;
 static int running = -1;
 static void (*thread_main)(uint32_t nr);
 
+uint32_t sched_draw(uint64_t *state, uint32_t n)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return (*state >> 20) % n;
+}
+
 static uint32_t draw(uint32_t n)
 {
-	sched.random ^= sched.random << 13;
-	sched.random ^= sched.random >> 7;
-	sched.random ^= sched.random << 17;
-	return (sched.random >> 20) % n;
+	return sched_draw(&sched.random, n);
 }
 
 /* The next decision: as prescribed, or the first option. */

@@ -31,6 +31,8 @@ struct sched {
 
 extern struct sched sched;
 
+/* By chance a number below @n; the state is not 0. */
+uint32_t sched_draw(uint64_t *state, uint32_t n);
 /* Run @nr threads to their ends. */
 void sched_run(uint32_t nr, void (*thread)(uint32_t nr));
 /* Prescribe the next schedule; false after the last. */
