@@ -249,7 +249,8 @@ static void print_spot(const struct spot *spot)
 /* By chance nothing is recorded: the number of the run says all. */
 static void print_random(const struct spot *spot)
 {
-	fprintf(stderr, "  replay: explore --engine %s --start '%s' --random 1 --number %llu\n",
+	fprintf(stderr, "  replay: explore %s--engine %s --start '%s' --random 1 --number %llu\n",
+		wort_engine_mandatory ? "--mandatory " : "",
 		spot->start->engine->name, spot->start->name,
 		(unsigned long long)spot->random - 1);
 }
