@@ -268,9 +268,9 @@ void qr_append(struct wort_op *op, const struct wort_tree *tree, struct qr_page 
 	       u32 place, const u8 *rest, u32 len, u64 head, u64 val)
 {
 	qr_shadow_current(tree, page);
-	qr_children_changing(page);
 	qr_read_to(op, page, place);
 	wort_pm_fence_in_flight(op);
+	qr_children_changing(page);
 	qr_append_launch(op, page, place, rest, len, head, val);
 	wort_pm_fence(op);
 	wort_pm_landed(wort_lock_of(op, page->off));

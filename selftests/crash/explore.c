@@ -18,6 +18,7 @@
  * Steps beside each other are in beside.c.
  */
 #define _GNU_SOURCE
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -246,7 +247,7 @@ static void print_spot(const struct spot *spot)
 	}
 }
 
-/* By chance nothing is recorded: the number of the run says all. */
+/* Of a random schedule no decision is recorded: the number of the run determines it. */
 static void print_random(const struct spot *spot)
 {
 	fprintf(stderr, "  replay: explore %s--engine %s --start '%s' --random 1 --number %llu\n",
@@ -271,6 +272,8 @@ void fail(const struct spot *spot, const char *why)
 	fprintf(stderr, "  replay: explore ");
 	if (outer->start->engine != &test_engines[0])
 		fprintf(stderr, "--engine %s ", outer->start->engine->name);
+	if (wort_engine_mandatory)
+		fprintf(stderr, "--mandatory ");
 	fprintf(stderr, "--model %s --start '%s' --steps '",
 		model_names[outer->t->model], outer->start->name);
 	print_steps(stderr, outer);
@@ -739,7 +742,7 @@ struct work {
 	u32 max_len;		/* 0: as the row of the engine says */
 	u32 preemptions;
 	u32 beside_models;
-	u64 runs, first;	/* by chance: how many, and the number of the first one */
+	u64 runs, first;	/* random ones: how many, and the number of the first one */
 	u64 number, third;
 };
 
@@ -828,7 +831,7 @@ static const struct start *start_of_run(u64 number)
 	return NULL;
 }
 
-static void work_by_chance(const struct work *work)
+static void work_random(const struct work *work)
 {
 	u64 number = work->first + work->worker;
 
@@ -875,7 +878,7 @@ static int run_workers(struct work work, u32 models)
 		if (!pid[i]) {
 			work.worker = i;
 			if (work.runs)
-				work_by_chance(&work);
+				work_random(&work);
 			else
 				work_on(work, models);
 			_exit(0);
@@ -932,8 +935,8 @@ static void usage(void)
 	       "                   other, only the Kth of N parts\n"
 	       "  --with STEP      only sequences and steps beside each other of which\n"
 	       "                   one is such a step, as atomic\n"
-	       "  --random N       instead N runs of many changes beside each other, by\n"
-	       "                   schedules that chance makes\n"
+	       "  --random N       instead N runs of threads that make many changes each, by\n"
+	       "                   random schedules (x86, no crashes)\n"
 	       "  --number N       with --random: the number of the first run (default: 0)\n"
 	       "  --engine NAME    only pools of this engine (default: all, in turn)\n"
 	       "  --mandatory      without the optional functions of engines\n"
@@ -955,6 +958,17 @@ static bool parse_part(const char *text, struct work *work)
 	    work->part - 1 >= work->parts)
 		return false;
 	work->part--;
+	return true;
+}
+
+static bool parse_number(const char *text, u64 *number)
+{
+	unsigned long long n;
+	char end;
+
+	if (!isdigit(*text) || sscanf(text, "%llu%c", &n, &end) != 1)
+		return false;
+	*number = n;
 	return true;
 }
 
@@ -1055,9 +1069,9 @@ static void *map(size_t size, int flags)
 	return p;
 }
 
-static int report_by_chance(const struct work *work, double begin, u32 failed)
+static int report_random(const struct work *work, double begin, u32 failed)
 {
-	printf("%llu runs by chance from number %llu on, %.0f s, %llu failures\n",
+	printf("%llu random runs from number %llu on, %.0f s, %llu failures\n",
 	       (unsigned long long)tally->schedules, (unsigned long long)work->first,
 	       seconds() - begin,
 	       (unsigned long long)(tally->failures + (failed && !tally->failures)));
@@ -1178,10 +1192,12 @@ int main(int argc, char **argv)
 			wort_engine_mandatory = true;
 			break;
 		case 'R':
-			work.runs = strtoull(optarg, NULL, 0);
-			break;
 		case 'N':
-			work.first = strtoull(optarg, NULL, 0);
+			if (!parse_number(optarg, opt == 'R' ? &work.runs : &work.first) ||
+			    (opt == 'R' && !work.runs)) {
+				fprintf(stderr, "explore: no such number: %s\n", optarg);
+				return 2;
+			}
 			break;
 		case 'P':
 			if (!parse_part(optarg, &work)) {
@@ -1229,6 +1245,10 @@ int main(int argc, char **argv)
 	}
 	if (list || file)
 		return 0;
+	if ((work.runs && steps) || (work.first && !work.runs)) {
+		fprintf(stderr, "explore: --random makes its own steps, and --number is for it\n");
+		return 2;
+	}
 	if (name && steps)
 		return replay(name, steps, models, &work, schedule);
 	if (name && !only_start(name))
@@ -1243,6 +1263,6 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (work.runs)
-		return report_by_chance(&work, begin, run_workers(work, models));
+		return report_random(&work, begin, run_workers(work, models));
 	return report(begin, run_workers(work, models));
 }

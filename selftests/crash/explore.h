@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the ways to explore share: one step after the other (explore.c), steps beside
- * each other (beside.c), and many of them by chance (random.c).
+ * each other (beside.c), and many changes by random schedules (random.c).
  */
 #ifndef _WORT_CRASH_EXPLORE_H
 #define _WORT_CRASH_EXPLORE_H
@@ -21,7 +21,7 @@ struct spot {
 	u32 event;
 	u32 depth;
 	bool beside;		/* the steps ran beside each other */
-	u64 random;		/* or by chance: the number of the run, from 1 on */
+	u64 random;		/* of a random run: its number and 1; else 0 */
 	const struct spot *outer;
 };
 
@@ -71,7 +71,7 @@ void explore_schedule(const struct start *start, enum memory_model model,
 /* Of each pool those that a worker has to do. */
 void explore_all_beside(const struct start *start, enum memory_model model,
 			u32 preemptions, u32 worker, u32 workers);
-/* A run by chance, by its number. */
+/* A run by a random schedule; its number determines it. */
 void explore_random(const struct start *start, u64 number);
 /* How a failure was scheduled. */
 void print_schedule(FILE *out);

@@ -106,7 +106,7 @@ def main():
                              "stale one")
     args = parser.parse_args()
     pins, found = read_pins(), {}
-    base = edit_list.Base(args.build, "crash", ("shim", "crash", "engines", "world"),
+    base = edit_list.Base(args.build, "crash", ("shim", "crash", "engines", "lib", "world"),
                           "explore")
 
     mutants = edit_list.crash_mutants()

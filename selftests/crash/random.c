@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Many changes beside each other, by schedules that chance makes.
+ * Threads that make many changes each, by random schedules.
  *
- * Each thread has keys of its own, and changes them, one after the other or several at
- * once.  So it knows what they answer, and of the keys of others which versions they
- * may have.  Such a run meets faults that take several changes of the structure and
- * several preemptions: all schedules of so much would be too many.  A number stands
- * for a run, and repeats it.
+ * Each thread changes keys of its own, one after the other or several at once.  So it
+ * knows what they answer, and of the keys of others which versions they may have.  Such
+ * a run meets faults that take several changes of the structure and several
+ * preemptions; of so many steps not all schedules can be run.  The number of a run
+ * determines all that happens in it.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../lib/owned.h"
 #include "explore.h"
 #include "sched.h"
 
-#define NR_THREADS	SCHED_THREADS
 #define NR_OWN		16U		/* keys of a thread */
-#define NR_IDS		(NR_OWN * NR_THREADS)
-#define KEY_MAX		24
-#define VALUE_MAX	48
+#define NR_IDS		(NR_OWN * NR_OWNERS)
 
 /* Of each key: the version begun, and the one acknowledged; odd: it is there. */
 static struct {
@@ -31,45 +29,9 @@ static const struct spot *spot_now;
 static u64 random_state;
 static u32 nr_changes;
 
-static u32 pick(u32 n)
+static u32 draw(u32 n)
 {
-	return sched_draw(&random_state, n);
-}
-
-/*
- * Of one kind each bit of the id is a digit, so that nodes have two entries; others have
- * much in common.
- */
-static u32 make_key(u32 id, u8 *key)
-{
-	u32 len = 0, bit;
-
-	switch (id / NR_THREADS % 3) {
-	case 0:
-		key[len++] = 'a';
-		for (bit = 0; bit < 8; bit++)
-			key[len++] = (id >> bit & 1) << 4;
-		break;
-	case 1:
-		memcpy(key, "a common prefix", 15);
-		len = 15;
-		break;
-	default:
-		key[len++] = 'b';
-		key[len++] = id % 5;
-		memset(key + len, 0x55, 10);
-		len += 10;
-	}
-	key[len++] = id;
-	return len;
-}
-
-/* One of some lengths, so that values are changed in place, and objects. */
-static u32 make_value(u32 id, u32 version, u8 *value)
-{
-	memset(value, id ^ version, VALUE_MAX);
-	memcpy(value, &version, sizeof(version));
-	return version % 8 == 3 ? VALUE_MAX : sizeof(u64);
+	return pick(&random_state, n);
 }
 
 __attribute__((noreturn))
@@ -81,24 +43,23 @@ static void wrong(u32 id, u32 version, const char *what, int err)
 	fail(spot_now, why);
 }
 
-static u32 version_of(u32 id, const u8 *value, u32 len)
+static void verify_value(u32 id, const struct value *value, u32 len)
 {
-	u8 want[VALUE_MAX];
-	u32 version;
+	struct value want;
 
-	memcpy(&version, value, sizeof(version));
-	if (len != make_value(id, version, want) || memcmp(value, want, len))
-		wrong(id, version, "another value", len);
-	return version;
+	make_value(id, value->version, &want);
+	if (len != value_len(value->version) || memcmp(value, &want, len))
+		wrong(id, value->version, "another value", len);
 }
 
 /* A key has the version that is acknowledged, one that is begun, or one between them. */
 static void look(u32 id)
 {
-	u32 before = keys[id].acked, after, len, version;
-	u8 bytes[KEY_MAX], value[WORLD_VALUE_MAX];
+	u32 before = keys[id].acked, after, len;
+	struct value value = { };
+	u8 bytes[MAX_KEY];
 	struct world_bytes key = { bytes, make_key(id, bytes) };
-	int err = (pick(2) ? face_look : face_lookup)(&runner, 0, &key, value,
+	int err = (draw(2) ? face_look : face_lookup)(&runner, 0, &key, &value,
 						      sizeof(value), &len);
 
 	after = keys[id].begun;
@@ -106,17 +67,17 @@ static void look(u32 id)
 		return;
 	if (err)
 		wrong(id, before, "lookup", err);
-	version = version_of(id, value, len);
-	if (version < before || version > after || version % 2 == 0)
-		wrong(id, version, "not the version acknowledged", before);
+	verify_value(id, &value, len);
+	if (value.version < before || value.version > after || value.version % 2 == 0)
+		wrong(id, value.version, "not the version acknowledged", before);
 }
 
 /* The next version of a key. */
 struct change {
 	u32 id;
 	u32 version;
-	u8 key[KEY_MAX];
-	u8 value[VALUE_MAX];
+	u8 key[MAX_KEY];
+	struct value value;
 	struct wort_request req;
 };
 
@@ -124,7 +85,7 @@ static void change_begin(struct change *c, u32 id)
 {
 	u32 version = keys[id].acked + 1, len = make_key(id, c->key);
 
-	if (version % 2 == 0 && !pick(3))
+	if (version % 2 == 0 && !draw(3))
 		version++;
 	c->id = id;
 	c->version = version;
@@ -135,7 +96,8 @@ static void change_begin(struct change *c, u32 id)
 	};
 	if (version % 2 == 0)
 		return;
-	c->req.put.value = (struct wort_value){ c->value, make_value(id, version, c->value) };
+	make_value(id, version, &c->value);
+	c->req.put.value = (struct wort_value){ &c->value, value_len(version) };
 	c->req.op.op = WORT_BATCH_INSERT;
 	c->req.op.value_len = c->req.put.value.len;
 }
@@ -154,7 +116,7 @@ static void change_end(const struct change *c, int err)
 static void change(u32 id)
 {
 	struct change c;
-	struct world_bytes key = { c.key, 0 }, value = { c.value, 0 };
+	struct world_bytes key = { c.key, 0 }, value = { (u8 *)&c.value, 0 };
 
 	change_begin(&c, id);
 	key.len = c.req.op.key_len;
@@ -166,17 +128,17 @@ static void change(u32 id)
 /* Neighbours, in a batch, or in an atomic one. */
 static void change_some(u32 thread)
 {
-	u32 nr = 1 + pick(NR_OWN), first = pick(NR_OWN), i;
+	u32 nr = 1 + draw(NR_OWN), first = draw(NR_OWN), i;
 	struct wort_index *indexes[NR_OWN];
 	struct wort_request reqs[NR_OWN];
 	struct wort_atomic atomic = { .nr_ops = nr, .reqs = reqs, .indexes = indexes };
 	struct wort_batch batch = { .nr_ops = nr, .reqs = reqs, .write = true };
 	struct change changes[NR_OWN];
-	bool all = pick(2);
+	bool all = draw(2);
 	int err;
 
 	for (i = 0; i < nr; i++) {
-		change_begin(&changes[i], (first + i) % NR_OWN * NR_THREADS + thread);
+		change_begin(&changes[i], (first + i) % NR_OWN * NR_OWNERS + thread);
 		reqs[i] = changes[i].req;
 		indexes[i] = runner.index[0];
 	}
@@ -186,10 +148,10 @@ static void change_some(u32 thread)
 		change_end(&changes[i], all || i >= batch.done ? err : reqs[i].err);
 }
 
-/* What engines keep in DRAM goes, and what was freed is used again. */
+/* Engines free what they keep in DRAM, and the pool gives freed objects out again. */
 static void give_back(void)
 {
-	wort_pool_shrink(runner.pool, wort_pool_spare_bytes(runner.pool) / (1 + pick(2)));
+	wort_pool_shrink(runner.pool, wort_pool_spare_bytes(runner.pool) / (1 + draw(2)));
 	face_settle(&runner);
 }
 
@@ -198,20 +160,20 @@ static void thread(u32 nr)
 	u32 i, id;
 
 	for (i = 0; i < nr_changes; i++) {
-		id = pick(NR_OWN) * NR_THREADS + nr;
-		if (!pick(12))
+		id = draw(NR_OWN) * NR_OWNERS + nr;
+		if (!draw(12))
 			give_back();
-		else if (!pick(5))
+		else if (!draw(5))
 			change_some(nr);
 		else
 			change(id);
 		look(id);
-		look(pick(NR_IDS));
+		look(draw(NR_IDS));
 	}
 }
 
-/* Each load and store of DRAM that is told from others may be where another one goes on. */
-static bool any(const void *at)
+/* Threads are switched at volatile and atomic accesses to all of DRAM. */
+static bool is_shared(const void *at)
 {
 	return true;
 }
@@ -220,9 +182,8 @@ static void begin(const struct start *start, struct tracer *t, u64 number)
 {
 	u32 id;
 
-	/* Numbers one after another are no random ones. */
+	/* The states of numbers that follow each other have nothing in common. */
 	random_state = (number + 1) * 0x9e3779b97f4a7c15ULL;
-	pick(2);
 	start_use(start);
 	tracer_load(t, start->image, start->hash);
 	tracer_reset(t, MODEL_X86);
@@ -236,7 +197,7 @@ static void begin(const struct start *start, struct tracer *t, u64 number)
 	if (runner_attach(&runner))
 		fail(spot_now, "the starting pool does not attach");
 	for (id = 0; id < NR_IDS; id++)
-		if (pick(3))
+		if (draw(3))
 			change(id);
 	face_settle(&runner);
 }
@@ -263,15 +224,16 @@ void explore_random(const struct start *start, u64 number)
 	struct list_head *works = shim_works;
 	LIST_HEAD(mine);
 
+	BUILD_BUG_ON(NR_OWNERS != SCHED_THREADS);
 	spot_now = &spot;
 	shim_works = &mine;
 	begin(start, spot.t, number);
-	nr_changes = 4 + pick(28);
+	nr_changes = 4 + draw(28);
 	sched.random = random_state;
-	/* Who waits for another one counts its turns, which must not be too short. */
-	sched.odds = 16 << pick(7);
-	trace_shared = any;
-	sched_run(NR_THREADS, thread);
+	/* A thread that waits gives up after many turns, so turns must not be too short. */
+	sched.odds = 16 << draw(7);
+	trace_shared = is_shared;
+	sched_run(NR_OWNERS, thread);
 	trace_shared = NULL;
 	sched.random = 0;
 	end();

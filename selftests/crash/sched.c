@@ -4,6 +4,7 @@
 
 #include <linux/mutex.h>
 
+#include "../lib/owned.h"
 #include "sched.h"
 
 #define STACK_SIZE	(256 << 10)
@@ -21,17 +22,9 @@ static uint32_t nr_threads, preempted;
 static int running = -1;
 static void (*thread_main)(uint32_t nr);
 
-uint32_t sched_draw(uint64_t *state, uint32_t n)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return (*state >> 20) % n;
-}
-
 static uint32_t draw(uint32_t n)
 {
-	return sched_draw(&sched.random, n);
+	return pick(&sched.random, n);
 }
 
 /* The next decision: as prescribed, or the first option. */
@@ -117,7 +110,7 @@ void sched_point(void)
 
 /*
  * For a thread that waits for what another one will do: the next one runs, in a
- * circle, since it may be any, or one by chance.  False if there is none.
+ * circle, since it may be any, or a random one.  False if there is none.
  */
 bool shim_others(void)
 {

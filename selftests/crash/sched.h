@@ -2,8 +2,8 @@
 /*
  * Threads that take turns where we say: at each load, store, flush and fence of
  * the pool, and before locks.  One schedule after the other, with a bounded
- * number of preemptions; who waits for a lock gives way for nothing.  Or one by
- * chance, with any number of them.
+ * number of preemptions; who waits for a lock gives way for nothing.  Or a
+ * random one, with any number of them.
  */
 #ifndef _WORT_CRASH_SCHED_H
 #define _WORT_CRASH_SCHED_H
@@ -31,8 +31,6 @@ struct sched {
 
 extern struct sched sched;
 
-/* By chance a number below @n; the state is not 0. */
-uint32_t sched_draw(uint64_t *state, uint32_t n);
 /* Run @nr threads to their ends. */
 void sched_run(uint32_t nr, void (*thread)(uint32_t nr));
 /* Prescribe the next schedule; false after the last. */

@@ -63,35 +63,6 @@ void fail(const char *fmt, ...)
 	exit(1);
 }
 
-/*
- * In keys of the first kind each bit of the id is a digit, so each node has two
- * entries: an insert splits, a delete merges.
- */
-static uint32_t make_key(uint32_t id, uint8_t *key)
-{
-	uint32_t len = 0, bit;
-
-	switch (id / NR_OWNERS % 3) {
-	case 0:
-		key[len++] = 'a';
-		for (bit = 0; bit < 16; bit += 2)
-			key[len++] = (id >> bit & 1) | (id >> bit & 2) << 3;
-		break;
-	case 1:
-		memcpy(key, "a common prefix", 15);
-		len = 15;
-		break;
-	default:
-		key[len++] = 'b';
-		key[len++] = id / 3 % 5;
-		memset(key + len, 0x55, 10);
-		len += 10;
-	}
-	key[len++] = id >> 8;
-	key[len++] = id;
-	return len;
-}
-
 /* The reverse, or the number of ids for a key that has none. */
 static uint32_t id_of(const uint8_t *key, uint32_t len)
 {

@@ -9,7 +9,7 @@
 
 #include <linux/compiler.h>
 
-/* A test looks at what is visible before a fence, and perhaps not durable. */
+/* A test calls a function before each fence: stores are visible then, and perhaps not durable. */
 #ifdef SHIM_WATCH
 extern void (*shim_watch)(void);
 

@@ -16,7 +16,7 @@ struct srcu_struct {
 	void *mem;
 	int idx;
 	int nr[2];	/* open sections by index */
-	bool waited;	/* for a grace period: another one comes after it */
+	bool waited;	/* a grace period goes on; the next one begins after it */
 };
 
 static inline int init_srcu_struct(struct srcu_struct *ssp)
