@@ -32,6 +32,24 @@ static int child_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
 	return err;
 }
 
+/* Descend one level. */
+static int child_descend(struct wort_op *op, const struct wort_tree *tree, enum qr_goal goal,
+			 const struct wort_key *key, struct qr_pos *pos,
+			 struct qr_bound *upper)
+{
+	const struct qr_page parent = pos->page;
+	struct qr_way way;
+	int err = qr_inner_find(op, &parent, goal, key, &way, upper);
+
+	if (err)
+		return err;
+	pos->above[pos->depth++] = (struct qr_above){ parent.off, way.place };
+	err = child_open(op, tree, way.link, &pos->page);
+	if (!err && parent.shadow && pos->page.shadow && !way.shadow)
+		qr_child_learn(op, tree, &parent, &way, pos->page.shadow);
+	return err;
+}
+
 /* @shadows: the tree, or NULL: no shadow is used, or made. */
 static int descend(struct wort_op *op, const struct wort_tree *tree,
 		   const struct wort_tree *shadows, u32 level, enum qr_goal goal,
@@ -49,9 +67,7 @@ static int descend(struct wort_op *op, const struct wort_tree *tree,
 		return err;
 	err = root_open(op, shadows, link, &pos->page);
 	while (!err && pos->page.level > level)
-		err = qr_inner_find(op, shadows, &pos->page, goal, key,
-				    &pos->above[pos->depth++], &link, upper) ?:
-		      child_open(op, shadows, link, &pos->page);
+		err = child_descend(op, shadows, goal, key, pos, upper);
 	if (!err && (goal == QR_COVERS || goal == QR_BELOW))
 		err = qr_key_verify(op, &pos->page, key);
 	return err;

@@ -167,6 +167,20 @@ enum qr_goal {
 };
 
 /**
+ * struct qr_way - The way from an inner page to a child
+ * @link: the link to it
+ * @place: the place of its separator
+ * @next: the place of the next separator, or 0
+ * @shadow: its shadow, or NULL: not known
+ */
+struct qr_way {
+	u64 link;
+	u16 place;
+	u16 next;
+	struct qr_shadow *shadow;
+};
+
+/**
  * struct qr_above - An inner page that a descent has passed
  * @off: its offset
  * @place: place of the separator that leads on
@@ -227,7 +241,7 @@ struct qr_order {
 	u32 words;
 	u16 place[QR_PAGE_RECS];
 	u16 len[QR_PAGE_RECS];
-	u32 head[QR_PAGE_RECS];
+	u64 head[QR_PAGE_RECS];
 };
 
 /**
@@ -355,10 +369,10 @@ int qr_sep_key(struct wort_op *op, const struct qr_page *page, u32 place,
 int qr_end_find(struct wort_op *op, const struct qr_page *page, struct qr_end *end);
 int qr_leaf_find(struct wort_op *op, const struct qr_page *page,
 		 const struct wort_key *key, struct qr_rec *rec, struct qr_end *end);
-int qr_inner_find(struct wort_op *op, const struct wort_tree *tree,
-		  const struct qr_page *page, enum qr_goal goal,
-		  const struct wort_key *key, struct qr_above *above, u64 *link,
-		  struct qr_bound *upper);
+int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
+		  const struct wort_key *key, struct qr_way *way, struct qr_bound *upper);
+int qr_order_all(struct wort_op *op, const struct qr_page *page,
+		 const struct qr_bound *upper, struct qr_order *order);
 int qr_order(struct wort_op *op, const struct qr_page *page,
 	     const struct qr_bound *upper, struct qr_order *order);
 bool qr_rec_write(struct wort_op *op, const struct qr_page *page, u32 place,

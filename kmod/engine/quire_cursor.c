@@ -23,14 +23,17 @@ static struct wort_key upper_key(const struct qr_cursor *qc)
 	return (struct wort_key){ qc->upper.bytes, qc->upper.len };
 }
 
-/* Take the records of the leaf where a descent has ended; an empty index has none. */
+/*
+ * Take the records of the leaf where a descent has ended; an empty index has none.  The cursor
+ * looks anyway whether one is dead.
+ */
 static int leaf_order(struct wort_cursor *cur)
 {
 	struct qr_cursor *qc = cursor_of(cur);
 
 	qc->order.nr = 0;
 	return qc->pos.page.off ?
-	       qr_order(cur->op, &qc->pos.page, &qc->upper, &qc->order) : 0;
+	       qr_order_all(cur->op, &qc->pos.page, &qc->upper, &qc->order) : 0;
 }
 
 static int leaf_enter(struct wort_cursor *cur, enum qr_goal goal,
@@ -305,9 +308,10 @@ static int step_find(struct wort_cursor *cur, struct wort_key *pos, int *from, b
 		if (qr_is_greatest(pos))
 			return -ENOENT;
 		err = qr_descend_media(cur->op, cur->tree, pos->len ? QR_COVERS : QR_FIRST,
-				       pos, &qc->pos, &qc->upper) ?: leaf_order(cur);
+				       pos, &qc->pos, &qc->upper);
 		if (!err && !qc->pos.page.off)
 			err = -ENOENT;
+		err = err ?: qr_order(cur->op, &qc->pos.page, &qc->upper, &qc->order);
 		if (err)
 			return err;
 		*from = pos->len ? order_at(cur, pos, false) : 0;

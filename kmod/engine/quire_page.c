@@ -417,8 +417,7 @@ static int inner_changed(struct wort_op *op, const struct qr_page *page, u32 top
  * separators that are there, and on those that are dead.
  */
 static int inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
-		      const struct wort_key *key, struct qr_above *above, u64 *link,
-		      struct qr_bound *upper)
+		      const struct wort_key *key, struct qr_way *way)
 {
 	struct qr_rec below = { }, next;
 	int top, changed;
@@ -427,48 +426,41 @@ static int inner_find(struct wort_op *op, const struct qr_page *page, enum qr_go
 		top = inner_search(op, page, goal, key, &below, &next);
 		if (top < 0)
 			return top;
-		*link = wort_pm_load(qr_word(page, below.place + 1));
+		way->link = wort_pm_load(qr_word(page, below.place + 1));
 		changed = inner_changed(op, page, top, &below);
 	} while (changed > 0);
-	if (changed)
-		return changed;
-	*above = (struct qr_above){ .off = page->off, .place = below.place };
+	way->place = below.place;
+	way->next = next.head ? next.place : 0;
+	way->shadow = NULL;
 	read_all(op, page, top);
-	return upper && next.head ? qr_sep_key(op, page, next.place, upper) : 0;
+	return changed;
 }
 
 /* Find the child to which a descent goes, and its upper, unless that is of the page. */
-int qr_inner_find(struct wort_op *op, const struct wort_tree *tree,
-		  const struct qr_page *page, enum qr_goal goal,
-		  const struct wort_key *key, struct qr_above *above, u64 *link,
-		  struct qr_bound *upper)
+int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
+		  const struct wort_key *key, struct qr_way *way, struct qr_bound *upper)
 {
 	bool with_key = goal == QR_COVERS || goal == QR_BELOW;
 	int err = with_key ? qr_key_verify(op, page, key) : 0;
-	struct qr_shadow *shadow;
-	struct qr_way way;
 
 	if (err)
 		return err;
-	if (unlikely(!page->shadow || qr_child_find(page, goal, key, &way)))
-		return inner_find(op, page, goal, key, above, link, upper);
-	*link = way.link;
-	*above = (struct qr_above){ .off = page->off, .place = way.place };
-	shadow = way.shadow ? NULL : qr_shadow_find(tree, way.link);
-	if (shadow)
-		qr_child_learn(op, tree, page, &way, shadow);
-	return upper && way.next ? qr_sep_key(op, page, way.next, upper) : 0;
+	if (unlikely(!page->shadow || qr_child_find(page, goal, key, way)))
+		err = inner_find(op, page, goal, key, way);
+	if (err || !upper || !way->next)
+		return err;
+	return qr_sep_key(op, page, way->next, upper);
 }
 
 /* The first bytes behind the prefix, as a number.  Behind short keys there are zeroes. */
-static u32 rest_head(const struct qr_page *page, const struct qr_rec *rec)
+static u64 rest_head(const struct qr_page *page, const struct qr_rec *rec)
 {
-	return rec->len ? wort_pm_load_be64(qr_rest(page, rec)) >> 32 : 0;
+	return rec->len ? wort_pm_load_be64(qr_rest(page, rec)) : 0;
 }
 
 /* A record of the order relative to another one. */
 static int order_cmp(struct wort_op *op, const struct qr_page *page,
-		     const struct qr_order *order, u32 nr, const struct qr_rec *rec, u32 head)
+		     const struct qr_order *order, u32 nr, const struct qr_rec *rec, u64 head)
 {
 	struct qr_rec one;
 
@@ -480,7 +472,7 @@ static int order_cmp(struct wort_op *op, const struct qr_page *page,
 
 /* Where a record belongs in the order; true if one of its key is there. */
 static bool order_find(struct wort_op *op, const struct qr_page *page,
-		       const struct qr_order *order, const struct qr_rec *rec, u32 head,
+		       const struct qr_order *order, const struct qr_rec *rec, u64 head,
 		       u32 *at)
 {
 	u32 low = 0, high = order->nr, mid;
@@ -508,7 +500,8 @@ static bool order_find(struct wort_op *op, const struct qr_page *page,
 static void order_add(struct wort_op *op, const struct qr_page *page,
 		      struct qr_order *order, const struct qr_rec *rec)
 {
-	u32 head = rest_head(page, rec), at, behind;
+	u64 head = rest_head(page, rec);
+	u32 at, behind;
 
 	if (!order_find(op, page, order, rec, head, &at)) {
 		behind = order->nr++ - at;
@@ -538,16 +531,15 @@ static int order_cut(struct wort_op *op, const struct qr_page *page,
 	return err;
 }
 
-/* Leave those that count. */
-static int order_filter(struct wort_op *op, const struct qr_page *page,
-			const struct qr_bound *upper, struct qr_order *order)
+/* Leave those that are not dead. */
+static int order_live(struct wort_op *op, const struct qr_page *page,
+		      struct qr_order *order)
 {
-	int err = upper->len == QR_NO_KEY ? 0 : order_cut(op, page, upper, order);
 	u32 i, nr = 0;
 	struct qr_rec rec;
 
 	order->words = 0;
-	for (i = 0; i < order->nr && !err; i++) {
+	for (i = 0; i < order->nr; i++) {
 		if (qr_rec_load(op, page, order->place[i], &rec) <= 0)
 			return qr_rec_lost(op, page, order->place[i]);
 		if (qr_rec_dead(&rec))
@@ -557,7 +549,7 @@ static int order_filter(struct wort_op *op, const struct qr_page *page,
 		order->words += qr_rec_words(rec.len);
 	}
 	order->nr = nr;
-	return err;
+	return 0;
 }
 
 /*
@@ -583,18 +575,40 @@ static int order_make(struct wort_op *op, const struct qr_page *page,
 	return got;
 }
 
+/* The order does not follow that of the places, so the processor does not guess what is next. */
+static void page_prefetch(const struct qr_page *page, u32 top)
+{
+	u32 place = 0;
+
+	for (; place < top; place += WORT_LINE / QR_WORD)
+		wort_pm_prefetch(qr_word(page, place));
+}
+
+/* The records of a leaf whose keys are in its range, by their keys; some are perhaps dead. */
+int qr_order_all(struct wort_op *op, const struct qr_page *page,
+		 const struct qr_bound *upper, struct qr_order *order)
+{
+	bool keeps = page->shadow && !page->level, kept;
+	int err = 0;
+
+	if (page->shadow)
+		page_prefetch(page, READ_ONCE(page->shadow->top));
+	kept = keeps && qr_order_take(page, order);
+	if (!kept)
+		err = order_make(op, page, order);
+	read_all(op, page, order->end.top);
+	if (!err && keeps && !kept)
+		qr_order_keep(op, page, order);
+	if (err || upper->len == QR_NO_KEY)
+		return err;
+	return order_cut(op, page, upper, order);
+}
+
 /* The records that count, by their keys. */
 int qr_order(struct wort_op *op, const struct qr_page *page,
 	     const struct qr_bound *upper, struct qr_order *order)
 {
-	bool keeps = page->shadow && !page->level;
-	bool kept = keeps && qr_order_take(page, order);
-	int err = kept ? 0 : order_make(op, page, order);
-
-	read_all(op, page, order->end.top);
-	if (!err && keeps && !kept)
-		qr_order_keep(op, page, order);
-	return err ?: order_filter(op, page, upper, order);
+	return qr_order_all(op, page, upper, order) ?: order_live(op, page, order);
 }
 
 static u64 rest_word(const u8 *rest, u32 len, u32 off)

@@ -106,20 +106,6 @@ struct qr_child {
 #define QR_TO_PLACE_SHIFT	48
 
 /**
- * struct qr_way - The way from an inner page to a child
- * @link: the link to it
- * @place: the place of its separator
- * @next: the place of the next separator, or 0
- * @shadow: its shadow, or NULL: not known
- */
-struct qr_way {
-	u64 link;
-	u16 place;
-	u16 next;
-	struct qr_shadow *shadow;
-};
-
-/**
  * struct qr_inner_shadow - The shadow of an inner page
  * @s: what all have
  * @sequence: odd while a word of the page, or the entries, change
