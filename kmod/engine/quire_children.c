@@ -46,9 +46,10 @@ static void lead_find(struct wort_op *op, const struct qr_page *page,
 	in->lead_len = lead_common(in->lead, len, page, high);
 }
 
-static void child_set(struct qr_inner_shadow *in, u32 at, const struct qr_child *child)
+static void child_set(struct qr_inner_shadow *in, u32 at, u64 head,
+		      const struct qr_child *child)
 {
-	WRITE_ONCE(in->child[at].head, child->head);
+	WRITE_ONCE(in->head[at], head);
 	WRITE_ONCE(in->child[at].to, child->to);
 	WRITE_ONCE(in->child[at].shadow, child->shadow);
 }
@@ -57,12 +58,12 @@ static void child_set(struct qr_inner_shadow *in, u32 at, const struct qr_child 
 static void hints_fill(struct qr_inner_shadow *in)
 {
 	u32 nr = in->nr, at = 0, step;
-	u64 low = nr > 1 ? in->child[1].head : U64_MAX;
-	u32 shift = nr > 1 ? max(fls64(in->child[nr - 1].head - low), QR_STEP_BITS) -
+	u64 low = nr > 1 ? in->head[1] : U64_MAX;
+	u32 shift = nr > 1 ? max(fls64(in->head[nr - 1] - low), QR_STEP_BITS) -
 			     QR_STEP_BITS : 0;
 
 	for (step = 0; step <= QR_STEPS; step++) {
-		while (at + 1 < nr && (in->child[at + 1].head - low) >> shift < step)
+		while (at + 1 < nr && (in->head[at + 1] - low) >> shift < step)
 			at++;
 		WRITE_ONCE(in->hint[step], at);
 	}
@@ -74,21 +75,20 @@ static void hints_fill(struct qr_inner_shadow *in)
 static u32 child_below(const struct qr_inner_shadow *in, u64 head)
 {
 	u64 low = READ_ONCE(in->low), step;
-	const struct qr_child *base;
-	u32 first, nr, half;
+	u32 at, nr, half;
 
 	if (head <= low)
 		return 0;
 	step = min_t(u64, (head - low) >> (READ_ONCE(in->shift) & 63), QR_STEPS - 1);
-	first = READ_ONCE(in->hint[step]);
+	at = READ_ONCE(in->hint[step]);
 	/* While the children change this may be any number. */
-	nr = max_t(int, READ_ONCE(in->hint[step + 1]) - first, 0) + 1;
-	for (base = &in->child[first]; nr > 1; nr -= half) {
+	nr = max_t(int, READ_ONCE(in->hint[step + 1]) - at, 0) + 1;
+	for (; nr > 1; nr -= half) {
 		half = nr / 2;
-		if (READ_ONCE(base[half].head) < head)
-			base += half;
+		if (READ_ONCE(in->head[at + half]) < head)
+			at += half;
 	}
-	return base - in->child;
+	return at;
 }
 
 static int children_fill(struct wort_op *op, const struct qr_page *page,
@@ -100,6 +100,7 @@ static int children_fill(struct wort_op *op, const struct qr_page *page,
 
 	if (!order->nr || order->nr > qr_children_max(page))
 		return -E2BIG;
+	in->head = (u64 *)(in->child + qr_children_max(page));
 	in->lead_len = 0;
 	if (order->nr > 1 && qr_rec_load(op, page, order->place[1], &low) > 0 &&
 	    qr_rec_load(op, page, order->place[order->nr - 1], &high) > 0)
@@ -109,8 +110,7 @@ static int children_fill(struct wort_op *op, const struct qr_page *page,
 		    !sep.len != !i || sep.val >> QR_TO_PLACE_SHIFT ||
 		    qr_padding_verify(op, page, &sep))
 			return -EAGAIN;
-		child_set(in, i, &(struct qr_child){
-			.head = i ? sep_head(in, page, &sep) : 0,
+		child_set(in, i, i ? sep_head(in, page, &sep) : 0, &(struct qr_child){
 			.to = sep.val | (u64)sep.place << QR_TO_PLACE_SHIFT,
 		});
 	}
@@ -140,7 +140,7 @@ static int behind_lead(const struct qr_inner_shadow *in, const struct wort_key *
 {
 	u32 prefix_len = in->s.page.prefix_len, lead_len = in->lead_len;
 	u32 len = key->len - prefix_len;
-	int side = memcmp(key->data + prefix_len, in->lead, min(len, lead_len));
+	int side = lead_len ? memcmp(key->data + prefix_len, in->lead, min(len, lead_len)) : 0;
 
 	if (side || len < lead_len)
 		return side ?: -1;
@@ -194,7 +194,7 @@ static int child_search(const struct qr_page *page, bool covers,
 	head = rest.len >= sizeof(head) ? wort_bytes_be64(rest.data) :
 	       rest.len ? wort_bytes_high(rest.data, rest.len) : 0;
 	low = child_below(in, head);
-	if (likely(low + 1 == nr || READ_ONCE(in->child[low + 1].head) != head))
+	if (likely(low + 1 == nr || READ_ONCE(in->head[low + 1]) != head))
 		return low;
 	high = head == U64_MAX ? nr : child_below(in, head + 1) + 1;
 	return child_among(page, covers, key, low, high, sequence);
@@ -282,10 +282,10 @@ static void children_move(struct qr_inner_shadow *in, u32 from, bool up)
 
 	if (up)
 		for (i = nr; i > from; i--)
-			child_set(in, i, &in->child[i - 1]);
+			child_set(in, i, in->head[i - 1], &in->child[i - 1]);
 	else
 		for (i = from; i < nr; i++)
-			child_set(in, i - 1, &in->child[i]);
+			child_set(in, i - 1, in->head[i], &in->child[i]);
 	WRITE_ONCE(in->nr, up ? nr + 1 : nr - 1);
 }
 
@@ -295,21 +295,22 @@ static bool child_add(struct wort_op *op, const struct qr_page *page,
 {
 	struct qr_child child = { .to = sep->val | (u64)sep->place << QR_TO_PLACE_SHIFT };
 	struct qr_rec other;
+	u64 head;
 	u32 at;
 
 	if (in->nr == qr_children_max(page) ||
 	    lead_common(in->lead, in->lead_len, page, sep) < in->lead_len)
 		return false;
-	child.head = sep_head(in, page, sep);
-	at = child_below(in, child.head) + 1;
-	for (; at < in->nr && in->child[at].head == child.head; at++) {
+	head = sep_head(in, page, sep);
+	at = child_below(in, head) + 1;
+	for (; at < in->nr && in->head[at] == head; at++) {
 		if (qr_rec_load(op, page, qr_child_place(&in->child[at]), &other) <= 0)
 			return false;
 		if (qr_recs_cmp(page, &other, sep) > 0)
 			break;
 	}
 	children_move(in, at, true);
-	child_set(in, at, &child);
+	child_set(in, at, head, &child);
 	hints_fill(in);
 	return true;
 }
@@ -331,8 +332,7 @@ static bool child_update(struct wort_op *op, const struct qr_page *page, u32 pla
 		children_move(in, at + 1, false);
 		hints_fill(in);
 	} else if (qr_child_link(&in->child[at]) != sep.val) {
-		child_set(in, at, &(struct qr_child){
-			.head = in->child[at].head,
+		child_set(in, at, in->head[at], &(struct qr_child){
 			.to = sep.val | (u64)place << QR_TO_PLACE_SHIFT,
 		});
 	}

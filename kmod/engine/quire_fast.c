@@ -24,19 +24,28 @@ static __always_inline struct qr_shadow *fast_root(const struct wort_tree *tree)
 	return qr_shadow_find(tree, off);
 }
 
-/* The shadow of the child to which a key leads.  Levels decrease, as in all descents. */
+/*
+ * The shadow of the child to which a key leads; NULL: give up.  The child itself is not looked
+ * at, since it may have been prefetched only.  Levels decrease, as in all descents.
+ */
 static __always_inline struct qr_shadow *fast_child(const struct wort_tree *tree,
-						    const struct qr_shadow *shadow,
+						    const struct qr_shadow *shadow, u32 level,
 						    const struct wort_key *key)
 {
 	struct qr_way way;
 
-	if (unlikely(key->len < shadow->page.prefix_len ||
-		     qr_child_find(&shadow->page, QR_COVERS, key, &way) || !way.shadow ||
-		     way.shadow->page.level + 1 != shadow->page.level ||
+	if (unlikely(shadow->page.level != level || key->len < shadow->page.prefix_len ||
+		     qr_child_find(&shadow->page, QR_COVERS, key, &way) ||
 		     way.link >= wort_region_plain(tree->region)))
 		return NULL;
 	return way.shadow;
+}
+
+/* Is it a leaf in whose range the key may be? */
+static __always_inline bool is_leaf_of(const struct qr_shadow *shadow,
+				       const struct wort_key *key)
+{
+	return shadow && !shadow->page.level && key->len >= shadow->page.prefix_len;
 }
 
 /* Descend to the leaf of a key; NULL: give up. */
@@ -44,10 +53,11 @@ static __always_inline struct qr_shadow *fast_leaf(const struct wort_tree *tree,
 						   const struct wort_key *key, u32 *nodes)
 {
 	struct qr_shadow *shadow = fast_root(tree);
+	u32 level = shadow ? shadow->page.level : 0;
 
-	for (*nodes = 0; shadow && shadow->page.level; ++*nodes)
-		shadow = fast_child(tree, shadow, key);
-	return shadow && key->len >= shadow->page.prefix_len ? shadow : NULL;
+	for (*nodes = level; shadow && level; level--)
+		shadow = fast_child(tree, shadow, level, key);
+	return is_leaf_of(shadow, key) ? shadow : NULL;
 }
 
 /* Descend to the leaf of a key by the shadows alone; -EAGAIN if some are missing. */
@@ -63,6 +73,15 @@ int qr_shadows_descend(struct wort_op *op, const struct wort_tree *tree,
 	wort_count(op, nodes, nodes);
 	wort_count(op, leaves, 1);
 	return 0;
+}
+
+/* Prefetch where the search of a shadow begins, of a leaf all of its tags and places. */
+static void shadow_prefetch(const struct qr_shadow *shadow)
+{
+	u32 at = 0;
+
+	for (; at < offsetof(struct qr_leaf_shadow, order); at += WORT_LINE)
+		prefetch((const u8 *)shadow + at);
 }
 
 /*
@@ -81,11 +100,12 @@ void qr_prefetch_keys(const struct wort_tree *tree, const struct wort_key *keys,
 	for (level = root->page.level; level; level--)
 		for (i = 0; i < nr; i++) {
 			if (at[i])
-				at[i] = fast_child(tree, at[i], &keys[i]);
-			prefetch(at[i]);
+				at[i] = fast_child(tree, at[i], level, &keys[i]);
+			if (at[i])
+				shadow_prefetch(at[i]);
 		}
 	for (i = 0; i < nr; i++)
-		if (at[i])
+		if (is_leaf_of(at[i], &keys[i]))
 			qr_tagged_prefetch(&at[i]->page, &keys[i]);
 }
 

@@ -90,15 +90,12 @@ struct qr_leaf_shadow {
 
 /**
  * struct qr_child - A child of an inner page
- * @head: of its separator the first eight bytes behind what all have in common, as a
- *	number; 0 of the first child
  * @to: the link to it, and in the highest bits the place of its separator
  * @shadow: its shadow, or NULL.  A change of the link clears it, and so does the
  *	background before it frees a shadow whose page stays.  That of a child beyond
  *	the range of the page may have been freed; no key leads there.
  */
 struct qr_child {
-	u64 head;
 	u64 to;
 	struct qr_shadow *shadow;
 };
@@ -115,6 +112,8 @@ struct qr_child {
  * @low: the least head but that of the first child
  * @shift: from there to the greatest head are less than QR_STEPS steps of that many bits
  * @hint: the last child whose head lies before a step
+ * @head: of the separator of each child the first eight bytes behind the lead, as a number;
+ *	0 of the first child.  They lie behind the children
  * @child: the children, in the order of keys
  */
 struct qr_inner_shadow {
@@ -126,6 +125,7 @@ struct qr_inner_shadow {
 	u64 low;
 	u8 shift;
 	u8 hint[QR_STEPS + 1];
+	u64 *head;
 	struct qr_child child[];
 };
 

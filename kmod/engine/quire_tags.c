@@ -96,21 +96,23 @@ bool qr_tagged_find(const struct qr_page *page, const struct wort_key *key, u64 
 	return !qr_shadow_gone(&leaf->s);
 }
 
-/* Prefetch what an operation on a key will need of a leaf. */
+/*
+ * Prefetch what an operation on a key will need of a leaf: its record, or where that will be
+ * appended.
+ */
 void qr_tagged_prefetch(const struct qr_page *page, const struct wort_key *key)
 {
 	const struct qr_leaf_shadow *leaf = qr_leaf_shadow(page);
-	u32 hash, nr, place;
+	u32 hash = qr_hash(key), nr = hash % QR_GROUPS, place;
 	u64 hits;
 
-	if (key->len < page->prefix_len)
-		return;
-	wort_pm_prefetch_store(qr_word(page, READ_ONCE(leaf->s.top)));
-	hash = qr_hash(key);
-	nr = hash % QR_GROUPS;
 	hits = qr_tags_match(READ_ONCE(leaf->group[nr].tags), qr_tag(hash));
+	if (!hits)
+		wort_pm_prefetch_store(qr_word(page, READ_ONCE(leaf->s.top)));
 	for (; hits; hits &= hits - 1) {
 		place = READ_ONCE(leaf->group[nr].place[__ffs64(hits) / BITS_PER_BYTE]);
+		wort_pm_prefetch(qr_word(page, place));
+		place += qr_rec_words(key->len - page->prefix_len) - 1;
 		wort_pm_prefetch(qr_word(page, place));
 	}
 }
