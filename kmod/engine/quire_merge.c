@@ -14,9 +14,10 @@
 /**
  * struct qr_merge - Two neighbours that become one page
  * @parent: their parent, at the end of the descent
+ * @end: its end, as it was before anything else of it was read
  * @upper: its upper, then that of the second one
- * @children: separators of the parent that count
- * @first: the number of the first one among them
+ * @child: the separators that lead to both; the second one with a head of 0: there is only
+ *	one child
  * @old: both
  * @order: their records
  * @anchor: of the first one
@@ -26,9 +27,9 @@
  */
 struct qr_merge {
 	struct qr_pos parent;
+	struct qr_end end;
 	struct qr_bound upper;
-	struct qr_order children;
-	u32 first;
+	struct qr_rec child[2];
 	struct qr_page old[2];
 	struct qr_order order[2];
 	struct qr_bound anchor;
@@ -37,63 +38,84 @@ struct qr_merge {
 	struct qr_page page;
 };
 
-static int child_load(struct wort_op *op, const struct qr_merge *m, u32 nr,
-		      struct qr_rec *sep)
+static int child_load(struct wort_op *op, const struct qr_merge *m, u32 place,
+		      struct qr_rec *child)
 {
-	u32 place = m->children.place[nr];
-
-	return qr_rec_load(op, &m->parent.page, place, sep) > 0 ?
+	return qr_rec_load(op, &m->parent.page, place, child) > 0 ?
 	       0 : qr_rec_lost(op, &m->parent.page, place);
 }
 
-/* The key of a separator of the parent. */
-static int sep_read(struct wort_op *op, const struct qr_merge *m, u32 nr,
-		    struct qr_bound *bound)
+/* The last child of a page becomes the second one of the pair. */
+static int last_choose(struct wort_op *op, struct qr_merge *m, struct qr_way *way)
 {
-	struct qr_rec sep;
-	int len = child_load(op, m, nr, &sep) ?:
-		  qr_rec_key(op, &m->parent.page, &sep, bound->bytes);
+	int err = child_load(op, m, way->place, &m->child[0]);
 
-	if (len < 0)
-		return len;
-	bound->len = len;
-	return 0;
+	m->child[1].head = 0;
+	if (err || !m->child[0].len)
+		return err;
+	m->child[1] = m->child[0];
+	err = qr_sep_key(op, &m->parent.page, way->place, &m->sep);
+	if (err)
+		return err;
+	return qr_inner_find(op, &m->parent.page, QR_BELOW,
+			     &(struct wort_key){ m->sep.bytes, m->sep.len }, way, NULL) ?:
+	       child_load(op, m, way->place, &m->child[0]);
+}
+
+/*
+ * Does a separator of the parent lie in its range?  After half a split those of the upper part
+ * do not, and the pages that they lead to have another parent.
+ */
+static int is_in_range(struct wort_op *op, const struct qr_merge *m, const struct qr_rec *sep)
+{
+	const struct wort_key upper = { m->upper.bytes, m->upper.len };
+
+	if (upper.len == QR_NO_KEY)
+		return 1;
+	return qr_key_verify(op, &m->parent.page, &upper) ?:
+	       qr_rec_cmp(&m->parent.page, sep, &upper) < 0;
 }
 
 /* Choose the child of a key and a neighbour of it: the next one, or else the one before. */
 static int pair_choose(struct wort_op *op, struct qr_merge *m, const struct wort_key *key)
 {
-	struct qr_rec sep;
-	u32 nr = 0;
-	int err;
+	const struct qr_page *parent = &m->parent.page;
+	struct qr_way way;
+	int got = qr_end_find(op, parent, &m->end) ?:
+		  qr_inner_find(op, parent, QR_COVERS, key, &way, NULL);
 
-	if (m->children.nr < 2)
-		return -ENOENT;
-	for (; nr + 1 < m->children.nr; nr++) {
-		err = child_load(op, m, nr + 1, &sep);
-		if (err)
-			return err;
-		if (qr_rec_cmp(&m->parent.page, &sep, key) > 0)
-			break;
-	}
-	m->first = min(nr, m->children.nr - 2);
-	return 0;
+	if (!got && way.next)
+		got = child_load(op, m, way.next, &m->child[1]) ?:
+		      is_in_range(op, m, &m->child[1]);
+	if (got <= 0)
+		return got ?: last_choose(op, m, &way);
+	return child_load(op, m, way.place, &m->child[0]) ?:
+	       qr_sep_key(op, parent, way.next, &m->sep);
+}
+
+/* The upper of the pair; -EAGAIN if the second one has gone meanwhile. */
+static int upper_find(struct wort_op *op, struct qr_merge *m)
+{
+	struct qr_way way;
+	int err = qr_inner_find(op, &m->parent.page, QR_COVERS,
+				&(struct wort_key){ m->sep.bytes, m->sep.len }, &way,
+				&m->upper);
+
+	if (err)
+		return err;
+	return way.place == m->child[1].place ? 0 : -EAGAIN;
 }
 
 static int pair_open(struct wort_op *op, const struct wort_tree *tree,
 		     struct qr_merge *m)
 {
-	struct qr_rec sep;
-	int err = sep_read(op, m, m->first + 1, &m->sep);
+	int err = upper_find(op, m);
 	u32 i;
 
-	if (!err && m->first + 2 < m->children.nr)
-		err = sep_read(op, m, m->first + 2, &m->upper);
 	for (i = 0; i < 2 && !err; i++) {
-		err = child_load(op, m, m->first + i, &sep) ?:
-		      qr_page_open(op, tree, sep.val, &m->old[i]);
+		err = qr_page_open(op, tree, m->child[i].val, &m->old[i]);
 		if (!err && m->old[i].level + 1 != m->parent.page.level)
-			err = wort_corrupt(op, sep.val, "page of another level");
+			err = wort_corrupt(op, m->old[i].off, "page of another level");
 		if (!err)
 			err = qr_order(op, &m->old[i], i ? &m->upper : &m->sep,
 				       &m->order[i]);
@@ -121,8 +143,7 @@ static u32 pair_bytes(const struct qr_merge *m, u32 prefix_len)
  * Lock the parent and both pages.  Returns -EAGAIN if one of them has changed.  That the
  * parent got no further separator shows that the pages are still neighbours.
  */
-static int pair_lock(struct wort_op *op, const struct qr_merge *m,
-		     const struct qr_rec *sep)
+static int pair_lock(struct wort_op *op, const struct qr_merge *m)
 {
 	u64 nodes[3] = { m->parent.page.off, m->old[0].off, m->old[1].off };
 	const struct qr_page *parent = &m->parent.page;
@@ -132,10 +153,10 @@ static int pair_lock(struct wort_op *op, const struct qr_merge *m,
 
 	if (!wort_nodes_lock(op, nodes, 3))
 		return -EAGAIN;
-	same = !qr_has_grown(op, parent, m->children.end.top);
+	same = !qr_has_grown(op, parent, m->end.top);
 	for (i = 0; i < 2; i++) {
-		same = same && !child_load(op, m, m->first + i, &now) &&
-		       now.head == sep[i].head && now.val == sep[i].val &&
+		same = same && !child_load(op, m, m->child[i].place, &now) &&
+		       now.head == m->child[i].head && now.val == m->child[i].val &&
 		       !qr_has_grown(op, &m->old[i], m->order[i].end.top);
 	}
 	if (same)
@@ -177,13 +198,13 @@ static int pair_write(struct wort_op *op, struct qr_merge *m, u32 size, u32 pref
  * parent must plan it again, since one of its parts could begin with the dead separator.
  */
 static void pair_commit(struct wort_op *op, const struct wort_tree *tree,
-			struct qr_merge *m, const struct qr_rec *sep)
+			struct qr_merge *m)
 {
 	struct qr_page *parent = &m->parent.page;
 
-	qr_sep_change(op, tree, parent, sep[0].place, 1, m->page.off);
-	qr_sep_change(op, tree, parent, sep[1].place, 0,
-		      sep[1].head | WORT_MEDIA_QUIRE_DEAD);
+	qr_sep_change(op, tree, parent, m->child[0].place, 1, m->page.off);
+	qr_sep_change(op, tree, parent, m->child[1].place, 0,
+		      m->child[1].head | WORT_MEDIA_QUIRE_DEAD);
 	wort_nodes_removed(op, m->old[0].off, m->old[1].off);
 	wort_nodes_removed(op, parent->off, 0);
 }
@@ -194,23 +215,21 @@ static int pair_replace(struct wort_op *op, struct wort_tree *tree, struct qr_me
 	const struct wort_key upper = { m->upper.bytes, m->upper.len };
 	u32 prefix_len = qr_common(&anchor, &upper), level = m->old[0].level;
 	u32 nr = m->order[0].nr + m->order[1].nr, size, i;
-	struct qr_rec sep[2];
-	int err = child_load(op, m, m->first, &sep[0]) ?:
-		  child_load(op, m, m->first + 1, &sep[1]);
+	int err;
 
 	prefix_len = min_t(u32, prefix_len, min(m->old[0].prefix_len, m->old[1].prefix_len));
 	size = pair_bytes(m, prefix_len);
-	if (!err && (nr > qr_recs_max(level) / 2 || size > qr_page_max(tree, level)))
-		err = -ENOENT;
+	if (nr > qr_recs_max(level) / 2 || size > qr_page_max(tree, level))
+		return -ENOENT;
 	size = qr_page_size(op, tree, level, false, size, nr, 0);
-	err = err ?: wort_alloc_reserve(op, size) ?: pair_lock(op, m, sep);
+	err = wort_alloc_reserve(op, size) ?: pair_lock(op, m);
 	if (err)
 		return err;
 	err = pair_write(op, m, size, prefix_len);
 	if (err)
 		wort_alloc_untake(op);
 	else
-		pair_commit(op, tree, m, sep);
+		pair_commit(op, tree, m);
 	wort_nodes_unlock(op);
 	for (i = 0; i < 2 && !err; i++)
 		qr_page_free(op, tree, &m->old[i]);
@@ -222,23 +241,47 @@ static int root_replace(struct wort_op *op, struct wort_tree *tree,
 			const struct qr_merge *m)
 {
 	const struct qr_page *root = &m->parent.page;
-	u64 nodes[2] = { root->off, wort_root_node(tree) };
-	struct qr_rec only = { };
-	int err = root->level ? child_load(op, m, 0, &only) : 0;
+	u64 nodes[2] = { root->off, wort_root_node(tree) }, only = 0;
 
-	if (err || !wort_nodes_lock(op, nodes, 2))
-		return err ?: -EAGAIN;
+	if (root->level)
+		only = m->child[0].val;
+	if (!wort_nodes_lock(op, nodes, 2))
+		return -EAGAIN;
 	if (wort_pm_load(wort_tree_root(tree)) != root->off ||
-	    qr_has_grown(op, root, m->children.end.top) ||
-	    (root->level && wort_pm_load(qr_word(root, only.place + 1)) != only.val)) {
+	    qr_has_grown(op, root, m->end.top) ||
+	    (root->level && wort_pm_load(qr_word(root, m->child[0].place + 1)) != only)) {
 		wort_nodes_unlock(op);
 		return -EAGAIN;
 	}
-	qr_root_change(op, tree, only.val);
+	qr_root_change(op, tree, only);
 	wort_nodes_removed(op, root->off, 0);
 	wort_nodes_unlock(op);
 	qr_page_free(op, tree, root);
 	return 0;
+}
+
+/* The root page is a leaf: it goes if it has no records. */
+static int root_leaf_replace(struct wort_op *op, struct wort_tree *tree, struct qr_merge *m)
+{
+	struct qr_order *order = &m->order[0];
+	int err = qr_order(op, &m->parent.page, &m->upper, order);
+
+	if (err || order->nr)
+		return err ?: -ENOENT;
+	m->end = order->end;
+	return root_replace(op, tree, m);
+}
+
+/* Has an inner page few children? */
+static bool has_few_children(struct wort_op *op, const struct qr_page *page)
+{
+	u32 place = page->first, nr = 0;
+	struct qr_rec rec;
+
+	for (; nr <= FEW_CHILDREN && qr_rec_load(op, page, place, &rec) > 0;
+	     place += qr_rec_words(rec.len))
+		nr += !qr_rec_dead(&rec);
+	return nr <= FEW_CHILDREN;
 }
 
 /*
@@ -248,26 +291,24 @@ static int root_replace(struct wort_op *op, struct wort_tree *tree,
 static int level_merge(struct wort_op *op, struct wort_tree *tree, u32 level,
 		       const struct wort_key *key, struct qr_merge *m)
 {
-	struct qr_pos *parent = &m->parent;
-	int err = qr_descend(op, tree, level + 1, QR_COVERS, key, parent, &m->upper);
+	const struct qr_page *page = &m->parent.page;
+	int err = qr_descend(op, tree, level + 1, QR_COVERS, key, &m->parent, &m->upper);
 
-	if (err || !parent->page.off)
+	if (err || !page->off)
 		return err ?: -ENOENT;
-	err = qr_order(op, &parent->page, &m->upper, &m->children);
+	if (!page->level)
+		return root_leaf_replace(op, tree, m) ?: -ENOENT;
+	err = pair_choose(op, m, key);
 	if (err)
 		return err;
-	if (!parent->depth && m->children.nr == (parent->page.level ? 1 : 0)) {
-		err = root_replace(op, tree, m);
-		return err ?: -ENOENT;
-	}
-	if (parent->page.level != level + 1)
+	if (!m->child[1].head)
+		return m->parent.depth ? 0 : root_replace(op, tree, m) ?: -ENOENT;
+	if (page->level != level + 1)
 		return -ENOENT;
-	if (m->children.nr < 2)
-		return 0;
-	err = pair_choose(op, m, key) ?: pair_open(op, tree, m) ?: pair_replace(op, tree, m);
+	err = pair_open(op, tree, m) ?: pair_replace(op, tree, m);
 	if (err)
 		return err;
-	return m->children.nr - 1 <= FEW_CHILDREN ? 0 : -ENOENT;
+	return has_few_children(op, page) ? 0 : -ENOENT;
 }
 
 /*
