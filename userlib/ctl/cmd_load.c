@@ -221,13 +221,17 @@ static int bad_line(struct loader *ld, int err, const char *why)
 	return fail(place, err);
 }
 
+static int cannot_read(const struct loader *ld, int err)
+{
+	return complain("%s: cannot read: %s", ld->in_name, strerror(err ? err : EIO));
+}
+
 /* An error in the middle of a line ends it as if it were whole. */
 static int bad_input(struct loader *ld, int err)
 {
 	int status = flush_batch(ld);
 
-	return status ? status : complain("%s: cannot read: %s", ld->in_name,
-					  strerror(err ? err : EIO));
+	return status ? status : cannot_read(ld, err);
 }
 
 static int load_line(struct loader *ld, const char *line, size_t len,
@@ -365,6 +369,17 @@ static int open_streams(struct loader *ld, const char *path)
 	return 0;
 }
 
+/* Whoever writes the input may have the pool, of which a plain file has one user at a time. */
+static int wait_for_input(struct loader *ld)
+{
+	int first = getc(ld->in);
+
+	if (first == EOF)
+		return ferror(ld->in) ? cannot_read(ld, errno) : 0;
+	ungetc(first, ld->in);
+	return 0;
+}
+
 static int make_index(const char *pool_name, const char *name)
 {
 	struct wort_index_opts opts = {
@@ -407,9 +422,8 @@ int cmd_load(int argc, char **argv)
 	int nr, status;
 
 	nr = parse_args(&load_syntax, argc, argv, &args);
-	status = open_streams(&ld, nr == 3 ? args[2] : NULL);
-	if (!status)
-		status = open_target(&ld, args);
+	status = open_streams(&ld, nr == 3 ? args[2] : NULL) ?: wait_for_input(&ld) ?:
+		 open_target(&ld, args);
 	if (!status) {
 		progress_begin(&ld.progress);
 		status = load.csv ? load_csv(&ld) : load_lines(&ld);

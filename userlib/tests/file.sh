@@ -71,6 +71,7 @@ check_exclusive()
 	"$wort" create pool.img names
 	{ "$wort" load -q pool.img names <fifo >/dev/null; } &
 	exec 3>fifo
+	printf 'first\tline\n' >&3
 	until is_open pool.img; do
 		sleep 0.05
 	done
@@ -80,6 +81,9 @@ check_exclusive()
 	exec 3>&-
 	wait
 	"$wort" put pool.img names a b
+	seq 1 20000 | sed 's/.*/&\t&/' | "$wort" load -q --sync process pool.img names >/dev/null
+	expect 3 'process [0-9]* (wort) has it open' \
+		bash -c '"$0" dump pool.img names | "$0" load pool.img copy' "$wort"
 }
 
 # Each acknowledged record is there after a kill, and the pool is sound.
