@@ -454,7 +454,6 @@ static void word_change(struct wort_op *op, u64 node, __le64 __pmem *word, u64 v
 {
 	struct wort_lock *lock = wort_lock_of(op, node);
 
-	wort_pm_fence_contents(op);
 	wort_pm_launch(op, lock, word, val);
 	wort_pm_land(op, lock, word);
 }
@@ -462,6 +461,7 @@ static void word_change(struct wort_op *op, u64 node, __le64 __pmem *word, u64 v
 /* Another page becomes the root page; the node of the root word is locked. */
 void qr_root_change(struct wort_op *op, const struct wort_tree *tree, u64 off)
 {
+	wort_pm_fence_contents(op);
 	word_change(op, wort_root_node(tree), wort_tree_root(tree), off);
 }
 
@@ -470,6 +470,7 @@ void qr_sep_change(struct wort_op *op, const struct wort_tree *tree,
 		   struct qr_page *page, u32 place, u32 word, u64 val)
 {
 	qr_shadow_current(tree, page);
+	wort_pm_fence_contents(op);
 	qr_children_changing(page);
 	word_change(op, page->off, qr_word(page, place + word), val);
 	qr_children_changed(op, tree, page, place);
