@@ -199,10 +199,12 @@ static const char *parse(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	const char *csv_path = parse(argc, argv);
+	const char *csv_path;
 	char what[64];
 	u64 size;
 
+	setting_huge_pages(argv);
+	csv_path = parse(argc, argv);
 	setting_detect(&setting);
 	if (csv_path)
 		csv = csv_create(csv_path, "pool,keys,attach_us,first_lookup_us,first_insert_us,walk_s");

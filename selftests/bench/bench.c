@@ -344,6 +344,7 @@ int main(int argc, char **argv)
 	char *list, *workload;
 	FILE *csv = NULL;
 
+	setting_huge_pages(argv);
 	options.flush = (enum bench_flush)shim_flush;
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
 	if (!nr_peers) {

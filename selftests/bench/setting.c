@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../engines/engines.h"
 #include "peer.h"
@@ -19,6 +21,15 @@ bool setting_engine(const char *name)
 	if (engine)
 		pmpool_engine = engine->id;
 	return engine;
+}
+
+void setting_huge_pages(char **argv)
+{
+	if (getenv("GLIBC_TUNABLES"))
+		return;
+	setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1", 1);
+	execv("/proc/self/exe", argv);
+	die("/proc/self/exe: %m");
 }
 
 static void find_processor(struct setting *setting)

@@ -19,6 +19,11 @@ struct setting {
 /* By enum bench_flush, and by enum shim_flush, which is the beginning of it. */
 extern const char *const flush_names[5];
 
+/*
+ * The first thing that a program does: it begins again with malloc() in huge pages, as the kernel
+ * maps its memory.  Otherwise what indexes keep in DRAM would be slower here than there.
+ */
+void setting_huge_pages(char **argv);
 /* Plain DRAM in huge pages, the best flush of this processor, nothing added. */
 void setting_detect(struct setting *setting);
 void setting_print(const struct setting *setting);

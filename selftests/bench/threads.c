@@ -300,9 +300,11 @@ static void make_keys(void)
 
 int main(int argc, char **argv)
 {
-	const char *csv_path = parse(argc, argv);
+	const char *csv_path;
 	u32 i;
 
+	setting_huge_pages(argv);
+	csv_path = parse(argc, argv);
 	setting_detect(&setting);
 	if (csv_path)
 		csv = csv_create(csv_path, "op,threads,keys,turn,ns");
