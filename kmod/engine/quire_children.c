@@ -83,6 +83,7 @@ static u32 child_below(const struct qr_inner_shadow *in, u64 head)
 	at = READ_ONCE(in->hint[step]);
 	/* While the children change this may be any number. */
 	nr = max_t(int, READ_ONCE(in->hint[step + 1]) - at, 0) + 1;
+	prefetch(&in->child[at + nr / 2]);
 	for (; nr > 1; nr -= half) {
 		half = nr / 2;
 		if (READ_ONCE(in->head[at + half]) < head)
