@@ -584,7 +584,7 @@ static void page_prefetch(const struct qr_page *page, u32 top)
 		wort_pm_prefetch(qr_word(page, place));
 }
 
-/* The records of a leaf whose keys are in its range, by their keys; some are perhaps dead. */
+/* The records of a page whose keys are in its range, by their keys; some are perhaps dead. */
 int qr_order_all(struct wort_op *op, const struct qr_page *page,
 		 const struct qr_bound *upper, struct qr_order *order)
 {
