@@ -245,15 +245,24 @@ def peer_series(rows, groups, what, **where):
     return series
 
 
+def workload_labels(rows):
+    """By workload; with its number of keys where that is not the one of the first."""
+    keys = {row["workload"]: int(row["keys"]) for row in rows}
+    usual = int(rows[0]["keys"])
+    return {workload: workload if nr == usual else f"{workload}, {nr:,} keys"
+            for workload, nr in keys.items()}
+
+
 def draw_peers(rows, title, ops, folder):
     """A panel for each operation: ns of each peer by workload."""
     measured = names(rows, "op")
     ops = [op for op in ops if op in measured]
     figure, panels = plt.subplots(len(ops), 1, figsize=(9, 2.5 * len(ops)),
                                   squeeze=False)
-    groups = names(rows, "workload")
+    groups, labels = names(rows, "workload"), workload_labels(rows)
     for axes, op in zip(panels[:, 0], ops):
-        bars(axes, groups, peer_series(rows, ("workload", groups), "ns", op=op))
+        bars(axes, [labels[group] for group in groups],
+             peer_series(rows, ("workload", groups), "ns", op=op))
         axes.set_title(f"{op}: ns per {per(op)}, lower is better", fontsize=9)
         axes.set_ylabel(f"ns per {per(op)}", fontsize=8)
     figure.suptitle(f"{title}, {int(rows[0]['keys']):,} keys", x=0.53,

@@ -147,6 +147,13 @@ class Plots(unittest.TestCase):
         self.assertIn("scan-100: ns per record, lower is better", titles)
         self.assertIn("insert: ns per operation, lower is better", titles)
 
+    def test_fewer_keys(self):
+        """A workload that has fewer keys than the title says tells how many."""
+        rows = [{"workload": name, "keys": nr}
+                for name, nr in (("random", "1000"), ("paths", "700"))]
+        self.assertEqual(draw.workload_labels(rows),
+                         {"random": "random", "paths": "paths, 700 keys"})
+
     def test_colors(self):
         """A peer has one colour and hatch in every figure, and no other peer
         has it."""
