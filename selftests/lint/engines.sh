@@ -75,7 +75,7 @@ check()
 	list_code >"$code"
 	list_engines | while read -r engine; do
 		while IFS=: read -r path line _; do
-			! exceptions | cut -f 1 | grep -q -x -F "$path" ||
+			! grep -q -x -F "$path" <<<"$(exceptions | cut -f 1)" ||
 				continue
 			echo "$path:$line: names the engine $engine"
 		done < <(grep -E "^[^:]*:[0-9]+:.*($(names_of "$engine"))" "$code" |

@@ -23,7 +23,7 @@ check_claims()
 
 	words="Linux $(in_words "$@")"
 	for file in $claims; do
-		tr -s '[:space:]' ' ' <"$file" | grep -qF "$words" ||
+		grep -qF "$words" <<<"$(tr -s '[:space:]' ' ' <"$file")" ||
 			die "$file does not say \"$words\""
 	done
 }

@@ -58,13 +58,13 @@ build_packages()
 
 check_contents()
 {
-	local package pattern deb
+	local package pattern deb files
 
 	while read -r package pattern; do
 		deb=$(echo "$work/${package}"_*.deb)
 		[ -f "$deb" ] || die "there is no package $package"
-		dpkg-deb -c "$deb" | awk '{ print $6 }' | sed 's/^\.//' |
-			grep -xq "$pattern" || die "$package lacks $pattern"
+		files=$(dpkg-deb -c "$deb" | awk '{ print $6 }' | sed 's/^\.//')
+		grep -xq "$pattern" <<<"$files" || die "$package lacks $pattern"
 	done < <(contents)
 	say "$(contents | wc -l) files are where they belong"
 }

@@ -213,7 +213,7 @@ wrap_programs()
 
 	find "$root"/usr/lib/linux-kbuild-* -type f -perm /111 |
 		while read -r program; do
-			ldd "$program" 2>&1 | grep -q "GLIBC.* not found" ||
+			grep -q "GLIBC.* not found" <<<"$(ldd "$program" 2>&1)" ||
 				continue
 			mv "$program" "$program.elf"
 			cat >"$program" <<-END
