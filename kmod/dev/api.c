@@ -770,7 +770,7 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_index_list, WORT_NS);
 /**
  * wort_kernel_index_info() - Describe an index
  * @index: The index.
- * @info: Its out_ fields are filled in, the other ones do not matter.
+ * @info: Its ``out_`` fields are filled in, the other ones do not matter.
  *
  * Context: May sleep.
  * Return: 0; -ESTALE if it was destroyed; -ENODEV.

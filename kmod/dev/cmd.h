@@ -6,7 +6,7 @@
  * are zero, and that the descriptor is of the right kind, and open for writing
  * if the command always changes something.  The executor checks flags and
  * ranges, copies user memory before the operation begins and after it has
- * ended, and sets the out_ fields also if it fails.
+ * ended, and sets the ``out_`` fields also if it fails.
  */
 #ifndef _WORT_CMD_H
 #define _WORT_CMD_H

@@ -156,7 +156,7 @@ out_free_start:
 
 /**
  * struct batch_run - A batch that is carried out in pieces
- * @arg: its argument, whose out_ fields tell how far it has come
+ * @arg: its argument, whose ``out_`` fields tell how far it has come
  * @ops: operations of the piece
  * @results: their answers
  * @ops_at: where the piece begins in the program's operations

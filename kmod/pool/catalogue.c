@@ -1391,7 +1391,7 @@ static void tell_counted(const struct wort_counted *counted,
 /**
  * wort_index_info() - Describe an index
  * @index: The index.
- * @arg: Its out_ fields are filled in.
+ * @arg: Its ``out_`` fields are filled in.
  *
  * Context: May sleep.  Takes wort_index.lock.
  */

@@ -550,7 +550,7 @@ static int check_pool(struct wort_pool *pool, struct wort_check_arg *arg)
 /**
  * wort_pool_check() - Examine a whole pool
  * @pool: The pool.
- * @arg: Flags; its out_ fields are filled in.
+ * @arg: Flags; its ``out_`` fields are filled in.
  *
  * Waits for the walk first.  Damage turns its index read-only.  With
  * WORT_CHECK_F_CLEAR the check drops references to objects that cannot be read

@@ -450,7 +450,7 @@ u32 wort_pool_state(const struct wort_pool *pool)
 /**
  * wort_pool_info() - Describe a pool
  * @pool: The pool.
- * @arg: Its out_ fields are filled in.
+ * @arg: Its ``out_`` fields are filled in.
  *
  * Context: May sleep, killably.  Takes wort_pool.lock and wort_alloc.lock.
  * Return: 0 or -EINTR.

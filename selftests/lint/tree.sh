@@ -95,18 +95,18 @@ check_includes()
 	cd "$wort_top"
 }
 
-# Pages of the table of contents, and the files that pages quote.
+# Pages of the tables of contents, and the files that pages quote or show.
 check_docs()
 {
 	local docs=$work/kernel/Documentation/driver-api/wort page file
 
 	while read -r page; do
-		[ -f "$docs/$page.rst" ] || die "the table of contents has $page, which is not there"
-	done < <(sed -n '/^\.\. toctree::/,/^[^ ]/s/^   \([a-z].*\)/\1/p' "$docs/index.rst")
+		[ -f "$docs/$page.rst" ] || die "a table of contents has $page, which is not there"
+	done < <(sed -n '/^\.\. toctree::/,/^[^ ]/s/^   \([a-z].*\)/\1/p' "$docs"/*.rst)
 	while IFS=: read -r page file; do
 		file=$(dirname "$page")/${file##*:: }
 		[ -f "$file" ] || die "$page quotes $file, which is not there"
-	done < <(grep -rE '^\.\. (literal)?include::' "$docs")
+	done < <(grep -rE '^ *\.\. ((literal)?include|image)::' "$docs")
 	while read -r _ _ file; do
 		[ -f "$work/kernel/$file" ] || die "the reference shows $file, which is not there"
 	done < <(grep -h '^\.\. kernel-doc::' "$docs"/*.rst)

@@ -44,7 +44,8 @@ copies()
 		selftests/world/*.[ch] userlib/lib/reader*.[ch] \
 		userlib/include/wort_uring.h
 	echo Documentation/ABI/testing Documentation/ABI/testing/*
-	echo $docs Documentation/*.rst
+	echo $docs Documentation/*.{rst,svg}
+	echo $docs/figures Documentation/figures/*
 	echo $docs/man Documentation/man/*.rst
 	echo $docs/examples Documentation/examples/*
 }

@@ -972,7 +972,7 @@ struct wort_stats_arg {
  * On a pool or an index: an SQE of 64 bytes with the opcode
  * IORING_OP_URING_CMD, the flag IOSQE_ASYNC, the number of the ioctl in cmd_op,
  * and this struct in the bytes of cmd.  The CQE's res is 0 or a negative errno
- * of those above.  When the CQE is posted, out_ fields are in the argument, and
+ * of those above.  When the CQE is posted, ``out_`` fields are in the argument, and
  * the change is durable.  Until then the argument, and the memory that it refers
  * to, belong to the kernel.
  *

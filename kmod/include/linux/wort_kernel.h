@@ -110,7 +110,7 @@ struct wort_kernel_scan {
 
 /**
  * wort_kernel_for_each_record() - Iterate over the records that a scan found
- * @rec: const struct wort_record *, the loop variable.
+ * @rec: The loop variable, a pointer to a const struct wort_record.
  * @scan: The scan.
  */
 #define wort_kernel_for_each_record(rec, scan)				\
