@@ -6,8 +6,9 @@
 #
 #   -o DIR	leave the packages there
 #   -i		install them in a fresh Debian system in a folder, from which
-#		the module is built by DKMS and a program against libwort
-#		(root; downloads some 300 MB)
+#		the module is built by DKMS, and another one for it, and a
+#		program against libwort (root; downloads some 300 MB).  A
+#		virtual machine with that kernel loads both modules
 #   -s SUITE	with -i: which release (this machine's); trixie-backports is
 #		trixie with the kernel of its backports
 
@@ -87,6 +88,9 @@ try_inside()
 	cp -R /usr/share/doc/wort-dkms/examples /tmp/sample
 	make -C /tmp/sample KVER=$(basename /lib/modules/*)
 	modinfo -F depends /tmp/sample/dirindex.ko | grep -x wort
+	mkdir /modules
+	cp $(find /lib/modules/ -name "wort.ko*") /tmp/sample/dirindex.ko /modules
+	[ ! -e /modules/wort.ko.xz ] || xz -d /modules/wort.ko.xz
 	wort --version
 	wort doctor /dev/null | grep -q '^PROBLEM  module'
 	cc -o /tmp/example /usr/share/doc/wort-doc/examples/libwort.c \
@@ -109,23 +113,61 @@ try_inside()
 
 install_packages()
 {
-	local packages=gcc,libc6-dev,pkg-config,systemd,udev
-	local mirror=http://deb.debian.org/debian sources
+	local packages=gcc,libc6-dev,pkg-config,systemd,udev,xz-utils
+	local mirror=http://deb.debian.org/debian release=${suite%-backports} sources
 
 	need mmdebstrap packaging
-	sources=("deb $mirror ${suite%-backports} main")
-	[ "$suite" = "${suite%-backports}" ] ||
+	sources=("deb $mirror $release main"
+		"deb $mirror-security $release-security main")
+	if [ "$suite" = "$release" ]; then
+		packages+=,linux-headers-amd64
+	else
 		sources+=("deb $mirror $suite main")
-	packages+=,linux-headers-amd64/$suite
+		packages+=,linux-headers-amd64/$suite
+	fi
 	# shellcheck disable=SC2016 # $1 is the folder, for the hook
 	mmdebstrap --variant=apt --include="$packages" \
 		--customize-hook="mkdir \"\$1/debs\" && cp $work/*.deb \"\$1/debs\"" \
 		--customize-hook='chroot "$1" sh -c "apt-get -y -q install /debs/*.deb"' \
 		--customize-hook="chroot \"\$1\" sh -c '$(try_inside | sed "s/'/'\\\\''/g")'" \
-		"${suite%-backports}" /dev/null "${sources[@]}" \
+		--customize-hook="cp -R \"\$1/modules\" $work" \
+		"$release" /dev/null "${sources[@]}" \
 		>"$work/log" 2>&1 || { tail -n 60 "$work/log"; die "not installed"; }
 	grep '^module: ' "$work/log"
 	say "installed, used and purged in a fresh system of $suite"
+}
+
+# The kernel for which the modules were built, if it is one of those for guests.
+flavour_of()
+{
+	local flavour
+
+	for flavour in $(selftests/scripts/kernel.sh flavours); do
+		[[ $(selftests/scripts/kernel.sh image "$flavour") != *"$1" ]] || echo "$flavour"
+	done
+}
+
+# The module from the package, and the one that was built from the examples.
+load_modules()
+{
+	local version flavour
+
+	version=$(modinfo -F vermagic "$work/modules/wort.ko" | cut -d ' ' -f 1)
+	flavour=$(flavour_of "$version")
+	[ -n "$flavour" ] || { say "built for $version, which no guest has: not loaded"; return; }
+	make -s -C userlib O="$work/userlib" static
+	cp "$work/userlib/wort-static" "$work/modules/wort"
+	selftests/vm/run.sh -k "$flavour" -l libcrc32c -f "$work/modules:/modules" -c '
+		set -e
+		cd /modules
+		insmod wort.ko
+		./wort format /dev/pmem0 && ./wort attach /dev/pmem0
+		insmod dirindex.ko
+		echo create 1/name 12 644 0 >/dev/dirindex
+		[ "$(./wort count 0 dirindex)" = 1 ]
+		rmmod dirindex' >"$work/log" 2>&1 ||
+		{ tail -n 60 "$work/log"; die "the modules do not load"; }
+	say "both modules loaded and used on $version"
 }
 
 main()
@@ -151,7 +193,7 @@ main()
 	build_packages
 	check_contents
 	check_lintian
-	[ -z "$install" ] || install_packages
+	[ -z "$install" ] || { install_packages; load_modules; }
 	[ -z "$out" ] || { mkdir -p "$out" && cp "$work"/*.deb "$out"; }
 	(cd "$work" && ls -sh ./*.deb)
 }
