@@ -18,6 +18,7 @@
 
 #define NR_OWN		16U		/* keys of a thread */
 #define NR_IDS		(NR_OWN * NR_OWNERS)
+#define SCAN_BUF	(WORT_VALUE_MAX + 8192)	/* room for any record */
 
 /* Of each key: the version begun, and the one acknowledged; odd: it is there. */
 static struct {
@@ -70,6 +71,79 @@ static void look(u32 id)
 	verify_value(id, &value, len);
 	if (value.version < before || value.version > after || value.version % 2 == 0)
 		wrong(id, value.version, "not the version acknowledged", before);
+}
+
+/* The owned key that these bytes are, or -1: it is one of the starting pool. */
+static int id_of(const u8 *key, u32 len)
+{
+	u32 id = len < 2 ? NR_IDS : key[len - 2] << 8 | key[len - 1];
+	u8 own[MAX_KEY];
+
+	return id < NR_IDS && make_key(id, own) == len && !memcmp(own, key, len) ? (int)id : -1;
+}
+
+/* What a scan knows. */
+struct scanned {
+	u32 before[NR_IDS];	/* versions acknowledged when it began */
+	bool seen[NR_IDS];
+	u8 key[WORT_KEY_MAX];	/* the last one */
+	u32 len;
+};
+
+static void see(struct scanned *s, const struct wort_record *rec, bool reverse)
+{
+	const u8 *key = (const u8 *)(rec + 1);
+	struct value value = { };
+	int id = id_of(key, rec->key_len), cmp;
+
+	cmp = memcmp(key, s->key, min_t(u32, rec->key_len, s->len)) ?:
+	      (int)rec->key_len - (int)s->len;
+	if (s->len && (reverse ? cmp >= 0 : cmp <= 0))
+		fail(spot_now, "a scan is out of order");
+	memcpy(s->key, key, rec->key_len);
+	s->len = rec->key_len;
+	if (id < 0)
+		return;
+	s->seen[id] = true;
+	memcpy(&value, key + rec->key_len, min_t(u32, rec->value_len, sizeof(value)));
+	verify_value(id, &value, rec->value_len);
+	if (value.version < s->before[id] || value.version > keys[id].begun)
+		wrong(id, value.version, "a scan finds another version than", s->before[id]);
+}
+
+/* In parts.  A key that it does not find was not there, or has changed meanwhile. */
+static void scan_all(u32 thread)
+{
+	static u8 bufs[NR_OWNERS][SCAN_BUF];
+	static struct scanned all[NR_OWNERS];
+	u32 reverse = draw(2) ? WORT_SCAN_F_REVERSE : 0, id, at;
+	struct scanned *s = &all[thread];
+	struct wort_key start = { .data = s->key };
+	struct wort_scan scan;
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	for (id = 0; id < NR_IDS; id++)
+		s->before[id] = keys[id].acked;
+	do {
+		scan = (struct wort_scan){
+			.flags = reverse | (s->len ? WORT_SCAN_F_AFTER : 0),
+			.start = s->len ? &start : NULL, .max = 1 + draw(NR_IDS),
+			.buf = bufs[thread], .buf_len = SCAN_BUF,
+		};
+		start.len = s->len;
+		err = wort_index_scan(runner.index[0], &scan);
+		if (err == -EINTR)
+			return;		/* waiting would never end */
+		if (err)
+			wrong(0, 0, "scan", err);
+		for (at = 0; at < scan.len;
+		     at += ((const struct wort_record *)(scan.buf + at))->rec_len)
+			see(s, (const void *)(scan.buf + at), reverse);
+	} while (scan.more);
+	for (id = 0; id < NR_IDS; id++)
+		if (!s->seen[id] && s->before[id] % 2 && keys[id].begun == s->before[id])
+			wrong(id, s->before[id], "a scan does not find it", 0);
 }
 
 /* The next version of a key. */
@@ -165,6 +239,8 @@ static void thread(u32 nr)
 			give_back();
 		else if (!draw(5))
 			change_some(nr);
+		else if (!draw(5))
+			scan_all(nr);
 		else
 			change(id);
 		look(id);
