@@ -32,7 +32,10 @@ static int child_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
 	return err;
 }
 
-/* Descend one level. */
+/*
+ * Descend one level.  Whoever opens a page first makes its shadow; that of the parent leads to it
+ * at once.
+ */
 static int child_descend(struct wort_op *op, const struct wort_tree *tree, enum qr_goal goal,
 			 const struct wort_key *key, struct qr_pos *pos,
 			 struct qr_bound *upper)
@@ -384,18 +387,23 @@ static int qr_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *p
 	}
 }
 
-/* Has a leaf few records, without those that are dead and so many others? */
-bool qr_has_few(struct wort_op *op, const struct qr_page *page, u32 nr_dead)
+/* Has a page at most so many records that are not dead? */
+bool qr_has_at_most(struct wort_op *op, const struct qr_page *page, u32 max)
 {
 	u32 place = page->first, nr = 0;
 	struct qr_rec rec;
 
-	if (page->shadow)
-		return qr_shadow_few(page->shadow, nr_dead);
-	for (; nr <= nr_dead + QR_FEW_RECS && qr_rec_load(op, page, place, &rec) > 0;
+	for (; nr <= max && qr_rec_load(op, page, place, &rec) > 0;
 	     place += qr_rec_words(rec.len))
 		nr += !qr_rec_dead(&rec);
-	return nr <= nr_dead + QR_FEW_RECS;
+	return nr <= max;
+}
+
+/* Has a leaf few records, without those that are dead and so many others? */
+bool qr_has_few(struct wort_op *op, const struct qr_page *page, u32 nr_dead)
+{
+	return page->shadow ? qr_shadow_few(page->shadow, nr_dead) :
+			      qr_has_at_most(op, page, nr_dead + QR_FEW_RECS);
 }
 
 /* Find the record that a removal is about. */

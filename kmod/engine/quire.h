@@ -403,6 +403,7 @@ void qr_value_free(struct wort_op *op, const struct qr_rec *rec);
 int qr_rec_renew(struct wort_op *op, const struct qr_page *page,
 		 const struct wort_key *key, bool exact, struct qr_rec *rec,
 		 struct qr_end *end);
+bool qr_has_at_most(struct wort_op *op, const struct qr_page *page, u32 max);
 bool qr_has_few(struct wort_op *op, const struct qr_page *page, u32 nr_dead);
 void qr_append(struct wort_op *op, const struct wort_tree *tree, struct qr_page *page,
 	       u32 place, const u8 *rest, u32 len, u64 head, u64 val);

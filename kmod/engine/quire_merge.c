@@ -241,10 +241,9 @@ static int root_replace(struct wort_op *op, struct wort_tree *tree,
 			const struct qr_merge *m)
 {
 	const struct qr_page *root = &m->parent.page;
-	u64 nodes[2] = { root->off, wort_root_node(tree) }, only = 0;
+	u64 nodes[2] = { root->off, wort_root_node(tree) };
+	u64 only = root->level ? m->child[0].val : 0;
 
-	if (root->level)
-		only = m->child[0].val;
 	if (!wort_nodes_lock(op, nodes, 2))
 		return -EAGAIN;
 	if (wort_pm_load(wort_tree_root(tree)) != root->off ||
@@ -272,18 +271,6 @@ static int root_leaf_replace(struct wort_op *op, struct wort_tree *tree, struct 
 	return root_replace(op, tree, m);
 }
 
-/* Has an inner page few children? */
-static bool has_few_children(struct wort_op *op, const struct qr_page *page)
-{
-	u32 place = page->first, nr = 0;
-	struct qr_rec rec;
-
-	for (; nr <= FEW_CHILDREN && qr_rec_load(op, page, place, &rec) > 0;
-	     place += qr_rec_words(rec.len))
-		nr += !qr_rec_dead(&rec);
-	return nr <= FEW_CHILDREN;
-}
-
 /*
  * Merge the page of a level in whose range a key is with a neighbour, or take the root
  * page away.  Returns 0 if the page above may be next.
@@ -301,14 +288,16 @@ static int level_merge(struct wort_op *op, struct wort_tree *tree, u32 level,
 	err = pair_choose(op, m, key);
 	if (err)
 		return err;
+	if (!m->child[1].head && m->parent.depth)
+		return 0;
 	if (!m->child[1].head)
-		return m->parent.depth ? 0 : root_replace(op, tree, m) ?: -ENOENT;
+		return root_replace(op, tree, m) ?: -ENOENT;
 	if (page->level != level + 1)
 		return -ENOENT;
 	err = pair_open(op, tree, m) ?: pair_replace(op, tree, m);
 	if (err)
 		return err;
-	return has_few_children(op, page) ? 0 : -ENOENT;
+	return qr_has_at_most(op, page, FEW_CHILDREN) ? 0 : -ENOENT;
 }
 
 /*

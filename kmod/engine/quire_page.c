@@ -575,7 +575,10 @@ static int order_make(struct wort_op *op, const struct qr_page *page,
 	return got;
 }
 
-/* The order does not follow that of the places, so the processor does not guess what is next. */
+/*
+ * Who reads the records by their keys reads the page in no order that the processor could
+ * predict.
+ */
 static void page_prefetch(const struct qr_page *page, u32 top)
 {
 	u32 place = 0;

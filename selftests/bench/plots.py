@@ -69,12 +69,14 @@ def simulate(program, keys, workload, path):
     operation."""
     with tempfile.TemporaryDirectory() as folder:
         profile = os.path.join(folder, "profile")
+        # Otherwise the program would begin again, which it cannot under valgrind.
+        env = os.environ | {"GLIBC_TUNABLES": ""}
         subprocess.run(
             ["valgrind", "-q", "--tool=callgrind", "--cache-sim=yes",
              "--collect-atstart=no", "--callgrind-out-file=" + profile,
              program, "-n", str(keys), "-r", "1", "-P", "wort", "-w", workload,
-             "-o", "lookup"], check=True, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
+             "-o", "lookup"], check=True, env=env,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         with open(path, "w", encoding="utf-8") as out:
             for name in os.listdir(folder):
                 with open(os.path.join(folder, name), encoding="utf-8") as file:

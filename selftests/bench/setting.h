@@ -20,8 +20,9 @@ struct setting {
 extern const char *const flush_names[5];
 
 /*
- * The first thing that a program does: it begins again with malloc() in huge pages, as the kernel
- * maps its memory.  Otherwise what indexes keep in DRAM would be slower here than there.
+ * The first thing that a program does: it begins again with malloc() in huge pages, unless
+ * GLIBC_TUNABLES is set.  The kernel maps its memory by such pages, too; with small ones, what
+ * indexes keep in DRAM would be slower here than there.
  */
 void setting_huge_pages(char **argv);
 /* Plain DRAM in huge pages, the best flush of this processor, nothing added. */

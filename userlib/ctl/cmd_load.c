@@ -369,7 +369,10 @@ static int open_streams(struct loader *ld, const char *path)
 	return 0;
 }
 
-/* Whoever writes the input may have the pool, of which a plain file has one user at a time. */
+/*
+ * Wait until the input begins.  The program that writes it may have the same pool open, and only
+ * one process at a time can open a plain file.
+ */
 static int wait_for_input(struct loader *ld)
 {
 	int first = getc(ld->in);
