@@ -388,6 +388,7 @@ static inline void wort_pool_changed(struct wort_pool *pool)
  * @moved: the cursor is at the last step, taken in the current section
  * @checked: the current step was examined
  * @objects: objects visited by the current chunk
+ * @chunks: number of chunks
  * @step: called by the engine
  * @pos: position from which a later section continues, in @buf; length 0: the
  *	start
@@ -409,6 +410,7 @@ struct wort_walk {
 	bool moved;
 	bool checked;
 	u32 objects;
+	u32 chunks;
 	struct wort_visitor step;
 	struct wort_key pos;
 	u8 buf[WORT_KEY_MAX];
@@ -441,6 +443,7 @@ static inline bool wort_pool_interrupted(struct wort_pool *pool)
 
 /* tend.c */
 struct list_head *wort_due_next(struct wort_pool *pool, struct list_head *list);
+struct list_head *wort_due_last(struct wort_pool *pool, struct list_head *list);
 void wort_due_add(struct wort_pool *pool, struct list_head *list,
 		  struct list_head *entry);
 void wort_tend_all(struct wort_pool *pool);

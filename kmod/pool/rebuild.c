@@ -82,6 +82,8 @@ void wort_rebuild_end(struct wort_index *index, int err)
  * wort_rebuild_all() - Rebuild the indexes that operations wait for
  * @pool: The pool.
  *
+ * An index that becomes due meanwhile has its turn in the next call.
+ *
  * Context: May sleep for long.  Holds wort_pool.work_lock and nothing else:
  * only this work frees indexes, so none goes away meanwhile.
  */
@@ -93,10 +95,10 @@ void wort_rebuild_all(struct wort_pool *pool)
 		.records = &pool->rebuild_records,
 		.rebuild = true,
 	};
-	struct list_head *entry;
+	struct list_head *last = wort_due_last(pool, &pool->rebuild), *entry = NULL;
 	struct wort_index *index;
 
-	while ((entry = wort_due_next(pool, &pool->rebuild))) {
+	while (entry != last && (entry = wort_due_next(pool, &pool->rebuild))) {
 		index = list_entry(entry, struct wort_index, rebuild);
 		wort_walk_begin(&walk, index);
 		wort_rebuild_end(index, wort_walk_run(&walk));

@@ -72,6 +72,27 @@ struct list_head *wort_due_next(struct wort_pool *pool, struct list_head *list)
 }
 
 /**
+ * wort_due_last() - Find the last entry of a list of work that is due
+ * @pool: The pool.
+ * @list: wort_pool.due or wort_pool.rebuild.
+ *
+ * It is where a round of that work ends: as long as indexes are created there is
+ * always another entry, and who does the work has other work, too.
+ *
+ * Context: Any context.
+ * Return: The entry, or NULL if there is none.
+ */
+struct list_head *wort_due_last(struct wort_pool *pool, struct list_head *list)
+{
+	struct list_head *last;
+
+	spin_lock(&pool->due_lock);
+	last = list_empty(list) ? NULL : list->prev;
+	spin_unlock(&pool->due_lock);
+	return last;
+}
+
+/**
  * wort_due_add() - Have the background do something
  * @pool: The pool.
  * @list: wort_pool.due or wort_pool.rebuild.
@@ -225,19 +246,19 @@ static void shrink(struct wort_index *index)
  * wort_tend_all() - Tend the indexes that are due
  * @pool: The pool.
  *
- * Costs next to nothing if none is: a walk or a check, during which the
- * background work has no turn, calls it after each chunk.
+ * An index that becomes due meanwhile has its turn in the next call.
  *
  * Context: May sleep.  Holds wort_pool.work_lock and nothing else: only this
  * work frees indexes, so none goes away meanwhile.
  */
 void wort_tend_all(struct wort_pool *pool)
 {
+	struct list_head *last = wort_due_last(pool, &pool->due), *entry = NULL;
 	struct wort_index *index;
-	struct list_head *entry;
 
 	lockdep_assert_held(&pool->work_lock);
-	while (!wort_pool_rest(pool) && (entry = wort_due_next(pool, &pool->due))) {
+	while (entry != last && !wort_pool_rest(pool) &&
+	       (entry = wort_due_next(pool, &pool->due))) {
 		index = list_entry(entry, struct wort_index, due);
 		if (READ_ONCE(index->dead) || !READ_ONCE(index->tree.priv))
 			continue;

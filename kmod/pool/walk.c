@@ -21,6 +21,13 @@
 #define CHUNK_RECORDS	1024
 #define CHUNK_OBJECTS	1536
 
+/*
+ * A walk tends the indexes that are due after so many chunks, since the background
+ * work, which else does it, waits for the end of the walk.  To tend an index may
+ * take a grace period, in which a walk without load visits hundreds of chunks.
+ */
+#define TEND_CHUNKS	32
+
 /* Objects that a chunk may visit while writers are excluded. */
 #define ALONE_MAX	4096
 
@@ -233,7 +240,8 @@ int wort_walk_chunk(struct wort_walk *walk, bool alone)
 	WARN_ON_ONCE(alone && walk->objects > ALONE_MAX);
 	wort_chunk_end(walk, err);
 	/* Inserts into an index without a table take twice as long. */
-	wort_tend_all(walk->pool);
+	if (++walk->chunks % TEND_CHUNKS == 0)
+		wort_tend_all(walk->pool);
 	return err;
 }
 

@@ -47,6 +47,7 @@ static const struct test pool_tests[] = {
 	OPTIONAL(rebuild_damage),
 	OPTIONAL(rebuild_walk),
 	OPTIONAL(rebuild_between),
+	OPTIONAL(rebuild_rounds),
 	TEST(lock_try),
 	TEST(lock_sequence),
 	TEST(lock_read),

@@ -315,3 +315,71 @@ void check_rebuild_between(void)
 	CHECK(!bed.index->shut);
 	end();
 }
+
+/* There is always work for another round, as long as others create indexes. */
+static u32 tends, due;
+
+static void tend_again(struct wort_tree *tree, size_t room)
+{
+	tends++;
+	if (!due)
+		return;
+	due--;
+	tree->want_tend(tree);
+}
+
+static int rebuild_again(struct wort_cursor *cur)
+{
+	if (due && list_empty(&bed.index->rebuild)) {
+		due--;
+		list_add_tail(&bed.index->rebuild, &bed.pm.pool->rebuild);
+	}
+	return 0;
+}
+
+static void one_round(void)
+{
+	mutex_lock(&bed.pm.pool->work_lock);
+	CHECK_EQ(wort_pool_round(bed.pm.pool), 0);
+	mutex_unlock(&bed.pm.pool->work_lock);
+}
+
+/*
+ * What becomes due during a round waits for the next one, so that its other work has
+ * a turn; a check, which takes long, tends now and then.
+ */
+void check_rebuild_rounds(void)
+{
+	struct wort_check_arg arg;
+	u32 i;
+
+	begin();
+	pmpool_settle();
+	ops.tend = tend_again;
+	due = 100;
+	bed.index->tree.want_tend(&bed.index->tree);
+	one_round();
+	CHECK_EQ(tends, 1);
+	one_round();
+	CHECK_EQ(tends, 2);
+	for (i = RECORDS; i < 20 * RECORDS; i++)
+		CHECK_EQ(put(i), 0);
+	bed_check_arg(&bed, 0, &arg);
+	CHECK_EQ(arg.out_nr_leaves, 20 * RECORDS);
+	CHECK(tends > 2);
+	CHECK_LE(tends, 2 + 20 * RECORDS / 1024 / 32 + 2);
+	due = 0;
+	pmpool_settle();
+
+	ops.rebuild = rebuild_again;
+	unbuild(U32_MAX, 0, NULL);
+	due = 100;
+	list_add_tail(&bed.index->rebuild, &bed.pm.pool->rebuild);
+	one_round();
+	CHECK_EQ(due, 99);
+	due = 0;
+	pmpool_settle();
+	tends = 0;
+	bed_check(&bed);
+	end();
+}
