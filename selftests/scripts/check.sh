@@ -10,7 +10,8 @@
 # KEYS how many keys are loaded while memory goes.
 #
 # Steps that use one processor run beside each other, so the table is in the
-# order in which steps ended, and their times add up to more than the total.
+# order in which steps ended, and their times add up to more than the total;
+# beside each time is that of processors, which is the same beside other work.
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -21,8 +22,8 @@ log=$build/log
 cd "$wort_top"
 mkdir -p "$log"
 
-# A line for each step that has ended: status, name, seconds.  Some steps run
-# beside each other, so it is a file.
+# A line for each step that has ended: status, name, seconds, those of processors.
+# Some steps run beside each other, so it is a file.
 programs_built=
 processors=$(nproc)
 results=$(mktemp)
@@ -32,12 +33,15 @@ trap 'rm -f "$results"' EXIT
 # fails.  Commands whose last line says something are quoted with it.
 step()
 {
-	local name=$1 begin status=0 took word=ok last
+	local name=$1 begin status=0 took of_processors word=ok last
+	local TIMEFORMAT='%1U + %1S'
 	shift
 
 	begin=$(now_ms)
-	"$@" >"$log/$name" 2>&1 || status=$?
+	{ time "$@" >"$log/$name" 2>&1 || status=$?; } 2>"$log/$name.time"
 	took=$(seconds_since "$begin")
+	of_processors=$(tail -n 1 "$log/$name.time")
+	rm "$log/$name.time"
 	last=$(tail -n 1 "$log/$name")
 	if [ "$status" -ne 0 ]; then
 		word="FAILED ($status)"
@@ -45,23 +49,23 @@ step()
 	fi
 	printf '%-28s %7s s  %s%s\n' "$name" "$took" "$word" \
 		"${last:+  $last}"
-	printf '%s\t%s\t%s\n' "$status" "$name" "$took" >>"$results"
+	printf '%s\t%s\t%s\t%s\n' "$status" "$name" "$took" "$of_processors" >>"$results"
 }
 
 # The steps in the order in which they ended, then how those that failed did.
 report()
 {
-	local status name took bad='' nr=0 nr_bad=0 tenths=0
+	local status name took of_processors bad='' nr=0 nr_bad=0 tenths=0
 
-	while IFS=$'\t' read -r status name took; do
+	while IFS=$'\t' read -r status name took of_processors; do
 		nr=$((nr + 1)) tenths=$((tenths + 10#${took/./}))
 		[ "$status" -eq 0 ] || bad+=" $name" nr_bad=$((nr_bad + 1))
-		printf '%-28s %7s s  %s\n' "$name" "$took" \
+		printf '%-28s %7s s %16s  %s\n' "$name" "$took" "$of_processors" \
 			"$([ "$status" -eq 0 ] && echo ok || echo "FAILED ($status)")"
 	done <"$results"
 	printf '%-28s %7s s\n' "sum of the steps" \
 		"$((tenths / 10)).$((tenths % 10))" total "$1"
-	while IFS=$'\t' read -r status name took; do
+	while IFS=$'\t' read -r status name took of_processors; do
 		[ "$status" -ne 0 ] || continue
 		printf '\n%s ends:\n' "build/log/$name"
 		tail -n 50 "$log/$name"
@@ -76,24 +80,25 @@ passed()
 	grep -q "^0"$'\t'"$1"$'\t' "$results"
 }
 
-# side_by_side NUMBER CALL...: so many at a time, in this order.
+# side_by_side NUMBER CALL...: so many at a time, in this order.  Each writes that it
+# came to its end: the shell forgets how a call ended once its process id is used again.
 side_by_side()
 {
-	local max=$1 call shell shells=()
+	local max=$1 call ended
 	shift
 
+	ended=$(mktemp)
 	for call; do
 		while [ "$(jobs -rp | wc -l)" -ge "$max" ]; do
 			sleep 0.2
 		done
 		# shellcheck disable=SC2086 # a function and its arguments
-		$call &
-		shells+=($!)
+		{ $call; echo "$call" >>"$ended"; } &
 	done
+	wait
 	# Steps that a shell did not come to are in no table.
-	for shell in "${shells[@]}"; do
-		wait "$shell" || step steps-incomplete false
-	done
+	[ "$(wc -l <"$ended")" -eq $# ] || step steps-incomplete false
+	rm "$ended"
 }
 
 # make_in FOLDER ARGUMENT...: of the tests; what targets print does not mix.
@@ -215,7 +220,7 @@ rung_explore()
 # All sequences of two steps; of what takes longest a part, another one each day.
 rung_explore_part()
 {
-	local parts=6
+	local parts=12
 
 	rung_explore --part "$(($(date +%s) / 86400 % parts + 1))/$parts"
 }
