@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * powercut [-n SEEDS] [-s START]... [-x]: loses the power in the kernel.
+ * powercut [-n SEEDS] [-s START]... [-p K/N] [-x]: loses the power in the kernel.
  *
- * For every pool that the crash explorer starts from, or those that are named,
- * and every step that it tries there: lose the power before each flush and
+ * For every pool that the crash explorer starts from, or those that are named, or
+ * the Kth of each N pools, and every step that it tries there: lose the power before each flush and
  * each fence, from attach to detach, with several choices of what is lost.
  * What is left is written back, attached and judged as the explorer judges: the
  * world before the step or the one after it, nothing else once the step was
@@ -28,6 +28,7 @@ static __u32 nr_seeds = 2;
 static bool first_only;		/* one failure is enough */
 static const char *names[16];	/* of the pools to start from */
 static __u32 nr_names;		/* 0: from all */
+static unsigned int part = 1, nr_parts = 1;
 
 /* What was seen from one start. */
 static struct tally {
@@ -295,11 +296,14 @@ static void print_totals(const __u32 *totals, __u32 cuts, __u32 states)
 	printf("\n");
 }
 
-/* Are all wanted, or this one? */
+/* Is this one in the part, and are all wanted, or this one? */
 static bool wanted(const char *name)
 {
+	static __u32 nr;
 	__u32 i;
 
+	if (nr++ % nr_parts != part - 1)
+		return false;
 	for (i = 0; i < nr_names; i++)
 		if (!strcmp(names[i], name))
 			return true;
@@ -331,20 +335,29 @@ static int sweep_all(FILE *f)
 	return failed || !nr || nr < (int)nr_names;
 }
 
+/* The first part is 1. */
+static bool parse_part(const char *text)
+{
+	char end;
+
+	return sscanf(text, "%u/%u%c", &part, &nr_parts, &end) == 2 &&
+	       part - 1 < nr_parts;
+}
+
 int main(int argc, char **argv)
 {
 	const char *disk = test_device();
 	FILE *f = fopen("starts", "r");
 	int opt, failed;
 
-	while ((opt = getopt(argc, argv, "n:s:x")) >= 0) {
+	while ((opt = getopt(argc, argv, "n:s:p:x")) >= 0) {
 		if (opt == 'n')
 			nr_seeds = atoi(optarg);
 		else if (opt == 's' && nr_names < ARRAY_SIZE(names))
 			names[nr_names++] = optarg;
 		else if (opt == 'x')
 			first_only = true;
-		else
+		else if (opt != 'p' || !parse_part(optarg))
 			return 2;
 	}
 	if (access(DEBUGFS, X_OK) || !f) {

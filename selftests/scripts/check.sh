@@ -217,12 +217,16 @@ rung_explore()
 	grep -A3 'sequences,' "$log/explore" || true
 }
 
-# All sequences of two steps; of what takes longest a part, another one each day.
+# part_of_today NUMBER: of what takes longest, one of so many parts, another one each day.
+part_of_today()
+{
+	echo "$(($(date +%s) / 86400 % $1 + 1))/$1"
+}
+
+# All sequences of two steps, and a part of the longer ones.
 rung_explore_part()
 {
-	local parts=12
-
-	rung_explore --part "$(($(date +%s) / 86400 % parts + 1))/$parts"
+	rung_explore --part "$(part_of_today 12)"
 }
 
 rung_mutants()
@@ -284,10 +288,10 @@ powercuts()
 		-c "cd /wort-tests && insmod ./wort.ko && ./powercut -n ${SEEDS:-2} $*"
 }
 
-# From all pools: what the layers do.
+# From all pools, or with an option a part of them: what the layers do.
 powercuts_all()
 {
-	step "powercuts-$1" powercuts "$1"
+	step "powercuts-$1" powercuts "$@"
 	grep '^# [0-9]* power cuts' "$log/powercuts-$1" || true
 }
 
@@ -347,16 +351,16 @@ wort_command()
 		    sh examples.sh $PWD /dev/pmem0'
 }
 
-# Threads on one index, with more processors than the machine may have.
-# shellcheck disable=SC2016 # expanded in the guest
+# stress FLAVOUR MS: threads on one index, so long in each of two rounds, with more
+# processors than the machine may have.
 stress()
 {
 	selftests/vm/run.sh -k "$1" -n 4 -t 600 -l libcrc32c \
 		-f "$build/guest-$1:/wort-tests" \
-		-c 'cd /wort-tests && insmod wort.ko &&
-		    ./stress-module -t 5000 -r 2 -s 1 &&
-		    ./stress-module -k 48 -t 5000 -r 2 -s 2 &&
-		    rmmod wort && sh run_debug.sh -l'
+		-c "cd /wort-tests && insmod wort.ko &&
+		    ./stress-module -t $2 -r 2 -s 1 &&
+		    ./stress-module -k 48 -t $2 -r 2 -s 2 &&
+		    rmmod wort && sh run_debug.sh -l"
 }
 
 # A small pool is full sooner.
@@ -375,20 +379,20 @@ mandatory()
 		-c 'WORT_PARAMETERS=mandatory=1 sh /wort-tests/run_all.sh'
 }
 
-# What a kernel may change.
+# guests_newest FLAVOUR [MS]: what a kernel may change.
 guests_newest()
 {
 	step "kselftest-$1" kselftests "$1" run_all.sh
 	grep '^# all:' "$log/kselftest-$1" || true
-	step "stress-$1" stress "$1"
+	step "stress-$1" stress "$1" "${2:-1500}"
 	step "hibernate-$1" selftests/load/hibernate.sh -k "$1"
 }
 
-# What it should not change.
+# guests_old FLAVOUR [MS [CALLS]]: what it should not change.
 guests_old()
 {
-	guests_newest "$1"
-	step "fuzz-$1" fuzz "$1" "${2:-20000}"
+	guests_newest "$1" "${2:-}"
+	step "fuzz-$1" fuzz "$1" "${3:-20000}"
 	step "lossy-memory-$1" lossy_memory "$1"
 	step "wort-command-$1" wort_command "$1"
 	step "poison-$1" poison "$1"
@@ -413,7 +417,7 @@ guests_full()
 	step "mandatory-$1" mandatory "$1"
 	step "kills-atomic-$1" selftests/load/kills.py -k "$1" -m atomic -r 2
 	step "kills-singly-$1" finds_transfers_by_puts "$1"
-	guests_old "$1" 100000
+	guests_old "$1" 5000 100000
 }
 
 # The kernel on which everything is tested: 6.12, or the only one.
@@ -435,7 +439,7 @@ rung_vm()
 
 	step packages-vm selftests/scripts/deps.sh build static vm
 	full=$(full_flavour)
-	calls=("guests_full $full" "powercuts_all $full")
+	calls=("guests_full $full" "powercuts_all $full -p $(part_of_today 2)")
 	for flavour in $(flavours); do
 		step "vm-kernel-$flavour" \
 			selftests/scripts/kernel.sh image "$flavour"
@@ -481,8 +485,8 @@ debug_guests_beside()
 {
 	fail_nth
 	debug_guests kcsan
-	step stress-kcsan stress kcsan
-	step stress-debug stress debug
+	step stress-kcsan stress kcsan 5000
+	step stress-debug stress debug 5000
 }
 
 # The two kernels are built if absent.
