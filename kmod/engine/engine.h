@@ -288,9 +288,9 @@ struct wort_pair {
  *	operation on an index that was not made since the attach, and again
  *	after @tend had no room; operations wait for its end.  It may begin anew
  *	after some steps: then these are told again.  It ends early at damage
- *	and at what cannot be read.  -EAGAIN: take the step again; -ENOMEM: the
- *	operations that wait fail; other errors as @check.  Optional: for what
- *	is made at once @open will do.
+ *	and at what cannot be read.  -EAGAIN: take the step again, after @tend if
+ *	that is due; -ENOMEM: the operations that wait fail; other errors as
+ *	@check.  Optional: for what is made at once @open will do.
  * @close: free wort_tree.priv.  Nobody uses the tree any more, and its pool may
  *	be gone.
  * @collect: as wort_parts.collect, of the objects of the tree.  Called in the
@@ -299,9 +299,8 @@ struct wort_pair {
  *	for engines that free parts of objects.
  * @reclaim: as wort_parts.reclaim, after each other @collect
  * @tend: review wort_tree.priv, after @open and after wort_tree.want_tend.  It
- *	may have
- *	@room bytes; with 0 it must lead to nothing that is in the tree.  In the
- *	background, in no section.
+ *	may have @room bytes; with 0 it must lead to nothing that is in the tree.
+ *	In the background, in no section.
  * @bytes: how many bytes wort_tree.priv has now.  Optional: wort_tree.priv_bytes.
  *	Any context.
  * @shrink: free so many bytes of wort_tree.priv, which has more, since the machine is

@@ -239,8 +239,11 @@ int wort_walk_chunk(struct wort_walk *walk, bool alone)
 		err = wort_walk_steps(walk);
 	WARN_ON_ONCE(alone && walk->objects > ALONE_MAX);
 	wort_chunk_end(walk, err);
-	/* Inserts into an index without a table take twice as long. */
-	if (++walk->chunks % TEND_CHUNKS == 0)
+	/*
+	 * Inserts into an index without a table take twice as long, and a rebuild
+	 * may wait for more room.
+	 */
+	if (++walk->chunks % TEND_CHUNKS == 0 || (walk->rebuild && err == -EAGAIN))
 		wort_tend_all(walk->pool);
 	return err;
 }

@@ -337,6 +337,22 @@ static int rebuild_again(struct wort_cursor *cur)
 	return 0;
 }
 
+static bool roomy;
+
+static int rebuild_with_room(struct wort_cursor *cur)
+{
+	if (roomy)
+		return 0;
+	made.steps++;
+	cur->tree->want_tend(cur->tree);
+	return -EAGAIN;
+}
+
+static void make_room(struct wort_tree *tree, size_t room)
+{
+	roomy = true;
+}
+
 static void one_round(void)
 {
 	mutex_lock(&bed.pm.pool->work_lock);
@@ -379,6 +395,14 @@ void check_rebuild_rounds(void)
 	CHECK_EQ(due, 99);
 	due = 0;
 	pmpool_settle();
+
+	/* A rebuild that needs more room gets it at once. */
+	roomy = false;
+	ops.rebuild = rebuild_with_room;
+	ops.tend = make_room;
+	unbuild(U32_MAX, 0, NULL);
+	CHECK_EQ(get(0), 0);
+	CHECK_EQ(made.steps, 1);
 	tends = 0;
 	bed_check(&bed);
 	end();
