@@ -3,11 +3,11 @@
  * powercut [-n SEEDS] [-s START]... [-p K/N] [-x]: loses the power in the kernel.
  *
  * For every pool that the crash explorer starts from, or those that are named, or
- * the Kth of each N pools, and every step that it tries there: lose the power before each flush and
- * each fence, from attach to detach, with several choices of what is lost.
- * What is left is written back, attached and judged as the explorer judges: the
- * world before the step or the one after it, nothing else once the step was
- * acknowledged; every byte accounted for; life goes on.
+ * the Kth of each N pools, and every step that it tries there: lose the power
+ * before each flush and each fence, from attach to detach, with several choices of
+ * what is lost.  What is left is written back, attached and judged as the explorer
+ * judges: the world before the step or the one after it, nothing else once the step
+ * was acknowledged; every byte accounted for; life goes on.
  *
  * Without -x it goes on after a failure.
  *
