@@ -213,20 +213,26 @@ rung_explore()
 	step explore-build make_in selftests/crash O="$build/crash"
 	step explore "$build/crash/explore" --preemptions 1 "$@"
 	step explore-mandatory "$build/crash/explore" --mandatory --len 1
-	step explore-random "$build/crash/explore" --random 40000 --number "$(($(date +%s) / 86400))00000"
+	step explore-random "$build/crash/explore" --random 40000 --number "$(today)00000"
 	grep -A3 'sequences,' "$log/explore" || true
+}
+
+# The number of the day: what takes long is done in turns.
+today()
+{
+	echo $(($(date +%s) / 86400))
 }
 
 # part_of_today NUMBER: of what takes longest, one of so many parts, another one each day.
 part_of_today()
 {
-	echo "$(($(date +%s) / 86400 % $1 + 1))/$1"
+	echo "$(($(today) % $1 + 1))/$1"
 }
 
 # All sequences of two steps, and a part of the longer ones.
 rung_explore_part()
 {
-	rung_explore --part "$(part_of_today 12)"
+	rung_explore --part "$(part_of_today 20)"
 }
 
 rung_mutants()
@@ -385,7 +391,19 @@ guests_newest()
 	step "kselftest-$1" kselftests "$1" run_all.sh
 	grep '^# all:' "$log/kselftest-$1" || true
 	step "stress-$1" stress "$1" "${2:-1500}"
-	step "hibernate-$1" selftests/load/hibernate.sh -k "$1"
+}
+
+# On one of the kernels, another one each day.
+hibernate_of_today()
+{
+	local all flavour
+
+	all=$(flavours)
+	# shellcheck disable=SC2086 # one word per kernel
+	set -- $all
+	shift $(($(today) % $#))
+	flavour=$1
+	step "hibernate-$flavour" selftests/load/hibernate.sh -k "$flavour"
 }
 
 # guests_old FLAVOUR [MS [CALLS]]: what it should not change.
@@ -417,7 +435,7 @@ guests_full()
 	step "mandatory-$1" mandatory "$1"
 	step "kills-atomic-$1" selftests/load/kills.py -k "$1" -m atomic -r 2
 	step "kills-singly-$1" finds_transfers_by_puts "$1"
-	guests_old "$1" 5000 100000
+	guests_old "$1" 3000 100000
 }
 
 # The kernel on which everything is tested: 6.12, or the only one.
@@ -452,7 +470,7 @@ rung_vm()
 		few+=("powercuts_few $flavour")
 	done
 	side_by_side $((processors * 3 / 2)) "${calls[@]}" "${few[@]}" \
-		"step tutorial selftests/vm/tutorial.py"
+		hibernate_of_today "step tutorial selftests/vm/tutorial.py"
 }
 
 rung_powercuts()
