@@ -48,6 +48,7 @@ static const struct test pool_tests[] = {
 	OPTIONAL(rebuild_walk),
 	OPTIONAL(rebuild_between),
 	OPTIONAL(rebuild_rounds),
+	OPTIONAL(rebuild_room),
 	TEST(lock_try),
 	TEST(lock_sequence),
 	TEST(lock_read),
