@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>
 
@@ -37,8 +38,10 @@ static uint32_t decide(uint32_t options)
 	if (sched.random)
 		return draw(options);
 	if (sched.at == sched.nr_decisions) {
-		if (sched.nr_decisions == SCHED_DECISIONS)
+		if (sched.nr_decisions == SCHED_DECISIONS) {
+			fprintf(stderr, "explore: steps with more decisions than SCHED_DECISIONS\n");
 			abort();
+		}
 		d->taken = 0;
 		sched.nr_decisions++;
 	}

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define SCHED_THREADS	3
-#define SCHED_DECISIONS	4096
+#define SCHED_DECISIONS	16384
 
 /* Who runs next: a thread of those that can. */
 struct decision {
