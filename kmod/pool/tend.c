@@ -76,8 +76,8 @@ struct list_head *wort_due_next(struct wort_pool *pool, struct list_head *list)
  * @pool: The pool.
  * @list: wort_pool.due or wort_pool.rebuild.
  *
- * It is where a round of that work ends: as long as indexes are created there is
- * always another entry, and who does the work has other work, too.
+ * A round of that work ends with this entry.  While programs create indexes the
+ * list never gets empty, and the walk and the background have other work to do.
  *
  * Context: Any context.
  * Return: The entry, or NULL if there is none.

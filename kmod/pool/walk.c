@@ -22,9 +22,9 @@
 #define CHUNK_OBJECTS	1536
 
 /*
- * A walk tends the indexes that are due after so many chunks, since the background
- * work, which else does it, waits for the end of the walk.  To tend an index may
- * take a grace period, in which a walk without load visits hundreds of chunks.
+ * After so many chunks a walk tends the indexes that are due: the background work,
+ * which tends them otherwise, waits for the end of the walk.  Not after each chunk:
+ * an index may take a grace period, as long as hundreds of chunks.
  */
 #define TEND_CHUNKS	32
 

@@ -5,9 +5,10 @@
  * For every pool that the crash explorer starts from, or those that are named, or
  * the Kth of each N pools, and every step that it tries there: lose the power
  * before each flush and each fence, from attach to detach, with several choices of
- * what is lost.  What is left is written back, attached and judged as the explorer
- * judges: the world before the step or the one after it, nothing else once the step
- * was acknowledged; every byte accounted for; life goes on.
+ * what is lost.  The program writes the rest back, attaches the pool and judges it
+ * by the explorer's rules: the pool is as before the step or as after it, and as
+ * after it once the step was acknowledged; every byte is accounted for; further
+ * steps succeed.
  *
  * Without -x it goes on after a failure.
  *

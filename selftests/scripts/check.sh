@@ -23,7 +23,7 @@ cd "$wort_top"
 mkdir -p "$log"
 
 # A line for each step that has ended: status, name, seconds, those of processors.
-# Some steps run beside each other, so it is a file.
+# A file, because steps that run beside each other are in shells of their own.
 programs_built=
 processors=$(nproc)
 results=$(mktemp)

@@ -69,7 +69,8 @@ def engine_of(bug, edits):
 
 
 class Stale(SystemExit):
-    """The text of a bug does not occur once.  Who does not catch it ends by it."""
+    """The text of a bug does not occur once.  A program that does not catch this
+    prints it and ends."""
 
 
 def apply(tree, edits):
