@@ -280,6 +280,12 @@ bool wort_rec_renew(struct wort_rec *rec)
 	return rec->val == was;
 }
 
+/* A byte of the key, or of the zeroes behind it. */
+static u8 rec_byte(const struct wort_rec *rec, u32 pos)
+{
+	return pos < rec->key_len ? wort_pm_load_byte(key_at(rec, pos)) : 0;
+}
+
 /**
  * wort_rec_common_any() - As wort_rec_common(), whatever lengths
  * @op: The operation.
@@ -292,21 +298,19 @@ bool wort_rec_renew(struct wort_rec *rec)
 u32 wort_rec_common_any(struct wort_op *op, const struct wort_rec *rec,
 			const struct wort_key *key)
 {
-	u32 len = min_t(u32, rec->key_len, key->len), pos;
-	u32 same = wort_pm_common(&op->n, key_at(rec, 0), key->data, len);
+	u32 pos = wort_pm_common(&op->n, key_at(rec, 0), key->data,
+				 min_t(u32, rec->key_len, key->len));
+	u8 differs;
 
-	/* The high digit of the byte that differs may be the same. */
-	if (same < len)
-		return 2 * same + ((key->data[same] ^
-				    wort_pm_load_byte(key_at(rec, same))) < 16);
+	/* A key that has ended goes on with zeroes, and then its length. */
+	for (; pos < max_t(u32, rec->key_len, key->len); pos++) {
+		differs = rec_byte(rec, pos) ^ (pos < key->len ? key->data[pos] : 0);
+		if (differs)
+			return 2 * pos + (differs < 16);
+	}
 	if (rec->key_len == key->len)
 		return WORT_KEY_DIGITS;
-	/* Where one is the beginning of the other, what comes then decides. */
-	for (pos = 2 * len; pos < WORT_KEY_DIGITS; pos++)
-		if (wort_rec_digit(rec, pos) !=
-		    wort_key_digit(key->data, key->len, pos))
-			break;
-	return pos;
+	return WORT_KEY_DIGITS - 1 - (fls(rec->key_len ^ key->len) - 1) / 4;
 }
 
 /**
