@@ -431,8 +431,6 @@ finds_transfers_by_puts()
 # What no kernel changes, for a long time.
 guests_full()
 {
-	step "vm-runner-$1" selftests/vm/test-runner.sh "$1"
-	step "mandatory-$1" mandatory "$1"
 	step "kills-atomic-$1" selftests/load/kills.py -k "$1" -m atomic -r 2
 	step "kills-singly-$1" finds_transfers_by_puts "$1"
 	guests_old "$1" 3000 100000
@@ -449,8 +447,15 @@ full_flavour()
 	echo "$flavour"
 }
 
-# A guest takes two thirds of a processor.  The longest come first: those that are
-# left at the end have one to themselves.
+# The rest of that, beside it.
+guests_beside()
+{
+	step "vm-runner-$1" selftests/vm/test-runner.sh "$1"
+	step "mandatory-$1" mandatory "$1"
+}
+
+# A guest takes half a processor.  The longest come first: those that are left at the
+# end have one to themselves.
 rung_vm()
 {
 	local flavour full calls=() few=()
@@ -469,7 +474,7 @@ rung_vm()
 		esac
 		few+=("powercuts_few $flavour")
 	done
-	side_by_side $((processors * 3 / 2)) "${calls[@]}" "${few[@]}" \
+	side_by_side $((processors * 2)) "${calls[@]}" "guests_beside $full" "${few[@]}" \
 		hibernate_of_today "step tutorial selftests/vm/tutorial.py"
 }
 
