@@ -57,6 +57,7 @@ static void leave(struct wort_dev *wdev, unsigned int noio)
 static void teach_lockdep(struct wort_pool *pool, struct wort_index *index)
 {
 	fs_reclaim_acquire(GFP_KERNEL);
+	might_lock_read(&pool->gates_sem);
 	might_lock_read(&pool->atomic_sem);
 	might_lock(&pool->lock);
 	might_lock(&index->lock);
@@ -608,7 +609,7 @@ static int atomic_run(struct atomic_call *call, struct wort_kernel_atomic_op *op
 
 	if (!enter(wdev, &noio))
 		return -ENODEV;
-	err = wort_pool_atomic(wdev->dax->pool, &call->batch);
+	err = wort_dev_atomic(wdev, &call->batch);
 	leave(wdev, noio);
 	for (i = 0; !err && i < call->batch.nr_ops; i++) {
 		ops[i].op.err = call->reqs[i].err;

@@ -98,6 +98,19 @@ void wort_file_exit(struct wort_file *wfile)
 	wort_dax_exit(wfile->wdev->dax);
 }
 
+/**
+ * wort_file_atomic() - Carry out an atomic batch
+ * @wfile: As for wort_file_enter(), which returned a pool.
+ * @batch: As for wort_pool_atomic().
+ *
+ * Context: As wort_pool_atomic().
+ * Return: As wort_pool_atomic().
+ */
+int wort_file_atomic(struct wort_file *wfile, struct wort_atomic *batch)
+{
+	return wort_dev_atomic(wfile->wdev, batch);
+}
+
 static int pool_open(struct inode *inode, struct file *filp)
 {
 	struct wort_dev *wdev = container_of(inode->i_cdev, struct wort_dev,

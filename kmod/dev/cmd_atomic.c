@@ -189,7 +189,6 @@ static int carry_out(struct atomic_run *run)
 {
 	struct wort_file *wfile = run->call->wfile;
 	struct wort_atomic_arg *arg = run->arg;
-	struct wort_pool *pool;
 	int err;
 
 	run->batch = (struct wort_atomic){
@@ -198,10 +197,9 @@ static int carry_out(struct atomic_run *run)
 		.indexes = run->indexes,
 		.relaxed = wfile->relaxed,
 	};
-	pool = wort_file_enter(wfile);
-	if (!pool)
+	if (!wort_file_enter(wfile))
 		return -ENODEV;
-	err = wort_pool_atomic(pool, &run->batch);
+	err = wort_file_atomic(wfile, &run->batch);
 	wort_file_exit(wfile);
 	arg->out_refused = run->batch.refused;
 	return err;

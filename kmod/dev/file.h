@@ -41,6 +41,8 @@ struct wort_file {
  */
 struct wort_pool *wort_file_enter(struct wort_file *wfile);
 void wort_file_exit(struct wort_file *wfile);
+/* Between the two: carry out an atomic batch on its pool, as wort_pool_atomic(). */
+int wort_file_atomic(struct wort_file *wfile, struct wort_atomic *batch);
 
 /* The index that a descriptor is; NULL: it is something else. */
 struct wort_file *wort_index_file(struct file *filp);

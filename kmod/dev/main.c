@@ -11,9 +11,13 @@
 
 #include <trace/events/wort.h>
 
+#include "../pool/gate.h"
 #include "wort_dev.h"
 
 #define NR_MINORS	(MINORMASK + 1)
+
+/* Without an atomic batch for once or twice this time, operations forget the gates. */
+unsigned int wort_gates_rest_ms = 30000;
 
 /* Attached pools by minor; a pool stays there until its node is gone. */
 static DEFINE_XARRAY_ALLOC(wort_devs);
@@ -72,6 +76,20 @@ out:
 	mutex_unlock(&wort_devs_lock);
 }
 
+static void rest_later(struct wort_dev *wdev)
+{
+	if (!delayed_work_pending(&wdev->rest))
+		schedule_delayed_work(&wdev->rest, msecs_to_jiffies(wort_gates_rest_ms));
+}
+
+static void rest_gates(struct work_struct *work)
+{
+	struct wort_dev *wdev = container_of(to_delayed_work(work), struct wort_dev, rest);
+
+	if (wort_gates_rest(wdev->dax->pool))
+		rest_later(wdev);
+}
+
 static struct wort_dev *wort_dev_alloc(void)
 {
 	struct wort_dev *wdev = kzalloc(sizeof(*wdev), GFP_KERNEL);
@@ -82,6 +100,7 @@ static struct wort_dev *wort_dev_alloc(void)
 	wdev->dev.class = &wort_class;
 	wdev->dev.release = wort_dev_free;
 	INIT_WORK(&wdev->changed, tell_state);
+	INIT_DELAYED_WORK(&wdev->rest, rest_gates);
 	cdev_init(&wdev->cdev, &wort_pool_fops);
 	wdev->cdev.owner = THIS_MODULE;
 	return wdev;
@@ -132,6 +151,8 @@ static int attach_pool(struct wort_dev *wdev, u32 flags)
 		WRITE_ONCE(dax->changed, &wdev->changed);
 		WRITE_ONCE(pool->notify, wort_dax_pool_changed);
 		wort_dax_serve(dax, pool);
+		/* Lists of batches that were left behind have turned the gates on. */
+		rest_later(wdev);
 		/* Without it the pool keeps its DRAM. */
 		wdev->shrinker = compat_shrinker_add(dax->name, &shrinker_ops, pool);
 	}
@@ -225,10 +246,27 @@ static void stop_serving(struct wort_dev *wdev)
 
 	wort_dax_release(dax);
 	compat_shrinker_remove(wdev->shrinker);
+	cancel_delayed_work_sync(&wdev->rest);
 	if (dax->pool)
 		wort_pool_detach(dax->pool);
 	dax->pool = NULL;
 	cancel_work_sync(&wdev->changed);
+}
+
+/**
+ * wort_dev_atomic() - Carry out an atomic batch
+ * @wdev: The device, whose pool is in use.
+ * @batch: As for wort_pool_atomic().
+ *
+ * Context: As wort_pool_atomic().
+ * Return: As wort_pool_atomic().
+ */
+int wort_dev_atomic(struct wort_dev *wdev, struct wort_atomic *batch)
+{
+	int err = wort_pool_atomic(wdev->dax->pool, batch);
+
+	rest_later(wdev);
+	return err;
 }
 
 /**

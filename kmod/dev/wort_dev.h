@@ -94,6 +94,7 @@ struct wort_dax {
  * @told: the state of the last event, WORT_STATE_*; under wort_devs_lock
  * @told_damaged: the number of damaged indexes of the last event; likewise
  * @changed: sends an event if the state has changed
+ * @rest: takes the gates away when no atomic batch has come for a while
  * @shrinker: asks its pool for memory; or an error
  * @pool_size: bytes of the device in use
  * @uuid: identity of the pool
@@ -109,6 +110,7 @@ struct wort_dev {
 	u32 told;
 	u32 told_damaged;
 	struct work_struct changed;
+	struct delayed_work rest;
 	struct compat_shrinker *shrinker;
 	u64 pool_size;
 	u8 uuid[WORT_UUID_LEN];
@@ -134,8 +136,10 @@ void wort_dax_module_exit(void);
 int wort_dev_format(const char *path, const struct wort_format_arg *arg);
 
 /* main.c */
+extern unsigned int wort_gates_rest_ms;
 int wort_dev_attach(const char *path, u32 flags, u32 *minor);
 int wort_dev_detach(u32 minor);
+int wort_dev_atomic(struct wort_dev *wdev, struct wort_atomic *batch);
 u32 wort_dev_state(struct wort_dev *wdev);
 struct wort_dev *wort_dev_find(const char *name);
 void wort_dev_warn_of_label(const char *name, const u8 *label);

@@ -625,12 +625,12 @@ int wort_pool_atomic(struct wort_pool *pool, struct wort_atomic *batch)
 	batch->refused = WORT_NO_VALUE;
 	if (!batch->nr_ops)
 		return 0;
-	err = wort_gates_on(pool);
-	if (err)
-		return err;
 	a = kvmalloc(sizeof(*a), GFP_NOIO | WORT_GFP_CALL);
 	if (!a)
 		return -ENOMEM;
+	err = wort_gates_use(pool);
+	if (err)
+		goto out;
 	a->pool = pool;
 	a->batch = batch;
 	a->redo = NULL;
@@ -644,6 +644,8 @@ int wort_pool_atomic(struct wort_pool *pool, struct wort_atomic *batch)
 		err = look_at_left(a);
 	trace_wort_atomic(pool->region->dev, batch->nr_ops, a->nr_changes,
 			  batch->refused, err);
+	wort_gates_unuse(pool);
+out:
 	kvfree(a);
 	return err;
 }

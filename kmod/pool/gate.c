@@ -255,7 +255,7 @@ static void gated_init(struct wort_gated *gated, const struct wort_engine *engin
 const struct wort_engine *wort_gated_engine(const struct wort_pool *pool,
 					    const struct wort_engine *engine)
 {
-	if (!pool->gates || !engine)
+	if (!pool->gates || !pool->gates->around || !engine)
 		return engine;
 	return &pool->gates->gated[wort_engine_nr(engine)].engine;
 }
@@ -274,18 +274,28 @@ static struct wort_gates *gates_alloc(void)
 	return gates;
 }
 
+static void set_around(struct wort_pool *pool, bool around)
+{
+	struct wort_index *index;
+
+	lockdep_assert_held(&pool->lock);
+	pool->gates->around = around;
+	list_for_each_entry(index, &pool->indexes, list)
+		wort_index_set_gated(index);
+}
+
 /**
  * wort_gates_on() - Have all operations of a pool look at gates
  * @pool: The pool.
  *
- * Once in an attach; afterwards it does nothing.
+ * Does nothing if they do.
  *
- * Context: May sleep, killably.  Takes wort_pool.lock.
+ * Context: May sleep, killably.  Takes wort_pool.lock.  No batch is under way yet, or
+ * wort_pool.gates_sem is held for reading.
  * Return: 0; -ENOMEM; -EINTR.
  */
 int wort_gates_on(struct wort_pool *pool)
 {
-	struct wort_index *index;
 	int err = 0;
 
 	/* pairs with the release below */
@@ -299,8 +309,7 @@ int wort_gates_on(struct wort_pool *pool)
 	if (pool->gates && !pool->gates_on) {
 		/* A section that finds an engine with gates finds the gates, too. */
 		wort_locks_synchronize(&pool->locks);
-		list_for_each_entry(index, &pool->indexes, list)
-			wort_index_set_gated(index);
+		set_around(pool, true);
 		/* What has begun before does not look at gates. */
 		wort_locks_synchronize(&pool->locks);
 		/* pairs with the acquire above */
@@ -310,6 +319,81 @@ int wort_gates_on(struct wort_pool *pool)
 		err = -ENOMEM;
 	mutex_unlock(&pool->lock);
 	return err;
+}
+
+/**
+ * wort_gates_use() - Begin an atomic batch
+ * @pool: The pool.
+ *
+ * All operations look at gates until wort_gates_unuse().
+ *
+ * Context: May sleep, killably, in no section and with no lock.
+ * Return: 0; -ENOMEM; -EINTR.
+ */
+int wort_gates_use(struct wort_pool *pool)
+{
+	int err;
+
+	down_read(&pool->gates_sem);
+	err = wort_gates_on(pool);
+	if (err)
+		up_read(&pool->gates_sem);
+	else if (!READ_ONCE(pool->gates->used))
+		WRITE_ONCE(pool->gates->used, true);
+	return err;
+}
+
+/**
+ * wort_gates_unuse() - End an atomic batch
+ * @pool: The pool, after wort_gates_use().
+ *
+ * Context: Any context.
+ */
+void wort_gates_unuse(struct wort_pool *pool)
+{
+	up_read(&pool->gates_sem);
+}
+
+/* No batch is under way, none has begun since the last look, and no list is left. */
+static bool gates_idle(struct wort_gates *gates)
+{
+	bool idle = !gates->used;
+
+	gates->used = false;
+	spin_lock(&gates->lock);
+	idle &= !gates->heads;
+	spin_unlock(&gates->lock);
+	return idle;
+}
+
+/**
+ * wort_gates_rest() - Have operations look at gates no more, if nobody needs that
+ * @pool: The pool.
+ *
+ * That is so if no atomic batch has begun since the last call, and no list is left.
+ * Changes cost then what they cost before the first batch; the next batch waits for
+ * a grace period again.  If wort_pool.lock is held by somebody, nothing is changed.
+ *
+ * Context: May sleep.  Takes wort_pool.lock.
+ * Return: True if they still look at them, perhaps.
+ */
+bool wort_gates_rest(struct wort_pool *pool)
+{
+	bool on;
+
+	if (!mutex_trylock(&pool->lock))
+		return true;
+	/* Who holds it for reading may wait for wort_pool.lock. */
+	if (pool->gates_on && down_write_trylock(&pool->gates_sem)) {
+		if (gates_idle(pool->gates)) {
+			pool->gates_on = false;
+			set_around(pool, false);
+		}
+		up_write(&pool->gates_sem);
+	}
+	on = pool->gates_on;
+	mutex_unlock(&pool->lock);
+	return on;
 }
 
 /**

@@ -14,9 +14,10 @@
  * there first: a list that ends between the two has left the new value in the
  * tree.  Scans wait for the end of the lists, or merge them where they stay (merge.h).
  *
- * Until the first atomic batch of an attach nobody looks at gates.  Then each index
- * gets an engine with gates around the functions of its own (wort_index.engine), and
- * no batch begins before a grace period has passed.
+ * Until the first atomic batch nobody looks at gates.  Then each index gets an engine
+ * with gates around the functions of its own (wort_index.engine), and no batch begins
+ * before a grace period has passed.  When no batch has come for a while, the indexes
+ * get their own engines back: wort_gates_rest().
  */
 #ifndef _WORT_GATE_H
 #define _WORT_GATE_H
@@ -45,6 +46,8 @@ struct wort_gated {
  * @registered: redo lists that are registered
  * @wait: woken when gates open, become empty, or a head is free
  * @running: 1 while a task carries out lists that were left behind
+ * @used: a batch has begun since wort_gates_rest() looked
+ * @around: engines of indexes have gates; under wort_pool.lock
  * @lock: protects @heads
  * @heads: a bit for each head that is in use
  * @lost_heads: a bit for each head whose list is damaged
@@ -62,6 +65,8 @@ struct wort_gates {
 	atomic_t registered;
 	wait_queue_head_t wait;
 	atomic_t running;
+	bool used;
+	bool around;
 	spinlock_t lock;		/* heads */
 	u64 heads;
 	u64 lost_heads;
@@ -77,6 +82,9 @@ struct wort_gates {
 };
 
 int wort_gates_on(struct wort_pool *pool);
+int wort_gates_use(struct wort_pool *pool);
+void wort_gates_unuse(struct wort_pool *pool);
+bool wort_gates_rest(struct wort_pool *pool);
 void wort_gates_free(struct wort_pool *pool);
 void wort_gates_wake(struct wort_pool *pool);
 void wort_gates_info(const struct wort_pool *pool, struct wort_pool_info_arg *arg);

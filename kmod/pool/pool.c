@@ -58,6 +58,7 @@ static void init_empty(struct wort_pool *pool, struct wort_region *region)
 	pool->next_id = 1;
 	mutex_init(&pool->lock);
 	mutex_init(&pool->work_lock);
+	init_rwsem(&pool->gates_sem);
 	init_rwsem(&pool->atomic_sem);
 	INIT_LIST_HEAD(&pool->indexes);
 	INIT_LIST_HEAD(&pool->dying);

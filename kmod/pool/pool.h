@@ -3,10 +3,10 @@
  * Pools and indexes: what ioctls, io_uring, other kernel code and the command
  * share.
  *
- * Lock order: gates in ascending order, a head, wort_pool.work_lock,
- * wort_pool.atomic_sem, wort_pool.lock, wort_locks.roots, wort_index.lock, a
- * section of wort_locks.writers, wort_alloc.lock, struct wort_lock in the order of
- * addresses, locks of caches, wort_pool.due_lock.
+ * Lock order: wort_pool.gates_sem, gates in ascending order, a head,
+ * wort_pool.work_lock, wort_pool.atomic_sem, wort_pool.lock, wort_locks.roots,
+ * wort_index.lock, a section of wort_locks.writers, wort_alloc.lock, struct wort_lock
+ * in the order of addresses, locks of caches, wort_pool.due_lock.
  *
  * Operations on an index that only read are RCU sections, the others are
  * sections of wort_locks.writers.  To exclude writers, a task takes
@@ -185,7 +185,9 @@ struct wort_index {
  *	know
  * @next_id: id of the next index; the word on media is not less
  * @gates: its gates, from the first atomic batch on, or NULL (gate.h)
- * @gates_on: all operations look at them
+ * @gates_on: all operations look at them; changed under @lock, to false only with
+ *	@gates_sem for writing
+ * @gates_sem: held for reading by each atomic batch
  * @atomic_sem: held for reading by an atomic batch from the time at which it sets
  *	space aside until it has given it back; for writing, to wait for that
  * @generation: generation on media; 0 if it could not be read
@@ -253,6 +255,7 @@ struct wort_pool {
 	u64 next_id;
 	struct wort_gates *gates;
 	bool gates_on;
+	struct rw_semaphore gates_sem;
 	struct rw_semaphore atomic_sem;
 	u64 generation;
 	u32 nr_lost;

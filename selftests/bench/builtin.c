@@ -10,6 +10,7 @@
 
 #include <linux/libnvdimm.h>
 
+#include "../../kmod/pool/gate.h"
 #include "../engines/engines.h"
 #include "builtin.h"
 #include "pmpool.h"
@@ -363,6 +364,18 @@ static void *wort_open_gated(struct bench_env *env)
 	return peer;
 }
 
+/* The same, after a while without one. */
+static void *wort_open_rested(struct bench_env *env)
+{
+	struct wort_peer *peer = wort_open_gated(env);
+
+	/* The first call sees the batch that has been. */
+	if (peer && wort_gates_rest(peer->index->pool) &&
+	    wort_gates_rest(peer->index->pool))
+		die("operations still look at gates");
+	return peer;
+}
+
 static int wort_move(void *arg, const void *key, size_t len, u64 value, int back,
 		     int apart)
 {
@@ -565,6 +578,8 @@ const struct bench_peer builtin_peers[] = {
 	WORT_PEER("wort-mcsafe", "; loads with care", wort_open_mcsafe,
 		  wort_insert, wort_lookup),
 	WORT_PEER("wort-gated", "; the pool has had an atomic batch", wort_open_gated,
+		  wort_insert, wort_lookup),
+	WORT_PEER("wort-rested", "; that was a while ago", wort_open_rested,
 		  wort_insert, wort_lookup),
 	WORT_PEER("wort-eadr", ", caches being persistent", wort_open_eadr,
 		  wort_insert, wort_lookup),

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../kmod/pool/gate.h"
 #include "../lib/owned.h"
 #include "explore.h"
 #include "sched.h"
@@ -222,9 +223,15 @@ static void change_some(u32 thread)
 		change_end(&changes[i], all || i >= batch.done ? err : reqs[i].err);
 }
 
-/* Engines free what they keep in DRAM, and the pool gives freed objects out again. */
+/*
+ * Engines free what they keep in DRAM, operations forget the gates, and the pool gives
+ * freed objects out again.
+ */
 static void give_back(void)
 {
+	/* The first call sees the batches that have been. */
+	if (wort_gates_rest(runner.pool))
+		wort_gates_rest(runner.pool);
 	wort_pool_shrink(runner.pool, wort_pool_spare_bytes(runner.pool) / (1 + draw(2)));
 	face_settle(&runner);
 }

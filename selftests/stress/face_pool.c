@@ -4,6 +4,7 @@
 #include <linux/rcupdate.h>
 #include <linux/turn.h>
 
+#include "../../kmod/pool/gate.h"
 #include "face.h"
 #include "look.h"
 #include "pmpool.h"
@@ -199,6 +200,9 @@ void face_rename(void)
 
 void face_shrink(void)
 {
+	/* The first call sees the batches that have been. */
+	if (wort_gates_rest(pm.pool))
+		wort_gates_rest(pm.pool);
 	wort_pool_shrink(pm.pool, wort_pool_spare_bytes(pm.pool) / 2);
 }
 

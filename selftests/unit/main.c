@@ -249,6 +249,7 @@ static const struct test engine_tests[] = {
 	TEST(left_scan),
 	TEST(left_scan_nomem),
 	TEST(atomic_info),
+	TEST(atomic_rest),
 	TEST(atomic_left),
 	TEST(atomic_shared_key),
 	TEST(atomic_removed),

@@ -487,6 +487,55 @@ static struct wort_pool_info_arg info_of(struct bed *bed)
 	return info;
 }
 
+static bool gated(const struct wort_index *index)
+{
+	const struct wort_fast_ops *fast = index->tree.engine->fast_ops;
+
+	if (fast)
+		CHECK_EQ(READ_ONCE(index->fast_put) == fast->put,
+			 index->engine == index->tree.engine);
+	return index->engine != index->tree.engine;
+}
+
+/* Gates go when no batch has come for a while, and come back with the next one. */
+void check_atomic_rest(void)
+{
+	struct wort_index *third;
+	struct bed bed;
+	u32 head;
+
+	open(&bed);
+	CHECK(!wort_gates_rest(bed.pm.pool) && !gated(bed.index));
+	put(bed.index, "key", "old");
+	put(other, "key", "old");
+	CHECK_EQ(run(&bed), 0);
+	CHECK(gated(bed.index) && gated(other));
+	/* one has come since the call before */
+	CHECK(wort_gates_rest(bed.pm.pool) && gated(bed.index));
+	/* one is under way */
+	CHECK_EQ(wort_gates_use(bed.pm.pool), 0);
+	CHECK(wort_gates_rest(bed.pm.pool) && wort_gates_rest(bed.pm.pool));
+	wort_gates_unuse(bed.pm.pool);
+	CHECK(wort_gates_rest(bed.pm.pool));
+	/* a list is left */
+	CHECK_EQ(wort_head_take(bed.pm.pool, &head), 0);
+	CHECK(wort_gates_rest(bed.pm.pool) && gated(bed.index));
+	wort_head_give(bed.pm.pool, head);
+	CHECK(!wort_gates_rest(bed.pm.pool) && !gated(bed.index) && !gated(other));
+	third = pmpool_index(&bed.pm, "third");
+	CHECK(!gated(third));
+	set(bed.index, "key", "new");
+	begin();
+	add(bed.index, WORT_BATCH_EXPECT, 0, "key", NULL, "new");
+	del(other, "key");
+	put(third, "key", "new");
+	CHECK_EQ(run(&bed), 0);
+	CHECK(gated(bed.index) && gated(other) && gated(third));
+	CHECK(has(other, "key", NULL) && has(third, "key", "new"));
+	wort_index_put(third);
+	close(&bed);
+}
+
 /* Those that have committed count, of one record, too, and those that were refused. */
 void check_atomic_info(void)
 {

@@ -201,6 +201,7 @@ void check_atomic_nomem(void);
 void check_atomic_counts(void);
 void check_atomic_cut(void);
 void check_atomic_info(void);
+void check_atomic_rest(void);
 void check_atomic_left(void);
 void check_atomic_shared_key(void);
 

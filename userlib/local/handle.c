@@ -145,6 +145,12 @@ void wort_file_exit(struct wort_file *wfile)
 {
 }
 
+/* A fence is a call of the kernel here, so gates that stay cost nothing. */
+int wort_file_atomic(struct wort_file *wfile, struct wort_atomic *batch)
+{
+	return wort_pool_atomic(wfile->wdev->pool, batch);
+}
+
 /* There is no control device, therefore the dispatcher never gets here. */
 int wort_cmd_format(struct wort_call *call, void *data)
 {

@@ -34,6 +34,14 @@ static inline void down_write(struct rw_semaphore *sem)
 	sem->writer = true;
 }
 
+static inline int down_write_trylock(struct rw_semaphore *sem)
+{
+	if (sem->writer || sem->readers)
+		return 0;
+	sem->writer = true;
+	return 1;
+}
+
 static inline void up_write(struct rw_semaphore *sem)
 {
 	WARN_ON_ONCE(!sem->writer);

@@ -35,6 +35,11 @@ static inline void down_write(struct rw_semaphore *sem)
 	WARN_ON_ONCE(pthread_rwlock_wrlock(&sem->lock));
 }
 
+static inline int down_write_trylock(struct rw_semaphore *sem)
+{
+	return !pthread_rwlock_trywrlock(&sem->lock);
+}
+
 static inline void up_write(struct rw_semaphore *sem)
 {
 	WARN_ON_ONCE(pthread_rwlock_unlock(&sem->lock));
