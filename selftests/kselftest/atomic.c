@@ -15,8 +15,13 @@ FIXTURE(atomic)
 	int b;
 };
 
+/* Modules for tests: after so long without a batch, operations forget the gates. */
+#define REST	"/sys/module/wort/parameters/gates_rest_ms"
+
 FIXTURE_SETUP(atomic)
 {
+	/* An attach takes it over; without it, gates stay in all these tests. */
+	write_file(REST, "1");
 	ASSERT_EQ(0, pool_up(&self->pool));
 	self->a = open_index(self->pool.fd, "a", WORT_INDEX_OPEN_F_CREATE);
 	self->b = open_index(self->pool.fd, "b", WORT_INDEX_OPEN_F_CREATE);
@@ -30,6 +35,7 @@ FIXTURE_TEARDOWN(atomic)
 	close(self->a);
 	close(self->b);
 	pool_down(&self->pool);
+	write_file(REST, "30000");
 }
 
 /* A batch that is called on one index, and has another one. */
@@ -729,6 +735,76 @@ TEST_F(atomic, batches_of_the_same_keys)
 	}
 	EXPECT_EQ(NR_ROUNDS, value_of(self->a));
 	EXPECT_EQ(NR_ROUNDS, value_of(self->b));
+}
+
+struct single {
+	int index;
+	bool stop;
+	int done;
+	int failed;
+};
+
+/* From one number to the next, by a single change. */
+static int add_one_alone(int index)
+{
+	long from = value_of(index);
+	char old[24], new[24];
+	struct wort_cas_arg arg = {
+		.size = sizeof(arg),
+		.key_ptr = PTR("n"),
+		.key_len = 1,
+		.expect_ptr = PTR(old),
+		.expect_len = snprintf(old, sizeof(old), "%ld", from),
+		.value_ptr = PTR(new),
+		.value_len = snprintf(new, sizeof(new), "%ld", from + 1),
+	};
+
+	return call(index, WORT_IOC_CAS, &arg);
+}
+
+static void *add_alone_often(void *arg)
+{
+	struct single *single = arg;
+	int err;
+
+	while (!__atomic_load_n(&single->stop, __ATOMIC_RELAXED) && !single->failed) {
+		err = add_one_alone(single->index);
+		single->done += !err;
+		single->failed = err && err != -ECANCELED ? err : 0;
+	}
+	return NULL;
+}
+
+#define NR_PAUSES	40
+
+/* Gates go and come back beside single changes of the same key: none is lost. */
+TEST_F(atomic, after_pauses)
+{
+	struct single single = { .index = self->a };
+	char old[24], new[24];
+	pthread_t thread;
+	int done = 0, err = 0;
+	long from;
+
+	ASSERT_EQ(0, insert(self->a, "n", "0"));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, add_alone_often, &single));
+	while (done < NR_PAUSES && (!err || err == -ECANCELED)) {
+		from = value_of(self->a);
+		snprintf(old, sizeof(old), "%ld", from);
+		snprintf(new, sizeof(new), "%ld", from + 1);
+		begin(self->b);
+		add(SELF, WORT_BATCH_CAS, 0, "n", old, new);
+		put(OTHER, "n", new);
+		err = run(self->a);
+		done += !err;
+		usleep(err ? 0 : 10000);
+	}
+	__atomic_store_n(&single.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, err);
+	EXPECT_EQ(0, single.failed);
+	EXPECT_LT(0, single.done);
+	EXPECT_EQ(done + single.done, value_of(self->a));
 }
 
 TEST_HARNESS_MAIN
