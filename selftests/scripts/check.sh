@@ -197,7 +197,7 @@ bench_answers()
 
 	engines=$("$build/bench/bench" --list |
 		sed -n 's/^  \(.*\)-mandatory .*/\1,\1-mandatory/p' | paste -s -d ,)
-	"$build/bench/bench" -r 1 -n 20000 -P "$engines,wort-mapped,wort-mcsafe,wort-eadr,wort-request" \
+	"$build/bench/bench" -r 1 -n 20000 -P "$engines,wort-mapped,wort-mcsafe,wort-eadr,wort-request,wort-gated,wort-rested" \
 		-w dense,sparse,clustered,sequential,random,paths -o all -b 1000
 	for peer in "$build"/bench/*.so; do
 		plugins+=(-p "$peer")

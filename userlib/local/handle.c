@@ -145,7 +145,7 @@ void wort_file_exit(struct wort_file *wfile)
 {
 }
 
-/* A fence is a call of the kernel here, so gates that stay cost nothing. */
+/* No timer runs here: gates stay once a batch has come. */
 int wort_file_atomic(struct wort_file *wfile, struct wort_atomic *batch)
 {
 	return wort_pool_atomic(wfile->wdev->pool, batch);
