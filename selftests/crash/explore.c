@@ -739,7 +739,7 @@ bool is_wanted(const struct step *steps, u32 nr)
 struct work {
 	u32 worker, workers;
 	u32 part, parts;	/* of the sequences of three, and of steps beside each other */
-	u32 max_len;		/* 0: as the row of the engine says */
+	int max_len;		/* -1: as the row of the engine says */
 	u32 preemptions;
 	u32 beside_models;
 	u64 runs, first;	/* random ones: how many, and the number of the first one */
@@ -796,14 +796,15 @@ static void work_beside(const struct work *work, enum memory_model model)
  */
 static void work_on(struct work work, u32 models)
 {
-	u32 start, len = work.max_len;
+	const int len = work.max_len;
+	u32 start;
 	struct step seq[MAX_STEPS];
 	enum memory_model model;
 
 	for (model = 0; model < NR_MODELS; model++) {
 		for (start = 0; start < nr_starts && models >> model & 1;
 		     start++) {
-			work.max_len = len ?: starts[start].engine->nr_steps;
+			work.max_len = len < 0 ? starts[start].engine->nr_steps : len;
 			if (models >> MODEL_ARM64 & 1 && model != MODEL_ARM64)
 				work.max_len = min_t(u32, work.max_len, SHORT_LEN);
 			if (starts[start].max_len)
@@ -924,7 +925,8 @@ static u32 print_commits(void)
 static void usage(void)
 {
 	printf("usage: explore [OPTIONS]\n"
-	       "  --len N          longest sequence of steps (default: of each engine its own)\n"
+	       "  --len N          longest sequence of steps (default: of each engine its own;\n"
+	       "                   0: none, with --preemptions)\n"
 	       "                   where arm64 is among the models, others stop at 2\n"
 	       "  --workers N      processes (default: one a processor)\n"
 	       "  --models LIST    of x86,arm64,eadr (default: all)\n"
@@ -1130,6 +1132,7 @@ int main(int argc, char **argv)
 	};
 	struct work work = {
 		.parts = 1,
+		.max_len = -1,
 		.workers = sysconf(_SC_NPROCESSORS_ONLN),
 		.beside_models = 1 << MODEL_X86,
 	};
