@@ -16,7 +16,7 @@
 
 #define NR_MINORS	(MINORMASK + 1)
 
-/* Without an atomic batch for once or twice this time, operations forget the gates. */
+/* Operations forget the gates when no atomic batch has come for once or twice this time. */
 unsigned int wort_gates_rest_ms = 30000;
 
 /* Attached pools by minor; a pool stays there until its node is gone. */
