@@ -288,10 +288,10 @@ struct wort_pair {
  *	operation on an index that was not made since the attach, and again
  *	after @tend had no room; operations wait for its end.  It may begin anew
  *	after some steps: then these are told again.  It ends early at damage
- *	and at what cannot be read.  -EAGAIN: the pool calls @tend, if the engine
- *	has asked for it, and takes the step again; -ENOMEM: the operations that
- *	wait fail; other errors as @check.  Optional: an engine that makes all of
- *	it at once does so in @open.
+ *	and at media errors.  -EAGAIN: the pool takes the step again, and calls
+ *	@tend before that if the engine has called wort_tree.want_tend; -ENOMEM:
+ *	the operations that wait fail; other errors as @check.  Optional: an
+ *	engine that makes all of it at once does so in @open.
  * @close: free wort_tree.priv.  Nobody uses the tree any more, and its pool may
  *	be gone.
  * @collect: as wort_parts.collect, of the objects of the tree.  Called in the

@@ -274,6 +274,19 @@ static struct wort_gates *gates_alloc(void)
 	return gates;
 }
 
+static int gates_make(struct wort_pool *pool)
+{
+	struct wort_gates *gates = gates_alloc();
+
+	if (!gates)
+		return -ENOMEM;
+	/* pairs with the acquire in gates_of() */
+	smp_store_release(&pool->gates, gates);
+	/* A section that finds an engine with gates finds the gates, too. */
+	wort_locks_synchronize(&pool->locks);
+	return 0;
+}
+
 static void set_around(struct wort_pool *pool, bool around)
 {
 	struct wort_index *index;
@@ -296,27 +309,21 @@ static void set_around(struct wort_pool *pool, bool around)
  */
 int wort_gates_on(struct wort_pool *pool)
 {
-	int err = 0;
+	int err;
 
 	/* pairs with the release below */
 	if (likely(smp_load_acquire(&pool->gates_on)))
 		return 0;
 	if (mutex_lock_killable(&pool->lock))
 		return -EINTR;
-	if (!pool->gates)
-		/* pairs with the acquire in gates_of() */
-		smp_store_release(&pool->gates, gates_alloc());
-	if (pool->gates && !pool->gates_on) {
-		/* A section that finds an engine with gates finds the gates, too. */
-		wort_locks_synchronize(&pool->locks);
+	err = pool->gates ? 0 : gates_make(pool);
+	if (!err && !pool->gates_on) {
 		set_around(pool, true);
 		/* What has begun before does not look at gates. */
 		wort_locks_synchronize(&pool->locks);
 		/* pairs with the acquire above */
 		smp_store_release(&pool->gates_on, true);
 	}
-	if (!pool->gates)
-		err = -ENOMEM;
 	mutex_unlock(&pool->lock);
 	return err;
 }
@@ -367,12 +374,12 @@ static bool gates_idle(struct wort_gates *gates)
 }
 
 /**
- * wort_gates_rest() - Have operations look at gates no more, if nobody needs that
+ * wort_gates_rest() - Take the gates away if no atomic batch has come lately
  * @pool: The pool.
  *
- * That is so if no atomic batch has begun since the last call, and no list is left.
- * Changes cost then what they cost before the first batch; the next batch waits for
- * a grace period again.  If wort_pool.lock is held by somebody, nothing is changed.
+ * They go if no batch has begun since the last call, none is under way, and no list is
+ * left.  Then changes cost what they cost before the first batch, and the next batch
+ * waits for a grace period.  If somebody holds wort_pool.lock, they stay.
  *
  * Context: May sleep.  Takes wort_pool.lock.
  * Return: True if they still look at them, perhaps.

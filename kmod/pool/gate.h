@@ -14,10 +14,10 @@
  * there first: a list that ends between the two has left the new value in the
  * tree.  Scans wait for the end of the lists, or merge them where they stay (merge.h).
  *
- * Until the first atomic batch nobody looks at gates.  Then each index gets an engine
- * with gates around the functions of its own (wort_index.engine), and no batch begins
- * before a grace period has passed.  When no batch has come for a while, the indexes
- * get their own engines back: wort_gates_rest().
+ * Operations look at gates only while atomic batches are in use.  The first batch gives
+ * each index an engine with gates around the functions of its own (wort_index.engine),
+ * and waits for a grace period before it begins.  When no batch has come for a while,
+ * wort_gates_rest() gives the indexes their own engines back.
  */
 #ifndef _WORT_GATE_H
 #define _WORT_GATE_H

@@ -23,7 +23,7 @@ cd "$wort_top"
 mkdir -p "$log"
 
 # A line for each step that has ended: status, name, seconds, those of processors.
-# A file, because steps that run beside each other are in shells of their own.
+# Steps beside each other run in shells of their own, so each adds its line to a file.
 programs_built=
 processors=$(nproc)
 results=$(mktemp)
@@ -447,7 +447,7 @@ full_flavour()
 	echo "$flavour"
 }
 
-# The rest of that, beside it.
+# Long steps of the same kernel that run beside those.
 guests_beside()
 {
 	step "vm-runner-$1" selftests/vm/test-runner.sh "$1"

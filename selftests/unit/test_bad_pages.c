@@ -304,7 +304,7 @@ static void may(const char *what, int err)
 	_exit(1);
 }
 
-/* Records of some 400 bytes: they fill the image, and a thousand of them do. */
+/* Values of 1000 bytes on average, so that a thousand records fill the image. */
 static void use_records(struct wort_index *index)
 {
 	static u8 buf[8192];
@@ -320,7 +320,7 @@ static void use_records(struct wort_index *index)
 				     strlen(image_keys[i]), &value, 8));
 	}
 	for (n = 0; n < nr; n++)
-		may("put", pm_put(index, &n, 8, buf, n % 64 ? n % 900 : 4000));
+		may("put", pm_put(index, &n, 8, buf, n % 64 ? 2 * n : 4000));
 	for (n = 0; n < nr; n += 2)
 		may("delete", pm_del(index, &n, 8));
 	for (i = 0; i < image_nr_keys; i++)
