@@ -37,6 +37,7 @@ static inline void mutex_lock(struct mutex *lock)
 	lock->held = true;
 	shim_locks_held++;
 	shim_locks_quiet += !lock->shared_time;
+	barrier();
 }
 
 /* Nobody is killed here. */
@@ -56,6 +57,7 @@ static inline int mutex_trylock(struct mutex *lock)
 
 static inline void mutex_unlock(struct mutex *lock)
 {
+	barrier();
 	WARN_ON_ONCE(!lock->held);
 	lock->held = false;
 	shim_locks_held--;

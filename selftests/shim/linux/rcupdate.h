@@ -19,10 +19,12 @@ extern int shim_rcu_sections;
 static inline void rcu_read_lock(void)
 {
 	shim_rcu_sections++;
+	barrier();
 }
 
 static inline void rcu_read_unlock(void)
 {
+	barrier();
 	WARN_ON_ONCE(--shim_rcu_sections < 0);
 }
 

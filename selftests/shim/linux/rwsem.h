@@ -19,10 +19,12 @@ static inline void down_read(struct rw_semaphore *sem)
 		if (WARN_ON_ONCE(!shim_others()))
 			break;
 	sem->readers++;
+	barrier();
 }
 
 static inline void up_read(struct rw_semaphore *sem)
 {
+	barrier();
 	WARN_ON_ONCE(--sem->readers < 0);
 }
 
@@ -32,6 +34,7 @@ static inline void down_write(struct rw_semaphore *sem)
 		if (WARN_ON_ONCE(!shim_others()))
 			break;
 	sem->writer = true;
+	barrier();
 }
 
 static inline int down_write_trylock(struct rw_semaphore *sem)
@@ -39,11 +42,13 @@ static inline int down_write_trylock(struct rw_semaphore *sem)
 	if (sem->writer || sem->readers)
 		return 0;
 	sem->writer = true;
+	barrier();
 	return 1;
 }
 
 static inline void up_write(struct rw_semaphore *sem)
 {
+	barrier();
 	WARN_ON_ONCE(!sem->writer);
 	sem->writer = false;
 }

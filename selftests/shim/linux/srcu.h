@@ -35,12 +35,16 @@ static inline void cleanup_srcu_struct(struct srcu_struct *ssp)
 
 static inline int srcu_read_lock(struct srcu_struct *ssp)
 {
-	ssp->nr[ssp->idx]++;
-	return ssp->idx;
+	int idx = ssp->idx;
+
+	ssp->nr[idx]++;
+	barrier();
+	return idx;
 }
 
 static inline void srcu_read_unlock(struct srcu_struct *ssp, int idx)
 {
+	barrier();
 	WARN_ON_ONCE(--ssp->nr[idx] < 0);
 }
 

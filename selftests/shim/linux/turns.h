@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* The explorer has threads that take turns (crash/sched.h), others have not. */
+/*
+ * The explorer has threads that take turns (crash/sched.h), others have not.  The compiler
+ * does not know of turns: where a section begins or ends, and where a lock is taken or
+ * dropped, barrier() keeps it from using what it loaded before.
+ */
 #ifndef _SHIM_TURNS_H
 #define _SHIM_TURNS_H
 
