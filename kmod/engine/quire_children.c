@@ -192,8 +192,7 @@ static int child_search(const struct qr_page *page, bool covers,
 
 	if (side)
 		return side < 0 ? 0 : nr - 1;
-	head = rest.len >= sizeof(head) ? wort_bytes_be64(rest.data) :
-	       rest.len ? wort_bytes_high(rest.data, rest.len) : 0;
+	head = wort_bytes_first(rest.data, rest.len);
 	low = child_below(in, head);
 	if (likely(low + 1 == nr || READ_ONCE(in->head[low + 1]) != head))
 		return low;

@@ -98,7 +98,7 @@ static bool in_key(const struct qr_rec *rec, u32 place)
 	       place < rec->place + qr_rec_words(rec->len);
 }
 
-static bool witnesses_valid(const struct qr_page *page, const struct qr_rec *rec)
+static noinline bool witnesses_valid(const struct qr_page *page, const struct qr_rec *rec)
 {
 	u32 line, place;
 
@@ -110,7 +110,7 @@ static bool witnesses_valid(const struct qr_page *page, const struct qr_rec *rec
 	return true;
 }
 
-static bool head_valid(const struct qr_page *page, const struct qr_rec *rec)
+static __always_inline bool head_valid(const struct qr_page *page, const struct qr_rec *rec)
 {
 	if (rec->head & ~WORT_MEDIA_QUIRE_HEAD_ALL ||
 	    !(rec->head & WORT_MEDIA_QUIRE_SET) ||
@@ -122,7 +122,7 @@ static bool head_valid(const struct qr_page *page, const struct qr_rec *rec)
 }
 
 /* Did all of its words become durable before the power went? */
-static bool rec_whole(const struct qr_page *page, const struct qr_rec *rec)
+static noinline bool rec_whole(const struct qr_page *page, const struct qr_rec *rec)
 {
 	u32 line, place;
 
@@ -134,11 +134,9 @@ static bool rec_whole(const struct qr_page *page, const struct qr_rec *rec)
 	return true;
 }
 
-/*
- * Read the record at a place.  Returns 1; 0: there is none, and the records end here.
- */
-int qr_rec_load(struct wort_op *op, const struct qr_page *page, u32 place,
-		struct qr_rec *rec)
+/* As qr_rec_load(), for those who read many. */
+static __always_inline int rec_load(struct wort_op *op, const struct qr_page *page, u32 place,
+				    struct qr_rec *rec)
 {
 	rec->place = place;
 	rec->head = 0;
@@ -148,7 +146,7 @@ int qr_rec_load(struct wort_op *op, const struct qr_page *page, u32 place,
 	if (!rec->head)
 		return 0;
 	rec->len = rec->head & WORT_MEDIA_QUIRE_LEN_MASK;
-	if (!head_valid(page, rec))
+	if (unlikely(!head_valid(page, rec)))
 		return wort_corrupt(op, page->off, "record at word %u with head %#llx",
 				    place, (unsigned long long)rec->head);
 	if (rec->head & QR_HEAD_WITNESSES && !rec_whole(page, rec)) {
@@ -157,6 +155,15 @@ int qr_rec_load(struct wort_op *op, const struct qr_page *page, u32 place,
 	}
 	rec->val = wort_pm_load(qr_word(page, place + 1));
 	return 1;
+}
+
+/*
+ * Read the record at a place.  Returns 1; 0: there is none, and the records end here.
+ */
+int qr_rec_load(struct wort_op *op, const struct qr_page *page, u32 place,
+		struct qr_rec *rec)
+{
+	return rec_load(op, page, place, rec);
 }
 
 /* Report that a record has disappeared: no operation takes one away from its place. */
@@ -305,7 +312,7 @@ static int untagged_find(struct wort_op *op, const struct qr_page *page, u64 sam
 
 	rec->head = 0;
 	end->nr = 0;
-	for (; (got = qr_rec_load(op, page, place, &one)) > 0;
+	for (; (got = rec_load(op, page, place, &one)) > 0;
 	     place += qr_rec_words(one.len)) {
 		end->nr++;
 		if ((one.head & QR_HEAD_SAME) == same && !qr_rec_cmp(page, &one, key))
@@ -354,42 +361,84 @@ int qr_end_find(struct wort_op *op, const struct qr_page *page, struct qr_end *e
 		return 0;
 	}
 	end->nr = 0;
-	for (; (got = qr_rec_load(op, page, place, &rec)) > 0;
+	for (; (got = rec_load(op, page, place, &rec)) > 0;
 	     place += qr_rec_words(rec.len))
 		end->nr++;
 	end->top = place;
 	return got;
 }
 
+/* The first bytes behind the prefix, as a number.  Behind short keys there are zeroes. */
+static u64 rest_head(const struct qr_page *page, const struct qr_rec *rec)
+{
+	return rec->len ? wort_pm_load_be64(qr_rest(page, rec)) : 0;
+}
+
+/**
+ * struct qr_side - Of the separators on one side of a key the nearest one
+ * @head: its head; 0: there is none
+ * @first: its rest_head()
+ * @place: its place
+ */
+struct qr_side {
+	u64 head;
+	u64 first;
+	u32 place;
+};
+
 /* Does a descent go to the child of a separator, or to one behind it? */
-static bool leads_on(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
-		     const struct wort_key *key, const struct qr_rec *sep)
+static bool leads_on(const struct qr_page *page, enum qr_goal goal,
+		     const struct wort_key *key, u64 key_first, const struct qr_rec *sep,
+		     u64 first)
 {
 	if (!sep->len || goal == QR_LAST)
 		return true;
-	return goal != QR_FIRST && qr_rec_cmp(page, sep, key) < (goal == QR_COVERS);
+	if (goal == QR_FIRST)
+		return false;
+	if (first != key_first)
+		return first < key_first;
+	return qr_rec_cmp(page, sep, key) < (goal == QR_COVERS);
+}
+
+/* A separator relative to the nearest one so far; most differ in their first bytes. */
+static int side_cmp(const struct qr_page *page, const struct qr_rec *sep, u64 first,
+		    const struct qr_side *side)
+{
+	const struct qr_rec nearest = {
+		.place = side->place, .len = side->head & WORT_MEDIA_QUIRE_LEN_MASK,
+	};
+
+	if (first != side->first)
+		return first < side->first ? -1 : 1;
+	return qr_recs_cmp(page, sep, &nearest);
 }
 
 /* The separators on both sides of where a descent goes; returns the top. */
 static int inner_search(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
-			const struct wort_key *key, struct qr_rec *below,
-			struct qr_rec *above)
+			const struct wort_key *key, struct qr_side *below,
+			struct qr_side *above)
 {
+	bool with_key = goal == QR_COVERS || goal == QR_BELOW;
 	u32 place = page->first;
+	u64 key_first = 0, first;
 	struct qr_rec one;
 	int got;
 
+	if (with_key)
+		key_first = wort_bytes_first(key->data + page->prefix_len,
+					     key->len - page->prefix_len);
 	below->head = 0;
 	above->head = 0;
-	for (; (got = qr_rec_load(op, page, place, &one)) > 0;
+	for (; (got = rec_load(op, page, place, &one)) > 0;
 	     place += qr_rec_words(one.len)) {
 		if (qr_rec_dead(&one))
 			continue;
-		if (leads_on(op, page, goal, key, &one)) {
-			if (!below->head || qr_recs_cmp(page, &one, below) >= 0)
-				*below = one;
-		} else if (!above->head || qr_recs_cmp(page, &one, above) < 0) {
-			*above = one;
+		first = rest_head(page, &one);
+		if (leads_on(page, goal, key, key_first, &one, first)) {
+			if (!below->head || side_cmp(page, &one, first, below) >= 0)
+				*below = (struct qr_side){ one.head, first, place };
+		} else if (!above->head || side_cmp(page, &one, first, above) < 0) {
+			*above = (struct qr_side){ one.head, first, place };
 		}
 	}
 	if (!got && !below->head)
@@ -402,7 +451,7 @@ static int inner_search(struct wort_op *op, const struct qr_page *page, enum qr_
  * it has died.
  */
 static int inner_changed(struct wort_op *op, const struct qr_page *page, u32 top,
-			 const struct qr_rec *sep)
+			 const struct qr_side *sep)
 {
 	struct qr_rec one;
 	int more = qr_rec_load(op, page, top, &one);
@@ -419,18 +468,18 @@ static int inner_changed(struct wort_op *op, const struct qr_page *page, u32 top
 static int inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
 		      const struct wort_key *key, struct qr_way *way)
 {
-	struct qr_rec below = { }, next;
+	struct qr_side below = { }, above = { };
 	int top, changed;
 
 	do {
-		top = inner_search(op, page, goal, key, &below, &next);
+		top = inner_search(op, page, goal, key, &below, &above);
 		if (top < 0)
 			return top;
 		way->link = wort_pm_load(qr_word(page, below.place + 1));
 		changed = inner_changed(op, page, top, &below);
 	} while (changed > 0);
 	way->place = below.place;
-	way->next = next.head ? next.place : 0;
+	way->next = above.head ? above.place : 0;
 	way->shadow = NULL;
 	read_all(op, page, top);
 	return changed;
@@ -450,12 +499,6 @@ int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal g
 	if (err || !upper || !way->next)
 		return err;
 	return qr_sep_key(op, page, way->next, upper);
-}
-
-/* The first bytes behind the prefix, as a number.  Behind short keys there are zeroes. */
-static u64 rest_head(const struct qr_page *page, const struct qr_rec *rec)
-{
-	return rec->len ? wort_pm_load_be64(qr_rest(page, rec)) : 0;
 }
 
 /* A record of the order relative to another one. */
@@ -565,7 +608,7 @@ static int order_make(struct wort_op *op, const struct qr_page *page,
 
 	order->nr = 0;
 	order->end.nr = 0;
-	for (; (got = qr_rec_load(op, page, place, &rec)) > 0;
+	for (; (got = rec_load(op, page, place, &rec)) > 0;
 	     place += qr_rec_words(rec.len)) {
 		order->end.nr++;
 		if (!page->level || !qr_rec_dead(&rec))
