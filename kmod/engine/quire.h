@@ -231,17 +231,20 @@ struct qr_bound {
  * @nr: how many
  * @end: the end of the page
  * @words: they take so many words
- * @place: their places
- * @len: bytes of their keys behind the prefix
- * @head: for who makes the order: the first bytes behind the prefix, as a number
+ * @slot: they
+ * @slot.first: for who makes the order: the first bytes behind the prefix, as a number
+ * @slot.place: place
+ * @slot.len: bytes of the key behind the prefix
  */
 struct qr_order {
 	u32 nr;
 	struct qr_end end;
 	u32 words;
-	u16 place[QR_PAGE_RECS];
-	u16 len[QR_PAGE_RECS];
-	u64 head[QR_PAGE_RECS];
+	struct qr_slot {
+		u64 first;
+		u16 place;
+		u16 len;
+	} slot[QR_PAGE_RECS];
 };
 
 /**
@@ -353,7 +356,8 @@ int qr_page_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
 		 struct qr_page *page);
 int qr_rec_load(struct wort_op *op, const struct qr_page *page, u32 place,
 		struct qr_rec *rec);
-int qr_rec_lost(struct wort_op *op, const struct qr_page *page, u32 place);
+int qr_rec_at(struct wort_op *op, const struct qr_page *page, u32 place,
+	      struct qr_rec *rec);
 int qr_key_verify(struct wort_op *op, const struct qr_page *page,
 		  const struct wort_key *key);
 int qr_rec_cmp(const struct qr_page *page, const struct qr_rec *rec,

@@ -103,11 +103,11 @@ static int children_fill(struct wort_op *op, const struct qr_page *page,
 		return -E2BIG;
 	in->head = (u64 *)(in->child + qr_children_max(page));
 	in->lead_len = 0;
-	if (order->nr > 1 && qr_rec_load(op, page, order->place[1], &low) > 0 &&
-	    qr_rec_load(op, page, order->place[order->nr - 1], &high) > 0)
+	if (order->nr > 1 && !qr_rec_at(op, page, order->slot[1].place, &low) &&
+	    !qr_rec_at(op, page, order->slot[order->nr - 1].place, &high))
 		lead_find(op, page, in, &low, &high);
 	for (i = 0; i < order->nr; i++) {
-		if (qr_rec_load(op, page, order->place[i], &sep) <= 0 ||
+		if (qr_rec_at(op, page, order->slot[i].place, &sep) ||
 		    !sep.len != !i || sep.val >> QR_TO_PLACE_SHIFT ||
 		    qr_padding_verify(op, page, &sep))
 			return -EAGAIN;

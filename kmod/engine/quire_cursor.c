@@ -51,11 +51,13 @@ static int order_at(struct wort_cursor *cur, const struct wort_key *key, bool ab
 	struct qr_cursor *qc = cursor_of(cur);
 	u32 low = 0, high = qc->order.nr, mid;
 	struct qr_rec rec;
+	int err;
 
 	while (low < high) {
 		mid = (low + high) / 2;
-		if (qr_rec_load(cur->op, &qc->pos.page, qc->order.place[mid], &rec) <= 0)
-			return qr_rec_lost(cur->op, &qc->pos.page, qc->order.place[mid]);
+		err = qr_rec_at(cur->op, &qc->pos.page, qc->order.slot[mid].place, &rec);
+		if (err)
+			return err;
 		if (qr_rec_cmp(&qc->pos.page, &rec, key) < above)
 			low = mid + 1;
 		else
@@ -122,10 +124,10 @@ static int record_enter(struct wort_cursor *cur)
 	struct qr_cursor *qc = cursor_of(cur);
 	const struct qr_page *page = &qc->pos.page;
 	struct qr_rec *rec = &qc->pos.rec;
-	int len;
+	int len = qr_rec_at(cur->op, page, qc->order.slot[qc->at].place, rec);
 
-	if (qr_rec_load(cur->op, page, qc->order.place[qc->at], rec) <= 0)
-		return qr_rec_lost(cur->op, page, qc->order.place[qc->at]);
+	if (len)
+		return len;
 	wort_pm_flush_in_flight(cur->op, page->off, page->off + rec->place * QR_WORD,
 				QR_REC_WORDS * QR_WORD);
 	if (qr_rec_dead(rec))
@@ -216,10 +218,12 @@ static int values_verify(struct wort_cursor *cur, u32 from)
 	struct qr_cursor *qc = cursor_of(cur);
 	struct qr_rec rec;
 	u32 i, len;
+	int err;
 
 	for (i = from; i < qc->order.nr; i++) {
-		if (qr_rec_load(cur->op, &qc->pos.page, qc->order.place[i], &rec) <= 0)
-			return qr_rec_lost(cur->op, &qc->pos.page, qc->order.place[i]);
+		err = qr_rec_at(cur->op, &qc->pos.page, qc->order.slot[i].place, &rec);
+		if (err)
+			return err;
 		if (qr_rec_kind(rec.head) != WORT_MEDIA_QUIRE_VALUE_OBJECT)
 			continue;
 		len = qr_object_len(rec.val);
@@ -242,13 +246,10 @@ static int anchor_verify(struct wort_cursor *cur, u32 level)
 	struct wort_key key = { .data = qc->key };
 	struct qr_rec sep;
 	int len = qr_page_open(cur->op, NULL, above->off, &parent) ?:
-		  qr_page_open(cur->op, NULL, below, &page);
+		  qr_page_open(cur->op, NULL, below, &page) ?:
+		  qr_rec_at(cur->op, &parent, above->place, &sep) ?:
+		  qr_padding_verify(cur->op, &parent, &sep);
 
-	if (len)
-		return len;
-	if (qr_rec_load(cur->op, &parent, above->place, &sep) <= 0)
-		return qr_rec_lost(cur->op, &parent, above->place);
-	len = qr_padding_verify(cur->op, &parent, &sep);
 	if (len)
 		return len;
 	if (!sep.len) {
@@ -361,9 +362,8 @@ static int values_visit(struct wort_cursor *cur, u32 from, struct wort_visitor *
 	int err = 0;
 
 	for (; from < qc->order.nr && !err; from++) {
-		if (qr_rec_load(cur->op, &qc->pos.page, qc->order.place[from], &rec) <= 0)
-			return qr_rec_lost(cur->op, &qc->pos.page, qc->order.place[from]);
-		if (qr_rec_kind(rec.head) == WORT_MEDIA_QUIRE_VALUE_OBJECT)
+		err = qr_rec_at(cur->op, &qc->pos.page, qc->order.slot[from].place, &rec);
+		if (!err && qr_rec_kind(rec.head) == WORT_MEDIA_QUIRE_VALUE_OBJECT)
 			err = visitor->visit(visitor, cur->op, qr_object_off(rec.val),
 					     qr_object_len(rec.val), true);
 	}
@@ -401,12 +401,10 @@ static int record_check(struct wort_cursor *cur, u32 nr)
 	struct qr_cursor *qc = cursor_of(cur);
 	struct wort_key key = { .data = qc->key };
 	struct qr_rec rec;
-	int len;
+	int len = qr_rec_at(cur->op, &qc->pos.page, qc->order.slot[nr].place, &rec) ?:
+		  qr_padding_verify(cur->op, &qc->pos.page, &rec) ?:
+		  qr_rec_key(cur->op, &qc->pos.page, &rec, qc->key);
 
-	if (qr_rec_load(cur->op, &qc->pos.page, qc->order.place[nr], &rec) <= 0)
-		return qr_rec_lost(cur->op, &qc->pos.page, qc->order.place[nr]);
-	len = qr_padding_verify(cur->op, &qc->pos.page, &rec) ?:
-	      qr_rec_key(cur->op, &qc->pos.page, &rec, qc->key);
 	if (len < 0)
 		return len;
 	key.len = len;

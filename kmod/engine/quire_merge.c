@@ -41,8 +41,7 @@ struct qr_merge {
 static int child_load(struct wort_op *op, const struct qr_merge *m, u32 place,
 		      struct qr_rec *child)
 {
-	return qr_rec_load(op, &m->parent.page, place, child) > 0 ?
-	       0 : qr_rec_lost(op, &m->parent.page, place);
+	return qr_rec_at(op, &m->parent.page, place, child);
 }
 
 /* The last child of a page becomes the second one of the pair. */
@@ -179,7 +178,7 @@ static int pair_write(struct wort_op *op, struct qr_merge *m, u32 size, u32 pref
 				m->page.first, m->key);
 	if (place > 0 && m->page.level) {
 		if (!m->order[1].nr || qr_key_verify(op, &m->page, &sep) ||
-		    qr_rec_load(op, &m->old[1], m->order[1].place[0], &first) <= 0)
+		    qr_rec_at(op, &m->old[1], m->order[1].slot[0].place, &first))
 			return -EAGAIN;
 		place = qr_page_add(op, &m->page, place, &sep, first.head, first.val);
 		from = 1;
@@ -357,13 +356,12 @@ static int lost_find(struct wort_cursor *cur, struct qr_page *parent, struct qr_
 {
 	struct qr_cursor *qc = (struct qr_cursor *)cur->engine;
 	const struct qr_above *above = &qc->pos.above[qc->pos.depth - 1];
-	int err = qr_page_open(cur->op, cur->tree, above->off, parent), len;
+	int err = qr_page_open(cur->op, cur->tree, above->off, parent) ?:
+		  qr_rec_at(cur->op, parent, above->place, sep), len;
 	struct qr_page page;
 
 	if (err)
 		return err;
-	if (qr_rec_load(cur->op, parent, above->place, sep) <= 0)
-		return qr_rec_lost(cur->op, parent, above->place);
 	if (qr_page_open(cur->op, cur->tree, sep->val, &page) != -EIO)
 		return -EAGAIN;
 	len = qr_rec_key(cur->op, parent, sep, qc->key);

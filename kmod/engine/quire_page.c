@@ -166,10 +166,15 @@ int qr_rec_load(struct wort_op *op, const struct qr_page *page, u32 place,
 	return rec_load(op, page, place, rec);
 }
 
-/* Report that a record has disappeared: no operation takes one away from its place. */
-int qr_rec_lost(struct wort_op *op, const struct qr_page *page, u32 place)
+/* Read a record that was at a place: no operation takes one away from there. */
+int qr_rec_at(struct wort_op *op, const struct qr_page *page, u32 place,
+	      struct qr_rec *rec)
 {
-	return wort_corrupt(op, page->off, "record at word %u is gone", place);
+	int got = rec_load(op, page, place, rec);
+
+	if (likely(got > 0))
+		return 0;
+	return got ?: wort_corrupt(op, page->off, "record at word %u is gone", place);
 }
 
 /* The key has the prefix of the page, since its descent has led there. */
@@ -257,11 +262,9 @@ int qr_sep_key(struct wort_op *op, const struct qr_page *page, u32 place,
 	       struct qr_bound *bound)
 {
 	struct qr_rec sep;
-	int len = qr_rec_load(op, page, place, &sep);
+	int len = qr_rec_at(op, page, place, &sep) ?:
+		  qr_rec_key(op, page, &sep, bound->bytes);
 
-	if (len <= 0)
-		return qr_rec_lost(op, page, place);
-	len = qr_rec_key(op, page, &sep, bound->bytes);
 	if (len < 0)
 		return len;
 	bound->len = len;
@@ -501,22 +504,21 @@ int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal g
 	return qr_sep_key(op, page, way->next, upper);
 }
 
-/* A record of the order relative to another one. */
-static int order_cmp(struct wort_op *op, const struct qr_page *page,
-		     const struct qr_order *order, u32 nr, const struct qr_rec *rec, u64 head)
+/* Two records of a page by their keys. */
+static int slots_cmp(const struct qr_page *page, const struct qr_slot *a,
+		     const struct qr_slot *b)
 {
-	struct qr_rec one;
+	const struct qr_rec x = { .place = a->place, .len = a->len };
+	const struct qr_rec y = { .place = b->place, .len = b->len };
 
-	if (order->head[nr] != head)
-		return order->head[nr] < head ? -1 : 1;
-	return qr_rec_load(op, page, order->place[nr], &one) > 0 ?
-	       qr_recs_cmp(page, &one, rec) : 0;
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	return qr_recs_cmp(page, &x, &y);
 }
 
 /* Where a record belongs in the order; true if one of its key is there. */
-static bool order_find(struct wort_op *op, const struct qr_page *page,
-		       const struct qr_order *order, const struct qr_rec *rec, u64 head,
-		       u32 *at)
+static bool order_find(const struct qr_page *page, const struct qr_order *order,
+		       const struct qr_slot *slot, u32 *at)
 {
 	u32 low = 0, high = order->nr, mid;
 	int cmp;
@@ -524,7 +526,7 @@ static bool order_find(struct wort_op *op, const struct qr_page *page,
 	/* Most come in order. */
 	mid = high ? high - 1 : 0;
 	while (low < high) {
-		cmp = order_cmp(op, page, order, mid, rec, head);
+		cmp = slots_cmp(page, &order->slot[mid], slot);
 		if (!cmp) {
 			*at = mid;
 			return true;
@@ -540,21 +542,16 @@ static bool order_find(struct wort_op *op, const struct qr_page *page,
 }
 
 /* The last record of its key so far. */
-static void order_add(struct wort_op *op, const struct qr_page *page,
-		      struct qr_order *order, const struct qr_rec *rec)
+static void order_add(const struct qr_page *page, struct qr_order *order,
+		      const struct qr_rec *rec)
 {
-	u64 head = rest_head(page, rec);
-	u32 at, behind;
+	const struct qr_slot slot = { rest_head(page, rec), rec->place, rec->len };
+	u32 at;
 
-	if (!order_find(op, page, order, rec, head, &at)) {
-		behind = order->nr++ - at;
-		memmove(&order->place[at + 1], &order->place[at],
-			behind * sizeof(order->place[0]));
-		memmove(&order->head[at + 1], &order->head[at],
-			behind * sizeof(order->head[0]));
-		order->head[at] = head;
-	}
-	order->place[at] = rec->place;
+	if (!order_find(page, order, &slot, &at))
+		memmove(&order->slot[at + 1], &order->slot[at],
+			(order->nr++ - at) * sizeof(slot));
+	order->slot[at] = slot;
 }
 
 /* Leave those in the range: the others are the last ones. */
@@ -566,9 +563,8 @@ static int order_cut(struct wort_op *op, const struct qr_page *page,
 	int err = qr_key_verify(op, page, &end);
 
 	for (; order->nr && !err; order->nr--) {
-		if (qr_rec_load(op, page, order->place[order->nr - 1], &rec) <= 0)
-			return qr_rec_lost(op, page, order->place[order->nr - 1]);
-		if (qr_rec_cmp(page, &rec, &end) < 0)
+		err = qr_rec_at(op, page, order->slot[order->nr - 1].place, &rec);
+		if (err || qr_rec_cmp(page, &rec, &end) < 0)
 			break;
 	}
 	return err;
@@ -580,19 +576,19 @@ static int order_live(struct wort_op *op, const struct qr_page *page,
 {
 	u32 i, nr = 0;
 	struct qr_rec rec;
+	int err = 0;
 
 	order->words = 0;
-	for (i = 0; i < order->nr; i++) {
-		if (qr_rec_load(op, page, order->place[i], &rec) <= 0)
-			return qr_rec_lost(op, page, order->place[i]);
-		if (qr_rec_dead(&rec))
+	for (i = 0; i < order->nr && !err; i++) {
+		err = qr_rec_at(op, page, order->slot[i].place, &rec);
+		if (err || qr_rec_dead(&rec))
 			continue;
-		order->place[nr] = rec.place;
-		order->len[nr++] = rec.len;
+		order->slot[nr].place = rec.place;
+		order->slot[nr++].len = rec.len;
 		order->words += qr_rec_words(rec.len);
 	}
 	order->nr = nr;
-	return 0;
+	return err;
 }
 
 /*
@@ -612,7 +608,7 @@ static int order_make(struct wort_op *op, const struct qr_page *page,
 	     place += qr_rec_words(rec.len)) {
 		order->end.nr++;
 		if (!page->level || !qr_rec_dead(&rec))
-			order_add(op, page, order, &rec);
+			order_add(page, order, &rec);
 	}
 	order->end.top = place;
 	return got;

@@ -131,7 +131,7 @@ static u32 part_bytes(const struct qr_build *b, const struct qr_part *part, u32 
 	u32 words = 1 + DIV_ROUND_UP(anchor_len, QR_WORD), i, len;
 
 	for (i = part->first; i < part->end; i++) {
-		len = b->pos.page.prefix_len + b->order.len[i];
+		len = b->pos.page.prefix_len + b->order.slot[i].len;
 		len = len > part->prefix_len ? len - part->prefix_len : 0;
 		words += qr_rec_words(len);
 	}
@@ -160,9 +160,8 @@ static int key_at(struct wort_op *op, const struct qr_build *b, u32 nr, u8 *buf)
 {
 	struct qr_rec rec;
 
-	if (qr_rec_load(op, &b->pos.page, b->order.place[nr], &rec) <= 0)
-		return qr_rec_lost(op, &b->pos.page, b->order.place[nr]);
-	return qr_rec_key(op, &b->pos.page, &rec, buf);
+	return qr_rec_at(op, &b->pos.page, b->order.slot[nr].place, &rec) ?:
+	       qr_rec_key(op, &b->pos.page, &rec, buf);
 }
 
 /* The shortest key that is above @low and not above @high. */
@@ -204,10 +203,9 @@ static int is_above_all(struct wort_op *op, const struct qr_build *b,
 			const struct wort_key *key)
 {
 	struct qr_rec rec;
+	int err = qr_rec_at(op, &b->pos.page, b->order.slot[b->order.nr - 1].place, &rec);
 
-	if (qr_rec_load(op, &b->pos.page, b->order.place[b->order.nr - 1], &rec) <= 0)
-		return qr_rec_lost(op, &b->pos.page, b->order.place[b->order.nr - 1]);
-	return qr_rec_cmp(&b->pos.page, &rec, key) < 0;
+	return err ?: qr_rec_cmp(&b->pos.page, &rec, key) < 0;
 }
 
 /* The record in the middle of their bytes. */
@@ -216,7 +214,7 @@ static u32 middle(const struct qr_build *b)
 	u32 i = 0, words = 0;
 
 	do
-		words += qr_rec_words(b->order.len[i++]);
+		words += qr_rec_words(b->order.slot[i++].len);
 	while (i + 1 < b->order.nr && 2 * words < b->order.words);
 	return i;
 }
@@ -245,7 +243,7 @@ static bool is_only(struct wort_op *op, const struct qr_build *b,
 	struct qr_rec rec;
 
 	return b->order.nr == 1 &&
-	       qr_rec_load(op, &b->pos.page, b->order.place[0], &rec) > 0 &&
+	       !qr_rec_at(op, &b->pos.page, b->order.slot[0].place, &rec) &&
 	       !qr_rec_cmp(&b->pos.page, &rec, key);
 }
 
@@ -398,8 +396,9 @@ int qr_records_copy(struct wort_op *op, const struct qr_page *from,
 	int len;
 
 	for (; first < end; first++) {
-		if (qr_rec_load(op, from, order->place[first], &rec) <= 0)
-			return qr_rec_lost(op, from, order->place[first]);
+		len = qr_rec_at(op, from, order->slot[first].place, &rec);
+		if (len)
+			return len;
 		if (qr_rec_dead(&rec))
 			continue;
 		len = qr_rec_key(op, from, &rec, buf);

@@ -136,7 +136,7 @@ void qr_order_keep(struct wort_op *op, const struct qr_page *page,
 		/* pairs with the barrier before a reader looks at the number again */
 		smp_wmb();
 		for (i = 0; i < order->nr; i++)
-			WRITE_ONCE(leaf->order[i], order->place[i]);
+			WRITE_ONCE(leaf->order[i], order->slot[i].place);
 		WRITE_ONCE(leaf->s.nr_order, order->nr);
 		/* A reader that loads the number finds the order. */
 		smp_store_release(&leaf->s.ordered, leaf->s.nr);
@@ -160,7 +160,7 @@ bool qr_order_take(const struct qr_page *page, struct qr_order *order)
 	order->end.nr = nr;
 	order->end.top = READ_ONCE(leaf->s.top);
 	for (i = 0; i < order->nr; i++)
-		order->place[i] = READ_ONCE(leaf->order[i]);
+		order->slot[i].place = READ_ONCE(leaf->order[i]);
 	/* Both numbers change before what they are about. */
 	smp_rmb();
 	return nr == READ_ONCE(leaf->s.ordered) && nr == READ_ONCE(leaf->s.nr) &&

@@ -122,14 +122,14 @@ static void tags_verify(const struct qr_page *page, const struct qr_leaf_shadow 
 	u32 i, nr = 0;
 
 	for (i = 0; i < order.nr; i++)
-		CHECK(is_tagged(leaf, order.place[i]));
+		CHECK(is_tagged(leaf, order.slot[i].place));
 	if (leaf->s.ordered != leaf->s.nr)
 		return;
 	for (i = 0; i < leaf->s.nr_order; i++) {
 		if (wort_pm_load(qr_word(page, leaf->order[i])) & WORT_MEDIA_QUIRE_DEAD)
 			continue;
 		CHECK(nr < order.nr);
-		CHECK_EQ(leaf->order[i], order.place[nr++]);
+		CHECK_EQ(leaf->order[i], order.slot[nr++].place);
 	}
 	CHECK_EQ(nr, order.nr);
 }
@@ -141,9 +141,9 @@ static void children_verify(const struct qr_page *page, const struct qr_inner_sh
 	CHECK_EQ(in->sequence % 2, 0);
 	CHECK_EQ(in->nr, order.nr);
 	for (i = 0; i < order.nr; i++) {
-		CHECK_EQ(qr_child_place(&in->child[i]), order.place[i]);
+		CHECK_EQ(qr_child_place(&in->child[i]), order.slot[i].place);
 		CHECK_EQ(qr_child_link(&in->child[i]),
-			 wort_pm_load(qr_word(page, order.place[i] + 1)));
+			 wort_pm_load(qr_word(page, order.slot[i].place + 1)));
 	}
 }
 
