@@ -38,7 +38,7 @@ static int child_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
  */
 static int child_descend(struct wort_op *op, const struct wort_tree *tree, enum qr_goal goal,
 			 const struct wort_key *key, struct qr_pos *pos,
-			 struct qr_bound *upper)
+			 struct wort_bound *upper)
 {
 	const struct qr_page parent = pos->page;
 	struct qr_way way;
@@ -56,7 +56,7 @@ static int child_descend(struct wort_op *op, const struct wort_tree *tree, enum 
 /* @shadows: the tree, or NULL: no shadow is used, or made. */
 static int descend(struct wort_op *op, const struct wort_tree *tree,
 		   const struct wort_tree *shadows, u32 level, enum qr_goal goal,
-		   const struct wort_key *key, struct qr_pos *pos, struct qr_bound *upper)
+		   const struct wort_key *key, struct qr_pos *pos, struct wort_bound *upper)
 {
 	u64 link;
 	int err = wort_root_load(op, wort_root_off(tree), &link);
@@ -65,7 +65,7 @@ static int descend(struct wort_op *op, const struct wort_tree *tree,
 	pos->rec = (struct qr_rec){ };
 	pos->depth = 0;
 	if (upper)
-		upper->len = QR_NO_KEY;
+		upper->len = WORT_NO_KEY;
 	if (err || !link)
 		return err;
 	err = root_open(op, shadows, link, &pos->page);
@@ -82,7 +82,7 @@ static int descend(struct wort_op *op, const struct wort_tree *tree,
  */
 int qr_descend(struct wort_op *op, const struct wort_tree *tree, u32 level,
 	       enum qr_goal goal, const struct wort_key *key, struct qr_pos *pos,
-	       struct qr_bound *upper)
+	       struct wort_bound *upper)
 {
 	return descend(op, tree, tree, level, goal, key, pos, upper);
 }
@@ -90,7 +90,7 @@ int qr_descend(struct wort_op *op, const struct wort_tree *tree, u32 level,
 /* Descend to a leaf without shadows: the walk verifies the pages on media. */
 int qr_descend_media(struct wort_op *op, const struct wort_tree *tree, enum qr_goal goal,
 		     const struct wort_key *key, struct qr_pos *pos,
-		     struct qr_bound *upper)
+		     struct wort_bound *upper)
 {
 	return descend(op, tree, NULL, 0, goal, key, pos, upper);
 }

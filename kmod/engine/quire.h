@@ -82,6 +82,7 @@
 
 #include "../core/alloc.h"
 #include "../core/pmem.h"
+#include "bound.h"
 #include "engine.h"
 #include "root.h"
 
@@ -94,7 +95,6 @@
 #define QR_PAGE_MIN	128		/* bytes */
 #define QR_PAGE_MAX	8192
 #define QR_PAGE_LONG	4608		/* half of a page of the longest keys, and one */
-#define QR_NO_KEY	U32_MAX		/* length of an upper that is no key */
 
 /* The attributes of a tree, by their lowest bits. */
 #define QR_ATTR_LIMITS(name, shift, bits, unit, min, max, def, values)	\
@@ -217,16 +217,6 @@ struct qr_value {
 };
 
 /**
- * struct qr_bound - The upper of a range
- * @len: its length; QR_NO_KEY: all keys are below it
- * @bytes: its bytes
- */
-struct qr_bound {
-	u32 len;
-	u8 bytes[WORT_KEY_MAX] __aligned(8);
-};
-
-/**
  * struct qr_order - The records of a page that count, in the order of keys
  * @nr: how many
  * @end: the end of the page
@@ -258,7 +248,7 @@ struct qr_order {
  */
 struct qr_cursor {
 	struct qr_pos pos;
-	struct qr_bound upper;
+	struct wort_bound upper;
 	struct qr_order order;
 	u32 at;
 	u8 begin[WORT_KEY_MAX];
@@ -345,12 +335,6 @@ static inline bool qr_rec_peek(const struct qr_page *page, u32 place, struct qr_
 	return rec->head && place + qr_rec_words(rec->len) <= page->words;
 }
 
-/* No key is above it. */
-static inline bool qr_is_greatest(const struct wort_key *key)
-{
-	return key->len == WORT_KEY_MAX && !memchr_inv(key->data, 0xff, WORT_KEY_MAX);
-}
-
 /* quire_page.c: pages and their records */
 int qr_page_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
 		 struct qr_page *page);
@@ -369,16 +353,16 @@ int qr_recs_cmp(const struct qr_page *page, const struct qr_rec *a,
 int qr_rec_key(struct wort_op *op, const struct qr_page *page,
 	       const struct qr_rec *rec, u8 *buf);
 int qr_sep_key(struct wort_op *op, const struct qr_page *page, u32 place,
-	       struct qr_bound *bound);
+	       struct wort_bound *bound);
 int qr_end_find(struct wort_op *op, const struct qr_page *page, struct qr_end *end);
 int qr_leaf_find(struct wort_op *op, const struct qr_page *page,
 		 const struct wort_key *key, struct qr_rec *rec, struct qr_end *end);
 int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
-		  const struct wort_key *key, struct qr_way *way, struct qr_bound *upper);
+		  const struct wort_key *key, struct qr_way *way, struct wort_bound *upper);
 int qr_order_all(struct wort_op *op, const struct qr_page *page,
-		 const struct qr_bound *upper, struct qr_order *order);
+		 const struct wort_bound *upper, struct qr_order *order);
 int qr_order(struct wort_op *op, const struct qr_page *page,
-	     const struct qr_bound *upper, struct qr_order *order);
+	     const struct wort_bound *upper, struct qr_order *order);
 bool qr_rec_write(struct wort_op *op, const struct qr_page *page, u32 place,
 		  const u8 *rest, u32 len, u64 head, u64 val, u64 *full_head);
 void qr_read_to(struct wort_op *op, const struct qr_page *page, u32 place);
@@ -393,10 +377,10 @@ void qr_page_finish(struct wort_op *op, const struct qr_page *page, u32 top);
 /* quire.c: descents, and what operations do in a leaf */
 int qr_descend(struct wort_op *op, const struct wort_tree *tree, u32 level,
 	       enum qr_goal goal, const struct wort_key *key, struct qr_pos *pos,
-	       struct qr_bound *upper);
+	       struct wort_bound *upper);
 int qr_descend_media(struct wort_op *op, const struct wort_tree *tree, enum qr_goal goal,
 		     const struct wort_key *key, struct qr_pos *pos,
-		     struct qr_bound *upper);
+		     struct wort_bound *upper);
 int qr_put_plan(struct wort_op *op, const struct wort_tree *tree, struct wort_put *put,
 		struct qr_pos *pos);
 int qr_remove_plan(struct wort_op *op, const struct wort_tree *tree,
@@ -429,7 +413,6 @@ u32 qr_page_size(const struct wort_op *op, const struct wort_tree *tree, u32 lev
 		 bool alone, u32 bytes, u32 nr, u32 more);
 u32 qr_page_max(const struct wort_tree *tree, u32 level);
 u32 qr_recs_max(u32 level);
-u32 qr_common(const struct wort_key *a, const struct wort_key *b);
 bool qr_has_grown(struct wort_op *op, const struct qr_page *page, u32 top);
 int qr_page_shared(struct wort_op *op, const struct qr_page *page);
 int qr_end_verify(struct wort_op *op, const struct qr_page *page,

@@ -125,7 +125,7 @@ static int children_fill(struct wort_op *op, const struct qr_page *page,
 int qr_children_fill(struct wort_op *op, const struct qr_page *page)
 {
 	struct qr_order *order = kmalloc(sizeof(*order), QR_SHADOW_GFP);
-	const struct qr_bound none = { .len = QR_NO_KEY };
+	const struct wort_bound none = { .len = WORT_NO_KEY };
 	int err;
 
 	if (!order)

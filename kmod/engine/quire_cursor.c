@@ -18,11 +18,6 @@ static struct qr_cursor *cursor_of(struct wort_cursor *cur)
 	return (struct qr_cursor *)cur->engine;
 }
 
-static struct wort_key upper_key(const struct qr_cursor *qc)
-{
-	return (struct wort_key){ qc->upper.bytes, qc->upper.len };
-}
-
 /*
  * Take the records of the leaf where a descent has ended; an empty index has none.  The cursor
  * looks anyway whether one is dead.
@@ -86,7 +81,7 @@ static int leaf_end(struct wort_cursor *cur, struct wort_key *key)
 
 	key->data = qc->key;
 	key->len = cur->reverse ? page->anchor_len : qc->upper.len;
-	if (!page->off || (cur->reverse ? !key->len : key->len == QR_NO_KEY))
+	if (!page->off || (cur->reverse ? !key->len : key->len == WORT_NO_KEY))
 		return -ENOENT;
 	if (cur->reverse)
 		return wort_pm_read(cur->op, qc->key, page->media->anchor, key->len);
@@ -280,14 +275,14 @@ static int anchors_verify(struct wort_cursor *cur)
 static int step_end(struct wort_cursor *cur)
 {
 	struct qr_cursor *qc = cursor_of(cur);
-	const struct wort_key upper = upper_key(qc);
+	const struct wort_key upper = wort_bound_key(&qc->upper);
 
-	if (upper.len == QR_NO_KEY) {
+	if (upper.len == WORT_NO_KEY) {
 		cur->key_len = WORT_KEY_MAX;
 		memset(cur->key, 0xff, WORT_KEY_MAX);
 		return 0;
 	}
-	if (qr_is_greatest(&upper))
+	if (wort_key_is_greatest(&upper))
 		return wort_corrupt(cur->op, qc->pos.page.off, "page before the greatest key");
 	cur->key_len = upper.len;
 	memcpy(cur->key, upper.data, upper.len);
@@ -306,7 +301,7 @@ static int step_find(struct wort_cursor *cur, struct wort_key *pos, int *from, b
 	do {
 		memcpy(qc->begin, cur->key, cur->key_len);
 		*pos = (struct wort_key){ qc->begin, cur->key_len };
-		if (qr_is_greatest(pos))
+		if (wort_key_is_greatest(pos))
 			return -ENOENT;
 		err = qr_descend_media(cur->op, cur->tree, pos->len ? QR_COVERS : QR_FIRST,
 				       pos, &qc->pos, &qc->upper);

@@ -28,12 +28,12 @@
 struct qr_merge {
 	struct qr_pos parent;
 	struct qr_end end;
-	struct qr_bound upper;
+	struct wort_bound upper;
 	struct qr_rec child[2];
 	struct qr_page old[2];
 	struct qr_order order[2];
-	struct qr_bound anchor;
-	struct qr_bound sep;
+	struct wort_bound anchor;
+	struct wort_bound sep;
 	u8 key[WORT_KEY_MAX] __aligned(8);
 	struct qr_page page;
 };
@@ -48,6 +48,7 @@ static int child_load(struct wort_op *op, const struct qr_merge *m, u32 place,
 static int last_choose(struct wort_op *op, struct qr_merge *m, struct qr_way *way)
 {
 	int err = child_load(op, m, way->place, &m->child[0]);
+	struct wort_key sep;
 
 	m->child[1].head = 0;
 	if (err || !m->child[0].len)
@@ -56,8 +57,8 @@ static int last_choose(struct wort_op *op, struct qr_merge *m, struct qr_way *wa
 	err = qr_sep_key(op, &m->parent.page, way->place, &m->sep);
 	if (err)
 		return err;
-	return qr_inner_find(op, &m->parent.page, QR_BELOW,
-			     &(struct wort_key){ m->sep.bytes, m->sep.len }, way, NULL) ?:
+	sep = wort_bound_key(&m->sep);
+	return qr_inner_find(op, &m->parent.page, QR_BELOW, &sep, way, NULL) ?:
 	       child_load(op, m, way->place, &m->child[0]);
 }
 
@@ -67,9 +68,9 @@ static int last_choose(struct wort_op *op, struct qr_merge *m, struct qr_way *wa
  */
 static int is_in_range(struct wort_op *op, const struct qr_merge *m, const struct qr_rec *sep)
 {
-	const struct wort_key upper = { m->upper.bytes, m->upper.len };
+	const struct wort_key upper = wort_bound_key(&m->upper);
 
-	if (upper.len == QR_NO_KEY)
+	if (upper.len == WORT_NO_KEY)
 		return 1;
 	return qr_key_verify(op, &m->parent.page, &upper) ?:
 	       qr_rec_cmp(&m->parent.page, sep, &upper) < 0;
@@ -95,10 +96,9 @@ static int pair_choose(struct wort_op *op, struct qr_merge *m, const struct wort
 /* The upper of the pair; -EAGAIN if the second one has gone meanwhile. */
 static int upper_find(struct wort_op *op, struct qr_merge *m)
 {
+	const struct wort_key sep = wort_bound_key(&m->sep);
 	struct qr_way way;
-	int err = qr_inner_find(op, &m->parent.page, QR_COVERS,
-				&(struct wort_key){ m->sep.bytes, m->sep.len }, &way,
-				&m->upper);
+	int err = qr_inner_find(op, &m->parent.page, QR_COVERS, &sep, &way, &m->upper);
 
 	if (err)
 		return err;
@@ -166,8 +166,8 @@ static int pair_lock(struct wort_op *op, const struct qr_merge *m)
 
 static int pair_write(struct wort_op *op, struct qr_merge *m, u32 size, u32 prefix_len)
 {
-	const struct wort_key anchor = { m->anchor.bytes, m->anchor.len };
-	const struct wort_key sep = { m->sep.bytes, m->sep.len };
+	const struct wort_key anchor = wort_bound_key(&m->anchor);
+	const struct wort_key sep = wort_bound_key(&m->sep);
 	struct qr_rec first;
 	u32 from = 0;
 	int place;
@@ -210,9 +210,9 @@ static void pair_commit(struct wort_op *op, const struct wort_tree *tree,
 
 static int pair_replace(struct wort_op *op, struct wort_tree *tree, struct qr_merge *m)
 {
-	const struct wort_key anchor = { m->anchor.bytes, m->anchor.len };
-	const struct wort_key upper = { m->upper.bytes, m->upper.len };
-	u32 prefix_len = qr_common(&anchor, &upper), level = m->old[0].level;
+	const struct wort_key anchor = wort_bound_key(&m->anchor);
+	const struct wort_key upper = wort_bound_key(&m->upper);
+	u32 prefix_len = wort_bounds_common(&anchor, &upper), level = m->old[0].level;
 	u32 nr = m->order[0].nr + m->order[1].nr, size, i;
 	int err;
 

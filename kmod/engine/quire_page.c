@@ -259,7 +259,7 @@ int qr_rec_key(struct wort_op *op, const struct qr_page *page,
 
 /* The key of the separator at a place. */
 int qr_sep_key(struct wort_op *op, const struct qr_page *page, u32 place,
-	       struct qr_bound *bound)
+	       struct wort_bound *bound)
 {
 	struct qr_rec sep;
 	int len = qr_rec_at(op, page, place, &sep) ?:
@@ -490,7 +490,7 @@ static int inner_find(struct wort_op *op, const struct qr_page *page, enum qr_go
 
 /* Find the child to which a descent goes, and its upper, unless that is of the page. */
 int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
-		  const struct wort_key *key, struct qr_way *way, struct qr_bound *upper)
+		  const struct wort_key *key, struct qr_way *way, struct wort_bound *upper)
 {
 	bool with_key = goal == QR_COVERS || goal == QR_BELOW;
 	int err = with_key ? qr_key_verify(op, page, key) : 0;
@@ -556,9 +556,9 @@ static void order_add(const struct qr_page *page, struct qr_order *order,
 
 /* Leave those in the range: the others are the last ones. */
 static int order_cut(struct wort_op *op, const struct qr_page *page,
-		     const struct qr_bound *upper, struct qr_order *order)
+		     const struct wort_bound *upper, struct qr_order *order)
 {
-	const struct wort_key end = { upper->bytes, upper->len };
+	const struct wort_key end = wort_bound_key(upper);
 	struct qr_rec rec;
 	int err = qr_key_verify(op, page, &end);
 
@@ -628,7 +628,7 @@ static void page_prefetch(const struct qr_page *page, u32 top)
 
 /* The records of a page whose keys are in its range, by their keys; some are perhaps dead. */
 int qr_order_all(struct wort_op *op, const struct qr_page *page,
-		 const struct qr_bound *upper, struct qr_order *order)
+		 const struct wort_bound *upper, struct qr_order *order)
 {
 	bool keeps = page->shadow && !page->level, kept;
 	int err = 0;
@@ -641,14 +641,14 @@ int qr_order_all(struct wort_op *op, const struct qr_page *page,
 	read_all(op, page, order->end.top);
 	if (!err && keeps && !kept)
 		qr_order_keep(op, page, order);
-	if (err || upper->len == QR_NO_KEY)
+	if (err || upper->len == WORT_NO_KEY)
 		return err;
 	return order_cut(op, page, upper, order);
 }
 
 /* The records that count, by their keys. */
 int qr_order(struct wort_op *op, const struct qr_page *page,
-	     const struct qr_bound *upper, struct qr_order *order)
+	     const struct wort_bound *upper, struct qr_order *order)
 {
 	return qr_order_all(op, page, upper, order) ?: order_live(op, page, order);
 }

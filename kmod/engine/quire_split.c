@@ -71,9 +71,9 @@ struct qr_build {
 	u32 words;
 	struct qr_part lower;
 	struct qr_part higher;
-	struct qr_bound upper;
-	struct qr_bound anchor;
-	struct qr_bound sep;
+	struct wort_bound upper;
+	struct wort_bound anchor;
+	struct wort_bound sep;
 	u8 key[WORT_KEY_MAX] __aligned(8);
 };
 
@@ -81,21 +81,6 @@ static struct qr_build *build_new(const struct wort_op *op)
 {
 	return kmalloc(sizeof(struct qr_build),
 		       GFP_NOIO | (op->purse ? __GFP_NOFAIL : WORT_GFP_CALL));
-}
-
-static struct wort_key bound_key(const struct qr_bound *bound)
-{
-	return (struct wort_key){ bound->bytes, bound->len };
-}
-
-/* Bytes in common at the beginning; none with no key at all. */
-u32 qr_common(const struct wort_key *a, const struct wort_key *b)
-{
-	u32 len = b->len == QR_NO_KEY ? 0 : min(a->len, b->len), i = 0;
-
-	while (i < len && a->data[i] == b->data[i])
-		i++;
-	return i;
 }
 
 /* A size that an object has, a multiple of a line. */
@@ -141,12 +126,12 @@ static u32 part_bytes(const struct qr_build *b, const struct qr_part *part, u32 
 /* Choose the prefix and the size of a part. */
 static int part_plan(struct wort_op *op, const struct wort_tree *tree,
 		     const struct qr_build *b, struct qr_part *part,
-		     const struct qr_bound *anchor, const struct qr_bound *upper)
+		     const struct wort_bound *anchor, const struct wort_bound *upper)
 {
-	const struct wort_key from = bound_key(anchor), to = bound_key(upper);
+	const struct wort_key from = wort_bound_key(anchor), to = wort_bound_key(upper);
 	u32 level = b->pos.page.level;
 
-	part->prefix_len = qr_common(&from, &to);
+	part->prefix_len = wort_bounds_common(&from, &to);
 	part->size = qr_page_size(op, tree, level, !b->pos.depth && !b->higher.end,
 				  part_bytes(b, part, anchor->len),
 				  part->end - part->first, b->words * QR_WORD);
@@ -162,14 +147,6 @@ static int key_at(struct wort_op *op, const struct qr_build *b, u32 nr, u8 *buf)
 
 	return qr_rec_at(op, &b->pos.page, b->order.slot[nr].place, &rec) ?:
 	       qr_rec_key(op, &b->pos.page, &rec, buf);
-}
-
-/* The shortest key that is above @low and not above @high. */
-static void separate(struct qr_bound *sep, const struct wort_key *low,
-		     const struct wort_key *high)
-{
-	sep->len = qr_common(low, high) + 1;
-	memcpy(sep->bytes, high->data, sep->len);
 }
 
 /*
@@ -194,7 +171,7 @@ static int leaf_separate(struct wort_op *op, struct qr_build *b, u32 mid,
 			return len;
 		high = (struct wort_key){ b->anchor.bytes, len };
 	}
-	separate(&b->sep, &low, &high);
+	wort_bound_between(&b->sep, &low, &high);
 	return 0;
 }
 
@@ -273,8 +250,8 @@ static int split_find(struct wort_op *op, struct qr_build *b, const struct wort_
 		len = leaf_separate(op, b, mid, key);
 		if (len)
 			return len;
-		sep = bound_key(&b->sep);
-		if (!qr_is_greatest(&sep))
+		sep = wort_bound_key(&b->sep);
+		if (!wort_key_is_greatest(&sep))
 			return mid;
 	} while (--mid > 0);
 	return -ENOENT;
@@ -415,9 +392,9 @@ int qr_records_copy(struct wort_op *op, const struct qr_page *from,
 
 /* Write a part, if it is to be made. */
 static int part_write(struct wort_op *op, struct qr_build *b, struct qr_part *part,
-		      const struct qr_bound *anchor)
+		      const struct wort_bound *anchor)
 {
-	const struct wort_key from = bound_key(anchor);
+	const struct wort_key from = wort_bound_key(anchor);
 	int place;
 
 	if (!part->size)
@@ -535,7 +512,7 @@ static u64 sep_head(u32 len)
 static int root_split(struct wort_op *op, struct wort_tree *tree, struct qr_build *b)
 {
 	u32 level = b->pos.page.level + 1;
-	const struct wort_key none = { b->key, 0 }, sep = bound_key(&b->sep);
+	const struct wort_key none = { b->key, 0 }, sep = wort_bound_key(&b->sep);
 	u32 bytes = (1 + qr_rec_words(0) + qr_rec_words(sep.len)) * QR_WORD;
 	u32 size = qr_page_size(op, tree, op->purse ? 0 : level, true, bytes, 2, 0);
 	struct qr_page root, *lower = b->lower.size ? &b->lower.page : &b->pos.page;

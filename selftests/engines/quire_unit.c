@@ -150,7 +150,7 @@ static void children_verify(const struct qr_page *page, const struct qr_inner_sh
 /* Read the page, and compare. */
 static void shadow_verify(struct wort_op *op, const struct qr_shadow *shadow)
 {
-	const struct qr_bound none = { .len = QR_NO_KEY };
+	const struct wort_bound none = { .len = WORT_NO_KEY };
 	struct qr_page page = shadow->page;
 
 	page.shadow = NULL;
