@@ -221,10 +221,10 @@ struct qr_value {
  * @nr: how many
  * @end: the end of the page
  * @words: they take so many words
- * @slot: they
+ * @slot: these records
  * @slot.first: for who makes the order: the first bytes behind the prefix, as a number
- * @slot.place: place
- * @slot.len: bytes of the key behind the prefix
+ * @slot.place: its place
+ * @slot.len: bytes of its key behind the prefix
  */
 struct qr_order {
 	u32 nr;

@@ -371,16 +371,22 @@ int qr_end_find(struct wort_op *op, const struct qr_page *page, struct qr_end *e
 	return got;
 }
 
-/* The first bytes behind the prefix, as a number.  Behind short keys there are zeroes. */
-static u64 rest_head(const struct qr_page *page, const struct qr_rec *rec)
+/*
+ * The first bytes behind the prefix, as a number.  Behind short keys there are zeroes, whatever
+ * a damaged page has there: numbers order separators as qr_rec_cmp() does, so what a descent
+ * says is above a key is above it, and a walk comes to an end.
+ */
+static u64 rest_first(const struct qr_page *page, const struct qr_rec *rec)
 {
-	return rec->len ? wort_pm_load_be64(qr_rest(page, rec)) : 0;
+	u32 bits = rec->len < QR_WORD ? BITS_PER_BYTE * (QR_WORD - rec->len) : 0;
+
+	return rec->len ? wort_pm_load_be64(qr_rest(page, rec)) >> bits << bits : 0;
 }
 
 /**
  * struct qr_side - Of the separators on one side of a key the nearest one
  * @head: its head; 0: there is none
- * @first: its rest_head()
+ * @first: its rest_first()
  * @place: its place
  */
 struct qr_side {
@@ -436,7 +442,7 @@ static int inner_search(struct wort_op *op, const struct qr_page *page, enum qr_
 	     place += qr_rec_words(one.len)) {
 		if (qr_rec_dead(&one))
 			continue;
-		first = rest_head(page, &one);
+		first = rest_first(page, &one);
 		if (leads_on(page, goal, key, key_first, &one, first)) {
 			if (!below->head || side_cmp(page, &one, first, below) >= 0)
 				*below = (struct qr_side){ one.head, first, place };
@@ -545,7 +551,7 @@ static bool order_find(const struct qr_page *page, const struct qr_order *order,
 static void order_add(const struct qr_page *page, struct qr_order *order,
 		      const struct qr_rec *rec)
 {
-	const struct qr_slot slot = { rest_head(page, rec), rec->place, rec->len };
+	const struct qr_slot slot = { rest_first(page, rec), rec->place, rec->len };
 	u32 at;
 
 	if (!order_find(page, order, &slot, &at))
