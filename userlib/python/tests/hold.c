@@ -25,7 +25,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct call calls[32];
 
-/* In a child no other thread is there to release the lock. */
+/*
+ * In a child no other thread is there to release the lock, nor one of those that wait: a
+ * broadcast may wait until threads that it has woken before have gone.
+ */
 static void lock_all(void)
 {
 	pthread_mutex_lock(&lock);
@@ -36,9 +39,15 @@ static void unlock_all(void)
 	pthread_mutex_unlock(&lock);
 }
 
+static void begin_child(void)
+{
+	pthread_cond_init(&changed, NULL);
+	pthread_mutex_unlock(&lock);
+}
+
 static void __attribute__((constructor)) watch_forks(void)
 {
-	pthread_atfork(lock_all, unlock_all, unlock_all);
+	pthread_atfork(lock_all, unlock_all, begin_child);
 }
 
 /* With the lock held. */
