@@ -54,6 +54,7 @@ help:
 	@echo "  fuzz              images changed at random (SECONDS= SEED= MUTATIONS= FINDINGS=)"
 	@echo "  explore           every crash state of short sequences"
 	@echo "  explore-long      and with more steps, crashes and turns, some hours"
+	@echo "  soak              random cases of all suites (HOURS=1 ENGINE= JOBS=)"
 	@echo "  check-mutants     deliberate bugs that the explorer has to find"
 	@echo "  check-vm          the module on Debian's kernels"
 	@echo "  check-debug       the module on kernels with debugging, built once"
@@ -139,6 +140,9 @@ explore-long:
 	$(BUILD)/crash/explore --random 2000000
 	$(BUILD)/crash/explore --random 500000 --mandatory
 
+soak:
+	$(SCRIPTS)/soak.sh $(if $(ENGINE),-e $(ENGINE)) $(if $(JOBS),-j $(JOBS)) $(or $(HOURS),1)
+
 check-breakages:
 	selftests/breakages/run.py
 
@@ -214,5 +218,5 @@ clean:
 .PHONY: help modules modules_install lib python install install-dkms install-docs \
 	deb tree html man check check-static check-unit check-mutants check-vm \
 	check-debug check-kills check-removal check-breakages explore-long check-powercuts \
-	check-powercut-mutants check-tutorial explore fuzz demo vm-shell bench fio \
+	check-powercut-mutants check-tutorial explore fuzz soak demo vm-shell bench fio \
 	bench-kernel plots figures docs clean
