@@ -105,14 +105,6 @@ static inline u64 wort_bytes_high(const u8 *bytes, u32 len)
 	       (u64)wort_bytes_be32(bytes + last) << (32 - 8 * last);
 }
 
-/* The first eight of some bytes, or all and zeroes behind, the first one high. */
-static inline u64 wort_bytes_first(const u8 *bytes, u32 len)
-{
-	if (len >= sizeof(u64))
-		return wort_bytes_be64(bytes);
-	return len ? wort_bytes_high(bytes, len) : 0;
-}
-
 /*
  * The aligned sixteen digits of a key among which is @pos, less than
  * WORT_KEY_DIGITS.  It calls no function, so that registers need not be saved.

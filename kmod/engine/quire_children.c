@@ -192,7 +192,7 @@ static int child_search(const struct qr_page *page, bool covers,
 
 	if (side)
 		return side < 0 ? 0 : nr - 1;
-	head = wort_bytes_first(rest.data, rest.len);
+	head = wort_key_word(&rest, 0);
 	low = child_below(in, head);
 	if (likely(low + 1 == nr || READ_ONCE(in->head[low + 1]) != head))
 		return low;

@@ -372,9 +372,9 @@ int qr_end_find(struct wort_op *op, const struct qr_page *page, struct qr_end *e
 }
 
 /*
- * The first bytes behind the prefix, as a number.  Behind short keys there are zeroes, whatever
- * a damaged page has there: numbers order separators as qr_rec_cmp() does, so what a descent
- * says is above a key is above it, and a walk comes to an end.
+ * The first eight bytes of a key behind the prefix, as a number; a shorter key has zeroes
+ * behind it.  What a damaged page has behind the key does not count.  Else a descent could
+ * tell an upper that is not above its key, and a walk would never end.
  */
 static u64 rest_first(const struct qr_page *page, const struct qr_rec *rec)
 {
@@ -383,43 +383,66 @@ static u64 rest_first(const struct qr_page *page, const struct qr_rec *rec)
 	return rec->len ? wort_pm_load_be64(qr_rest(page, rec)) >> bits << bits : 0;
 }
 
+static struct qr_slot slot_of(const struct qr_page *page, const struct qr_rec *rec)
+{
+	return (struct qr_slot){ rest_first(page, rec), rec->place, rec->len };
+}
+
+/* What is needed of its record to compare the key. */
+static struct qr_rec slot_rec(const struct qr_slot *slot)
+{
+	return (struct qr_rec){ .place = slot->place, .len = slot->len };
+}
+
+/* Two records of a page by their keys; most differ in the first bytes. */
+static int slots_cmp(const struct qr_page *page, const struct qr_slot *a,
+		     const struct qr_slot *b)
+{
+	const struct qr_rec x = slot_rec(a), y = slot_rec(b);
+
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	return qr_recs_cmp(page, &x, &y);
+}
+
 /**
  * struct qr_side - Of the separators on one side of a key the nearest one
  * @head: its head; 0: there is none
- * @first: its rest_first()
- * @place: its place
+ * @slot: where it is
  */
 struct qr_side {
 	u64 head;
-	u64 first;
-	u32 place;
+	struct qr_slot slot;
 };
+
+static bool is_by_key(enum qr_goal goal)
+{
+	return goal == QR_COVERS || goal == QR_BELOW;
+}
 
 /* Does a descent go to the child of a separator, or to one behind it? */
 static bool leads_on(const struct qr_page *page, enum qr_goal goal,
-		     const struct wort_key *key, u64 key_first, const struct qr_rec *sep,
-		     u64 first)
+		     const struct wort_key *key, u64 key_first, const struct qr_slot *slot)
 {
-	if (!sep->len || goal == QR_LAST)
+	const struct qr_rec sep = slot_rec(slot);
+
+	if (!slot->len || goal == QR_LAST)
 		return true;
 	if (goal == QR_FIRST)
 		return false;
-	if (first != key_first)
-		return first < key_first;
-	return qr_rec_cmp(page, sep, key) < (goal == QR_COVERS);
+	if (slot->first != key_first)
+		return slot->first < key_first;
+	return qr_rec_cmp(page, &sep, key) < (goal == QR_COVERS);
 }
 
-/* A separator relative to the nearest one so far; most differ in their first bytes. */
-static int side_cmp(const struct qr_page *page, const struct qr_rec *sep, u64 first,
-		    const struct qr_side *side)
+/* The first bytes of a key behind the prefix, as rest_first() has those of a record. */
+static u64 key_first(const struct qr_page *page, const struct wort_key *key)
 {
-	const struct qr_rec nearest = {
-		.place = side->place, .len = side->head & WORT_MEDIA_QUIRE_LEN_MASK,
+	const struct wort_key rest = {
+		key->data + page->prefix_len, key->len - page->prefix_len,
 	};
 
-	if (first != side->first)
-		return first < side->first ? -1 : 1;
-	return qr_recs_cmp(page, sep, &nearest);
+	return wort_key_word(&rest, 0);
 }
 
 /* The separators on both sides of where a descent goes; returns the top. */
@@ -427,27 +450,24 @@ static int inner_search(struct wort_op *op, const struct qr_page *page, enum qr_
 			const struct wort_key *key, struct qr_side *below,
 			struct qr_side *above)
 {
-	bool with_key = goal == QR_COVERS || goal == QR_BELOW;
+	u64 first = is_by_key(goal) ? key_first(page, key) : 0;
 	u32 place = page->first;
-	u64 key_first = 0, first;
+	struct qr_slot slot;
 	struct qr_rec one;
 	int got;
 
-	if (with_key)
-		key_first = wort_bytes_first(key->data + page->prefix_len,
-					     key->len - page->prefix_len);
 	below->head = 0;
 	above->head = 0;
 	for (; (got = rec_load(op, page, place, &one)) > 0;
 	     place += qr_rec_words(one.len)) {
 		if (qr_rec_dead(&one))
 			continue;
-		first = rest_first(page, &one);
-		if (leads_on(page, goal, key, key_first, &one, first)) {
-			if (!below->head || side_cmp(page, &one, first, below) >= 0)
-				*below = (struct qr_side){ one.head, first, place };
-		} else if (!above->head || side_cmp(page, &one, first, above) < 0) {
-			*above = (struct qr_side){ one.head, first, place };
+		slot = slot_of(page, &one);
+		if (leads_on(page, goal, key, first, &slot)) {
+			if (!below->head || slots_cmp(page, &slot, &below->slot) >= 0)
+				*below = (struct qr_side){ one.head, slot };
+		} else if (!above->head || slots_cmp(page, &slot, &above->slot) < 0) {
+			*above = (struct qr_side){ one.head, slot };
 		}
 	}
 	if (!got && !below->head)
@@ -465,7 +485,7 @@ static int inner_changed(struct wort_op *op, const struct qr_page *page, u32 top
 	struct qr_rec one;
 	int more = qr_rec_load(op, page, top, &one);
 
-	return more ?: wort_pm_load(qr_word(page, sep->place)) != sep->head;
+	return more ?: wort_pm_load(qr_word(page, sep->slot.place)) != sep->head;
 }
 
 /*
@@ -484,11 +504,11 @@ static int inner_find(struct wort_op *op, const struct qr_page *page, enum qr_go
 		top = inner_search(op, page, goal, key, &below, &above);
 		if (top < 0)
 			return top;
-		way->link = wort_pm_load(qr_word(page, below.place + 1));
+		way->link = wort_pm_load(qr_word(page, below.slot.place + 1));
 		changed = inner_changed(op, page, top, &below);
 	} while (changed > 0);
-	way->place = below.place;
-	way->next = above.head ? above.place : 0;
+	way->place = below.slot.place;
+	way->next = above.head ? above.slot.place : 0;
 	way->shadow = NULL;
 	read_all(op, page, top);
 	return changed;
@@ -498,8 +518,7 @@ static int inner_find(struct wort_op *op, const struct qr_page *page, enum qr_go
 int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
 		  const struct wort_key *key, struct qr_way *way, struct wort_bound *upper)
 {
-	bool with_key = goal == QR_COVERS || goal == QR_BELOW;
-	int err = with_key ? qr_key_verify(op, page, key) : 0;
+	int err = is_by_key(goal) ? qr_key_verify(op, page, key) : 0;
 
 	if (err)
 		return err;
@@ -508,18 +527,6 @@ int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal g
 	if (err || !upper || !way->next)
 		return err;
 	return qr_sep_key(op, page, way->next, upper);
-}
-
-/* Two records of a page by their keys. */
-static int slots_cmp(const struct qr_page *page, const struct qr_slot *a,
-		     const struct qr_slot *b)
-{
-	const struct qr_rec x = { .place = a->place, .len = a->len };
-	const struct qr_rec y = { .place = b->place, .len = b->len };
-
-	if (a->first != b->first)
-		return a->first < b->first ? -1 : 1;
-	return qr_recs_cmp(page, &x, &y);
 }
 
 /* Where a record belongs in the order; true if one of its key is there. */
@@ -551,7 +558,7 @@ static bool order_find(const struct qr_page *page, const struct qr_order *order,
 static void order_add(const struct qr_page *page, struct qr_order *order,
 		      const struct qr_rec *rec)
 {
-	const struct qr_slot slot = { rest_first(page, rec), rec->place, rec->len };
+	const struct qr_slot slot = slot_of(page, rec);
 	u32 at;
 
 	if (!order_find(page, order, &slot, &at))

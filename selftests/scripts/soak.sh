@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# soak.sh [-e ENGINE] [-j JOBS] HOURS: for so many hours, with other numbers in each
-# round, what draws its cases from a number: random threads and a part of the schedules
-# in the explorer, the image fuzzer, the stress with and without the thread sanitiser.
-# All engines, or one; as many rounds beside each other as there are processors, or JOBS.
+# soak.sh [-e ENGINE] [-j JOBS] HOURS: runs the suites that draw their cases from a
+# number, again and again with other numbers, for so many hours: random threads and a
+# part of the schedules in the explorer, the image fuzzer, the stress with and without
+# the thread sanitiser.  Each processor runs rounds of its own; -j names another number.
 #
-# Ends at the first failure, with the command that shows it again.
+# It ends at the first failure, and prints the command that failed.
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
