@@ -42,9 +42,9 @@ usage()
 	with one processor; WORT_VM_BOOT_LIMIT=SECONDS for how long a kernel may
 	take to come up (120), WORT_VM_END_LIMIT=SECONDS for how long to power
 	off once its command has ended (60).
-	Status: that of COMMAND, or 90: the guest ended without a word, 91: its
-	kernel complained, 92: time limit, 93: QEMU was killed, 94: not started,
-	125: no persistent memory or no module in the guest.
+	Status: that of COMMAND, or 89: the emulator failed, 90: the guest ended
+	without a word, 91: its kernel complained, 92: time limit, 93: QEMU was
+	killed, 94: not started, 125: no persistent memory or no module in the guest.
 	END
 }
 

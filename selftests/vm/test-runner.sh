@@ -76,6 +76,17 @@ test_panic()
 	expect "a panic is red" status_is 91
 }
 
+# Which byte is in memory before the one where the trap is reported tells whose it is.
+test_breakpoint()
+{
+	guest -f "$work/wort_splat.ko" -c 'insmod wort_splat.ko bug=breakpoint'
+	expect "a breakpoint in memory is red" status_is 91
+	guest -c '
+		echo "<0>int3: 0000 [#1] PREEMPT SMP NOPTI" >/dev/kmsg
+		echo "<0>Code: 48 66 <90> 48 8b 0f" >/dev/kmsg'
+	expect "a breakpoint that is not in memory is the emulator's" status_is 89
+}
+
 test_no_boot()
 {
 	guest -a rdinit=/nowhere -c 'exit 0'
@@ -180,6 +191,7 @@ main()
 	test_status
 	test_warning
 	test_panic
+	test_breakpoint
 	test_no_boot
 	test_hung_boot
 	test_hung_end

@@ -15,7 +15,7 @@
 
 static char *bug = "warning";
 module_param(bug, charp, 0444);
-MODULE_PARM_DESC(bug, "warning, panic, use-after-free, shift, lock-order, sleep, leak or race");
+MODULE_PARM_DESC(bug, "warning, panic, breakpoint, use-after-free, shift, lock-order, sleep, leak or race");
 
 static void warning(void)
 {
@@ -105,12 +105,19 @@ static void race(void)
 			kthread_stop(threads[i]);
 }
 
+/* A complaint shows the 42 bytes before it, if all of them are there. */
+static void breakpoint(void)
+{
+	asm volatile(".skip 64, 0x90\n\tint3");
+}
+
 static const struct {
 	const char *name;
 	void (*make)(void);
 } bugs[] = {
 	{ "warning", warning },
 	{ "panic", die },
+	{ "breakpoint", breakpoint },
 	{ "use-after-free", use_after_free },
 	{ "shift", shift },
 	{ "lock-order", lock_order },
