@@ -71,7 +71,7 @@ static int descend(struct wort_op *op, const struct wort_tree *tree,
 	err = root_open(op, shadows, link, &pos->page);
 	while (!err && pos->page.level > level)
 		err = child_descend(op, shadows, goal, key, pos, upper);
-	if (!err && (goal == QR_COVERS || goal == QR_BELOW))
+	if (!err && qr_goal_is_key(goal))
 		err = qr_key_verify(op, &pos->page, key);
 	return err;
 }

@@ -166,6 +166,11 @@ enum qr_goal {
 	QR_LAST,		/* that is the last one */
 };
 
+static inline bool qr_goal_is_key(enum qr_goal goal)
+{
+	return goal == QR_COVERS || goal == QR_BELOW;
+}
+
 /**
  * struct qr_way - The way from an inner page to a child
  * @link: the link to it

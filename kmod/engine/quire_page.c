@@ -415,11 +415,6 @@ struct qr_side {
 	struct qr_slot slot;
 };
 
-static bool is_by_key(enum qr_goal goal)
-{
-	return goal == QR_COVERS || goal == QR_BELOW;
-}
-
 /* Does a descent go to the child of a separator, or to one behind it? */
 static bool leads_on(const struct qr_page *page, enum qr_goal goal,
 		     const struct wort_key *key, u64 key_first, const struct qr_slot *slot)
@@ -450,7 +445,7 @@ static int inner_search(struct wort_op *op, const struct qr_page *page, enum qr_
 			const struct wort_key *key, struct qr_side *below,
 			struct qr_side *above)
 {
-	u64 first = is_by_key(goal) ? key_first(page, key) : 0;
+	u64 first = qr_goal_is_key(goal) ? key_first(page, key) : 0;
 	u32 place = page->first;
 	struct qr_slot slot;
 	struct qr_rec one;
@@ -518,7 +513,7 @@ static int inner_find(struct wort_op *op, const struct qr_page *page, enum qr_go
 int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
 		  const struct wort_key *key, struct qr_way *way, struct wort_bound *upper)
 {
-	int err = is_by_key(goal) ? qr_key_verify(op, page, key) : 0;
+	int err = qr_goal_is_key(goal) ? qr_key_verify(op, page, key) : 0;
 
 	if (err)
 		return err;
