@@ -136,9 +136,33 @@ flavours()
 	fi
 }
 
+# The number of the day: what takes long is done in turns.
+today()
+{
+	echo $(($(date +%s) / 86400))
+}
+
+# part_of_today NUMBER: of what takes longest, one of so many parts, another one each day.
+part_of_today()
+{
+	echo "$(($(today) % $1 + 1))/$1"
+}
+
+# One of the kernels, another one each day.
+flavour_of_today()
+{
+	local all
+
+	all=$(flavours)
+	# shellcheck disable=SC2086 # one word per kernel
+	set -- $all
+	shift $(($(today) % $#))
+	echo "$1"
+}
+
 rung_static()
 {
-	local flavour compiler calls=()
+	local flavour calls=()
 
 	step packages-static selftests/scripts/deps.sh build static
 	step layers selftests/lint/layers.sh
@@ -157,10 +181,9 @@ rung_static()
 	for flavour in $(flavours); do
 		step "kernel-$flavour" \
 			selftests/scripts/kernel.sh headers "$flavour"
-		for compiler in gcc clang; do
-			calls+=("static_build $flavour $compiler")
-		done
+		calls+=("static_build $flavour gcc")
 	done
+	calls+=("static_build $(flavour_of_today) clang")
 	side_by_side "$processors" "step checkpatch selftests/lint/checkpatch.sh" \
 		"step kernel-doc selftests/lint/kernel-doc.sh" \
 		"${calls[@]}" static_userlib "step docs make -s docs"
@@ -235,18 +258,6 @@ rung_explore()
 	step explore-mandatory "$build/crash/explore" --mandatory --len 1
 	step explore-random "$build/crash/explore" --random 40000 --number "$(today)00000"
 	grep -A3 'sequences,' "$log/explore" || true
-}
-
-# The number of the day: what takes long is done in turns.
-today()
-{
-	echo $(($(date +%s) / 86400))
-}
-
-# part_of_today NUMBER: of what takes longest, one of so many parts, another one each day.
-part_of_today()
-{
-	echo "$(($(today) % $1 + 1))/$1"
 }
 
 # All sequences of two steps, and a part of the longer ones.
@@ -413,16 +424,11 @@ guests_newest()
 	step "stress-$1" stress "$1" "${2:-1500}"
 }
 
-# On one of the kernels, another one each day.
 hibernate_of_today()
 {
-	local all flavour
+	local flavour
 
-	all=$(flavours)
-	# shellcheck disable=SC2086 # one word per kernel
-	set -- $all
-	shift $(($(today) % $#))
-	flavour=$1
+	flavour=$(flavour_of_today)
 	step "hibernate-$flavour" selftests/load/hibernate.sh -k "$flavour"
 }
 

@@ -400,17 +400,14 @@ static bool wanted(const struct named *named, char **patterns)
 	return false;
 }
 
-/* Each pattern must name a test. */
-static void verify_patterns(char **patterns)
+static void verify_pattern(const char *pattern)
 {
 	unsigned int i;
 
-	for (; *patterns; patterns++) {
-		for (i = 0; i < nr_list && !matches(&list[i], *patterns); i++)
-			;
-		if (i == nr_list)
-			die("no such test: %s", *patterns);
-	}
+	for (i = 0; i < nr_list && !matches(&list[i], pattern); i++)
+		;
+	if (i == nr_list)
+		die("no such test: %s", pattern);
 }
 
 static void print_list(void)
@@ -447,17 +444,17 @@ const char *__asan_default_options(void)
 
 int main(int argc, char **argv)
 {
+	const char *golden = NULL, *without = NULL;
 	bool slow = false, all = false;
 	static const struct option options[] = {
 		{ "list", 0, NULL, 'l' }, { }
 	};
-	const char *golden = NULL;
 	unsigned int i;
 	int opt;
 
 	shim_log_quiet = true;
 	list_tests();
-	while ((opt = getopt_long(argc, argv, "salme:g:r:v", options,
+	while ((opt = getopt_long(argc, argv, "salme:g:r:vx:", options,
 				  NULL)) != -1) {
 		if (opt == 's')
 			slow = true;
@@ -475,17 +472,23 @@ int main(int argc, char **argv)
 			unit_seed = strtoull(optarg, NULL, 0);
 		else if (opt == 'v')
 			shim_log_quiet = false;
+		else if (opt == 'x')
+			without = optarg;
 		else
-			die("usage: %s [-salmv] [-e EXTENT] [-g FILE] [-r SEED] [PATTERN...]",
+			die("usage: %s [-salmv] [-e EXTENT] [-g FILE] [-r SEED] [-x PATTERN] [PATTERN...]",
 			    argv[0]);
 	}
 	if (golden)
 		write_golden(golden, argv[optind]);
 	if (!unit_seed)
 		die("the seed cannot be 0");
-	verify_patterns(argv + optind);
+	for (i = optind; i < argc; i++)
+		verify_pattern(argv[i]);
+	if (without)
+		verify_pattern(without);
 	for (i = 0; i < nr_list; i++)
 		if (!(list[i].test->optional && wort_engine_mandatory) &&
+		    !(without && matches(&list[i], without)) &&
 		    (optind < argc ? wanted(&list[i], argv + optind) :
 		     all || list[i].test->slow == slow))
 			run(&list[i]);
