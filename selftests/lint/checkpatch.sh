@@ -88,7 +88,7 @@ run_checker()
 {
 	find -L kmod uapi userlib selftests -name '*.[ch]' \
 		! -name '*.mod.c' -print0 2>/dev/null | sort -z |
-		GIT_DIR=/nonexistent xargs -0 -r -n 4 -P "$(nproc)" \
+		GIT_DIR=/nonexistent xargs -0 -r -n 24 -P "$(nproc)" \
 		perl "$work/checkpatch.pl" --strict --no-tree \
 		--root="$work" --terse --no-summary --show-types --file \
 		>"$work/said" 2>&1

@@ -215,15 +215,14 @@ build_model()
 
 rung_unit()
 {
-	step packages-unit selftests/scripts/deps.sh build python
-	step model-build build_model
-	step unit-build make_in selftests/unit O="$build/unit"
+	step packages-unit selftests/scripts/deps.sh build python bench plots
+	side_by_side "$processors" "step model-build build_model" \
+		"step unit-build make_in selftests/unit O=$build/unit" \
+		"step fuzz-build make_in selftests/fuzz O=$build/fuzz" \
+		"step stress-build make_in selftests/stress O=$build/stress" \
+		"step bench-build make_in selftests/bench O=$build/bench all peers"
 	step unit make_in selftests/unit O="$build/unit" run
-	step fuzz-build make_in selftests/fuzz O="$build/fuzz"
 	step fuzz "$build/fuzz/fuzz" -t 60 -j "$processors"
-	step stress-build make_in selftests/stress O="$build/stress"
-	step packages-bench selftests/scripts/deps.sh bench plots
-	step bench-build make_in selftests/bench O="$build/bench" all peers
 	side_by_side "$processors" \
 		"step stress make -s -C selftests/stress O=$build/stress run" \
 		"step wort-offline make -s -C userlib O=$build/userlib check" \
@@ -254,24 +253,23 @@ rung_explore()
 {
 	step packages-explore selftests/scripts/deps.sh build
 	step explore-build make_in selftests/crash O="$build/crash"
-	step explore "$build/crash/explore" --preemptions 1 "$@"
-	step explore-mandatory "$build/crash/explore" --mandatory --len 1
-	step explore-random "$build/crash/explore" --random 40000 --number "$(today)00000"
+	side_by_side 2 "step explore $build/crash/explore --preemptions 1 $*" \
+		"step explore-mandatory $build/crash/explore --mandatory --len 1" \
+		"step explore-random $build/crash/explore --random 40000 --number $(today)00000"
 	grep -A3 'sequences,' "$log/explore" || true
 }
 
 # All sequences of two steps, and a part of the longer ones.
 rung_explore_part()
 {
-	rung_explore --part "$(part_of_today 20)"
+	rung_explore --part "$(part_of_today 40)"
 }
 
 rung_mutants()
 {
 	step packages-mutants selftests/scripts/deps.sh build static
-	step mutants selftests/crash/mutants.py --build "$build/mutants"
-	step stress-mutants selftests/stress/mutants.py \
-		--build "$build/stress-mutants"
+	side_by_side 2 "step mutants selftests/crash/mutants.py --build $build/mutants" \
+		"step stress-mutants selftests/stress/mutants.py --build $build/stress-mutants"
 }
 
 # Programs are the same for all kernels: built once.
@@ -480,7 +478,7 @@ guests_beside()
 	step "mandatory-$1" mandatory "$1"
 }
 
-# A guest takes half a processor.  The longest come first: those that are left at the
+# A guest takes less than half a processor.  The longest come first: those that are left at the
 # end have one to themselves.
 rung_vm()
 {
@@ -500,7 +498,7 @@ rung_vm()
 		esac
 		few+=("powercuts_few $flavour")
 	done
-	side_by_side $((processors * 2)) "${calls[@]}" "guests_beside $full" "${few[@]}" \
+	side_by_side $((processors * 5 / 2)) "${calls[@]}" "guests_beside $full" "${few[@]}" \
 		hibernate_of_today "step tutorial selftests/vm/tutorial.py"
 }
 

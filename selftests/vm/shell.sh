@@ -26,14 +26,31 @@ while getopts k:i:f:c: opt; do
 	esac
 done
 build=$wort_top/build
+module=$build/shell/$flavour
 cd "$wort_top"
+
+# Unless it was built for these headers, and no source has changed since.
+build_module()
+{
+	local headers
+
+	headers=$(selftests/scripts/kernel.sh headers "$flavour")
+	[ "$(cat "$module/headers" 2>/dev/null)" != "$headers" ] ||
+		[ -n "$(find Kbuild kmod uapi -newer "$module/headers" -print -quit)" ] ||
+		return 0
+	rm -rf "$module"
+	mkdir -p "$module"
+	echo "$headers" >"$module/building"
+	selftests/lint/kbuild.sh -n -o "$module" "$flavour" gcc
+	mv "$module/building" "$module/headers"
+}
+
 selftests/scripts/deps.sh build static vm
 selftests/scripts/kernel.sh image "$flavour" >/dev/null
-mkdir -p "$build/shell"
-selftests/lint/kbuild.sh -n -o "$build/shell" "$flavour" gcc
+build_module
 make -s -C userlib O="$build/userlib" all tests
 guest=(selftests/vm/run.sh -k "$flavour" -l libcrc32c
-	-f "$build/shell/wort.ko" -f "$build/userlib/wort"
+	-f "$module/wort.ko" -f "$build/userlib/wort"
 	-f "$build/userlib/tests/example-libwort"
 	-f "$build/userlib/tests/example-uapi" "${files[@]}")
 [ -z "$image" ] || guest+=(-i "$image")
