@@ -120,6 +120,8 @@ struct wort_purse;
  *	durable
  * @n: its cost so far
  * @pending: lines flushed since the last fence
+ * @launched: so many words of the node that it looks at were launched by its round,
+ *	which flushes them
  * @gather: lines that it flushes are collected here; NULL: they are flushed at
  *	once
  * @flush: value of wort_region.flush when it began
@@ -159,6 +161,7 @@ struct wort_op {
 	struct wort_counts n;
 	struct wort_lines *gather;
 	u32 pending;
+	u32 launched;
 	bool flush;
 	bool alone;
 	u8 suspicious;
@@ -212,6 +215,7 @@ static inline void wort_op_begin(struct wort_op *op,
 	wort_counts_clear(&op->n);
 	op->gather = NULL;
 	op->pending = 0;
+	op->launched = 0;
 	op->flush = READ_ONCE(region->flush);
 	op->alone = true;
 	op->suspicious = 0;

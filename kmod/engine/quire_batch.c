@@ -13,7 +13,9 @@
  * A change is prepared for the room that the waiting ones leave in its leaf; it finds them by
  * wort_change.slot, for which it gives the offset of the leaf.  Changes of one leaf that follow
  * one another form a chain (round.h).  The commit locks the leaf, and verifies that it
- * still is what the descents of all of them have seen.
+ * still is what the descents of all of them have seen.  It rests on the records before, and
+ * flushes those that others have launched.  What the round itself has launched it flushes
+ * once, and it acknowledges nothing before its fence.
  */
 #include <linux/kernel.h>
 
@@ -29,6 +31,7 @@ enum change_kind { CHANGE_RECORD, CHANGE_VALUE, CHANGE_DELETE };
  * @value: the new value
  * @end: the end of the leaf, when this one and those that wait are committed
  * @nr_dead: so many of them are removals
+ * @nr_before: so many of those that wait change the leaf; each launches one word of it
  * @kind: what it does
  * @exact: it rests on the value of @rec
  */
@@ -38,6 +41,7 @@ struct qr_batched {
 	struct qr_value value;
 	struct qr_end end;
 	u16 nr_dead;
+	u16 nr_before;
 	u8 kind;
 	bool exact;
 };
@@ -76,6 +80,7 @@ static int plan(struct wort_op *op, struct wort_tree *tree, struct wort_change *
 	b->rec = pos.rec;
 	b->end = pos.end;
 	b->nr_dead = 0;
+	b->nr_before = 0;
 	return pos.page.off ? 0 : -EAGAIN;
 }
 
@@ -89,6 +94,7 @@ static bool follow(struct wort_op *op, struct wort_change *change,
 	if (last) {
 		b->end = batched(last)->end;
 		b->nr_dead = batched(last)->nr_dead;
+		b->nr_before = batched(last)->nr_before + 1;
 	}
 	if (b->kind == CHANGE_DELETE)
 		return !qr_has_few(op, &b->page, b->nr_dead++);
@@ -195,9 +201,11 @@ static int batch_commit(struct wort_op *op, struct wort_tree *tree,
 
 	if (!wort_node_lock(op, page->off))
 		return -EAGAIN;
+	op->launched = batched(first)->nr_before;
 	err = chain_verify(op, tree, first, &end);
 	if (!err)
 		qr_read_to(op, page, end.top);
+	op->launched = 0;
 	for (; first && !err; first = first->next)
 		change_store(op, first, &end);
 	wort_nodes_unlock(op);

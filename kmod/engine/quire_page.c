@@ -289,13 +289,14 @@ u32 qr_hash(const struct wort_key *key)
 }
 
 /*
- * Make what lies before a place of a page durable, if it is in flight.  After a power cut the
+ * Make what others have launched before a place of a page durable.  After a power cut the
  * records of a page end at the first head that is missing, so an answer that rests on one
  * record rests on all before it.
  */
 void qr_read_to(struct wort_op *op, const struct qr_page *page, u32 place)
 {
-	wort_pm_flush_in_flight(op, page->off, page->off, place * QR_WORD);
+	if (unlikely(wort_pm_mark(op->in_flight, page->off) > op->launched))
+		wort_pm_flush_read(op, page->off, place * QR_WORD);
 }
 
 /* An answer rests on all records of a page, and on that there is none at its top. */

@@ -272,6 +272,29 @@ static void check_batch(void)
 	bed_close(&bed);
 }
 
+/* Changes of two leaves in turn do not flush again what the round has launched in them. */
+static void check_batch_turns(void)
+{
+	static const u32 keys[] = { 0, 150, 1, 151, 2, 152 };
+	struct wort_op_stats cost;
+	struct bed bed;
+	u32 i;
+
+	if (subject.attr)
+		return;
+	count_open(&bed, MIB);
+	for (i = 0; i < 200; i++)
+		count_put(&bed, i, 0);
+	count_cost(&bed, WORT_OP_UPDATE);
+	count_batch_of(&bed, WORT_BATCH_INSERT, keys, ARRAY_SIZE(keys), 8);
+	cost = count_cost(&bed, WORT_OP_UPDATE);
+	CHECK_EQ(cost.ops, ARRAY_SIZE(keys));
+	CHECK_EQ(cost.ordering_points, 1);
+	CHECK_LE(cost.lines, ARRAY_SIZE(keys));
+	CHECK_EQ(cost.stores, ARRAY_SIZE(keys));
+	bed_close(&bed);
+}
+
 #define SHADOWED	20000	/* records whose shadows take more than FEWEST */
 
 /* All records are found; the shadows of what they are in are made again. */
@@ -502,6 +525,7 @@ static const struct test tests[] = {
 	{ "shadows_attr", check_shadows_attr, .optional = true },
 	{ "fences", check_fences },
 	{ "batch", check_batch, .optional = true },
+	{ "batch_turns", check_batch_turns, .optional = true },
 };
 
 /* An insert appends a record; with small pages one in a thousand splits pages of many levels. */

@@ -20,7 +20,8 @@ void count_put(struct bed *bed, u64 n, u64 value);
 /* That is what was counted since the last call, exactly. */
 void count_expect(struct bed *bed, u32 type, u64 ops, u64 ordering_points, u64 lines,
 		  u64 stores);
-/* A batch of changes of so many keys of eight bytes, counted up. */
+/* A batch of changes of so many keys of eight bytes, these, or counted up. */
+void count_batch_of(struct bed *bed, u16 op, const u32 *keys, u32 nr, u32 value_len);
 void count_batch(struct bed *bed, u16 op, u32 first, u32 nr, u32 value_len);
 /* Is it within the bounds of the table? */
 void count_verify(const struct wort_op_stats *one,

@@ -297,7 +297,7 @@ void count_expect(struct bed *bed, u32 type, u64 ops, u64 ordering_points, u64 l
 	CHECK_EQ(sum.stores, stores);
 }
 
-void count_batch(struct bed *bed, u16 op, u32 first, u32 nr, u32 value_len)
+void count_batch_of(struct bed *bed, u16 op, const u32 *keys, u32 nr, u32 value_len)
 {
 	static u8 ops[(COUNT_VALUE_MAX + 64) * COUNT_BATCH_MAX];
 	static u8 results[32 * COUNT_BATCH_MAX];
@@ -309,12 +309,21 @@ void count_batch(struct bed *bed, u16 op, u32 first, u32 nr, u32 value_len)
 	u8 key[8];
 	u32 i;
 
-	for (i = first; i < first + nr; i++) {
-		key_u64(key, i);
+	for (i = 0; i < nr; i++) {
+		key_u64(key, keys[i]);
 		b.ops_len += pm_pack(ops + b.ops_len, op, key, sizeof(key), value,
 				     value_len);
 	}
 	CHECK_EQ(wort_index_batch(bed->index, &b), 0);
 	CHECK_EQ(b.done, nr);
 	CHECK_EQ(b.failed, 0);
+}
+
+void count_batch(struct bed *bed, u16 op, u32 first, u32 nr, u32 value_len)
+{
+	u32 keys[COUNT_BATCH_MAX], i;
+
+	for (i = 0; i < nr; i++)
+		keys[i] = first + i;
+	count_batch_of(bed, op, keys, nr, value_len);
 }
