@@ -195,7 +195,7 @@ static __always_inline void wort_del_init(struct wort_del *del,
 struct wort_change {
 	struct wort_put *put;
 	const struct wort_del *del;
-	const struct wort_round *round;
+	struct wort_round *round;
 	bool waits;
 	u8 claims;
 	u64 slot;

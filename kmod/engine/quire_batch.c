@@ -31,7 +31,6 @@ enum change_kind { CHANGE_RECORD, CHANGE_VALUE, CHANGE_DELETE };
  * @value: the new value
  * @end: the end of the leaf, when this one and those that wait are committed
  * @nr_dead: so many of them are removals
- * @nr_before: so many of those that wait change the leaf; each launches one word of it
  * @kind: what it does
  * @exact: it rests on the value of @rec
  */
@@ -41,7 +40,6 @@ struct qr_batched {
 	struct qr_value value;
 	struct qr_end end;
 	u16 nr_dead;
-	u16 nr_before;
 	u8 kind;
 	bool exact;
 };
@@ -80,7 +78,6 @@ static int plan(struct wort_op *op, struct wort_tree *tree, struct wort_change *
 	b->rec = pos.rec;
 	b->end = pos.end;
 	b->nr_dead = 0;
-	b->nr_before = 0;
 	return pos.page.off ? 0 : -EAGAIN;
 }
 
@@ -94,7 +91,6 @@ static bool follow(struct wort_op *op, struct wort_change *change,
 	if (last) {
 		b->end = batched(last)->end;
 		b->nr_dead = batched(last)->nr_dead;
-		b->nr_before = batched(last)->nr_before + 1;
 	}
 	if (b->kind == CHANGE_DELETE)
 		return !qr_has_few(op, &b->page, b->nr_dead++);
@@ -178,6 +174,7 @@ static void change_store(struct wort_op *op, const struct wort_change *change,
 	const struct wort_key *key = key_of(change);
 	u32 len = rest_len(change);
 
+	wort_round_launch(change->round, b->page.off);
 	if (b->kind == CHANGE_RECORD) {
 		qr_append_launch(op, &b->page, end->top, key->data + b->page.prefix_len, len,
 				 qr_rec_head(qr_head_same(&b->page, key), b->value.kind),
@@ -201,7 +198,8 @@ static int batch_commit(struct wort_op *op, struct wort_tree *tree,
 
 	if (!wort_node_lock(op, page->off))
 		return -EAGAIN;
-	op->launched = batched(first)->nr_before;
+	if (wort_pm_in_flight(op->in_flight, page->off))
+		op->launched = wort_round_launched(first->round, page->off);
 	err = chain_verify(op, tree, first, &end);
 	if (!err)
 		qr_read_to(op, page, end.top);

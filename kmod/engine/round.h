@@ -51,11 +51,15 @@ struct wort_words {
  * @slots: wort_change.slot of each, in order
  * @change: the changes
  * @claimed: locks of the nodes that they claim
+ * @nr_launched: words that commits have noted with wort_round_launch()
+ * @launched: the marks of these
  */
 struct wort_round {
 	struct wort_words slots;
 	struct wort_change *change[WORT_ROUND_MAX];
 	DECLARE_BITMAP(claimed, WORT_NR_LOCKS);
+	u32 nr_launched;
+	u32 launched[WORT_ROUND_MAX];
 };
 
 /* The place of the last word that is equal, from 1 on; 0: there is none. */
@@ -161,6 +165,37 @@ static inline void wort_round_join(struct wort_change *last, struct wort_change 
 {
 	change->first = last->first ?: last;
 	last->next = change;
+}
+
+/**
+ * wort_round_launch() - Note a word that is being launched
+ * @round: The round, whose lines flush it.
+ * @node: The node in which it lies.
+ *
+ * Context: As wort_batch_ops.commit; at most once for each change.
+ */
+static inline void wort_round_launch(struct wort_round *round, u64 node)
+{
+	round->launched[round->nr_launched++] = wort_lock_nr(node);
+}
+
+/**
+ * wort_round_launched() - Of the words in flight of a node, how many are the round's?
+ * @round: The round.
+ * @node: The node.
+ *
+ * The others were launched by others, or not noted.
+ *
+ * Context: As wort_batch_ops.commit.
+ * Return: The number of those that were noted, with those of nodes that share the mark.
+ */
+static inline u32 wort_round_launched(const struct wort_round *round, u64 node)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < round->nr_launched; i++)
+		nr += round->launched[i] == wort_lock_nr(node);
+	return nr;
 }
 
 #endif /* _WORT_ROUND_H */
