@@ -166,6 +166,7 @@ enum qr_goal {
 	QR_LAST,		/* that is the last one */
 };
 
+/* Does the key of a descent decide where it goes? */
 static inline bool qr_goal_is_key(enum qr_goal goal)
 {
 	return goal == QR_COVERS || goal == QR_BELOW;

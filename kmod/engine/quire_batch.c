@@ -13,9 +13,10 @@
  * A change is prepared for the room that the waiting ones leave in its leaf; it finds them by
  * wort_change.slot, for which it gives the offset of the leaf.  Changes of one leaf that follow
  * one another form a chain (round.h).  The commit locks the leaf, and verifies that it
- * still is what the descents of all of them have seen.  It rests on the records before, and
- * flushes those that others have launched.  What the round itself has launched it flushes
- * once, and it acknowledges nothing before its fence.
+ * still is what the descents of all of them have seen.  The new records rest on those
+ * before them, so the commit flushes what others have launched there.  It need not flush again
+ * what its own round has launched: the round acknowledges nothing before it has flushed that,
+ * and waited.
  */
 #include <linux/kernel.h>
 
@@ -174,7 +175,7 @@ static void change_store(struct wort_op *op, const struct wort_change *change,
 	const struct wort_key *key = key_of(change);
 	u32 len = rest_len(change);
 
-	wort_round_launch(change->round, b->page.off);
+	wort_round_note_launch(change->round, b->page.off);
 	if (b->kind == CHANGE_RECORD) {
 		qr_append_launch(op, &b->page, end->top, key->data + b->page.prefix_len, len,
 				 qr_rec_head(qr_head_same(&b->page, key), b->value.kind),

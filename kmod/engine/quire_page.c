@@ -389,13 +389,13 @@ static struct qr_slot slot_of(const struct qr_page *page, const struct qr_rec *r
 	return (struct qr_slot){ rest_first(page, rec), rec->place, rec->len };
 }
 
-/* What is needed of its record to compare the key. */
+/* The record of a slot, as far as comparisons read it: place and length of its key. */
 static struct qr_rec slot_rec(const struct qr_slot *slot)
 {
 	return (struct qr_rec){ .place = slot->place, .len = slot->len };
 }
 
-/* Two records of a page by their keys; most differ in the first bytes. */
+/* Compare two records of a page by their keys; most differ in the first bytes. */
 static int slots_cmp(const struct qr_page *page, const struct qr_slot *a,
 		     const struct qr_slot *b)
 {

@@ -51,7 +51,7 @@ struct wort_words {
  * @slots: wort_change.slot of each, in order
  * @change: the changes
  * @claimed: locks of the nodes that they claim
- * @nr_launched: words that commits have noted with wort_round_launch()
+ * @nr_launched: words that commits have noted with wort_round_note_launch()
  * @launched: the marks of these
  */
 struct wort_round {
@@ -168,13 +168,13 @@ static inline void wort_round_join(struct wort_change *last, struct wort_change 
 }
 
 /**
- * wort_round_launch() - Note a word that is being launched
+ * wort_round_note_launch() - Note that a commit launches a word
  * @round: The round, whose lines flush it.
  * @node: The node in which it lies.
  *
  * Context: As wort_batch_ops.commit; at most once for each change.
  */
-static inline void wort_round_launch(struct wort_round *round, u64 node)
+static inline void wort_round_note_launch(struct wort_round *round, u64 node)
 {
 	round->launched[round->nr_launched++] = wort_lock_nr(node);
 }

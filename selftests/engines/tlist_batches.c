@@ -127,7 +127,7 @@ void check_tlist_counts_batch(void)
 /* The value that a remove has expected is changed in place before its commit. */
 void check_tlist_batch_value(void)
 {
-	static const struct wort_round alone;
+	static struct wort_round alone;
 	const struct wort_value expect = { "before", 6 };
 	const struct wort_key key = { (const u8 *)"key", 3 };
 	struct wort_change change = { .round = &alone };

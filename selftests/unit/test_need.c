@@ -44,7 +44,7 @@ static void need_case(struct bed *bed, u32 key_len, u32 value_len)
 	const struct wort_engine *engine =
 		wort_engine_by_id(bed->index->engine_id);
 	struct wort_alloc *alloc = &bed->pm.pool->alloc;
-	static const struct wort_round alone;
+	static struct wort_round alone;
 	struct wort_change change = { .round = &alone };
 	struct wort_need need;
 	struct wort_put put;

@@ -34,9 +34,9 @@ kernel_complaints()
 			-e 'unreferenced object|suspected memory leaks'
 }
 
-# A kernel changes its own code by way of breakpoints.  QEMU before 8.1 may translate one
-# while another processor takes it away, and then runs it for good.  The byte before the
-# one where such a trap is reported is no breakpoint, "cc", in memory.
+# A kernel that patches its code stores a breakpoint there first.  QEMU before 8.1 may
+# translate it while another processor takes it away, and then runs it for good.  The kernel
+# reports the trap at the byte behind; if the one before is no "cc", there is no breakpoint.
 complaint_is_of_emulator()
 {
 	local code

@@ -105,7 +105,7 @@ static void race(void)
 			kthread_stop(threads[i]);
 }
 
-/* A complaint shows the 42 bytes before it, if all of them are there. */
+/* The kernel prints the 42 bytes before a breakpoint, if all of them are mapped. */
 static void breakpoint(void)
 {
 	asm volatile(".skip 64, 0x90\n\tint3");
