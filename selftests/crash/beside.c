@@ -556,7 +556,7 @@ static void one_schedule(struct spot *spot)
 {
 	const char *bad;
 
-	limit_time();
+	limit_time(SEQUENCE_SECONDS);
 	begin(spot);
 	tracer_load(tracer, spot->start->image, spot->start->hash);
 	tracer_reset(tracer, tracer->model);

@@ -289,9 +289,9 @@ void fail(const struct spot *spot, const char *why)
 }
 
 /* Of the processor's: a machine may stand still, or do something else. */
-void limit_time(void)
+void limit_time(u32 seconds)
 {
-	const struct itimerval limit = { .it_value.tv_sec = MAX_SECONDS };
+	const struct itimerval limit = { .it_value.tv_sec = seconds };
 
 	setitimer(ITIMER_VIRTUAL, &limit, NULL);
 }
@@ -762,7 +762,7 @@ static void extend(struct work *work, u32 start, enum memory_model model,
 			continue;
 		if (len == SHORT_LEN && work->third++ % work->parts != work->part)
 			continue;
-		limit_time();
+		limit_time(SEQUENCE_SECONDS);
 		last_stored = true;
 		if ((len || !work->worker) && is_wanted(seq, len + 1))
 			explore(NULL, 0, s, model, seq, len + 1);
@@ -837,7 +837,7 @@ static void work_random(const struct work *work)
 	u64 number = work->first + work->worker;
 
 	for (; number < work->first + work->runs; number += work->workers) {
-		limit_time();
+		limit_time(SEQUENCE_SECONDS);
 		explore_random(start_of_run(number), number);
 	}
 }
@@ -1234,7 +1234,7 @@ int main(int argc, char **argv)
 	signal(SIGABRT, on_signal);
 	signal(SIGFPE, on_signal);
 	signal(SIGVTALRM, on_signal);
-	limit_time();
+	limit_time(POOLS_SECONDS);
 	nr_starts = starts_make(&tracers_of_explorer[0],
 				engine ? test_engine_named(engine) : NULL,
 				&starts);

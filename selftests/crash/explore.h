@@ -10,7 +10,9 @@
 
 #include "starts.h"
 
-#define MAX_SECONDS	60
+/* What does not end takes longer: the pools take a fifth of a second. */
+#define POOLS_SECONDS		5
+#define SEQUENCE_SECONDS	60
 
 /* A crash point being explored: for messages. */
 struct spot {
@@ -42,8 +44,8 @@ extern struct tally *tally;
 extern struct tracer tracers_of_explorer[NR_TRACERS];
 
 void tally_add(u64 *counter, u64 n);
-/* A sequence or a schedule begins, which has MAX_SECONDS. */
-void limit_time(void);
+/* What begins now must end within so many seconds of the processor. */
+void limit_time(u32 seconds);
 /*
  * Visit each state that a power cut at the spot can leave; none, if one that can
  * leave the same in the same worlds was there before.
