@@ -148,16 +148,18 @@ part_of_today()
 	echo "$(($(today) % $1 + 1))/$1"
 }
 
-# One of the kernels, another one each day.
-flavour_of_today()
+# one_of_today WORD...: another one each day.
+one_of_today()
 {
-	local all
-
-	all=$(flavours)
-	# shellcheck disable=SC2086 # one word per kernel
-	set -- $all
 	shift $(($(today) % $#))
 	echo "$1"
+}
+
+# One of the kernels.
+flavour_of_today()
+{
+	# shellcheck disable=SC2046 # one word per kernel
+	one_of_today $(flavours)
 }
 
 rung_static()
@@ -482,7 +484,7 @@ guests_beside()
 # end have one to themselves.
 rung_vm()
 {
-	local flavour full calls=() few=()
+	local flavour full calls=() others=()
 
 	step packages-vm selftests/scripts/deps.sh build static vm
 	full=$(full_flavour)
@@ -496,10 +498,12 @@ rung_vm()
 		6.1) calls+=("guests_old $flavour") ;;
 		*)   calls+=("guests_newest $flavour") ;;
 		esac
-		few+=("powercuts_few $flavour")
+		others+=("$flavour")
 	done
-	side_by_side $((processors * 5 / 2)) "${calls[@]}" "guests_beside $full" "${few[@]}" \
-		hibernate_of_today "step tutorial selftests/vm/tutorial.py"
+	calls+=("guests_beside $full")
+	[ ${#others[@]} -eq 0 ] || calls+=("powercuts_few $(one_of_today "${others[@]}")")
+	side_by_side $((processors * 5 / 2)) "${calls[@]}" hibernate_of_today \
+		"step tutorial selftests/vm/tutorial.py"
 }
 
 rung_powercuts()
