@@ -121,10 +121,10 @@ side_by_side()
 	rm "$ended"
 }
 
-# make_in FOLDER ARGUMENT...: of the tests; what targets print does not mix.
+# make_in FOLDER ARGUMENT...: what targets print does not mix, and warnings are errors.
 make_in()
 {
-	make -s -j "$processors" -O -C "$@"
+	make -s -j "$processors" -O CC='cc -Werror' -C "$@"
 }
 
 flavours()
@@ -204,14 +204,13 @@ static_build()
 
 static_userlib()
 {
-	step userlib make_in userlib O="$build/userlib" \
-		CFLAGS='-O2 -Wall -Wextra -Werror'
+	step userlib make_in userlib O="$build/userlib" CFLAGS='-O2 -Wall -Wextra'
 }
 
 build_model()
 {
 	mkdir -p "$build"
-	gcc -std=gnu11 -O2 -Wall -Wextra -o "$build/alloc_model" \
+	cc -std=gnu11 -O2 -Wall -Wextra -Werror -o "$build/alloc_model" \
 		selftests/model/alloc_model.c
 }
 
