@@ -36,13 +36,6 @@ list_sources()
 		2>/dev/null
 }
 
-# The names of the engines, from the table of them.
-list_engines()
-{
-	sed -n -E 's/^\tX\((\w+), "\w+", WORT_ENGINE_.*/\1/p' \
-		uapi/linux/wort_engines.h
-}
-
 # files_of ENGINE: what is its own, as an extended regular expression.
 files_of()
 {
@@ -73,7 +66,7 @@ check()
 
 	cd "$1"
 	list_code >"$code"
-	list_engines | while read -r engine; do
+	list_engines . | while read -r engine; do
 		while IFS=: read -r path line _; do
 			! grep -q -x -F "$path" <<<"$(exceptions | cut -f 1)" ||
 				continue

@@ -112,7 +112,7 @@ engine_of()
 	done <"$engines"
 }
 
-list_engines()
+list_engine_files()
 {
 	sed -n -E "s#^kmod/engine/([a-z0-9_]+)\.c:[0-9]+:$(
 		)(const )?struct wort_engine wort_engine_.*=.*#\1#p" "$code"
@@ -172,7 +172,7 @@ check()
 
 	cd "$1"
 	list_code >"$code"
-	list_engines >"$engines"
+	list_engine_files >"$engines"
 	check_words
 	check_includes
 }

@@ -70,3 +70,9 @@ temp_dir()
 {
 	mktemp -d "${TMPDIR:-/tmp}/wort-$1.XXXXXX"
 }
+
+# list_engines TOP: the names of the engines, from the table of them.
+list_engines()
+{
+	sed -n -E 's/^\tX\((\w+), "\w+", WORT_ENGINE_.*/\1/p' "$1/uapi/linux/wort_engines.h"
+}

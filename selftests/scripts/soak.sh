@@ -31,6 +31,9 @@ shift $((OPTIND - 1))
 [ $# -eq 1 ] || usage
 seconds=$(awk -v h="$1" 'BEGIN { print h ~ /^[0-9.]+$/ ? int(h * 3600) : 0 }')
 [ "$seconds" -gt 0 ] || die "HOURS is a number greater than 0, such as 24 or 0.5, not \"$1\""
+engines=$(list_engines "$wort_top" | paste -s -d ' ')
+[[ ${#short[@]} -eq 0 || " $engines " == *" ${short[1]} "* ]] ||
+	die "no engine \"${short[1]}\"; there are: $engines"
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || die "JOBS is a number greater than 0, not \"$jobs\""
 
 # Some kernels spread addresses wider than the thread sanitiser understands.
