@@ -291,15 +291,68 @@ static void make_catalogue(struct tracer *t, struct start *list, u32 *nr)
 	s->nr_steps = ARRAY_SIZE(pool_steps);
 }
 
+/* Attach the image of a pool, and end the walk. */
+static void attach_image(struct tracer *t, struct runner *r, const struct start *s)
+{
+	*r = (struct runner){
+		.region = { .base = t->mem, .size = IMAGE_SIZE, .flush = true },
+	};
+	memcpy(t->mem, s->image, IMAGE_SIZE);
+	must(runner_attach(r) ? "attach" : NULL, s->name);
+	while (shim_run_work())
+		;
+}
+
+/* What was stored until a fence is in the image.  False: there were not so many fences. */
+static bool keep_stored(const struct tracer *t, struct start *s, u32 fences)
+{
+	u64 *words = (u64 *)s->image;
+	const struct event *e;
+
+	for (e = t->events; fences && e < t->events + t->nr_events; e++) {
+		if (e->kind == EVENT_STORE)
+			words[e->word] = e->val;
+		fences -= e->kind == EVENT_FENCE;
+	}
+	return !fences;
+}
+
+/* The power goes in a step.  False: it has not so many fences with this attribute word. */
+static bool cut(struct tracer *t, struct start *s, const struct step *step, u32 fences)
+{
+	struct world after = s->world;
+	struct runner r;
+
+	attach_image(t, &r, s);
+	tracer_reset(t, MODEL_X86);
+	tracer_record(t);
+	must(runner_step(&r, &after, step), s->name);
+	tracer_stop(t);
+	runner_detach(&r);
+	if (!keep_stored(t, s, fences))
+		return false;
+	attach_image(t, &r, s);
+	if (runner_compare(&r, &s->world))
+		s->world = after;
+	must(runner_compare(&r, &s->world), s->name);
+	runner_detach(&r);
+	return true;
+}
+
 /* Pools of an engine, with an attribute word. */
 static void make_engine(struct tracer *t, struct start *list, u32 *nr)
 {
 	const struct engine_starts *of = making.starts;
 	const struct engine_start *one;
+	struct start *s;
 
-	for (one = of->starts; one < of->starts + of->nr_starts; one++)
-		start_with(t, list, nr, one->name, one->steps,
-			   one->nr_steps)->unsettled = one->unsettled;
+	for (one = of->starts; one < of->starts + of->nr_starts; one++) {
+		s = start_with(t, list, nr, one->name, one->steps,
+			       one->nr_steps - !!one->fences);
+		s->unsettled = one->unsettled;
+		if (one->fences && !cut(t, s, &one->steps[one->nr_steps - 1], one->fences))
+			--*nr;
+	}
 }
 
 /* Two indexes, of one engine and of two. */
@@ -325,15 +378,10 @@ static void make_atomic(struct tracer *t, struct start *list, u32 *nr)
 /* Does something that is to fail in an atomic batch come? */
 static bool fails(struct tracer *t, const struct start *s, const struct step *step)
 {
-	struct runner r = {
-		.region = { .base = t->mem, .size = IMAGE_SIZE, .flush = true },
-	};
+	struct runner r;
 	bool failed;
 
-	memcpy(t->mem, s->image, IMAGE_SIZE);
-	must(runner_attach(&r) ? "attach" : NULL, s->name);
-	while (shim_run_work())
-		;
+	attach_image(t, &r, s);
 	face_fail(&r, step->value);
 	runner_atomic(&r, step);
 	failed = face_fail(&r, 0);

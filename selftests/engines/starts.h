@@ -28,20 +28,25 @@
  * @steps: what makes it, in a pool with an empty index "a"
  * @nr_steps: number of @steps
  * @unsettled: the walk has not run when the explorer begins
+ * @fences: the power goes in the last step, and what was stored until so many fences is
+ *	left.  With an attribute word with which it has fewer there is no such pool.  0: the
+ *	power does not go
  */
 struct engine_start {
 	const char *name;
 	const struct step *steps;
 	__u32 nr_steps;
 	bool unsettled;
+	__u32 fences;
 };
 
 #define STEPS(...)	((const struct step[]){ __VA_ARGS__ })
-#define START_ROW(name, unsettled, ...)					\
+#define START_ROW(name, unsettled, fences, ...)				\
 	{ name, STEPS(__VA_ARGS__),					\
-	  sizeof(STEPS(__VA_ARGS__)) / sizeof(struct step), unsettled }
-#define START(name, ...)	START_ROW(name, false, __VA_ARGS__)
-#define UNSETTLED(name, ...)	START_ROW(name, true, __VA_ARGS__)
+	  sizeof(STEPS(__VA_ARGS__)) / sizeof(struct step), unsettled, fences }
+#define START(name, ...)	START_ROW(name, false, 0, __VA_ARGS__)
+#define UNSETTLED(name, ...)	START_ROW(name, true, 0, __VA_ARGS__)
+#define CUT(name, fences, ...)	START_ROW(name, false, fences, __VA_ARGS__)
 
 #define ENGINE_SIZES	4
 
