@@ -26,7 +26,7 @@ static const struct engine_start starts[] = {
 	      PUT(6, 1), DEL(1), DEL(2), DEL(3)),
 	START("three leaves", PUT(0, 1), PUT(1, 1), PUT(2, 3), PUT(3, 1), PUT(4, 1),
 	      PUT(5, 4), PUT(6, 1), PUT(7, 6), PUT(8, 1)),
-	/* The last ones are merged when a record goes, and their parent stays. */
+	/* The last ones are merged when a record comes to them and another one goes. */
 	START("neighbours", PUT(9, 1), PUT(3, 1), PUT(1, 1), PUT(2, 1), PUT(0, 1), PUT(8, 1),
 	      PUT(10, 1), PUT(5, 1), PUT(6, 1), DEL(5), DEL(1)),
 	/* Two removals merge first the first two, and then both with the third. */
