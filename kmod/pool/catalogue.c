@@ -1449,6 +1449,8 @@ static void stats_add_class(struct wort_op_stats stats[WORT_OP_NR],
 
 	for (nodes = 0; nodes < WORT_FAST_NODES; nodes++) {
 		ops = READ_ONCE(by_nodes[nodes]);
+		if (!ops)
+			continue;
 		sum->ops += ops;
 		sum->stores += ops * class->stores;
 		sum->lines += flush ? ops * class->lines : 0;
