@@ -563,7 +563,7 @@ void wort_extent_clear(struct wort_op *op, u32 nr)
  *
  * They may be written from now on.
  *
- * Context: Holds wort_alloc.lock.
+ * Context: May sleep.  Holds wort_alloc.lock.
  */
 void wort_slots_take(struct wort_alloc *alloc, struct wort_slots *slots, u32 word,
 		     unsigned long taken, u32 hint)
@@ -614,7 +614,7 @@ static unsigned long lowest(unsigned long bits, u32 max)
  * @max: How many at most, at least 1.
  * @cached: Filled in.
  *
- * Context: Holds wort_alloc.lock.
+ * Context: May sleep.  Holds wort_alloc.lock.
  */
 void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
 			   u32 max, struct wort_cached *cached)

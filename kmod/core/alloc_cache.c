@@ -48,22 +48,29 @@ void wort_cache_destroy(struct wort_alloc *alloc)
  * @slots: Those of an open extent of a cached class, with a free one.
  * @max: How many slots may be taken, at least 1.
  *
- * Context: Holds wort_alloc.lock.
+ * Context: May sleep.  Holds wort_alloc.lock, so nobody else fills a cache.
  * Return: The offset of the slot.
  */
 u64 wort_cache_fill(struct wort_alloc *alloc, struct wort_slots *slots, u32 max)
 {
 	struct wort_cache *cache = raw_cpu_ptr(alloc->caches);
 	u32 class = wort_extent_at(alloc, slots->nr)->class;
-	struct wort_cached *cached = &cache->class[class];
+	struct wort_cached *cached = &cache->class[class], taken;
 	u64 off;
 
 	lockdep_assert_held(&alloc->lock);
 	spin_lock(&cache->lock);
-	/* Not empty if the caller has come from another processor. */
-	if (!cached->free)
-		wort_extent_take_word(alloc, slots, max, cached);
 	off = wort_cached_get(cached);
+	spin_unlock(&cache->lock);
+	/* The caller has come from another processor. */
+	if (off)
+		return off;
+	wort_extent_take_word(alloc, slots, max, &taken);
+	off = wort_cached_get(&taken);
+	spin_lock(&cache->lock);
+	cached->off = taken.off;
+	cached->slot_size = taken.slot_size;
+	WRITE_ONCE(cached->free, taken.free);
 	spin_unlock(&cache->lock);
 	return off;
 }

@@ -25,6 +25,7 @@ long shim_alloc_fail_nth = -1;
 const char *shim_poison;
 long shim_alloc_live;
 int shim_locks_held, shim_locks_quiet;
+__thread int shim_spins_held;
 void (*shim_in_grace_period)(void);
 int shim_rcu_sections;
 
@@ -60,7 +61,11 @@ void *shim_alloc(size_t size, size_t max, unsigned int gfp, bool zero)
 	void *ptr;
 
 	WARN_ON_ONCE(gfp == GFP_KERNEL && shim_locks_held);
+	if (!(gfp & (GFP_ATOMIC | GFP_NOWAIT)))
+		might_sleep();
 	WARN_ON_ONCE(size > max);
+	/* The kernel does not promise so many pages in one piece. */
+	WARN_ON_ONCE(gfp & __GFP_NOFAIL && max == KMALLOC_MAX_SIZE && size > 8192);
 	size += !size;
 	if (!(gfp & __GFP_NOFAIL) && shim_alloc_fail_nth >= 0 &&
 	    shim_alloc_fail_nth-- == 0)

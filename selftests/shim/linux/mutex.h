@@ -31,6 +31,7 @@ static inline void mutex_destroy(struct mutex *lock)
 
 static inline void mutex_lock(struct mutex *lock)
 {
+	might_sleep();
 	while (lock->held)
 		if (WARN_ON_ONCE(!shim_others()))
 			break;

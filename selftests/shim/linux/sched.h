@@ -2,6 +2,7 @@
 #ifndef _SHIM_SCHED_H
 #define _SHIM_SCHED_H
 
+#include <linux/turns.h>
 #include <linux/types.h>
 
 #define TASK_UNINTERRUPTIBLE	0
@@ -11,6 +12,7 @@
 extern void (*shim_in_resched)(void);	/* what others do meanwhile */
 
 #define cond_resched() do {			\
+	might_sleep();				\
 	if (shim_in_resched)			\
 		shim_in_resched();		\
 } while (0)

@@ -12,6 +12,9 @@
 /* Turns of the others after which they wait for each other. */
 #define SHIM_SPINS	10000
 
+/* Spinlocks that a thread holds. */
+extern __thread int shim_spins_held;
+
 #ifdef SHIM_RECORD
 #define shim_point()	sched_point()
 void sched_point(void);
@@ -20,5 +23,8 @@ bool shim_others(void);
 #define shim_point()	do { } while (0)
 #define shim_others()	false
 #endif
+
+/* Under a spinlock a task of the kernel must not sleep. */
+#define might_sleep()	WARN_ON_ONCE(shim_spins_held)
 
 #endif

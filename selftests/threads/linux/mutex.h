@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include <linux/bug.h>
+#include <linux/turns.h>
 
 struct mutex {
 	pthread_mutex_t mutex;
@@ -22,6 +22,7 @@ static inline void mutex_destroy(struct mutex *lock)
 
 static inline void mutex_lock(struct mutex *lock)
 {
+	might_sleep();
 	WARN_ON_ONCE(pthread_mutex_lock(&lock->mutex));
 }
 

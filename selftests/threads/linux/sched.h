@@ -2,6 +2,8 @@
 #ifndef _THREADS_SCHED_H
 #define _THREADS_SCHED_H
 
-#define cond_resched()	do { } while (0)
+#include <linux/turns.h>
+
+#define cond_resched()	might_sleep()
 
 #endif

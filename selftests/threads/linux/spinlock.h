@@ -7,6 +7,7 @@
 
 #include <linux/compiler.h>
 #include <linux/turn.h>
+#include <linux/turns.h>
 
 typedef struct {
 	u32 held;
@@ -25,16 +26,22 @@ static inline void spin_lock(spinlock_t *lock)
 	while (__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE))
 		while (READ_ONCE(lock->held))
 			sched_yield();
+	shim_spins_held++;
 }
 
 static inline bool spin_trylock(spinlock_t *lock)
 {
+	bool got;
+
 	shim_turn(5);
-	return !__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE);
+	got = !__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE);
+	shim_spins_held += got;
+	return got;
 }
 
 static inline void spin_unlock(spinlock_t *lock)
 {
+	shim_spins_held--;
 	__atomic_store_n(&lock->held, 0, __ATOMIC_RELEASE);
 }
 
