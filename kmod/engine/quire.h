@@ -330,15 +330,16 @@ static inline const void __pmem *qr_rest(const struct qr_page *page,
 
 /*
  * Read the head of a record to which a shadow leads.  Whoever entered the record in the
- * shadow has verified it, so this checks only that it lies in the page.  False if it is not
- * there, or was damaged since.
+ * shadow has verified it, so this checks only what memory outside the page or a buffer
+ * depends on.  False if it is not there, or was damaged since: then the head is not 0.
  */
 static inline bool qr_rec_peek(const struct qr_page *page, u32 place, struct qr_rec *rec)
 {
 	rec->place = place;
 	rec->head = wort_pm_load(qr_word(page, place));
 	rec->len = rec->head & WORT_MEDIA_QUIRE_LEN_MASK;
-	return rec->head && place + qr_rec_words(rec->len) <= page->words;
+	return rec->head && place + qr_rec_words(rec->len) <= page->words &&
+	       qr_rec_kind(rec->head) <= WORT_MEDIA_QUIRE_VALUE_OBJECT;
 }
 
 /* quire_page.c: pages and their records */

@@ -194,7 +194,8 @@ static int child_search(const struct qr_page *page, bool covers,
 		return side < 0 ? 0 : nr - 1;
 	head = wort_key_word(&rest, 0);
 	low = child_below(in, head);
-	if (likely(low + 1 == nr || READ_ONCE(in->head[low + 1]) != head))
+	/* A child that has come since the number was loaded may have been found. */
+	if (likely(low + 1 >= nr || READ_ONCE(in->head[low + 1]) != head))
 		return low;
 	high = head == U64_MAX ? nr : child_below(in, head + 1) + 1;
 	return child_among(page, covers, key, low, high, sequence);

@@ -73,6 +73,13 @@ static bool begins_below(struct wort_op *op, const struct qr_page *page,
 	return page->anchor_len < key->len;
 }
 
+static bool bound_is_above(const struct wort_bound *bound, const struct wort_key *key)
+{
+	const struct wort_key upper = wort_bound_key(bound);
+
+	return upper.len == WORT_NO_KEY || wort_key_compare(&upper, key) > 0;
+}
+
 /* Where the leaf ends in the direction of the cursor; -ENOENT: it is the last one. */
 static int leaf_end(struct wort_cursor *cur, struct wort_key *key)
 {
@@ -91,8 +98,8 @@ static int leaf_end(struct wort_cursor *cur, struct wort_key *key)
 
 /*
  * Go to the next leaf in the direction of the cursor; -ENOENT: there is none.  It may have
- * been merged with the one before, whose records the cursor has returned.  In reverse each
- * leaf must have a lower anchor than the one before, so that a scan of a damaged tree ends.
+ * been merged with the one before, whose records the cursor has returned.  Each leaf must
+ * end above the one before, in reverse begin below it, so that a scan of a damaged tree ends.
  */
 static int leaf_next(struct wort_cursor *cur)
 {
@@ -104,7 +111,8 @@ static int leaf_next(struct wort_cursor *cur)
 
 	if (at)
 		return at;
-	if (cur->reverse && page->off && !begins_below(cur->op, page, &key))
+	if (cur->reverse ? page->off && !begins_below(cur->op, page, &key) :
+			   !bound_is_above(&qc->upper, &key))
 		return wort_corrupt(cur->op, page->off, "page out of order");
 	at = order_at(cur, &key, false);
 	if (at < 0)

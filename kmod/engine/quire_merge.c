@@ -311,7 +311,7 @@ void qr_tidy(struct wort_op *op, struct wort_tree *tree, const struct wort_key *
 	u32 level = 0;
 	int err;
 
-	m = kmalloc(sizeof(*m), GFP_NOIO | WORT_GFP_CALL);
+	m = kvmalloc(sizeof(*m), GFP_NOIO | WORT_GFP_CALL);
 	if (!m)
 		return;
 	op->must_free = false;
@@ -320,12 +320,13 @@ void qr_tidy(struct wort_op *op, struct wort_tree *tree, const struct wort_key *
 		err = level_merge(op, tree, level++, key, m);
 	} while (!err && level < QR_LEVELS);
 	op->must_free = must_free;
-	kfree(m);
+	kvfree(m);
 }
 
 /*
- * Pages from a level down to a leaf without records, each with one child, for what
- * cannot be read.
+ * Pages from a leaf without records up to a level, each with one child, for what cannot be
+ * read.  An operation reserves few objects at a time, so a high level takes some steps.  If
+ * one of them fails, what the others have taken is lost until the next walk.
  */
 static int empty_create(struct wort_op *op, const struct wort_tree *tree, u32 level,
 			const struct wort_key *anchor, u64 *off)
@@ -334,11 +335,18 @@ static int empty_create(struct wort_op *op, const struct wort_tree *tree, u32 le
 	u32 size = qr_page_size(op, tree, 0, true, (3 + DIV_ROUND_UP(anchor->len, QR_WORD)) *
 				QR_WORD, 0, 0), place, i;
 	struct qr_page page;
-	int err = 0;
+	int err;
 
-	for (i = 0; i <= level && !err; i++)
+	for (i = 0; i <= level; i++) {
+		if (op->nr_reserved == WORT_RESERVE_MAX) {
+			wort_pm_fence_contents(op);
+			wort_op_step(op);
+		}
 		err = wort_alloc_reserve(op, size);
-	for (i = 0; i <= level && !err; i++) {
+		if (err) {
+			wort_alloc_untake(op);
+			return err;
+		}
 		qr_page_create(op, wort_alloc_take(op), size, i, anchor, 0, &page);
 		place = page.first;
 		if (i)
@@ -347,7 +355,7 @@ static int empty_create(struct wort_op *op, const struct wort_tree *tree, u32 le
 		qr_page_finish(op, &page, place);
 		*off = page.off;
 	}
-	return err;
+	return 0;
 }
 
 /* The separator that leads to the page that cannot be read, and its key. */

@@ -211,26 +211,24 @@ int qr_rec_cmp(const struct qr_page *page, const struct qr_rec *rec,
 	return (int)rec->len - (int)rest_len;
 }
 
-/*
- * Two records of a page.  Zeroes behind the shorter one compare as its end does, but for
- * those of the longer one; then the lengths decide.
- */
+/* Two records of a page.  What a damaged page has behind their keys does not count. */
 int qr_recs_cmp(const struct qr_page *page, const struct qr_rec *a,
 		const struct qr_rec *b)
 {
-	u32 len = min(a->len, b->len), i;
+	u32 len = min(a->len, b->len), i, bits;
 	u64 x, y;
 
 	for (i = 0; i < len; i += QR_WORD) {
-		x = wort_pm_load_be64(qr_rest(page, a) + i);
-		y = wort_pm_load_be64(qr_rest(page, b) + i);
+		bits = len - i < QR_WORD ? BITS_PER_BYTE * (i + QR_WORD - len) : 0;
+		x = wort_pm_load_be64(qr_rest(page, a) + i) >> bits;
+		y = wort_pm_load_be64(qr_rest(page, b) + i) >> bits;
 		if (x != y)
 			return x < y ? -1 : 1;
 	}
 	return (int)a->len - (int)b->len;
 }
 
-/* Two records are compared word by word, so the bytes behind a key must be 0. */
+/* The bytes behind a key are 0. */
 int qr_padding_verify(struct wort_op *op, const struct qr_page *page,
 		      const struct qr_rec *rec)
 {

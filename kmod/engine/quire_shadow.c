@@ -5,6 +5,7 @@
  */
 #include <linux/kernel.h>
 #include <linux/overflow.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -14,6 +15,7 @@
 #define FEWEST_SLOTS	16
 #define FEWEST_BYTES	65536	/* a tree may have these before it was tended */
 #define FEWEST_GONE	64
+#define MOST_SHADOWS	BIT(24)	/* a table of more is larger than kvmalloc() gives memory for */
 
 static size_t shadow_size(const struct qr_page *page)
 {
@@ -57,6 +59,7 @@ static bool has_room(const struct qr_shadows *shadows, size_t size)
 	const struct qr_table *table = smp_load_acquire(&shadows->table);
 
 	return READ_ONCE(table->nr_used) < table->mask &&
+	       READ_ONCE(shadows->nr) < MOST_SHADOWS &&
 	       READ_ONCE(shadows->bytes) + READ_ONCE(shadows->bytes_gone) + size <=
 	       READ_ONCE(shadows->most);
 }
@@ -332,6 +335,7 @@ static void parents_forget(struct wort_tree *tree)
 		spin_lock(&shadows->lock);
 		shadow = shadows->table->slot[nr].shadow;
 		spin_unlock(&shadows->lock);
+		cond_resched();
 		if (!shadow || !shadow->page.level)
 			continue;
 		wort_lock_hold(&op, wort_lock_of(&op, shadow->page.off));

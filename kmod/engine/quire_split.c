@@ -79,8 +79,8 @@ struct qr_build {
 
 static struct qr_build *build_new(const struct wort_op *op)
 {
-	return kmalloc(sizeof(struct qr_build),
-		       GFP_NOIO | (op->purse ? __GFP_NOFAIL : WORT_GFP_CALL));
+	return kvmalloc(sizeof(struct qr_build),
+			GFP_NOIO | (op->purse ? __GFP_NOFAIL : WORT_GFP_CALL));
 }
 
 /* A size that an object has, a multiple of a line. */
@@ -129,14 +129,14 @@ static int part_plan(struct wort_op *op, const struct wort_tree *tree,
 		     const struct wort_bound *anchor, const struct wort_bound *upper)
 {
 	const struct wort_key from = wort_bound_key(anchor), to = wort_bound_key(upper);
-	u32 level = b->pos.page.level;
+	u32 level = b->pos.page.level, more = b->words * QR_WORD, bytes;
 
 	part->prefix_len = wort_bounds_common(&from, &to);
-	part->size = qr_page_size(op, tree, level, !b->pos.depth && !b->higher.end,
-				  part_bytes(b, part, anchor->len),
-				  part->end - part->first, b->words * QR_WORD);
-	if (part->size > QR_PAGE_MAX)
+	bytes = part_bytes(b, part, anchor->len);
+	if (bytes + more > QR_PAGE_MAX)
 		return wort_corrupt(op, b->pos.page.off, "page with too many bytes");
+	part->size = qr_page_size(op, tree, level, !b->pos.depth && !b->higher.end, bytes,
+				  part->end - part->first, more);
 	return 0;
 }
 
@@ -665,7 +665,7 @@ int qr_make_room(struct wort_op *op, struct wort_tree *tree, const struct wort_k
 	do
 		err = level_room(op, tree, level++, key, b, &need);
 	while (!err && need);
-	kfree(b);
+	kvfree(b);
 	return err;
 }
 

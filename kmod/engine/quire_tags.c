@@ -58,12 +58,11 @@ int qr_tags_fill(struct wort_op *op, const struct qr_page *page)
 	return got;
 }
 
-/* Is the record at a place, if it is there, one of the key that heads say so of? */
-static bool rec_match(const struct qr_page *page, u32 place, u64 same,
-		      const struct wort_key *key, struct qr_rec *rec)
+/* Is a record, which is there, one of the key that heads say so of? */
+static bool rec_match(const struct qr_page *page, u64 same, const struct wort_key *key,
+		      const struct qr_rec *rec)
 {
-	return qr_rec_peek(page, place, rec) && (rec->head & QR_HEAD_SAME) == same &&
-	       !qr_rec_cmp(page, rec, key);
+	return (rec->head & QR_HEAD_SAME) == same && !qr_rec_cmp(page, rec, key);
 }
 
 /*
@@ -84,7 +83,12 @@ bool qr_tagged_find(const struct qr_page *page, const struct wort_key *key, u64 
 		tags = smp_load_acquire(&leaf->group[nr].tags);
 		for (hits = qr_tags_match(tags, qr_tag(hash)); hits; hits &= hits - 1) {
 			place = READ_ONCE(leaf->group[nr].place[__ffs64(hits) / BITS_PER_BYTE]);
-			if (rec_match(page, place, same, key, &one) &&
+			if (!qr_rec_peek(page, place, &one)) {
+				if (one.head)
+					return false;
+				continue;
+			}
+			if (rec_match(page, same, key, &one) &&
 			    (!rec->head || place > rec->place))
 				*rec = one;
 		}
@@ -118,7 +122,8 @@ void qr_tagged_prefetch(const struct qr_page *page, const struct wort_key *key)
 }
 
 /*
- * Keep the order of a leaf for others, if nothing was appended since it was found.  It has
+ * Keep the order of a leaf for others, if nothing was appended since it was found; numbers
+ * that differ say that the page was damaged, or is another one's by now.  The order has
  * all records, also such as are beyond the range: that of a page that took the place of two
  * grows when the separator between them dies.
  */
@@ -131,7 +136,8 @@ void qr_order_keep(struct wort_op *op, const struct qr_page *page,
 
 	if (!lock)
 		return;
-	if (leaf->s.top == order->end.top && leaf->s.ordered != leaf->s.nr) {
+	if (leaf->s.top == order->end.top && leaf->s.nr == order->end.nr &&
+	    leaf->s.ordered != leaf->s.nr) {
 		WRITE_ONCE(leaf->s.ordered, 0);
 		/* pairs with the barrier before a reader looks at the number again */
 		smp_wmb();

@@ -2,35 +2,7 @@
 /*
  * QUIRE in the unit tests.
  */
-#include "../../kmod/engine/quire_shadow.h"
-#include "../unit/counts.h"
-#include "unit.h"
-
-static u32 words_of(u64 head)
-{
-	return qr_rec_words(head & WORT_MEDIA_QUIRE_LEN_MASK);
-}
-
-/* The records of a page: from one place to the next; 0 is the end. */
-static u64 first_record(const u8 *mem, u64 page)
-{
-	u64 meta = probe_load(mem, page);
-	u32 anchor = meta >> WORT_MEDIA_QUIRE_ANCHOR_SHIFT & WORT_MEDIA_QUIRE_KEY_MASK;
-
-	return page + sizeof(u64) + round_up(anchor, sizeof(u64));
-}
-
-static u64 record_at(const u8 *mem, u64 page, u64 at)
-{
-	u64 end = page + (probe_load(mem, page) & WORT_MEDIA_QUIRE_SIZE_MASK) * sizeof(u64);
-
-	return at + sizeof(struct wort_media_quire_record) <= end && probe_load(mem, at) ?
-	       at : 0;
-}
-
-#define for_each_record(mem, page, at)					\
-	for (at = record_at(mem, page, first_record(mem, page)); at;	\
-	     at = record_at(mem, page, at + words_of(probe_load(mem, at)) * sizeof(u64)))
+#include "quire_tests.h"
 
 /* The separators of an inner page; the last one that is not above the key leads on. */
 static u64 child_word(const u8 *mem, u64 page, const struct wort_key *key)
@@ -520,6 +492,13 @@ static void check_bits_behind(void)
 
 static const struct test tests[] = {
 	{ "bits_behind", check_bits_behind },
+	{ "damaged_kind", quire_damaged_kind },
+	{ "damaged_padding", quire_damaged_padding },
+	{ "damaged_anchor", quire_damaged_anchor },
+	{ "damaged_separator", quire_damaged_separator },
+	{ "damaged_order", quire_damaged_order, .optional = true },
+	{ "lost_page", quire_lost_page },
+	{ "child_comes", quire_child_comes, .optional = true },
 	{ "views", check_views, .optional = true },
 	{ "shrink", check_shrink, .optional = true },
 	{ "shadows_attr", check_shadows_attr, .optional = true },
