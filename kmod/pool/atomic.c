@@ -135,8 +135,11 @@ static void forget_values(struct atomic *a)
 	}
 }
 
-/* Look the value of a key up, which nobody else changes. */
-static int know(struct record *rec, bool relaxed)
+/*
+ * Look the value of a key up, which nobody else changes.  Where a new value takes its place
+ * whatever it is, a long one is not read.
+ */
+static int know(struct record *rec, bool replaced, bool relaxed)
 {
 	struct wort_buf buf = {
 		.data = rec->small, .size = SMALL, .relaxed = relaxed,
@@ -146,6 +149,8 @@ static int know(struct record *rec, bool relaxed)
 	if (rec->known || rec->changed)
 		return 0;
 	err = wort_index_lookup(rec->index, &rec->key, &buf);
+	if (err == -ERANGE && replaced)
+		return 0;
 	if (err == -ERANGE) {
 		rec->mem = kvmalloc(buf.len, GFP_NOIO | WORT_GFP_CALL);
 		if (!rec->mem)
@@ -196,10 +201,10 @@ static int condition(const struct record *rec, const struct wort_request *req)
 	return wort_request_expects(op) && !has_value(rec, &req->expect) ? -ECANCELED : 0;
 }
 
-/* An insert whatever there is needs not know what there is. */
-static bool needs_value(const struct wort_batch_op *op)
+/* An insert whatever there is. */
+static bool replaces(const struct wort_batch_op *op)
 {
-	return op->op != WORT_BATCH_INSERT || op->flags;
+	return op->op == WORT_BATCH_INSERT && !op->flags;
 }
 
 static void change(struct record *rec, const struct wort_request *req)
@@ -210,12 +215,13 @@ static void change(struct record *rec, const struct wort_request *req)
 }
 
 /*
- * Carry an operation out in DRAM.  A lookup has an answer, and never refuses.
+ * Carry an operation out in DRAM.  A lookup has an answer, and never refuses.  Every key is
+ * looked up, so that damage on the way to it is met before the commit.
  */
 static int run_op(struct record *rec, struct wort_request *req, bool relaxed)
 {
 	const u16 nr = req->op.op;
-	int err = needs_value(&req->op) ? know(rec, relaxed) : 0;
+	int err = know(rec, replaces(&req->op), relaxed);
 
 	req->err = 0;
 	req->answer.len = WORT_NO_VALUE;
@@ -225,7 +231,7 @@ static int run_op(struct record *rec, struct wort_request *req, bool relaxed)
 		req->err = rec->there ? answer(rec, &req->answer) : -ENOENT;
 		return 0;
 	}
-	err = needs_value(&req->op) ? condition(rec, req) : 0;
+	err = replaces(&req->op) ? 0 : condition(rec, req);
 	if (!err && req->op.flags & WORT_F_FETCH && nr != WORT_BATCH_EXPECT)
 		err = answer(rec, &req->answer);
 	if (!err && nr != WORT_BATCH_EXPECT)
@@ -470,24 +476,19 @@ static void give_back(struct atomic *a)
 	wort_op_end(&a->op);
 }
 
-/* The semaphore is held for reading, and the indexes can be used; or an error. */
+/*
+ * With 0 the semaphore is held for reading.  -EAGAIN: the end of a hold or of a rebuild has
+ * to be waited for, with the gates open: who holds the pool may look at the same keys.
+ */
 static int lock_usable(struct atomic *a)
 {
 	int err;
 
-	for (;;) {
-		err = wort_pool_lock_batch(a->pool);
-		if (err)
-			return err;
-		err = indexes_verify(a);
-		if (!err)
-			return 0;
+	down_read(&a->pool->atomic_sem);
+	err = READ_ONCE(a->pool->frozen) ? -EAGAIN : indexes_verify(a);
+	if (err)
 		up_read(&a->pool->atomic_sem);
-		if (err == -EAGAIN)
-			err = wort_apply_usable(a->change, a->nr_changes);
-		if (err)
-			return err;
-	}
+	return err;
 }
 
 /* Steps 3 to 8, while the gates are closed. */
@@ -528,6 +529,14 @@ static int atomic_once(struct atomic *a)
 	wort_gates_open(a->pool, a->gate, a->nr_gates);
 	forget_values(a);
 	return err;
+}
+
+/* Wait for what kept a try from its commit.  The gates are open. */
+static int wait_again(const struct atomic *a, int err)
+{
+	if (err == -ENOSPC)
+		return wort_pool_wait_space(a->pool, &a->op);
+	return wort_pool_wait_thawed(a->pool) ?: wort_apply_usable(a->change, a->nr_changes);
 }
 
 static bool only_looks(const struct wort_atomic *batch)
@@ -606,7 +615,8 @@ int wort_atomic_verify(const struct wort_batch_op *op, bool write)
  * answered in a read-only pool, too.
  *
  * The batch closes the gates of its keys, works out what becomes of them, stores
- * that as a list which one word commits, and carries it out.
+ * that as a list which one word commits, and carries it out.  During a hold of the pool it
+ * waits before the commit, with the gates open.
  *
  * Context: May sleep; memory is allocated with GFP_NOIO.  Holds no lock, and is in
  * no section.
@@ -639,7 +649,7 @@ int wort_pool_atomic(struct wort_pool *pool, struct wort_atomic *batch)
 	find_records(a);
 	do
 		err = atomic_once(a);
-	while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &a->op)));
+	while ((err == -ENOSPC || err == -EAGAIN) && !(err = wait_again(a, err)));
 	if (err == -EROFS && only_looks(batch))
 		err = look_at_left(a);
 	trace_wort_atomic(pool->region->dev, batch->nr_ops, a->nr_changes,

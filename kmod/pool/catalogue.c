@@ -847,6 +847,15 @@ static void take_out(struct wort_pool *pool, struct wort_index *index)
 	WRITE_ONCE(control->destroyed, control->destroyed + 1);
 }
 
+/*
+ * Damage of an index can make its pool read-only, when it is met by a batch that is
+ * committed.  Then the pool cannot be cleared before the index has gone.
+ */
+static bool may_destroy(const struct wort_pool *pool, const struct wort_index *index)
+{
+	return wort_pool_writable(pool) || (!pool->readonly && READ_ONCE(index->damaged));
+}
+
 /**
  * wort_index_destroy() - Destroy an index
  * @pool: The pool.
@@ -858,7 +867,8 @@ static void take_out(struct wort_pool *pool, struct wort_index *index)
  *
  * Context: May sleep, killably.  Takes wort_pool.lock and wort_index.lock.
  * Return: 0; -ENOENT; -EINVAL, -EMSGSIZE for a name that no index has; -EINTR;
- * -ENODEV; -EROFS; -EBUSY if it is open with WORT_INDEX_OPEN_F_OWN; -EOPNOTSUPP if its
+ * -ENODEV; -EROFS, but not for a damaged index of a pool that damage has made read-only;
+ * -EBUSY if it is open with WORT_INDEX_OPEN_F_OWN; -EOPNOTSUPP if its
  * engine is unknown, so that nobody can tell what it owns; -EIO if its slot lies
  * on a page known to be bad; -EIO or -EUCLEAN if it may be in a part of the
  * catalogue that is lost.
@@ -878,7 +888,7 @@ int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 		err = not_found(pool);
 	else if (!index->tree.engine)
 		err = -EOPNOTSUPP;
-	else if (!wort_pool_writable(pool))
+	else if (!may_destroy(pool, index))
 		err = -EROFS;
 	else if (READ_ONCE(index->owned))
 		err = -EBUSY;

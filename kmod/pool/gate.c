@@ -168,7 +168,11 @@ static int gated_lookup(struct wort_op *op, struct wort_tree *tree,
 {
 	int err = any_registered(tree) ? answer_listed(tree, key, buf) : -EAGAIN;
 
-	return err == -EAGAIN ? tree->engine->lookup(op, tree, key, buf) : err;
+	if (err != -EAGAIN)
+		return err;
+	/* What an ended list has changed is found: pairs with wort_redo_unregister(). */
+	smp_rmb();
+	return tree->engine->lookup(op, tree, key, buf);
 }
 
 static int gated_fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
@@ -177,6 +181,8 @@ static int gated_fast_lookup(const struct wort_tree *tree, const struct wort_key
 {
 	if (unlikely(any_registered(tree)))
 		return -EAGAIN;
+	/* as in gated_lookup() */
+	smp_rmb();
 	return tree->engine->fast_ops->lookup(tree, key, buf, stats);
 }
 
@@ -692,7 +698,9 @@ void wort_redo_unregister(struct wort_pool *pool, struct wort_redo *redo)
 {
 	struct wort_gates *gates = pool->gates;
 
-	rcu_assign_pointer(gates->redo[redo->head], NULL);
+	/* What it has changed comes before: pairs with the barriers of who reads the trees. */
+	smp_wmb();
+	RCU_INIT_POINTER(gates->redo[redo->head], NULL);
 	WRITE_ONCE(gates->answering[redo->head], 0);
 	atomic_dec(&gates->registered);
 	wort_locks_ask(&pool->locks, false);
@@ -728,5 +736,7 @@ int wort_redo_wait(struct wort_pool *pool)
 		if (READ_ONCE(gates->answering[i]) == nr)
 			return 1;
 	}
+	/* pairs with wort_redo_unregister() */
+	smp_rmb();
 	return 0;
 }

@@ -62,30 +62,6 @@ int wort_pool_lock_changes(struct wort_pool *pool)
 }
 
 /**
- * wort_pool_lock_batch() - Take wort_pool.atomic_sem to carry out an atomic batch
- * @pool: The pool.
- *
- * Waits for the end of holds.
- *
- * Context: May sleep, killably.  With 0 holds wort_pool.atomic_sem for reading.
- * Return: 0; -EINTR; -ENODEV if the pool is being detached.
- */
-int wort_pool_lock_batch(struct wort_pool *pool)
-{
-	int err;
-
-	for (;;) {
-		down_read(&pool->atomic_sem);
-		if (likely(!READ_ONCE(pool->frozen)))
-			return 0;
-		up_read(&pool->atomic_sem);
-		err = wort_pool_wait_thawed(pool);
-		if (err)
-			return err;
-	}
-}
-
-/**
  * wort_pool_hold() - Keep a pool as it is until wort_pool_release()
  * @pool: The pool.
  * @held: Of the caller: whether it holds the pool.  Under wort_pool.lock.

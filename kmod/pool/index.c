@@ -170,7 +170,7 @@ static __always_inline int enter(struct wort_index *index, struct wort_op *op,
 	op->locks = &pool->locks;
 	if (op->flush)
 		op->in_flight = op->locks->in_flight;
-	op->alone = !writable || entry > WORT_WRITE;
+	op->alone = entry > WORT_WRITE;
 	op->time = time;
 	return 0;
 }
@@ -324,7 +324,7 @@ void wort_committed_enter(struct wort_pool *pool, struct wort_op *op, bool alone
 	op->locks = &pool->locks;
 	if (op->flush)
 		op->in_flight = op->locks->in_flight;
-	op->alone = alone || !wort_pool_writable(pool);
+	op->alone = alone;
 	op->time = wort_locks_now(&pool->locks);
 }
 

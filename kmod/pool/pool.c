@@ -337,8 +337,14 @@ bool wort_pool_walk_blocked(struct wort_pool *pool)
 	return false;
 }
 
-/* May background work give back space?  Or -EINTR. */
-static int space_pending(struct wort_pool *pool)
+/**
+ * wort_pool_space_pending() - May background work give back space?
+ * @pool: The pool.
+ *
+ * Context: May sleep, killably.  Takes wort_pool.lock.
+ * Return: 1 or 0; -EINTR.
+ */
+int wort_pool_space_pending(struct wort_pool *pool)
 {
 	bool pending;
 
@@ -388,7 +394,7 @@ int wort_pool_wait_round(struct wort_pool *pool)
  */
 int wort_pool_wait_space(struct wort_pool *pool, const struct wort_op *op)
 {
-	int err = space_pending(pool);
+	int err = wort_pool_space_pending(pool);
 
 	if (err > 0) {
 		atomic_inc(&pool->space_waiters);

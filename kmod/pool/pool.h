@@ -342,6 +342,7 @@ void wort_pool_detach(struct wort_pool *pool);
 u32 wort_pool_state(const struct wort_pool *pool);
 int wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *arg);
 void wort_pool_damaged(struct wort_pool *pool);
+int wort_pool_space_pending(struct wort_pool *pool);
 int wort_pool_wait_space(struct wort_pool *pool, const struct wort_op *op);
 void wort_pool_kick(struct wort_pool *pool);
 void wort_pool_freeze(struct wort_pool *pool);
@@ -359,7 +360,6 @@ static inline bool wort_pool_writable(const struct wort_pool *pool)
 /* hold.c */
 int wort_pool_wait_thawed(struct wort_pool *pool);
 int wort_pool_lock_changes(struct wort_pool *pool);
-int wort_pool_lock_batch(struct wort_pool *pool);
 int wort_pool_hold(struct wort_pool *pool, bool *held);
 int wort_pool_release(struct wort_pool *pool, bool *held);
 

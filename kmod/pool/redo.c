@@ -584,24 +584,28 @@ static void find_done(struct wort_pool *pool, struct wort_apply *changes, u32 nr
 	wort_committed_exit(pool, &section, false);
 }
 
-/* Waits for space, which its objects had before the power cut. */
+/*
+ * Waits for space, which its objects had before the power cut.  What a try gives back itself
+ * is no reason for another one; what was pending when it began is.
+ */
 static int apply_all(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
 		     u8 *room)
 {
 	struct wort_purse *purse = wort_purse_new(0);
 	struct wort_op op;
-	int err;
+	int pending, err;
 
 	if (!purse)
 		return -ENOMEM;
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	do {
-		op.released = READ_ONCE(pool->alloc.released);
-		err = wort_apply_usable(changes, nr);
+		pending = wort_pool_space_pending(pool);
+		err = pending < 0 ? pending : wort_apply_usable(changes, nr);
 		if (!err) {
 			find_done(pool, changes, nr, room);
 			err = wort_apply(pool, changes, nr, purse);
 		}
+		op.released = READ_ONCE(pool->alloc.released) - pending;
 	} while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &op)));
 	wort_purse_free(&op, purse);
 	return err;
@@ -673,6 +677,15 @@ static int wait_slots(struct wort_pool *pool)
 	       wort_pool_wait_walk(pool);
 }
 
+/* It stays where it is, since it cannot be carried out now. */
+static void stay(struct wort_pool *pool, u32 head, int err)
+{
+	if (err == -ENOSPC)
+		pr_err_ratelimited("%s: no space for the atomic batch of head %u while the walk cannot end: the pool is read-only; destroy its damaged indexes and check it with the flag that clears, or attach it with a newer module\n",
+				   pool->region->name ?: "pool", head);
+	wort_pool_damaged(pool);
+}
+
 static int run_all(struct wort_pool *pool)
 {
 	struct wort_redo *redo;
@@ -685,7 +698,7 @@ static int run_all(struct wort_pool *pool)
 			continue;
 		err = run(pool, redo);
 		if (err && err != -ENOMEM && err != -EINTR && err != -ENODEV) {
-			wort_pool_damaged(pool);
+			stay(pool, i, err);
 			err = 0;
 		}
 	}

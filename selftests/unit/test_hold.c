@@ -38,7 +38,7 @@ static int put_batch(void)
 	       ((struct wort_batch_result *)results)->error;
 }
 
-static int put_atomic(u32 nr)
+static int run_atomic(u32 nr, u16 op)
 {
 	struct wort_index *indexes[2] = { bed.index, bed.index };
 	struct wort_request reqs[2] = { };
@@ -49,12 +49,17 @@ static int put_atomic(u32 nr)
 
 	for (i = 0; i < nr; i++) {
 		reqs[i].op = (struct wort_batch_op){
-			.op = WORT_BATCH_INSERT, .key_len = 1, .value_len = 1,
+			.op = op, .key_len = 1, .value_len = op == WORT_BATCH_INSERT,
 		};
 		reqs[i].put.key = (struct wort_key){ (u8 *)"xyz" + i, 1 };
 		reqs[i].put.value = (struct wort_value){ (u8 *)"v", 1 };
 	}
 	return wort_pool_atomic(bed.pm.pool, &batch);
+}
+
+static int put_atomic(u32 nr)
+{
+	return run_atomic(nr, WORT_BATCH_INSERT);
 }
 
 static int open_new(void)
@@ -136,7 +141,7 @@ static void changes_wait(void)
 
 /*
  * Two programs hold the pool in turn: whoever waits is woken between the two, and
- * finds it held again.
+ * finds it held again.  Meanwhile they look at all keys, also those of a batch that waits.
  */
 static struct work_struct end_hold;
 static unsigned int holds_left;
@@ -144,6 +149,7 @@ static bool held_in_turn;
 
 static void end_hold_work(struct work_struct *work)
 {
+	CHECK_EQ(run_atomic(2, WORT_BATCH_LOOKUP), 0);
 	CHECK_EQ(wort_pool_release(bed.pm.pool, &held_in_turn), 0);
 }
 

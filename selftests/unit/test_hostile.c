@@ -233,9 +233,11 @@ static void check_pool_damaged(bool readable)
 				 -ERANGE);
 			CHECK_EQ(pm_put(index, "new", 3, "v", 1), -EROFS);
 			CHECK_EQ(pm_del(index, "other", 5), -EROFS);
+			/* One that is damaged itself may go. */
+			if (!index->damaged)
+				CHECK_EQ(wort_index_destroy(image.pm.pool, (u8 *)"b", 1),
+					 -EROFS);
 			wort_index_put(index);
-			CHECK_EQ(wort_index_destroy(image.pm.pool, (u8 *)"b",
-						    1), -EROFS);
 		}
 		pmpool_detach(&image.pm);
 	}

@@ -362,6 +362,87 @@ void check_left_damage(void)
 	close(&bed);
 }
 
+/*
+ * The damage is that of an index, and stays: once the index is destroyed a check carries out
+ * what the batch changes elsewhere.
+ */
+void check_left_damaged_index(void)
+{
+	struct bed bed;
+
+	open_stuck(&bed);
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)"t", 1), -EROFS);
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)"other", 5), 0);
+	mend_put(other);
+	wort_index_put(other);
+	other = NULL;
+	check(&bed, WORT_CHECK_F_CLEAR, 1);
+	CHECK_EQ(nr_heads(&bed), 0);
+	CHECK_EQ(bed_pool_state(&bed) & WORT_STATE_DAMAGED, 0);
+	CHECK(has(bed.index, "a", NULL) && has(bed.index, "c", "new"));
+	CHECK_EQ(set(bed.index, "c", "1"), 0);
+	/* What the index owned the next walk gives back. */
+	detach(&bed);
+	attach(&bed);
+	CHECK(has(bed.index, "c", "1") && has(other, "b", NULL));
+	bed_check(&bed);
+	close(&bed);
+}
+
+/* It finds no space, and gives back what it has reserved. */
+static int full_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
+{
+	return wort_alloc_reserve(op, 64) ?: wort_alloc_reserve(op, MIB) ?: -ENOSPC;
+}
+
+/* What a try gives back itself is no reason for another one. */
+void check_left_no_space(void)
+{
+	struct bed bed;
+
+	open_stuck(&bed);
+	broken.put = full_put;
+	check(&bed, WORT_CHECK_F_CLEAR, 1);
+	expect_stuck(&bed);
+	mend_put(other);
+	expect_cleared(&bed);
+	close(&bed);
+}
+
+static int broken_lookup(struct wort_op *op, struct wort_tree *tree,
+			 const struct wort_key *key, struct wort_buf *buf)
+{
+	return -EUCLEAN;
+}
+
+static int no_fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
+			  struct wort_buf *buf, struct wort_index_stats __percpu *stats)
+{
+	return -EAGAIN;
+}
+
+static const struct wort_fast_ops slow = { .lookup = no_fast_lookup };
+
+/* Damage on the way to a key is met before the commit, also if any value is replaced. */
+void check_left_met_before(void)
+{
+	struct bed bed;
+
+	open(&bed, MIB);
+	CHECK_EQ(set(bed.index, "x", "1"), 0);
+	CHECK_EQ(atomic(&bed, "x", "y", "z"), 0);
+	CHECK_EQ(set(bed.index, "a", "old"), 0);
+	break_put(other);
+	broken.lookup = broken_lookup;
+	broken.fast_ops = &slow;
+	CHECK_EQ(atomic(&bed, "a", "b", "c"), -EUCLEAN);
+	CHECK_EQ(nr_heads(&bed), 0);
+	CHECK_EQ(bed_pool_state(&bed) & WORT_STATE_DAMAGED, 0);
+	CHECK(has(bed.index, "a", "old") && has(bed.index, "c", NULL));
+	mend_put(other);
+	close(&bed);
+}
+
 /* The same, and the pool is detached before. */
 void check_left_detach(void)
 {

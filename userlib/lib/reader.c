@@ -161,7 +161,7 @@ static uint64_t generation(const struct wort_reader *r)
 
 static uint32_t state(const struct wort_reader *r)
 {
-	return __atomic_load_n(&r->control->state, __ATOMIC_RELAXED);
+	return __atomic_load_n(&r->control->state, __ATOMIC_ACQUIRE);
 }
 
 uint64_t wort_reader_destroyed(const struct wort_reader *r)
