@@ -1194,13 +1194,16 @@ int wort_alloc_free(struct wort_op *op, u64 off, u64 size)
  */
 void wort_alloc_info(struct wort_alloc *alloc, struct wort_alloc_info *info)
 {
+	u64 bytes;
+
 	mutex_lock(&alloc->lock);
 	info->free_extents = alloc->nr_free;
 	info->reserve_extents = min(alloc->nr_free, alloc->reserve);
 	info->used_bytes = alloc->used_bytes - wort_cache_bytes(alloc);
 	info->freeing_bytes = alloc->freeing_bytes;
-	info->free_bytes = alloc->nr_free * wort_extent_size(alloc) +
-			   alloc->open_bytes - info->used_bytes;
+	/* A damaged pool may own more than its extents have. */
+	bytes = alloc->nr_free * wort_extent_size(alloc) + alloc->open_bytes;
+	info->free_bytes = bytes - min(bytes, info->used_bytes);
 	info->known = !alloc->walking;
 	info->table_known = !alloc->nr_unread;
 	mutex_unlock(&alloc->lock);

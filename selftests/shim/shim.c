@@ -14,6 +14,7 @@
 #include <linux/list_sort.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/turns.h>
 #include <linux/workqueue.h>
 #include <linux/xxhash.h>
 

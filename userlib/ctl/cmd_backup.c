@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,6 +32,7 @@ struct backup {
 	struct source src;
 	struct progress progress;
 	const char *path;
+	char target[PATH_MAX];
 	char part[PATH_MAX];
 	double frozen;
 	int write_err;
@@ -47,6 +49,14 @@ static double now(void)
 static bool to_stdout(const struct backup *bk)
 {
 	return !strcmp(bk->path, "-");
+}
+
+/* A pipe or a device, whose name no file takes. */
+static bool to_special(const struct backup *bk)
+{
+	struct stat st;
+
+	return !to_stdout(bk) && !stat(bk->path, &st) && !S_ISREG(st.st_mode);
 }
 
 static int write_failed(struct backup *bk, int err)
@@ -103,7 +113,7 @@ static int copy_indexes(struct backup *bk)
 {
 	struct wort_index_record records[64];
 	char name[WORT_NAME_MAX + 1];
-	int i, nr, status = 0;
+	int i, nr, err, status = 0;
 	uint64_t after = 0;
 	bool more = true;
 
@@ -122,7 +132,8 @@ static int copy_indexes(struct backup *bk)
 			break;
 		after = records[nr - 1].id;
 	}
-	return status;
+	err = status ? 0 : source_verify_list(&bk->src);
+	return err ? fail(bk->src.name, err) : status;
 }
 
 static int begin(struct backup *bk, FILE *out)
@@ -165,6 +176,11 @@ static FILE *open_part(struct backup *bk)
 {
 	if (to_stdout(bk))
 		return stdout;
+	if (to_special(bk))
+		return fopen(bk->path, "w");
+	/* What a symbolic link refers to is replaced, not the link. */
+	if (realpath(bk->path, bk->target))
+		bk->path = bk->target;
 	if ((size_t)snprintf(bk->part, sizeof(bk->part), "%s.part", bk->path) >=
 	    sizeof(bk->part)) {
 		errno = ENAMETOOLONG;
@@ -178,15 +194,13 @@ static int close_part(struct backup *bk, FILE *out, int status)
 {
 	int err = 0;
 
-	if (fflush(out) || (!to_stdout(bk) && fsync(fileno(out))))
+	if (fflush(out) || (*bk->part && fsync(fileno(out))))
 		err = -errno;
-	if (to_stdout(bk))
-		return status ? status : err ? write_failed(bk, err) : 0;
-	if (fclose(out) && !err)
+	if (!to_stdout(bk) && fclose(out) && !err)
 		err = -errno;
-	if (!status && !err && rename(bk->part, bk->path))
+	if (*bk->part && !status && !err && rename(bk->part, bk->path))
 		err = -errno;
-	if (status || err)
+	if (*bk->part && (status || err))
 		unlink(bk->part);
 	return status ? status : err ? write_failed(bk, err) : 0;
 }
@@ -241,6 +255,8 @@ int cmd_backup(int argc, char **argv)
 
 	parse_args(&backup_syntax, argc, argv, &args);
 	bk.path = args[1];
+	if (is_same_file(args[0], args[1]))
+		return complain("%s: is the pool itself", args[1]);
 	/* To freeze an attached pool takes a descriptor for writing. */
 	status = source_open_to_check(args[0], false, &bk.src);
 	if (status)

@@ -38,10 +38,10 @@ static error_t check_option(int key, char *arg, struct argp_state *state)
 	case OPTION_YES:
 		yes = true;
 		return 0;
-	case ARGP_KEY_END:
+	case ARGP_KEY_SUCCESS:
 		if (from_copy && !clear)
 			argp_error(state, "--from-copy stores to the device: it takes -c");
-		return ARGP_ERR_UNKNOWN;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

@@ -106,6 +106,8 @@ int cmd_dump(int argc, char **argv)
 	int nr, err;
 
 	nr = parse_args(&dump_syntax, argc, argv, &args);
+	if (nr == 3 && is_same_file(args[0], args[2]))
+		return complain("%s: is the pool itself", args[2]);
 	if (settings.json)
 		dump_format = FORMAT_JSONL;
 	range.keys = dump_format == FORMAT_LINES;

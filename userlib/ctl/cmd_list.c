@@ -159,7 +159,7 @@ int cmd_list(int argc, char **argv)
 		return err;
 	if (settings.json)
 		array = json_object_new_array();
-	err = source_each(&src, show_index, array);
+	err = source_each(&src, show_index, array) ?: source_verify_list(&src);
 	if (array)
 		json_print(array);
 	source_close(&src);

@@ -45,6 +45,8 @@ static const struct argp_option load_options[] = {
 
 static void verify_options(struct argp_state *state)
 {
+	if (load.flags == (WORT_INSERT_F_CREATE | WORT_INSERT_F_REPLACE))
+		argp_error(state, "-c and -r exclude each other");
 	if (load.csv && load.formatted)
 		argp_error(state, "--csv and --format exclude each other");
 	if (load.csv && !load.key)
@@ -71,10 +73,10 @@ static error_t load_option(int key, char *arg, struct argp_state *state)
 		load.batch = size;
 		return 0;
 	case 'c':
-		load.flags = WORT_INSERT_F_CREATE;
+		load.flags |= WORT_INSERT_F_CREATE;
 		return 0;
 	case 'r':
-		load.flags = WORT_INSERT_F_REPLACE;
+		load.flags |= WORT_INSERT_F_REPLACE;
 		return 0;
 	case 'm':
 		load.create_index = true;
@@ -353,7 +355,7 @@ static void summary(const struct loader *ld, double secs)
 	json_print(obj);
 }
 
-static int open_streams(struct loader *ld, const char *path)
+static int open_streams(struct loader *ld, const char *pool, const char *path)
 {
 	bool named = path && strcmp(path, "-");
 
@@ -363,6 +365,8 @@ static int open_streams(struct loader *ld, const char *path)
 		return complain("%s: %s", path, strerror(errno));
 	if (!load.ack)
 		return 0;
+	if (is_same_file(load.ack, pool))
+		return complain("%s: is the pool itself", load.ack);
 	ld->ack = fopen(load.ack, "a");
 	if (!ld->ack)
 		return complain("%s: %s", load.ack, strerror(errno));
@@ -425,7 +429,8 @@ int cmd_load(int argc, char **argv)
 	int nr, status;
 
 	nr = parse_args(&load_syntax, argc, argv, &args);
-	status = open_streams(&ld, nr == 3 ? args[2] : NULL) ?: wait_for_input(&ld) ?:
+	status = open_streams(&ld, args[0], nr == 3 ? args[2] : NULL) ?:
+		 wait_for_input(&ld) ?:
 		 open_target(&ld, args);
 	if (!status) {
 		progress_begin(&ld.progress);

@@ -64,7 +64,7 @@ static error_t put_option(int key, char *arg, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-	if (put.flags == WORT_INSERT_F_ALL)
+	if (put.flags == (WORT_INSERT_F_CREATE | WORT_INSERT_F_REPLACE))
 		argp_error(state, "-c and -r exclude each other");
 	return 0;
 }

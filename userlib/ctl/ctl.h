@@ -303,6 +303,13 @@ int source_each(struct source *src, index_fn fn, void *data);
  * What the last walk or check counted of an index; @info->out_count_time is 0 if that is
  * not known, also because the index cannot be opened.
  */
+/*
+ * -EUCLEAN or -EIO if a part of the catalogue cannot be read: a name that no index has may be
+ * in it.
+ */
+int source_verify_list(struct source *src);
+/* What is written to one of them would change the other. */
+bool is_same_file(const char *a, const char *b);
 void source_counted(struct source *src, const struct wort_index_record *rec,
 		    struct wort_index_info_arg *info);
 

@@ -321,6 +321,23 @@ int reader_open(struct source *src, const char *name, struct reader *reader)
 	return err ? no_index(src->name, name, err) : 0;
 }
 
+int source_verify_list(struct source *src)
+{
+	struct reader reader;
+	int err = src->old ? -ENOENT : open_reader(src, "?", &reader);
+
+	if (!err)
+		reader_close(&reader);
+	return err == -ENOENT ? 0 : err;
+}
+
+bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 void source_counted(struct source *src, const struct wort_index_record *rec,
 		    struct wort_index_info_arg *info)
 {

@@ -64,10 +64,12 @@ void fput(struct file *filp)
 
 	if (__atomic_sub_fetch(&filp->users, 1, __ATOMIC_ACQ_REL))
 		return;
-	if (wfile->frozen)
-		wort_pool_release(wfile->wdev->pool, &wfile->frozen);
-	if (wfile->index)
-		wort_index_put(wfile->index);
+	if (local_pool_usable(wfile->wdev)) {
+		if (wfile->frozen)
+			wort_pool_release(wfile->wdev->pool, &wfile->frozen);
+		if (wfile->index)
+			wort_index_put(wfile->index);
+	}
 	local_pool_put(wfile->wdev);
 	free(wfile);
 	free(filp);
@@ -133,12 +135,14 @@ struct wort_file *wort_index_file(struct file *filp)
 	return wfile->index ? wfile : NULL;
 }
 
-/* A file of which nothing more can be written is as memory that is gone. */
+/* A file of which nothing more can be written, or of another process, is as memory that is gone. */
 struct wort_pool *wort_file_enter(struct wort_file *wfile)
 {
-	const struct sync_file *sync = wfile->wdev->sync;
+	const struct wort_dev *wdev = wfile->wdev;
 
-	return sync && READ_ONCE(sync->error) ? NULL : wfile->wdev->pool;
+	if ((wdev->sync && READ_ONCE(wdev->sync->error)) || !local_pool_usable(wdev))
+		return NULL;
+	return wdev->pool;
 }
 
 void wort_file_exit(struct wort_file *wfile)

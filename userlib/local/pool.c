@@ -24,6 +24,38 @@
 
 static LIST_HEAD(pools);
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned int forks;
+
+static void lock_pools(void)
+{
+	pthread_mutex_lock(&pools_lock);
+}
+
+static void unlock_pools(void)
+{
+	pthread_mutex_unlock(&pools_lock);
+}
+
+static void begin_child(void)
+{
+	forks++;
+	unlock_pools();
+}
+
+__attribute__((constructor))
+static void watch_forks(void)
+{
+	pthread_atfork(lock_pools, unlock_pools, begin_child);
+}
+
+/*
+ * What a pool has in DRAM two processes would not change alike.  So a file that is open for
+ * writing stays with the process that has opened it.
+ */
+bool local_pool_usable(const struct wort_dev *wdev)
+{
+	return !wdev->write || wdev->forks == forks;
+}
 
 bool wort_local_path(const char *path)
 {
@@ -115,7 +147,8 @@ static struct wort_dev *find(const struct stat *st)
 	struct wort_dev *wdev;
 
 	list_for_each_entry(wdev, &pools, list)
-		if (wdev->dev == st->st_dev && wdev->ino == st->st_ino)
+		if (wdev->dev == st->st_dev && wdev->ino == st->st_ino &&
+		    local_pool_usable(wdev))
 			return wdev;
 	return NULL;
 }
@@ -140,6 +173,7 @@ static struct wort_dev *new_pool(int fd, bool write, bool process)
 	wdev->fd = fd;
 	wdev->write = write;
 	wdev->process = process;
+	wdev->forks = forks;
 	return wdev;
 }
 
@@ -204,13 +238,17 @@ void local_pool_hold(struct wort_dev *wdev)
 	pthread_mutex_unlock(&pools_lock);
 }
 
-/* The last user ends the pool: a power cut then would lose no more than one before. */
+/*
+ * The last user ends the pool: a power cut then would lose no more than one before.  In a
+ * child that is not its pool, it is only no longer mapped.
+ */
 void local_pool_put(struct wort_dev *wdev)
 {
 	pthread_mutex_lock(&pools_lock);
 	if (!--wdev->users) {
 		list_del_init(&wdev->list);
-		wort_pool_detach(wdev->pool);
+		if (local_pool_usable(wdev))
+			wort_pool_detach(wdev->pool);
 		unmap(wdev);
 	}
 	pthread_mutex_unlock(&pools_lock);
@@ -275,41 +313,61 @@ static void fill_opts(struct wort_format_opts *opts, const struct wort_format_ar
 	opts->uuid[8] = (opts->uuid[8] & 0x3f) | 0x80;
 }
 
-/* A pool of another version, or one with a broken superblock, is a pool, too. */
 static int format_mapped(struct wort_dev *wdev, const struct wort_format_arg *arg)
 {
 	struct wort_format_opts opts;
-	struct wort_media_sb sb;
 	int err;
 
-	if (!(arg->flags & WORT_FORMAT_F_FORCE)) {
-		err = wort_pool_probe(&wdev->region, &sb);
-		if (err != -ENODATA && err != -EIO)
-			return -EEXIST;
-	}
 	fill_opts(&opts, arg);
 	err = wort_pool_format(&wdev->region, &opts);
 	return !err && wdev->sync->error ? -wdev->sync->error : err;
 }
 
+/*
+ * May the file be formatted?  With its lock: nothing of it is changed before.  A pool of
+ * another version, or one with a broken superblock, is a pool, too.
+ */
+static int format_allowed(int fd, u64 size, const struct wort_format_arg *arg)
+{
+	struct wort_region region = { .size = round_down(size, 4096ULL), .readonly = true };
+	struct wort_media_sb sb;
+	int err;
+
+	if (arg->flags & WORT_FORMAT_F_FORCE || region.size < WORT_MEDIA_POOL_MIN)
+		return 0;
+	region.base = mmap(NULL, region.size, PROT_READ, MAP_SHARED, fd, 0);
+	if (region.base == MAP_FAILED)
+		return -errno;
+	err = wort_pool_probe(&region, &sb);
+	munmap(region.base, region.size);
+	return err == -ENODATA || err == -EIO ? 0 : -EEXIST;
+}
+
+/* A file that was there is never cut short, and has its size again after a failure. */
 static int format_opened(struct wort_dev *wdev, const char *path, u64 size,
 			 const struct wort_format_arg *arg)
 {
 	struct stat st;
-	int err = 0;
+	u64 before;
+	int err;
 
 	if (fstat(wdev->fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -ENOTBLK;
-	/* A file that was there is never cut short. */
-	if (size > (u64)st.st_size && ftruncate(wdev->fd, size))
+	before = st.st_size;
+	err = lock_file(wdev->fd, true);
+	if (!err)
+		err = format_allowed(wdev->fd, before, arg);
+	if (err)
+		return err;
+	if (size > before && ftruncate(wdev->fd, size))
 		return -errno;
-	if (fstat(wdev->fd, &st))
-		return -errno;
-	err = open_file(wdev, path, &st);
+	err = fstat(wdev->fd, &st) ? -errno : open_file(wdev, path, &st);
 	if (!err)
 		err = format_mapped(wdev, arg);
+	if (err && size > before && ftruncate(wdev->fd, before))
+		return err;
 	return err ? err : sync_names(wdev->fd, path);
 }
 

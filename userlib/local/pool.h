@@ -15,6 +15,7 @@
  * @fd: of the file: holds the lock on it
  * @write: opened for writing
  * @process: opened with WORT_SYNC_PROCESS
+ * @forks: how often this process had been forked off when it was opened
  * @dev: with @ino says which file it is
  * @ino: its inode
  * @region: the mapping
@@ -27,6 +28,7 @@ struct wort_dev {
 	int fd;
 	bool write;
 	bool process;
+	unsigned int forks;
 	dev_t dev;
 	ino_t ino;
 	struct wort_region region;
@@ -37,5 +39,6 @@ struct wort_dev {
 int local_pool_get(const char *path, int flags, bool process, struct wort_dev **out);
 void local_pool_hold(struct wort_dev *wdev);
 void local_pool_put(struct wort_dev *wdev);
+bool local_pool_usable(const struct wort_dev *wdev);
 
 #endif

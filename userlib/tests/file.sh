@@ -86,6 +86,36 @@ check_exclusive()
 		bash -c '"$0" dump pool.img names | "$0" load pool.img copy' "$wort"
 }
 
+# What is refused leaves the pool as it is, and nothing is written over it.
+check_refusals()
+{
+	local before
+
+	"$wort" format --size 1M sound.img >/dev/null
+	"$wort" create sound.img 'index one'
+	"$wort" create sound.img 'index two'
+	before=$(md5sum sound.img)
+	expect 3 'is the pool itself' "$wort" dump sound.img 'index one' sound.img
+	expect 3 'is the pool itself' "$wort" backup sound.img ./sound.img
+	expect 3 'is the pool itself' \
+		bash -c 'echo a | "$0" load --ack sound.img sound.img "index one"' "$wort"
+	expect 3 'a pool is on the device' "$wort" format --size 2M sound.img
+	expect 2 'it takes -c' "$wort" check --from-copy --yes sound.img
+	expect 2 'exclude each other' "$wort" put -c -r sound.img 'index one' a
+	expect 2 'exclude each other' "$wort" load -c -r sound.img 'index one'
+	expect 3 'No space left' "$wort" backup sound.img /dev/full
+	[ -c /dev/full ]
+	[ "$(md5sum sound.img)" = "$before" ]
+	ln -s copy link
+	: >copy
+	"$wort" backup -q sound.img link >/dev/null
+	[ -L link ] && [ -s copy ]
+	sed 's/index two/index owt/' sound.img >damaged.img
+	expect 4 'damage was found' "$wort" list damaged.img
+	expect 4 'damage was found' "$wort" backup damaged.img part
+	[ ! -e part ]
+}
+
 # Each acknowledged record is there after a kill, and the pool is sound.
 check_kills()
 {
@@ -122,4 +152,5 @@ mkfifo fifo
 check_first_record
 check_format
 check_exclusive
+check_refusals
 check_kills

@@ -1148,6 +1148,37 @@ class Files(unittest.TestCase):
         with Errno(errno.ENOTBLK):
             wort.Pool("/dev/wort0", sync="process")
 
+    def test_fork(self):
+        """A pool that is open for writing stays with the process that opened it."""
+        wort.format_file(self.path, 16 << 20)
+        with wort.Pool(self.path, write=True) as pool, \
+                pool.index("t", create=True) as index:
+            index[b"k"] = b"1"
+            child = os.fork()
+            if not child:
+                signal.alarm(30)
+                os._exit(self.in_child(pool, index))
+            _, status = os.waitpid(child, 0)
+            self.assertEqual(status, 0)
+            index[b"k"] = b"2"
+        with wort.Pool(self.path) as pool, pool.index("t") as index:
+            self.assertEqual(list(index.items()), [(b"k", b"2")])
+
+    def in_child(self, pool, index):
+        for use, error in ((lambda: index[b"k"], errno.ENODEV),
+                           (lambda: index.update([(b"l", b"")]), errno.ENODEV),
+                           (lambda: wort.Pool(self.path, write=True),
+                            errno.EWOULDBLOCK)):
+            try:
+                use()
+                return 1
+            except OSError as raised:
+                if raised.errno != error:
+                    return 2
+        index.close()
+        pool.close()
+        return 0
+
     def test_held(self):
         """Another process has it: which one is said."""
         wort.format_file(self.path, 16 << 20)
