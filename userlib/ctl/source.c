@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "ctl.h"
 #include "sysfs.h"
@@ -33,6 +34,27 @@ int no_pool(const char *name, int err)
 	return ST_NOTHING;
 }
 
+/* A file that cannot be opened as a pool. */
+static int not_a_pool(const char *name, const struct stat *st)
+{
+	struct image_label label;
+	int err;
+
+	if (access(name, R_OK | W_OK))
+		return complain("%s: %s", name, strerror(errno));
+	if (!S_ISREG(st->st_mode))
+		return complain("%s: neither a file nor a device", name);
+	err = image_peek(name, &label);
+	if (err == -ENODATA) {
+		complain("%s: no pool is in the file", name);
+		mend("wort format --size=SIZE %s", shell_word(name));
+		return ST_NOTHING;
+	}
+	if (err)
+		return fail(name, err);
+	return complain("%s: an image of a namespace can only be read and checked", name);
+}
+
 static int not_attached(const char *name)
 {
 	struct stat st;
@@ -41,8 +63,7 @@ static int not_attached(const char *name)
 	if (err)
 		return err;
 	if (!stat(name, &st) && !S_ISBLK(st.st_mode))
-		return complain("%s: an image of a namespace can only be read and checked",
-				name);
+		return not_a_pool(name, &st);
 	complain("%s: the pool is not attached", name);
 	mend("wort attach %s", shell_word(name));
 	return ST_REFUSED;

@@ -114,6 +114,9 @@ check_refusals()
 	expect 4 'damage was found' "$wort" list damaged.img
 	expect 4 'damage was found' "$wort" backup damaged.img part
 	[ ! -e part ]
+	: >nothing
+	expect 1 'no pool is in the file' "$wort" put nothing names a
+	expect 3 'neither a file nor a device' "$wort" put . names a
 }
 
 # Each acknowledged record is there after a kill, and the pool is sound.

@@ -90,6 +90,34 @@ static PyObject *destroy_method(PyObject *self, PyObject *name)
 	return pool ? answer(err) : NULL;
 }
 
+static PyObject *rename_both(struct handle *handle, PyObject *name, PyObject *new_name)
+{
+	struct wort_pool *pool = handle_use(handle);
+	int err;
+
+	if (!pool)
+		return NULL;
+	WITHOUT_GIL(err, wort_pool_rename(pool, PyBytes_AS_STRING(name),
+					  PyBytes_AS_STRING(new_name)));
+	handle_done(handle);
+	return answer(err);
+}
+
+static PyObject *rename_method(PyObject *self, PyObject *args)
+{
+	PyObject *name, *new_name, *result = NULL;
+
+	if (!PyArg_ParseTuple(args, "OO:rename", &name, &new_name))
+		return NULL;
+	name = c_string(name);
+	new_name = name ? c_string(new_name) : NULL;
+	if (new_name)
+		result = rename_both((struct handle *)self, name, new_name);
+	Py_XDECREF(new_name);
+	Py_XDECREF(name);
+	return result;
+}
+
 #define NR_RECORDS	64
 
 static PyObject *record_list(const struct wort_index_record *recs, int nr)
@@ -221,6 +249,8 @@ static PyMethodDef methods[] = {
 	  "answered by the module after all." },
 	{ "destroy", destroy_method, METH_O,
 	  "destroy(name): drop an index with all of its records." },
+	{ "rename", rename_method, METH_VARARGS,
+	  "rename(name, new_name): give an index a name that no index has." },
 	{ "_list", list_method, METH_O, NULL },
 	{ "_info", info_method, METH_NOARGS, NULL },
 	{ "_check", check_method, METH_O, NULL },

@@ -176,6 +176,9 @@ HOLD(wort_pool_list,
 HOLD(wort_pool_destroy,
      (struct wort_pool *pool, const char *name),
      (pool, name))
+HOLD(wort_pool_rename,
+     (struct wort_pool *pool, const char *name, const char *new_name),
+     (pool, name, new_name))
 HOLD(wort_index_open,
      (struct wort_pool *pool, const char *name,
       const struct wort_index_opts *opts, struct wort_index **out),

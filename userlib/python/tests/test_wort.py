@@ -693,6 +693,23 @@ class IndexTest(unittest.TestCase):
         names = [rec.name for rec in self.pool.indexes()]
         self.assertEqual(names.count(b"t"), 1)
 
+    def test_rename(self):
+        self.index[b"k"] = b"v"
+        with self.pool.index("taken", create=True):
+            pass
+        with Errno(errno.EEXIST):
+            self.pool.rename("t", "taken")
+        with Errno(errno.ENOENT):
+            self.pool.rename("missing", "other")
+        with self.assertRaises(TypeError):
+            self.pool.rename("t")
+        self.pool.rename("t", b"renamed")
+        self.assertEqual(self.index[b"k"], b"v")
+        with self.pool.index("renamed") as index:
+            self.assertEqual(index[b"k"], b"v")
+        self.pool.rename("renamed", "t")
+        self.pool.destroy("taken")
+
     def test_destroyed(self):
         self.pool.index("gone", create=True).close()
         with self.pool.index("gone") as gone:
