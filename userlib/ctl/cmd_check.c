@@ -58,13 +58,19 @@ static const struct syntax check_syntax = {
 	.option = check_option,
 };
 
+/* What was mended of an image that is only read was not. */
+static bool copies_lack(const struct source *src, const struct wort_check_arg *check)
+{
+	return check->out_nr_lost && src->image && !clear;
+}
+
 static int check_json(struct source *src, const struct wort_check_arg *check,
 		      uint64_t redone)
 {
 	json_object *obj = json_object_new_object();
 	int err;
 
-	json_add_bool(obj, "clean", !check->out_nr_damaged);
+	json_add_bool(obj, "clean", !check->out_nr_damaged && !copies_lack(src, check));
 	json_add_u64(obj, "indexes", check->out_nr_indexes);
 	json_add_u64(obj, "nodes", check->out_nr_nodes);
 	json_add_u64(obj, "records", check->out_nr_leaves);
@@ -129,7 +135,7 @@ static int check_text(struct source *src, const struct wort_check_arg *check,
 	if (check->out_nr_lost)
 		printf("%llu copies of the superblock were lost%s\n",
 		       ull(check->out_nr_lost),
-		       clear ? ", written anew" : "");
+		       copies_lack(src, check) ? "" : ", written anew");
 	if (check->out_nr_transient)
 		printf("%llu places in a legal state that a power cut left%s\n",
 		       ull(check->out_nr_transient), clear ? ", mended" : "");
@@ -144,7 +150,8 @@ static int check_text(struct source *src, const struct wort_check_arg *check,
 	if (check->out_nr_damaged)
 		damage_text(check);
 	else
-		puts(check->out_nr_unknown ? "clean otherwise" : "clean");
+		puts(check->out_nr_unknown || copies_lack(src, check) ?
+		     "clean otherwise" : "clean");
 	return err;
 }
 
@@ -262,7 +269,7 @@ int cmd_check(int argc, char **argv)
 	struct wort_check_arg check = { .size = sizeof(check) };
 	struct source src;
 	char **args;
-	bool lost;
+	bool sound;
 	int err, err2;
 
 	parse_args(&check_syntax, argc, argv, &args);
@@ -275,10 +282,9 @@ int cmd_check(int argc, char **argv)
 	err = check_shown(&src, &check);
 	if (!err)
 		err = show(&src, &check);
-	/* What was mended of an image that is only read was not. */
-	lost = check.out_nr_lost && src.image && !clear;
+	sound = !check.out_nr_damaged && !copies_lack(&src, &check);
 	err2 = source_close(&src);
 	if (err || err2)
 		return fail(args[0], err ? err : err2);
-	return check.out_nr_damaged || lost ? ST_DAMAGE : ST_OK;
+	return sound ? ST_OK : ST_DAMAGE;
 }
