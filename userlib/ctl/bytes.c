@@ -35,6 +35,42 @@ int bytes_set(struct bytes *bytes, const void *data, size_t len)
 	return 0;
 }
 
+/* Two values of which each byte is written as six, and a key. */
+#define LINE_LONGEST	(1 << 20)
+
+static int line_grow(char **line, size_t *size)
+{
+	size_t more = *size ? 2 * *size : 256;
+	char *grown = realloc(*line, more);
+
+	if (!grown)
+		return -1;
+	*line = grown;
+	*size = more;
+	return 0;
+}
+
+ssize_t line_read(char **line, size_t *size, FILE *in)
+{
+	size_t len = 0;
+	int c;
+
+	errno = 0;
+	do {
+		if (len + 1 >= *size && line_grow(line, size))
+			return -1;
+		c = getc_unlocked(in);
+		if (c != EOF)
+			(*line)[len++] = c;
+		if (len > LINE_LONGEST) {
+			errno = EMSGSIZE;
+			return -1;
+		}
+	} while (c != EOF && c != '\n');
+	(*line)[len] = '\0';
+	return len && !ferror(in) ? (ssize_t)len : -1;
+}
+
 void bytes_free(struct bytes *bytes)
 {
 	free(bytes->data);

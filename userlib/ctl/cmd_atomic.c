@@ -200,8 +200,7 @@ static int read_lines(FILE *in, const char *name)
 	ssize_t len;
 
 	while (!status) {
-		errno = 0;
-		len = getline(&line, &size, in);
+		len = line_read(&line, &size, in);
 		if (len < 0 && !errno)
 			break;
 		if (len < 0 || ferror(in))

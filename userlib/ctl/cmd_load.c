@@ -259,8 +259,7 @@ static int load_lines(struct loader *ld)
 	ssize_t len;
 
 	while (!status) {
-		errno = 0;
-		len = getline(&line, &size, ld->in);
+		len = line_read(&line, &size, ld->in);
 		if (len < 0 && !errno)
 			break;
 		if (len < 0 || ferror(ld->in))

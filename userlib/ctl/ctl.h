@@ -166,6 +166,12 @@ struct bytes {
 int bytes_reserve(struct bytes *bytes, size_t size);
 int bytes_set(struct bytes *bytes, const void *data, size_t len);
 void bytes_free(struct bytes *bytes);
+
+/*
+ * Read a line, with its end, and a 0 behind it.  Its length, or -1: with errno 0 there is
+ * none any more; EMSGSIZE: it is longer than that of any record.
+ */
+ssize_t line_read(char **line, size_t *size, FILE *in);
 int bytes_from_hex(struct bytes *bytes, const char *text, size_t len);
 int bytes_from_number(struct bytes *bytes, const char *text, size_t len);
 int bytes_unescape(struct bytes *bytes, const char *text, size_t len);

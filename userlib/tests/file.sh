@@ -117,6 +117,8 @@ check_refusals()
 	: >nothing
 	expect 1 'no pool is in the file' "$wort" put nothing names a
 	expect 3 'neither a file nor a device' "$wort" put . names a
+	expect 3 'too long' "$wort" load sound.img 'index one' /dev/zero
+	expect 3 'too long' bash -c '"$0" atomic sound.img </dev/zero' "$wort"
 }
 
 # Each acknowledged record is there after a kill, and the pool is sound.
