@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../local/local.h"
 #include "internal.h"
 
 struct wort_atomic {
@@ -241,11 +242,16 @@ WORT_API int wort_atomic_expect_absent(struct wort_atomic *atomic,
 
 static int commit(struct wort_atomic *atomic, struct wort_atomic_arg *arg)
 {
+	const int first = atomic->indexes[0]->fd;
 	int fds[WORT_ATOMIC_MAX], err;
 	uint32_t i;
 
-	for (i = 1; i < atomic->nr_indexes; i++)
+	for (i = 1; i < atomic->nr_indexes; i++) {
 		fds[i - 1] = atomic->indexes[i]->fd;
+		/* The kernel does not know the indexes of a file, nor the other way round. */
+		if (wort_local_owns(fds[i - 1]) != wort_local_owns(first))
+			return -EXDEV;
+	}
 	*arg = (struct wort_atomic_arg){
 		.size = sizeof(*arg),
 		.ops_ptr = wort_ptr(atomic->ops),
@@ -257,7 +263,7 @@ static int commit(struct wort_atomic *atomic, struct wort_atomic_arg *arg)
 		.nr_fds = atomic->nr_indexes - 1,
 		.out_refused = WORT_NO_VALUE,
 	};
-	err = wort_ioctl(atomic->indexes[0]->fd, WORT_IOC_ATOMIC, arg);
+	err = wort_ioctl(first, WORT_IOC_ATOMIC, arg);
 	if (arg->out_results_len > atomic->results_need ||
 	    (arg->out_refused != WORT_NO_VALUE &&
 	     arg->out_refused >= atomic->nr_ops))
@@ -268,7 +274,7 @@ static int commit(struct wort_atomic *atomic, struct wort_atomic_arg *arg)
 WORT_API int wort_atomic_commit(struct wort_atomic *atomic,
 				unsigned int *refused)
 {
-	struct wort_atomic_arg arg;
+	struct wort_atomic_arg arg = { .out_refused = WORT_NO_VALUE };
 	int err;
 
 	atomic->results_len = 0;

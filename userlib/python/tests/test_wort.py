@@ -1165,6 +1165,20 @@ class Files(unittest.TestCase):
         with Errno(errno.ENOTBLK):
             wort.Pool("/dev/wort0", sync="process")
 
+    def test_file_and_device(self):
+        """No batch changes indexes of both."""
+        wort.format_file(self.path, 16 << 20)
+        with wort.Pool(self.path, write=True) as pool, \
+                wort.Pool("/dev/wort0", write=True) as device, \
+                pool.index("t", create=True) as index, \
+                device.index("beside", create=True) as other:
+            with Errno(errno.EXDEV), pool.atomic() as batch:
+                batch.put(index, b"file and device", b"")
+                batch.put(other, b"file and device", b"")
+            self.assertNotIn(b"file and device", index)
+            self.assertNotIn(b"file and device", other)
+            device.destroy("beside")
+
     def test_fork(self):
         """A pool that is open for writing stays with the process that opened it."""
         wort.format_file(self.path, 16 << 20)
