@@ -79,7 +79,7 @@ static bool shadow_enter(const struct wort_tree *tree, struct qr_shadow *shadow)
 	enters = !table->slot[nr].shadow && has_room(shadows, size);
 	if (enters) {
 		WRITE_ONCE(shadows->bytes, shadows->bytes + size);
-		shadows->nr++;
+		WRITE_ONCE(shadows->nr, shadows->nr + 1);
 		slot_set(table, nr, shadow);
 	}
 	due = ask(shadows);
@@ -105,7 +105,7 @@ static size_t shadow_leave(struct qr_shadows *shadows, u32 nr)
 	shadow->next_gone = shadows->gone;
 	shadows->gone = shadow;
 	shadows->nr_gone++;
-	shadows->nr--;
+	WRITE_ONCE(shadows->nr, shadows->nr - 1);
 	WRITE_ONCE(shadows->bytes, shadows->bytes - size);
 	WRITE_ONCE(shadows->bytes_gone, shadows->bytes_gone + size);
 	return size;
