@@ -324,9 +324,10 @@ void qr_tidy(struct wort_op *op, struct wort_tree *tree, const struct wort_key *
 }
 
 /*
- * Pages from a leaf without records up to a level, each with one child, for what cannot be
- * read.  An operation reserves few objects at a time, so a high level takes some steps.  If
- * one of them fails, what the others have taken is lost until the next walk.
+ * Make what takes the place of a page that cannot be read: a leaf without records, and above
+ * it a page with one child for each level.  An operation reserves few objects at a time, so
+ * a high page takes several steps.  If a step fails, the next walk gives back what the steps
+ * before it have taken.
  */
 static int empty_create(struct wort_op *op, const struct wort_tree *tree, u32 level,
 			const struct wort_key *anchor, u64 *off)

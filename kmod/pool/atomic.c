@@ -136,8 +136,8 @@ static void forget_values(struct atomic *a)
 }
 
 /*
- * Look the value of a key up, which nobody else changes.  Where a new value takes its place
- * whatever it is, a long one is not read.
+ * Look up the value of a key; its gate is closed, so no other operation changes it.  A long
+ * value that the operation replaces is not read.
  */
 static int know(struct record *rec, bool replaced, bool relaxed)
 {
@@ -201,7 +201,7 @@ static int condition(const struct record *rec, const struct wort_request *req)
 	return wort_request_expects(op) && !has_value(rec, &req->expect) ? -ECANCELED : 0;
 }
 
-/* An insert whatever there is. */
+/* Does an operation store its value whatever the key has? */
 static bool replaces(const struct wort_batch_op *op)
 {
 	return op->op == WORT_BATCH_INSERT && !op->flags;

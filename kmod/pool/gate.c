@@ -698,7 +698,7 @@ void wort_redo_unregister(struct wort_pool *pool, struct wort_redo *redo)
 {
 	struct wort_gates *gates = pool->gates;
 
-	/* What it has changed comes before: pairs with the barriers of who reads the trees. */
+	/* Its changes are visible before it goes: pairs with the barriers before trees are read. */
 	smp_wmb();
 	RCU_INIT_POINTER(gates->redo[redo->head], NULL);
 	WRITE_ONCE(gates->answering[redo->head], 0);

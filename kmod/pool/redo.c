@@ -585,8 +585,9 @@ static void find_done(struct wort_pool *pool, struct wort_apply *changes, u32 nr
 }
 
 /*
- * Waits for space, which its objects had before the power cut.  What a try gives back itself
- * is no reason for another one; what was pending when it began is.
+ * Waits for space, which its objects had before the power cut.  Each try gives back what it
+ * reserved, and that would look like new space for ever.  So another try follows only if
+ * background work was about to give space back when this one began, or is now.
  */
 static int apply_all(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
 		     u8 *room)

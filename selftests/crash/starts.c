@@ -303,7 +303,7 @@ static void attach_image(struct tracer *t, struct runner *r, const struct start 
 		;
 }
 
-/* What was stored until a fence is in the image.  False: there were not so many fences. */
+/* Copy what was stored before a fence into the image.  False if there were fewer fences. */
 static bool keep_stored(const struct tracer *t, struct start *s, u32 fences)
 {
 	u64 *words = (u64 *)s->image;

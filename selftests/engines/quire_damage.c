@@ -63,7 +63,7 @@ void quire_damaged_kind(void)
 	bed_close(&bed);
 }
 
-/* An old record of a key stays an old one, whatever comes behind its key. */
+/* A bit that flips behind the key of an old record must not make that record count again. */
 void quire_damaged_padding(void)
 {
 	const u8 key[5] = { 1, 2, 3, 4, 5 };

@@ -28,9 +28,9 @@
  * @steps: what makes it, in a pool with an empty index "a"
  * @nr_steps: number of @steps
  * @unsettled: the walk has not run when the explorer begins
- * @fences: the power goes in the last step, and what was stored until so many fences is
- *	left.  With an attribute word with which it has fewer there is no such pool.  0: the
- *	power does not go
+ * @fences: a power cut ends the last step at this fence, counted from 1: all stores before
+ *	it are left.  If the step has fewer fences with an attribute word, the pool is not
+ *	made for that.  0: no power cut
  */
 struct engine_start {
 	const char *name;

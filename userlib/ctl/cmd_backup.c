@@ -51,7 +51,7 @@ static bool to_stdout(const struct backup *bk)
 	return !strcmp(bk->path, "-");
 }
 
-/* A pipe or a device, whose name no file takes. */
+/* Into a pipe or a device is written; no file takes its name. */
 static bool to_special(const struct backup *bk)
 {
 	struct stat st;
@@ -250,6 +250,7 @@ static int backup(struct backup *bk)
 int cmd_backup(int argc, char **argv)
 {
 	struct backup bk = { };
+	struct stat st;
 	char **args;
 	int status;
 
@@ -257,6 +258,8 @@ int cmd_backup(int argc, char **argv)
 	bk.path = args[1];
 	if (is_same_file(args[0], args[1]))
 		return complain("%s: is the pool itself", args[1]);
+	if (!stat(args[1], &st) && S_ISBLK(st.st_mode))
+		return complain("%s: a backup would overwrite the device; name a file", args[1]);
 	/* To freeze an attached pool takes a descriptor for writing. */
 	status = source_open_to_check(args[0], false, &bk.src);
 	if (status)

@@ -58,7 +58,7 @@ static const struct syntax check_syntax = {
 	.option = check_option,
 };
 
-/* What was mended of an image that is only read was not. */
+/* A check of an image that is only read cannot write the lost copies anew. */
 static bool copies_lack(const struct source *src, const struct wort_check_arg *check)
 {
 	return check->out_nr_lost && src->image && !clear;

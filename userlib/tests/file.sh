@@ -104,6 +104,9 @@ check_refusals()
 	expect 2 'exclude each other' "$wort" put -c -r sound.img 'index one' a
 	expect 2 'exclude each other' "$wort" load -c -r sound.img 'index one'
 	expect 3 'No space left' "$wort" backup sound.img /dev/full
+	if mknod block b 7 250 2>/dev/null; then
+		expect 3 "would overwrite the device" "$wort" backup sound.img block
+	fi
 	[ -c /dev/full ]
 	[ "$(md5sum sound.img)" = "$before" ]
 	ln -s copy link
