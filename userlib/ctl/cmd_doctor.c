@@ -174,8 +174,9 @@ static void check_contents(const struct device *dev)
 		       ull(label.pool_size), ull(label.size));
 	} else if (!err) {
 		uuid_to_text(label.uuid, uuid);
-		report(FINE, "contents", NULL, "pool %s %.*s", uuid,
-		       WORT_LABEL_LEN, (const char *)label.label);
+		report(FINE, "contents", NULL, "pool %s%s%.*s", uuid,
+		       *label.label ? " " : "", WORT_LABEL_LEN,
+		       (const char *)label.label);
 	} else if (err != -EBUSY && err != -EACCES && err != -EPERM &&
 		   err != -ENOENT) {
 		snprintf(remedy, sizeof(remedy), "wort check %s",
@@ -185,9 +186,25 @@ static void check_contents(const struct device *dev)
 	}
 }
 
+static void look_at_file(const struct device *dev)
+{
+	report(FINE, "device", NULL,
+	       "a plain file: a pool in it needs neither module nor persistent memory");
+	check_contents(dev);
+}
+
+static void look_at_device(const struct device *dev)
+{
+	doctor_host(dev);
+	if (doctor_kind(dev) && doctor_device(dev)) {
+		doctor_holder(dev);
+		check_contents(dev);
+	}
+}
+
 static const struct syntax doctor_syntax = {
-	.args = "DEVICE",
-	.doc = "Tell whether a device can hold a pool and, for each problem, the\n"
+	.args = "DEVICE|FILE",
+	.doc = "Tell whether a device or a file can hold a pool and, for each problem, the\n"
 	       "command that mends it. Changes nothing.",
 	.groups = GROUP_OUTPUT,
 	.min_args = 1,
@@ -203,11 +220,10 @@ int cmd_doctor(int argc, char **argv)
 	if (settings.json)
 		array = json_object_new_array();
 	device_find(args[0], &dev);
-	doctor_host(&dev);
-	if (doctor_kind(&dev) && doctor_device(&dev)) {
-		doctor_holder(&dev);
-		check_contents(&dev);
-	}
+	if (dev.kind == DEVICE_FILE)
+		look_at_file(&dev);
+	else
+		look_at_device(&dev);
 	if (array)
 		json_print(array);
 	return problems ? ST_NOTHING : ST_OK;

@@ -253,10 +253,14 @@ static int format_any(const char *path, const struct wort_format_opts *opts)
 
 	if (names_file(path))
 		return format_file(path, format.size, opts);
+	if (stat(path, &st)) {
+		if (errno == ENOENT && strncmp(path, "/dev/", 5))
+			return no_file(path);
+	} else if (!S_ISBLK(st.st_mode)) {
+		return complain("%s: neither a block device nor a file", path);
+	}
 	if (format.size)
 		return complain("%s: a device has its size: --size is for plain files", path);
-	if (stat(path, &st) && errno == ENOENT && strncmp(path, "/dev/", 5))
-		return no_file(path);
 	return format_device(path, opts);
 }
 

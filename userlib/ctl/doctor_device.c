@@ -61,15 +61,15 @@ static const char *partition_line(const struct device *dev)
 bool doctor_kind(const struct device *dev)
 {
 	switch (dev->kind) {
+	case DEVICE_FILE:
 	case DEVICE_BLOCK:
 		return true;
 	case DEVICE_NONE:
 		report(PROBLEM, "device", "ls /dev/pmem*; ndctl list -Ni", "%s",
 		       strerror(dev->err));
 		break;
-	case DEVICE_FILE:
-		report(PROBLEM, "device", "ls /dev/pmem*",
-		       "not a device; list, dump, stat and check work on image files");
+	case DEVICE_OTHER:
+		report(PROBLEM, "device", "ls /dev/pmem*", "neither a device nor a file");
 		break;
 	case DEVICE_CHAR:
 		report(PROBLEM, "device", "ls /dev/pmem*",

@@ -25,6 +25,9 @@ int no_pool(const char *name, int err)
 		complain("%s: no such file, and no pool: the module is not loaded",
 			 name);
 		mend("modprobe wort");
+		if (strpbrk(name, "/."))
+			mend("wort format --size 64M %s    # makes one in a plain file",
+			     shell_word(name));
 		return ST_NOTHING;
 	}
 	if (err != -ENOENT && err != -ENXIO)

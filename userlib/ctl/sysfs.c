@@ -147,7 +147,7 @@ static void find_real(struct device *dev)
 		return;
 	}
 	if (!S_ISBLK(st.st_mode) && !S_ISCHR(st.st_mode)) {
-		dev->kind = DEVICE_FILE;
+		dev->kind = S_ISREG(st.st_mode) ? DEVICE_FILE : DEVICE_OTHER;
 		return;
 	}
 	type = S_ISBLK(st.st_mode) ? "block" : "char";

@@ -33,7 +33,7 @@ bool sys_each(const char *folder, sys_name_fn fn, void *data);
 
 #define SYS_NAME	64
 
-enum device_kind { DEVICE_NONE, DEVICE_FILE, DEVICE_CHAR, DEVICE_DEVDAX,
+enum device_kind { DEVICE_NONE, DEVICE_FILE, DEVICE_OTHER, DEVICE_CHAR, DEVICE_DEVDAX,
 		   DEVICE_BLOCK };
 
 /*
