@@ -377,7 +377,7 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_insert, WORT_NS);
  *
  * Context: May sleep, killably while the pool is examined.  Allocates nothing.
  * Return: Length of the value; -ENOENT; -ERANGE if it does not fit; -EINVAL,
- * -EMSGSIZE for a length; -EINTR; -ESTALE; -EUCLEAN; -EIO; -ENODEV.
+ * -EMSGSIZE for a length; -ENOMEM; -EINTR; -ESTALE; -EUCLEAN; -EIO; -ENODEV.
  */
 int wort_kernel_lookup(struct wort_kernel_index *index,
 		       const struct wort_kernel_bytes *key, void *value,
@@ -412,8 +412,8 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_lookup, WORT_NS);
  *
  * Context: May sleep, killably while the pool is examined.  Allocates nothing.
  * Return: 0; -ENOENT; -ECANCELED if the value is not @expect; -ERANGE if it
- * does not fit; -EINVAL, -EMSGSIZE for a length; -EINTR; -ESTALE; -EROFS;
- * -EUCLEAN; -EIO; -ENODEV.
+ * does not fit; -EINVAL, -EMSGSIZE for a length; -ENOSPC if the engine needs space
+ * for a delete; -ENOMEM; -EINTR; -ESTALE; -EROFS; -EUCLEAN; -EIO; -ENODEV.
  */
 int wort_kernel_delete_fetch(struct wort_kernel_index *index,
 			     const struct wort_kernel_bytes *key,
@@ -801,15 +801,16 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_index_info, WORT_NS);
  * Of operations under way some figures may be in and others not yet.
  *
  * Context: Any context.
- * Return: 0; -ENODEV.
+ * Return: 0; -ENODEV; -EBUSY while the machine hibernates.
  */
 int wort_kernel_stats(struct wort_kernel_index *index,
 		      struct wort_op_stats stats[WORT_OP_NR])
 {
 	struct wort_dax *dax = index->wdev->dax;
+	int err = wort_dax_try_enter(dax);
 
-	if (!wort_dax_enter(dax))
-		return -ENODEV;
+	if (err)
+		return err;
 	wort_index_stats(index->index, stats);
 	wort_dax_exit(dax);
 	return 0;
@@ -823,15 +824,15 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_stats, WORT_NS);
  * Context: Any context.
  * Return: WORT_STATE_DAMAGED, if it or its pool is read-only because damage was
  * found, _READONLY, if the pool is for another reason, _WALKING, or 0; -ESTALE
- * if it was destroyed; -ENODEV.
+ * if it was destroyed; -ENODEV; -EBUSY while the machine hibernates.
  */
 int wort_kernel_state(struct wort_kernel_index *index)
 {
 	struct wort_dax *dax = index->wdev->dax;
-	int state;
+	int state = wort_dax_try_enter(dax);
 
-	if (!wort_dax_enter(dax))
-		return -ENODEV;
+	if (state)
+		return state;
 	state = wort_pool_state(dax->pool);
 	if (READ_ONCE(index->index->damaged))
 		state |= WORT_STATE_DAMAGED;

@@ -116,6 +116,9 @@ static int pool_open(struct inode *inode, struct file *filp)
 	struct wort_dev *wdev = container_of(inode->i_cdev, struct wort_dev,
 					     cdev);
 
+	/* Each command reads, also those that change something. */
+	if (!(filp->f_mode & FMODE_READ))
+		return -EACCES;
 	if (wort_dax_dead(wdev->dax))
 		return -ENODEV;
 	filp->private_data = wort_file_alloc(wdev);

@@ -72,8 +72,23 @@ bool wort_dax_enter(struct wort_dax *dax)
 }
 
 /**
+ * wort_dax_try_enter() - Begin to touch the memory without waiting, and only read it
+ * @dax: The claim.
+ *
+ * Context: Any context.
+ * Return: 0: wort_dax_exit() has to follow; -ENODEV if the memory is gone or the pool
+ * detached; -EBUSY while the machine hibernates.
+ */
+int wort_dax_try_enter(struct wort_dax *dax)
+{
+	if (percpu_ref_tryget_live(&dax->users))
+		return 0;
+	return wort_dax_dead(dax) ? -ENODEV : -EBUSY;
+}
+
+/**
  * wort_dax_exit() - The memory is not touched any more
- * @dax: The claim; wort_dax_enter() returned true.
+ * @dax: The claim; wort_dax_enter() or wort_dax_try_enter() has succeeded.
  *
  * Context: Any context.
  */
@@ -127,10 +142,14 @@ static void stop_mappings(struct wort_dax *dax)
  */
 static void kill_users(struct wort_dax *dax)
 {
+	bool was_killed;
+
 	mutex_lock(&dax->gate_lock);
-	if (!dax->killed && !dax->suspended)
-		percpu_ref_kill(&dax->users);
+	was_killed = dax->killed;
+	/* First, so that whoever is refused a reference finds the reason. */
 	WRITE_ONCE(dax->killed, true);
+	if (!was_killed && !dax->suspended)
+		percpu_ref_kill(&dax->users);
 	mutex_unlock(&dax->gate_lock);
 	wake_up_all(&dax->gate);
 	stop_background(dax);

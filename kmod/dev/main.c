@@ -225,6 +225,7 @@ static int add_node(struct wort_dev *wdev, u32 *minor)
 		goto out;
 	}
 	wdev->added = true;
+	WRITE_ONCE(wdev->dax->pool->suspendable, true);
 	*minor = wdev->minor;
 	dev_info(&wdev->dev, "attached %s%s\n", wdev->dax->name,
 		 wdev->dax->pool->readonly ? " read-only" : "");
@@ -389,9 +390,9 @@ struct wort_dev *wort_dev_find(const char *name)
  * wort_dev_state() - The state of a pool
  * @wdev: Its device.
  *
- * Waits for nothing.
+ * Waits while the machine hibernates.
  *
- * Context: Any context.
+ * Context: May sleep.
  * Return: WORT_STATE_*; WORT_STATE_DEAD alone if the device is gone, or the
  * pool is being detached.
  */

@@ -118,7 +118,7 @@ static int pool_info(struct device *dev, struct wort_pool_info_arg *info)
 static ssize_t name##_show(struct device *dev,				\
 			   struct device_attribute *attr, char *buf)	\
 {									\
-	struct wort_pool_info_arg info;					\
+	struct wort_pool_info_arg info = { };				\
 	int err = pool_info(dev, &info);				\
 									\
 	return err ? err : emit_figure(buf, info.field);		\

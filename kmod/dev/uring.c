@@ -17,6 +17,8 @@
  * an operation under way ends soon, and where it waits for others a fatal
  * signal, which the workers of a process share, ends it.
  */
+#include <linux/freezer.h>
+
 #include "wort_dev.h"
 
 /**
@@ -32,6 +34,7 @@ int wort_uring_issue(struct io_uring_cmd *ioucmd, unsigned int issue_flags)
 {
 	struct wort_uring_cmd cmd;
 	struct compat_uring seen;
+	long err;
 
 	BUILD_BUG_ON(sizeof(cmd) != sizeof(seen.bytes));
 	compat_uring_read(ioucmd, issue_flags, &seen);
@@ -44,5 +47,10 @@ int wort_uring_issue(struct io_uring_cmd *ioucmd, unsigned int issue_flags)
 		return -EOPNOTSUPP;
 	if (cmd.__reserved)
 		return -EINVAL;
-	return seen.file->f_op->unlocked_ioctl(seen.file, seen.op, cmd.arg_ptr);
+	/* The end of a system call would begin it anew.  A worker has none. */
+	do {
+		try_to_freeze();
+		err = seen.file->f_op->unlocked_ioctl(seen.file, seen.op, cmd.arg_ptr);
+	} while (err == -ERESTARTNOINTR);
+	return err;
 }

@@ -120,6 +120,7 @@ struct wort_dev {
 /* dax.c */
 int wort_dax_claim(const char *path, bool readonly, struct wort_dax **out);
 bool wort_dax_enter(struct wort_dax *dax);
+int wort_dax_try_enter(struct wort_dax *dax);
 void wort_dax_exit(struct wort_dax *dax);
 bool wort_dax_dead(struct wort_dax *dax);
 int wort_dax_suspend(struct wort_dax *dax);

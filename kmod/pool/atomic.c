@@ -558,7 +558,7 @@ static bool only_looks(const struct wort_atomic *batch)
 static int look_at_left(struct atomic *a)
 {
 	struct wort_pool *pool = a->pool;
-	int err = wort_redo_hold(pool->gates);
+	int err = wort_redo_hold(pool);
 
 	if (err)
 		return err;
@@ -570,7 +570,7 @@ static int look_at_left(struct atomic *a)
 		wort_gates_open(pool, a->gate, a->nr_gates);
 		forget_values(a);
 	}
-	wort_redo_release(pool->gates);
+	wort_redo_release(pool);
 	return err;
 }
 

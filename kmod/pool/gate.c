@@ -448,6 +448,17 @@ static u32 count_left(const struct wort_gates *gates)
 	return nr;
 }
 
+/* There was no batch since the attach. */
+static void no_batches(struct wort_pool_info_arg *arg)
+{
+	arg->out_atomic_batches = 0;
+	arg->out_atomic_refused = 0;
+	arg->out_atomic_waits = 0;
+	arg->out_atomic_redone = 0;
+	arg->out_atomic_left = 0;
+	arg->out_atomic_damaged = 0;
+}
+
 /**
  * wort_gates_info() - Count the atomic batches of a pool
  * @pool: The pool.
@@ -459,8 +470,10 @@ void wort_gates_info(const struct wort_pool *pool, struct wort_pool_info_arg *ar
 {
 	struct wort_gates *gates = gates_of(pool);
 
-	if (!gates)
+	if (!gates) {
+		no_batches(arg);
 		return;
+	}
 	arg->out_atomic_batches = atomic64_read(&gates->batches);
 	arg->out_atomic_refused = atomic64_read(&gates->refused);
 	arg->out_atomic_waits = atomic64_read(&gates->waits);
@@ -520,12 +533,12 @@ static int gate_close(struct wort_pool *pool, atomic_t *gate)
 		count_wait(pool);
 		err = wait_event_state(pool->gates->wait,
 				       (closed = try_close(gate)) ||
-				       is_hopeless(pool), WORT_WAITING);
+				       is_hopeless(pool), wort_pool_waiting(pool));
 	}
 	if (closed)
 		err = wait_event_state(pool->gates->wait,
 				       (empty = atomic_read(gate) == CLOSED) ||
-				       is_hopeless(pool), WORT_WAITING);
+				       is_hopeless(pool), wort_pool_waiting(pool));
 	if (empty)
 		return 0;
 	if (closed)
@@ -595,7 +608,7 @@ int wort_gate_wait(struct wort_index *index, const struct wort_key *key)
 	count_wait(pool);
 	err = wait_event_state(pool->gates->wait,
 			       (open = !(atomic_read(gate) & CLOSED)) ||
-			       is_hopeless(pool), WORT_WAITING);
+			       is_hopeless(pool), wort_pool_waiting(pool));
 	return open ? 0 : gave_up(pool, err);
 }
 
@@ -618,7 +631,8 @@ static bool head_take(struct wort_gates *gates, u32 *head)
  * @pool: The pool, whose gates are on.
  * @head: Told: its number.
  *
- * Context: May sleep, killably, in no section and with no gate closed.
+ * Context: May sleep, killably, in no section.  Gates may be closed: who has a head
+ * waits for no gate.
  * Return: 0; -EINTR; -EROFS if the pool became read-only; -ENODEV if it is being
  * detached.
  */
@@ -629,7 +643,7 @@ int wort_head_take(struct wort_pool *pool, u32 *head)
 	int err;
 
 	err = wait_event_state(gates->wait, (taken = head_take(gates, head)) ||
-			       is_hopeless(pool), WORT_WAITING);
+			       is_hopeless(pool), wort_pool_waiting(pool));
 	return taken ? 0 : gave_up(pool, err);
 }
 
@@ -731,7 +745,7 @@ int wort_redo_wait(struct wort_pool *pool)
 		count_wait(pool);
 		if (wait_event_state(gates->wait,
 				     READ_ONCE(gates->answering[i]) != nr ||
-				     is_hopeless(pool), WORT_WAITING))
+				     is_hopeless(pool), wort_pool_waiting(pool)))
 			return -EINTR;
 		if (READ_ONCE(gates->answering[i]) == nr)
 			return 1;

@@ -372,7 +372,7 @@ int wort_pool_wait_round(struct wort_pool *pool)
 	wort_pool_kick(pool);
 	err = wait_event_state(pool->work_done,
 			       READ_ONCE(pool->rounds) != rounds ||
-			       READ_ONCE(pool->stopping), WORT_WAITING);
+			       READ_ONCE(pool->stopping), wort_pool_waiting(pool));
 	if (err)
 		return -EINTR;
 	if (READ_ONCE(pool->stopping))

@@ -171,6 +171,7 @@ struct wort_index {
  * @left_out: errno with which attach could not read all of the catalogue, or 0
  * @readonly: nothing is stored, because the memory is read-only, or the pool
  *	has a feature that the module does not know
+ * @suspendable: power management knows the device: see wort_pool_waiting()
  * @frozen: who excludes operations that may change something, which wait while it
  *	is not 0; under @lock
  * @clearing: checks that may drop references: no hold begins; under @lock
@@ -242,6 +243,7 @@ struct wort_pool {
 	bool damaged;
 	int left_out;
 	bool readonly;
+	bool suspendable;
 	u32 frozen;
 	u32 clearing;
 	struct list_head indexes;
@@ -372,8 +374,17 @@ static inline void wort_pool_changed(struct wort_pool *pool)
 		notify(pool);
 }
 
-/* A fatal signal ends a wait, and the machine can suspend during it. */
-#define WORT_WAITING		(TASK_KILLABLE | TASK_FREEZABLE)
+/*
+ * The state in which a task waits.  A fatal signal ends a wait, and the machine can suspend
+ * during it.  But it cannot hibernate while a pool is being attached: nobody would suspend
+ * that pool, and its background work would store after the snapshot.  UNSAFE since atomic
+ * batches wait with a semaphore held.
+ */
+static inline unsigned int wort_pool_waiting(const struct wort_pool *pool)
+{
+	return READ_ONCE(pool->suspendable) ? TASK_KILLABLE | TASK_FREEZABLE_UNSAFE :
+					      TASK_KILLABLE;
+}
 
 /**
  * struct wort_walk - A visit of all objects that an index owns (walk.c)

@@ -161,7 +161,7 @@ int wort_rebuild_wait(struct wort_index *index)
 		wort_due_add(pool, &pool->rebuild, &index->rebuild);
 		if (wait_event_state(pool->work_done, attempt_ended(index, nr) ||
 				     READ_ONCE(index->dead) ||
-				     READ_ONCE(pool->stopping), WORT_WAITING))
+				     READ_ONCE(pool->stopping), wort_pool_waiting(pool)))
 			return -EINTR;
 		if (READ_ONCE(pool->stopping))
 			return -ENODEV;

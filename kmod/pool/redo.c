@@ -708,27 +708,31 @@ static int run_all(struct wort_pool *pool)
 
 /**
  * wort_redo_hold() - Keep the lists that were left behind where they are
- * @gates: The gates of the pool.
+ * @pool: The pool, with gates.
  *
  * Until wort_redo_release() nobody else carries one out, so their gates stay closed.
  *
  * Context: May sleep, killably, in no section, with no lock and no gate closed.
  * Return: 0 or -EINTR.
  */
-int wort_redo_hold(struct wort_gates *gates)
+int wort_redo_hold(struct wort_pool *pool)
 {
+	struct wort_gates *gates = pool->gates;
+
 	return wait_event_state(gates->wait, !(atomic_fetch_or(1, &gates->running) & 1),
-				WORT_WAITING) ? -EINTR : 0;
+				wort_pool_waiting(pool)) ? -EINTR : 0;
 }
 
 /**
  * wort_redo_release() - Lists that were left behind may be carried out
- * @gates: The gates of the pool, after wort_redo_hold().
+ * @pool: The pool, after wort_redo_hold().
  *
  * Context: Any context.
  */
-void wort_redo_release(struct wort_gates *gates)
+void wort_redo_release(struct wort_pool *pool)
 {
+	struct wort_gates *gates = pool->gates;
+
 	atomic_fetch_andnot(1, &gates->running);
 	wake_up_all(&gates->wait);
 }
@@ -775,16 +779,15 @@ u32 wort_redo_other_gates(struct wort_pool *pool, u16 *gates, u32 nr)
  */
 int wort_redo_run(struct wort_pool *pool)
 {
-	struct wort_gates *gates = READ_ONCE(pool->gates);
 	int err;
 
-	if (!gates)
+	if (!READ_ONCE(pool->gates))
 		return 0;
-	err = wort_redo_hold(gates);
+	err = wort_redo_hold(pool);
 	if (err)
 		return err;
 	err = run_all(pool);
-	wort_redo_release(gates);
+	wort_redo_release(pool);
 	return err;
 }
 

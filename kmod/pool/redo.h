@@ -93,8 +93,8 @@ bool wort_heads_agree(struct wort_op *op, struct wort_pool *pool);
 int wort_redo_load(struct wort_op *op, struct wort_pool *pool);
 int wort_redo_visit(struct wort_op *op, struct wort_pool *pool,
 		    struct wort_visitor *visitor);
-int wort_redo_hold(struct wort_gates *gates);
-void wort_redo_release(struct wort_gates *gates);
+int wort_redo_hold(struct wort_pool *pool);
+void wort_redo_release(struct wort_pool *pool);
 u32 wort_redo_other_gates(struct wort_pool *pool, u16 *gates, u32 nr);
 int wort_redo_run(struct wort_pool *pool);
 void wort_redo_drop(struct wort_op *op, struct wort_pool *pool, u64 *nr);

@@ -60,8 +60,6 @@ TEST_F(pool, open_read_only)
 	fd = open_index(pool, "a", 0);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(-EBADF, insert(fd, "key", "value"));
-	pool = open_pool(self->pool.minor, O_WRONLY);
-	EXPECT_LE(0, open_index(pool, "b", CREATE));
 }
 
 static int open_arg(int pool, struct wort_index_open_arg *arg)

@@ -44,9 +44,12 @@ static void detach(struct bed *bed)
 	bed_detach(bed);
 }
 
+/* Nobody suspends a pool that is being attached: the machine cannot hibernate then. */
 static void attach(struct bed *bed)
 {
+	shim_waited = 0;
 	bed_attach(bed);
+	CHECK(!(shim_waited & TASK_FREEZABLE_UNSAFE));
 	other = pmpool_index(&bed->pm, "other");
 }
 

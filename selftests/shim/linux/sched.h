@@ -7,7 +7,8 @@
 
 #define TASK_UNINTERRUPTIBLE	0
 #define TASK_KILLABLE	1
-#define TASK_FREEZABLE	2
+#define TASK_FREEZABLE_UNSAFE	2
+#define TASK_IDLE	4
 
 extern void (*shim_in_resched)(void);	/* what others do meanwhile */
 
