@@ -526,7 +526,7 @@ void wort_extent_close(struct wort_alloc *alloc, u32 nr)
 	if (wort_extent_in_use(extent))
 		alloc->open_bytes -= n * wort_extent_size(alloc);
 	if (alloc->marks)
-		wort_marks_forget(alloc->marks, nr);
+		wort_marks_forget(alloc->marks, nr, n);
 	wort_slots_drop(alloc, nr);
 	wort_extent_set_class(extent, WORT_CLASS_NONE, 0);
 	extent->zeroed = false;
@@ -705,8 +705,12 @@ static int reserve_run(struct wort_op *op, u64 size, u64 *off)
 {
 	struct wort_alloc *alloc = op->alloc;
 	u32 nr, run = wort_run_of(alloc, size);
-	int err = wort_extent_open(op, WORT_CLASS_RUN, run, &nr);
+	int err;
 
+	/* After an attach a longer run would be taken for a former extent table. */
+	if (WARN_ON_ONCE(size > WORT_OBJECT_MAX))
+		return -EMSGSIZE;
+	err = wort_extent_open(op, WORT_CLASS_RUN, run, &nr);
 	if (err)
 		return err;
 	if (alloc->marks)
@@ -812,8 +816,8 @@ static struct wort_kept *kept_of(struct wort_alloc *alloc, u64 size)
  * ones.
  *
  * Calls are counted.  The highest @nr of a class is in force until
- * wort_alloc_drop_reserve() has undone the last call for it.  An engine calls
- * this when an index is opened.
+ * wort_alloc_drop_reserve() has undone the last call for it.  An engine whose
+ * deletes need space calls this when an index is opened.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  */

@@ -19,6 +19,8 @@
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
 
+#include <linux/wort_format.h>
+
 #include "pmem.h"
 
 /*
@@ -26,6 +28,9 @@
  * MiB: all are multiples of 16, which is the unit of a link.
  */
 #define WORT_NR_CLASSES		95
+
+/* The largest object: the list of an atomic batch.  A value is smaller. */
+#define WORT_OBJECT_MAX		WORT_MEDIA_REDO_MAX
 
 /* Each processor caches slots up to this size; an extent has at least four. */
 #define WORT_CACHED_MAX		1024

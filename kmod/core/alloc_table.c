@@ -10,7 +10,8 @@
  * own.  No object takes more than max_run() extents, so the words of so many
  * extents before a group tell what covers it.  A longer run is the extent table
  * that the pool had before it grew: no index owns it, and its extents are free.
- * The table in use, if it lies in extents, covers what the superblock says.
+ * The table in use, if it lies in extents, covers what the superblock says.  A
+ * word that is invalid or cannot be read was perhaps that of the longest run.
  *
  * Somebody may overwrite the table with zeroes, which say that all extents are
  * free.  The extent that holds the first block of the catalogue is never free,
@@ -31,12 +32,9 @@
 #include "extent.h"
 #include "pmem.h"
 
-/* The largest object is a record with its value. */
-#define OBJECT_MAX	(sizeof(struct wort_media_leaf) + WORT_KEY_MAX + WORT_VALUE_MAX)
-
 static u32 max_run(const struct wort_alloc *alloc)
 {
-	return wort_run_of(alloc, OBJECT_MAX);
+	return wort_run_of(alloc, WORT_OBJECT_MAX);
 }
 
 static u64 table_off(const struct wort_alloc *alloc, u32 nr)
@@ -128,49 +126,39 @@ static bool parse_word(const struct wort_alloc *alloc,
 	return true;
 }
 
-static int invalid_word(struct wort_op *op, u32 nr, u64 word)
-{
-	return wort_corrupt(op, table_off(op->alloc, nr), "extent word %#llx",
-			    (unsigned long long)word);
-}
-
 /*
- * What the table says of an extent that is not taken by it.  Something may be
- * owned in an extent whose word is bad or invalid.
+ * Take over the word of an extent that the table does not take.  Tells how many extents
+ * it says something of, if they have no word of their own; 0: it says that its own is free.
  */
-static void read_extent(struct wort_op *op, struct wort_extent *extent, u32 nr,
-			bool covered)
+static u32 read_word(struct wort_op *op, struct wort_extent *extent, u32 nr, int *err)
 {
 	struct wort_alloc *alloc = op->alloc;
-	int err = 0;
-	u64 word = 0;
+	u64 word;
 
+	*err = 0;
 	if (wort_table_is_bad(op, nr)) {
-		err = -EIO;
-	} else {
-		word = wort_pm_load(table_word(alloc, nr));
-		if (word && !parse_word(alloc, extent, nr, word))
-			err = invalid_word(op, nr, word);
+		*err = -EIO;
+		return max_run(alloc);
 	}
-	if (!alloc->table_err)
-		alloc->table_err = err;
-	if (err || word || covered || alloc->table_lost)
-		extent->state = WORT_EXTENT_UNKNOWN;
+	word = wort_pm_load(table_word(alloc, nr));
+	if (word && !parse_word(alloc, extent, nr, word)) {
+		*err = -EUCLEAN;
+		return max_run(alloc);
+	}
+	return word ? max(extent->run, 1U) : 0;
 }
 
 /* The first extent from @first on that no run covers which begins before it. */
 static u32 covered_to(struct wort_op *op, u32 first)
 {
-	struct wort_alloc *alloc = op->alloc;
-	u32 nr = first - min(first, max_run(alloc) - 1), covered = first;
-	struct wort_extent probe = { };
+	u32 nr = first - min(first, max_run(op->alloc) - 1), covered = first;
+	int err;
 
 	for (; nr < first; nr++) {
-		if (wort_table_is_bad(op, nr))
-			continue;
-		probe.run = 0;
-		parse_word(alloc, &probe, nr, wort_pm_load(table_word(alloc, nr)));
-		covered = max(covered, nr + probe.run);
+		struct wort_extent probe = { };
+
+		if (!wort_in_table(op->alloc, nr, nr + 1))
+			covered = max(covered, nr + read_word(op, &probe, nr, &err));
 	}
 	return covered;
 }
@@ -235,11 +223,23 @@ int wort_group_make(struct wort_op *op, u32 group)
 	return 0;
 }
 
+static void table_damaged(struct wort_op *op, u32 nr, int err)
+{
+	struct wort_alloc *alloc = op->alloc;
+
+	if (err == -EUCLEAN)
+		err = wort_corrupt(op, table_off(alloc, nr), "extent word %#llx",
+				   (unsigned long long)wort_pm_load(table_word(alloc, nr)));
+	if (!alloc->table_err)
+		alloc->table_err = err;
+}
+
 static u32 read_extents(struct wort_op *op, u32 group, u32 covered)
 {
 	struct wort_alloc *alloc = op->alloc;
 	u32 nr = group * WORT_GROUP_EXTENTS, end, free = 0;
 	struct wort_extent *extent;
+	int err;
 
 	for (end = nr + group_len(alloc, group); nr < end; nr++) {
 		extent = wort_extent_at(alloc, nr);
@@ -247,9 +247,13 @@ static u32 read_extents(struct wort_op *op, u32 group, u32 covered)
 			extent->state = WORT_EXTENT_TAIL;
 			continue;
 		}
-		read_extent(op, extent, nr, nr < covered);
-		covered = max(covered, nr + extent->run);
-		free += extent->state == WORT_EXTENT_FREE;
+		covered = max(covered, nr + read_word(op, extent, nr, &err));
+		if (err)
+			table_damaged(op, nr, err);
+		if (nr < covered || alloc->table_lost)
+			extent->state = WORT_EXTENT_UNKNOWN;
+		else
+			free++;
 	}
 	return free;
 }
@@ -444,7 +448,30 @@ static void mend_witness(struct wort_op *op)
 	alloc->table_lost = false;
 }
 
-/* Invalid words of a group that were not mended, and those on bad memory. */
+/*
+ * The word of an open extent is durable, and DRAM says what it was.  If the table was
+ * overwritten, words are mended in an order, and not here.  True: nothing is left to do.
+ */
+static bool check_open(struct wort_op *op, u32 nr, bool mend, u32 *bad)
+{
+	struct wort_alloc *alloc = op->alloc;
+	struct wort_extent *extent;
+	bool open;
+
+	mutex_lock(&alloc->lock);
+	extent = wort_extent_made(alloc, nr) ? wort_extent_at(alloc, nr) : NULL;
+	open = extent && extent->state == WORT_EXTENT_OPEN && !alloc->table_lost;
+	if (open && wort_pm_load(table_word(alloc, nr)) != word_of(extent)) {
+		if (mend)
+			wort_table_store(op, nr);
+		else
+			++*bad;
+	}
+	mutex_unlock(&alloc->lock);
+	return open;
+}
+
+/* Wrong words of a group that were not mended, and those on bad memory. */
 static u32 check_group(struct wort_op *op, u32 group, bool mend)
 {
 	struct wort_alloc *alloc = op->alloc;
@@ -452,13 +479,15 @@ static u32 check_group(struct wort_op *op, u32 group, bool mend)
 	struct wort_extent probe = { };
 	u64 word;
 
-	if (words_are_zero(op, nr, group_len(alloc, group)))
+	if (!wort_extent_made(alloc, nr) && words_are_zero(op, nr, group_len(alloc, group)))
 		return 0;
 	for (end = nr + group_len(alloc, group); nr < end; nr++) {
 		if (wort_table_is_bad(op, nr)) {
 			bad++;
 			continue;
 		}
+		if (check_open(op, nr, mend, &bad))
+			continue;
 		word = wort_pm_load(table_word(alloc, nr));
 		if (!word)
 			bad += lost_word(op, nr, mend);
@@ -473,7 +502,7 @@ static u32 check_group(struct wort_op *op, u32 group, bool mend)
 }
 
 /**
- * wort_alloc_check_table() - Is every word of the extent table valid?
+ * wort_alloc_check_table() - Is every word of the extent table right?
  * @op: The operation.
  * @mend: Store those of extents in which something is owned, clear others that
  *	are invalid; the caller has marked all that is owned, and found no

@@ -249,24 +249,41 @@ void wort_alloc_walk_restart(struct wort_op *op)
 	wort_alloc_walk_begin(alloc);
 }
 
+/* The end of the owned run that begins at an extent; of another extent, itself. */
+static u32 owned_run_end(const struct wort_alloc *alloc, u32 nr)
+{
+	const struct wort_extent *extent = wort_extent_at(alloc, nr);
+	bool owned = extent->run && extent->slots && extent->slots->nr_used;
+
+	return nr + (owned ? extent->run : 1);
+}
+
 /* The extents that an owned run covers can own nothing themselves. */
-static int settle_run(struct wort_op *op, u32 nr)
+static int verify_run(struct wort_op *op, u32 nr)
 {
 	struct wort_alloc *alloc = op->alloc;
-	struct wort_extent *extent = wort_extent_at(alloc, nr);
-	u32 end = nr + extent->run;
+	u32 end = owned_run_end(alloc, nr);
+	const struct wort_extent *extent;
 
-	if (!extent->run || !extent->slots || !extent->slots->nr_used)
-		return 0;
 	while (++nr < end) {
 		extent = wort_extent_at(alloc, nr);
 		if (extent->state != WORT_EXTENT_UNKNOWN ||
 		    (extent->slots && extent->slots->nr_used))
 			return wort_corrupt(op, wort_extent_off(alloc, nr),
 					    "run overlaps other objects");
+	}
+	return 0;
+}
+
+static int settle_run(struct wort_op *op, u32 nr)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 end = owned_run_end(alloc, nr);
+
+	while (++nr < end) {
 		wort_slots_drop(alloc, nr);
-		wort_extent_set_class(extent, WORT_CLASS_NONE, 0);
-		extent->state = WORT_EXTENT_TAIL;
+		wort_extent_set_class(wort_extent_at(alloc, nr), WORT_CLASS_NONE, 0);
+		wort_extent_at(alloc, nr)->state = WORT_EXTENT_TAIL;
 	}
 	return 0;
 }
@@ -324,10 +341,12 @@ static int settle_extent(struct wort_op *op, u32 nr)
 int wort_alloc_walk_end(struct wort_op *op)
 {
 	struct wort_alloc *alloc = op->alloc;
-	int err = walk_unknown(op, settle_run);
+	int err = walk_unknown(op, verify_run);
 
 	if (err)
 		return err;
+	/* Not before all were verified: whoever begins again finds them as they were. */
+	walk_unknown(op, settle_run);
 	mutex_lock(&alloc->lock);
 	wort_locks_reusing(alloc->locks);
 	mutex_unlock(&alloc->lock);

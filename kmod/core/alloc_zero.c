@@ -152,11 +152,10 @@ void wort_extent_untake_zero(struct wort_alloc *alloc, u64 off)
 {
 	struct wort_extent *extent = wort_extent_of(alloc, off);
 	u32 nr = (off - alloc->geo.data_off) >> alloc->geo.extent_shift;
-	u32 slot = wort_slot_at(extent->class, off - wort_extent_off(alloc, nr));
 
 	if (wort_extent_in_use(extent) && extent->zeroed)
-		__clear_bit(slot, wort_slots_need(alloc, nr, GFP_NOIO |
-						  __GFP_NOFAIL)->dirty);
+		__clear_bit(wort_slot_at(extent->class, off - wort_extent_off(alloc, nr)),
+			    wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL)->dirty);
 	wort_extent_untake(alloc, off);
 }
 

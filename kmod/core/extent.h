@@ -168,7 +168,7 @@ void wort_marks_note(struct wort_marks *marks, u32 nr, u32 word,
 		     unsigned long taken);
 void wort_marks_keep(struct wort_marks *marks, u32 nr, u32 slot);
 bool wort_marks_any(const struct wort_marks *marks, u32 nr);
-void wort_marks_forget(struct wort_marks *marks, u32 nr);
+void wort_marks_forget(struct wort_marks *marks, u32 nr, u32 n);
 
 /*
  * Both figures are looked at without the lock, by whoever asks whether the

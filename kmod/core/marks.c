@@ -138,7 +138,8 @@ void wort_marks_note(struct wort_marks *marks, u32 nr, u32 word,
 {
 	unsigned long *bits = bits_need(marks, nr);
 
-	if (bits)
+	/* A damaged link can have named a run that covers the extent. */
+	if (bits && bits != &marks->tail)
 		bits[BITS_NEW * longs_of(marks, nr) + word] |= taken;
 	else
 		marks->incomplete = true;
@@ -180,22 +181,28 @@ bool wort_marks_any(const struct wort_marks *marks, u32 nr)
 }
 
 /**
- * wort_marks_forget() - Note that an extent becomes free
+ * wort_marks_forget() - Note that extents become free
  * @marks: The marks.
- * @nr: The extent, in which nothing is used.
+ * @nr: The first of them, in which nothing is used.
+ * @n: How many.
  *
- * It may serve another class afterwards.
+ * They may serve another class afterwards.
  *
  * Context: Holds wort_alloc.lock.
  */
-void wort_marks_forget(struct wort_marks *marks, u32 nr)
+void wort_marks_forget(struct wort_marks *marks, u32 nr, u32 n)
 {
-	unsigned long **bits = bits_find(marks, nr);
+	unsigned long **bits;
+	u32 end;
 
-	if (!bits)
-		return;
-	kvfree(*bits);
-	*bits = NULL;
+	for (end = nr + n; nr < end; nr++) {
+		bits = bits_find(marks, nr);
+		if (!bits)
+			continue;
+		if (*bits != &marks->tail)
+			kvfree(*bits);
+		*bits = NULL;
+	}
 }
 
 /* Mark what an owned run covers. */

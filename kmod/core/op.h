@@ -59,6 +59,7 @@ struct wort_op_costs {
 
 /**
  * struct wort_lines - Lines to be flushed before the next fence
+ * @fences: the operation that passes this fence, for all that gather lines here
  * @nr: how many
  * @line: WORT_LINES_NEAR times NULL, so that each line has that many entries
  *	before it; then the lines
@@ -68,6 +69,7 @@ struct wort_op_costs {
  * collects their lines here and flushes them together.
  */
 struct wort_lines {
+	struct wort_op *fences;
 	u32 nr;
 	const void __pmem *line[WORT_LINES_NEAR + WORT_LINES_MAX];
 };

@@ -45,7 +45,7 @@ void wort_pm_flush_gathered(struct wort_op *op)
 
 	for (i = 0; i < lines->nr; i++) {
 		line = lines->line[WORT_LINES_NEAR + i];
-		wort_powercut_flush(op, line, WORT_LINE);
+		wort_powercut_flush(lines->fences, line, WORT_LINE);
 		arch_wb_cache_pmem((__force void *)line, WORT_LINE);
 	}
 	lines->nr = 0;

@@ -145,6 +145,21 @@ static int walk_index(struct wort_walk *walk, struct wort_index *index)
 	return 0;
 }
 
+/* A list that runs into itself was changed since the attach. */
+static int mark_catalogue(struct wort_op *op, struct wort_pool *pool,
+			  struct wort_visitor *visitor)
+{
+	u64 off = le64_to_cpu(pool->sb.catalogue_off);
+	u32 n;
+	int err = 0;
+
+	for (n = 0; off && !err; n++)
+		err = n < pool->catalogue_blocks ?
+		      wort_catalogue_visit(op, pool, &off, visitor) :
+		      wort_corrupt(op, off, "more catalogue blocks than at attach");
+	return err;
+}
+
 /*
  * Forget all marks but those of the catalogue, of redo lists, and of the entries of
  * destroyed indexes, which are still to be freed.  No atomic batch is under way
@@ -152,7 +167,6 @@ static int walk_index(struct wort_walk *walk, struct wort_index *index)
  */
 static int restart_walk(struct wort_pool *pool)
 {
-	u64 off = le64_to_cpu(pool->sb.catalogue_off);
 	struct marker marker = { .visitor.visit = mark };
 	struct wort_visitor *visitor = &marker.visitor;
 	struct wort_index *index;
@@ -166,8 +180,7 @@ static int restart_walk(struct wort_pool *pool)
 	wort_todo_fill(pool);
 	pool->walk_indexes = 0;
 	pool->walk_records = 0;
-	while (off && !err)
-		err = wort_catalogue_visit(&op, pool, &off, visitor);
+	err = mark_catalogue(&op, pool, visitor);
 	if (!err)
 		err = wort_redo_visit(&op, pool, visitor);
 	list_for_each_entry(index, &pool->dying, list)

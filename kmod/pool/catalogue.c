@@ -745,7 +745,7 @@ int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 	if (err)
 		return err;
 	/* Not under the lock, where it could not wait for memory. */
-	stats = alloc_percpu(struct wort_index_stats);
+	stats = alloc_percpu_gfp(struct wort_index_stats, GFP_KERNEL | WORT_GFP_CALL);
 	if (!stats)
 		return -ENOMEM;
 	do {
@@ -953,8 +953,8 @@ static int replace_entry(struct wort_op *op, struct wort_index *index,
 	WRITE_ONCE(index->entry_off, off);
 	/* pairs with wort_tree_root() */
 	smp_store_release(&index->tree.root, entry_at(pool, off)->root);
-	/* The old entry was marked by attach, or made since. */
-	WARN_ON_ONCE(wort_alloc_free(op, old, sizeof(entry)));
+	/* A damaged record can have named it as its value, and have freed it. */
+	op->damaged = wort_alloc_free(op, old, sizeof(entry));
 	return 0;
 }
 
@@ -1082,7 +1082,7 @@ int wort_index_rename(struct wort_pool *pool, const u8 *from, u32 from_len,
 	} while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &op)));
 	if (!err)
 		wort_pool_kick(pool);
-	if (err == -EUCLEAN)
+	if (err == -EUCLEAN || (!err && op.damaged))
 		wort_pool_damaged(pool);
 	return err;
 }

@@ -426,6 +426,8 @@ static int check_all(struct checker *ck)
 		err = check_table(ck);
 	if (!err)
 		err = check_space(ck);
+	/* To the walk, what a check that ended early has left would be indexes to be marked. */
+	wort_todo_clear(pool);
 	wort_marks_end(&ck->marks);
 	if (!err && ck->clear && !ck->arg->out_nr_damaged)
 		clear_damage(pool);

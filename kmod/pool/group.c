@@ -104,6 +104,7 @@ void wort_group_begin(struct wort_commit_group *group)
 	wort_words_empty(&group->waiting.slots);
 	bitmap_zero(group->waiting.claimed, WORT_NR_LOCKS);
 	group->waiting.nr_launched = 0;
+	group->lines.fences = &group->op;
 	group->lines.nr = 0;
 	group->op.gather = &group->lines;
 }

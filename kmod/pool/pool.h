@@ -439,6 +439,7 @@ void wort_chunk_end(struct wort_walk *walk, int err);
 int wort_walk_chunk(struct wort_walk *walk, bool alone);
 int wort_walk_run(struct wort_walk *walk);
 void wort_todo_fill(struct wort_pool *pool);
+void wort_todo_clear(struct wort_pool *pool);
 struct wort_index *wort_todo_next(struct wort_pool *pool);
 
 /* background.c */

@@ -304,6 +304,22 @@ void wort_todo_fill(struct wort_pool *pool)
 }
 
 /**
+ * wort_todo_clear() - Visit no further index
+ * @pool: The pool.
+ *
+ * Context: Takes wort_pool.lock.  Holds wort_pool.work_lock.
+ */
+void wort_todo_clear(struct wort_pool *pool)
+{
+	struct wort_index *index, *next;
+
+	mutex_lock(&pool->lock);
+	list_for_each_entry_safe(index, next, &pool->todo, todo)
+		list_del_init(&index->todo);
+	mutex_unlock(&pool->lock);
+}
+
+/**
  * wort_todo_next() - Take an index from the list of those to be visited
  * @pool: The pool.
  *

@@ -38,6 +38,14 @@ static const struct test pool_tests[] = {
 	TEST(alloc_keep_begin),
 	TEST(alloc_keep_check),
 	TEST(alloc_runs),
+	TEST(atomic_cut_long),
+
+	TEST(table_run),
+	TEST(table_open),
+	TEST(table_marks),
+	TEST(table_early),
+	TEST(table_loop),
+	TEST(table_entry),
 
 	TEST(walk_steps),
 	TEST(walk_check),

@@ -479,6 +479,88 @@ void check_atomic_cut(void)
 	close(&bed);
 }
 
+#define NR_LONG	3
+#define LONG	8	/* MiB of the pool */
+
+static const char *const long_keys[NR_LONG] = { "a", "b", "c" };
+
+/* Values that fill the list as far as it goes, and a cut at an event; false: too late. */
+static bool cut_long(struct bed *bed, u64 event, u8 *image)
+{
+	static u8 value[WORT_VALUE_MAX];
+	struct wort_powercut_status status;
+	u32 i;
+
+	CHECK_EQ(wort_powercut_arm(event), 0);
+	wort_powercut_begin(&bed->pm.region);
+	begin();
+	for (i = 0; i < NR_LONG; i++) {
+		put(bed->index, long_keys[i], "");
+		reqs[i].put.value = (struct wort_value){ value, sizeof(value) };
+		reqs[i].op.value_len = sizeof(value);
+	}
+	CHECK_EQ(run(bed), 0);
+	wort_powercut_end(&bed->pm.region);
+	wort_powercut_status(&status);
+	if (status.state == WORT_POWERCUT_CUT)
+		CHECK_EQ(wort_powercut_image(event, image, LONG * MIB, 0), LONG * MIB);
+	wort_powercut_disarm();
+	return status.state == WORT_POWERCUT_CUT;
+}
+
+/* How many of the keys are there?  The pool is sound, and has no batch left. */
+static u32 count_long(struct bed *bed)
+{
+	u32 nr = 0, len, i;
+	char found[ROOM];
+
+	CHECK(!bed->pm.pool->damaged);
+	expect_no_heads(bed);
+	for (i = 0; i < NR_LONG; i++) {
+		len = sizeof(found);
+		nr += pm_get(bed->index, long_keys[i], 1, found, &len) != -ENOENT;
+	}
+	return nr;
+}
+
+static void become(struct bed *bed, const u8 *image)
+{
+	bed_detach(bed);
+	memcpy((u8 *)bed->pm.region.base, image, LONG * MIB);
+	bed_attach(bed);
+}
+
+static void cut_long_lists(u32 extent_size)
+{
+	u8 *fresh = malloc(LONG * MIB), *image = malloc(LONG * MIB);
+	u32 old = 0, new = 0, nr;
+	struct bed bed;
+	u64 event;
+
+	bed_open(&bed, LONG * MIB, extent_size);
+	pmpool_settle();
+	memcpy(fresh, (u8 *)bed.pm.region.base, LONG * MIB);
+	for (event = 1; cut_long(&bed, event, image); event += 61) {
+		become(&bed, image);
+		nr = count_long(&bed);
+		CHECK(!nr || nr == NR_LONG);
+		old += !nr;
+		new += !!nr;
+		become(&bed, fresh);
+	}
+	CHECK(old && new);
+	free(fresh);
+	free(image);
+	bed_close(&bed);
+}
+
+/* An attach does not take the run of a long list for a former extent table. */
+void check_atomic_cut_long(void)
+{
+	cut_long_lists(4096);
+	cut_long_lists(65536);
+}
+
 static struct wort_pool_info_arg info_of(struct bed *bed)
 {
 	struct wort_pool_info_arg info = { .size = sizeof(info) };

@@ -269,7 +269,7 @@ static void expect_looked(struct bed *bed)
 /* A batch meets damage after it was committed. */
 static void open_stuck(struct bed *bed)
 {
-	open(bed, MIB);
+	open(bed, MIB / 2);
 	CHECK_EQ(set(bed->index, "x", "1"), 0);
 	CHECK_EQ(atomic(bed, "x", "y", "z"), 0);
 	CHECK_EQ(set(bed->index, "a", "old"), 0);
@@ -395,7 +395,11 @@ void check_left_damaged_index(void)
 /* It finds no space, and gives back what it has reserved. */
 static int full_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
 {
-	return wort_alloc_reserve(op, 64) ?: wort_alloc_reserve(op, MIB) ?: -ENOSPC;
+	int err = wort_alloc_reserve(op, 64);
+
+	while (!err)
+		err = wort_alloc_reserve(op, WORT_OBJECT_MAX);
+	return err;
 }
 
 /* What a try gives back itself is no reason for another one. */
