@@ -159,10 +159,8 @@ static int find_above(struct wort_op *op, struct wort_tree *tree, struct rdx_cha
 
 	if (was.above)
 		return 0;
-	err = descend(op, tree, &c->key, WORT_KEY_DIGITS, true, false, &c->pos);
-	if (!err && (c->pos.node != was.node || c->pos.slot != was.slot ||
-		     c->pos.link != was.link))
-		err = -EAGAIN;
+	err = descend(op, tree, &c->key, WORT_KEY_DIGITS, true, false, &c->pos) ?:
+	      rdx_pos_agree(op, &was, &c->pos);
 	c->pos.skip = was.skip;
 	return err;
 }
@@ -274,6 +272,9 @@ static int plan_shrink(struct wort_op *op, struct wort_tree *tree, struct rdx_ch
 	err = find_above(op, tree, c);
 	if (err || !art_others_list(node, byte, &list))
 		return err;
+	/* Others have deleted meanwhile: the node goes. */
+	if (list.nr < 2)
+		return -EAGAIN;
 	c->copied = list.nr;
 	err = node_copy(op, c, &list);
 	if (!err)

@@ -133,6 +133,27 @@ noinline int rdx_launch_update(struct wort_op *op, struct rdx_change *c)
 }
 
 /**
+ * rdx_pos_agree() - Do two descents to a key end at the same place?
+ * @op: The operation.
+ * @top: Where the one that began at the table of the top has ended.
+ * @root: Where that from the root has.
+ *
+ * The table goes by the keys of records.  If one of them is damaged, it leads to a node by
+ * digits that are not on the path.
+ *
+ * Context: A section.
+ * Return: 0; -EAGAIN if another writer may be the reason; -EUCLEAN.
+ */
+int rdx_pos_agree(struct wort_op *op, const struct rdx_pos *top, const struct rdx_pos *root)
+{
+	if (root->node == top->node && root->slot == top->slot && root->link == top->link)
+		return 0;
+	if (wort_pm_load(wort_region_at(op->region, top->slot)) != top->link)
+		return -EAGAIN;
+	return wort_corrupt(op, top->slot, "a key that belongs elsewhere is below");
+}
+
+/**
  * rdx_reserved_give_up() - Give back what a fast path has reserved
  * @tree: The tree.
  * @nr: How many objects.
@@ -208,7 +229,8 @@ void rdx_change_finish(struct wort_op *op, struct wort_tree *tree, struct rdx_ch
 	 * word.
 	 */
 	wort_pm_landed(c->lock);
-	if (there && wort_pm_load(c->word) == c->val &&
+	/* Others may have changed the word back, and theirs is not durable yet. */
+	if (there && !READ_ONCE(*c->lock->in_flight) && wort_pm_load(c->word) == c->val &&
 	    (c->kind == RDX_NODE || rdx_change_goes(c)))
 		rdx_top_enter(c->top, c->val, rdx_change_digits(c));
 	wort_nodes_unlock(op);

@@ -57,6 +57,7 @@ struct rdx_change {
 
 void rdx_node_free(struct wort_op *op, u64 link, u32 size);
 void rdx_change_free(struct wort_op *op, const struct rdx_change *c, u32 node_size);
+int rdx_pos_agree(struct wort_op *op, const struct rdx_pos *top, const struct rdx_pos *root);
 void rdx_change_finish(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c);
 int rdx_prepare_replace(struct wort_op *op, struct rdx_change *c, struct wort_put *put);
 int rdx_pos_lock(struct wort_op *op, const struct rdx_pos *pos, u64 record, bool goes);

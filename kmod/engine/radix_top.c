@@ -98,6 +98,15 @@ static int root_verify(const struct wort_tree *tree)
 	return wort_region_verify(tree->region, off, WORT_LINE);
 }
 
+/* Writers run meanwhile, so what makes no sense is not reported as damage. */
+static int enter_beside(struct wort_tree *tree, struct wort_op *op)
+{
+	int section = wort_tree_enter(tree, op);
+
+	op->alone = false;
+	return section;
+}
+
 static int find_shape(struct wort_tree *tree, size_t room,
 		      const struct wort_top_ops *ops, struct wort_top_shape *shape)
 {
@@ -107,7 +116,7 @@ static int find_shape(struct wort_tree *tree, size_t room,
 	*shape = wort_top_none.shape;
 	if (!room)
 		return 0;
-	section = wort_tree_enter(tree, &op);
+	section = enter_beside(tree, &op);
 	err = root_verify(tree) ?: ops->shape(&op, tree, room, shape);
 	wort_tree_exit(tree, &op, section);
 	return err;
@@ -124,7 +133,7 @@ static void fill(struct wort_tree *tree, const struct wort_top_ops *ops)
 	u32 part;
 
 	for (part = 0; part < WORT_TOP_PARTS; part++) {
-		section = wort_tree_enter(tree, &op);
+		section = enter_beside(tree, &op);
 		if (!root_verify(tree))
 			ops->fill(&op, tree, part);
 		wort_tree_exit(tree, &op, section);

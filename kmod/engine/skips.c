@@ -79,8 +79,9 @@ void wort_skips_learn(struct wort_skips *skips, u64 link, u64 digits)
 		return;
 	/* pairs with the second acquire in wort_skips_match() */
 	smp_store_release(&entry->digits, digits);
+	old = (old + WORT_SKIP_WRITTEN) & WORT_MEDIA_LINK_LABEL_MASK;
 	/* pairs with the first one */
-	smp_store_release(&entry->link, link);
+	smp_store_release(&entry->link, link | old);
 }
 
 /**
@@ -93,7 +94,8 @@ void wort_skips_learn(struct wort_skips *skips, u64 link, u64 digits)
 void wort_skips_forget(struct wort_skips *skips, u64 link)
 {
 	struct wort_skip *entry = wort_skip_of(skips, link);
+	u64 old = READ_ONCE(entry->link);
 
-	if (READ_ONCE(entry->link) == link)
-		cmpxchg(&entry->link, link, 0);
+	if ((old & ~WORT_MEDIA_LINK_LABEL_MASK) == link)
+		cmpxchg(&entry->link, old, old & WORT_MEDIA_LINK_LABEL_MASK);
 }

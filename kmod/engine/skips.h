@@ -31,8 +31,9 @@
 
 /**
  * struct wort_skip - The digits that a node skips
- * @link: the link to the node with its place; 0: no node; WORT_SKIP_BUSY: the
- *	entry is being written
+ * @link: the link to the node with its place, and in the bits of its label, which are 0
+ *	in it, how often the entry was written; without these 0: no node; WORT_SKIP_BUSY:
+ *	the entry is being written
  * @digits: the sixteen digits before its place, or all with zeroes before them
  */
 struct wort_skip {
@@ -41,6 +42,7 @@ struct wort_skip {
 };
 
 #define WORT_SKIP_BUSY	1
+#define WORT_SKIP_WRITTEN	(WORT_MEDIA_LINK_LABEL_MASK & -WORT_MEDIA_LINK_LABEL_MASK)
 
 /**
  * struct wort_skips - The digits that nodes of a pool skip
@@ -90,18 +92,18 @@ static inline bool wort_skips_match(const struct wort_skips *skips, u64 link,
 				    u64 digits, u32 nr)
 {
 	const struct wort_skip *entry = wort_skip_of(skips, link);
-	u64 known;
-
 	/* pairs with the second release in wort_skips_learn() */
-	if (smp_load_acquire(&entry->link) != link || nr > WORT_SKIPS_DIGITS)
+	u64 found = smp_load_acquire(&entry->link), known;
+
+	if ((found & ~WORT_MEDIA_LINK_LABEL_MASK) != link || nr > WORT_SKIPS_DIGITS)
 		return false;
 	/*
-	 * The digits may be those of another node.  Then the link that is
-	 * loaded next is another one, too: this pairs with the first release
-	 * there.
+	 * The digits may be those of another node.  Then the word that is
+	 * loaded next is another one, too, also if the entry has this node again:
+	 * this pairs with the first release there.
 	 */
 	known = smp_load_acquire(&entry->digits);
-	return READ_ONCE(entry->link) == link &&
+	return READ_ONCE(entry->link) == found &&
 	       !((known ^ digits) << 4 * (WORT_SKIPS_DIGITS - nr));
 }
 

@@ -350,6 +350,7 @@ static int prepare_put(struct wort_op *op, struct wort_tree *tree,
 static int plan_merge(struct wort_op *op, struct wort_tree *tree,
 		      struct rdx_change *c)
 {
+	struct rdx_pos was = c->pos;
 	struct wrt_node node;
 	u64 link;
 
@@ -360,29 +361,27 @@ static int plan_merge(struct wort_op *op, struct wort_tree *tree,
 	c->merges = wrt_other_entries(op, &node, wrt_slot_nr(&c->pos), &link) < 2;
 	if (!c->merges || c->pos.above)
 		return 0;
-	return descend(op, tree, &c->key, WORT_KEY_DIGITS, true, false, &c->pos);
+	return descend(op, tree, &c->key, WORT_KEY_DIGITS, true, false, &c->pos) ?:
+	       rdx_pos_agree(op, &was, &c->pos);
 }
 
 static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
 			  const struct wort_del *del, struct rdx_change *c)
 {
-	u64 link;
 	int err;
 
 	c->kind = RDX_REMOVE;
 	rdx_set_key(c, &del->key);
 	err = descend(op, tree, &del->key, WORT_KEY_DIGITS, false, false, &c->pos);
-	link = c->pos.link;
-	if (err || !link)
+	if (err || !c->pos.link)
 		return err ?: -ENOENT;
-	err = wort_rec_open(op, wort_link_record(link), &c->rec);
+	err = wort_rec_open(op, wort_link_record(c->pos.link), &c->rec);
 	if (err)
 		return err;
 	if (!wort_rec_is(op, &c->rec, &del->key))
 		return -ENOENT;
-	err = wort_rec_expect(op, &c->rec, del->expect, del->old) ?:
-	      plan_merge(op, tree, c);
-	return !err && c->pos.link != link ? -EAGAIN : err;
+	return wort_rec_expect(op, &c->rec, del->expect, del->old) ?:
+	       plan_merge(op, tree, c);
 }
 
 static int launch_record(struct wort_op *op, struct rdx_change *c)

@@ -38,6 +38,8 @@ static const struct engine_start art_starts[] = {
 	START("root of sixteen", CROWD(13), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
 	/* An N16 whose two entries are in two lines. */
 	START("two of sixteen", PUT(0, 1), CROWD(6), PUT(9, 1), CROWD(0)),
+	/* An N16 of three, which the delete of byte 0 makes an N4, or two deletes a record. */
+	START("three of sixteen", PUT(0, 1), CROWD(6), PUT(9, 1), PUT(5, 1), CROWD(0)),
 	/* An N48, which the delete of byte 0 makes an N16. */
 	START("root of thirteen", CROWD(14), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(10)),
 	START("one leaf", PUT(0, 1)),
@@ -64,7 +66,7 @@ static const struct engine_start art_starts[] = {
 };
 
 /* The first pools are those from which ART+CoW copies where WOART does not. */
-#define ART_COPY_STARTS	9
+#define ART_COPY_STARTS	10
 
 #define ART_STARTS(nr) {							\
 	.steps = art_steps,						\

@@ -15,6 +15,7 @@ void check_art_slots(void);
 void check_art_dirty_slots(void);
 void check_art_maps(void);
 void check_art_top(void);
+void check_art_top_damaged(void);
 /* Does each entry of the table of a tree's top hold what it may?  How many there are. */
 u32 art_top_verify(struct wort_index *index);
 
@@ -23,6 +24,7 @@ u32 art_top_verify(struct wort_index *index);
 	{ "slots", check_art_slots },					\
 	{ "dirty_slots", check_art_dirty_slots },			\
 	{ "maps", check_art_maps },					\
-	{ "top", check_art_top, .optional = true }
+	{ "top", check_art_top, .optional = true },			\
+	{ "top_damaged", check_art_top_damaged, .optional = true }
 
 #endif /* _WORT_TEST_ENGINES_ART_H */

@@ -5,6 +5,7 @@
 #include <linux/wort_format_wort.h>
 
 #include "../../kmod/engine/radix_top.h"
+#include "../../kmod/engine/round.h"
 #include "wort_tests.h"
 
 static bool is_node(u64 link)
@@ -408,4 +409,102 @@ void check_wort_top_skips(void)
 {
 	skip_second(1);
 	skip_second(16);
+}
+
+/* Two records below each of sixteen nodes. */
+static void put_pairs(struct bed *bed)
+{
+	u64 i;
+
+	for (i = 0; i < 16; i++) {
+		put_word(bed, i << 60 | 1);
+		put_word(bed, i << 60 | 2);
+	}
+}
+
+/*
+ * Damage has changed the key of a record, by which the table leads to its node by digits
+ * that are not on the path: a delete that needs the path has an end.
+ */
+void check_wort_top_damaged(void)
+{
+	struct wort_media_leaf *leaf;
+	struct bed bed;
+	u8 key[8];
+	u64 link;
+
+	bed_open(&bed, 4 * MIB, 4096);
+	put_pairs(&bed);
+	link = slot_of(bed.index, le64_to_cpu(bed.index->tree.root[0]), 3);
+	link = slot_of(bed.index, link, 1);
+	leaf = wort_region_at(bed.index->tree.region, link & WORT_MEDIA_LINK_OFF_MASK);
+	leaf->key[0] = 0x57;
+	wort_tend_due(bed.index);
+	mutex_lock(&bed.pm.pool->work_lock);
+	wort_tend_all(bed.pm.pool);
+	mutex_unlock(&bed.pm.pool->work_lock);
+	CHECK(wort_tree_top(&bed.index->tree)->link[0x57]);
+	key_u64(key, 0x57ULL << 56 | 1);
+	CHECK_EQ(pm_del(bed.index, key, sizeof(key)), -EUCLEAN);
+	bed_close(&bed);
+}
+
+/* A delete whose word is stored, and whose section has not ended. */
+struct half {
+	struct wort_change change;
+	struct wort_round round;
+	struct wort_del del;
+	struct wort_op op;
+	u8 key[8];
+};
+
+static void half_del(struct bed *bed, struct half *half, u64 n)
+{
+	const struct wort_batch_ops *ops = wort_engine_wort.batch_ops;
+	struct wort_tree *tree = &bed->index->tree;
+
+	memset(half, 0, sizeof(*half));
+	key_u64(half->key, n);
+	wort_del_init(&half->del, &(struct wort_key){ half->key, sizeof(half->key) }, NULL, NULL);
+	half->change.del = &half->del;
+	half->change.round = &half->round;
+	CHECK_EQ(wort_index_enter(bed->index, &half->op, WORT_WRITE), 0);
+	CHECK_EQ(ops->prepare(&half->op, tree, &half->change), 0);
+	CHECK_EQ(ops->commit(&half->op, tree, &half->change), 0);
+}
+
+static void end_del(struct bed *bed, struct half *half)
+{
+	wort_pm_fence(&half->op);
+	wort_engine_wort.batch_ops->finish(&half->op, &bed->index->tree, &half->change);
+	wort_index_exit(bed->index, &half->op, WORT_WRITE, WORT_OP_DELETE, 0);
+}
+
+/*
+ * A delete takes a node away; an insert beside it puts another one there, and a second
+ * delete takes that away.  As long as the second is in flight the first one does not enter
+ * what it sees.
+ */
+void check_wort_top_beside(void)
+{
+	static struct half first, second;
+	const struct wort_top *top;
+	struct bed bed;
+	u64 link;
+
+	bed_open(&bed, 4 * MIB, 4096);
+	put_pairs(&bed);
+	look_again(&bed);
+	top = wort_tree_top(&bed.index->tree);
+	link = top->link[0x30];
+	CHECK(link);
+	put_word(&bed, 0x3001ULL << 48);
+	half_del(&bed, &first, 0x3001ULL << 48);
+	put_word(&bed, 0x3002ULL << 48);
+	half_del(&bed, &second, 0x3002ULL << 48);
+	end_del(&bed, &first);
+	CHECK(top->link[0x30] != link);
+	end_del(&bed, &second);
+	bed_check(&bed);
+	bed_close(&bed);
 }

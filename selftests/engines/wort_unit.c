@@ -56,6 +56,8 @@ static const struct test tests[] = {
 	OPTIONAL(top_nothing),
 	OPTIONAL(top_window),
 	OPTIONAL(top_skips),
+	OPTIONAL(top_damaged),
+	OPTIONAL(top_beside),
 	OWN(hostile_tree),
 	OWN(hostile_owners),
 	OWN(hostile_commit),

@@ -4,6 +4,9 @@
 
 #include <linux/turns.h>
 
+#define TASK_KILLABLE		1
+#define TASK_FREEZABLE_UNSAFE	2
+
 #define cond_resched()	might_sleep()
 
 #endif
