@@ -14,6 +14,14 @@
 
 #define SCAN_BUF	(256 << 10)
 
+/* A name with a slash or a dot is no label. */
+static void mend_file(const char *name)
+{
+	if (strpbrk(name, "/.") && strncmp(name, "/dev/", 5))
+		mend("wort format --size 64M %s    # makes one in a plain file",
+		     shell_word(name));
+}
+
 int no_pool(const char *name, int err)
 {
 	if (err == -ENOTUNIQ) {
@@ -25,15 +33,14 @@ int no_pool(const char *name, int err)
 		complain("%s: no such file, and no pool: the module is not loaded",
 			 name);
 		mend("modprobe wort");
-		if (strpbrk(name, "/."))
-			mend("wort format --size 64M %s    # makes one in a plain file",
-			     shell_word(name));
+		mend_file(name);
 		return ST_NOTHING;
 	}
 	if (err != -ENOENT && err != -ENXIO)
 		return fail(name, err);
 	complain("%s: no such pool", name);
 	mend("wort list    # or wort attach DEVICE");
+	mend_file(name);
 	return ST_NOTHING;
 }
 

@@ -124,7 +124,8 @@ struct wort_pool_opts {
 };
 
 /*
- * @path: /dev/wortN, or a plain file with a pool.  @flags: O_RDONLY or O_RDWR.
+ * @path: /dev/wortN, or a plain file with a pool.  @flags: O_RDONLY or O_RDWR.  -ENODATA:
+ * there is no pool in the file.
  *
  * A pool in a plain file is served in this process by the code of the module.  One process
  * at a time has it open for writing: -EWOULDBLOCK for others, and wort_file_holder() says

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../local/local.h"
@@ -18,12 +19,17 @@ struct wort_pool {
 /* A plain file is served in this process. */
 static int open_any(const char *path, int flags, uint32_t sync)
 {
+	struct stat st;
+
 	if (sync != WORT_SYNC_MEDIA && sync != WORT_SYNC_PROCESS)
 		return -EINVAL;
 	if (wort_local_path(path))
 		return wort_local_open(path, flags, sync == WORT_SYNC_PROCESS);
 	if (sync != WORT_SYNC_MEDIA)
 		return -ENOTBLK;
+	/* Reading only, open() takes a folder. */
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		return -EISDIR;
 	return wort_open_path(path, flags);
 }
 

@@ -44,6 +44,12 @@ int init_srcu_struct(struct srcu_struct *ssp)
 	return 0;
 }
 
+/* Sections of the threads that a child has not do not end. */
+void local_begin_child(void)
+{
+	init_srcu_struct(&local_rcu);
+}
+
 void cleanup_srcu_struct(struct srcu_struct *ssp)
 {
 	pthread_mutex_destroy(&ssp->grace);

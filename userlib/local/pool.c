@@ -36,9 +36,26 @@ static void unlock_pools(void)
 	pthread_mutex_unlock(&pools_lock);
 }
 
+/*
+ * A child has none of the other threads: what they held is held for ever, and what they
+ * had begun does not end.  A pool that is open for writing stays with its process, also
+ * the lock on its file and what a reader in the mapping asks.
+ */
 static void begin_child(void)
 {
+	struct wort_dev *wdev;
+
 	forks++;
+	local_begin_child();
+	sync_begin_child();
+	list_for_each_entry(wdev, &pools, list) {
+		init_srcu_struct(&wdev->pool->locks.writers);
+		if (local_pool_usable(wdev))
+			continue;
+		wort_locks_map_state(&wdev->pool->locks, WORT_MAP_FOLLOW, WORT_MAP_ASK);
+		close(wdev->fd);
+		wdev->fd = -1;
+	}
 	unlock_pools();
 }
 
@@ -82,8 +99,11 @@ static int map_file(struct wort_dev *wdev, u64 size)
 	size = round_down(size, 4096ULL);
 	if (size < WORT_MEDIA_POOL_MIN)
 		return -ENODATA;
+#ifdef __x86_64__
+	/* flush_lines() knows no other processor. */
 	if (wdev->write && !wdev->process)
 		base = mmap(NULL, size, prot, MAP_SHARED_VALIDATE | MAP_SYNC, wdev->fd, 0);
+#endif
 	if (base == MAP_FAILED) {
 		way = wdev->process ? SYNC_NONE : SYNC_PAGES;
 		base = mmap(NULL, size, prot, MAP_SHARED, wdev->fd, 0);
@@ -105,11 +125,13 @@ static int map_file(struct wort_dev *wdev, u64 size)
 
 /*
  * A store to a hole would end the process when the filesystem is full.  So all of the file
- * gets its blocks before it is mapped.
+ * gets its blocks before it is mapped.  The count of blocks does not tell: some can lie
+ * behind the end.
  */
 static int fill_holes(int fd, const struct stat *st)
 {
-	if ((u64)st->st_blocks * 512 >= (u64)st->st_size)
+	if (lseek(fd, 0, SEEK_HOLE) >= st->st_size &&
+	    (u64)st->st_blocks * 512 >= (u64)st->st_size)
 		return 0;
 	return -posix_fallocate(fd, 0, st->st_size);
 }
@@ -120,6 +142,9 @@ static void unmap(struct wort_dev *wdev)
 		sync_file_del(wdev->sync);
 	if (wdev->region.base)
 		munmap(wdev->region.base, wdev->region.size);
+	/* A child that has been forked has the file open, too, and with it the lock. */
+	if (wdev->fd >= 0 && wdev->write)
+		flock(wdev->fd, LOCK_UN);
 	if (wdev->fd >= 0)
 		close(wdev->fd);
 	free((char *)wdev->region.name);
@@ -356,9 +381,7 @@ static int format_opened(struct wort_dev *wdev, const char *path, u64 size,
 	if (!S_ISREG(st.st_mode))
 		return -ENOTBLK;
 	before = st.st_size;
-	err = lock_file(wdev->fd, true);
-	if (!err)
-		err = format_allowed(wdev->fd, before, arg);
+	err = format_allowed(wdev->fd, before, arg);
 	if (err)
 		return err;
 	if (size > before && ftruncate(wdev->fd, size))
@@ -371,29 +394,58 @@ static int format_opened(struct wort_dev *wdev, const char *path, u64 size,
 	return err ? err : sync_names(wdev->fd, path);
 }
 
-int wort_local_format(const char *path, uint64_t size, const struct wort_format_arg *arg)
+/* -ESTALE: another process has taken the name away since the file was opened. */
+static int lock_named(int fd, const char *path)
 {
-	int flags = O_RDWR | O_CLOEXEC, fd, err;
-	struct wort_dev *wdev;
-	bool made = false;
+	struct stat opened, named;
+	int err = lock_file(fd, true);
 
-	if (arg->flags & ~WORT_FORMAT_F_FORCE)
-		return -EOPNOTSUPP;
-	fd = open(path, flags);
-	if (fd < 0 && errno == ENOENT && size) {
-		fd = open(path, flags | O_CREAT | O_EXCL, 0666);
-		made = fd >= 0;
-	}
-	if (fd < 0)
+	if (err)
+		return err;
+	if (fstat(fd, &opened))
 		return -errno;
-	wdev = new_pool(fd, true, false);
+	return !stat(path, &named) && named.st_dev == opened.st_dev &&
+	       named.st_ino == opened.st_ino ? 0 : -ESTALE;
+}
+
+/* A file that was made here goes again, unless somebody else has locked it. */
+static int format_file(int fd, const char *path, u64 size, bool made,
+		       const struct wort_format_arg *arg)
+{
+	struct wort_dev *wdev = new_pool(fd, true, false);
+	int err;
+
 	if (!wdev) {
 		close(fd);
 		return -ENOMEM;
 	}
-	err = format_opened(wdev, path, size, arg);
-	if (err && made)
-		unlink(path);
+	err = lock_named(fd, path);
+	if (!err) {
+		err = format_opened(wdev, path, size, arg);
+		if (err && made)
+			unlink(path);
+	}
 	unmap(wdev);
+	return err;
+}
+
+int wort_local_format(const char *path, uint64_t size, const struct wort_format_arg *arg)
+{
+	int flags = O_RDWR | O_CLOEXEC, fd, err;
+	bool made;
+
+	if (arg->flags & ~WORT_FORMAT_F_FORCE)
+		return -EOPNOTSUPP;
+	do {
+		made = false;
+		fd = open(path, flags);
+		if (fd < 0 && errno == ENOENT && size) {
+			fd = open(path, flags | O_CREAT | O_EXCL, 0666);
+			made = fd >= 0;
+		}
+		if (fd < 0)
+			return -errno;
+		err = format_file(fd, path, size, made, arg);
+	} while (err == -ESTALE);
 	return err;
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <linux/kernel.h>
 #include <linux/libnvdimm.h>
@@ -21,7 +22,6 @@
 #include "sync.h"
 
 #define NR_FILES	256	/* open at once in a process */
-#define PAGE		4096UL
 #define LINE		64UL
 
 static struct sync_file files[NR_FILES];
@@ -58,6 +58,11 @@ void sync_file_del(struct sync_file *file)
 	pthread_mutex_lock(&files_lock);
 	__atomic_store_n(&file->base, NULL, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&files_lock);
+}
+
+void sync_begin_child(void)
+{
+	pthread_mutex_init(&files_lock, NULL);
 }
 
 static bool holds(const struct sync_file *file, const char *addr)
@@ -114,6 +119,16 @@ static void write_pages(void)
 				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
+/* msync() takes whole pages of the machine. */
+static uintptr_t page_size(void)
+{
+	static uintptr_t size;
+
+	if (!size)
+		size = sysconf(_SC_PAGESIZE);
+	return size;
+}
+
 void arch_wb_cache_pmem(void *addr, size_t len)
 {
 	struct sync_file *file = file_of(addr);
@@ -128,8 +143,8 @@ void arch_wb_cache_pmem(void *addr, size_t len)
 	if (file != flushed.file)
 		write_pages();
 	flushed.file = file;
-	from = (char *)round_down((uintptr_t)addr, PAGE);
-	to = (char *)round_up((uintptr_t)addr + len, PAGE);
+	from = (char *)round_down((uintptr_t)addr, page_size());
+	to = (char *)round_up((uintptr_t)addr + len, page_size());
 	if (!flushed.from || from < flushed.from)
 		flushed.from = from;
 	if (to > flushed.to)

@@ -31,4 +31,7 @@ struct sync_file *sync_file_add(void *base, size_t size, enum sync_way way);
 /* No thread is about to flush anything of it. */
 void sync_file_del(struct sync_file *file);
 
+/* Of the threads of a process that forks, its child has one. */
+void sync_begin_child(void);
+
 #endif

@@ -120,6 +120,11 @@ check_refusals()
 	: >nothing
 	expect 1 'no pool is in the file' "$wort" put nothing names a
 	expect 3 'neither a file nor a device' "$wort" put . names a
+	expect 3 'neither a block device nor a file' "$wort" format .
+	expect 3 'neither a block device nor a file' "$wort" format --size 2M /dev/null
+	expect 1 'makes one in a plain file' "$wort" create ./nosuch.img names
+	expect 0 'contents *pool' "$wort" doctor sound.img
+	expect 0 'needs neither module' "$wort" doctor nothing
 	expect 3 'too long' "$wort" load sound.img 'index one' /dev/zero
 	expect 3 'too long' bash -c '"$0" atomic sound.img </dev/zero' "$wort"
 }

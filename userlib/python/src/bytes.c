@@ -9,7 +9,10 @@
 int bytes_take(PyObject *obj, struct bytes *bytes)
 {
 	bytes->view.obj = NULL;
+	bytes->held = NULL;
 	if (PyBytes_Check(obj)) {
+		/* Who has it in a list can drop it while the GIL is given away. */
+		bytes->held = Py_NewRef(obj);
 		bytes->data = PyBytes_AS_STRING(obj);
 		bytes->len = PyBytes_GET_SIZE(obj);
 		return 0;
@@ -27,6 +30,7 @@ int bytes_take_optional(PyObject *obj, struct bytes *bytes)
 	if (obj && obj != Py_None)
 		return bytes_take(obj, bytes);
 	bytes->view.obj = NULL;
+	bytes->held = NULL;
 	bytes->data = NULL;
 	bytes->len = 0;
 	return 0;
@@ -34,6 +38,7 @@ int bytes_take_optional(PyObject *obj, struct bytes *bytes)
 
 void bytes_release(struct bytes *bytes)
 {
+	Py_XDECREF(bytes->held);
 	if (bytes->view.obj)
 		PyBuffer_Release(&bytes->view);
 }

@@ -33,10 +33,11 @@ PyObject *raise_errno(int err, PyObject *what);
 
 /* ---- bytes.c ---- */
 
-/* Bytes that an argument has; its caller keeps the argument. */
+/* Bytes that an argument has, which stay as long as they are not released. */
 struct bytes {
 	const void *data;
 	size_t len;
+	PyObject *held;		/* a bytes object, or NULL */
 	Py_buffer view;		/* taken if view.obj is not NULL */
 };
 

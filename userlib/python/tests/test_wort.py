@@ -821,6 +821,21 @@ class Handles(unittest.TestCase):
         self.assertEqual(answer, [b"v"])
         self.check_apart({b"k": b"v"})
 
+    def test_update_list(self):
+        """A list of key and value is changed while the operations before are stored."""
+        pair = [b"2", bytes([97]) * 3000]
+
+        def pairs():
+            yield b"1", b""
+            yield pair
+
+        with self.index.batch(max_ops=1) as batch, Call("wort_batch_submit") as call:
+            with call.under_way(batch.update, pairs()):
+                pair[:] = [None, None]
+                others = [bytes([98]) * 3000 for _ in range(100)]
+        self.assertEqual(len(others), 100)
+        self.assertEqual(self.index[b"2"], bytes([97]) * 3000)
+
     def test_each(self):
         """Whatever is called, the handle stays as long as it takes."""
         for name, use in (("wort_del_if", lambda index: index.pop(b"k")),
@@ -1181,9 +1196,21 @@ class Files(unittest.TestCase):
 
     def test_fork(self):
         """A pool that is open for writing stays with the process that opened it."""
-        wort.format_file(self.path, 16 << 20)
-        with wort.Pool(self.path, write=True) as pool, \
-                pool.index("t", create=True) as index:
+        for mapped in False, True:
+            with self.subTest(mapped=mapped):
+                self.fork(mapped)
+
+    def fork(self, mapped):
+        wort.format_file(self.path, 16 << 20, force=True)
+        with wort.Pool(self.path, write=True) as pool:
+            if mapped:
+                pool.map()
+            self.fork_beside(pool)
+        with wort.Pool(self.path) as pool, pool.index("t") as index:
+            self.assertEqual(list(index.items()), [(b"k", b"2")])
+
+    def fork_beside(self, pool):
+        with pool.index("t", create=True) as index:
             index[b"k"] = b"1"
             child = os.fork()
             if not child:
@@ -1192,11 +1219,10 @@ class Files(unittest.TestCase):
             _, status = os.waitpid(child, 0)
             self.assertEqual(status, 0)
             index[b"k"] = b"2"
-        with wort.Pool(self.path) as pool, pool.index("t") as index:
-            self.assertEqual(list(index.items()), [(b"k", b"2")])
 
     def in_child(self, pool, index):
         for use, error in ((lambda: index[b"k"], errno.ENODEV),
+                           (lambda: b"k" in index, errno.ENODEV),
                            (lambda: index.update([(b"l", b"")]), errno.ENODEV),
                            (lambda: wort.Pool(self.path, write=True),
                             errno.EWOULDBLOCK)):
@@ -1209,6 +1235,123 @@ class Files(unittest.TestCase):
         index.close()
         pool.close()
         return 0
+
+    def test_fork_lock(self):
+        """A child that lives keeps no lock on a file that its parent has closed."""
+        wort.format_file(self.path, 16 << 20)
+        pool = wort.Pool(self.path, write=True)
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(write)
+            os.read(read, 1)
+            os._exit(0)
+        pool.close()
+        with wort.Pool(self.path, write=True):
+            os.close(write)
+        os.waitpid(child, 0)
+        os.close(read)
+
+    def test_fork_threads(self):
+        """A child uses a pool of its own, whatever the threads of its parent were at."""
+        mine = f"{self.path}.child"
+        self.addCleanup(os.unlink, mine)
+        for path in self.path, mine:
+            wort.format_file(path, 16 << 20)
+        end = threading.Event()
+
+        def count(index):
+            while not end.is_set():
+                index.count()
+
+        with wort.Pool(self.path, write=True, sync="process") as pool, \
+                pool.index("t", create=True) as index:
+            index.update((b"%06d" % i, b"") for i in range(20000))
+            threads = [threading.Thread(target=count, args=(index,)) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            for _ in range(8):
+                child = os.fork()
+                if not child:
+                    signal.alarm(30)
+                    self.use_other(mine)
+                    os._exit(0)
+                self.assertEqual(os.waitpid(child, 0)[1], 0)
+            end.set()
+            for thread in threads:
+                thread.join()
+
+    @staticmethod
+    def use_other(path):
+        with wort.Pool(path, write=True, sync="process") as pool:
+            with pool.index("t", create=True) as index:
+                index[b"k"] = b"1"
+                index.clear()
+            pool.destroy("t")
+
+    def test_format_beside(self):
+        """Of two processes that make one file, one succeeds, and its pool stays."""
+        start = "import os, sys, wort; sys.stdin.readline()\n" \
+            "try: wort.format_file(sys.argv[1], 4 << 20); print('made')\n" \
+            "except wort.Error as err: print(os.strerror(err.errno))"
+        for _ in range(20):
+            if os.path.exists(self.path):
+                os.unlink(self.path)
+            both = [subprocess.Popen([sys.executable, "-c", start, self.path], text=True,
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                    for _ in range(2)]
+            for one in both:
+                one.stdin.write("\n")
+                one.stdin.flush()
+            said = [one.communicate()[0].strip() for one in both]
+            self.assertEqual(said.count("made"), 1, said)
+            wort.Pool(self.path).close()
+
+    def test_blocks(self):
+        """A file gets all its blocks, also if it has some behind its end."""
+        wort.format_file(self.path, 4 << 20)
+        for args in (["-n", "-o", "4M", "-l", "2M"], ["-p", "-o", "2M", "-l", "1M"]):
+            if subprocess.run(["fallocate", *args, self.path], check=False).returncode:
+                self.skipTest("the filesystem has no fallocate()")
+        wort.Pool(self.path, write=True).close()
+        self.assertGreaterEqual(os.stat(self.path).st_blocks * 512, 6 << 20)
+
+    def test_no_pool(self):
+        """What holds no pool is told when it is opened."""
+        with open(self.path, "wb") as file:
+            file.truncate(16 << 20)
+        for path, error, what in ((self.path, errno.ENODATA, "no pool is in it"),
+                                  (os.path.dirname(self.path), errno.EISDIR, "neither")):
+            with Errno(error) as caught:
+                wort.Pool(path)
+            self.assertIn(what, str(caught.exc))
+        with self.assertRaises(ValueError):
+            wort.format_file(self.path, extent_size=(1 << 32) + 4096)
+
+    def test_popitem(self):
+        """Threads that empty an index get each record once, and all of them."""
+        wort.format_file(self.path, 16 << 20)
+        with wort.Pool(self.path, write=True, sync="process") as pool, \
+                pool.index("t", create=True) as index:
+            index.update((b"%06d" % i, b"%d" % i) for i in range(2000))
+            found = []
+
+            def drain():
+                with contextlib.suppress(KeyError):
+                    while True:
+                        found.append(index.popitem())
+
+            threads = [threading.Thread(target=drain) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(sorted(found), [(b"%06d" % i, b"%d" % i) for i in range(2000)])
+            words = index.typed(wort.TEXT, wort.U64)
+            words["a"] = 1
+            self.assertEqual(words.popitem(), ("a", 1))
+            with self.assertRaises(KeyError):
+                words.popitem()
 
     def test_held(self):
         """Another process has it: which one is said."""

@@ -32,11 +32,19 @@ def text(data: bytes) -> str:
     return os.fsdecode(data.split(b"\0")[0])
 
 
+def _extent_size(size: int) -> int:
+    """C would take the last bits of a larger number."""
+    if not 0 <= size < 1 << 32:
+        raise ValueError(f"extent_size is {size}, and must be from 0 to {(1 << 32) - 1}")
+    return size
+
+
 def format(device: StrPath, *, label: str | None = None, force: bool = False,
            extent_size: int = 0, uuid: _uuid.UUID | None = None) -> None:
     """Make an empty pool on a device.  What was there is lost; a pool there is
     overwritten only with @force.  Needs CAP_SYS_ADMIN, as attach() and detach()."""
-    _wort._format(device, None, _wort.FORMAT_FORCE * bool(force), extent_size,
+    _wort._format(device, None, _wort.FORMAT_FORCE * bool(force),
+                  _extent_size(extent_size),
                   uuid.bytes if uuid else None, label)
 
 
@@ -46,7 +54,8 @@ def format_file(path: StrPath, size: int = 0, *, label: str | None = None,
     """Make an empty pool in a plain file of @size bytes, which is made if it is not
     there, and grows if it is shorter.  With a @size of 0 the file is there and keeps
     its size.  A pool there is overwritten only with @force."""
-    _wort._format(path, size, _wort.FORMAT_FORCE * bool(force), extent_size,
+    _wort._format(path, size, _wort.FORMAT_FORCE * bool(force),
+                  _extent_size(extent_size),
                   uuid.bytes if uuid else None, label)
 
 

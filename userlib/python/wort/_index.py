@@ -123,6 +123,15 @@ class Index(_wort.Index, MutableMapping):   # type: ignore[misc]
         for key in self._slice(part, values=False, _what=_wort.SELECT_KEYS):
             self.pop(key, None)
 
+    def popitem(self) -> tuple[bytes, bytes]:
+        """Remove the first record, and return its key and value; a KeyError if there is
+        none.  Each record goes to one of the threads that do so."""
+        for key in self:
+            value = self.pop(key, None)
+            if value is not None:
+                return key, value
+        raise KeyError("popitem(): the index is empty")
+
     def clear(self) -> None:
         """Remove all records, one after the other."""
         del self[:]

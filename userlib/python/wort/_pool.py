@@ -76,6 +76,10 @@ def _hint(err: _wort.Error, path: StrPath) -> str | None:
     if err.errno == errno.EWOULDBLOCK:
         holder = _wort._file_holder(path)
         return f"process {holder} has it open" if holder else None
+    if err.errno == errno.ENODATA:
+        return "no pool is in it: wort.format_file()"
+    if err.errno == errno.EISDIR:
+        return "neither a plain file nor /dev/wortN"
     if not os.fsdecode(path).startswith("/dev/wort"):
         return None
     if err.errno == errno.ENOENT and not SYSFS.exists():

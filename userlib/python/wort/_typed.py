@@ -133,6 +133,11 @@ class Typed(MutableMapping, Generic[K, V]):
         return [None if data is None else self.value.decode(data)
                 for data in found]
 
+    def popitem(self) -> tuple[K, V]:
+        """As Index.popitem()."""
+        key, value = self.index.popitem()
+        return self.key.decode(key), self.value.decode(value)
+
     def put(self, key: K, value: V, create: bool = False,
             replace: bool = False) -> None:
         """Store a record; with @create only if the key does not exist, with

@@ -15,6 +15,7 @@ struct rcu_head {
 };
 
 extern struct srcu_struct local_rcu;
+void local_begin_child(void);
 extern __thread struct local_section {
 	unsigned int depth;
 	int set;
