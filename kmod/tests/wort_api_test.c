@@ -642,6 +642,21 @@ static void test_rename(struct wort_kernel_pool *p,
 	EXPECT(0, wort_kernel_index_rename(p, OTHER, NAME));
 }
 
+/* These may be called in any context. */
+static void test_atomic_context(struct wort_kernel_index *index)
+{
+	struct wort_op_stats stats[WORT_OP_NR];
+	static DEFINE_SPINLOCK(lock);
+	int err, state;
+
+	spin_lock_irq(&lock);
+	state = wort_kernel_state(index);
+	err = wort_kernel_stats(index, stats);
+	spin_unlock_irq(&lock);
+	EXPECT(0, state & ~WORT_STATE_WALKING);
+	EXPECT(0, err);
+}
+
 static void test_destroy(struct wort_kernel_pool *p,
 			 struct wort_kernel_index *index)
 {
@@ -650,7 +665,7 @@ static void test_destroy(struct wort_kernel_pool *p,
 		atomic_op(index, WORT_BATCH_INSERT, 0, "key", "");
 	struct wort_index_info_arg info;
 
-	EXPECT(0, wort_kernel_state(index) & ~WORT_STATE_WALKING);
+	test_atomic_context(index);
 	EXPECT(0, wort_kernel_wait_lost(index, 0));
 	EXPECT(0, wort_kernel_wait_lost(index, 1));
 	EXPECT(-EINVAL, wort_kernel_index_destroy(p, ""));

@@ -56,6 +56,7 @@ TEST_F(pool, open_read_only)
 	EXPECT_EQ(-EBADF, insert(fd, "key", "value"));
 	EXPECT_EQ(-EBADF, delete(fd, "key"));
 	EXPECT_EQ(-ENOENT, lookup(fd, "key", ""));
+	EXPECT_EQ(-EACCES, open_pool(self->pool.minor, O_WRONLY));
 	pool = open_pool(self->pool.minor, O_RDONLY);
 	fd = open_index(pool, "a", 0);
 	ASSERT_LE(0, fd);
@@ -266,6 +267,20 @@ TEST_F(pool, info)
 	}
 	EXPECT_EQ(0, arg.out_state);
 	EXPECT_NE(WORT_UNKNOWN, arg.out_used_bytes);
+}
+
+/* No answer is what the caller had there before. */
+TEST_F(pool, info_whole)
+{
+	struct wort_pool_info_arg arg;
+	const __u64 *word;
+
+	memset(&arg, 0xa5, sizeof(arg));
+	arg.size = sizeof(arg);
+	arg.flags = 0;
+	ASSERT_EQ(0, call(self->fd, WORT_IOC_POOL_INFO, &arg));
+	for (word = &arg.out_pool_size; word < (const __u64 *)(&arg + 1); word++)
+		EXPECT_NE(0xa5a5a5a5a5a5a5a5ULL, *word);
 }
 
 TEST_F(pool, check)
