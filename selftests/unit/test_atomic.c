@@ -481,11 +481,12 @@ void check_atomic_cut(void)
 
 #define NR_LONG	3
 #define LONG	8	/* MiB of the pool */
+#define NR_CUTS	80
 
 static const char *const long_keys[NR_LONG] = { "a", "b", "c" };
 
-/* Values that fill the list as far as it goes, and a cut at an event; false: too late. */
-static bool cut_long(struct bed *bed, u64 event, u8 *image)
+/* Values that fill the list as far as it goes; @image: what a cut at an event leaves. */
+static u64 cut_long(struct bed *bed, u64 event, u8 *image)
 {
 	static u8 value[WORT_VALUE_MAX];
 	struct wort_powercut_status status;
@@ -502,10 +503,10 @@ static bool cut_long(struct bed *bed, u64 event, u8 *image)
 	CHECK_EQ(run(bed), 0);
 	wort_powercut_end(&bed->pm.region);
 	wort_powercut_status(&status);
-	if (status.state == WORT_POWERCUT_CUT)
+	if (event)
 		CHECK_EQ(wort_powercut_image(event, image, LONG * MIB, 0), LONG * MIB);
 	wort_powercut_disarm();
-	return status.state == WORT_POWERCUT_CUT;
+	return status.events;
 }
 
 /* How many of the keys are there?  The pool is sound, and has no batch left. */
@@ -535,12 +536,15 @@ static void cut_long_lists(u32 extent_size)
 	u8 *fresh = malloc(LONG * MIB), *image = malloc(LONG * MIB);
 	u32 old = 0, new = 0, nr;
 	struct bed bed;
-	u64 event;
+	u64 event, nr_events;
 
 	bed_open(&bed, LONG * MIB, extent_size);
 	pmpool_settle();
 	memcpy(fresh, (u8 *)bed.pm.region.base, LONG * MIB);
-	for (event = 1; cut_long(&bed, event, image); event += 61) {
+	nr_events = cut_long(&bed, 0, NULL);
+	become(&bed, fresh);
+	for (event = 1; event <= nr_events; event += 1 + nr_events / NR_CUTS) {
+		cut_long(&bed, event, image);
 		become(&bed, image);
 		nr = count_long(&bed);
 		CHECK(!nr || nr == NR_LONG);
