@@ -394,6 +394,8 @@ static void store_list(struct atomic *a)
 	wort_pm_write(&a->op, to, &redo->media, len);
 	wort_pm_flush(&a->op, to, len);
 	wort_pm_publish(&a->op, wort_head_at(a->op.region, redo->head), redo->off);
+	/* Before anybody frees the list: then its extent can be opened for something else. */
+	wort_alloc_settle(&a->op);
 	wort_redo_answer(a->pool, redo);
 }
 

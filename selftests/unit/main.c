@@ -247,6 +247,7 @@ static const struct test engine_tests[] = {
 	TEST(left_damage),
 	TEST(left_damaged_index),
 	TEST(left_no_space),
+	TEST(left_settled),
 	TEST(left_met_before),
 	TEST(left_detach),
 	TEST(left_killed),

@@ -7,6 +7,7 @@
 
 #include <linux/crc32c.h>
 
+#include "../../kmod/core/extent.h"
 #include "../../kmod/core/pmem.h"
 #include "../../kmod/pool/gate.h"
 #include "../engines/unit.h"
@@ -413,6 +414,36 @@ void check_left_no_space(void)
 	expect_stuck(&bed);
 	mend_put(other);
 	expect_cleared(&bed);
+	close(&bed);
+}
+
+/* The extent of the list of the batch under way. */
+static int looking_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
+{
+	u64 off = le64_to_cpu(*(__le64 *)wort_head_at(op->region, 0));
+
+	CHECK(off);
+	CHECK_EQ(wort_extent_at(op->alloc, (off - op->alloc->geo.data_off) >>
+					   op->alloc->geo.extent_shift)->state,
+		 WORT_EXTENT_OPEN);
+	return sound->put(op, tree, put);
+}
+
+/*
+ * A list can be freed, and its extent opened for something else, before the batch ends.  So
+ * the batch has nothing more to say of the extent by then.
+ */
+void check_left_settled(void)
+{
+	struct bed bed;
+
+	open(&bed, MIB);
+	CHECK_EQ(set(bed.index, "a", "old"), 0);
+	break_put(other);
+	broken.put = looking_put;
+	CHECK_EQ(atomic(&bed, "a", "b", "c"), 0);
+	mend_put(other);
+	CHECK(has(bed.index, "c", "new"));
 	close(&bed);
 }
 

@@ -222,6 +222,7 @@ void check_atomic_misplaced(void);
 void check_left_damage(void);
 void check_left_damaged_index(void);
 void check_left_no_space(void);
+void check_left_settled(void);
 void check_left_met_before(void);
 void check_left_detach(void);
 void check_left_killed(void);
