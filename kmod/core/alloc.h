@@ -535,7 +535,7 @@ static inline bool wort_cache_allowed(const struct wort_alloc *alloc, u64 size)
 /**
  * wort_alloc_reserve() - Reserve an object for an operation
  * @op: The operation; at most WORT_RESERVE_MAX objects each.
- * @size: Bytes, 1 to WORT_VALUE_MAX plus a leaf.
+ * @size: Bytes, 1 to WORT_OBJECT_MAX.
  *
  * Stores nothing to media.  Therefore an operation that reserves all objects
  * that it can need before it publishes can fail without changes.  wort_op_end()

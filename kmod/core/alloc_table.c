@@ -507,7 +507,7 @@ static u32 check_group(struct wort_op *op, u32 group, bool mend)
  * @mend: Store those of extents in which something is owned, clear others that
  *	are invalid; the caller has marked all that is owned, and found no
  *	damage.
- * @bad: Told: words that are invalid and were not mended, and words that lie on
+ * @bad: Told: words that are wrong and were not mended, and words that lie on
  *	pages known to be bad.
  *
  * Context: May sleep.

@@ -59,7 +59,7 @@ struct wort_op_costs {
 
 /**
  * struct wort_lines - Lines to be flushed before the next fence
- * @fences: the operation that passes this fence, for all that gather lines here
+ * @fences: to the simulator of power cuts, the operation that has flushed them
  * @nr: how many
  * @line: WORT_LINES_NEAR times NULL, so that each line has that many entries
  *	before it; then the lines

@@ -254,8 +254,11 @@ static __always_inline void wort_pm_fence_now(struct wort_op *op)
  */
 static inline void wort_pm_fence(struct wort_op *op)
 {
-	if (unlikely(op->gather))
+	if (unlikely(op->gather)) {
 		wort_pm_flush_gathered(op);
+		if (op->gather->fences != op)
+			wort_powercut_fence(op->gather->fences);
+	}
 	wort_pm_fence_now(op);
 }
 

@@ -83,6 +83,7 @@ int wort_dax_try_enter(struct wort_dax *dax)
 {
 	if (percpu_ref_tryget_live(&dax->users))
 		return 0;
+	smp_rmb();	/* pairs with kill_users() */
 	return wort_dax_dead(dax) ? -ENODEV : -EBUSY;
 }
 
@@ -148,6 +149,7 @@ static void kill_users(struct wort_dax *dax)
 	was_killed = dax->killed;
 	/* First, so that whoever is refused a reference finds the reason. */
 	WRITE_ONCE(dax->killed, true);
+	smp_wmb();	/* pairs with wort_dax_try_enter() */
 	if (!was_killed && !dax->suspended)
 		percpu_ref_kill(&dax->users);
 	mutex_unlock(&dax->gate_lock);

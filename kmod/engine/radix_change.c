@@ -139,7 +139,7 @@ noinline int rdx_launch_update(struct wort_op *op, struct rdx_change *c)
  * @root: Where that from the root has.
  *
  * The table goes by the keys of records.  If one of them is damaged, it leads to a node by
- * digits that are not on the path.
+ * digits that are not on the path.  The slot is 0 where a node has none for the key.
  *
  * Context: A section.
  * Return: 0; -EAGAIN if another writer may be the reason; -EUCLEAN.
@@ -148,9 +148,9 @@ int rdx_pos_agree(struct wort_op *op, const struct rdx_pos *top, const struct rd
 {
 	if (root->node == top->node && root->slot == top->slot && root->link == top->link)
 		return 0;
-	if (wort_pm_load(wort_region_at(op->region, top->slot)) != top->link)
+	if (top->slot && wort_pm_load(wort_region_at(op->region, top->slot)) != top->link)
 		return -EAGAIN;
-	return wort_corrupt(op, top->slot, "a key that belongs elsewhere is below");
+	return wort_corrupt(op, wort_link_off(top->node), "a key that belongs elsewhere is below");
 }
 
 /**

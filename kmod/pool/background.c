@@ -156,7 +156,7 @@ static int mark_catalogue(struct wort_op *op, struct wort_pool *pool,
 	for (n = 0; off && !err; n++)
 		err = n < pool->catalogue_blocks ?
 		      wort_catalogue_visit(op, pool, &off, visitor) :
-		      wort_corrupt(op, off, "more catalogue blocks than at attach");
+		      wort_corrupt(op, off, "catalogue block behind the last one");
 	return err;
 }
 

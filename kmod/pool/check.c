@@ -418,16 +418,12 @@ static int check_all(struct checker *ck)
 
 	check_copies(ck);
 	err = begin_marks(ck);
-	if (!err)
-		err = check_catalogue(ck);
-	if (!err)
-		err = check_indexes(ck);
-	if (!err)
-		err = check_table(ck);
-	if (!err)
-		err = check_space(ck);
-	/* To the walk, what a check that ended early has left would be indexes to be marked. */
-	wort_todo_clear(pool);
+	if (!err) {
+		err = check_catalogue(ck) ?: check_indexes(ck) ?: check_table(ck) ?:
+		      check_space(ck);
+		/* To the walk, what is left after an early end would be indexes to be marked. */
+		wort_todo_clear(pool);
+	}
 	wort_marks_end(&ck->marks);
 	if (!err && ck->clear && !ck->arg->out_nr_damaged)
 		clear_damage(pool);

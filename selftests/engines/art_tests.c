@@ -280,6 +280,8 @@ void check_art_top_damaged(void)
 	bed.index->tree.engine->volatile_ops->tend(&bed.index->tree, 0);
 	bed.index->tree.engine->volatile_ops->tend(&bed.index->tree, 1 << 20);
 	CHECK(wort_top_find(wort_tree_top(&bed.index->tree), word));
+	/* A pool leaves the first page of the device as it was. */
+	memset(memory(0), 0xa5, sizeof(u64));
 	/* A node that maps the byte in place is not copied. */
 	key_u64(key, word | 3);
 	err = pm_put(bed.index, key, sizeof(key), value, sizeof(value)) ?:

@@ -14,7 +14,7 @@
 
 #define SCAN_BUF	(256 << 10)
 
-/* A name with a slash or a dot is no label. */
+/* What has a slash or a dot is rather a file than a pool of the module. */
 static void mend_file(const char *name)
 {
 	if (strpbrk(name, "/.") && strncmp(name, "/dev/", 5))

@@ -37,9 +37,10 @@ static void unlock_pools(void)
 }
 
 /*
- * A child has none of the other threads: what they held is held for ever, and what they
- * had begun does not end.  A pool that is open for writing stays with its process, also
- * the lock on its file and what a reader in the mapping asks.
+ * A child has none of the other threads, and the sections that they had begun do not end.  A
+ * pool that is open for writing stays with its process, also the lock on its file; who reads
+ * in its mapping is told to ask.  A mutex of a pool for reading that another thread held
+ * stays held.
  */
 static void begin_child(void)
 {
@@ -130,8 +131,8 @@ static int map_file(struct wort_dev *wdev, u64 size)
  */
 static int fill_holes(int fd, const struct stat *st)
 {
-	if (lseek(fd, 0, SEEK_HOLE) >= st->st_size &&
-	    (u64)st->st_blocks * 512 >= (u64)st->st_size)
+	if (!st->st_size || (lseek(fd, 0, SEEK_HOLE) >= st->st_size &&
+			     (u64)st->st_blocks * 512 >= (u64)st->st_size))
 		return 0;
 	return -posix_fallocate(fd, 0, st->st_size);
 }
@@ -429,9 +430,11 @@ static int format_file(int fd, const char *path, u64 size, bool made,
 	return err;
 }
 
+#define FORMAT_TRIES	16	/* while others take the name away */
+
 int wort_local_format(const char *path, uint64_t size, const struct wort_format_arg *arg)
 {
-	int flags = O_RDWR | O_CLOEXEC, fd, err;
+	int flags = O_RDWR | O_CLOEXEC, tries = 0, fd, err;
 	bool made;
 
 	if (arg->flags & ~WORT_FORMAT_F_FORCE)
@@ -446,6 +449,6 @@ int wort_local_format(const char *path, uint64_t size, const struct wort_format_
 		if (fd < 0)
 			return -errno;
 		err = format_file(fd, path, size, made, arg);
-	} while (err == -ESTALE);
+	} while (err == -ESTALE && ++tries < FORMAT_TRIES);
 	return err;
 }

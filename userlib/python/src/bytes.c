@@ -38,7 +38,7 @@ int bytes_take_optional(PyObject *obj, struct bytes *bytes)
 
 void bytes_release(struct bytes *bytes)
 {
-	Py_XDECREF(bytes->held);
+	Py_CLEAR(bytes->held);
 	if (bytes->view.obj)
 		PyBuffer_Release(&bytes->view);
 }
