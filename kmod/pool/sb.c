@@ -138,7 +138,7 @@ static int read_copy(struct wort_op *op, u64 off, struct wort_media_sb *sb,
 {
 	int err = wort_region_verify(op->region, off, sizeof(*sb));
 
-	*why = NULL;
+	*why = "superblock outside of the device";
 	memset(sb, 0, sizeof(*sb));
 	/* Without the magic the rest is not looked at: it may be anything. */
 	if (!err)

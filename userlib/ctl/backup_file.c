@@ -127,6 +127,19 @@ int backup_end(struct backup_file *bf)
 
 /* ---- reading: nothing is trusted ---- */
 
+bool backup_is(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char found[sizeof(magic)];
+	bool is;
+
+	if (!file)
+		return false;
+	is = fread(found, sizeof(found), 1, file) == 1 && !memcmp(found, magic, sizeof(found));
+	fclose(file);
+	return is;
+}
+
 static int get(struct backup_file *bf, void *data, size_t len)
 {
 	if (len && fread(data, len, 1, bf->file) != 1)

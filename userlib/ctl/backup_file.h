@@ -76,5 +76,7 @@ int backup_open(struct backup_file *bf, FILE *file);
  */
 int backup_next(struct backup_file *bf, struct backup_item *item);
 void backup_free(struct backup_file *bf);
+/* Does a file begin like a backup? */
+bool backup_is(const char *path);
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -172,21 +173,94 @@ static int copy_pool(struct backup *bk, FILE *out)
 	return err ? write_failed(bk, err) : 0;
 }
 
-static FILE *open_part(struct backup *bk)
+/* For the handler of signals. */
+static const char *unfinished;
+
+static void remove_part(int sig)
 {
-	if (to_stdout(bk))
-		return stdout;
-	if (to_special(bk))
-		return fopen(bk->path, "w");
+	unlink(unfinished);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void watch_signals(const char *part)
+{
+	static const int ends[] = { SIGHUP, SIGINT, SIGTERM };
+	size_t i;
+
+	unfinished = part;
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		if (signal(ends[i], part ? remove_part : SIG_DFL) == SIG_IGN)
+			signal(ends[i], SIG_IGN);
+}
+
+/* That of the file that it replaces, or of any new one. */
+static mode_t mode_of_part(const struct backup *bk)
+{
+	mode_t mask = umask(0);
+	struct stat st;
+
+	umask(mask);
+	return stat(bk->path, &st) ? 0666 & ~mask : st.st_mode & 0777;
+}
+
+/* A file of its own, whoever else makes a backup there. */
+static FILE *make_part(struct backup *bk)
+{
+	FILE *out;
+	int fd;
+
 	/* What a symbolic link refers to is replaced, not the link. */
 	if (realpath(bk->path, bk->target))
 		bk->path = bk->target;
-	if ((size_t)snprintf(bk->part, sizeof(bk->part), "%s.part", bk->path) >=
+	if ((size_t)snprintf(bk->part, sizeof(bk->part), "%s.XXXXXX", bk->path) >=
 	    sizeof(bk->part)) {
 		errno = ENAMETOOLONG;
 		return NULL;
 	}
-	return fopen(bk->part, "w");
+	fd = mkostemp(bk->part, O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	watch_signals(bk->part);
+	out = fchmod(fd, mode_of_part(bk)) ? NULL : fdopen(fd, "w");
+	if (!out) {
+		unlink(bk->part);
+		close(fd);
+	}
+	return out;
+}
+
+static FILE *open_part(struct backup *bk)
+{
+	if (to_stdout(bk))
+		return stdout;
+	return to_special(bk) ? fopen(bk->path, "w") : make_part(bk);
+}
+
+/* The name in its folder is on disk, too. */
+static int sync_name(const struct backup *bk)
+{
+	const char *slash = strrchr(bk->path, '/');
+	char folder[PATH_MAX];
+	int fd, err;
+
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - bk->path + 1) : 1,
+		 slash ? bk->path : ".");
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = fsync(fd) ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+static int publish_part(struct backup *bk)
+{
+	if (rename(bk->part, bk->path))
+		return -errno;
+	watch_signals(NULL);
+	*bk->part = '\0';
+	return sync_name(bk);
 }
 
 /* What is on disk under its name is whole. */
@@ -198,8 +272,8 @@ static int close_part(struct backup *bk, FILE *out, int status)
 		err = -errno;
 	if (!to_stdout(bk) && fclose(out) && !err)
 		err = -errno;
-	if (*bk->part && !status && !err && rename(bk->part, bk->path))
-		err = -errno;
+	if (*bk->part && !status && !err)
+		err = publish_part(bk);
 	if (*bk->part && (status || err))
 		unlink(bk->part);
 	return status ? status : err ? write_failed(bk, err) : 0;
@@ -250,16 +324,14 @@ static int backup(struct backup *bk)
 int cmd_backup(int argc, char **argv)
 {
 	struct backup bk = { };
-	struct stat st;
 	char **args;
 	int status;
 
 	parse_args(&backup_syntax, argc, argv, &args);
 	bk.path = args[1];
-	if (is_same_file(args[0], args[1]))
-		return complain("%s: is the pool itself", args[1]);
-	if (!stat(args[1], &st) && S_ISBLK(st.st_mode))
-		return complain("%s: a backup would overwrite the device; name a file", args[1]);
+	status = refuse_output(args[1], args[0]);
+	if (status)
+		return status;
 	/* To freeze an attached pool takes a descriptor for writing. */
 	status = source_open_to_check(args[0], false, &bk.src);
 	if (status)

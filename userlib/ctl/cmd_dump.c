@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ctl.h"
 
@@ -87,6 +88,9 @@ static int dump(struct reader *reader, const struct wort_scan_opts *opts,
 	progress_end(&dump.progress);
 	fflush(dump.out);
 	failed(&dump);
+	/* A pipe has nothing to sync. */
+	if (named && fsync(fileno(dump.out)) && errno != EINVAL && errno != EROFS && !dump.err)
+		dump.err = errno;
 	end = named ? fclose(dump.out) : 0;
 	if (end && !dump.err)
 		dump.err = errno;
@@ -106,8 +110,9 @@ int cmd_dump(int argc, char **argv)
 	int nr, err;
 
 	nr = parse_args(&dump_syntax, argc, argv, &args);
-	if (nr == 3 && is_same_file(args[0], args[2]))
-		return complain("%s: is the pool itself", args[2]);
+	err = nr == 3 ? refuse_output(args[2], args[0]) : 0;
+	if (err)
+		return err;
 	if (settings.json)
 		dump_format = FORMAT_JSONL;
 	range.keys = dump_format == FORMAT_LINES;

@@ -357,6 +357,7 @@ static void summary(const struct loader *ld, double secs)
 static int open_streams(struct loader *ld, const char *pool, const char *path)
 {
 	bool named = path && strcmp(path, "-");
+	int err;
 
 	ld->in = named ? fopen(path, "r") : stdin;
 	ld->in_name = named ? path : "standard input";
@@ -364,8 +365,9 @@ static int open_streams(struct loader *ld, const char *pool, const char *path)
 		return complain("%s: %s", path, strerror(errno));
 	if (!load.ack)
 		return 0;
-	if (is_same_file(load.ack, pool))
-		return complain("%s: is the pool itself", load.ack);
+	err = refuse_output(load.ack, pool);
+	if (err)
+		return err;
 	ld->ack = fopen(load.ack, "a");
 	if (!ld->ack)
 		return complain("%s: %s", load.ack, strerror(errno));

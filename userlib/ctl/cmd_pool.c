@@ -156,9 +156,10 @@ static int choose_uuid(uint8_t *uuid)
 	int err;
 
 	if (format.uuid) {
-		err = uuid_from_text(format.uuid, uuid);
+		/* Zeroes would mean that any is to be chosen. */
+		err = uuid_from_text(format.uuid, uuid) || uuid_is_null(uuid);
 		if (err)
-			complain("not a UUID: %s", format.uuid);
+			complain("not a UUID of a pool: %s", format.uuid);
 		return err ? ST_USAGE : 0;
 	}
 	uuid_generate_random(uuid);

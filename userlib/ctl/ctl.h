@@ -314,8 +314,8 @@ int source_each(struct source *src, index_fn fn, void *data);
  * in it.
  */
 int source_verify_list(struct source *src);
-/* What is written to one of them would change the other. */
-bool is_same_file(const char *a, const char *b);
+/* May what is read from a pool be written to this path?  0, or a status. */
+int refuse_output(const char *path, const char *pool);
 void source_counted(struct source *src, const struct wort_index_record *rec,
 		    struct wort_index_info_arg *info);
 

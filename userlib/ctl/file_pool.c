@@ -7,7 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "backup_file.h"
 #include "ctl.h"
+#include "image.h"
 
 #define POOL_MIN	(256ULL << 10)
 
@@ -71,15 +73,43 @@ static int size_fits(const char *path, uint64_t size, const struct stat *st)
 	return 0;
 }
 
-/* Nothing of others is overwritten unless it is said so. */
+#define COPY_REACH	(64ULL << 20)	/* as wort doctor looks */
+
+/* A pool that begins elsewhere in the file, or whose beginning is lost. */
+static int refuse_pool(const char *path)
+{
+	struct image_label label;
+	int err = image_peek(path, &label);
+
+	if (!err || err == -EUCLEAN || err == -EPROTONOSUPPORT || err == -EOVERFLOW)
+		return fail(path, -EEXIST);
+	if (image_copy(path, IMAGE_FIND, COPY_REACH, false, &label))
+		return 0;
+	complain("%s: the beginning of a pool is lost; at its end is a copy of what it said", path);
+	mend("wort check --clear --from-copy %s", shell_word(path));
+	return ST_REFUSED;
+}
+
+/* Nothing is overwritten unless it is said so. */
 static int refuse_content(const char *path, bool force)
 {
 	char type[64];
-	int err = foreign_signature(path, type, sizeof(type));
+	int err;
 
+	if (force)
+		return 0;
+	err = refuse_pool(path);
+	if (err)
+		return err;
+	if (backup_is(path)) {
+		complain("%s: is a backup", path);
+		mend("wort restore %s POOL", shell_word(path));
+		return ST_REFUSED;
+	}
+	err = foreign_signature(path, type, sizeof(type));
 	if (err)
 		return fail(path, err);
-	if (!*type || force)
+	if (!*type)
 		return 0;
 	complain("%s: there is something else (%s)", path, type);
 	mend("wort format -f    # what it holds is lost");

@@ -362,7 +362,7 @@ int source_verify_list(struct source *src)
 	return err == -ENOENT ? 0 : err;
 }
 
-bool is_same_file(const char *a, const char *b)
+static bool is_same_file(const char *a, const char *b)
 {
 	struct stat x, y;
 
@@ -371,6 +371,17 @@ bool is_same_file(const char *a, const char *b)
 	if (S_ISBLK(x.st_mode) && S_ISBLK(y.st_mode))
 		return x.st_rdev == y.st_rdev;
 	return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int refuse_output(const char *path, const char *pool)
+{
+	struct stat st;
+
+	if (is_same_file(path, pool))
+		return complain("%s: is the pool itself", path);
+	if (!stat(path, &st) && S_ISBLK(st.st_mode))
+		return complain("%s: this would overwrite the device; name a file", path);
+	return 0;
 }
 
 void source_counted(struct source *src, const struct wort_index_record *rec,

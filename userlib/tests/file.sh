@@ -125,6 +125,33 @@ check_refusals()
 	expect 1 'makes one in a plain file' "$wort" create ./nosuch.img names
 	expect 0 'contents *pool' "$wort" doctor sound.img
 	expect 0 'needs neither module' "$wort" doctor nothing
+	: >kept.part
+	chmod 600 kept.part
+	cp sound.img x.part
+	"$wort" backup -q x.part x >/dev/null
+	cmp sound.img x.part
+	"$wort" backup -q sound.img kept.part >/dev/null
+	[ "$(stat -c %a kept.part)" = 600 ]
+	[ -z "$(find . -name '*.part.*')" ]
+	expect 3 'is a backup' "$wort" format --size 1M kept.part
+	cp sound.img beginning.img
+	dd if=/dev/zero of=beginning.img bs=4096 seek=1 count=2 conv=notrunc status=none
+	before=$(md5sum <beginning.img)
+	expect 3 'check --clear --from-copy' "$wort" format beginning.img
+	[ "$(md5sum <beginning.img)" = "$before" ]
+	{ head -c 2M /dev/zero; cat sound.img; } >namespace.img
+	printf 'NVDIMM_PFN_INFO' | dd of=namespace.img bs=1 seek=4096 conv=notrunc status=none
+	if "$wort" list namespace.img >/dev/null 2>&1; then
+		expect 3 'a pool is on the device' "$wort" format namespace.img
+	fi
+	expect 2 'not a UUID of a pool' \
+		"$wort" format -f -U 00000000-0000-0000-0000-000000000000 sound.img
+	if device=$(losetup -f --show kept.part 2>/dev/null); then
+		expect 3 'would overwrite the device' "$wort" dump sound.img 'index one' "$device"
+		expect 3 'would overwrite the device' \
+			bash -c 'echo a | "$0" load --ack "$1" sound.img "index one"' "$wort" "$device"
+		losetup -d "$device"
+	fi
 	expect 3 'too long' "$wort" load sound.img 'index one' /dev/zero
 	expect 3 'too long' bash -c '"$0" atomic sound.img </dev/zero' "$wort"
 }
