@@ -127,15 +127,16 @@ static inline void *bench_alloc(struct bench_env *env, size_t size,
 	return env->memory + at;
 }
 
+/* The compiler keeps stores to all of the line before the flush. */
 #ifdef __x86_64__
 static inline void bench_flush_line(enum bench_flush how, char *line)
 {
 	if (how == BENCH_CLWB)
-		__asm__ volatile("clwb %0" : "+m"(*line));
+		__asm__ volatile("clwb %0" : "+m"(*line) :: "memory");
 	else if (how == BENCH_CLFLUSHOPT)
-		__asm__ volatile("clflushopt %0" : "+m"(*line));
+		__asm__ volatile("clflushopt %0" : "+m"(*line) :: "memory");
 	else if (how == BENCH_CLFLUSH)
-		__asm__ volatile("clflush %0" : "+m"(*line));
+		__asm__ volatile("clflush %0" : "+m"(*line) :: "memory");
 }
 
 static inline uint64_t bench_ticks(void)

@@ -92,13 +92,13 @@ static void flush_lines(char *addr, size_t len)
 	for (; line < addr + len; line += LINE)
 		switch (shim_flush) {
 		case SHIM_CLWB:
-			__asm__ volatile("clwb %0" : "+m"(*line));
+			__asm__ volatile("clwb %0" : "+m"(*line) :: "memory");
 			break;
 		case SHIM_CLFLUSHOPT:
-			__asm__ volatile("clflushopt %0" : "+m"(*line));
+			__asm__ volatile("clflushopt %0" : "+m"(*line) :: "memory");
 			break;
 		default:
-			__asm__ volatile("clflush %0" : "+m"(*line));
+			__asm__ volatile("clflush %0" : "+m"(*line) :: "memory");
 		}
 #endif
 }
