@@ -32,8 +32,8 @@
 /**
  * struct wort_skip - The digits that a node skips
  * @link: the link to the node with its place, and in the bits of its label, which are 0
- *	in it, how often the entry was written, modulo 256; without these 0: no node; WORT_SKIP_BUSY:
- *	the entry is being written
+ *	in it, how often the entry was written, modulo 256; without these 0: no node;
+ *	WORT_SKIP_BUSY: the entry is being written
  * @digits: the sixteen digits before its place, or all with zeroes before them
  */
 struct wort_skip {
