@@ -345,7 +345,7 @@ int wort_alloc_walk_end(struct wort_op *op)
 
 	if (err)
 		return err;
-	/* Not before all were verified: whoever begins again finds them as they were. */
+	/* If a run is damaged, none is settled: the next walk verifies all of them again. */
 	walk_unknown(op, settle_run);
 	mutex_lock(&alloc->lock);
 	wort_locks_reusing(alloc->locks);

@@ -377,7 +377,8 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_insert, WORT_NS);
  *
  * Context: May sleep, killably while the pool is examined.  Allocates nothing.
  * Return: Length of the value; -ENOENT; -ERANGE if it does not fit; -EINVAL,
- * -EMSGSIZE for a length; -ENOMEM; -EINTR; -ESTALE; -EUCLEAN; -EIO; -ENODEV.
+ * -EMSGSIZE for a length; -ENOMEM if there is no memory for what the engine keeps in
+ * DRAM; -EINTR; -ESTALE; -EUCLEAN; -EIO; -ENODEV.
  */
 int wort_kernel_lookup(struct wort_kernel_index *index,
 		       const struct wort_kernel_bytes *key, void *value,
@@ -413,7 +414,8 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_lookup, WORT_NS);
  * Context: May sleep, killably while the pool is examined.  Allocates nothing.
  * Return: 0; -ENOENT; -ECANCELED if the value is not @expect; -ERANGE if it
  * does not fit; -EINVAL, -EMSGSIZE for a length; -ENOSPC if the engine needs space
- * for a delete; -ENOMEM; -EINTR; -ESTALE; -EROFS; -EUCLEAN; -EIO; -ENODEV.
+ * for a delete; -ENOMEM if there is no memory for what the engine keeps in DRAM; -EINTR;
+ * -ESTALE; -EROFS; -EUCLEAN; -EIO; -ENODEV.
  */
 int wort_kernel_delete_fetch(struct wort_kernel_index *index,
 			     const struct wort_kernel_bytes *key,

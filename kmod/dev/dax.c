@@ -147,7 +147,7 @@ static void kill_users(struct wort_dax *dax)
 
 	mutex_lock(&dax->gate_lock);
 	was_killed = dax->killed;
-	/* First, so that whoever is refused a reference finds the reason. */
+	/* A task that gets no reference looks at @killed for the reason. */
 	WRITE_ONCE(dax->killed, true);
 	smp_wmb();	/* pairs with wort_dax_try_enter() */
 	if (!was_killed && !dax->suspended)

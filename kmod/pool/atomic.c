@@ -201,7 +201,7 @@ static int condition(const struct record *rec, const struct wort_request *req)
 	return wort_request_expects(op) && !has_value(rec, &req->expect) ? -ECANCELED : 0;
 }
 
-/* Does an operation store its value whatever the key has? */
+/* Does an operation replace any value that the key has? */
 static bool replaces(const struct wort_batch_op *op)
 {
 	return op->op == WORT_BATCH_INSERT && !op->flags;
@@ -394,7 +394,7 @@ static void store_list(struct atomic *a)
 	wort_pm_write(&a->op, to, &redo->media, len);
 	wort_pm_flush(&a->op, to, len);
 	wort_pm_publish(&a->op, wort_head_at(a->op.region, redo->head), redo->off);
-	/* Before anybody frees the list: then its extent can be opened for something else. */
+	/* After the list is freed, its extent can be opened for something else. */
 	wort_alloc_settle(&a->op);
 	wort_redo_answer(a->pool, redo);
 }

@@ -421,7 +421,7 @@ static int check_all(struct checker *ck)
 	if (!err) {
 		err = check_catalogue(ck) ?: check_indexes(ck) ?: check_table(ck) ?:
 		      check_space(ck);
-		/* To the walk, what is left after an early end would be indexes to be marked. */
+		/* The walk would mark what an early end has left on the list a second time. */
 		wort_todo_clear(pool);
 	}
 	wort_marks_end(&ck->marks);

@@ -631,8 +631,8 @@ static bool head_take(struct wort_gates *gates, u32 *head)
  * @pool: The pool, whose gates are on.
  * @head: Told: its number.
  *
- * Context: May sleep, killably, in no section.  Gates may be closed: who has a head
- * waits for no gate.
+ * Context: May sleep, killably, in no section.  The caller may keep gates closed: a
+ * batch with a head waits for no gate.
  * Return: 0; -EINTR; -EROFS if the pool became read-only; -ENODEV if it is being
  * detached.
  */

@@ -376,9 +376,9 @@ static inline void wort_pool_changed(struct wort_pool *pool)
 
 /*
  * The state in which a task waits.  A fatal signal ends a wait, and the machine can suspend
- * during it.  But it cannot hibernate while a pool is being attached: nobody would suspend
- * that pool, and its background work would store after the snapshot.  UNSAFE since atomic
- * batches wait with a semaphore held.
+ * during it.  Power management does not know a pool that is being attached.  If the machine
+ * hibernated then, the background work of that pool would store after the snapshot.  UNSAFE
+ * tells lockdep that a task may be frozen with a lock: atomic batches wait with a semaphore held.
  */
 static inline unsigned int wort_pool_waiting(const struct wort_pool *pool)
 {

@@ -44,7 +44,7 @@ extern struct tally *tally;
 extern struct tracer tracers_of_explorer[NR_TRACERS];
 
 void tally_add(u64 *counter, u64 n);
-/* Fail if what begins now takes more than so many seconds of processor time. */
+/* End the process with a failure when it has used so many more seconds of processor time. */
 void limit_time(u32 seconds);
 /*
  * Visit each state that a power cut at the spot can leave; none, if one that can

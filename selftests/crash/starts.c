@@ -303,7 +303,7 @@ static void attach_image(struct tracer *t, struct runner *r, const struct start 
 		;
 }
 
-/* Copy what was stored before a fence into the image.  False if there were fewer fences. */
+/* Apply the stores before that fence to the image.  Return: false if the trace has fewer fences. */
 static bool keep_stored(const struct tracer *t, struct start *s, u32 fences)
 {
 	u64 *words = (u64 *)s->image;

@@ -481,9 +481,9 @@ static void end_del(struct bed *bed, struct half *half)
 }
 
 /*
- * A delete takes a node away; an insert beside it puts another one there, and a second
- * delete takes that away.  As long as the second is in flight the first one does not enter
- * what it sees.
+ * The first delete removes a node.  An insert puts another node in its place, and the second
+ * delete removes that one.  While the word of the second delete is in flight, the first one
+ * must not enter the link that it loads.
  */
 void check_wort_top_beside(void)
 {

@@ -45,7 +45,7 @@ static void detach(struct bed *bed)
 	bed_detach(bed);
 }
 
-/* Nobody suspends a pool that is being attached: the machine cannot hibernate then. */
+/* A task that waits in an attach is not frozen: nobody would suspend the pool. */
 static void attach(struct bed *bed)
 {
 	shim_waited = 0;

@@ -155,11 +155,20 @@ static struct wort_media_leaf *add_record(struct bed *bed)
 	return (void *)((u8 *)bed->pm.region.base + bed_record(bed, "key", 3));
 }
 
+/* Attach with that record damaged. */
+static void attach_damaged(struct bed *bed)
+{
+	struct wort_media_leaf *leaf = add_record(bed);
+
+	bed_detach(bed);
+	leaf->meta = cpu_to_le64(~0ULL);
+	bed_attach(bed);
+}
+
 /* What a check that ends early has not visited is no work for the walk. */
 void check_table_early(void)
 {
 	struct wort_check_arg arg = { .size = sizeof(arg) };
-	struct wort_media_leaf *leaf;
 	struct wort_index *other;
 	struct bed bed;
 	u64 n;
@@ -168,11 +177,8 @@ void check_table_early(void)
 	other = pmpool_index(&bed.pm, "other");
 	for (n = 0; n < 20; n++)
 		CHECK_EQ(put(other, n, n, 50), 0);
-	leaf = add_record(&bed);
 	wort_index_put(other);
-	bed_detach(&bed);
-	leaf->meta = cpu_to_le64(~0ULL);
-	bed_attach(&bed);
+	attach_damaged(&bed);
 	other = pmpool_index(&bed.pm, "other");
 	pmpool_settle();
 	CHECK(bed.pm.pool->alloc.walking && bed.index->damaged && !other->damaged);
@@ -189,16 +195,12 @@ void check_table_early(void)
 void check_table_loop(void)
 {
 	struct wort_media_catalogue *last;
-	struct wort_media_leaf *leaf;
 	struct bed bed;
 	char name[8];
 	u32 i;
 
 	bed_open(&bed, 4 * MIB, EXTENT);
-	leaf = add_record(&bed);
-	bed_detach(&bed);
-	leaf->meta = cpu_to_le64(~0ULL);
-	bed_attach(&bed);
+	attach_damaged(&bed);
 	pmpool_settle();
 	for (i = 0; i < 70; i++) {
 		snprintf(name, sizeof(name), "n%u", i);

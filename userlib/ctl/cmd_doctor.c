@@ -123,14 +123,12 @@ static void check_foreign(const struct device *dev)
  * A pool whose beginning is lost is no reason to format the device.  A pool ends where its
  * device ends, unless the device has grown since; nobody waits until all of it was read.
  */
-#define COPY_REACH	(64ULL << 20)
-
 static bool check_copy(const struct device *dev)
 {
 	struct image_label label;
 	char uuid[UUID_TEXT], remedy[5 * PATH_MAX];
 
-	if (image_copy(sys_path("%s", dev->path), IMAGE_FIND, COPY_REACH, false,
+	if (image_copy(sys_path("%s", dev->path), IMAGE_FIND, IMAGE_COPY_REACH, false,
 		       &label))
 		return false;
 	uuid_to_text(label.uuid, uuid);

@@ -73,8 +73,6 @@ static int size_fits(const char *path, uint64_t size, const struct stat *st)
 	return 0;
 }
 
-#define COPY_REACH	(64ULL << 20)	/* as wort doctor looks */
-
 /* A pool that begins elsewhere in the file, or whose beginning is lost. */
 static int refuse_pool(const char *path)
 {
@@ -83,7 +81,7 @@ static int refuse_pool(const char *path)
 
 	if (!err || err == -EUCLEAN || err == -EPROTONOSUPPORT || err == -EOVERFLOW)
 		return fail(path, -EEXIST);
-	if (image_copy(path, IMAGE_FIND, COPY_REACH, false, &label))
+	if (image_copy(path, IMAGE_FIND, IMAGE_COPY_REACH, false, &label))
 		return 0;
 	complain("%s: the beginning of a pool is lost; at its end is a copy of what it said", path);
 	mend("wort check --clear --from-copy %s", shell_word(path));
