@@ -301,6 +301,7 @@ void qr_append(struct wort_op *op, const struct wort_tree *tree, struct qr_page 
 static int put_record(struct wort_op *op, const struct wort_tree *tree,
 		      struct qr_pos *pos, const struct wort_put *put)
 {
+	u64 same = qr_head_same(&pos->page, &put->key, qr_hash(&put->key));
 	u32 len = put->key.len - pos->page.prefix_len;
 	struct qr_value value;
 	int err = qr_value_reserve(op, &put->value);
@@ -319,7 +320,7 @@ static int put_record(struct wort_op *op, const struct wort_tree *tree,
 		return err;
 	}
 	qr_append(op, tree, &pos->page, pos->end.top, put->key.data + pos->page.prefix_len,
-		  len, qr_rec_head(qr_head_same(&pos->page, &put->key), value.kind), value.val);
+		  len, qr_rec_head(same, value.kind), value.val);
 	wort_nodes_unlock(op);
 	if (qr_is_there(&pos->rec))
 		qr_value_free(op, &pos->rec);

@@ -275,10 +275,9 @@ static inline bool qr_rec_dead(const struct qr_rec *rec)
 }
 
 /* The hash and the length of a key as the heads of its records have them: QR_HEAD_SAME. */
-static inline u64 qr_head_same(const struct qr_page *page, const struct wort_key *key)
+static inline u64 qr_head_same(const struct qr_page *page, const struct wort_key *key, u32 hash)
 {
-	return (u64)qr_hash(key) << WORT_MEDIA_QUIRE_HASH_SHIFT |
-	       (key->len - page->prefix_len);
+	return (u64)hash << WORT_MEDIA_QUIRE_HASH_SHIFT | (key->len - page->prefix_len);
 }
 
 /* The head of a new record, without its witnesses. */

@@ -178,7 +178,8 @@ static void change_store(struct wort_op *op, const struct wort_change *change,
 	wort_round_note_launch(change->round, b->page.off);
 	if (b->kind == CHANGE_RECORD) {
 		qr_append_launch(op, &b->page, end->top, key->data + b->page.prefix_len, len,
-				 qr_rec_head(qr_head_same(&b->page, key), b->value.kind),
+				 qr_rec_head(qr_head_same(&b->page, key, qr_hash(key)),
+					     b->value.kind),
 				 b->value.val);
 		end->top += qr_rec_words(len);
 	} else if (b->kind == CHANGE_VALUE) {

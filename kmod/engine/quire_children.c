@@ -95,7 +95,7 @@ static u32 child_below(const struct qr_inner_shadow *in, u64 head)
 static int children_fill(struct wort_op *op, const struct qr_page *page,
 			 const struct qr_order *order)
 {
-	struct qr_inner_shadow *in = qr_inner_shadow(page);
+	struct qr_inner_shadow *in = qr_inner_shadow(page->shadow);
 	struct qr_rec low, high, sep;
 	u32 i;
 
@@ -161,10 +161,10 @@ static bool has_changed(const struct qr_inner_shadow *in, u32 sequence)
  * Of the children whose separators have the head of the key, or are below it: the number of
  * the last one to which it belongs.
  */
-static int child_among(const struct qr_page *page, bool covers,
+static int child_among(const struct qr_inner_shadow *in, bool covers,
 		       const struct wort_key *key, u32 low, u32 high, u32 sequence)
 {
-	const struct qr_inner_shadow *in = qr_inner_shadow(page);
+	const struct qr_page *page = &in->s.page;
 	struct qr_rec sep;
 	u32 mid, place;
 
@@ -181,10 +181,9 @@ static int child_among(const struct qr_page *page, bool covers,
 	return low;
 }
 
-static int child_search(const struct qr_page *page, bool covers,
+static int child_search(const struct qr_inner_shadow *in, bool covers,
 			const struct wort_key *key, u32 nr, u32 sequence)
 {
-	const struct qr_inner_shadow *in = qr_inner_shadow(page);
 	struct wort_key rest;
 	int side = behind_lead(in, key, &rest);
 	u32 low, high;
@@ -198,17 +197,17 @@ static int child_search(const struct qr_page *page, bool covers,
 	if (likely(low + 1 >= nr || READ_ONCE(in->head[low + 1]) != head))
 		return low;
 	high = head == U64_MAX ? nr : child_below(in, head + 1) + 1;
-	return child_among(page, covers, key, low, high, sequence);
+	return child_among(in, covers, key, low, high, sequence);
 }
 
 /*
  * Find the child to which a descent goes.  -EAGAIN: the page has to be read, since it is
  * being changed.
  */
-int qr_child_find(const struct qr_page *page, enum qr_goal goal,
+int qr_child_find(const struct qr_shadow *shadow, enum qr_goal goal,
 		  const struct wort_key *key, struct qr_way *way)
 {
-	const struct qr_inner_shadow *in = qr_inner_shadow(page);
+	const struct qr_inner_shadow *in = qr_inner_shadow(shadow);
 	/* pairs with the release in qr_children_changed() */
 	u32 sequence = smp_load_acquire(&in->sequence), nr = READ_ONCE(in->nr);
 	int at = 0;
@@ -218,7 +217,7 @@ int qr_child_find(const struct qr_page *page, enum qr_goal goal,
 	if (goal == QR_LAST)
 		at = nr - 1;
 	else if (goal != QR_FIRST)
-		at = child_search(page, goal == QR_COVERS, key, nr, sequence);
+		at = child_search(in, goal == QR_COVERS, key, nr, sequence);
 	if (at < 0)
 		return at;
 	way->link = qr_child_link(&in->child[at]);
@@ -226,7 +225,7 @@ int qr_child_find(const struct qr_page *page, enum qr_goal goal,
 	way->next = at + 1 < (int)nr ? qr_child_place(&in->child[at + 1]) : 0;
 	/* pairs with the release in qr_child_learn() */
 	way->shadow = smp_load_acquire(&in->child[at].shadow);
-	return has_changed(in, sequence) || qr_shadow_gone(&in->s) ? -EAGAIN : 0;
+	return has_changed(in, sequence) || qr_shadow_gone(shadow) ? -EAGAIN : 0;
 }
 
 static u32 child_at_place(const struct qr_inner_shadow *in, u32 place)
@@ -248,7 +247,7 @@ void qr_child_learn(struct wort_op *op, const struct wort_tree *tree,
 		    struct qr_shadow *shadow)
 {
 	struct wort_lock *lock = op->locks ? wort_node_try(op, page->off) : NULL;
-	struct qr_inner_shadow *in = qr_inner_shadow(page);
+	struct qr_inner_shadow *in = qr_inner_shadow(page->shadow);
 	struct qr_shadows *shadows = qr_shadows_of(tree);
 	u32 at;
 
@@ -267,7 +266,7 @@ void qr_child_learn(struct wort_op *op, const struct wort_tree *tree,
 /* With the lock of the page: shadows that are not in the table any more are not known. */
 void qr_children_forget(const struct wort_tree *tree, const struct qr_page *page)
 {
-	struct qr_inner_shadow *in = qr_inner_shadow(page);
+	struct qr_inner_shadow *in = qr_inner_shadow(page->shadow);
 	struct qr_child *child;
 
 	for (child = in->child; child < in->child + in->nr; child++)
@@ -319,7 +318,7 @@ static bool child_add(struct wort_op *op, const struct qr_page *page,
 /* The separator at a place has come, or died, or its link has changed. */
 static bool child_update(struct wort_op *op, const struct qr_page *page, u32 place)
 {
-	struct qr_inner_shadow *in = qr_inner_shadow(page);
+	struct qr_inner_shadow *in = qr_inner_shadow(page->shadow);
 	u32 at = child_at_place(in, place);
 	struct qr_rec sep;
 
@@ -352,7 +351,7 @@ void qr_children_changing(const struct qr_page *page)
 
 	if (!page->shadow || !page->level)
 		return;
-	in = qr_inner_shadow(page);
+	in = qr_inner_shadow(page->shadow);
 	WRITE_ONCE(in->sequence, in->sequence + 1);
 	/* A reader that finds any of what follows finds an odd number. */
 	smp_wmb();
@@ -369,7 +368,7 @@ void qr_children_changed(struct wort_op *op, const struct wort_tree *tree,
 
 	if (!page->shadow)
 		return;
-	in = qr_inner_shadow(page);
+	in = qr_inner_shadow(page->shadow);
 	if (!child_update(op, page, place))
 		qr_shadow_drop(tree, page->off);
 	/* pairs with the acquire in qr_child_find() */

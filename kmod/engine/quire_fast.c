@@ -35,7 +35,7 @@ static __always_inline struct qr_shadow *fast_child(const struct wort_tree *tree
 	struct qr_way way;
 
 	if (unlikely(shadow->page.level != level || key->len < shadow->page.prefix_len ||
-		     qr_child_find(&shadow->page, QR_COVERS, key, &way) ||
+		     qr_child_find(shadow, QR_COVERS, key, &way) ||
 		     way.link >= wort_region_plain(tree->region)))
 		return NULL;
 	return way.shadow;
@@ -106,7 +106,7 @@ void qr_prefetch_keys(const struct wort_tree *tree, const struct wort_key *keys,
 		}
 	for (i = 0; i < nr; i++)
 		if (is_leaf_of(at[i], &keys[i]))
-			qr_tagged_prefetch(&at[i]->page, &keys[i]);
+			qr_tagged_prefetch(at[i], &keys[i]);
 }
 
 static int fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
@@ -122,7 +122,7 @@ static int fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
 	shadow = fast_leaf(tree, key, &nodes);
 	if (unlikely(!shadow))
 		return -EAGAIN;
-	if (!qr_tagged_find(&shadow->page, key, qr_head_same(&shadow->page, key), &rec))
+	if (!qr_tagged_find(shadow, key, qr_hash(key), &rec))
 		return -EAGAIN;
 	if (rec.head && unlikely(wort_pm_in_flight(tree->in_flight, shadow->page.off) ||
 				 qr_rec_kind(rec.head) > QR_WORD))
@@ -152,13 +152,11 @@ static __always_inline void fast_begin(struct wort_op *op, const struct wort_tre
  */
 static __always_inline bool leaf_lock(struct wort_op *op, const struct wort_tree *tree,
 				      const struct wort_key *key, struct qr_page *page,
-				      u64 *same, struct qr_rec *rec)
+				      u32 hash, struct qr_rec *rec)
 {
 	struct qr_shadow *shadow;
 	u32 nodes;
 
-	if (unlikely(!wort_key_valid(key)))
-		return false;
 	shadow = fast_leaf(tree, key, &nodes);
 	if (unlikely(!shadow))
 		return false;
@@ -166,9 +164,8 @@ static __always_inline bool leaf_lock(struct wort_op *op, const struct wort_tree
 	wort_pm_prefetch_store(qr_word(page, READ_ONCE(shadow->top)));
 	if (unlikely(!wort_node_lock(op, page->off)))
 		return false;
-	*same = qr_head_same(page, key);
 	if (unlikely(*wort_lock_of(op, page->off)->in_flight ||
-		     !qr_tagged_find(page, key, *same, rec))) {
+		     !qr_tagged_find(shadow, key, hash, rec))) {
 		wort_nodes_unlock(op);
 		return false;
 	}
@@ -179,9 +176,10 @@ static __always_inline bool leaf_lock(struct wort_op *op, const struct wort_tree
 
 /* With the lock of the leaf; -EAGAIN: it has no room, or the old value is an object. */
 static __always_inline int put_locked(struct wort_op *op, const struct wort_tree *tree,
-				      struct qr_page *page, u64 same,
+				      struct qr_page *page, u32 hash,
 				      const struct qr_rec *rec, struct wort_put *put)
 {
+	u64 same = qr_head_same(page, &put->key, hash);
 	u32 len = put->key.len - page->prefix_len, kind = qr_rec_kind(rec->head);
 	struct qr_end end = { page->shadow->top, page->shadow->nr };
 	u64 val = wort_value_word(&put->value);
@@ -207,15 +205,17 @@ static int fast_put(struct wort_tree *tree, struct wort_put *put,
 	struct wort_op op __uninitialized;
 	struct qr_page page;
 	struct qr_rec rec;
-	u64 same;
+	u32 hash;
 	int err;
 
-	if (put->value.len > QR_WORD || put->replace || put->expect || put->old)
+	if (unlikely(!wort_key_valid(&put->key)) || put->value.len > QR_WORD ||
+	    put->replace || put->expect || put->old)
 		return -EAGAIN;
+	hash = qr_hash(&put->key);
 	fast_begin(&op, tree);
-	if (unlikely(!leaf_lock(&op, tree, &put->key, &page, &same, &rec)))
+	if (unlikely(!leaf_lock(&op, tree, &put->key, &page, hash, &rec)))
 		return -EAGAIN;
-	err = put_locked(&op, tree, &page, same, &rec, put);
+	err = put_locked(&op, tree, &page, hash, &rec, put);
 	wort_nodes_unlock(&op);
 	if (!err)
 		wort_costs_add(stats, put->replaced ? WORT_OP_UPDATE : WORT_OP_INSERT,
@@ -231,12 +231,12 @@ static int fast_remove(struct wort_tree *tree, const struct wort_del *del,
 	struct qr_page page;
 	struct qr_rec rec;
 	int err = -EAGAIN;
-	u64 same;
 
-	if (del->expect || del->old)
+	if (unlikely(!wort_key_valid(&del->key)) || del->expect || del->old)
 		return -EAGAIN;
 	fast_begin(&op, tree);
-	if (unlikely(!leaf_lock(&op, tree, &del->key, &page, &same, &rec)))
+	if (unlikely(!leaf_lock(&op, tree, &del->key, &page, qr_hash(&del->key),
+			       &rec)))
 		return -EAGAIN;
 	if (qr_is_there(&rec) && qr_rec_kind(rec.head) <= QR_WORD &&
 	    !qr_shadow_few(page.shadow, 0)) {

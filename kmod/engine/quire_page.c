@@ -333,17 +333,19 @@ int qr_leaf_find(struct wort_op *op, const struct qr_page *page,
 		 const struct wort_key *key, struct qr_rec *rec, struct qr_end *end)
 {
 	int err = qr_key_verify(op, page, key);
+	u32 hash;
 	u64 same;
 
 	rec->head = 0;
 	if (err)
 		return err;
-	same = qr_head_same(page, key);
+	hash = qr_hash(key);
+	same = qr_head_same(page, key, hash);
 	if (unlikely(!page->shadow))
 		return untagged_find(op, page, same, key, rec, end);
 	end->top = READ_ONCE(page->shadow->top);
 	end->nr = READ_ONCE(page->shadow->nr);
-	if (!qr_tagged_find(page, key, same, rec))
+	if (!qr_tagged_find(page->shadow, key, hash, rec))
 		return untagged_find(op, page, same, key, rec, end);
 	if (rec->head)
 		qr_read_to(op, page, rec->place + qr_rec_words(rec->len));
@@ -516,7 +518,7 @@ int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal g
 
 	if (err)
 		return err;
-	if (unlikely(!page->shadow || qr_child_find(page, goal, key, way)))
+	if (unlikely(!page->shadow || qr_child_find(page->shadow, goal, key, way)))
 		err = inner_find(op, page, goal, key, way);
 	if (err || !upper || !way->next)
 		return err;

@@ -184,14 +184,14 @@ static inline struct qr_shadows *qr_shadows_of(const struct wort_tree *tree)
 	return smp_load_acquire(&tree->priv);
 }
 
-static inline struct qr_leaf_shadow *qr_leaf_shadow(const struct qr_page *page)
+static inline struct qr_leaf_shadow *qr_leaf_shadow(const struct qr_shadow *shadow)
 {
-	return container_of(page->shadow, struct qr_leaf_shadow, s);
+	return container_of(shadow, struct qr_leaf_shadow, s);
 }
 
-static inline struct qr_inner_shadow *qr_inner_shadow(const struct qr_page *page)
+static inline struct qr_inner_shadow *qr_inner_shadow(const struct qr_shadow *shadow)
 {
-	return container_of(page->shadow, struct qr_inner_shadow, s);
+	return container_of(shadow, struct qr_inner_shadow, s);
 }
 
 /*
@@ -294,9 +294,9 @@ extern const struct wort_volatile_ops qr_volatile_ops;
 /* quire_tags.c: shadows of leaves */
 void qr_shadow_end(struct qr_shadow *shadow, u32 nr, u32 top);
 int qr_tags_fill(struct wort_op *op, const struct qr_page *page);
-bool qr_tagged_find(const struct qr_page *page, const struct wort_key *key, u64 same,
+bool qr_tagged_find(const struct qr_shadow *shadow, const struct wort_key *key, u32 hash,
 		    struct qr_rec *rec);
-void qr_tagged_prefetch(const struct qr_page *page, const struct wort_key *key);
+void qr_tagged_prefetch(const struct qr_shadow *shadow, const struct wort_key *key);
 void qr_shadow_append(const struct qr_page *page, u32 place, u32 words, u64 head);
 void qr_order_keep(struct wort_op *op, const struct qr_page *page,
 		   const struct qr_order *order);
@@ -311,7 +311,7 @@ int qr_children_fill(struct wort_op *op, const struct qr_page *page);
 void qr_children_changing(const struct qr_page *page);
 void qr_children_changed(struct wort_op *op, const struct wort_tree *tree,
 			 const struct qr_page *page, u32 place);
-int qr_child_find(const struct qr_page *page, enum qr_goal goal,
+int qr_child_find(const struct qr_shadow *shadow, enum qr_goal goal,
 		  const struct wort_key *key, struct qr_way *way);
 void qr_children_forget(const struct wort_tree *tree, const struct qr_page *page);
 void qr_child_learn(struct wort_op *op, const struct wort_tree *tree,

@@ -27,7 +27,7 @@ void qr_shadow_append(const struct qr_page *page, u32 place, u32 words, u64 head
 
 	if (!page->shadow || page->level)
 		return;
-	leaf = qr_leaf_shadow(page);
+	leaf = qr_leaf_shadow(page->shadow);
 	while (qr_tags_full(leaf->group[nr].tags))
 		nr = (nr + 1) % QR_GROUPS;
 	tags = leaf->group[nr].tags;
@@ -67,15 +67,17 @@ static bool rec_match(const struct qr_page *page, u64 same, const struct wort_ke
 
 /*
  * Find the last record of a key by its tag; with a head of 0 there is none.  Its head may be
- * in flight.  False: the page has to be read.
+ * in flight.  False: the page has to be read.  Where the tags are follows from the shadow and the
+ * hash alone, so that their load does not wait for what the shadow says of the page.
  */
-bool qr_tagged_find(const struct qr_page *page, const struct wort_key *key, u64 same,
+bool qr_tagged_find(const struct qr_shadow *shadow, const struct wort_key *key, u32 hash,
 		    struct qr_rec *rec)
 {
-	const struct qr_leaf_shadow *leaf = qr_leaf_shadow(page);
-	u32 hash = same >> WORT_MEDIA_QUIRE_HASH_SHIFT, nr = hash % QR_GROUPS, i, place;
+	const struct qr_leaf_shadow *leaf = qr_leaf_shadow(shadow);
+	const struct qr_page *page = &shadow->page;
+	u64 same = qr_head_same(page, key, hash), tags, hits;
+	u32 nr = hash % QR_GROUPS, i, place;
 	struct qr_rec one;
-	u64 tags, hits;
 
 	rec->head = 0;
 	for (i = 0; i < QR_GROUPS; i++, nr = (nr + 1) % QR_GROUPS) {
@@ -97,22 +99,23 @@ bool qr_tagged_find(const struct qr_page *page, const struct wort_key *key, u64 
 	}
 	if (rec->head)
 		rec->val = wort_pm_load(qr_word(page, rec->place + 1));
-	return !qr_shadow_gone(&leaf->s);
+	return !qr_shadow_gone(shadow);
 }
 
 /*
  * Prefetch what an operation on a key will need of a leaf: its record, or where that will be
  * appended.
  */
-void qr_tagged_prefetch(const struct qr_page *page, const struct wort_key *key)
+void qr_tagged_prefetch(const struct qr_shadow *shadow, const struct wort_key *key)
 {
-	const struct qr_leaf_shadow *leaf = qr_leaf_shadow(page);
+	const struct qr_leaf_shadow *leaf = qr_leaf_shadow(shadow);
+	const struct qr_page *page = &shadow->page;
 	u32 hash = qr_hash(key), nr = hash % QR_GROUPS, place;
 	u64 hits;
 
 	hits = qr_tags_match(READ_ONCE(leaf->group[nr].tags), qr_tag(hash));
 	if (!hits)
-		wort_pm_prefetch_store(qr_word(page, READ_ONCE(leaf->s.top)));
+		wort_pm_prefetch_store(qr_word(page, READ_ONCE(shadow->top)));
 	for (; hits; hits &= hits - 1) {
 		place = READ_ONCE(leaf->group[nr].place[__ffs64(hits) / BITS_PER_BYTE]);
 		wort_pm_prefetch(qr_word(page, place));
@@ -130,7 +133,7 @@ void qr_tagged_prefetch(const struct qr_page *page, const struct wort_key *key)
 void qr_order_keep(struct wort_op *op, const struct qr_page *page,
 		   const struct qr_order *order)
 {
-	struct qr_leaf_shadow *leaf = qr_leaf_shadow(page);
+	struct qr_leaf_shadow *leaf = qr_leaf_shadow(page->shadow);
 	struct wort_lock *lock = op->locks ? wort_node_try(op, page->off) : NULL;
 	u32 i;
 
@@ -156,7 +159,7 @@ void qr_order_keep(struct wort_op *op, const struct qr_page *page,
  */
 bool qr_order_take(const struct qr_page *page, struct qr_order *order)
 {
-	const struct qr_leaf_shadow *leaf = qr_leaf_shadow(page);
+	const struct qr_leaf_shadow *leaf = qr_leaf_shadow(page->shadow);
 	/* pairs with the release in qr_order_keep() */
 	u32 nr = smp_load_acquire(&leaf->s.ordered), i;
 

@@ -309,7 +309,7 @@ void quire_child_comes(void)
 		key_u64(key, i);
 		k = (struct wort_key){ key, sizeof(key) };
 		in->nr--;
-		CHECK_EQ(qr_child_find(&in->s.page, QR_COVERS, &k, &way), 0);
+		CHECK_EQ(qr_child_find(&in->s, QR_COVERS, &k, &way), 0);
 		in->nr++;
 	}
 	CHECK(in || subject.attr);

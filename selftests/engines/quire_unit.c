@@ -132,9 +132,9 @@ static void shadow_verify(struct wort_op *op, const struct qr_shadow *shadow)
 	CHECK_EQ(shadow->nr, order.end.nr);
 	CHECK(!shadow->gone);
 	if (page.level)
-		children_verify(&page, qr_inner_shadow(&shadow->page));
+		children_verify(&page, qr_inner_shadow(shadow));
 	else
-		tags_verify(&page, qr_leaf_shadow(&shadow->page));
+		tags_verify(&page, qr_leaf_shadow(shadow));
 }
 
 /* The shadows of an index say what is in its pages. */
