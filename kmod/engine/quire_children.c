@@ -263,6 +263,17 @@ void qr_child_learn(struct wort_op *op, const struct wort_tree *tree,
 	wort_node_release(lock);
 }
 
+/* The same for all children that have a shadow, when that of the page enters the table. */
+void qr_children_learn(const struct wort_tree *tree, struct qr_shadow *shadow)
+{
+	struct qr_inner_shadow *in = qr_inner_shadow(shadow);
+	struct qr_child *child;
+
+	for (child = in->child; child < in->child + in->nr; child++)
+		/* pairs with the acquire in qr_child_find() */
+		smp_store_release(&child->shadow, qr_shadow_find(tree, qr_child_link(child)));
+}
+
 /* With the lock of the page: shadows that are not in the table any more are not known. */
 void qr_children_forget(const struct wort_tree *tree, const struct qr_page *page)
 {

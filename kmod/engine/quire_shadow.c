@@ -64,7 +64,10 @@ static bool has_room(const struct qr_shadows *shadows, size_t size)
 	       READ_ONCE(shadows->most);
 }
 
-/* Enter a shadow into the table, if its page has none there and there is room. */
+/*
+ * Enter a shadow into the table, if its page has none there and there is room.  That of an inner
+ * page knows those of its children from then on.
+ */
 static bool shadow_enter(const struct wort_tree *tree, struct qr_shadow *shadow)
 {
 	struct qr_shadows *shadows = qr_shadows_of(tree);
@@ -80,6 +83,8 @@ static bool shadow_enter(const struct wort_tree *tree, struct qr_shadow *shadow)
 	if (enters) {
 		WRITE_ONCE(shadows->bytes, shadows->bytes + size);
 		WRITE_ONCE(shadows->nr, shadows->nr + 1);
+		if (shadow->page.level)
+			qr_children_learn(tree, shadow);
 		slot_set(table, nr, shadow);
 	}
 	due = ask(shadows);

@@ -314,6 +314,7 @@ void qr_children_changed(struct wort_op *op, const struct wort_tree *tree,
 int qr_child_find(const struct qr_shadow *shadow, enum qr_goal goal,
 		  const struct wort_key *key, struct qr_way *way);
 void qr_children_forget(const struct wort_tree *tree, const struct qr_page *page);
+void qr_children_learn(const struct wort_tree *tree, struct qr_shadow *shadow);
 void qr_child_learn(struct wort_op *op, const struct wort_tree *tree,
 		    const struct qr_page *page, const struct qr_way *way,
 		    struct qr_shadow *shadow);

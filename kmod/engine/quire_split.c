@@ -390,6 +390,15 @@ int qr_records_copy(struct wort_op *op, const struct qr_page *from,
 	return place;
 }
 
+/* The memory of a new page was not used for a while: its lines come side by side. */
+static void lines_fetch(const struct qr_page *page)
+{
+	u32 place = 0;
+
+	for (; place < page->words; place += WORT_LINE / QR_WORD)
+		wort_pm_prefetch_store(qr_word(page, place));
+}
+
 /* Write a part, if it is to be made. */
 static int part_write(struct wort_op *op, struct qr_build *b, struct qr_part *part,
 		      const struct wort_bound *anchor)
@@ -401,6 +410,7 @@ static int part_write(struct wort_op *op, struct qr_build *b, struct qr_part *pa
 		return 0;
 	qr_page_create(op, wort_alloc_take(op), part->size, b->pos.page.level, &from,
 		       part->prefix_len, &part->page);
+	lines_fetch(&part->page);
 	place = qr_records_copy(op, &b->pos.page, &b->order, part->first, part->end,
 				&part->page, part->page.first, b->key);
 	if (place < 0)
@@ -481,6 +491,22 @@ static int build_end(struct wort_op *op, const struct wort_tree *tree,
 	return err;
 }
 
+/*
+ * Make the shadow of a new page while its lines are in the cache, and let that of its parent lead
+ * to it.  Nothing is locked any more.
+ */
+static void part_learn(struct wort_op *op, const struct wort_tree *tree,
+		       const struct qr_page *parent, struct qr_part *part, u32 place)
+{
+	const struct qr_way way = { .link = part->page.off, .place = place };
+
+	if (!part->size || !parent->shadow)
+		return;
+	qr_shadow_make(op, tree, &part->page);
+	if (part->page.shadow)
+		qr_child_learn(op, tree, parent, &way, part->page.shadow);
+}
+
 /* The page is replaced by one with the same range. */
 static int rebuild(struct wort_op *op, struct wort_tree *tree, struct qr_build *b)
 {
@@ -499,7 +525,10 @@ static int rebuild(struct wort_op *op, struct wort_tree *tree, struct qr_build *
 		link_change(op, tree, b, &parent, b->lower.page.off);
 		wort_nodes_removed(op, b->pos.page.off, 0);
 	}
-	return build_end(op, tree, b, err);
+	err = build_end(op, tree, b, err);
+	if (!err && b->pos.depth)
+		part_learn(op, tree, &parent, &b->lower, sep_place(b));
+	return err;
 }
 
 static u64 sep_head(u32 len)
@@ -567,7 +596,12 @@ static int split(struct wort_op *op, struct wort_tree *tree, struct qr_build *b,
 		err = qr_has_room(parent, &end, words) ? parts_write(op, b) : -EAGAIN;
 	if (!err)
 		split_commit(op, tree, b, parent, end.top);
-	return build_end(op, tree, b, err);
+	err = build_end(op, tree, b, err);
+	if (!err) {
+		part_learn(op, tree, parent, &b->lower, sep_place(b));
+		part_learn(op, tree, parent, &b->higher, end.top);
+	}
+	return err;
 }
 
 /*
