@@ -79,6 +79,23 @@ static inline u64 wort_pm_load_be64(const void __pmem *addr)
 }
 
 /**
+ * wort_pm_load_bytes() - Read eight bytes of lines that were read before
+ * @addr: The first one, inside the region; any.
+ *
+ * The load is not counted.  The bytes must not change meanwhile, since it may be two loads.
+ *
+ * Context: Any context.
+ * Return: The bytes, the first one high.
+ */
+static inline u64 wort_pm_load_bytes(const void __pmem *addr)
+{
+	__be64 word;
+
+	memcpy(&word, (__force const void *)addr, sizeof(word));
+	return be64_to_cpu(word);
+}
+
+/**
  * wort_pm_prefetch() - Prefetch a line for reading
  * @addr: In the line; wort_region_verify() accepted it.
  *

@@ -71,25 +71,39 @@ static void hints_fill(struct qr_inner_shadow *in)
 	WRITE_ONCE(in->shift, shift);
 }
 
-/* The number of the last child whose separator has a lesser head. */
-static u32 child_below(const struct qr_inner_shadow *in, u64 head)
+/* The step of a head that is not below the least one; QR_STEPS and more: beyond all. */
+static __always_inline u64 step_of(const struct qr_inner_shadow *in, u64 head)
 {
-	u64 low = READ_ONCE(in->low), step;
-	u32 at, nr, half;
+	return (head - READ_ONCE(in->low)) >> (READ_ONCE(in->shift) & 63);
+}
 
-	if (head <= low)
+/* Of QR_STEP_FEW heads so many are lesser: no branch depends on them. */
+static __always_inline u32 few_below(const u64 *heads, u64 head)
+{
+	BUILD_BUG_ON(QR_STEP_FEW != 4);
+	return (READ_ONCE(heads[0]) < head) + (READ_ONCE(heads[1]) < head) +
+	       (READ_ONCE(heads[2]) < head) + (READ_ONCE(heads[3]) < head);
+}
+
+/* The number of the last child whose separator has a lesser head. */
+static __always_inline u32 child_below(const struct qr_inner_shadow *in, u64 head)
+{
+	u32 at, nr, half;
+	u64 step;
+
+	if (unlikely(head <= READ_ONCE(in->low)))
 		return 0;
-	step = min_t(u64, (head - low) >> (READ_ONCE(in->shift) & 63), QR_STEPS - 1);
+	step = min_t(u64, step_of(in, head), QR_STEPS - 1);
 	at = READ_ONCE(in->hint[step]);
+	prefetch(&in->child[at + 1]);
 	/* While the children change this may be any number. */
 	nr = max_t(int, READ_ONCE(in->hint[step + 1]) - at, 0) + 1;
-	prefetch(&in->child[at + nr / 2]);
-	for (; nr > 1; nr -= half) {
+	for (; unlikely(nr > QR_STEP_FEW + 1); nr -= half) {
 		half = nr / 2;
 		if (READ_ONCE(in->head[at + half]) < head)
 			at += half;
 	}
-	return at;
+	return at + few_below(&in->head[at + 1], head);
 }
 
 static int children_fill(struct wort_op *op, const struct qr_page *page,
@@ -115,6 +129,8 @@ static int children_fill(struct wort_op *op, const struct qr_page *page,
 			.to = sep.val | (u64)sep.place << QR_TO_PLACE_SHIFT,
 		});
 	}
+	for (; i < qr_children_max(page) + QR_STEP_FEW; i++)
+		WRITE_ONCE(in->head[i], U64_MAX);
 	WRITE_ONCE(in->nr, order->nr);
 	hints_fill(in);
 	qr_shadow_end(&in->s, order->end.nr, order->end.top);
@@ -135,19 +151,26 @@ int qr_children_fill(struct wort_op *op, const struct qr_page *page)
 	return err;
 }
 
-/* The key without prefix and lead; less than 0: it is below all separators, more: above. */
-static int behind_lead(const struct qr_inner_shadow *in, const struct wort_key *key,
-		       struct wort_key *rest)
+/*
+ * The key relative to the lead: 0 if it begins with that.  Else it is below all separators, or
+ * above.
+ */
+static __always_inline int lead_side(const struct qr_inner_shadow *in, u32 lead_len,
+				     const struct wort_key *key)
 {
-	u32 prefix_len = in->s.page.prefix_len, lead_len = in->lead_len;
-	u32 len = key->len - prefix_len;
-	int side = lead_len ? memcmp(key->data + prefix_len, in->lead, min(len, lead_len)) : 0;
+	u32 prefix_len = in->s.page.prefix_len, i, more;
+	u64 x, y;
 
-	if (side || len < lead_len)
-		return side ?: -1;
-	rest->data = key->data + prefix_len + lead_len;
-	rest->len = len - lead_len;
-	return 0;
+	for (i = 0; i < lead_len; i += sizeof(u64)) {
+		if (unlikely(prefix_len + i > key->len))
+			return -1;
+		more = i + sizeof(u64) > lead_len ? 8 * (i + sizeof(u64) - lead_len) : 0;
+		x = wort_key_bytes(key, prefix_len + i) >> more;
+		y = wort_bytes_be64(in->lead + i) >> more;
+		if (x != y)
+			return x < y ? -1 : 1;
+	}
+	return -(key->len < prefix_len + lead_len);
 }
 
 static bool has_changed(const struct qr_inner_shadow *in, u32 sequence)
@@ -162,9 +185,12 @@ static bool has_changed(const struct qr_inner_shadow *in, u32 sequence)
  * the last one to which it belongs.
  */
 static int child_among(const struct qr_inner_shadow *in, bool covers,
-		       const struct wort_key *key, u32 low, u32 high, u32 sequence)
+		       const struct wort_key *key, u32 low, u32 sequence)
 {
 	const struct qr_page *page = &in->s.page;
+	u64 head = READ_ONCE(in->head[low + 1]);
+	/* A child that has come since the number was loaded may have been found. */
+	u32 high = head == U64_MAX ? READ_ONCE(in->nr) : child_below(in, head + 1) + 1;
 	struct qr_rec sep;
 	u32 mid, place;
 
@@ -181,23 +207,23 @@ static int child_among(const struct qr_inner_shadow *in, bool covers,
 	return low;
 }
 
-static int child_search(const struct qr_inner_shadow *in, bool covers,
-			const struct wort_key *key, u32 nr, u32 sequence)
+/*
+ * Find the child to which a key belongs, or of those whose separators have the head of the key
+ * the one before: then all of them have to be compared.
+ */
+static __always_inline bool child_search(const struct qr_inner_shadow *in,
+					 const struct wort_key *key, u32 *at)
 {
-	struct wort_key rest;
-	int side = behind_lead(in, key, &rest);
-	u32 low, high;
+	u32 lead_len = READ_ONCE(in->lead_len);
+	int side = lead_side(in, lead_len, key);
 	u64 head;
 
-	if (side)
-		return side < 0 ? 0 : nr - 1;
-	head = wort_key_word(&rest, 0);
-	low = child_below(in, head);
-	/* A child that has come since the number was loaded may have been found. */
-	if (likely(low + 1 >= nr || READ_ONCE(in->head[low + 1]) != head))
-		return low;
-	high = head == U64_MAX ? nr : child_below(in, head + 1) + 1;
-	return child_among(in, covers, key, low, high, sequence);
+	*at = side < 0 ? 0 : READ_ONCE(in->nr) - 1;
+	if (unlikely(side))
+		return true;
+	head = wort_key_bytes(key, in->s.page.prefix_len + lead_len);
+	*at = child_below(in, head);
+	return likely(READ_ONCE(in->head[*at + 1]) != head);
 }
 
 /*
@@ -209,7 +235,7 @@ int qr_child_find(const struct qr_shadow *shadow, enum qr_goal goal,
 {
 	const struct qr_inner_shadow *in = qr_inner_shadow(shadow);
 	/* pairs with the release in qr_children_changed() */
-	u32 sequence = smp_load_acquire(&in->sequence), nr = READ_ONCE(in->nr);
+	u32 sequence = smp_load_acquire(&in->sequence), nr = READ_ONCE(in->nr), low;
 	int at = 0;
 
 	if (sequence & 1)
@@ -217,7 +243,8 @@ int qr_child_find(const struct qr_shadow *shadow, enum qr_goal goal,
 	if (goal == QR_LAST)
 		at = nr - 1;
 	else if (goal != QR_FIRST)
-		at = child_search(in, goal == QR_COVERS, key, nr, sequence);
+		at = child_search(in, key, &low) ? low :
+		     child_among(in, goal == QR_COVERS, key, low, sequence);
 	if (at < 0)
 		return at;
 	way->link = qr_child_link(&in->child[at]);
@@ -226,6 +253,40 @@ int qr_child_find(const struct qr_shadow *shadow, enum qr_goal goal,
 	/* pairs with the release in qr_child_learn() */
 	way->shadow = smp_load_acquire(&in->child[at].shadow);
 	return has_changed(in, sequence) || qr_shadow_gone(shadow) ? -EAGAIN : 0;
+}
+
+static __always_inline struct qr_shadow *shadow_at(const struct qr_inner_shadow *in, u32 at,
+						   u32 sequence)
+{
+	/* pairs with the release in qr_child_learn() */
+	struct qr_shadow *child = smp_load_acquire(&in->child[at].shadow);
+
+	return has_changed(in, sequence) || qr_shadow_gone(&in->s) ? NULL : child;
+}
+
+/* It is called last, so that qr_child_shadow() saves no registers for it. */
+static noinline struct qr_shadow *shadow_among(const struct qr_inner_shadow *in,
+					       const struct wort_key *key, u32 low, u32 sequence)
+{
+	int at = child_among(in, true, key, low, sequence);
+
+	return at < 0 ? NULL : shadow_at(in, at, sequence);
+}
+
+/*
+ * The shadow of the child to which a key leads that has the prefix of the page, for those who go
+ * by shadows alone; NULL: there is none, or the page is being changed.
+ */
+struct qr_shadow *qr_child_shadow(const struct qr_shadow *shadow, const struct wort_key *key)
+{
+	const struct qr_inner_shadow *in = qr_inner_shadow(shadow);
+	/* pairs with the release in qr_children_changed() */
+	u32 sequence = smp_load_acquire(&in->sequence), at;
+
+	if (unlikely(sequence & 1))
+		return NULL;
+	return child_search(in, key, &at) ? shadow_at(in, at, sequence) :
+	       shadow_among(in, key, at, sequence);
 }
 
 static u32 child_at_place(const struct qr_inner_shadow *in, u32 place)
@@ -297,7 +358,22 @@ static void children_move(struct qr_inner_shadow *in, u32 from, bool up)
 	else
 		for (i = from; i < nr; i++)
 			child_set(in, i - 1, in->head[i], &in->child[i]);
+	if (!up)
+		WRITE_ONCE(in->head[nr - 1], U64_MAX);
 	WRITE_ONCE(in->nr, up ? nr + 1 : nr - 1);
+}
+
+/* A head has come. */
+static void hints_add(struct qr_inner_shadow *in, u64 head)
+{
+	u64 step = step_of(in, head);
+
+	if (head < in->low || step >= QR_STEPS) {
+		hints_fill(in);
+		return;
+	}
+	while (++step <= QR_STEPS)
+		WRITE_ONCE(in->hint[step], in->hint[step] + 1);
 }
 
 /* A separator comes.  Returns false if there is no room, or it has another lead. */
@@ -322,7 +398,7 @@ static bool child_add(struct wort_op *op, const struct qr_page *page,
 	}
 	children_move(in, at, true);
 	child_set(in, at, head, &child);
-	hints_fill(in);
+	hints_add(in, head);
 	return true;
 }
 

@@ -14,14 +14,23 @@
 /* The shadow of the root page. */
 static __always_inline struct qr_shadow *fast_root(const struct wort_tree *tree)
 {
-	u64 plain = wort_region_plain(tree->region), node = wort_root_node(tree), off;
+	u64 node = wort_root_node(tree), off;
 
-	if (unlikely(node >= plain))
+	if (unlikely(node >= wort_region_plain(tree->region)))
 		return NULL;
 	off = wort_pm_load(wort_tree_root(tree));
-	if (unlikely(off >= plain || wort_pm_in_flight(tree->in_flight, node)))
+	if (unlikely(wort_pm_in_flight(tree->in_flight, node)))
 		return NULL;
 	return qr_shadow_find(tree, off);
+}
+
+/* Is it that of a page of a level in whose range the key may be, and which may be read? */
+static __always_inline bool is_page_of(const struct wort_tree *tree,
+				       const struct qr_shadow *shadow, u32 level,
+				       const struct wort_key *key)
+{
+	return likely(shadow->page.level == level && key->len >= shadow->page.prefix_len &&
+		      shadow->page.off < wort_region_plain(tree->region));
 }
 
 /*
@@ -32,20 +41,7 @@ static __always_inline struct qr_shadow *fast_child(const struct wort_tree *tree
 						    const struct qr_shadow *shadow, u32 level,
 						    const struct wort_key *key)
 {
-	struct qr_way way;
-
-	if (unlikely(shadow->page.level != level || key->len < shadow->page.prefix_len ||
-		     qr_child_find(shadow, QR_COVERS, key, &way) ||
-		     way.link >= wort_region_plain(tree->region)))
-		return NULL;
-	return way.shadow;
-}
-
-/* Is it a leaf in whose range the key may be? */
-static __always_inline bool is_leaf_of(const struct qr_shadow *shadow,
-				       const struct wort_key *key)
-{
-	return shadow && !shadow->page.level && key->len >= shadow->page.prefix_len;
+	return is_page_of(tree, shadow, level, key) ? qr_child_shadow(shadow, key) : NULL;
 }
 
 /* Descend to the leaf of a key; NULL: give up. */
@@ -57,7 +53,7 @@ static __always_inline struct qr_shadow *fast_leaf(const struct wort_tree *tree,
 
 	for (*nodes = level; shadow && level; level--)
 		shadow = fast_child(tree, shadow, level, key);
-	return is_leaf_of(shadow, key) ? shadow : NULL;
+	return shadow && is_page_of(tree, shadow, 0, key) ? shadow : NULL;
 }
 
 /* Descend to the leaf of a key by the shadows alone; -EAGAIN if some are missing. */
@@ -105,7 +101,7 @@ void qr_prefetch_keys(const struct wort_tree *tree, const struct wort_key *keys,
 				shadow_prefetch(at[i]);
 		}
 	for (i = 0; i < nr; i++)
-		if (is_leaf_of(at[i], &keys[i]))
+		if (at[i] && is_page_of(tree, at[i], 0, &keys[i]))
 			qr_tagged_prefetch(at[i], &keys[i]);
 }
 

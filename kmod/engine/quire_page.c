@@ -279,8 +279,7 @@ u32 qr_hash(const struct wort_key *key)
 		hash = (hash ^ wort_bytes_be64(key->data + i)) * 0xa0761d6478bd642fULL;
 		hash ^= hash >> 32;
 	}
-	hash ^= key->len - i < sizeof(u64) ? wort_bytes_high(key->data + i, key->len - i) :
-					     wort_bytes_be64(key->data + i);
+	hash ^= wort_key_bytes(key, i);
 	hash *= 0xe7037ed1a0b428dbULL;
 	hash ^= hash >> 29;
 	return hash >> 24 & WORT_MEDIA_QUIRE_HASH_MASK;
@@ -395,15 +394,21 @@ static struct qr_rec slot_rec(const struct qr_slot *slot)
 	return (struct qr_rec){ .place = slot->place, .len = slot->len };
 }
 
-/* Compare two records of a page by their keys; most differ in the first bytes. */
-static int slots_cmp(const struct qr_page *page, const struct qr_slot *a,
-		     const struct qr_slot *b)
+static noinline int slots_cmp_rest(const struct qr_page *page, const struct qr_slot *a,
+				   const struct qr_slot *b)
 {
 	const struct qr_rec x = slot_rec(a), y = slot_rec(b);
 
-	if (a->first != b->first)
-		return a->first < b->first ? -1 : 1;
 	return qr_recs_cmp(page, &x, &y);
+}
+
+/* Compare two records of a page by their keys; most differ in the first bytes. */
+static __always_inline int slots_cmp(const struct qr_page *page, const struct qr_slot *a,
+				     const struct qr_slot *b)
+{
+	if (likely(a->first != b->first))
+		return a->first < b->first ? -1 : 1;
+	return slots_cmp_rest(page, a, b);
 }
 
 /**
@@ -434,11 +439,7 @@ static bool leads_on(const struct qr_page *page, enum qr_goal goal,
 /* The first bytes of a key behind the prefix, as rest_first() has those of a record. */
 static u64 key_first(const struct qr_page *page, const struct wort_key *key)
 {
-	const struct wort_key rest = {
-		key->data + page->prefix_len, key->len - page->prefix_len,
-	};
-
-	return wort_key_word(&rest, 0);
+	return wort_key_bytes(key, page->prefix_len);
 }
 
 /* The separators on both sides of where a descent goes; returns the top. */

@@ -22,7 +22,8 @@ static size_t shadow_size(const struct qr_page *page)
 	u32 max = qr_children_max(page);
 	struct qr_inner_shadow *in;
 
-	return page->level ? struct_size(in, child, max) + max * sizeof(in->head[0]) :
+	return page->level ? struct_size(in, child, max) +
+			     (max + QR_STEP_FEW) * sizeof(in->head[0]) :
 			     sizeof(struct qr_leaf_shadow);
 }
 

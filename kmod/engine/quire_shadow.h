@@ -41,8 +41,9 @@
 #define QR_TAGS			8	/* of a group */
 #define QR_GROUPS		(QR_LEAF_RECS / QR_TAGS)
 #define QR_SHADOW_WORDS		256	/* of a leaf, so that a place is a byte */
-#define QR_LEAD_MAX		40
-#define QR_STEP_BITS		7
+#define QR_LEAD_MAX		40	/* a multiple of eight */
+#define QR_STEP_BITS		8
+#define QR_STEP_FEW		4	/* children of a step, of most */
 #define QR_STEPS		BIT(QR_STEP_BITS)
 #define QR_SHADOW_GFP		(GFP_NOWAIT | __GFP_NOWARN)
 
@@ -113,7 +114,8 @@ struct qr_child {
  * @shift: from there to the greatest head are less than QR_STEPS steps of that many bits
  * @hint: the last child whose head lies before a step
  * @head: of the separator of each child the first eight bytes behind the lead, as a number;
- *	0 of the first child.  They lie behind the children
+ *	0 of the first child, and U64_MAX behind the last one.  They lie behind the children,
+ *	and are QR_STEP_FEW more
  * @child: the children, in the order of keys
  */
 struct qr_inner_shadow {
@@ -313,6 +315,7 @@ void qr_children_changed(struct wort_op *op, const struct wort_tree *tree,
 			 const struct qr_page *page, u32 place);
 int qr_child_find(const struct qr_shadow *shadow, enum qr_goal goal,
 		  const struct wort_key *key, struct qr_way *way);
+struct qr_shadow *qr_child_shadow(const struct qr_shadow *shadow, const struct wort_key *key);
 void qr_children_forget(const struct wort_tree *tree, const struct qr_page *page);
 void qr_children_learn(const struct wort_tree *tree, struct qr_shadow *shadow);
 void qr_child_learn(struct wort_op *op, const struct wort_tree *tree,

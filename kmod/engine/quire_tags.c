@@ -58,11 +58,27 @@ int qr_tags_fill(struct wort_op *op, const struct qr_page *page)
 	return got;
 }
 
-/* Is a record, which is there, one of the key that heads say so of? */
-static bool rec_match(const struct qr_page *page, u64 same, const struct wort_key *key,
-		      const struct qr_rec *rec)
+/*
+ * Is a record that of a key, which is as long?  The first eight bytes and the last ones, which may
+ * overlap, are compared in any case: no branch depends on a length of up to sixteen.
+ */
+static __always_inline bool rec_is(const struct qr_page *page, const struct qr_rec *rec,
+				   const struct wort_key *key)
 {
-	return (rec->head & QR_HEAD_SAME) == same && !qr_rec_cmp(page, rec, key);
+	const void __pmem *rest = qr_rest(page, rec);
+	u32 prefix = page->prefix_len, len = rec->len, i;
+	u32 last = max_t(u32, len, QR_WORD) - QR_WORD;
+	u32 behind = BITS_PER_BYTE * (last + QR_WORD - len);
+	u64 differ;
+
+	if (unlikely(key->len < QR_WORD || !len))
+		return !qr_rec_cmp(page, rec, key);
+	differ = (wort_pm_load_bytes(rest + last) ^
+		  wort_bytes_be64(key->data + key->len - QR_WORD)) & -(u64)(len >= QR_WORD);
+	differ |= (wort_pm_load_be64(rest) ^ wort_key_bytes(key, prefix)) >> behind / 2 >> behind / 2;
+	for (i = QR_WORD; unlikely(i < last); i += QR_WORD)
+		differ |= wort_pm_load_be64(rest + i) ^ wort_bytes_be64(key->data + prefix + i);
+	return !differ;
 }
 
 /*
@@ -90,7 +106,7 @@ bool qr_tagged_find(const struct qr_shadow *shadow, const struct wort_key *key, 
 					return false;
 				continue;
 			}
-			if (rec_match(page, same, key, &one) &&
+			if ((one.head & QR_HEAD_SAME) == same && rec_is(page, &one, key) &&
 			    (!rec->head || place > rec->place))
 				*rec = one;
 		}

@@ -106,6 +106,23 @@ static void tags_verify(const struct qr_page *page, const struct qr_leaf_shadow 
 	CHECK_EQ(nr, order.nr);
 }
 
+/* Heads are in order, none is behind the last one, and hints lead to them. */
+static void heads_verify(const struct qr_page *page, const struct qr_inner_shadow *in)
+{
+	u32 i, step, at = 0;
+
+	for (i = 2; i < in->nr; i++)
+		CHECK(in->head[i] >= in->head[i - 1]);
+	for (i = in->nr; i < qr_children_max(page) + QR_STEP_FEW; i++)
+		CHECK_EQ(in->head[i], U64_MAX);
+	for (step = 0; step <= QR_STEPS; step++) {
+		while (at + 1 < in->nr && (in->head[at + 1] - in->low) >> in->shift < step)
+			at++;
+		CHECK_EQ(in->hint[step], at);
+	}
+	CHECK_EQ(at, in->nr - 1);
+}
+
 static void children_verify(const struct qr_page *page, const struct qr_inner_shadow *in)
 {
 	u32 i;
@@ -117,6 +134,7 @@ static void children_verify(const struct qr_page *page, const struct qr_inner_sh
 		CHECK_EQ(qr_child_link(&in->child[i]),
 			 wort_pm_load(qr_word(page, order.slot[i].place + 1)));
 	}
+	heads_verify(page, in);
 }
 
 /* Read the page, and compare. */
@@ -349,6 +367,47 @@ static void check_shadows_attr(void)
 	pmpool_attr = subject.attr;
 }
 
+/* Of how many children does an inner page know the shadows? */
+static u32 known_count(const struct qr_inner_shadow *in)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < in->nr; i++)
+		nr += in->child[i].shadow != NULL;
+	return nr;
+}
+
+/*
+ * Pages are split, and nobody has looked at the new ones since: they have shadows, and inner
+ * pages know those of their children.  One in a thousand has the lock of the page that it
+ * replaces: it gets its shadow later.
+ */
+static void check_shadows_known(void)
+{
+	const struct qr_table *table;
+	struct qr_inner_shadow *in;
+	u32 i, nr = 0, known = 0;
+	struct bed bed;
+
+	count_open(&bed, 64 * MIB);
+	for (i = 0; i < 30000; i++) {
+		count_put(&bed, i * 2654435761u, i);
+		if (i % 64 == 0)
+			pmpool_settle();
+	}
+	table = qr_shadows_of(&bed.index->tree)->table;
+	for (i = 0; i <= table->mask; i++) {
+		if (!table->slot[i].shadow || !table->slot[i].shadow->page.level)
+			continue;
+		in = qr_inner_shadow(table->slot[i].shadow);
+		nr += in->nr;
+		known += known_count(in);
+	}
+	CHECK_GE(nr, 500);
+	CHECK_GE(known, nr - nr / 100);
+	bed_close(&bed);
+}
+
 #define WATCHED	1500	/* records; those of small pages make a tree of many levels */
 
 static struct wort_index *watched;
@@ -502,6 +561,7 @@ static const struct test tests[] = {
 	{ "views", check_views, .optional = true },
 	{ "shrink", check_shrink, .optional = true },
 	{ "shadows_attr", check_shadows_attr, .optional = true },
+	{ "shadows_known", check_shadows_known, .optional = true },
 	{ "fences", check_fences },
 	{ "batch", check_batch, .optional = true },
 	{ "batch_turns", check_batch_turns, .optional = true },
