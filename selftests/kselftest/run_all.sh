@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # run_all.sh [PROGRAM...]: runs the tests where it lies, prints KTAP and a
-# final count, and fails if a test did.  Loads wort.ko if that lies there, too.
+# final count, and fails if a test did, if a program ends before it has told how
+# many there are, or if all tests of a program that was named are skipped.  Loads
+# wort.ko if that lies there, too.
 # What is on $WORT_DEVICE (/dev/pmem0) is lost.  Without names all but fuzz and
 # fuzz32, which take long, and those of indexes, atomic batches and mappings with
 # each engine; PROGRAM@ENGINE is with that one.  $WORT_PARAMETERS are for the module.
@@ -10,6 +12,7 @@
 
 cd "$(dirname "$0")" || exit 1
 log=$(mktemp) || exit 1
+named=$#
 trap 'rm -f "$log"' EXIT
 
 if [ ! -e /dev/wort-control ]; then
@@ -37,22 +40,50 @@ if [ $# -eq 0 ]; then
 		set -- "$@" $program
 	done
 	set -- "$@" uring api sysfs trace map memory revoke
-	for engine in $(./engines | tail -n +2); do
+	engines=$(./engines) && mappable=$(./engines mappable) || exit 4
+	for engine in $(echo "$engines" | tail -n +2); do
 		set -- "$@" "index@$engine" "atomic@$engine"
 	done
-	for engine in $(./engines mappable | tail -n +2); do
+	for engine in $(echo "$mappable" | tail -n +2); do
 		set -- "$@" "map@$engine"
 	done
 fi
 for program; do
-	echo "# $program"
-	run "$program" 2>&1 || echo "# $program: status $?"
+	echo "# run: $program"
+	run "$program" 2>&1 || echo "# status: $?"
 done | tee "$log"
 
+# Programs that say nothing of their tests.  Status 4 is that of one that skips all.
+untold()
+{
+	awk -v named="$named" '
+		function judge() {
+			if (!program)
+				return
+			if (!planned || (status && status != 4 && !failed))
+				print "# " program ": status " status ", of " tested + failed " tests"
+			else if (named && !tested && !failed)
+				print "# " program ": all tests were skipped"
+		}
+		/^# run: / {
+			judge()
+			program = $3
+			planned = tested = failed = status = 0
+		}
+		/^1\.\./ { planned = 1 }
+		/^not ok / { failed++ }
+		/^ok / && !/# SKIP/ { tested++ }
+		/^# status: / { status = $3 }
+		END { judge() }' "$log"
+}
+
+untold=$(untold)
 passed=$(grep -c '^ok ' "$log")
 skipped=$(grep -c '^ok .*# SKIP' "$log")
 failed=$(grep -c '^not ok ' "$log")
 planned=$(sed -n 's/^1\.\.//p' "$log" | awk '{ n += $1 } END { print n + 0 }')
 echo "# all: $planned tests, $((passed - skipped)) passed," \
 	"$skipped skipped, $failed failed"
-[ "$planned" -gt 0 ] && [ "$failed" -eq 0 ] && [ "$planned" -eq "$passed" ]
+[ -z "$untold" ] || echo "$untold"
+[ "$planned" -gt 0 ] && [ "$failed" -eq 0 ] && [ "$planned" -eq "$passed" ] &&
+	[ -z "$untold" ]

@@ -24,20 +24,25 @@ mkdir -p "$log"
 
 # A line for each step that has ended: status, name, seconds, those of processors.
 # Steps beside each other run in shells of their own, so each adds its line to a file.
-programs_built=
 processors=$(nproc)
-results=$(mktemp)
-trap 'rm -f "$results"' EXIT
+work=$(mktemp -d)
+results=$work/results
+touch "$results"
+trap 'rm -rf "$work"' EXIT
 
-# timed NAME COMMAND...: its output and its times go to files of this name.
+# timed NAME COMMAND...: its output and its times go to files of this name; $status says how it
+# ended.  It runs in a shell of its own that ends at the first command that fails, which a
+# function does not do where its status is asked for.
 timed()
 {
-	local name=$1 status=0
+	local name=$1
 	local TIMEFORMAT='%1U + %1S'
 	shift
 
-	{ time "$@" >"$log/$name" 2>&1 || status=$?; } 2>"$log/$name.time"
-	return "$status"
+	set +e
+	{ time { (set -e; "$@") >"$log/$name" 2>&1; }; } 2>"$log/$name.time"
+	status=$?
+	set -e
 }
 
 # Did the machine under a guest fail?  Then its step says nothing about what ran there.
@@ -50,14 +55,13 @@ emulator_failed()
 # fails.  Commands whose last line says something are quoted with it.
 step()
 {
-	local name=$1 begin status=0 took of_processors word=ok last
+	local name=$1 begin status took of_processors word=ok last
 
 	begin=$(now_ms)
-	timed "$@" || status=$?
+	timed "$@"
 	if [ "$status" -ne 0 ] && emulator_failed "$name"; then
 		echo "$name: the emulator failed: once more"
-		status=0
-		timed "$@" || status=$?
+		timed "$@"
 	fi
 	took=$(seconds_since "$begin")
 	of_processors=$(tail -n 1 "$log/$name.time")
@@ -92,6 +96,24 @@ report()
 	done <"$results"
 	printf '%d passed, %d failed%s\n' "$((nr - nr_bad))" "$nr_bad" "${bad:+:$bad}"
 	[ "$nr_bad" -eq 0 ]
+}
+
+# A function of which any command fails is a step that fails.
+steps_self_test()
+{
+	fails()
+	{
+		false
+		true
+	}
+
+	results=$work/self-test
+	step self-test-fails fails
+	step self-test-passes true
+	passed self-test-passes
+	if passed self-test-fails; then
+		return 1
+	fi
 }
 
 # passed NAME: has this step run, and was it good?
@@ -167,6 +189,7 @@ rung_static()
 	local flavour calls=()
 
 	step packages-static selftests/scripts/deps.sh build static
+	step steps-self-test steps_self_test
 	step layers selftests/lint/layers.sh
 	step layers-self-test selftests/lint/layers.sh --self-test
 	step engines selftests/lint/engines.sh
@@ -278,7 +301,7 @@ build_programs()
 {
 	local dir=$build/guest
 
-	[ -z "$programs_built" ] || return 0
+	[ ! -e "$work/programs-built" ] || return 0
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	make_in selftests/kselftest OUTPUT="$dir"
@@ -293,7 +316,7 @@ build_programs()
 		"$build/userlib/tests/fio-store" \
 		"$build"/userlib/tests/example-* \
 		userlib/tests/{command,examples}.sh "$dir"
-	programs_built=1
+	touch "$work/programs-built"
 }
 
 # The module and its tests, as the guest gets them.  What the static rung has just
