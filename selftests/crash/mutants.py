@@ -59,6 +59,8 @@ class Explorer:
         done = subprocess.run([self.program, "--engine", self.engine,
                                *shlex.split(options), "--workers", "1"],
                               capture_output=True, text=True, check=False)
+        if done.stderr.startswith("explore: no such"):
+            return False        # a stale pin shows nothing
         failed = "FAILURE" in done.stderr or done.returncode not in (0, 1)
         if not failed and (not done.returncode or self.name == "control"):
             return False

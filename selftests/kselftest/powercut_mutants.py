@@ -18,10 +18,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "selftests/scripts"))
 import edits  # pylint: disable=wrong-import-position
 
-MUTANTS = """leaf-noflush value-noflush node-noflush publish-early fence-dropped
-fence-dropped-pair commit-noflush fence-by-unlock flush-rounddown
-flush-wrong-addr extent-word-late extent-word-noflush update-wide
-super-magic-early round-contents round-unfenced gathered-unflushed""".split()
+MUTANTS = """leaf-noflush value-noflush node-noflush publish-early
+record-fence-dropped publish-fence-dropped replace-fence-dropped
+split-fence-dropped fence-dropped-pair commit-noflush fence-by-unlock
+flush-rounddown flush-wrong-addr extent-word-late extent-word-noflush
+update-wide super-magic-early round-contents round-unfenced
+gathered-unflushed""".split()
 
 # What is done with each module, in one guest.
 GUEST = """
