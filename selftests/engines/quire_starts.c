@@ -8,7 +8,7 @@
 
 static const struct step steps[] = {
 	PUT(0, 1), PUT(1, 1), PUT(3, 1), PUT(5, 1), PUT(6, 1), PUT(9, 1), PUT(10, 1),
-	PUT(0, 2), PUT(0, 3), PUT(0, 7), PUT(5, 4), PUT(1, 3), PUT(2, 2), PUT(4, 5),
+	PUT(0, 2), PUT(0, 3), PUT(0, 7), PUT(5, 4), PUT(1, 3), PUT(2, 2), PUT(4, 5), PUT(7, 1),
 	DEL(0), DEL(1), DEL(2), DEL(5), DEL(6), DEL(8),
 	CAS(0, 2), CAS(5, 3), BATCH(0), BATCH(1), BATCH(3), BATCH(5), BATCH(7), BATCH(8),
 	BATCH(11), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE), ONLY(STEP_CHECK),

@@ -14,16 +14,18 @@
 #endif
 
 #define K(s) { (s), sizeof(s) - 1 }
+#define TEN "ZYXWVUTSRQ"
+#define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 
 /*
  * Keys of eight bytes, which operations have a way of their own for, and others.  They
  * part at the first digit, at an even and an odd one, at the last; one is the beginning
- * of others; some have beginnings in common that nodes skip.
+ * of others; some have beginnings in common that nodes skip; one takes three lines.
  */
 const struct world_bytes world_keys[NR_KEYS] = {
 	K("\x12\x34zyxwvu"), K("\x12\x35zyxwvu"), K("\x12\x94zyxwvu"), K("\x12"),
 	K("\x92\x36zyxwvu"),
-	K("abcdefghijk1"), K("abcdefghijk2"), K("abcdefghX"), K("ab"),
+	K("abcdefghijk1"), K("abcdefghijk2"), K("abcdefghX" LONG), K("ab"),
 	K("\x00"), K("n"),
 };
 
