@@ -278,7 +278,8 @@ rung_explore()
 	step packages-explore selftests/scripts/deps.sh build
 	step explore-build make_in selftests/crash O="$build/crash"
 	side_by_side 2 "step explore $build/crash/explore --preemptions 1 $*" \
-		"step explore-mandatory $build/crash/explore --mandatory --len 1" \
+		"step explore-mandatory $build/crash/explore --mandatory --len 1 --preemptions 1 --part $(part_of_today 120)" \
+		"step explore-pairs selftests/crash/pairs.sh $build/crash/explore" \
 		"step explore-random $build/crash/explore --random 40000 --number $(today)00000"
 	grep -A3 'sequences,' "$log/explore" || true
 }
