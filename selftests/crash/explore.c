@@ -404,6 +404,23 @@ static bool attach_anew(struct runner *r)
 	return true;
 }
 
+/* Has a run stored anything but words of the extent table and copies of the superblock? */
+static bool stores_elsewhere(const struct tracer *t, const struct wort_pool *pool)
+{
+	const struct wort_geometry *geo = &pool->alloc.geo;
+	u64 end = wort_sb_off(&pool->sb, WORT_SB_END), off;
+	u32 i;
+
+	for (i = 0; i < t->nr_stores && i < STORED_MAX; i++) {
+		off = 8ull * t->stored[i];
+		if (!(off >= WORT_MEDIA_SB_OFF && off < WORT_MEDIA_HEADS_OFF) &&
+		    !(off >= geo->table_off && off < geo->table_off + 8ull * geo->nr_extents) &&
+		    !(off >= end && off < end + sizeof(struct wort_media_sb)))
+			return true;
+	}
+	return t->nr_stores > STORED_MAX;
+}
+
 /*
  * Without an atomic batch to carry out, the walk may clear words of the extent table,
  * and nothing else; a second attach has nothing left to do.  If there was one, the
@@ -412,14 +429,11 @@ static bool attach_anew(struct runner *r)
  */
 static bool attach_again(const struct spot *spot, struct runner *r)
 {
-	u64 table = 8ull * r->pool->alloc.geo.nr_extents;
-	u64 copies = WORT_SB_NR * sizeof(struct wort_media_sb) +
-		     sizeof(struct wort_media_words);
 	struct wort_pool_info_arg info = { .size = sizeof(info) };
 	u64 before;
 
 	wort_pool_info(r->pool, &info);
-	if (!info.out_atomic_redone && spot->t->nr_stores * 8 > table + copies)
+	if (!info.out_atomic_redone && stores_elsewhere(spot->t, r->pool))
 		return true;
 	if (info.out_atomic_redone && !attach_anew(r))
 		return true;
@@ -482,7 +496,7 @@ static const char *judge(const struct spot *spot, struct runner *r,
 	if (!set_add(states_seen, hash) && !sought)
 		return NULL;
 	if (attach_again(spot, r))
-		return "a second attach stores more than a generation";
+		return "attach stores more than it may, or a second one more than a generation";
 	if (spot->t->hash != hash)
 		return "a second attach reads what nobody has read before";
 	spot->t->hashing = false;

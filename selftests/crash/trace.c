@@ -686,6 +686,8 @@ static noinline void on_write(struct tracer *t, void *addr, size_t size,
 			if (t->read_stamp[w] != t->stamp)
 				touch_first(t, w, covers(t, w, addr, size) ?
 						  TOUCH_STORE : 0);
+			if (t->nr_stores < STORED_MAX)
+				t->stored[t->nr_stores] = w;
 			t->nr_stores++;
 			save(t, w);
 		}

@@ -54,6 +54,7 @@ enum trace_mode {
 #define MAX_EVENTS	65536
 #define MAX_CHOICES	4096
 
+#define STORED_MAX		1024	/* more than an attach and a walk store */
 #define TOUCHES		63	/* between two that the hash is kept of */
 #define TOUCH_STORE	0x8000	/* of a touch: no load; the rest is the word */
 
@@ -102,6 +103,7 @@ struct tracer {
 	uint32_t nr_undo;
 	uint64_t hash;		/* of the words read first */
 	uint64_t nr_stores;	/* in this run */
+	uint32_t stored[STORED_MAX];	/* the words of the first ones */
 	uint16_t *touches;	/* words as they were touched first, while @hashing */
 	uint32_t nr_touches;
 	uint64_t *hash_at;	/* before each of TOUCHES */
