@@ -36,6 +36,8 @@ static const struct test pool_tests[] = {
 	TEST(alloc_walking),
 	TEST(alloc_keep),
 	TEST(alloc_keep_begin),
+	TEST(alloc_walk_waits),
+	TEST(alloc_mark_free),
 	TEST(alloc_keep_check),
 	TEST(alloc_runs),
 	TEST(atomic_cut_long),

@@ -451,6 +451,59 @@ void check_alloc_keep_begin(void)
 	bed_close(&bed);
 }
 
+static u32 graces;
+
+/* There is always somebody for whom a grace period waits. */
+static void grace_met(void)
+{
+	struct srcu_struct *writers = &moving_bed->pm.pool->locks.writers;
+
+	graces += alloc_of(moving_bed)->walking && moving_bed->pm.pool->walk_indexes;
+	srcu_read_unlock(writers, moving_section[0]);
+	moving_section[0] = srcu_read_lock(writers);
+}
+
+/*
+ * Somebody may still read what was freed before the walk came by: it is not given out before
+ * a grace period has passed since the last index was walked.
+ */
+void check_alloc_walk_waits(void)
+{
+	u64 off[KEPT_NR];
+	struct bed bed;
+
+	keep_open(&bed, off);
+	moving_bed = &bed;
+	graces = 0;
+	moving_section[0] = srcu_read_lock(&bed.pm.pool->locks.writers);
+	shim_in_grace_period = grace_met;
+	pmpool_settle();
+	shim_in_grace_period = NULL;
+	srcu_read_unlock(&bed.pm.pool->locks.writers, moving_section[0]);
+	CHECK(!alloc_of(&bed)->walking);
+	CHECK_EQ(graces, 2);		/* of writers, and of readers */
+	bed_close(&bed);
+}
+
+/* The walk meets an object that is free, in an extent that was opened since the attach. */
+void check_alloc_mark_free(void)
+{
+	u64 old[KEPT_NR], off;
+	struct bed bed;
+
+	keep_open(&bed, old);
+	off = take(&bed, KEPT_SIZE);
+	take(&bed, KEPT_SIZE);		/* so that the extent stays open */
+	walk_begin(&bed);
+	CHECK_EQ(mark(&bed, off, true), 0);
+	CHECK_EQ(give(&bed, off, KEPT_SIZE), 0);
+	CHECK(reclaim(&bed));
+	drain(&bed);
+	CHECK_EQ(mark(&bed, off, true), -EUCLEAN);
+	walk_end(&bed);
+	bed_close(&bed);
+}
+
 /* Extents in which the marks and what is allocated differ. */
 static u32 differences(struct bed *bed, struct wort_marks *marks)
 {

@@ -15,6 +15,8 @@ void check_alloc_leak(void);
 void check_alloc_walking(void);
 void check_alloc_keep(void);
 void check_alloc_keep_begin(void);
+void check_alloc_walk_waits(void);
+void check_alloc_mark_free(void);
 void check_alloc_keep_check(void);
 void check_alloc_runs(void);
 void check_check_beside(void);
