@@ -231,8 +231,7 @@ static int fast_remove(struct wort_tree *tree, const struct wort_del *del,
 	if (unlikely(!wort_key_valid(&del->key)) || del->expect || del->old)
 		return -EAGAIN;
 	fast_begin(&op, tree);
-	if (unlikely(!leaf_lock(&op, tree, &del->key, &page, qr_hash(&del->key),
-			       &rec)))
+	if (unlikely(!leaf_lock(&op, tree, &del->key, &page, qr_hash(&del->key), &rec)))
 		return -EAGAIN;
 	if (qr_is_there(&rec) && qr_rec_kind(rec.head) <= QR_WORD &&
 	    !qr_shadow_few(page.shadow, 0)) {

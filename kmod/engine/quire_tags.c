@@ -68,14 +68,14 @@ static __always_inline bool rec_is(const struct qr_page *page, const struct qr_r
 	const void __pmem *rest = qr_rest(page, rec);
 	u32 prefix = page->prefix_len, len = rec->len, i;
 	u32 last = max_t(u32, len, QR_WORD) - QR_WORD;
-	u32 behind = BITS_PER_BYTE * (last + QR_WORD - len);
+	u32 half = BITS_PER_BYTE * (last + QR_WORD - len) / 2;
 	u64 differ;
 
 	if (unlikely(key->len < QR_WORD || !len))
 		return !qr_rec_cmp(page, rec, key);
 	differ = (wort_pm_load_bytes(rest + last) ^
 		  wort_bytes_be64(key->data + key->len - QR_WORD)) & -(u64)(len >= QR_WORD);
-	differ |= (wort_pm_load_be64(rest) ^ wort_key_bytes(key, prefix)) >> behind / 2 >> behind / 2;
+	differ |= (wort_pm_load_be64(rest) ^ wort_key_bytes(key, prefix)) >> half >> half;
 	for (i = QR_WORD; unlikely(i < last); i += QR_WORD)
 		differ |= wort_pm_load_be64(rest + i) ^ wort_bytes_be64(key->data + prefix + i);
 	return !differ;

@@ -86,13 +86,16 @@ static double since(double *last)
 	return *last - before;
 }
 
-/* As after a power cut: nothing is known but what is on media. */
+/*
+ * As after a power cut: nothing is known but what is on media.  Of the keys @present is there,
+ * and @absent was never there.
+ */
 static void attach_cold(struct pmpool *pm, const char *what, u64 keys,
-			u64 present)
+			u64 present, u64 absent)
 {
 	double t, attach, lookup, insert, walk;
 	struct wort_index *index;
-	u64 key = key_of(present), value, new = key_of(keys + 1);
+	u64 key = key_of(present), value, new = key_of(absent);
 	u32 len = sizeof(value);
 
 	pmpool_detach(pm);
@@ -118,8 +121,6 @@ static void attach_cold(struct pmpool *pm, const char *what, u64 keys,
 			insert * 1e6, walk);
 		csv_end_line(csv, &setting);
 	}
-	if (pm_del(index, &new, sizeof(new)))
-		die("a delete fails");
 	wort_index_put(index);
 }
 
@@ -139,7 +140,7 @@ static void pool_of(const char *what, u64 size, u64 keys)
 
 	change_all(index, WORT_BATCH_INSERT, 0, keys, 1);
 	wort_index_put(index);
-	attach_cold(&pm, what, keys, 0);
+	attach_cold(&pm, what, keys, 0, keys);
 	pmpool_detach(&pm);
 	pmpool_unmap(&pm);
 }
@@ -166,7 +167,7 @@ static void aged_pool(u64 size, u64 keys)
 		change_all(index, WORT_BATCH_DELETE, deleted,
 			   min(n, deleted + n / 100), 1);
 	wort_index_put(index);
-	attach_cold(&pm, "95 percent full, then 50", n - deleted, n - 1);
+	attach_cold(&pm, "95 percent full, then 50", n - deleted, n - 1, n);
 	pmpool_detach(&pm);
 	pmpool_unmap(&pm);
 }

@@ -275,14 +275,6 @@ static void take_sample(const struct sample *sample)
 	samples[nr_samples++] = *sample;
 }
 
-static double ticks_per_ns(void)
-{
-	uint64_t ticks = bench_ticks();
-
-	usleep(20000);
-	return (bench_ticks() - ticks) / 20e6;
-}
-
 static struct bench_env memory_begin(void)
 {
 	size_t size = options.mib << 20;
@@ -299,7 +291,7 @@ static struct bench_env memory_begin(void)
 		.memory = memory, .size = size, .used = size,
 		.dir = options.dir, .flush = options.flush,
 		.line_ticks = options.setting.added_ns ?
-			      options.setting.added_ns * ticks_per_ns() : 0,
+			      options.setting.added_ns / run_ns_per_tick() : 0,
 	};
 }
 
@@ -361,9 +353,11 @@ int main(int argc, char **argv)
 	if (options.csv)
 		csv = report_csv_create(options.csv);
 	setting_print(&options.setting);
-	printf("one thread, no locks; medians of %u turns%s\n",
+	printf("one thread, no locks; medians of %u turns%s%s\n",
 	       options.setting.turns,
-	       options.beside ? ", peers beside each other" : "");
+	       options.beside ? ", peers beside each other" : "",
+	       run_by_wall_clock(&(struct plan){ .peers = peers, .nr_peers = nr_peers }) ?
+	       ", all by the clock on the wall" : "");
 	if (!misses_open())
 		puts("cache misses: the processor does not count them for us");
 	list = strdup(options.workloads);

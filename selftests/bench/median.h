@@ -11,11 +11,11 @@ static inline int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Sorts the values. */
+/* Sorts the values.  Of an even number it is between the two in the middle. */
 static inline double median_of(double *values, unsigned int nr)
 {
 	qsort(values, nr, sizeof(*values), by_value);
-	return values[nr / 2];
+	return (values[(nr - 1) / 2] + values[nr / 2]) / 2;
 }
 
 #endif

@@ -68,7 +68,8 @@ struct bench_env {
  * @name: a word
  * @durability: what has happened when insert() returns, for the reader
  * @by_wall_clock: it waits for a disk or has threads of its own: what its
- *	thread computes says little
+ *	thread computes says little, so all peers beside it are measured by the
+ *	clock on the wall, too
  * @fixed_keys: it takes keys of 8 bytes only
  * @open: returns the peer, or NULL after saying why on stderr
  * @close: gives back everything

@@ -138,7 +138,7 @@ void report_csv(FILE *csv, const struct setting *setting, const char *workload,
 
 		fprintf(csv, "%s,%llu,%s,\"%s\",%s,%llu,", workload,
 			(unsigned long long)plan->keys->nr, peer->name,
-			peer->durability, peer->by_wall_clock ? "wall" : "thread",
+			peer->durability, run_by_wall_clock(plan) ? "wall" : "thread",
 			(unsigned long long)plan->beside);
 		csv_sample(csv, &samples[i]);
 		csv_end_line(csv, setting);

@@ -14,6 +14,7 @@
 #include "zipf.h"
 
 #define MANY		64	/* operations of a batch */
+#define VERIFIED	1000	/* keys that are looked up behind what changes them */
 
 enum {
 	OP_INSERT, OP_LOOKUP, OP_MISS, OP_LOOKUP_MANY, OP_SCAN_10, OP_SCAN_100,
@@ -68,9 +69,20 @@ static double now(clockid_t clock)
 	return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
+/* Only times by the same clock can be compared. */
+bool run_by_wall_clock(const struct plan *plan)
+{
+	unsigned int i;
+
+	for (i = 0; i < plan->nr_peers; i++)
+		if (plan->peers[i]->by_wall_clock)
+			return true;
+	return false;
+}
+
 static double clock_of(const struct run *run)
 {
-	return now(run->peer->by_wall_clock ? CLOCK_MONOTONIC :
+	return now(run_by_wall_clock(run->plan) ? CLOCK_MONOTONIC :
 		   CLOCK_THREAD_CPUTIME_ID);
 }
 
@@ -181,6 +193,42 @@ static void lookup_one(const struct run *run, const struct keys *keys,
 	if (run->peer->lookup(run->handle, key.bytes, key.len, &value) ||
 	    value != keys->values[i])
 		fail(run, "a lookup gives another value");
+}
+
+static uint64_t same(uint64_t value)
+{
+	return value;
+}
+
+/* What an update stores: another value. */
+static uint64_t updated(uint64_t value)
+{
+	return ~value;
+}
+
+static void update_one(const struct run *run, const struct keys *keys, uint64_t i)
+{
+	struct key key = key_at(keys, i);
+
+	if (run->peer->insert(run->handle, key.bytes, key.len, updated(keys->values[i])))
+		fail(run, "an update fails");
+}
+
+/* Some of the keys, beside the clock: have they this value, or with NULL none? */
+static void verify(const struct run *run, uint64_t (*expected)(uint64_t value))
+{
+	const struct keys *keys = run->plan->keys;
+	uint64_t step = max_t(uint64_t, keys->nr / VERIFIED, 1), i, value;
+	struct key key;
+	int err;
+
+	for (i = 0; run->peer->lookup && i < keys->nr; i += step) {
+		key = key_at(keys, i);
+		value = 0;
+		err = run->peer->lookup(run->handle, key.bytes, key.len, &value);
+		if (!!err != !expected || (!err && value != expected(keys->values[i])))
+			fail(run, "a key is not as it was left");
+	}
 }
 
 static void miss_one(const struct run *run, const struct keys *keys,
@@ -545,18 +593,23 @@ static void run_loaded(struct run *run)
 	for (op = OP_YCSB_A; op <= OP_YCSB_F; op++)
 		if (wanted(run, op, peer->lookup))
 			op_ycsb(run, op);
-	if (wanted(run, OP_UPDATE, peer->lookup))
-		op_each(run, OP_UPDATE, run->plan->again, store_one);
 	for (op = OP_MOVE; op <= OP_MOVE_APART; op++)
-		if (wanted(run, op, peer->move))
+		if (wanted(run, op, peer->move)) {
 			op_move(run, op);
-	if (wanted(run, OP_DELETE, peer->remove))
+			verify(run, same);
+		}
+	if (wanted(run, OP_UPDATE, peer->lookup)) {
+		op_each(run, OP_UPDATE, run->plan->again, update_one);
+		verify(run, updated);
+	}
+	if (wanted(run, OP_DELETE, peer->remove)) {
 		op_each(run, OP_DELETE, run->plan->again, remove_one);
+		verify(run, NULL);
+	}
 	peer->close(run->handle);
 }
 
-/* How long a tick of the time stamp counter is. */
-static double measure_tick(void)
+double run_ns_per_tick(void)
 {
 	double begin = now(CLOCK_MONOTONIC), end;
 	uint64_t ticks = bench_ticks();
@@ -577,6 +630,7 @@ static void run_peer(void *arg)
 	if (wanted(run, OP_INSERT_MANY, run->peer->insert_many)) {
 		peer_open(run);
 		op_insert_many(run);
+		verify(run, same);
 		run->peer->close(run->handle);
 	}
 	run->own = *run->env;
@@ -592,7 +646,7 @@ static void run_init(struct run *run, const struct plan *plan, unsigned int peer
 	if (!plan->latencies)
 		return;
 	run->ticks = malloc(plan->keys->nr * sizeof(*run->ticks));
-	run->ns_per_tick = measure_tick();
+	run->ns_per_tick = run_ns_per_tick();
 	if (!run->ticks)
 		die("no memory");
 }

@@ -94,4 +94,10 @@ struct plan {
  */
 void run_turn(const struct plan *plan, struct bench_env *env, struct bench_env *envs);
 
+/* By which clock are all peers measured?  Else by that of the thread. */
+bool run_by_wall_clock(const struct plan *plan);
+
+/* How long a tick of the time stamp counter is. */
+double run_ns_per_tick(void);
+
 #endif

@@ -84,6 +84,8 @@ void csv_end_line(FILE *csv, const struct setting *setting)
 
 void csv_close(FILE *csv, const char *path)
 {
-	if (fclose(csv))
-		die("%s: %m", path);
+	bool failed = ferror(csv);
+
+	if (fclose(csv) || failed)
+		die("%s: the figures cannot be written", path);
 }

@@ -373,7 +373,7 @@ static u32 known_count(const struct qr_inner_shadow *in)
 	u32 i, nr = 0;
 
 	for (i = 0; i < in->nr; i++)
-		nr += in->child[i].shadow != NULL;
+		nr += !!in->child[i].shadow;
 	return nr;
 }
 

@@ -137,13 +137,29 @@ static int wort_open_file(struct thread_data *td, struct fio_file *file)
 	return 0;
 }
 
+/* The number of a block is its key: all blocks of a job are as large, and of one file. */
+static bool has_one_size(const struct thread_data *td)
+{
+	unsigned int ddir, size = td->o.min_bs[DDIR_READ];
+
+	for (ddir = 0; ddir < DDIR_RWDIR_CNT; ddir++)
+		if (td->o.min_bs[ddir] != size || td->o.max_bs[ddir] != size)
+			return false;
+	return td->o.nr_files == 1;
+}
+
 static int wort_init(struct thread_data *td)
 {
 	const struct wort_options *o = td->eo;
 	enum store_way way = o->atomic ? STORE_ATOMIC : o->way;
 	struct store *store;
-	int err = store_open(o->pool, o->index, way, td->o.iodepth, o->atomic, &store);
+	int err;
 
+	if (!has_one_size(td)) {
+		log_err("wort: one block size for reads, writes and trims, and nrfiles=1\n");
+		return 1;
+	}
+	err = store_open(o->pool, o->index, way, td->o.iodepth, o->atomic, &store);
 	if (err) {
 		log_err("wort: %s, index %s: %s\n", o->pool, o->index,
 			strerror(-err));
