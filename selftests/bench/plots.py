@@ -4,10 +4,13 @@
 # Measures and draws: plots.py --help.
 
 """Measures this index beside others and draws what it found, as PNG and SVG.
-Figures are kept; a further run measures only what is not there."""
+Figures are kept; a further run measures what is not there, or was measured with other
+options or by another program."""
 
 import argparse
 import csv
+import functools
+import hashlib
 import json
 import os
 import re
@@ -33,6 +36,15 @@ GUESS_OTHER = (0.5, 0.3)
 GUESS_SIMULATED = 60  # times as long under callgrind
 
 
+@functools.cache
+def content(path):
+    """What a program is, as a few digits; nothing of what is no file."""
+    if not os.path.isfile(path):
+        return ""
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
 class Run:
     """One file of figures, and how to get it."""
 
@@ -43,9 +55,16 @@ class Run:
         self.simulate = simulate  # (program, keys, workload)
         self.disk = False
 
+    def digest(self):
+        """Changes with what is measured: options, the program, and peers that are
+        plug-ins."""
+        words = [str(word) for word in self.simulate or self.command]
+        told = [content(word) or word for word in words]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12]
+
     def file(self, data):
         """Where its figures are kept."""
-        return os.path.join(data, self.name +
+        return os.path.join(data, f"{self.name}-{self.digest()}" +
                             (".txt" if self.simulate else ".csv"))
 
     def measure(self, data):

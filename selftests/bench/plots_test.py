@@ -132,6 +132,16 @@ class Plots(unittest.TestCase):
             for axes in figure.axes:
                 yield name, axes
 
+    def test_kept(self):
+        """What was measured in another way is not taken for what is asked for."""
+        words = ["--out", self.out, "--build", "/x"]
+        plan = plots.make_plan(plots.parse(words + ["-p", "other.so"]))
+        for name in ("memory", "strings", "ycsb"):
+            self.assertNotEqual(plan.runs[name].file(self.data),
+                                self.plan.runs[name].file(self.data))
+        self.assertEqual(plan.runs["threads"].file(self.data),
+                         self.plan.runs["threads"].file(self.data))
+
     def test_titles(self):
         """Each figure says its unit and which direction is better."""
         for name, figure in self.figures.items():
