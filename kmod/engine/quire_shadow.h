@@ -11,8 +11,8 @@
  *	page		with the first bytes of these
  *
  * A tree has a table of shadows by the offsets of their pages.  A shadow is made by whoever
- * opens a page that has none, under the lock of the page if that is free.  It may be dropped
- * at any time.  Where there is none, operations read the page.
+ * writes a page, or opens one that has none, under the lock of the page if that is free.  It
+ * may be dropped at any time.  Where there is none, operations read the page.
  *
  * A writer locks the page that it changes, and changes its shadow as well, unless the shadow
  * has left the table.  So a shadow in the table is complete.  The shadow of a parent may still
