@@ -280,6 +280,15 @@ static int replay(void)
 	return 0;
 }
 
+/* Only what a check finds clean is compared with the model: one image in ten at least. */
+static bool compares_few(u64 runs)
+{
+	if (runs < 1000 || shared->outcomes[RUN_CLEAN] >= runs / 10)
+		return false;
+	fprintf(stderr, "fuzz: so few images are clean that little was compared\n");
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	double begin = now();
@@ -304,5 +313,5 @@ int main(int argc, char **argv)
 	       (unsigned long long)(runs - shared->outcomes[RUN_REFUSED]),
 	       (unsigned long long)shared->outcomes[RUN_CLEAN], now() - begin,
 	       found);
-	return !!found;
+	return found || compares_few(runs);
 }

@@ -246,7 +246,7 @@ rung_unit()
 		"step stress-build make_in selftests/stress O=$build/stress" \
 		"step bench-build make_in selftests/bench O=$build/bench all peers"
 	step unit make_in selftests/unit O="$build/unit" run
-	step fuzz "$build/fuzz/fuzz" -t 60 -j "$processors"
+	step fuzz "$build/fuzz/fuzz" -t 60 -j "$processors" -s "$(today)"
 	side_by_side "$processors" \
 		"step stress make -s -C selftests/stress O=$build/stress run" \
 		"step wort-offline make -s -C userlib O=$build/userlib check" \
