@@ -64,6 +64,13 @@ __u64 face_space(struct runner *r)
 	return (u64)alloc->geo.nr_extents << alloc->geo.extent_shift;
 }
 
+__u64 face_free(struct runner *r)
+{
+	struct wort_alloc *alloc = &r->pool->alloc;
+
+	return alloc->walking ? 0 : (u64)alloc->nr_free << alloc->geo.extent_shift;
+}
+
 void face_damage(struct runner *r)
 {
 	wort_pool_damaged(r->pool);

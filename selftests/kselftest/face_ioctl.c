@@ -63,6 +63,15 @@ __u64 face_space(struct runner *r)
 	return arg.out_nr_extents * arg.out_extent_size;
 }
 
+__u64 face_free(struct runner *r)
+{
+	struct wort_pool_info_arg arg;
+
+	if (info(r->pool, &arg) || arg.out_state & WORT_STATE_WALKING)
+		return 0;
+	return arg.out_free_extents * arg.out_extent_size;
+}
+
 void face_damage(struct runner *r)
 {
 	(void)r;

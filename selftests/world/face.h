@@ -22,6 +22,8 @@ void face_settle(struct runner *r);
 int face_check(struct runner *r, struct wort_check_arg *arg);
 /* Bytes of all extents; or 0 while it is not known which are free. */
 __u64 face_space(struct runner *r);
+/* Bytes that nobody uses; 0: not known, since the walk has not ended. */
+__u64 face_free(struct runner *r);
 /* Turn the pool read-only, as if damage had been found. */
 void face_damage(struct runner *r);
 __u32 face_nr_indexes(struct runner *r);

@@ -14,6 +14,7 @@
 #endif
 
 #define K(s) { (s), sizeof(s) - 1 }
+#define PLENTY (96 << 10)	/* bytes: a put takes less, also for what it may have to split */
 #define TEN "ZYXWVUTSRQ"
 #define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 
@@ -165,6 +166,8 @@ static const char *do_put(struct runner *r, struct world *w,
 		       s->kind == STEP_CAS ? &expect : NULL);
 	if (!err)
 		*now = s->value;
+	if (err == -ENOSPC && face_free(r) >= PLENTY)
+		return "put: no space where nearly half of the pool is free";
 	return outcome("put", err, want);
 }
 
