@@ -243,7 +243,7 @@ int qr_child_find(const struct qr_shadow *shadow, enum qr_goal goal,
 	if (goal == QR_LAST)
 		at = nr - 1;
 	else if (goal != QR_FIRST)
-		at = child_search(in, key, &low) ? low :
+		at = child_search(in, key, &low) ? (int)low :
 		     child_among(in, goal == QR_COVERS, key, low, sequence);
 	if (at < 0)
 		return at;

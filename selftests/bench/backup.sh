@@ -14,7 +14,7 @@ guest=$build/backup-$flavour
 
 cd "$wort_top"
 selftests/scripts/deps.sh build static vm >&2
-#rm -rf "$guest"
+rm -rf "$guest"
 mkdir -p "$guest"
 selftests/lint/kbuild.sh -n -t -o "$guest" "$flavour" gcc >&2
 make -s -C selftests/bench O="$build" "$build/writers"
