@@ -117,7 +117,8 @@ static size_t shadow_leave(struct qr_shadows *shadows, u32 nr)
 	return size;
 }
 
-static void leave_at(const struct wort_tree *tree, u64 off, bool page_stays)
+/* Take the shadow of a page out of the table; who opens the page next makes another one. */
+void qr_shadow_drop(const struct wort_tree *tree, u64 off)
 {
 	struct qr_shadows *shadows = qr_shadows_of(tree);
 	bool due;
@@ -126,22 +127,9 @@ static void leave_at(const struct wort_tree *tree, u64 off, bool page_stays)
 		return;
 	spin_lock(&shadows->lock);
 	shadow_leave(shadows, qr_slot_nr(shadows->table, off));
-	shadows->left |= page_stays;
 	due = ask(shadows);
 	spin_unlock(&shadows->lock);
 	want_tend(tree, due);
-}
-
-/* Take the shadow of a page out of the table; who opens the page next makes another one. */
-void qr_shadow_drop(const struct wort_tree *tree, u64 off)
-{
-	leave_at(tree, off, true);
-}
-
-/* The same for a page that is freed: no shadow of a parent leads to it any more. */
-void qr_shadow_forget(const struct wort_tree *tree, u64 off)
-{
-	leave_at(tree, off, false);
 }
 
 /*
@@ -230,7 +218,6 @@ static void shadows_leave(struct qr_shadows *shadows, size_t bytes)
 
 	for (; left && gone < bytes; left--)
 		gone += shadow_leave(shadows, shadows->hand++ & mask);
-	shadows->left |= gone;
 }
 
 /* All shadows of a tree go. */
@@ -324,9 +311,9 @@ static struct qr_table *table_replace(struct qr_shadows *shadows)
 }
 
 /*
- * Clear what leads from shadows of parents to shadows that have left the table while their
- * pages stay in the tree.  Only the background, which this is, frees shadows, so those that it
- * meets in the table stay allocated.
+ * Clear what leads from shadows of parents to shadows that have left the table: also to those of
+ * pages that were freed, since on a damaged page two separators may lead to one page.  Only the
+ * background, which this is, frees shadows, so those that it meets in the table stay allocated.
  */
 static void parents_forget(struct wort_tree *tree)
 {
@@ -358,16 +345,13 @@ static void gone_free(struct wort_tree *tree, bool with_table)
 	struct qr_table *table = with_table ? table_replace(shadows) : NULL;
 	struct qr_shadow *gone;
 	size_t bytes;
-	bool left;
 
 	spin_lock(&shadows->lock);
 	gone = shadows->gone;
-	left = shadows->left;
 	shadows->gone = NULL;
-	shadows->left = false;
 	shadows->nr_gone = 0;
 	spin_unlock(&shadows->lock);
-	if (left)
+	if (gone)
 		parents_forget(tree);
 	if (gone || table)
 		wort_locks_synchronize(tree->locks);

@@ -11,8 +11,9 @@
  *	page		with the first bytes of these
  *
  * A tree has a table of shadows by the offsets of their pages.  A shadow is made by whoever
- * writes a page, or opens one that has none, under the lock of the page if that is free.  It
- * may be dropped at any time.  Where there is none, operations read the page.
+ * splits or rebuilds a page, of what takes its place, or opens a page that has none, under the
+ * lock of the page if that is free.  It may be dropped at any time.  Where there is none,
+ * operations read the page.
  *
  * A writer locks the page that it changes, and changes its shadow as well, unless the shadow
  * has left the table.  So a shadow in the table is complete.  The shadow of a parent may still
@@ -93,8 +94,7 @@ struct qr_leaf_shadow {
  * struct qr_child - A child of an inner page
  * @to: the link to it, and in the highest bits the place of its separator
  * @shadow: its shadow, or NULL.  A change of the link clears it, and so does the
- *	background before it frees a shadow whose page stays.  That of a child beyond
- *	the range of the page may have been freed; no key leads there.
+ *	background before it frees the shadow
  */
 struct qr_child {
 	u64 to;
@@ -157,7 +157,6 @@ struct qr_table {
  * @bytes_gone: bytes of those that have gone
  * @most: at most so many bytes of both
  * @hand: where in the table the next one goes, if memory is needed
- * @left: some have gone whose pages are in the tree
  * @gone: shadows that have gone
  * @nr_gone: how many
  * @bytes_due: with so many bytes the background is asked to tend the tree,
@@ -172,7 +171,6 @@ struct qr_shadows {
 	size_t bytes_gone;
 	size_t most;
 	u32 hand;
-	bool left;
 	struct qr_shadow *gone;
 	u32 nr_gone;
 	size_t bytes_due;
@@ -290,7 +288,6 @@ void qr_shadow_make(struct wort_op *op, const struct wort_tree *tree,
 void qr_shadow_current(const struct wort_tree *tree, struct qr_page *page);
 void qr_shadows_drop(const struct wort_tree *tree);
 void qr_shadow_drop(const struct wort_tree *tree, u64 off);
-void qr_shadow_forget(const struct wort_tree *tree, u64 off);
 extern const struct wort_volatile_ops qr_volatile_ops;
 
 /* quire_tags.c: shadows of leaves */

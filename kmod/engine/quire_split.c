@@ -466,7 +466,7 @@ void qr_sep_change(struct wort_op *op, const struct wort_tree *tree,
 void qr_page_free(struct wort_op *op, const struct wort_tree *tree,
 		  const struct qr_page *page)
 {
-	qr_shadow_forget(tree, page->off);
+	qr_shadow_drop(tree, page->off);
 	if (wort_alloc_free(op, page->off, page->words * QR_WORD))
 		op->damaged = true;
 }

@@ -23,15 +23,11 @@ bool setting_engine(const char *name)
 	return engine;
 }
 
-/*
- * As the kernel's memory: mapped by huge pages, and a block of some pages that was freed serves the
- * next that is as large.
- */
 void setting_huge_pages(char **argv)
 {
 	if (getenv("GLIBC_TUNABLES"))
 		return;
-	setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1:glibc.malloc.tcache_max=65536", 1);
+	setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1", 1);
 	execv("/proc/self/exe", argv);
 	die("/proc/self/exe: %m");
 }

@@ -404,7 +404,10 @@ static bool attach_anew(struct runner *r)
 	return true;
 }
 
-/* Has a run stored anything but words of the extent table and copies of the superblock? */
+/*
+ * Has a run stored anything but words of the extent table and copies of the superblock?  What
+ * lies between the first two copies counts as theirs.
+ */
 static bool stores_elsewhere(const struct tracer *t, const struct wort_pool *pool)
 {
 	const struct wort_geometry *geo = &pool->alloc.geo;

@@ -315,3 +315,56 @@ void quire_child_comes(void)
 	CHECK(in || subject.attr);
 	bed_close(&bed);
 }
+
+/* How often the shadows of parents lead to shadows that are not in the table. */
+static u32 astray_count(const struct wort_tree *tree)
+{
+	const struct qr_table *table = qr_shadows_of(tree)->table;
+	const struct qr_inner_shadow *in;
+	u32 i, k, nr = 0;
+
+	for (i = 0; i <= table->mask; i++) {
+		if (!table->slot[i].shadow || !table->slot[i].shadow->page.level)
+			continue;
+		in = qr_inner_shadow(table->slot[i].shadow);
+		for (k = 0; k < in->nr; k++)
+			nr += in->child[k].shadow &&
+			      qr_shadow_find(tree, qr_child_link(&in->child[k])) !=
+			      in->child[k].shadow;
+	}
+	return nr;
+}
+
+/*
+ * Two separators lead to one leaf.  It is replaced by way of the first, and its shadow is freed:
+ * the second must not lead there any more.
+ */
+void quire_damaged_twice(void)
+{
+	u64 words[PROBE_WORDS], value, leaf;
+	u8 key[8], second[8];
+	struct bed bed;
+	u32 i, len;
+
+	count_open(&bed, 16 * MIB);
+	for (i = 0; i < 2000; i++)
+		count_put(&bed, 1000 * i, i);
+	key_u64(key, 500 * 1000);
+	key_u64(second, 1500 * 1000);
+	leaf = page_of(&bed, 0, key, sizeof(key));
+	bed_path(&bed, second, sizeof(second), words);
+	bed_detach(&bed);
+	store(&bed, words[0], leaf);
+	bed_attach(&bed);
+	for (i = 0; i < 100; i++) {
+		key_u64(key, 500 * 1000 + i);
+		pm_put(bed.index, key, sizeof(key), key, sizeof(key));
+		len = sizeof(value);
+		pm_get(bed.index, second, sizeof(second), &value, &len);
+	}
+	CHECK_NE(page_of(&bed, 0, key, sizeof(key)), leaf);
+	qr_volatile_ops.shrink(&bed.index->tree, 0);
+	CHECK_EQ(astray_count(&bed.index->tree), 0);
+	pm_get(bed.index, second, sizeof(second), &value, &len);
+	bed_close(&bed);
+}

@@ -43,5 +43,6 @@ void quire_damaged_separator(void);
 void quire_damaged_order(void);
 void quire_lost_page(void);
 void quire_child_comes(void);
+void quire_damaged_twice(void);
 
 #endif /* _WORT_TEST_QUIRE_TESTS_H */

@@ -572,6 +572,7 @@ static const struct test tests[] = {
 	{ "damaged_anchor", quire_damaged_anchor },
 	{ "damaged_separator", quire_damaged_separator },
 	{ "damaged_order", quire_damaged_order, .optional = true },
+	{ "damaged_twice", quire_damaged_twice, .optional = true },
 	{ "lost_page", quire_lost_page },
 	{ "child_comes", quire_child_comes, .optional = true },
 	{ "views", check_views, .optional = true },

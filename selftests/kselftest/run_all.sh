@@ -49,8 +49,9 @@ if [ $# -eq 0 ]; then
 	done
 fi
 for program; do
-	echo "# run: $program"
-	run "$program" 2>&1 || echo "# status: $?"
+	# A program that dies may leave a line without an end.
+	printf '\n# run: %s\n' "$program"
+	run "$program" 2>&1 || printf '\n# status: %s\n' $?
 done | tee "$log"
 
 # Programs that say nothing of their tests.  Status 4 is that of one that skips all.
