@@ -628,7 +628,7 @@ static void *read_often(void *arg)
  * Whoever has seen one of the changes sees the others, and single changes of the same
  * keys come before or after a batch.
  */
-TEST_F(atomic, one_moment)
+TEST_F_TIMEOUT(atomic, one_moment, 120)
 {
 	struct reader reader = { .a = self->a, .b = self->b };
 	char old[16] = "0", new[16];
@@ -762,6 +762,7 @@ static int add_one_alone(int index)
 	return call(index, WORT_IOC_CAS, &arg);
 }
 
+/* It rests, or a batch that expects the value would come too late again and again. */
 static void *add_alone_often(void *arg)
 {
 	struct single *single = arg;
@@ -771,6 +772,7 @@ static void *add_alone_often(void *arg)
 		err = add_one_alone(single->index);
 		single->done += !err;
 		single->failed = err && err != -ECANCELED ? err : 0;
+		usleep(2000);
 	}
 	return NULL;
 }
@@ -778,7 +780,7 @@ static void *add_alone_often(void *arg)
 #define NR_PAUSES	40
 
 /* Gates go and come back beside single changes of the same key: none is lost. */
-TEST_F(atomic, after_pauses)
+TEST_F_TIMEOUT(atomic, after_pauses, 120)
 {
 	struct single single = { .index = self->a };
 	char old[24], new[24];
