@@ -189,7 +189,7 @@ static int child_among(const struct qr_inner_shadow *in, bool covers,
 {
 	const struct qr_page *page = &in->s.page;
 	u64 head = READ_ONCE(in->head[low + 1]);
-	/* A child that has come since the number was loaded may have been found. */
+	/* A head of all ones is also what lies behind the last child. */
 	u32 high = head == U64_MAX ? READ_ONCE(in->nr) : child_below(in, head + 1) + 1;
 	struct qr_rec sep;
 	u32 mid, place;

@@ -390,8 +390,8 @@ int qr_records_copy(struct wort_op *op, const struct qr_page *from,
 	return place;
 }
 
-/* The memory of a new page was not used for a while: its lines come side by side. */
-static void lines_fetch(const struct qr_page *page)
+/* No cache has the lines of a new page: they are loaded side by side, before the stores. */
+static void page_prefetch_store(const struct qr_page *page)
 {
 	u32 place = 0;
 
@@ -410,7 +410,7 @@ static int part_write(struct wort_op *op, struct qr_build *b, struct qr_part *pa
 		return 0;
 	qr_page_create(op, wort_alloc_take(op), part->size, b->pos.page.level, &from,
 		       part->prefix_len, &part->page);
-	lines_fetch(&part->page);
+	page_prefetch_store(&part->page);
 	place = qr_records_copy(op, &b->pos.page, &b->order, part->first, part->end,
 				&part->page, part->page.first, b->key);
 	if (place < 0)
@@ -492,8 +492,8 @@ static int build_end(struct wort_op *op, const struct wort_tree *tree,
 }
 
 /*
- * Make the shadow of a new page while its lines are in the cache, and let that of its parent lead
- * to it.  Nothing is locked any more.
+ * Make the shadow of a new page while its lines are in the cache, and enter it in the shadow of
+ * the parent.  The caller holds no lock any more.
  */
 static void part_learn(struct wort_op *op, const struct wort_tree *tree,
 		       const struct qr_page *parent, struct qr_part *part, u32 place)

@@ -98,7 +98,7 @@ static int root_verify(const struct wort_tree *tree)
 	return wort_region_verify(tree->region, off, WORT_LINE);
 }
 
-/* A writer beside the review can be why a node makes no sense: that is no damage. */
+/* A writer may change a node while the review reads it.  So a node without sense is no damage. */
 static int enter_beside(struct wort_tree *tree, struct wort_op *op)
 {
 	int section = wort_tree_enter(tree, op);

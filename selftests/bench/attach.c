@@ -87,8 +87,8 @@ static double since(double *last)
 }
 
 /*
- * As after a power cut: nothing is known but what is on media.  Of the keys @present is there,
- * and @absent was never there.
+ * Measure an attach as after a power cut, when DRAM has nothing.  The index has the key @present,
+ * and never had @absent.
  */
 static void attach_cold(struct pmpool *pm, const char *what, u64 keys,
 			u64 present, u64 absent)

@@ -67,9 +67,8 @@ struct bench_env {
  * @version: BENCH_PEER_VERSION
  * @name: a word
  * @durability: what has happened when insert() returns, for the reader
- * @by_wall_clock: it waits for a disk or has threads of its own: what its
- *	thread computes says little, so all peers beside it are measured by the
- *	clock on the wall, too
+ * @by_wall_clock: it waits for a disk or has threads of its own.  Then the time of
+ *	its thread says little, and the clock on the wall measures all peers of the run
  * @fixed_keys: it takes keys of 8 bytes only
  * @open: returns the peer, or NULL after saying why on stderr
  * @close: gives back everything

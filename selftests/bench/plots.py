@@ -4,8 +4,8 @@
 # Measures and draws: plots.py --help.
 
 """Measures this index beside others and draws what it found, as PNG and SVG.
-Figures are kept; a further run measures what is not there, or was measured with other
-options or by another program."""
+It keeps the figures.  A further run takes those that the same programs measured with
+the same options, and measures the others."""
 
 import argparse
 import csv

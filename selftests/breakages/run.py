@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "selftests/scripts"))
 import edits  # pylint: disable=wrong-import-position
 
-# What is built, and what is run then, which has to be red.
+# Two commands for each step: the first builds, and must succeed; the second must fail.
 GUEST = ("""
 selftests/lint/kbuild.sh -n -o build/guest 6.1 gcc &&
 make -s -C selftests/kselftest OUTPUT=$PWD/build/guest &&

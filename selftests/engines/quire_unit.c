@@ -393,9 +393,9 @@ static void root_made_again(struct bed *bed)
 }
 
 /*
- * Pages are split, and nobody has looked at the new ones since: they have shadows, and inner
- * pages know those of their children.  One in a thousand has the lock of the page that it
- * replaces: it gets its shadow later.
+ * A split makes the shadows of its new pages, before any operation opens these, and the shadow of
+ * the parent leads to them.  One new page in a thousand shares its lock with the page that it
+ * replaces, and gets its shadow later.
  */
 static void check_shadows_known(void)
 {

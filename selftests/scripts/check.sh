@@ -98,7 +98,8 @@ report()
 	[ "$nr_bad" -eq 0 ]
 }
 
-# A function of which any command fails is a step that fails.
+# A function of which any command fails is a step that fails.  This runs in the shell of a step, so
+# that the table of all steps stays as it is.
 steps_self_test()
 {
 	fails()

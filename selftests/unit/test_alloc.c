@@ -464,8 +464,8 @@ static void grace_met(void)
 }
 
 /*
- * Somebody may still read what was freed before the walk came by: it is not given out before
- * a grace period has passed since the last index was walked.
+ * A reader may still read an object that was freed before the walk reached it.  So the walk waits
+ * for a grace period behind the last index, before it gives out what it has not marked.
  */
 void check_alloc_walk_waits(void)
 {

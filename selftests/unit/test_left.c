@@ -45,7 +45,7 @@ static void detach(struct bed *bed)
 	bed_detach(bed);
 }
 
-/* A task that waits in an attach is not frozen: nobody would suspend the pool. */
+/* Power management does not know a pool that is being attached, so the task must not freeze. */
 static void attach(struct bed *bed)
 {
 	shim_waited = 0;

@@ -60,13 +60,13 @@ uint32_t image_own_version(void);
  */
 int image_version(const char *path, uint64_t offset, struct image_label *label);
 
+#define IMAGE_COPY_REACH	(64ULL << 20)	/* so that nobody waits for a whole device */
+
 /*
  * The superblock at the end of a pool, if those at its beginning are lost; -EEXIST
  * if they are not.  It is looked for in the last @reach bytes of the device, each page of
  * which is read.  With @restore the others are written anew from it.
  */
-#define IMAGE_COPY_REACH	(64ULL << 20)	/* so that nobody waits for a whole device */
-
 int image_copy(const char *path, uint64_t offset, uint64_t reach, bool restore,
 	       struct image_label *label);
 
