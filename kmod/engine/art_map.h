@@ -56,25 +56,31 @@ static inline u32 art_free_slot(u64 used, const __le64 __pmem *slots, u32 nr)
 /* Has a slot of an N48 a byte? */
 static inline bool art_n48_is_used(const struct wort_media_art_n48 __pmem *n48, u32 slot)
 {
-	u32 found = 0, i;
+	const u64 ones = 0x0101010101010101ULL, pattern = (slot + 1) * ones;
+	u64 found = 0, differ;
+	u32 i;
 
-	for (i = 0; i < ART_N48_WORDS; i++)
-		found |= art_match(wort_pm_load(&n48->index[i]), slot + 1);
-	return found;
+	/* Subtracting 1 sets the high bit of a byte that is 0, and of none if none is. */
+	for (i = 0; i < ART_N48_WORDS; i++) {
+		differ = wort_pm_load(&n48->index[i]) ^ pattern;
+		found |= (differ - ones) & ~differ;
+	}
+	return found & ones << 7;
 }
 
 /*
- * Slots get their bytes in order.  So the first one behind those that hold links
- * is free, but for bytes whose entry was deleted, or not inserted before a power
- * cut: then all bytes are looked at.
+ * Slots get their bytes in order.  So a slot that holds 0 behind one that holds a
+ * link is free, but for bytes whose entry was deleted, or not inserted before a
+ * power cut: then all bytes are looked at.
  */
 static inline u32 art_n48_free(const struct art_node *node)
 {
 	const struct wort_media_art_n48 __pmem *n48 = node->media;
-	u32 slot = ART_N48_SLOTS;
+	u32 slot = 0, step;
 
-	while (slot && !wort_pm_load(&n48->slot[slot - 1]))
-		slot--;
+	for (step = 32; step; step /= 2)
+		if (slot + step <= ART_N48_SLOTS && wort_pm_load(&n48->slot[slot + step - 1]))
+			slot += step;
 	if (slot < ART_N48_SLOTS && !art_n48_is_used(n48, slot))
 		return slot;
 	return art_free_slot(art_n48_used(n48), n48->slot, ART_N48_SLOTS);

@@ -39,13 +39,37 @@ noinline int art_map_report(struct wort_op *op, u64 link)
 	return wort_corrupt(op, wort_link_off(link), "node with a wrong map");
 }
 
-/* The slot of a byte, or NULL. */
-static const __le64 __pmem *node_slot(const struct art_node *node, u32 byte)
+/*
+ * The first byte of an N48 or N256 from a byte on that has a slot; ART_BYTES or more: there
+ * is none.
+ */
+static __always_inline u32 wide_from(const struct art_node *node, u32 byte)
 {
-	const void __pmem *base = node->media - wort_link_off(node->link);
-	u64 slot = art_slot(base, node->link, byte);
+	const struct wort_media_art_n48 __pmem *n48 = node->media;
+	u64 word;
 
-	return slot && slot != ART_NO_SLOT ? base + slot : NULL;
+	if (node->kind == WORT_MEDIA_ART_KIND_N256)
+		return byte;
+	while (byte < ART_BYTES) {
+		word = wort_pm_load(&n48->index[byte / 8]) >> 8 * (byte % 8);
+		if (word)
+			return byte + __ffs64(word) / 8;
+		byte = round_down(byte, 8) + 8;
+	}
+	return byte;
+}
+
+/* What the slot of a byte holds; 0: also if it has none. */
+static __always_inline u64 wide_link(const struct art_node *node, u32 byte)
+{
+	const struct wort_media_art_n256 __pmem *n256 = node->media;
+	const struct wort_media_art_n48 __pmem *n48 = node->media;
+	u32 slot;
+
+	if (node->kind == WORT_MEDIA_ART_KIND_N256)
+		return wort_pm_load(&n256->slot[byte]);
+	slot = wort_pm_load_byte(node->media + byte) - 1;
+	return slot < ART_N48_SLOTS ? wort_pm_load(&n48->slot[slot]) : 0;
 }
 
 /* Offset in the node of the word of the map that has a byte. */
@@ -130,17 +154,14 @@ static bool small_next(const struct art_node *node, u32 from, bool reverse,
 bool art_entry_next(const struct art_node *node, u32 from, bool reverse,
 		    struct art_entry *entry)
 {
-	const __le64 __pmem *slot;
+	u64 link;
 
-	if (from >= ART_BYTES)
-		return false;
 	if (node->kind <= WORT_MEDIA_ART_KIND_N16)
-		return small_next(node, from, reverse, entry);
-	for (; from < ART_BYTES; from += reverse ? -1 : 1) {
-		slot = node_slot(node, from);
-		entry->link = slot ? wort_pm_load(slot) : 0;
-		if (entry->link) {
-			entry->byte = from;
+		return from < ART_BYTES && small_next(node, from, reverse, entry);
+	for (; from < ART_BYTES; from = reverse ? from - 1 : wide_from(node, from + 1)) {
+		link = wide_link(node, from);
+		if (link) {
+			*entry = (struct art_entry){ from, link };
 			return true;
 		}
 	}
@@ -164,22 +185,29 @@ static u32 small_count(const struct art_node *node, u32 byte, u32 max, u64 *link
 	return nr;
 }
 
-/* Begins in the line of the byte, which is cached. */
-static u32 wide_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
+/* Count the entries of some bytes but for that of @byte, from @nr on. */
+static u32 wide_count_range(const struct art_node *node, u32 from, u32 to, u32 byte,
+			    u32 nr, u32 max, u64 *link)
 {
-	u32 at = round_down(byte, 8) % ART_BYTES, nr = 0, i;
-	const __le64 __pmem *slot;
 	u64 found;
 
-	for (i = 0; i < ART_BYTES && nr < max; i++, at = (at + 1) % ART_BYTES) {
-		slot = at == byte ? NULL : node_slot(node, at);
-		found = slot ? wort_pm_load(slot) : 0;
+	for (; from < to && nr < max; from = wide_from(node, from + 1)) {
+		found = from == byte ? 0 : wide_link(node, from);
 		if (found) {
 			*link = found;
 			nr++;
 		}
 	}
 	return nr;
+}
+
+/* Begins in the line of the byte, which is cached. */
+static u32 wide_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
+{
+	u32 begin = round_down(byte, 8) % ART_BYTES;
+	u32 nr = wide_count_range(node, begin, ART_BYTES, byte, 0, max, link);
+
+	return wide_count_range(node, 0, begin, byte, nr, max, link);
 }
 
 /**
@@ -240,13 +268,11 @@ static bool small_list(const struct art_node *node, u32 byte, struct art_entries
 
 static bool wide_list(const struct art_node *node, u32 byte, struct art_entries *list)
 {
-	const __le64 __pmem *slot;
 	u64 link;
 	u32 at;
 
-	for (at = 0; at < ART_BYTES; at++) {
-		slot = at == byte ? NULL : node_slot(node, at);
-		link = slot ? wort_pm_load(slot) : 0;
+	for (at = wide_from(node, 0); at < ART_BYTES; at = wide_from(node, at + 1)) {
+		link = at == byte ? 0 : wide_link(node, at);
 		if (!link)
 			continue;
 		if (list->nr == ART_COPY_MAX - 1)
