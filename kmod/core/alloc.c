@@ -23,6 +23,7 @@
  */
 #include <linux/bitmap.h>
 #include <linux/kernel.h>
+#include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
@@ -123,8 +124,7 @@ static struct wort_slots *slots_alloc(const struct wort_alloc *alloc, u32 nr,
 	u32 n = wort_slots_of(alloc, wort_extent_at(alloc, nr));
 	struct wort_slots *slots;
 
-	slots = kvzalloc(struct_size(slots, bits,
-				     WORT_NR_BITS * BITS_TO_LONGS(n)), gfp);
+	slots = kvzalloc(struct_size(slots, word, BITS_TO_LONGS(n)), gfp);
 	if (!slots)
 		return NULL;
 	INIT_LIST_HEAD(&slots->partial);
@@ -132,6 +132,7 @@ static struct wort_slots *slots_alloc(const struct wort_alloc *alloc, u32 nr,
 	INIT_LIST_HEAD(&slots->waiting);
 	slots->nr = nr;
 	slots->slots = n;
+	slots->part_shift = order_base_2(DIV_ROUND_UP(BITS_TO_LONGS(n), 64));
 	if (wort_extent_at(alloc, nr)->zeroed && wort_slots_track(slots, gfp)) {
 		kvfree(slots);
 		return NULL;
@@ -150,6 +151,18 @@ void wort_slots_free(struct wort_slots *slots)
 	if (slots)
 		kvfree(slots->dirty);
 	kvfree(slots);
+}
+
+/* All slots are used. */
+static void fill_slots(struct wort_slots *slots)
+{
+	u32 word, words = BITS_TO_LONGS(slots->slots);
+
+	for (word = 0; word < words; word++)
+		slots->word[word].bits[WORT_BITS_USED] = ~0UL;
+	slots->word[words - 1].bits[WORT_BITS_USED] = BITMAP_LAST_WORD_MASK(slots->slots);
+	slots->nr_used = slots->slots;
+	slots->hint = slots->slots;
 }
 
 /**
@@ -171,12 +184,8 @@ struct wort_slots *wort_slots_need(struct wort_alloc *alloc, u32 nr, gfp_t gfp)
 	if (slots)
 		return slots;
 	slots = slots_alloc(alloc, nr, gfp);
-	if (slots && wort_extent_in_use(extent)) {
-		bitmap_set(wort_slot_bits(slots, WORT_BITS_USED), 0,
-			   slots->slots);
-		slots->nr_used = slots->slots;
-		slots->hint = slots->slots;
-	}
+	if (slots && wort_extent_in_use(extent))
+		fill_slots(slots);
 	extent->slots = slots;
 	return slots;
 }
@@ -570,7 +579,7 @@ void wort_slots_take(struct wort_alloc *alloc, struct wort_slots *slots, u32 wor
 {
 	u32 n = hweight_long(taken);
 
-	wort_slot_bits(slots, WORT_BITS_USED)[word] |= taken;
+	slots->word[word].bits[WORT_BITS_USED] |= taken;
 	if (slots->dirty)
 		slots->dirty[word] |= taken;
 	if (alloc->marks)
@@ -586,11 +595,22 @@ void wort_slots_take(struct wort_alloc *alloc, struct wort_slots *slots, u32 wor
 	}
 }
 
+/* The first free slot of an open extent that has one. */
+static u32 free_slot(const struct wort_slots *slots)
+{
+	u32 word = BIT_WORD(slots->hint);
+	unsigned long free = ~slots->word[word].bits[WORT_BITS_USED] &
+			     BITMAP_FIRST_WORD_MASK(slots->hint);
+
+	while (!free)
+		free = ~slots->word[++word].bits[WORT_BITS_USED];
+	return word * BITS_PER_LONG + __ffs(free);
+}
+
 /* Take a slot of an open extent that has a free one. */
 static u64 take_slot(struct wort_alloc *alloc, struct wort_slots *slots)
 {
-	unsigned long *used = wort_slot_bits(slots, WORT_BITS_USED);
-	u32 slot = find_next_zero_bit(used, slots->slots, slots->hint);
+	u32 slot = free_slot(slots);
 	u64 off = wort_slot_off(alloc, slots, slot);
 
 	wort_slots_take(alloc, slots, BIT_WORD(slot), BIT_MASK(slot), slot + 1);
@@ -619,13 +639,11 @@ static unsigned long lowest(unsigned long bits, u32 max)
 void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
 			   u32 max, struct wort_cached *cached)
 {
-	unsigned long *used = wort_slot_bits(slots, WORT_BITS_USED);
-	u32 first = round_down(find_next_zero_bit(used, slots->slots,
-						  slots->hint), BITS_PER_LONG);
+	u32 first = round_down(free_slot(slots), BITS_PER_LONG);
+	unsigned long used = slots->word[BIT_WORD(first)].bits[WORT_BITS_USED];
 	u32 n = min_t(u32, slots->slots - first, BITS_PER_LONG);
 
-	WRITE_ONCE(cached->free,
-		   lowest(~used[BIT_WORD(first)] & BITMAP_LAST_WORD_MASK(n), max));
+	WRITE_ONCE(cached->free, lowest(~used & BITMAP_LAST_WORD_MASK(n), max));
 	cached->off = wort_slot_off(alloc, slots, first);
 	cached->slot_size =
 		wort_slot_size(alloc, wort_extent_at(alloc, slots->nr));
@@ -645,9 +663,9 @@ static bool is_freed(struct wort_alloc *alloc, u32 nr, u32 slot)
 
 	if (!slots)
 		return !wort_extent_in_use(extent);
-	return !test_bit(slot, wort_slot_bits(slots, WORT_BITS_USED)) ||
-	       test_bit(slot, wort_slot_bits(slots, WORT_BITS_FREED)) ||
-	       test_bit(slot, wort_slot_bits(slots, WORT_BITS_WAITING));
+	return !wort_slot_test(slots, WORT_BITS_USED, slot) ||
+	       wort_slot_test(slots, WORT_BITS_FREED, slot) ||
+	       wort_slot_test(slots, WORT_BITS_WAITING, slot);
 }
 
 /**
@@ -669,7 +687,7 @@ void wort_extent_untake(struct wort_alloc *alloc, u64 off)
 	if (is_freed(alloc, nr, slot))
 		return;
 	slots = wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL);
-	__clear_bit(slot, wort_slot_bits(slots, WORT_BITS_USED));
+	wort_slot_clear(slots, WORT_BITS_USED, slot);
 	alloc->used_bytes -= wort_slot_size(alloc, extent);
 	slots->hint = min(slots->hint, slot);
 	wort_alloc_released(alloc);
@@ -1043,6 +1061,48 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size, u32 *nr, u32 *slot)
 					 find_slot(op, off, *nr, slot);
 }
 
+/* The extent and the slot of an object; false: a slot of its class has another offset. */
+static bool spot_of(const struct wort_alloc *alloc, u64 off, u64 size, u64 *nr, u32 *slot)
+{
+	u32 class = wort_class_of(size), in_extent;
+
+	*nr = (off - alloc->geo.data_off) >> alloc->geo.extent_shift;
+	if (off < alloc->geo.data_off || *nr >= alloc->geo.nr_extents ||
+	    wort_is_run(alloc, size))
+		return false;
+	in_extent = off - wort_extent_off(alloc, *nr);
+	*slot = wort_slot_at(class, in_extent);
+	return *slot * wort_class_size(class) == in_extent;
+}
+
+/**
+ * wort_alloc_prefetch() - Prefetch what wort_alloc_find() will look at
+ * @alloc: The allocator.
+ * @off: Offset of an object, not trusted.
+ * @size: Its size, not trusted.
+ *
+ * An operation that will free an object knows its offset before it has loaded the
+ * object.  What this reads may be changing, and only decides what is prefetched.
+ *
+ * Context: Any context.
+ */
+void wort_alloc_prefetch(const struct wort_alloc *alloc, u64 off, u64 size)
+{
+	const struct wort_extent *extents;
+	const struct wort_slots *slots;
+	u32 slot;
+	u64 nr;
+
+	if (!spot_of(alloc, off, size, &nr, &slot))
+		return;
+	extents = READ_ONCE(alloc->groups[nr / WORT_GROUP_EXTENTS].extents);
+	slots = extents ? READ_ONCE(extents[nr % WORT_GROUP_EXTENTS].slots) : NULL;
+	if (!slots)
+		return;
+	prefetchw(slots);
+	prefetchw(&slots->word[BIT_WORD(slot)]);
+}
+
 /**
  * wort_alloc_find() - Find out whether an object may be freed
  * @alloc: The allocator.
@@ -1058,22 +1118,17 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size, u32 *nr, u32 *slot)
  */
 struct wort_spot wort_alloc_find(struct wort_alloc *alloc, u64 off, u64 size)
 {
-	u64 nr = (off - alloc->geo.data_off) >> alloc->geo.extent_shift;
 	struct wort_spot spot = { };
 	struct wort_extent *extent;
-	u32 in_extent, slot;
+	u32 slot;
+	u64 nr;
 
 	lockdep_assert_held(&alloc->lock);
-	if (off < alloc->geo.data_off || nr >= alloc->geo.nr_extents ||
-	    !wort_extent_made(alloc, nr) || wort_is_run(alloc, size))
+	if (!spot_of(alloc, off, size, &nr, &slot) || !wort_extent_made(alloc, nr))
 		return spot;
 	extent = wort_extent_at(alloc, nr);
 	if (!wort_extent_in_use(extent) || !extent->slots ||
-	    extent->class != wort_class_of(size))
-		return spot;
-	in_extent = off - wort_extent_off(alloc, nr);
-	slot = wort_slot_at(extent->class, in_extent);
-	if (slot * wort_class_size(extent->class) != in_extent ||
+	    extent->class != wort_class_of(size) ||
 	    slot >= extent->slots->slots || is_freed(alloc, nr, slot))
 		return spot;
 	spot.slots = extent->slots;
@@ -1094,7 +1149,8 @@ void wort_alloc_free_found(struct wort_alloc *alloc, struct wort_spot spot)
 {
 	struct wort_slots *slots = spot.slots;
 
-	__set_bit(spot.slot, wort_slot_bits(slots, WORT_BITS_FREED));
+	wort_slot_set(slots, WORT_BITS_FREED, spot.slot);
+	slots->freed_parts |= BIT_ULL(wort_slot_part(slots, spot.slot));
 	wort_alloc_freed(alloc, wort_slot_size(alloc, wort_extent_at(alloc, slots->nr)));
 	if (list_empty(&slots->freeing))
 		list_add_tail(&slots->freeing, &alloc->freeing);
@@ -1109,15 +1165,16 @@ static int set_freed(struct wort_op *op, u64 off, u32 nr, u32 slot)
 
 	spot.slots = wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL);
 	if (extent->state != WORT_EXTENT_UNKNOWN) {
-		if (!test_bit(slot, wort_slot_bits(spot.slots, WORT_BITS_USED)))
+		if (!wort_slot_test(spot.slots, WORT_BITS_USED, slot))
 			return wort_corrupt(op, off, "freed object is not allocated");
 		if (is_freed(alloc, nr, slot))
 			return wort_corrupt(op, off, "object freed twice");
 		wort_alloc_free_found(alloc, spot);
 		return 0;
 	}
-	if (__test_and_set_bit(slot, wort_slot_bits(spot.slots, WORT_BITS_FREED)))
+	if (wort_slot_test(spot.slots, WORT_BITS_FREED, slot))
 		return wort_corrupt(op, off, "object freed twice");
+	wort_slot_set(spot.slots, WORT_BITS_FREED, slot);
 	return 0;
 }
 
@@ -1128,7 +1185,7 @@ static bool walk_knows(const struct wort_alloc *alloc, u32 nr, u32 slot)
 
 	return alloc->noting || extent->state != WORT_EXTENT_UNKNOWN ||
 	       (extent->slots &&
-		test_bit(slot, wort_slot_bits(extent->slots, WORT_BITS_USED)));
+		wort_slot_test(extent->slots, WORT_BITS_USED, slot));
 }
 
 /* There are no slots where it is, or it is not allocated. */

@@ -323,6 +323,7 @@ bool wort_alloc_has_extents(struct wort_op *op, u32 nr);
 void wort_alloc_settle(struct wort_op *op);
 void wort_extent_opening(struct wort_op *op, u64 off);
 int wort_alloc_free(struct wort_op *op, u64 off, u64 size);
+void wort_alloc_prefetch(const struct wort_alloc *alloc, u64 off, u64 size);
 struct wort_spot wort_alloc_find(struct wort_alloc *alloc, u64 off, u64 size);
 void wort_alloc_free_found(struct wort_alloc *alloc, struct wort_spot spot);
 

@@ -65,7 +65,7 @@ static int verify_used(struct wort_op *op, u64 off, u32 nr, u32 slot)
 {
 	struct wort_slots *slots = wort_extent_at(op->alloc, nr)->slots;
 
-	if (slots && !test_bit(slot, wort_slot_bits(slots, WORT_BITS_USED)))
+	if (slots && !wort_slot_test(slots, WORT_BITS_USED, slot))
 		return wort_corrupt(op, off, "owned object is free");
 	return 0;
 }
@@ -81,21 +81,19 @@ static void count_found(struct wort_alloc *alloc, struct wort_slots *slots)
 static int mark_slot(struct wort_op *op, u64 off, u32 nr, u32 slot, bool first)
 {
 	struct wort_slots *slots = wort_slots_need(op->alloc, nr, GFP_NOIO);
-	unsigned long *nodes;
 	bool node;
 
 	if (!slots)
 		return -ENOMEM;
-	nodes = wort_slot_bits(slots, WORT_BITS_NODES);
-	node = test_bit(slot, nodes);
-	if (test_bit(slot, wort_slot_bits(slots, WORT_BITS_USED)))
+	node = wort_slot_test(slots, WORT_BITS_NODES, slot);
+	if (wort_slot_test(slots, WORT_BITS_USED, slot))
 		return first || !node ?
 		       wort_corrupt(op, off, "object has two owners") : 1;
 	if (node)
 		return 0;
-	__set_bit(slot, wort_slot_bits(slots, WORT_BITS_USED));
+	wort_slot_set(slots, WORT_BITS_USED, slot);
 	if (!first)
-		__set_bit(slot, nodes);
+		wort_slot_set(slots, WORT_BITS_NODES, slot);
 	count_found(op->alloc, slots);
 	return 0;
 }
@@ -133,16 +131,13 @@ int wort_alloc_mark(struct wort_op *op, u64 off, u64 size, bool first)
 
 static void keep_slot(struct wort_alloc *alloc, u32 nr, u32 slot)
 {
-	struct wort_slots *slots;
-	unsigned long *used, *nodes;
+	struct wort_slots *slots = wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL);
 
-	slots = wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL);
-	used = wort_slot_bits(slots, WORT_BITS_USED);
-	nodes = wort_slot_bits(slots, WORT_BITS_NODES);
-	if (!test_bit(slot, used) && !test_bit(slot, nodes))
+	if (!wort_slot_test(slots, WORT_BITS_USED, slot) &&
+	    !wort_slot_test(slots, WORT_BITS_NODES, slot))
 		count_found(alloc, slots);
-	__clear_bit(slot, used);
-	__set_bit(slot, nodes);
+	wort_slot_clear(slots, WORT_BITS_USED, slot);
+	wort_slot_set(slots, WORT_BITS_NODES, slot);
 }
 
 /**
@@ -288,24 +283,38 @@ static int settle_run(struct wort_op *op, u32 nr)
 	return 0;
 }
 
+/*
+ * All marks are of used slots now; what is freed of others was never owned.  Return: how
+ * many are freed.
+ */
+static u32 open_slots(struct wort_slots *slots)
+{
+	struct wort_slot_word *word = slots->word;
+	u32 freed = 0;
+
+	for (; word < slots->word + BITS_TO_LONGS(slots->slots); word++) {
+		word->bits[WORT_BITS_USED] |= word->bits[WORT_BITS_NODES];
+		word->bits[WORT_BITS_NODES] = 0;
+		word->bits[WORT_BITS_FREED] &= word->bits[WORT_BITS_USED];
+		freed += hweight_long(word->bits[WORT_BITS_FREED]);
+	}
+	return freed;
+}
+
 /* An unknown extent in which the walk found something. */
 static void open_marked(struct wort_alloc *alloc, struct wort_slots *slots)
 {
 	struct wort_extent *extent = wort_extent_at(alloc, slots->nr);
-	unsigned long *used = wort_slot_bits(slots, WORT_BITS_USED);
-	unsigned long *freed = wort_slot_bits(slots, WORT_BITS_FREED);
-	unsigned long *nodes = wort_slot_bits(slots, WORT_BITS_NODES);
+	u32 freed = open_slots(slots);
 
 	extent->state = WORT_EXTENT_OPEN;
 	alloc->open_bytes += wort_extent_span(extent) * wort_extent_size(alloc);
 	slots->hint = 0;
-	bitmap_or(used, used, nodes, slots->slots);
-	bitmap_zero(nodes, slots->slots);
 	if (slots->nr_used < slots->slots)
 		wort_partial_add(alloc, slots, true);
-	if (bitmap_and(freed, freed, used, slots->slots)) {
-		wort_alloc_freed(alloc, bitmap_weight(freed, slots->slots) *
-					wort_slot_size(alloc, extent));
+	if (freed) {
+		wort_alloc_freed(alloc, freed * wort_slot_size(alloc, extent));
+		slots->freed_parts = U64_MAX;
 		list_add_tail(&slots->freeing, &alloc->freeing);
 	}
 	wort_slots_drop_full(alloc, slots);

@@ -95,19 +95,29 @@ static void fence_zeroes(struct wort_op *op, u32 collected)
 }
 
 /*
- * Zero those of @n slots of one size which have a bit; they count as used.
- * Adjacent ones have lines in common.  Not fenced.
+ * Zero those slots of a word of a bitmap that have a bit; they count as used.  Adjacent
+ * ones may have lines in common, but not with those of another word.  Not fenced.
  */
-static void zero_slots(struct wort_op *op, u64 off, u64 size,
-		       const unsigned long *bits, u32 n)
+static void zero_slots(struct wort_op *op, u64 off, u64 size, unsigned long bits)
 {
 	u32 slot = 0, end;
 
-	while ((slot = find_next_bit(bits, n, slot)) < n) {
-		end = find_next_zero_bit(bits, n, slot);
+	while ((slot = find_next_bit(&bits, BITS_PER_LONG, slot)) < BITS_PER_LONG) {
+		end = find_next_zero_bit(&bits, BITS_PER_LONG, slot);
 		zero_range(op, off + slot * size, (end - slot) * size);
 		slot = end;
 	}
+}
+
+static void zero_waiting(struct wort_op *op, const struct wort_slots *slots)
+{
+	u64 size = wort_slot_size(op->alloc, wort_extent_at(op->alloc, slots->nr));
+	u64 off = wort_extent_off(op->alloc, slots->nr);
+	u32 word;
+
+	for (word = 0; word < BITS_TO_LONGS(slots->slots); word++)
+		zero_slots(op, off + word * BITS_PER_LONG * size, size,
+			   slots->word[word].bits[WORT_BITS_WAITING]);
 }
 
 /**
@@ -123,16 +133,13 @@ static void zero_slots(struct wort_op *op, u64 off, u64 size,
  */
 void wort_slots_zero_waiting(struct wort_op *op, struct list_head *batch)
 {
-	struct wort_alloc *alloc = op->alloc;
 	struct wort_slots *slots;
 	bool any = false;
 
 	list_for_each_entry(slots, batch, waiting) {
 		if (!READ_ONCE(slots->dirty))
 			continue;
-		zero_slots(op, wort_extent_off(alloc, slots->nr),
-			   wort_slot_size(alloc, wort_extent_at(alloc, slots->nr)),
-			   wort_slot_bits(slots, WORT_BITS_WAITING), slots->slots);
+		zero_waiting(op, slots);
 		slots->zeroed = true;
 		any = true;
 		cond_resched();
@@ -183,13 +190,12 @@ static int need_tracked(struct wort_op *op, u32 class, struct wort_slots **slots
 /* Take a slot that is clean; 0 if no free one is. */
 static u64 take_clean(struct wort_alloc *alloc, struct wort_slots *slots)
 {
-	const unsigned long *used = wort_slot_bits(slots, WORT_BITS_USED);
 	u32 word = BIT_WORD(slots->hint), slot;
 	unsigned long clean;
 	u64 off;
 
 	for (; word < BITS_TO_LONGS(slots->slots); word++) {
-		clean = ~(used[word] | slots->dirty[word]);
+		clean = ~(slots->word[word].bits[WORT_BITS_USED] | slots->dirty[word]);
 		if (!clean)
 			continue;
 		slot = word * BITS_PER_LONG + __ffs(clean);
@@ -231,7 +237,7 @@ static u64 zero_taken(struct wort_op *op, struct wort_cached *dirty)
 	u64 bytes = (u64)dirty->slot_size * hweight_long(dirty->free), off, rest;
 	u32 pending = op->pending;
 
-	zero_slots(op, dirty->off, dirty->slot_size, &dirty->free, BITS_PER_LONG);
+	zero_slots(op, dirty->off, dirty->slot_size, dirty->free);
 	fence_zeroes(op, pending);
 	off = wort_cached_get(dirty);
 	mutex_lock(&alloc->lock);

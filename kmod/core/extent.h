@@ -28,6 +28,15 @@
 #define WORT_NR_BITS		3
 
 /**
+ * struct wort_slot_word - A word of each bitmap
+ * @bits: of the same BITS_PER_LONG slots, side by side: whoever frees an object looks at
+ *	all of them
+ */
+struct wort_slot_word {
+	unsigned long bits[WORT_NR_BITS];
+};
+
+/**
  * struct wort_slots - What is known of the slots of an extent
  * @partial: in wort_alloc.partial, when open with a free slot
  * @freeing: in wort_alloc.freeing, when it has slots to give back
@@ -36,10 +45,15 @@
  * @slots: number of slots in it; a run is one slot
  * @nr_used: bits in the first bitmap
  * @hint: no slot below it is free
+ * @part_shift: log2 of the words of a bitmap that make a part, of which there are 64
+ *	at most
+ * @freed_parts: a bit for each part of the second bitmap that is perhaps not all
+ *	zeroes, if the extent is in wort_alloc.freeing
+ * @waiting_parts: the same of the third bitmap, while it waits
  * @zeroed: wort_alloc_reclaim() has zeroed the slots that it gives back
  * @dirty: a bit for each slot that is perhaps not durably zero; NULL: no
  *	operation has asked for zero slots of the extent
- * @bits: WORT_NR_BITS bitmaps by slot
+ * @word: the bitmaps by slot
  */
 struct wort_slots {
 	struct list_head partial;
@@ -49,9 +63,12 @@ struct wort_slots {
 	u32 slots;
 	u32 nr_used;
 	u32 hint;
+	u32 part_shift;
 	bool zeroed;
+	u64 freed_parts;
+	u64 waiting_parts;
 	unsigned long *dirty;
-	unsigned long bits[];
+	struct wort_slot_word word[];
 };
 
 /* How an operation allocates DRAM for what it reserves. */
@@ -96,9 +113,25 @@ static inline u64 wort_slot_size(const struct wort_alloc *alloc,
 	return extent->run * wort_extent_size(alloc);
 }
 
-static inline unsigned long *wort_slot_bits(struct wort_slots *slots, u32 which)
+static inline bool wort_slot_test(const struct wort_slots *slots, u32 which, u32 slot)
 {
-	return slots->bits + which * BITS_TO_LONGS(slots->slots);
+	return slots->word[BIT_WORD(slot)].bits[which] & BIT_MASK(slot);
+}
+
+static inline void wort_slot_set(struct wort_slots *slots, u32 which, u32 slot)
+{
+	slots->word[BIT_WORD(slot)].bits[which] |= BIT_MASK(slot);
+}
+
+static inline void wort_slot_clear(struct wort_slots *slots, u32 which, u32 slot)
+{
+	slots->word[BIT_WORD(slot)].bits[which] &= ~BIT_MASK(slot);
+}
+
+/* The part of a bitmap that has the bit of a slot. */
+static inline u32 wort_slot_part(const struct wort_slots *slots, u32 slot)
+{
+	return BIT_WORD(slot) >> slots->part_shift;
 }
 
 static inline u64 wort_slot_off(const struct wort_alloc *alloc,

@@ -224,11 +224,6 @@ static int mark_tail(struct wort_op *op, struct wort_marks *marks, u32 nr)
 	return 0;
 }
 
-static bool bit_of(struct wort_slots *slots, u32 which, u32 slot)
-{
-	return test_bit(slot, wort_slot_bits(slots, which));
-}
-
 static int mark_slot(struct wort_op *op, struct wort_marks *marks, u64 off,
 		     u32 nr, u32 slot, bool first)
 {
@@ -239,7 +234,7 @@ static int mark_slot(struct wort_op *op, struct wort_marks *marks, u64 off,
 	if (!bits)
 		return -ENOMEM;
 	if (wort_extent_in_use(extent) && extent->slots &&
-	    !bit_of(extent->slots, WORT_BITS_USED, slot))
+	    !wort_slot_test(extent->slots, WORT_BITS_USED, slot))
 		return wort_corrupt(op, off, "owned object is free");
 	if (bits == &marks->tail)
 		return wort_corrupt(op, off, "object inside a run");
@@ -299,9 +294,9 @@ static unsigned long unsound_slots(struct wort_slots *slots, u32 n, u32 word,
 	u32 longs = BITS_TO_LONGS(n);
 
 	if (slots) {
-		used = wort_slot_bits(slots, WORT_BITS_USED)[word];
-		known = wort_slot_bits(slots, WORT_BITS_FREED)[word] |
-			wort_slot_bits(slots, WORT_BITS_WAITING)[word];
+		used = slots->word[word].bits[WORT_BITS_USED];
+		known = slots->word[word].bits[WORT_BITS_FREED] |
+			slots->word[word].bits[WORT_BITS_WAITING];
 	} else {
 		used = word < longs - 1 ? ~0UL : BITMAP_LAST_WORD_MASK(n);
 	}

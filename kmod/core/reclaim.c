@@ -7,6 +7,10 @@
  * Bits set while it waits are for the next time.  So freeing needs no memory
  * and a batch is as large as what was freed meanwhile.
  *
+ * Where objects are freed in no order, a few bits of each extent are set.  So an
+ * extent knows the parts of its bitmaps that have any, and reclaim looks at no
+ * others.
+ *
  * An engine that keeps descriptors of its objects in DRAM frees parts of an
  * object, and has the same two bitmaps for them.  Parts and objects share the
  * grace period; parts alone cause one, too.
@@ -17,38 +21,78 @@
 #include "extent.h"
 #include "pmem.h"
 
+/* The words of the first part in @parts: from @word to before @end. */
+static void part_words(struct wort_slots *slots, u64 parts, struct wort_slot_word **word,
+		       struct wort_slot_word **end)
+{
+	u32 first = __ffs64(parts) << slots->part_shift;
+	u32 words = BITS_TO_LONGS(slots->slots);
+
+	*word = slots->word + min(first, words);
+	*end = slots->word + min(first + (1U << slots->part_shift), words);
+}
+
+static void collect_slots(struct wort_slots *slots)
+{
+	struct wort_slot_word *word, *end;
+	u64 parts;
+
+	for (parts = slots->freed_parts; parts; parts &= parts - 1)
+		for (part_words(slots, parts, &word, &end); word < end; word++) {
+			word->bits[WORT_BITS_WAITING] = word->bits[WORT_BITS_FREED];
+			word->bits[WORT_BITS_FREED] = 0;
+		}
+	slots->waiting_parts = slots->freed_parts;
+	slots->freed_parts = 0;
+}
+
 /* Returns true if there is anything to wait for. */
 static bool collect(struct wort_alloc *alloc, struct list_head *batch)
 {
 	struct wort_slots *slots, *tmp;
 
 	list_for_each_entry_safe(slots, tmp, &alloc->freeing, freeing) {
-		bitmap_copy(wort_slot_bits(slots, WORT_BITS_WAITING),
-			    wort_slot_bits(slots, WORT_BITS_FREED),
-			    slots->slots);
-		bitmap_zero(wort_slot_bits(slots, WORT_BITS_FREED),
-			    slots->slots);
+		collect_slots(slots);
 		list_del_init(&slots->freeing);
 		list_add_tail(&slots->waiting, batch);
 	}
 	return !list_empty(batch);
 }
 
+/* The slots of a word that have waited are free.  Return: how many they are. */
+static u32 release_word(struct wort_slots *slots, struct wort_slot_word *word)
+{
+	unsigned long waited = word->bits[WORT_BITS_WAITING];
+
+	word->bits[WORT_BITS_USED] &= ~waited;
+	word->bits[WORT_BITS_WAITING] = 0;
+	if (slots->zeroed)
+		slots->dirty[word - slots->word] &= ~waited;
+	return hweight_long(waited);
+}
+
+static u32 release_slots(struct wort_slots *slots)
+{
+	struct wort_slot_word *word, *end;
+	u32 n = 0;
+	u64 parts;
+
+	for (parts = slots->waiting_parts; parts; parts &= parts - 1)
+		for (part_words(slots, parts, &word, &end); word < end; word++)
+			n += release_word(slots, word);
+	slots->waiting_parts = 0;
+	slots->zeroed = false;
+	slots->hint = 0;
+	return n;
+}
+
 static void release(struct wort_op *op, struct wort_slots *slots)
 {
 	struct wort_alloc *alloc = op->alloc;
 	struct wort_extent *extent = wort_extent_at(alloc, slots->nr);
-	unsigned long *used = wort_slot_bits(slots, WORT_BITS_USED);
-	unsigned long *waiting = wort_slot_bits(slots, WORT_BITS_WAITING);
-	u32 n = bitmap_weight(waiting, slots->slots);
+	u32 n = release_slots(slots);
 	u64 bytes = n * wort_slot_size(alloc, extent);
 
-	bitmap_andnot(used, used, waiting, slots->slots);
-	if (slots->zeroed)
-		bitmap_andnot(slots->dirty, slots->dirty, waiting, slots->slots);
-	slots->zeroed = false;
-	bitmap_zero(waiting, slots->slots);
-	slots->hint = 0;
 	alloc->used_bytes -= bytes;
 	wort_alloc_freed(alloc, -bytes);
 	wort_alloc_released(alloc);

@@ -306,10 +306,12 @@ static __always_inline int rdx_fast_remove(rdx_descend_fn *descend,
 	if (del->key.len != sizeof(u64) || del->expect || del->old)
 		return -EAGAIN;
 	rdx_fast_begin(&fast, tree, NULL, stats);
-	if (!rdx_fast_find(descend, &fast.d, tree, &del->key, false) ||
-	    !fast.d.pos.link || !rdx_fast_found(&fast.d, &key) || key != fast.d.word)
+	if (!rdx_fast_find(descend, &fast.d, tree, &del->key, false) || !fast.d.pos.link)
 		return -EAGAIN;
 	r.c.rec.off = wort_link_record(fast.d.pos.link);
+	wort_alloc_prefetch(tree->alloc, r.c.rec.off, RDX_WORD_RECORD);
+	if (!rdx_fast_found(&fast.d, &key) || key != fast.d.word)
+		return -EAGAIN;
 	wort_alloc_lock(tree->alloc);
 	launched = launch(&fast, &r);
 	wort_alloc_unlock(tree->alloc);

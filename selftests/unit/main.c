@@ -30,6 +30,7 @@ static const struct test pool_tests[] = {
 	TEST(alloc_classes),
 	TEST(alloc_leaf_lines),
 	TEST(alloc_reserve),
+	TEST(alloc_parts),
 	TEST(alloc_reuse),
 	TEST(alloc_cache),
 	TEST(alloc_leak),

@@ -179,6 +179,29 @@ void check_alloc_reuse(void)
 	bed_close(&bed);
 }
 
+/* In a large extent a part of the bitmaps has several words. */
+void check_alloc_parts(void)
+{
+	static u64 off[30000];
+	u64 used, freed = 0;
+	struct bed bed;
+	u32 i;
+
+	bed_open(&bed, 8 * MIB, MIB);
+	for (i = 0; i < ARRAY_SIZE(off); i++)
+		off[i] = take(&bed, 24);
+	used = used_bytes(&bed);
+	for (i = 0; i < ARRAY_SIZE(off); i += 37, freed += 32)
+		CHECK_EQ(give(&bed, off[i], 24), 0);
+	CHECK(reclaim(&bed));
+	CHECK_EQ(used_bytes(&bed), used - freed);
+	for (i = 0; i < ARRAY_SIZE(off); i++)
+		CHECK_EQ(give(&bed, off[i], 24), i % 37 ? 0 : -EUCLEAN);
+	CHECK(reclaim(&bed));
+	CHECK(!wort_alloc_freeing(alloc_of(&bed)));
+	bed_close(&bed);
+}
+
 /* Objects of 2000 bytes until there is no space, and all of them given back. */
 static u32 fill_and_empty(struct bed *bed)
 {

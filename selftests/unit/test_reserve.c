@@ -62,11 +62,12 @@ static bool reclaim(struct bed *bed)
 static u32 free_slots(struct wort_alloc *alloc, struct list_head *list, u32 class)
 {
 	struct wort_slots *slots;
-	u32 n = 0, used;
+	u32 n = 0, used, word;
 
 	list_for_each_entry(slots, list, partial) {
-		used = bitmap_weight(wort_slot_bits(slots, WORT_BITS_USED),
-				     slots->slots);
+		used = 0;
+		for (word = 0; word < BITS_TO_LONGS(slots->slots); word++)
+			used += hweight_long(slots->word[word].bits[WORT_BITS_USED]);
 		CHECK_EQ(slots->nr_used, used);
 		CHECK_EQ(wort_extent_at(alloc, slots->nr)->class, class);
 		n += slots->slots - used;

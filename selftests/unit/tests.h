@@ -9,6 +9,7 @@
 void check_alloc_classes(void);
 void check_alloc_leaf_lines(void);
 void check_alloc_reserve(void);
+void check_alloc_parts(void);
 void check_alloc_reuse(void);
 void check_alloc_cache(void);
 void check_alloc_leak(void);
