@@ -327,6 +327,7 @@ static __le64 __pmem *slot_map(struct wort_op *op, const struct rdx_change *c)
 {
 	void __pmem *base = wort_region_at(op->region, 0);
 	u64 slot = art_slot(base, c->pos.node, change_byte(c));
+	struct art_mapped mapped;
 	struct art_node node;
 
 	if (slot == ART_NO_SLOT || (slot && wort_pm_load(base + slot)))
@@ -334,7 +335,10 @@ static __le64 __pmem *slot_map(struct wort_op *op, const struct rdx_change *c)
 	if (slot)
 		return base + slot;
 	art_node_at(op, c->pos.node, &node);
-	return art_node_map(op, &node, change_byte(c));
+	mapped = art_node_map(op, &node, change_byte(c));
+	if (mapped.slot && wort_pm_lines_differ(mapped.word, mapped.slot))
+		wort_pm_flush(op, mapped.word, sizeof(*mapped.word));
+	return mapped.slot;
 }
 
 static int launch_mapped(struct wort_op *op, struct rdx_change *c)

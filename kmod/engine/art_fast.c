@@ -39,22 +39,24 @@ static __always_inline struct wort_lock *fast_map(struct rdx_fast *fast,
 {
 	u64 node = fast->d.pos.node, was = fast->op.n.stores, lines = fast->op.n.lines;
 	struct wort_lock *lock = wort_node_hold(&fast->op, wort_link_off(node));
+	struct art_mapped mapped = { };
 	struct art_node at;
 
 	if (unlikely(!lock))
 		return NULL;
 	art_node_at(&fast->op, node, &at);
 	if (likely(!art_slot(fast->d.base, node, fast_byte(fast))))
-		*slot = art_node_map(&fast->op, &at, fast_byte(fast));
-	else
-		*slot = NULL;
-	if (likely(*slot)) {
-		wort_fast_stores(fast->stats, WORT_OP_INSERT, fast->op.n.stores - was,
-				 fast->op.n.lines - lines);
-		return lock;
+		mapped = art_node_map(&fast->op, &at, fast_byte(fast));
+	*slot = mapped.slot;
+	if (unlikely(!mapped.slot)) {
+		wort_node_release(lock);
+		return NULL;
 	}
-	wort_node_release(lock);
-	return NULL;
+	if (wort_pm_lines_differ(mapped.word, mapped.slot))
+		wort_pm_flush_now(&fast->op, mapped.word, sizeof(*mapped.word));
+	wort_fast_stores(fast->stats, WORT_OP_INSERT, fast->op.n.stores - was,
+			 fast->op.n.lines - lines);
+	return lock;
 }
 
 static __always_inline int fast_in_slot(struct rdx_fast *fast,

@@ -14,7 +14,7 @@
 #define ART_N48_WORDS	ARRAY_SIZE(((struct wort_media_art_n48 *)0)->index)
 
 /* The slots of an N4 or an N16 that have a byte: a bit for each. */
-static inline u32 art_small_used(const struct art_node *node)
+static __always_inline u32 art_small_used(const struct art_node *node)
 {
 	u64 map = wort_pm_load((const __le64 __pmem *)node->media);
 
@@ -73,9 +73,8 @@ static inline bool art_n48_is_used(const struct wort_media_art_n48 __pmem *n48, 
  * link is free, but for bytes whose entry was deleted, or not inserted before a
  * power cut: then all bytes are looked at.
  */
-static inline u32 art_n48_free(const struct art_node *node)
+static inline u32 art_n48_free(const struct wort_media_art_n48 __pmem *n48)
 {
-	const struct wort_media_art_n48 __pmem *n48 = node->media;
 	u32 slot = 0, step;
 
 	for (step = 32; step; step /= 2)
@@ -103,40 +102,43 @@ static inline void art_map_prefetch(const struct art_node *node)
 		wort_pm_prefetch_store(node->media + i);
 }
 
-static inline u32 art_small_free(const struct art_node *node)
+static __always_inline u32 art_small_free(const struct art_node *node)
 {
 	return art_free_slot(art_small_used(node), art_small_slots(node),
 			 node->kind == WORT_MEDIA_ART_KIND_N4 ? ART_N4_SLOTS : ART_N16_SLOTS);
 }
 
-/* Store a word of the map, and flush its line if the slot is in another one. */
-static inline void art_map_store(struct wort_op *op, __le64 __pmem *word, u64 val,
-				 const __le64 __pmem *slot)
-{
-	wort_pm_store_release(op, word, val);
-	if (wort_pm_lines_differ(word, slot))
-		wort_pm_flush(op, word, sizeof(*word));
-}
+/**
+ * struct art_mapped - What a mapping gives a byte
+ * @slot: a slot, which holds 0; NULL: there is none
+ * @word: the word of the map that was stored
+ */
+struct art_mapped {
+	__le64 __pmem *slot;
+	__le64 __pmem *word;
+};
 
-static inline __le64 __pmem *art_n4_map(struct wort_op *op, const struct art_node *node, u32 byte)
+static __always_inline struct art_mapped art_n4_map(struct wort_op *op,
+						    const struct art_node *node, u32 byte)
 {
 	struct wort_media_art_n4 __pmem *n4 = node->media;
 	u32 slot = art_small_free(node);
 	u64 map = wort_pm_load(&n4->map);
 
 	if (slot == ART_N4_SLOTS)
-		return NULL;
+		return (struct art_mapped){ };
 	map &= ~(0xffULL << 8 * slot);
 	map |= BIT_ULL(WORT_MEDIA_ART_N4_USED_SHIFT + slot) | (u64)byte << 8 * slot;
-	art_map_store(op, &n4->map, map, &n4->slot[slot]);
-	return &n4->slot[slot];
+	wort_pm_store_release(op, &n4->map, map);
+	return (struct art_mapped){ &n4->slot[slot], &n4->map };
 }
 
 /*
  * The byte is stored before its bit.  Both are in one line, which keeps the
  * order of the two stores.
  */
-static inline __le64 __pmem *art_n16_map(struct wort_op *op, const struct art_node *node, u32 byte)
+static __always_inline struct art_mapped art_n16_map(struct wort_op *op,
+						     const struct art_node *node, u32 byte)
 {
 	struct wort_media_art_n16 __pmem *n16 = node->media;
 	u32 slot = art_small_free(node), shift = 8 * (slot % 8);
@@ -144,24 +146,25 @@ static inline __le64 __pmem *art_n16_map(struct wort_op *op, const struct art_no
 	u64 map = wort_pm_load(&n16->map);
 
 	if (slot == ART_N16_SLOTS)
-		return NULL;
+		return (struct art_mapped){ };
 	wort_pm_store_release(op, bytes, (wort_pm_load(bytes) & ~(0xffULL << shift)) |
 					 (u64)byte << shift);
-	art_map_store(op, &n16->map, map | BIT_ULL(slot), &n16->slot[slot]);
-	return &n16->slot[slot];
+	wort_pm_store_release(op, &n16->map, map | BIT_ULL(slot));
+	return (struct art_mapped){ &n16->slot[slot], &n16->map };
 }
 
-static inline __le64 __pmem *art_n48_map(struct wort_op *op, const struct art_node *node, u32 byte)
+static __always_inline struct art_mapped art_n48_map(struct wort_op *op,
+						     const struct art_node *node, u32 byte)
 {
 	struct wort_media_art_n48 __pmem *n48 = node->media;
 	__le64 __pmem *index = &n48->index[byte / 8];
-	u32 slot = art_n48_free(node);
+	u32 slot = art_n48_free(n48);
 
 	if (slot == ART_N48_SLOTS)
-		return NULL;
-	art_map_store(op, index, wort_pm_load(index) | (u64)(slot + 1) << 8 * (byte % 8),
-		      &n48->slot[slot]);
-	return &n48->slot[slot];
+		return (struct art_mapped){ };
+	wort_pm_store_release(op, index,
+			      wort_pm_load(index) | (u64)(slot + 1) << 8 * (byte % 8));
+	return (struct art_mapped){ &n48->slot[slot], index };
 }
 
 /**
@@ -170,14 +173,14 @@ static inline __le64 __pmem *art_n48_map(struct wort_op *op, const struct art_no
  * @node: The node, in the tree.
  * @byte: The byte, which has no slot.
  *
- * The map becomes durable with the next fence.  Nothing rests on it before the
- * slot holds a link.
+ * The caller flushes the word of the map with the slot.  Nothing rests on it
+ * before the slot holds a link.
  *
  * Context: Any context.
- * Return: The slot, which holds 0; NULL: there is none.
+ * Return: The slot and the word.
  */
-static inline __le64 __pmem *art_node_map(struct wort_op *op, const struct art_node *node,
-					  u32 byte)
+static __always_inline struct art_mapped art_node_map(struct wort_op *op,
+						      const struct art_node *node, u32 byte)
 {
 	switch (node->kind) {
 	case WORT_MEDIA_ART_KIND_N4:

@@ -314,7 +314,7 @@ bool art_node_maps(const struct art_node *node)
 	case WORT_MEDIA_ART_KIND_N16:
 		return art_small_free(node) < ART_N16_SLOTS;
 	default:
-		return art_n48_free(node) < ART_N48_SLOTS;
+		return art_n48_free(node->media) < ART_N48_SLOTS;
 	}
 }
 

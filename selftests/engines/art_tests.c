@@ -3,7 +3,7 @@
  * Adaptive radix trees: which nodes they have, how bytes get slots, maps that make no
  * sense, and the table of the top.
  */
-#include "../../kmod/engine/art.h"
+#include "../../kmod/engine/art_map.h"
 #include "../unit/hostile.h"
 #include "art_tests.h"
 
@@ -149,6 +149,28 @@ void check_art_dirty_slots(void)
 	dirty(3, offsetof(struct wort_media_art_n4, slot), 3);
 	dirty(7, offsetof(struct wort_media_art_n16, slot), 7);
 	dirty(20, offsetof(struct wort_media_art_n48, slot), 20);
+	dirty(47, offsetof(struct wort_media_art_n48, slot), 47);
+}
+
+/* A byte of a slot that is not there: what lies behind the node is no entry. */
+static void slot_behind(void)
+{
+	struct art_entry entry = { .byte = -1 };
+	struct wort_media_art_n48 *n48;
+	struct art_node node;
+	u32 i, n = 0;
+
+	bed_open(&bed, MIB, 4096);
+	for (i = 0; i < 20; i++)
+		CHECK_EQ(put(i), 0);
+	n48 = (void *)root_media();
+	*(__le64 *)(n48 + 1) = n48->slot[0];
+	((u8 *)n48->index)[100] = ART_N48_SLOTS + 1;
+	node = (struct art_node){ n48, root_link(), WORT_MEDIA_ART_KIND_N48 };
+	while (art_entry_next(&node, entry.byte + 1, false, &entry))
+		n++;
+	CHECK_EQ(n, 20);
+	bed_close(&bed);
 }
 
 /* A map with a byte of a word changed: whatever is asked has an end. */
@@ -180,6 +202,7 @@ void check_art_maps(void)
 	wrong_map(20, 4, 49, true);
 	wrong_map(20, 4, 255, true);
 	wrong_map(48, 50, 1, true);
+	slot_behind();
 }
 
 /* What the first digits of a key lead to from the root on. */
