@@ -186,7 +186,8 @@ struct wort_slots *wort_slots_need(struct wort_alloc *alloc, u32 nr, gfp_t gfp)
 	slots = slots_alloc(alloc, nr, gfp);
 	if (slots && wort_extent_in_use(extent))
 		fill_slots(slots);
-	extent->slots = slots;
+	/* wort_alloc_prefetch() loads it at any time. */
+	WRITE_ONCE(extent->slots, slots);
 	return slots;
 }
 
@@ -264,7 +265,7 @@ void wort_slots_drop(struct wort_alloc *alloc, u32 nr)
 	wort_partial_del(alloc, slots);
 	list_del(&slots->freeing);
 	wort_slots_free(slots);
-	extent->slots = NULL;
+	WRITE_ONCE(extent->slots, NULL);
 }
 
 /* Nothing needs to be remembered of an open extent that is full. */
@@ -1068,7 +1069,7 @@ static bool spot_of(const struct wort_alloc *alloc, u64 off, u64 size, u64 *nr, 
 
 	*nr = (off - alloc->geo.data_off) >> alloc->geo.extent_shift;
 	if (off < alloc->geo.data_off || *nr >= alloc->geo.nr_extents ||
-	    wort_is_run(alloc, size))
+	    wort_is_run(alloc, size) || class >= WORT_NR_CLASSES)
 		return false;
 	in_extent = off - wort_extent_off(alloc, *nr);
 	*slot = wort_slot_at(class, in_extent);
@@ -1095,11 +1096,11 @@ void wort_alloc_prefetch(const struct wort_alloc *alloc, u64 off, u64 size)
 
 	if (!spot_of(alloc, off, size, &nr, &slot))
 		return;
-	extents = READ_ONCE(alloc->groups[nr / WORT_GROUP_EXTENTS].extents);
+	extents = smp_load_acquire(&alloc->groups[nr / WORT_GROUP_EXTENTS].extents);
 	slots = extents ? READ_ONCE(extents[nr % WORT_GROUP_EXTENTS].slots) : NULL;
 	if (!slots)
 		return;
-	prefetchw(slots);
+	prefetchw(&slots->freeing);
 	prefetchw(&slots->word[BIT_WORD(slot)]);
 }
 

@@ -38,35 +38,36 @@ struct wort_slot_word {
 
 /**
  * struct wort_slots - What is known of the slots of an extent
- * @partial: in wort_alloc.partial, when open with a free slot
  * @freeing: in wort_alloc.freeing, when it has slots to give back
- * @waiting: in a list of wort_alloc_reclaim()
  * @nr: number of the extent
  * @slots: number of slots in it; a run is one slot
- * @nr_used: bits in the first bitmap
- * @hint: no slot below it is free
  * @part_shift: log2 of the words of a bitmap that make a part, of which there are 64
  *	at most
  * @freed_parts: a bit for each part of the second bitmap that is perhaps not all
  *	zeroes, if the extent is in wort_alloc.freeing
  * @waiting_parts: the same of the third bitmap, while it waits
+ * @waiting: in a list of wort_alloc_reclaim()
+ * @partial: in wort_alloc.partial, when open with a free slot
+ * @nr_used: bits in the first bitmap
+ * @hint: no slot below it is free
  * @zeroed: wort_alloc_reclaim() has zeroed the slots that it gives back
  * @dirty: a bit for each slot that is perhaps not durably zero; NULL: no
  *	operation has asked for zero slots of the extent
  * @word: the bitmaps by slot
  */
 struct wort_slots {
-	struct list_head partial;
+	/* what a free looks at */
 	struct list_head freeing;
-	struct list_head waiting;
 	u32 nr;
 	u32 slots;
-	u32 nr_used;
-	u32 hint;
 	u32 part_shift;
-	bool zeroed;
 	u64 freed_parts;
 	u64 waiting_parts;
+	struct list_head waiting;
+	struct list_head partial;
+	u32 nr_used;
+	u32 hint;
+	bool zeroed;
 	unsigned long *dirty;
 	struct wort_slot_word word[];
 };

@@ -366,6 +366,39 @@ static void walk_end(struct bed *bed)
 	CHECK(!alloc_of(bed)->walking);
 }
 
+/*
+ * What is freed while nothing is known of its extent is given back when the walk has
+ * ended, if it was owned.
+ */
+void check_alloc_freed_unknown(void)
+{
+	static u64 off[300];
+	u64 used, size;
+	struct bed bed;
+	u32 i;
+
+	bed_open(&bed, 4 * MIB, 65536);
+	size = wort_alloc_footprint(alloc_of(&bed), KEPT_SIZE);
+	for (i = 0; i < ARRAY_SIZE(off); i++)
+		off[i] = take(&bed, KEPT_SIZE);
+	bed_detach(&bed);
+	bed_attach(&bed);
+	walk_begin(&bed);
+	used = used_bytes(&bed);
+	CHECK_EQ(mark(&bed, off[0], true), 0);
+	CHECK_EQ(mark(&bed, off[200], true), 0);
+	CHECK_EQ(give(&bed, off[200], KEPT_SIZE), 0);
+	CHECK_EQ(give(&bed, off[250], KEPT_SIZE), 0);
+	walk_end(&bed);
+	CHECK_EQ(used_bytes(&bed), used + 2 * size);
+	CHECK(reclaim(&bed));
+	CHECK_EQ(used_bytes(&bed), used + size);
+	CHECK(!wort_alloc_freeing(alloc_of(&bed)));
+	CHECK_EQ(give(&bed, off[0], KEPT_SIZE), 0);
+	CHECK(reclaim(&bed));
+	bed_close(&bed);
+}
+
 static void keep_all(struct bed *bed, const u64 *off)
 {
 	CHECK_EQ(keep(bed, off[KEPT_ONLY], KEPT_SIZE), 0);

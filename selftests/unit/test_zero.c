@@ -183,6 +183,23 @@ void check_zero_counts(void)
 	bed_close(&bed);
 }
 
+/* Reclaim zeroes slots of one word of the bitmaps and not of another. */
+void check_zero_words(void)
+{
+	u64 off[2 * BITS_PER_LONG];
+	struct bed bed;
+	u32 i;
+
+	open_dirty(&bed);
+	for (i = 0; i < ARRAY_SIZE(off); i++)
+		off[i] = take_zero(&bed, 16);
+	for (i = BITS_PER_LONG; i < ARRAY_SIZE(off); i++)
+		CHECK_EQ(space_give(&bed, off[i], 16), 0);
+	CHECK_EQ(reclaim(&bed), BITS_PER_LONG * 16 / WORT_LINE);
+	CHECK_EQ(zero_lines(&bed, 16), 0);
+	bed_close(&bed);
+}
+
 /* An operation that reserves objects as zero, writes some, and keeps these or none. */
 static u64 write_zeroed(struct bed *bed, u32 type, u32 nr, u32 written, bool keeps)
 {

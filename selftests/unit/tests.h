@@ -14,6 +14,7 @@ void check_alloc_reuse(void);
 void check_alloc_cache(void);
 void check_alloc_leak(void);
 void check_alloc_walking(void);
+void check_alloc_freed_unknown(void);
 void check_alloc_keep(void);
 void check_alloc_keep_begin(void);
 void check_alloc_walk_waits(void);
@@ -178,6 +179,7 @@ void check_reserve_random(void);
 /* test_zero.c */
 void check_zero_slots(void);
 void check_zero_counts(void);
+void check_zero_words(void);
 void check_zero_stats(void);
 void check_zero_shared(void);
 void check_zero_walk(void);
