@@ -23,8 +23,8 @@
  *	E2BIG		the argument is larger than known and its tail not zero
  *	EOPNOTSUPP	an unknown flag, operation or engine
  *	EFAULT		a pointer cannot be read or written
- *	EBADF		a change or a check asked of a descriptor not opened for
- *			writing
+ *	EBADF		a change, a check or a freeze asked of a descriptor not
+ *			opened for writing
  *	EPERM		CAP_SYS_ADMIN is missing (control device)
  *	ENODEV		the pool was detached or its device removed
  *	ENOMEM		no memory, or the caller's memory cgroup is at its
@@ -52,7 +52,7 @@
  *	EBUSY		the device is in use; kernel code has the index for itself;
  *			or a check gave way three times to operations that need
  *			space; or a pool that is frozen was to be checked with CLEAR,
- *			or the other way round
+ *			or the other way round; or this descriptor has frozen it
  *	EXDEV		an index of an atomic batch is of another pool
  *	EMFILE, ENFILE	no descriptor is left for the index
  *

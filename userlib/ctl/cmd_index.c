@@ -101,7 +101,7 @@ int cmd_create(int argc, char **argv)
 static const struct syntax rename_syntax = {
 	.args = "POOL INDEX NAME",
 	.doc = "Give an index another name; its records stay as they are.",
-	.groups = GROUP_OUTPUT,
+	.groups = GROUP_OUTPUT | GROUP_SYNC,
 	.min_args = 3,
 	.max_args = 3,
 };

@@ -20,7 +20,7 @@ static const struct syntax restore_syntax = {
 	.doc = "Make the indexes of a backup in a pool, with their records. The file is\n"
 	       "verified first; nothing is done if a byte of it is wrong, or if the\n"
 	       "pool has an index of one of the names.",
-	.groups = GROUP_OUTPUT | GROUP_VERBOSE,
+	.groups = GROUP_OUTPUT | GROUP_VERBOSE | GROUP_SYNC,
 	.min_args = 2,
 	.max_args = 2,
 };

@@ -171,9 +171,9 @@ int wort_pool_rename(struct wort_pool *pool, const char *name,
 		     const char *new_name);
 
 /*
- * Maps the pool for reading: wort_get() of indexes opened afterwards makes no
- * system call, unless writers keep changing what it reads or the module asks for
- * one.  -ENOMEM if there is no room in the address space, or another error of
+ * Maps the pool for reading: wort_get() of indexes opened afterwards, whose engines
+ * are mappable (all but "quire"), makes no system call, unless writers keep changing
+ * what it reads or the module asks for one.  -ENOMEM if there is no room in the address space, or another error of
  * mmap(): the pool is unchanged then.  0 also if it was mapped before.
  *
  * Lookups in the mapping are not counted in wort_index_stats().  Memory that fails
@@ -342,7 +342,8 @@ int wort_del_if(struct wort_index *index, const void *key, size_t key_len,
  * @sz: sizeof(struct wort_scan_opts)
  * @flags: WORT_SCAN_F_REVERSE, _AFTER, _PREFIX, _KEYS; -EOPNOTSUPP with _COUNT
  * @buf_size: bytes of records fetched at a time, 0: chosen by the library
- * @start: key to start at (with AFTER: after); NULL: from the end
+ * @start: key to start at (with AFTER: after); NULL: from the first,
+ *	with REVERSE the last
  * @start_len: its length
  * @bound: key to stop before, or the prefix; NULL: none
  * @bound_len: its length

@@ -63,6 +63,13 @@ check_format()
 	expect 3 'is not attached' "$wort" detach pool.img
 	expect 0 'written by msync' "$wort" stat pool.img
 	expect 2 'neither media nor process' "$wort" put --sync never pool.img a b c
+	"$wort" create --sync process pool.img names
+	"$wort" put --sync process pool.img names a b
+	"$wort" backup -q pool.img pool.bak >/dev/null
+	"$wort" destroy --sync process pool.img names
+	"$wort" restore -q --sync process pool.bak pool.img >/dev/null
+	"$wort" rename --sync process pool.img names people
+	expect 0 '^b$' "$wort" get pool.img people a
 }
 
 # A second process is told which has the file open.
