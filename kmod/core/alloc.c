@@ -1096,6 +1096,7 @@ void wort_alloc_prefetch(const struct wort_alloc *alloc, u64 off, u64 size)
 
 	if (!spot_of(alloc, off, size, &nr, &slot))
 		return;
+	/* Pairs with wort_group_make(). */
 	extents = smp_load_acquire(&alloc->groups[nr / WORT_GROUP_EXTENTS].extents);
 	slots = extents ? READ_ONCE(extents[nr % WORT_GROUP_EXTENTS].slots) : NULL;
 	if (!slots)

@@ -219,7 +219,7 @@ int wort_group_make(struct wort_op *op, u32 group)
 		return -ENOMEM;
 	for (i = 0; i < WORT_GROUP_EXTENTS; i++)
 		extents[i].class = WORT_CLASS_NONE;
-	/* Pairs with wort_alloc_prefetch(), which has no lock. */
+	/* Pairs with wort_alloc_prefetch(), which takes no lock. */
 	smp_store_release(&op->alloc->groups[group].extents, extents);
 	return 0;
 }

@@ -167,6 +167,7 @@ static inline struct wort_lock *wort_lock_of(const struct wort_op *op, u64 node)
  */
 static inline u32 wort_node_stored(const struct wort_op *op, u64 node)
 {
+	/* Pairs with wort_pm_launch(). */
 	return smp_load_acquire(&wort_lock_of(op, node)->stored);
 }
 
