@@ -21,7 +21,7 @@
  *	1	1	by the walk, as an inner node, which it may meet again
  *	0	1	kept: owned, however often the walk meets the object
  */
-#include <linux/bitmap.h>
+#include <linux/bitops.h>
 #include <linux/kernel.h>
 #include <linux/sched.h>
 

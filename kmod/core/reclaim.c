@@ -15,8 +15,9 @@
  * object, and has the same two bitmaps for them.  Parts and objects share the
  * grace period; parts alone cause one, too.
  */
-#include <linux/bitmap.h>
+#include <linux/bitops.h>
 #include <linux/kernel.h>
+#include <linux/minmax.h>
 
 #include "extent.h"
 #include "pmem.h"

@@ -425,7 +425,10 @@ static noinline int launch_copy(struct wort_op *op, struct wort_tree *tree,
 
 	if (err)
 		return err;
-	/* An entry came or went since the copy was made. */
+	/*
+	 * An entry came or went since the copy was made.  Before that none came for the
+	 * byte: the node maps no byte any more.
+	 */
 	if (wort_node_stored(op, node) != c->stored) {
 		wort_nodes_unlock(op);
 		return -EAGAIN;
