@@ -41,7 +41,8 @@ static inline void make_value(uint32_t id, uint32_t version, struct value *value
 }
 
 /*
- * In keys of the first kind each bit of the id is a digit, so each node has two
+ * Two kinds of three have eight bytes, for which engines have paths of their own.  In keys
+ * of the first kind each of the low bits of the id is a digit, so each node has two
  * entries: an insert splits, a delete merges.
  */
 static inline uint32_t make_key(uint32_t id, uint8_t *key)
@@ -51,7 +52,7 @@ static inline uint32_t make_key(uint32_t id, uint8_t *key)
 	switch (id / NR_OWNERS % 3) {
 	case 0:
 		key[len++] = 'a';
-		for (bit = 0; bit < 16; bit += 2)
+		for (bit = 0; bit < 10; bit += 2)
 			key[len++] = (id >> bit & 1) | (id >> bit & 2) << 3;
 		break;
 	case 1:
@@ -61,8 +62,8 @@ static inline uint32_t make_key(uint32_t id, uint8_t *key)
 	default:
 		key[len++] = 'b';
 		key[len++] = id / 3 % 5;
-		memset(key + len, 0x55, 10);
-		len += 10;
+		memset(key + len, 0x55, 4);
+		len += 4;
 	}
 	key[len++] = id >> 8;
 	key[len++] = id;
