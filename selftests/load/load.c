@@ -56,8 +56,9 @@ static int answer(struct load_word *word, int err)
 }
 
 /*
- * Keys of the workers lie between each other.  Odd keys are longer ones with
- * an even key as their beginning, every eighth has more digits than a word.
+ * Keys of the workers lie between each other.  Every fourth has eight bytes, for
+ * which engines have paths of their own.  Odd keys are longer ones with an even key
+ * as their beginning, if that is short, and every eighth has more digits than a word.
  */
 static size_t make_key(int worker, uint32_t nr, char *key)
 {
@@ -68,7 +69,7 @@ static size_t make_key(int worker, uint32_t nr, char *key)
 	key[len++] = 'A' + worker;
 	if (nr % 2)
 		key[len++] = 'x';
-	for (i = 0; nr % 8 == 3 && i < 40; i++)
+	for (i = 0; (nr % 8 == 3 && i < 40) || (nr % 4 == 0 && i < 5); i++)
 		key[len++] = 'a' + i % 26;
 	return len;
 }
@@ -80,7 +81,7 @@ static bool parse_key(const char *key, size_t len, int *worker, uint32_t *nr)
 	if (len < 3)
 		return false;
 	*worker = key[2] - 'A';
-	*nr = ((uint8_t)key[0] << 9 | (uint8_t)key[1] << 1) + (len > 3);
+	*nr = ((uint8_t)key[0] << 9 | (uint8_t)key[1] << 1) + (len > 3 && key[3] == 'x');
 	return *worker >= 0 && *worker < LOAD_WORKERS && *nr < LOAD_KEYS &&
 	       make_key(*worker, *nr, again) == len && !memcmp(again, key, len);
 }

@@ -86,7 +86,7 @@ static void die(const char *what, long err)
 
 static unsigned int value_of(unsigned int val, unsigned char *to)
 {
-	unsigned int len = 4 + val * 37 % (VALUE_MAX - 4);
+	unsigned int len = val % 4 == 1 ? 8 : 4 + val * 37 % (VALUE_MAX - 4);
 
 	memset(to, val, len);
 	memcpy(to, &val, sizeof(val));
@@ -168,7 +168,8 @@ static bool holds(const unsigned int *found, bool with_changes)
 static void read_all(struct wort_index *index, unsigned int *found)
 {
 	unsigned char value[VALUE_MAX], want[VALUE_MAX];
-	unsigned int key, val;
+	unsigned int val;
+	uint64_t key;
 	size_t len;
 	int err;
 
@@ -321,7 +322,7 @@ static void acknowledge(void)
 
 static int one(struct wort_index *index)
 {
-	unsigned int key = rnd(NR_KEYS);
+	uint64_t key = rnd(NR_KEYS);
 	unsigned char value[VALUE_MAX];
 	int err;
 
@@ -337,7 +338,8 @@ static int several(struct wort_index *index)
 {
 	struct wort_atomic *batch;
 	unsigned char value[VALUE_MAX];
-	unsigned int i, first = rnd(NR_KEYS), key;
+	unsigned int i, first = rnd(NR_KEYS);
+	uint64_t key;
 	int err = wort_atomic_new(&batch);
 
 	for (i = 0; i < MAX_CHANGES && !err; i++) {
