@@ -17,10 +17,6 @@
  * too.  So a writer of a word in the middle of a large node sees that the node
  * was replaced.
  *
- * A writer that copies a node loads all of it before it takes the lock.  Each lock
- * counts the words that were stored to its nodes, so that the writer sees whether
- * the copy is still one.
- *
  * A writer that needs several locks knows them all before it takes the first
  * one, and takes them in the order of the table.  A writer that turns out to
  * need one more tries to take it with wort_node_trylock(), before its first
@@ -68,11 +64,9 @@
  * @in_flight: the mark: how many words that were stored under the lock are in
  *	flight; changed under the lock
  * @removed: tick of the last removal of one of its nodes
- * @stored: words that were stored to its nodes, changed under the lock
  */
 struct wort_lock {
 	spinlock_t lock;		/* after mutexes; by address */
-	u32 stored;
 	u32 *in_flight;
 	u64 removed;
 } ____cacheline_aligned_in_smp;
@@ -152,23 +146,6 @@ static inline void wort_locks_reusing(struct wort_locks *locks)
 static inline struct wort_lock *wort_lock_of(const struct wort_op *op, u64 node)
 {
 	return &op->locks->lock[wort_lock_nr(node)];
-}
-
-/**
- * wort_node_stored() - How many words were stored to nodes of a lock
- * @op: The operation.
- * @node: Offset of the node.
- *
- * Whoever finds the same number under the lock knows that what he has loaded of the node
- * in between is still there.  An acquire: it pairs with wort_pm_launch().
- *
- * Context: Any context.
- * Return: The number, which wraps.
- */
-static inline u32 wort_node_stored(const struct wort_op *op, u64 node)
-{
-	/* Pairs with wort_pm_launch(). */
-	return smp_load_acquire(&wort_lock_of(op, node)->stored);
 }
 
 /**

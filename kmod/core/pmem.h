@@ -401,10 +401,6 @@ static inline void wort_pm_launch(struct wort_op *op, struct wort_lock *lock,
 	if (lock)
 		WRITE_ONCE(*lock->in_flight, *lock->in_flight + 1);
 	wort_pm_store_release(op, addr, val);
-	if (!lock)
-		return;
-	/* Pairs with wort_node_stored(): whoever sees the number sees the word. */
-	smp_store_release(&lock->stored, lock->stored + 1);
 }
 
 /**

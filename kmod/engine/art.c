@@ -4,8 +4,9 @@
  *
  * Concurrency is that of WORT: a descent takes no lock; a change locks the node
  * of its word, the node above if the node goes, and a record that it removes or
- * updates, and verifies then what the descent has seen.  A copy is valid if no word
- * was stored under the lock of its node since it was made.
+ * updates, and verifies then what the descent has seen.  A copy is verified
+ * against the node that it takes the place of, with both nodes locked: what was
+ * put there or removed since then is in the one and not in the other.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -189,9 +190,9 @@ static noinline int prepare_copy(struct wort_op *op, struct wort_tree *tree,
 	if (err)
 		return err;
 	art_node_at(op, c->pos.node, &node);
-	c->stored = wort_node_stored(op, wort_link_off(node.link));
 	if (!art_others_list(&node, change_byte(c), &list))
 		return art_map_report(op, node.link);
+	c->copied = list.nr;
 	art_entries_add(&list, change_byte(c), c->val);
 	c->kind = RDX_COPY;
 	return node_copy(op, c, &list);
@@ -269,12 +270,12 @@ static int plan_shrink(struct wort_op *op, struct wort_tree *tree, struct rdx_ch
 	if (!few || op->purse || art_others(op, node, byte, few + 1, &link) > few)
 		return 0;
 	err = find_above(op, tree, c);
-	c->stored = wort_node_stored(op, wort_link_off(node->link));
 	if (err || !art_others_list(node, byte, &list))
 		return err;
 	/* Others have deleted meanwhile: the node goes. */
 	if (list.nr < 2)
 		return -EAGAIN;
+	c->copied = list.nr;
 	err = node_copy(op, c, &list);
 	if (!err)
 		c->kind = RDX_SHRINK;
@@ -417,6 +418,33 @@ static int copy_lock(struct wort_op *op, struct rdx_change *c)
 	return -EAGAIN;
 }
 
+/*
+ * Does the copy have the same entries as the node, but for that of the key?  A copy
+ * for a new record is valid only while the node has no entry for it.
+ */
+static bool copy_valid(struct wort_op *op, const struct rdx_change *c)
+{
+	void __pmem *base = wort_region_at(op->region, 0);
+	u32 byte = change_byte(c), i;
+	struct art_entries list;
+	struct art_node node;
+	u64 slot;
+
+	art_node_at(op, c->pos.node, &node);
+	slot = art_slot(base, node.link, byte);
+	if (slot == ART_NO_SLOT ||
+	    (c->kind == RDX_COPY && slot && wort_pm_load(base + slot)))
+		return false;
+	if (!art_others_list(&node, byte, &list) || list.nr != c->copied)
+		return false;
+	for (i = 0; i < list.nr; i++) {
+		slot = art_slot(base, c->val, list.of[i].byte);
+		if (!slot || wort_pm_load(base + slot) != list.of[i].link)
+			return false;
+	}
+	return true;
+}
+
 static noinline int launch_copy(struct wort_op *op, struct wort_tree *tree,
 				struct rdx_change *c)
 {
@@ -425,11 +453,7 @@ static noinline int launch_copy(struct wort_op *op, struct wort_tree *tree,
 
 	if (err)
 		return err;
-	/*
-	 * An entry came or went since the copy was made.  Before that none came for the
-	 * byte: the node maps no byte any more.
-	 */
-	if (wort_node_stored(op, node) != c->stored) {
+	if (!copy_valid(op, c)) {
 		wort_nodes_unlock(op);
 		return -EAGAIN;
 	}

@@ -32,7 +32,7 @@ enum rdx_kind {
  * @kind: what becomes of which word
  * @exact: an update that rests on the value before it
  * @merges: a removal: the node of the slot goes, too
- * @stored: of a copy: wort_node_stored() of its node before it was loaded
+ * @copied: entries that a copy of the node has taken over
  * @top: leads to what the word refers to; or NULL
  * @val: what the word becomes
  * @word: the word, once it is stored
@@ -45,7 +45,7 @@ struct rdx_change {
 	enum rdx_kind kind;
 	bool exact;
 	bool merges;
-	u32 stored;
+	u8 copied;
 	struct wort_top *top;
 	u64 val;
 	__le64 __pmem *word;
