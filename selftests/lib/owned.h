@@ -42,7 +42,7 @@ static inline void make_value(uint32_t id, uint32_t version, struct value *value
 
 /*
  * Two kinds of three have eight bytes, for which engines have paths of their own.  In keys
- * of the first kind each of the low bits of the id is a digit, so each node has two
+ * of the first kind each of the low ten bits of the id is a digit, so most nodes have two
  * entries: an insert splits, a delete merges.
  */
 static inline uint32_t make_key(uint32_t id, uint8_t *key)

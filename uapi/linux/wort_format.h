@@ -84,7 +84,7 @@ struct wort_media_sb {
 
 /* Words of the whole pool that change by one store, each in a line of its own. */
 struct wort_media_words {
-	__le64 generation;		/* raised by format, attach, check with CLEAR, growth */
+	__le64 generation;		/* raised by format, attach to write, check, growth */
 	__le64 pad[7];
 	__le64 next_id;			/* greater than the id of any index so far */
 	__le64 pad2[7];

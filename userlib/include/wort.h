@@ -173,8 +173,9 @@ int wort_pool_rename(struct wort_pool *pool, const char *name,
 /*
  * Maps the pool for reading: wort_get() of indexes opened afterwards, whose engines
  * are mappable (all but "quire"), makes no system call, unless writers keep changing
- * what it reads or the module asks for one.  -ENOMEM if there is no room in the address space, or another error of
- * mmap(): the pool is unchanged then.  0 also if it was mapped before.
+ * what it reads or the module asks for one.  -ENOMEM if there is no room in the address
+ * space, or another error of mmap(): the pool is unchanged then.  0 also if it was mapped
+ * before.
  *
  * Lookups in the mapping are not counted in wort_index_stats().  Memory that fails
  * during one of them raises SIGBUS.
