@@ -1083,7 +1083,8 @@ static bool spot_of(const struct wort_alloc *alloc, u64 off, u64 size, u64 *nr, 
  * @size: Its size, not trusted.
  *
  * An operation that will free an object knows its offset before it has loaded the
- * object.  What this reads may be changing, and only decides what is prefetched.
+ * object.  Others may change what this function reads, since it takes no lock.  So it
+ * loads nothing by what it has read: it only prefetches.
  *
  * Context: Any context.
  */

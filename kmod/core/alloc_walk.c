@@ -284,8 +284,8 @@ static int settle_run(struct wort_op *op, u32 nr)
 }
 
 /*
- * All marks are of used slots now; what is freed of others was never owned.  Return: how
- * many are freed.
+ * The walk has marked all slots that are used.  A slot that was freed and not marked was
+ * never owned, so its bit goes.  Returns how many freed slots stay.
  */
 static u32 open_slots(struct wort_slots *slots)
 {

@@ -29,7 +29,7 @@
 
 /**
  * struct wort_slot_word - A word of each bitmap
- * @bits: of the same BITS_PER_LONG slots, side by side: whoever frees an object looks at
+ * @bits: of the same BITS_PER_LONG slots.  They lie side by side, since a free looks at
  *	all of them
  */
 struct wort_slot_word {

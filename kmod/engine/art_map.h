@@ -173,8 +173,9 @@ static __always_inline struct art_mapped art_n48_map(struct wort_op *op,
  * @node: The node, in the tree.
  * @byte: The byte, which has no slot.
  *
- * The caller flushes the word of the map with the slot.  Nothing rests on it
- * before the slot holds a link.
+ * The caller flushes the word of the map before its fence, unless the word is in the
+ * line of the slot, which it flushes anyway.  Nothing rests on the word before the slot
+ * holds a link.
  *
  * Context: Any context.
  * Return: The slot and the word.

@@ -25,7 +25,7 @@ static const struct step art_steps[] = {
 
 static const struct engine_start art_starts[] = {
 	START("node of two", PUT(0, 1), PUT(1, 1)),
-	/* Of two puts beside each other the second one has to copy the root. */
+	/* One put fills the root, so that another put has to copy it. */
 	START("root of three", PUT(0, 1), PUT(4, 1), PUT(9, 1)),
 	/* The root has four entries, and the next one makes it an N16. */
 	START("full root", PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1)),

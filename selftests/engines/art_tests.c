@@ -152,7 +152,7 @@ void check_art_dirty_slots(void)
 	dirty(47, offsetof(struct wort_media_art_n48, slot), 47);
 }
 
-/* A byte of a slot that is not there: what lies behind the node is no entry. */
+/* A damaged index names a 49th slot: no cursor takes what lies behind the node for an entry. */
 static void slot_behind(void)
 {
 	struct art_entry entry = { .byte = -1 };

@@ -367,8 +367,8 @@ static void walk_end(struct bed *bed)
 }
 
 /*
- * What is freed while nothing is known of its extent is given back when the walk has
- * ended, if it was owned.
+ * An operation frees objects before the walk has ended, of which the walk has marked one.
+ * Reclaim gives back that one.
  */
 void check_alloc_freed_unknown(void)
 {
