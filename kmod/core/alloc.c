@@ -769,6 +769,13 @@ bool wort_may_take_slot(const struct wort_op *op, u32 class)
 			       wort_slots_beyond_kept(alloc, class);
 }
 
+/* An open extent of a class with a free slot; NULL: there is none. */
+static struct wort_slots *find_partial(struct wort_alloc *alloc, u32 class)
+{
+	return wort_partial_find(alloc, &alloc->partial[class]) ?:
+	       wort_partial_find(alloc, &alloc->zeroed[class]);
+}
+
 /*
  * An open extent of a class with a free slot that the operation may take; one
  * is opened if need be.  Two are, if the first has no more slots than are kept.
@@ -779,9 +786,7 @@ static int need_partial(struct wort_op *op, u32 class, struct wort_slots **slots
 	int err = 0;
 	u32 nr;
 
-	*slots = wort_partial_find(alloc, &alloc->partial[class]);
-	if (!*slots)
-		*slots = wort_partial_find(alloc, &alloc->zeroed[class]);
+	*slots = find_partial(alloc, class);
 	while (!err && !wort_may_take_slot(op, class)) {
 		err = wort_extent_open(op, class, 0, &nr);
 		if (!err)
@@ -921,6 +926,32 @@ int wort_alloc_reserve_slow(struct wort_op *op, u64 size)
 		op->reserved[op->nr_reserved++] = off;
 	mutex_unlock(&alloc->lock);
 	return err;
+}
+
+/**
+ * wort_alloc_refill() - Take a slot of an open extent, and keep those beside it at hand
+ * @alloc: The allocator.
+ * @size: Bytes of the object, 1 to WORT_CACHED_MAX.
+ *
+ * Opens no extent.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock.
+ * Return: The offset of the slot; 0: there is none that any operation may take, or slots
+ * are not cached.
+ */
+noinline u64 wort_alloc_refill(struct wort_alloc *alloc, u64 size)
+{
+	u32 class = wort_class_of(size), beyond;
+	struct wort_slots *slots;
+	u64 off = 0;
+
+	mutex_lock(&alloc->lock);
+	slots = find_partial(alloc, class);
+	beyond = wort_slots_beyond_kept(alloc, class);
+	if (slots && beyond && wort_cache_allowed(alloc, size))
+		off = wort_cache_fill(alloc, slots, beyond);
+	mutex_unlock(&alloc->lock);
+	return off;
 }
 
 /*

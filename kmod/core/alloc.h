@@ -326,6 +326,7 @@ int wort_alloc_free(struct wort_op *op, u64 off, u64 size);
 void wort_alloc_prefetch(const struct wort_alloc *alloc, u64 off, u64 size);
 struct wort_spot wort_alloc_find(struct wort_alloc *alloc, u64 off, u64 size);
 void wort_alloc_free_found(struct wort_alloc *alloc, struct wort_spot spot);
+u64 wort_alloc_refill(struct wort_alloc *alloc, u64 size);
 
 /*
  * For wort_alloc_find() and wort_alloc_free_found().  May sleep; the last of
@@ -561,15 +562,14 @@ static inline int wort_alloc_reserve(struct wort_op *op, u64 size)
 }
 
 /**
- * wort_alloc_reserve_ready() - Reserve a cached object without wort_alloc_take()
+ * wort_alloc_reserve_ready() - Reserve an object without wort_alloc_take()
  * @op: The operation, as for wort_pm_flush_now(); its caller uses @reserved
  *	directly.
  * @size: Bytes, 1 to WORT_CACHED_MAX.
  *
- * Context: Any context but interrupts.
- * Return: True if a slot was cached and the word of its extent is durable.  If
- * false, a slot may be reserved nevertheless, so the caller must call
- * wort_op_end().
+ * Context: May sleep.  Takes wort_alloc.lock.
+ * Return: True if an open extent had a slot, and its word is durable.  If false, a slot
+ * may be reserved nevertheless, so the caller must call wort_op_end().
  */
 static __always_inline bool wort_alloc_reserve_ready(struct wort_op *op, u64 size)
 {
@@ -577,6 +577,8 @@ static __always_inline bool wort_alloc_reserve_ready(struct wort_op *op, u64 siz
 
 	if (likely(wort_cache_allowed(op->alloc, size)))
 		off = wort_cache_get(op->alloc, wort_class_of(size));
+	if (unlikely(!off))
+		off = wort_alloc_refill(op->alloc, size);
 	if (unlikely(!off))
 		return false;
 	op->reserved[op->nr_reserved++] = off;

@@ -210,30 +210,16 @@ void check_wort_counts_in_flight(void)
 	bed_close(&bed);
 }
 
-/* Deletes that the fast path has carried out. */
-static u64 fast_deletes(const struct bed *bed)
-{
-	const struct wort_fast_ops *fast = bed->index->tree.engine->fast_ops;
-	u32 class, nodes;
-	u64 nr = 0;
-
-	for (class = 0; class < WORT_COST_CLASSES; class++)
-		for (nodes = 0; nodes < WORT_FAST_NODES; nodes++)
-			if (fast->class[class].type == WORT_OP_DELETE)
-				nr += bed->index->stats->fast[1][class][nodes];
-	return nr;
-}
-
 static void delete_one(struct bed *bed, u64 n, u64 nodes, u64 loads)
 {
-	u64 before = fast_deletes(bed);
+	u64 before = count_fast(bed, WORT_OP_DELETE);
 	struct wort_op_stats one;
 	u8 key[8];
 
 	key_u64(key, n);
 	CHECK_EQ(pm_del(bed->index, key, sizeof(key)), 0);
 	one = count_cost(bed, WORT_OP_DELETE);
-	CHECK_EQ(fast_deletes(bed), before + 1);
+	CHECK_EQ(count_fast(bed, WORT_OP_DELETE), before + 1);
 	CHECK_EQ(one.ops, 1);
 	CHECK_EQ(one.stores, 1);
 	CHECK_EQ(one.lines, 1);

@@ -15,6 +15,8 @@ void count_open(struct bed *bed, u64 size);
 struct wort_op_stats count_cost(struct bed *bed, u32 type);
 /* All that was counted for a WORT_OP_*, at the last call. */
 struct wort_op_stats count_sum(u32 type);
+/* Operations of a WORT_OP_* that a fast path has carried out, but for lookups. */
+u64 count_fast(const struct bed *bed, u32 type);
 /* A key and a value of eight bytes. */
 void count_put(struct bed *bed, u64 n, u64 value);
 /* That is what was counted since the last call, exactly. */

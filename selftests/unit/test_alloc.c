@@ -202,6 +202,51 @@ void check_alloc_parts(void)
 	bed_close(&bed);
 }
 
+#define REFILL_SIZE	192
+
+/* Take all slots of open extents, a word of a bitmap at a time; how many. */
+static u32 take_open(struct bed *bed, u64 *off)
+{
+	u32 n = 0;
+
+	do
+		off[n] = wort_cache_get(alloc_of(bed), wort_class_of(REFILL_SIZE)) ?:
+			 wort_alloc_refill(alloc_of(bed), REFILL_SIZE);
+	while (off[n++]);
+	return n - 1;
+}
+
+/* Slots of open extents are refilled without an operation, but for those that are kept. */
+void check_alloc_refill(void)
+{
+	static u64 off[512], again[512];
+	struct bed bed;
+	u32 i, k, n;
+	u64 used;
+
+	bed_open(&bed, 4 * MIB, 65536);
+	CHECK_EQ(take_open(&bed, again), 0);
+	for (i = 0; i < ARRAY_SIZE(off); i++)
+		off[i] = take(&bed, REFILL_SIZE);
+	for (i = 0; i < ARRAY_SIZE(off); i += 50)
+		CHECK_EQ(give(&bed, off[i], REFILL_SIZE), 0);
+	CHECK(reclaim(&bed));
+	used = used_bytes(&bed);
+	n = take_open(&bed, again);
+	CHECK_EQ(used_bytes(&bed), used + n * REFILL_SIZE);
+	CHECK_EQ(n % 341, (11 + 2 * 341 - 512) % 341);
+	for (i = 0; i < n; i++)
+		for (k = 0; k < ARRAY_SIZE(off); k++)
+			CHECK(k % 50 == 0 || again[i] != off[k]);
+	for (i = 0; i < n; i++)
+		CHECK_EQ(give(&bed, again[i], REFILL_SIZE), 0);
+	CHECK(reclaim(&bed));
+	wort_alloc_keep_reserve(alloc_of(&bed), REFILL_SIZE, 10);
+	CHECK_EQ(take_open(&bed, again), n - 10);
+	wort_alloc_drop_reserve(alloc_of(&bed), REFILL_SIZE);
+	bed_close(&bed);
+}
+
 /* Objects of 2000 bytes until there is no space, and all of them given back. */
 static u32 fill_and_empty(struct bed *bed)
 {

@@ -15,6 +15,7 @@ void check_alloc_cache(void);
 void check_alloc_leak(void);
 void check_alloc_walking(void);
 void check_alloc_freed_unknown(void);
+void check_alloc_refill(void);
 void check_alloc_keep(void);
 void check_alloc_keep_begin(void);
 void check_alloc_walk_waits(void);
@@ -271,6 +272,7 @@ void check_counts_delete(void);
 void check_counts_read(void);
 void check_counts_off(void);
 void check_counts_closed(void);
+void check_counts_refill(void);
 void check_counts_insert_million(void);
 
 /* test_lock.c */
