@@ -61,7 +61,8 @@ class Explorer:
                               capture_output=True, text=True, check=False)
         if done.stderr.startswith("explore: no such"):
             return False        # a stale pin shows nothing
-        failed = "FAILURE" in done.stderr or done.returncode not in (0, 1)
+        failed = "FAILURE" in done.stderr or done.returncode not in (0, 1) or \
+            re.search("^LINT: ", done.stdout, re.M)
         if not failed and (not done.returncode or self.name == "control"):
             return False
         said = re.search(r"^FAILURE: (.*)$", done.stderr, re.M) or \
