@@ -79,7 +79,7 @@ static void change_to_node(struct wort_op *op, struct rdx_change *c, u32 digit)
 	art_entries_add(&list, art_rec_byte(&c->rec, place), c->pos.link);
 	art_entries_add(&list, art_key_byte(&c->key, rdx_change_digits(c), place), c->val);
 	c->kind = RDX_NODE;
-	c->val = art_node_write(op, WORT_MEDIA_ART_KIND_N4, place, &list);
+	c->val = art_node_write(op, WORT_MEDIA_ART_KIND_N4, place, ART_MAPS_ALL, &list);
 }
 
 static int n4_reserve(struct wort_op *op)
@@ -166,13 +166,14 @@ static int find_above(struct wort_op *op, struct wort_tree *tree, struct rdx_cha
 }
 
 /* Write the node again, of the kind for its entries. */
-static int node_copy(struct wort_op *op, struct rdx_change *c, struct art_entries *list)
+static int node_copy(struct wort_op *op, struct rdx_change *c, u32 maps,
+		     const struct art_entries *list)
 {
 	u32 kind = art_kind_for(list->nr);
 	int err = wort_alloc_reserve(op, art_node_size(kind));
 
 	if (!err)
-		c->val = art_node_write(op, kind, wort_link_place(c->pos.node), list);
+		c->val = art_node_write(op, kind, wort_link_place(c->pos.node), maps, list);
 	return err;
 }
 
@@ -181,7 +182,7 @@ static int node_copy(struct wort_op *op, struct rdx_change *c, struct art_entrie
  * leaves behind slots that have a byte and no entry.
  */
 static noinline int prepare_copy(struct wort_op *op, struct wort_tree *tree,
-				 struct rdx_change *c)
+				 struct rdx_change *c, u32 maps)
 {
 	int err = find_above(op, tree, c);
 	struct art_entries list;
@@ -195,7 +196,7 @@ static noinline int prepare_copy(struct wort_op *op, struct wort_tree *tree,
 	c->copied = list.nr;
 	art_entries_add(&list, change_byte(c), c->val);
 	c->kind = RDX_COPY;
-	return node_copy(op, c, &list);
+	return node_copy(op, c, maps, &list);
 }
 
 /* Can the node of the slot map the byte of the key while it is in the tree? */
@@ -225,7 +226,7 @@ static int prepare_in_slot(struct wort_op *op, struct wort_tree *tree,
 	if (c->pos.skip)
 		err = prepare_unsure(op, tree, c);
 	if (!err && c->kind == RDX_RECORD && !c->pos.slot && !maps_key(op, c, maps))
-		err = prepare_copy(op, tree, c);
+		err = prepare_copy(op, tree, c, maps);
 	if (err)
 		wort_alloc_untake(op);
 	return err;
@@ -276,7 +277,7 @@ static int plan_shrink(struct wort_op *op, struct wort_tree *tree, struct rdx_ch
 	if (list.nr < 2)
 		return -EAGAIN;
 	c->copied = list.nr;
-	err = node_copy(op, c, &list);
+	err = node_copy(op, c, ART_MAPS_ALL, &list);
 	if (!err)
 		c->kind = RDX_SHRINK;
 	return err == -ENOSPC || err == -ENOMEM ? 0 : err;

@@ -61,6 +61,8 @@
  *	a byte is mapped to a slot that holds 0	an insert of that byte uses it
  *	a slot of no byte holds a link		it is never mapped; the next
  *						copy of the node leaves it behind
+ *
+ * A slot of no byte of a node that maps none holds anything from the beginning on.
  */
 #ifndef _WORT_ART_H
 #define _WORT_ART_H
@@ -165,7 +167,7 @@ u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte, u32 ma
 bool art_others_list(const struct art_node *node, u32 byte, struct art_entries *list);
 bool art_node_maps(const struct art_node *node);
 u32 art_kind_for(u32 entries);
-u64 art_node_write(struct wort_op *op, u32 kind, u32 place,
+u64 art_node_write(struct wort_op *op, u32 kind, u32 place, u32 maps,
 		   const struct art_entries *list);
 int art_node_check(struct wort_op *op, const struct art_node *node);
 int art_any_record(struct wort_op *op, u64 link, u32 start, struct wort_rec *rec);

@@ -5,7 +5,7 @@
  */
 #include <linux/kernel.h>
 
-#include "art_map.h"
+#include "art_copy.h"
 #include "radix_fast.h"
 
 #define ART_N4_WORDS	(sizeof(struct wort_media_art_n4) / sizeof(__le64))
@@ -59,8 +59,19 @@ static __always_inline struct wort_lock *fast_map(struct rdx_fast *fast,
 	return lock;
 }
 
-static __always_inline int fast_in_slot(struct rdx_fast *fast,
-					u32 maps)
+/* Has the node of the slot no slot for the byte, and maps none? */
+static __always_inline bool fast_copies(struct rdx_fast *fast, u32 maps)
+{
+	struct art_node node;
+
+	if (likely(fast->d.pos.slot))
+		return false;
+	art_node_at(&fast->op, fast->d.pos.node, &node);
+	return !(maps & BIT(node.kind)) ||
+	       (node.kind <= WORT_MEDIA_ART_KIND_N16 && !art_small_maps(&node));
+}
+
+static __always_inline int fast_in_slot(struct rdx_fast *fast)
 {
 	__le64 __pmem *slot = rdx_fast_slot(fast);
 	bool mapped = fast->d.pos.slot;
@@ -68,9 +79,6 @@ static __always_inline int fast_in_slot(struct rdx_fast *fast,
 	struct art_node node;
 	u64 record;
 
-	if (unlikely(fast->d.pos.skip ||
-		     (!mapped && !(maps & BIT(art_link_kind(fast->d.pos.node))))))
-		return -EAGAIN;
 	if (unlikely(!wort_alloc_reserve_ready(&fast->op, RDX_WORD_RECORD)))
 		return rdx_fast_give_up(fast);
 	record = rdx_fast_record(fast, fast->op.reserved[0]);
@@ -142,6 +150,178 @@ static __always_inline int fast_at_record(struct rdx_fast *fast)
 	return key == fast->d.word ? rdx_fast_value(fast, leaf) : fast_beside(fast, key);
 }
 
+/*
+ * The node goes: lock the one above, and verify its slot.  The locks of @r that are taken
+ * are not waited for, see rdx_removal_lock().
+ */
+static __always_inline bool above_lock(struct rdx_fast *fast, struct rdx_removal *r)
+{
+	const struct rdx_pos *pos = &fast->d.pos;
+
+	r->node_spot = wort_alloc_find(fast->tree->alloc, wort_link_off(pos->node),
+				       art_node_size(art_link_kind(pos->node)));
+	r->above = wort_node_try(&fast->op, rdx_slot_node(pos->above_node, pos->above));
+	return r->node_spot.slots && r->above &&
+	       wort_pm_load(fast->d.base + pos->above) == pos->node;
+}
+
+#define SMALL_WORDS	(3 + ART_N16_SLOTS)
+
+/*
+ * A copy of a small node, with the new record.
+ * @was: the words of the node when it was copied, up to its last slot that has a byte
+ * @nr: how many
+ * @link: to the copy
+ * @stores: words that were stored to it
+ * @lines: lines of it that were flushed
+ */
+struct fast_copy {
+	u64 was[SMALL_WORDS];
+	u32 nr;
+	u32 stores;
+	u32 lines;
+	u64 link;
+};
+
+/*
+ * Load the words of the node, and list its entries.  False: it has a slot for the byte
+ * now, or a small node has no room for all.
+ */
+static __always_inline bool copy_list(struct fast_copy *copy, const struct art_node *node,
+				      u32 byte, struct art_entries *list)
+{
+	u32 first = art_small_first(node->kind), used, slot, at, i;
+	bool n4 = node->kind == WORT_MEDIA_ART_KIND_N4;
+	const __le64 __pmem *words = node->media;
+
+	copy->was[0] = wort_pm_load(&words[0]);
+	used = n4 ? art_n4_used(copy->was[0]) : (u16)copy->was[0];
+	copy->nr = first + fls(used);
+	for (i = 1; i < copy->nr; i++)
+		copy->was[i] = wort_pm_load(&words[i]);
+	list->nr = 0;
+	for (; used; used &= used - 1) {
+		slot = __ffs(used);
+		at = copy->was[n4 ? 0 : 1 + slot / 8] >> 8 * (slot % 8) & 0xff;
+		if (at == byte)
+			return false;
+		if (copy->was[first + slot])
+			list->of[list->nr++] = (struct art_entry){ at, copy->was[first + slot] };
+	}
+	return list->nr < ART_N16_SLOTS;
+}
+
+/* The node is locked: is it as it was when it was copied? */
+static __always_inline bool copy_valid(const struct fast_copy *copy,
+				       const struct art_node *node)
+{
+	const __le64 __pmem *words = node->media;
+	u32 i;
+
+	for (i = 0; i < copy->nr; i++)
+		if (wort_pm_load(&words[i]) != copy->was[i])
+			return false;
+	return true;
+}
+
+/* Write the record and the copy, and flush both.  @list: the entries of the node. */
+static __always_inline void copy_write(struct rdx_fast *fast, u32 kind, u32 maps,
+				       struct art_entries *list, struct fast_copy *copy)
+{
+	u64 record = rdx_fast_record(fast, fast->op.reserved[0]), off = fast->op.reserved[1];
+	u64 stores = fast->op.n.stores, lines = fast->op.n.lines;
+	void __pmem *media = wort_region_at(fast->op.region, off);
+	u32 size;
+
+	copy->link = art_link(off, kind, wort_link_place(fast->d.pos.node));
+	list->of[list->nr++] = (struct art_entry){ fast_byte(fast), record };
+	size = art_small_write(&fast->op, media, kind, maps, list);
+	wort_pm_flush_now(&fast->op, media, size);
+	copy->stores = fast->op.n.stores - stores;
+	copy->lines = fast->op.n.lines - lines;
+}
+
+/* As launch_copy(), with the free after it. */
+static __always_inline bool copy_launch(struct rdx_fast *fast, struct rdx_removal *r,
+					const struct fast_copy *copy)
+{
+	const struct rdx_pos *pos = &fast->d.pos;
+	u64 off = wort_link_off(pos->node);
+	struct art_node node;
+
+	r->record = NULL;
+	r->above = NULL;
+	r->node = wort_node_try(&fast->op, off);
+	art_node_at(&fast->op, pos->node, &node);
+	if (!r->node || !above_lock(fast, r) || !copy_valid(copy, &node))
+		return false;
+	if (node.place > art_end(pos->above_node))
+		wort_skips_learn(fast->d.top->skips, copy->link,
+				 wort_word_before(fast->d.word, node.place));
+	rdx_tree_grows(fast->tree, wort_link_off(copy->link), fast->d.word);
+	r->c.top = rdx_top_merge(fast->tree, pos->node, fast->d.word);
+	rdx_slot_store(&fast->op, &r->c, pos->above_node, pos->above, copy->link);
+	wort_nodes_removed(&fast->op, off, 0);
+	wort_alloc_free_found(fast->tree->alloc, r->node_spot);
+	return true;
+}
+
+static __always_inline int copy_commit(struct rdx_fast *fast, const struct fast_copy *copy)
+{
+	struct wort_alloc *alloc = fast->tree->alloc;
+	struct rdx_removal r __uninitialized;
+	bool launched;
+
+	wort_alloc_lock(alloc);
+	launched = copy_launch(fast, &r, copy);
+	wort_alloc_unlock(alloc);
+	if (likely(launched)) {
+		wort_fast_stores(fast->stats, WORT_OP_INSERT, copy->stores, copy->lines);
+		rdx_fast_land(fast, r.c.lock, r.c.word, RDX_IN_SLOT);
+		if (wort_link_place(copy->link) == art_end(fast->d.pos.above_node))
+			wort_skips_forget(fast->d.top->skips, copy->link);
+		rdx_top_enter(r.c.top, copy->link, fast->d.word);
+	}
+	rdx_removal_unlock(&r);
+	return launched ? 0 : rdx_fast_give_up(fast);
+}
+
+/*
+ * A put that needs a copy of a small node, which is small again.  It descends once more,
+ * from the root, to know the slot above, which changes; a damaged table of the top may have
+ * led to another node.  It is a function of its own, so that the other puts keep their
+ * registers.
+ * @node: the link to the node
+ * @nr_nodes: nodes entered on the way to it
+ */
+static noinline int fast_put_copy(struct wort_tree *tree, struct wort_put *put,
+				  struct wort_index_stats __percpu *stats, u32 maps,
+				  u64 node, u32 nr_nodes)
+{
+	struct art_entries list __uninitialized;
+	struct rdx_fast fast __uninitialized;
+	struct fast_copy copy __uninitialized;
+	struct art_node at;
+	u32 kind;
+
+	rdx_fast_begin(&fast, tree, put, stats);
+	if (!rdx_fast_find_root(art_descend, &fast.d, tree, &put->key) ||
+	    fast.d.pos.node != node || fast.d.pos.slot)
+		return -EAGAIN;
+	fast.d.nr_nodes += nr_nodes;
+	art_node_at(&fast.op, node, &at);
+	if (at.kind > WORT_MEDIA_ART_KIND_N16 ||
+	    !copy_list(&copy, &at, fast_byte(&fast), &list))
+		return -EAGAIN;
+	kind = list.nr < ART_N4_SLOTS ? WORT_MEDIA_ART_KIND_N4 : WORT_MEDIA_ART_KIND_N16;
+	if (!wort_alloc_reserve_ready(&fast.op, RDX_WORD_RECORD) ||
+	    !wort_alloc_reserve_ready(&fast.op, art_node_size(kind)))
+		return rdx_fast_give_up(&fast);
+	copy_write(&fast, kind, maps, &list, &copy);
+	wort_pm_fence_now(&fast.op);
+	return copy_commit(&fast, &copy);
+}
+
 static __always_inline int fast_put(struct wort_tree *tree, struct wort_put *put,
 				    struct wort_index_stats __percpu *stats,
 				    u32 maps)
@@ -155,7 +335,14 @@ static __always_inline int fast_put(struct wort_tree *tree, struct wort_put *put
 	if (!rdx_fast_find(art_descend, &fast.d, tree, &put->key, true))
 		return -EAGAIN;
 	put->replaced = false;
-	return fast.d.pos.link ? fast_at_record(&fast) : fast_in_slot(&fast, maps);
+	if (fast.d.pos.link)
+		return fast_at_record(&fast);
+	if (unlikely(fast.d.pos.skip))
+		return -EAGAIN;
+	if (fast_copies(&fast, maps))
+		return fast_put_copy(tree, put, stats, maps, fast.d.pos.node,
+				     fast.d.nr_nodes);
+	return fast_in_slot(&fast);
 }
 
 int art_fast_put(struct wort_tree *tree, struct wort_put *put,
@@ -171,25 +358,18 @@ int art_fast_put_copies(struct wort_tree *tree, struct wort_put *put,
 }
 
 /*
- * The node goes, too: lock the one above, and verify its slot and the entry
- * @link, which moves up.
+ * The node goes, too.  Verify the entry @link, which moves up: the slot above gets it.
  */
 static __always_inline bool removal_merges(struct rdx_fast *fast, struct rdx_removal *r,
 					   u64 link)
 {
-	const struct rdx_pos *pos = &fast->d.pos;
 	u64 off = wort_link_off(link);
 
-	if (!rdx_fast_find_above(art_descend, fast) ||
-	    !(wort_link_is_record(link) ||
-	      (art_link_is_node(link) && off < fast->d.plain &&
-	       art_place_valid(link, pos->start))))
-		return false;
-	r->node_spot = wort_alloc_find(fast->tree->alloc, wort_link_off(pos->node),
-				       art_node_size(art_link_kind(pos->node)));
-	r->above = wort_node_try(&fast->op, rdx_slot_node(pos->above_node, pos->above));
-	return r->node_spot.slots && r->above &&
-	       wort_pm_load(fast->d.base + pos->above) == pos->node;
+	return rdx_fast_find_above(art_descend, fast) &&
+	       (wort_link_is_record(link) ||
+		(art_link_is_node(link) && off < fast->d.plain &&
+		 art_place_valid(link, fast->d.pos.start))) &&
+	       above_lock(fast, r);
 }
 
 /*

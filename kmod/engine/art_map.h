@@ -102,10 +102,22 @@ static inline void art_map_prefetch(const struct art_node *node)
 		wort_pm_prefetch_store(node->media + i);
 }
 
+/* Slots of an N4 or an N16. */
+static __always_inline u32 art_small_nr(u32 kind)
+{
+	return kind == WORT_MEDIA_ART_KIND_N4 ? ART_N4_SLOTS : ART_N16_SLOTS;
+}
+
 static __always_inline u32 art_small_free(const struct art_node *node)
 {
 	return art_free_slot(art_small_used(node), art_small_slots(node),
-			 node->kind == WORT_MEDIA_ART_KIND_N4 ? ART_N4_SLOTS : ART_N16_SLOTS);
+			 art_small_nr(node->kind));
+}
+
+/* Can an N4 or an N16 map one more byte? */
+static __always_inline bool art_small_maps(const struct art_node *node)
+{
+	return art_small_free(node) < art_small_nr(node->kind);
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 #include <linux/kernel.h>
 
-#include "art_map.h"
+#include "art_copy.h"
 
 /**
  * art_node_verify() - Verify a link to a node, and that the node can be read
@@ -308,14 +308,8 @@ bool art_others_list(const struct art_node *node, u32 byte, struct art_entries *
  */
 bool art_node_maps(const struct art_node *node)
 {
-	switch (node->kind) {
-	case WORT_MEDIA_ART_KIND_N4:
-		return art_small_free(node) < ART_N4_SLOTS;
-	case WORT_MEDIA_ART_KIND_N16:
-		return art_small_free(node) < ART_N16_SLOTS;
-	default:
-		return art_n48_free(node->media) < ART_N48_SLOTS;
-	}
+	return node->kind <= WORT_MEDIA_ART_KIND_N16 ?
+	       art_small_maps(node) : art_n48_free(node->media) < ART_N48_SLOTS;
 }
 
 /**
@@ -332,37 +326,6 @@ u32 art_kind_for(u32 entries)
 	if (entries <= ART_N16_SLOTS)
 		return WORT_MEDIA_ART_KIND_N16;
 	return entries <= ART_N48_SLOTS ? WORT_MEDIA_ART_KIND_N48 : WORT_MEDIA_ART_KIND_N256;
-}
-
-static void n4_write(struct wort_op *op, struct wort_media_art_n4 __pmem *n4,
-		     const struct art_entries *list)
-{
-	u64 map = 0;
-	u32 i;
-
-	for (i = 0; i < list->nr; i++) {
-		map |= BIT_ULL(WORT_MEDIA_ART_N4_USED_SHIFT + i) |
-		       (u64)list->of[i].byte << 8 * i;
-		wort_pm_store(op, &n4->slot[i], list->of[i].link);
-	}
-	for (; i < ART_N4_SLOTS + ARRAY_SIZE(n4->pad); i++)
-		wort_pm_store(op, (__le64 __pmem *)n4 + 1 + i, 0);
-	wort_pm_store(op, &n4->map, map);
-}
-
-static void n16_write(struct wort_op *op, struct wort_media_art_n16 __pmem *n16,
-		      const struct art_entries *list)
-{
-	u64 bytes[2] = { };
-	u32 i;
-
-	for (i = 0; i < list->nr; i++) {
-		bytes[i / 8] |= (u64)list->of[i].byte << 8 * (i % 8);
-		wort_pm_store(op, &n16->slot[i], list->of[i].link);
-	}
-	wort_pm_store(op, &n16->byte[0], bytes[0]);
-	wort_pm_store(op, &n16->byte[1], bytes[1]);
-	wort_pm_store(op, &n16->map, BIT_ULL(list->nr) - 1);
 }
 
 /* The entries come in the order of bytes, so each word of the index is stored once. */
@@ -397,34 +360,31 @@ static void n256_write(struct wort_op *op, struct wort_media_art_n256 __pmem *n2
  * @op: The operation, which has reserved it.
  * @kind: Its kind, with room for the entries.
  * @place: Its place.
- * @list: The entries, in the order of bytes.
+ * @maps: As for art_small_write(); ART_MAPS_ALL where the engine does not matter.
+ * @list: The entries; of an N48 in the order of bytes.
  *
- * Flushes it; does not fence.  All its free slots hold 0.
+ * Flushes what it has written; does not fence.
  *
  * Context: Any context.
  * Return: The link to it.
  */
-u64 art_node_write(struct wort_op *op, u32 kind, u32 place, const struct art_entries *list)
+u64 art_node_write(struct wort_op *op, u32 kind, u32 place, u32 maps,
+		   const struct art_entries *list)
 {
 	u64 off = wort_alloc_take(op);
 	void __pmem *media = wort_region_at(op->region, off);
+	u32 size = art_node_size(kind);
 
-	if (kind != WORT_MEDIA_ART_KIND_N4)
-		wort_pm_zero(op, media, art_node_size(kind));
-	switch (kind) {
-	case WORT_MEDIA_ART_KIND_N4:
-		n4_write(op, media, list);
-		break;
-	case WORT_MEDIA_ART_KIND_N16:
-		n16_write(op, media, list);
-		break;
-	case WORT_MEDIA_ART_KIND_N48:
-		n48_write(op, media, list);
-		break;
-	default:
-		n256_write(op, media, list);
+	if (kind <= WORT_MEDIA_ART_KIND_N16) {
+		size = art_small_write(op, media, kind, maps, list);
+	} else {
+		wort_pm_zero(op, media, size);
+		if (kind == WORT_MEDIA_ART_KIND_N48)
+			n48_write(op, media, list);
+		else
+			n256_write(op, media, list);
 	}
-	wort_pm_flush(op, media, art_node_size(kind));
+	wort_pm_flush(op, media, size);
 	return art_link(off, kind, place);
 }
 

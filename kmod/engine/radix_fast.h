@@ -105,15 +105,35 @@ static __always_inline void rdx_fast_begin(struct rdx_fast *fast, struct wort_tr
 	fast->stats = stats;
 }
 
+static __always_inline void rdx_fast_descent(struct rdx_descent *d,
+					     const struct wort_tree *tree,
+					     const struct wort_key *key)
+{
+	rdx_descent_init(d, NULL, tree, wort_open_top(tree), key,
+			 wort_bytes_be64(key->data), tree->in_flight);
+	BUILD_BUG_ON(WORT_KEY_WORD_DIGITS >= WORT_FAST_NODES);
+}
+
 /* Places grow, so a descent within the first word visits few nodes. */
 static __always_inline bool rdx_fast_find(rdx_descend_fn *descend, struct rdx_descent *d,
 					  const struct wort_tree *tree,
 					  const struct wort_key *key, bool skips)
 {
-	rdx_descent_init(d, NULL, tree, wort_open_top(tree), key,
-			 wort_bytes_be64(key->data), tree->in_flight);
-	BUILD_BUG_ON(WORT_KEY_WORD_DIGITS >= WORT_FAST_NODES);
+	rdx_fast_descent(d, tree, key);
 	return !rdx_descent_begin(d) && !descend(d, WORT_KEY_WORD_DIGITS, skips);
+}
+
+/*
+ * Once more, from the root, to know the slot above, too.  Which digits of the key nodes skip
+ * was looked at the first time.
+ */
+static __always_inline bool rdx_fast_find_root(rdx_descend_fn *descend,
+					       struct rdx_descent *d,
+					       const struct wort_tree *tree,
+					       const struct wort_key *key)
+{
+	rdx_fast_descent(d, tree, key);
+	return !rdx_descent_root(d) && !descend(d, WORT_KEY_WORD_DIGITS, false);
 }
 
 /*

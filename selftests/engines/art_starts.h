@@ -32,9 +32,9 @@ static const struct engine_start art_starts[] = {
 	/* The same, of which one slot has a byte and no entry. */
 	START("full root, one deleted", PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1), DEL(4)),
 	START("root of five", PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1), PUT(5, 1)),
-	/* One more delete makes it an N4 again. */
 	/* There is room in the second line of slots. */
 	START("root of seven", CROWD(5), PUT(0, 1), PUT(9, 1)),
+	/* One more delete makes it an N4 again. */
 	START("root of four", PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1), PUT(5, 1), DEL(10)),
 	/* The next new byte makes the root an N48. */
 	START("root of sixteen", CROWD(13), PUT(0, 1), PUT(9, 1), PUT(5, 1)),

@@ -4,6 +4,7 @@
  * sense, and the table of the top.
  */
 #include "../../kmod/engine/art_map.h"
+#include "../unit/counts.h"
 #include "../unit/hostile.h"
 #include "art_tests.h"
 
@@ -150,6 +151,102 @@ void check_art_dirty_slots(void)
 	dirty(7, offsetof(struct wort_media_art_n16, slot), 7);
 	dirty(20, offsetof(struct wort_media_art_n48, slot), 20);
 	dirty(47, offsetof(struct wort_media_art_n48, slot), 47);
+}
+
+/*
+ * What is in slots of no byte means nothing: neither answers nor the choice of a smaller node
+ * rest on it.
+ */
+void check_art_rest(void)
+{
+	struct wort_media_art_n16 *n16;
+	u32 i;
+
+	bed_open(&bed, MIB, 4096);
+	for (i = 0; i < 6; i++)
+		CHECK_EQ(put(byte_nr(i)), 0);
+	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N16);
+	n16 = (void *)root_media();
+	for (i = 6; i < ARRAY_SIZE(n16->slot); i++)
+		n16->slot[i] = cpu_to_le64(0xa5a5a5a5a5a5a5a5);
+	verify_all(0, 6);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(del(byte_nr(i)), 0);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(put(byte_nr(i)), 0);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(del(byte_nr(i)), 0);
+	verify_all(3, 6);
+	/* byte_nr(3) is a byte whose deletes look whether a smaller node would do */
+	CHECK_EQ(del(byte_nr(3)), 0);
+	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N4);
+	verify_all(4, 6);
+	bed_close(&bed);
+}
+
+/* The key of a byte of one of many nodes. */
+static u64 node_key(u32 node, u8 byte)
+{
+	return (u64)node << 8 | byte;
+}
+
+/*
+ * Nodes grow to an N16 without an operation, whether they map bytes or are copied.  An
+ * operation opens extents, and makes what is the first of its kind.
+ */
+void check_art_growth(void)
+{
+	const u32 nodes = 256, entries = 16;
+	u64 before, n;
+	u32 i, k, len;
+	u8 key[8];
+
+	count_open(&bed, 4 * MIB);
+	for (i = 0; i < entries; i++)
+		for (k = 0; k < nodes; k++)
+			count_put(&bed, node_key(k, byte_nr(i)), i);
+	CHECK_GE(count_fast(&bed, WORT_OP_INSERT), nodes * entries * 9 / 10);
+	/* What copies have left behind is used again, a few slots at a time. */
+	pmpool_settle();
+	before = count_fast(&bed, WORT_OP_INSERT);
+	for (i = 0; i < entries; i++)
+		for (k = nodes; k < nodes + 16; k++)
+			count_put(&bed, node_key(k, byte_nr(i)), i);
+	CHECK_GE(count_fast(&bed, WORT_OP_INSERT) - before, 16 * entries * 9 / 10);
+	for (k = 0; k < nodes + 16; k++)
+		for (i = 0; i < entries; i++) {
+			key_u64(key, node_key(k, byte_nr(i)));
+			len = sizeof(n);
+			CHECK_EQ(pm_get(bed.index, key, sizeof(key), &n, &len), 0);
+			CHECK_EQ(n, i);
+		}
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
+/* Copies are flushed as far as they have entries. */
+void check_art_cow_copies(void)
+{
+	static const u8 lines[] = {
+		/* an N4, an N16 whose first line has five slots, one with eight more */
+		[2] = 1, 1, 1, [5] = 1, [6] = 2, 2, 2, 2, 2, 2, 2, 2, [14] = 3, 3, 3,
+	};
+	u32 i;
+
+	count_open(&bed, MIB);
+	for (i = 0; i < 16; i++) {
+		count_put(&bed, node_key(0, byte_nr(i)), i);
+		count_put(&bed, node_key(1, byte_nr(i)), i);
+	}
+	for (i = 0; i < 16; i++) {
+		count_cost(&bed, WORT_OP_INSERT);
+		count_put(&bed, node_key(2, byte_nr(i)), i);
+		if (i >= 2)
+			count_expect(&bed, WORT_OP_INSERT, 1, 2, 2 + lines[i + 1],
+				     4 + (i < 4 ? 1 : 3) + i + 1);
+	}
+	bed_check(&bed);
+	bed_close(&bed);
 }
 
 /* A damaged index names a 49th slot: no cursor takes what lies behind the node for an entry. */

@@ -13,6 +13,9 @@ extern const struct engine_probe art_probe;
 void check_art_kinds(void);
 void check_art_slots(void);
 void check_art_dirty_slots(void);
+void check_art_rest(void);
+void check_art_growth(void);
+void check_art_cow_copies(void);
 void check_art_maps(void);
 void check_art_top(void);
 void check_art_top_damaged(void);
@@ -23,6 +26,8 @@ u32 art_top_verify(struct wort_index *index);
 	{ "kinds", check_art_kinds },					\
 	{ "slots", check_art_slots },					\
 	{ "dirty_slots", check_art_dirty_slots },			\
+	{ "rest", check_art_rest },					\
+	{ "growth", check_art_growth, .optional = true },		\
 	{ "maps", check_art_maps },					\
 	{ "top", check_art_top, .optional = true },			\
 	{ "top_damaged", check_art_top_damaged, .optional = true }

@@ -251,10 +251,27 @@ static void del_int(struct bed *bed, u64 n)
 	CHECK_EQ(pm_del(bed->index, key, sizeof(key)), 0);
 }
 
-static void del_all(struct bed *bed, const u64 *n, u32 nr)
+/* Keys below one node, enough for an N16 of an adaptive radix tree. */
+#define BELOW	6
+
+static void put_below(struct bed *bed, u64 n, u32 value_len)
 {
-	while (nr--)
-		del_int(bed, n[nr]);
+	u32 i;
+
+	for (i = 1; i <= BELOW; i++)
+		put_int(bed, n + i, value_len);
+}
+
+static void del_below(struct bed *bed, u64 n)
+{
+	u32 i;
+
+	for (i = BELOW; i; i--)
+		del_int(bed, n + i);
+}
+
+static void go(struct bed *bed)
+{
 	wort_pool_kick(bed->pm.pool);
 	pmpool_settle();
 }
@@ -262,57 +279,70 @@ static void del_all(struct bed *bed, const u64 *n, u32 nr)
 /* A node that skips all digits but the last, and is learned; then it goes. */
 static void learn_zeroes(struct bed *bed, u32 value_len)
 {
-	const u64 n[] = { 1, 2, 3 };
-
-	put_int(bed, n[0], value_len);
-	put_int(bed, n[1], value_len);
-	put_int(bed, n[2], value_len);
-	del_all(bed, n, ARRAY_SIZE(n));
+	put_below(bed, 0, value_len);
+	del_below(bed, 0);
+	go(bed);
 }
 
-/* One that skips others. */
+/* One that skips others, and a key that has zeroes there. */
 static void skip_others(struct bed *bed, u32 value_len)
 {
-	const u64 other = 1 << 20, n[] = { other + 1, other + 2, 3 };
+	const u64 other = 1 << 20;
 
-	put_int(bed, n[0], value_len);
-	put_int(bed, n[1], value_len);
-	put_int(bed, n[2], value_len);
+	put_below(bed, other, value_len);
+	put_int(bed, BELOW + 1, value_len);
 	bed_check(bed);
-	del_all(bed, n, ARRAY_SIZE(n));
+	del_int(bed, BELOW + 1);
+	del_below(bed, other);
+	go(bed);
 }
 
-/* One that skips nothing, until the one above it goes. */
-static void skip_none(struct bed *bed, u32 value_len)
+/*
+ * One that skips nothing, until the one above it goes.  @step: of the last digit but one of
+ * the engine.
+ */
+static void skip_none(struct bed *bed, u32 value_len, u64 step)
 {
-	const u64 other = 1 << 20, n[] = { other + 0x11, other + 0x12, 3 };
+	const u64 other = 1 << 20;
 
-	put_int(bed, n[0], value_len);
-	put_int(bed, other + 0x21, value_len);
-	put_int(bed, n[1], value_len);
-	del_int(bed, other + 0x21);
-	put_int(bed, n[2], value_len);
+	put_int(bed, other + 2 * step, value_len);
+	put_below(bed, other + step, value_len);
+	del_int(bed, other + 2 * step);
+	put_int(bed, BELOW + 1, value_len);
 	bed_check(bed);
-	del_all(bed, n, ARRAY_SIZE(n));
+	del_int(bed, BELOW + 1);
+	del_below(bed, other + step);
+	go(bed);
 }
 
 /*
  * Nodes come to lie where others were that skipped other digits: often enough
- * for all slots that the allocator has at hand.
+ * for all slots that the allocator has at hand, and in no order, so that each of these
+ * slots is that of each node.
  */
 static void skipped_digits(u32 value_len)
 {
+	u64 rnd = unit_seed;
 	struct bed bed;
 	u32 again;
 
 	open_bed(&bed);
 	for (again = 0; again < 200; again++)
 		learn_zeroes(&bed, value_len);
-	for (again = 0; again < 200; again++) {
-		skip_others(&bed, value_len);
-		learn_zeroes(&bed, value_len);
-		skip_none(&bed, value_len);
-	}
+	for (again = 0; again < 1000; again++)
+		switch (test_random(&rnd) % 4) {
+		case 0:
+			skip_others(&bed, value_len);
+			break;
+		case 1:
+			skip_none(&bed, value_len, 0x10);
+			break;
+		case 2:
+			skip_none(&bed, value_len, 0x100);
+			break;
+		default:
+			learn_zeroes(&bed, value_len);
+		}
 	bed_close(&bed);
 }
 
