@@ -265,10 +265,9 @@ static int plan_shrink(struct wort_op *op, struct wort_tree *tree, struct rdx_ch
 {
 	u32 byte = change_byte(c), few = art_shrinks_at(node->kind, byte);
 	struct art_entries list;
-	u64 link;
 	int err;
 
-	if (!few || op->purse || art_others(op, node, byte, few + 1, &link) > few)
+	if (!few || op->purse || !art_holds_few(node, few + 1))
 		return 0;
 	err = find_above(op, tree, c);
 	if (err || !art_others_list(node, byte, &list))

@@ -164,6 +164,7 @@ bool art_entry_next(const struct art_node *node, u32 from, bool reverse,
 u32 art_count_others(const struct art_node *node, u32 byte, u32 max, u64 *link);
 u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte, u32 max,
 	       u64 *link);
+bool art_holds_few(const struct art_node *node, u32 few);
 bool art_others_list(const struct art_node *node, u32 byte, struct art_entries *list);
 bool art_node_maps(const struct art_node *node);
 u32 art_kind_for(u32 entries);

@@ -378,15 +378,14 @@ static __always_inline bool removal_merges(struct rdx_fast *fast, struct rdx_rem
  */
 static __always_inline u32 removal_stay(struct rdx_fast *fast, u64 *link)
 {
-	u32 byte = fast_byte(fast), few, nr;
+	u32 byte = fast_byte(fast), few;
 	struct art_node node;
 
 	art_node_at(&fast->op, fast->d.pos.node, &node);
 	few = art_shrinks_at(node.kind, byte);
-	nr = art_count_others(&node, byte, few ? few + 1 : 2, link);
-	if (few && nr <= few)
+	if (few && art_holds_few(&node, few + 1))
 		return 0;
-	return min(nr, 2U);
+	return art_count_others(&node, byte, 2, link);
 }
 
 /* As unlink_locked(), with the locks before it and the frees after it. */

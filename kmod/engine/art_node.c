@@ -248,6 +248,43 @@ u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte, u32 ma
 	return nr;
 }
 
+/**
+ * art_holds_few() - Does a node hold so few links?
+ * @node: The node.
+ * @few: So many, or fewer.
+ *
+ * For the choice whether a smaller node would do, so it need not be exact: of a large node
+ * counts what a slot of no byte holds, too.  Looks at slots in their order, so that it
+ * hardly takes a wrong branch.
+ *
+ * Context: A section.
+ * Return: True if it does.
+ */
+bool art_holds_few(const struct art_node *node, u32 few)
+{
+	const struct wort_media_art_n256 __pmem *n256 = node->media;
+	const struct wort_media_art_n48 __pmem *n48 = node->media;
+	const __le64 __pmem *slots;
+	u32 nr = 0, i, end;
+
+	switch (node->kind) {
+	case WORT_MEDIA_ART_KIND_N48:
+		slots = n48->slot;
+		end = ART_N48_SLOTS;
+		break;
+	case WORT_MEDIA_ART_KIND_N256:
+		slots = n256->slot;
+		end = ART_BYTES;
+		break;
+	default:
+		slots = art_small_slots(node);
+		end = fls(art_small_used(node));
+	}
+	for (i = 0; i < end && nr <= few; i++)
+		nr += !!wort_pm_load(&slots[i]);
+	return nr <= few;
+}
+
 static bool small_list(const struct art_node *node, u32 byte, struct art_entries *list)
 {
 	const __le64 __pmem *slots = art_small_slots(node);
