@@ -31,7 +31,7 @@ static const struct engine_start starts[] = {
 	      PUT(10, 1), PUT(5, 1), PUT(6, 1), DEL(5), DEL(1)),
 	/* Two removals merge first the first two, and then both with the third. */
 	START("two merges", PUT(9, 1), PUT(3, 1), PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(8, 1),
-	      PUT(7, 1), PUT(5, 1), PUT(10, 1), PUT(4, 1), DEL(0), DEL(1), DEL(2), DEL(10)),
+	      PUT(6, 1), PUT(5, 1), PUT(10, 1), PUT(4, 1), DEL(0), DEL(1), DEL(2), DEL(10)),
 	START("all keys", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1),
 	      PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 1)),
 	START("three levels", CROWD(40)),
@@ -40,7 +40,7 @@ static const struct engine_start starts[] = {
 	CUT("half a split of an inner page", 3, CROWD(24), PUT(4, 1), PUT(6, 1), PUT(1, 1),
 	    PUT(2, 1), PUT(5, 3), PUT(8, 1), PUT(9, 1)),
 	CUT("half a merge", 3, PUT(9, 1), PUT(3, 1), PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(8, 1),
-	    PUT(7, 1), PUT(5, 1), PUT(10, 1), PUT(4, 1), DEL(0), DEL(1), DEL(2), DEL(10), DEL(8)),
+	    PUT(6, 1), PUT(5, 1), PUT(10, 1), PUT(4, 1), DEL(0), DEL(1), DEL(2), DEL(10), DEL(8)),
 	UNSETTLED("not walked", PUT(0, 1), PUT(1, 4), PUT(2, 3), PUT(5, 1), PUT(6, 1),
 		  PUT(8, 7)),
 };
