@@ -573,10 +573,11 @@ static inline int wort_alloc_reserve(struct wort_op *op, u64 size)
  */
 static __always_inline bool wort_alloc_reserve_ready(struct wort_op *op, u64 size)
 {
-	u64 off = 0;
+	u64 off;
 
-	if (likely(wort_cache_allowed(op->alloc, size)))
-		off = wort_cache_get(op->alloc, wort_class_of(size));
+	if (unlikely(!wort_cache_allowed(op->alloc, size)))
+		return false;
+	off = wort_cache_get(op->alloc, wort_class_of(size));
 	if (unlikely(!off))
 		off = wort_alloc_refill(op->alloc, size);
 	if (unlikely(!off))

@@ -62,7 +62,8 @@
  *	a slot of no byte holds a link		it is never mapped; the next
  *						copy of the node leaves it behind
  *
- * A slot of no byte of a node that maps none holds anything from the beginning on.
+ * In a node that maps no further bytes a slot of no byte may hold anything from
+ * the beginning on.
  */
 #ifndef _WORT_ART_H
 #define _WORT_ART_H
@@ -116,7 +117,7 @@ struct art_entry {
 #define ART_COPY_MAX	49	/* an N48 that is full, and one more */
 
 /**
- * struct art_entries - Entries of a node in the order of bytes
+ * struct art_entries - Entries of a node in the order of their bytes
  * @nr: how many
  * @of: the entries
  */
@@ -205,7 +206,7 @@ wort_fast_put_fn art_fast_put, art_fast_put_copies;
 wort_fast_remove_fn art_fast_remove;
 wort_prefetch_fn art_prefetch_keys;
 
-/* A put that maps a byte counts that itself. */
+/* A put that maps a byte or copies a node counts that itself. */
 #define ART_COST_CLASSES {						\
 	[RDX_FOUND] = { WORT_OP_LOOKUP, .leaves = 1 },			\
 	[RDX_IN_SLOT] = { WORT_OP_INSERT, .stores = 4, .lines = 2, .fences = 2 }, \

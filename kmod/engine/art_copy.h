@@ -22,25 +22,27 @@ static __always_inline u32 art_small_first(u32 kind)
  * @kind: Its kind, with room for the entries.
  * @maps: Kinds of nodes that map further bytes.  The free slots of such a node hold 0;
  *	those of another one are left as they are.
- * @list: The entries, in any order.
+ * @of: The entries, in any order.
+ * @nr: How many.
  *
- * Does not flush.  Makes no call, see radix_fast.h.
+ * Does not flush.  Makes no call, see
+ * radix_fast.h.
  *
  * Context: Any context.
  * Return: Bytes that were written, from the beginning on.
  */
 static __always_inline u32 art_small_write(struct wort_op *op, void __pmem *media, u32 kind,
-					   u32 maps, const struct art_entries *list)
+					   u32 maps, const struct art_entry *of, u32 nr)
 {
-	u32 first = art_small_first(kind), end = first + list->nr, i;
+	u32 first = art_small_first(kind), end = first + nr, i;
 	struct wort_media_art_n16 __pmem *n16 = media;
 	struct wort_media_art_n4 __pmem *n4 = media;
 	__le64 __pmem *words = media;
-	u64 used = BIT_ULL(list->nr) - 1, bytes[2] = { };
+	u64 used = BIT_ULL(nr) - 1, bytes[2] = { };
 
-	for (i = 0; i < list->nr; i++) {
-		bytes[i / 8] |= (u64)list->of[i].byte << 8 * (i % 8);
-		wort_pm_store(op, &words[first + i], list->of[i].link);
+	for (i = 0; i < nr; i++) {
+		bytes[i / 8] |= (u64)of[i].byte << 8 * (i % 8);
+		wort_pm_store(op, &words[first + i], of[i].link);
 	}
 	if (maps & BIT(kind)) {
 		wort_pm_clear(op, &words[end], art_node_size(kind) / sizeof(__le64) - end);

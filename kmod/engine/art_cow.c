@@ -8,8 +8,8 @@
  * The tree, its nodes, its commit words and its crash states are in art.h.  The
  * map of an N4 or an N16 never changes once the node is in the tree: a copy with
  * the new entry takes its place.  So the slots behind its last byte are never
- * used, and are neither written nor flushed.  Larger nodes map further bytes as
- * those of WOART do.  A delete stores 0 to the slot, in nodes of all kinds, so
+ * used, and a put neither writes nor flushes them.  Larger nodes map further
+ * bytes as those of WOART do.  A delete stores 0 to the slot, in nodes of all kinds, so
  * it needs no space.
  */
 #include "art.h"

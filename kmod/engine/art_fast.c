@@ -59,7 +59,7 @@ static __always_inline struct wort_lock *fast_map(struct rdx_fast *fast,
 	return lock;
 }
 
-/* Has the node of the slot no slot for the byte, and maps none? */
+/* Has the node no slot for the byte, and maps none?  A full N48 is left to the mapping. */
 static __always_inline bool fast_copies(struct rdx_fast *fast, u32 maps)
 {
 	struct art_node node;
@@ -151,8 +151,8 @@ static __always_inline int fast_at_record(struct rdx_fast *fast)
 }
 
 /*
- * The node goes: lock the one above, and verify its slot.  The locks of @r that are taken
- * are not waited for, see rdx_removal_lock().
+ * The node goes: lock the one above, and verify its slot.  No lock is waited for, see
+ * rdx_removal_lock().
  */
 static __always_inline bool above_lock(struct rdx_fast *fast, struct rdx_removal *r)
 {
@@ -165,50 +165,55 @@ static __always_inline bool above_lock(struct rdx_fast *fast, struct rdx_removal
 	       wort_pm_load(fast->d.base + pos->above) == pos->node;
 }
 
-#define SMALL_WORDS	(3 + ART_N16_SLOTS)
+#define SMALL_WORDS	(offsetof(struct wort_media_art_n16, pad) / sizeof(__le64))
 
 /*
  * A copy of a small node, with the new record.
  * @was: the words of the node when it was copied, up to its last slot that has a byte
- * @nr: how many
+ * @nr_was: how many
+ * @nr: entries of the copy
+ * @of: the entries
  * @link: to the copy
  * @stores: words that were stored to it
  * @lines: lines of it that were flushed
  */
 struct fast_copy {
 	u64 was[SMALL_WORDS];
+	u32 nr_was;
 	u32 nr;
+	struct art_entry of[ART_N16_SLOTS];
+	u64 link;
 	u32 stores;
 	u32 lines;
-	u64 link;
 };
 
 /*
  * Load the words of the node, and list its entries.  False: it has a slot for the byte
- * now, or a small node has no room for all.
+ * now, a small node has no room for all, or the map is damaged.
  */
 static __always_inline bool copy_list(struct fast_copy *copy, const struct art_node *node,
-				      u32 byte, struct art_entries *list)
+				      u32 byte)
 {
 	u32 first = art_small_first(node->kind), used, slot, at, i;
 	bool n4 = node->kind == WORT_MEDIA_ART_KIND_N4;
 	const __le64 __pmem *words = node->media;
+	u64 seen[ART_BYTES / 64] = { };
 
 	copy->was[0] = wort_pm_load(&words[0]);
 	used = n4 ? art_n4_used(copy->was[0]) : (u16)copy->was[0];
-	copy->nr = first + fls(used);
-	for (i = 1; i < copy->nr; i++)
+	copy->nr_was = first + fls(used);
+	for (i = 1; i < copy->nr_was; i++)
 		copy->was[i] = wort_pm_load(&words[i]);
-	list->nr = 0;
-	for (; used; used &= used - 1) {
+	for (copy->nr = 0; used; used &= used - 1) {
 		slot = __ffs(used);
 		at = copy->was[n4 ? 0 : 1 + slot / 8] >> 8 * (slot % 8) & 0xff;
-		if (at == byte)
+		if (at == byte || seen[at / 64] & BIT_ULL(at % 64))
 			return false;
+		seen[at / 64] |= BIT_ULL(at % 64);
 		if (copy->was[first + slot])
-			list->of[list->nr++] = (struct art_entry){ at, copy->was[first + slot] };
+			copy->of[copy->nr++] = (struct art_entry){ at, copy->was[first + slot] };
 	}
-	return list->nr < ART_N16_SLOTS;
+	return copy->nr < ART_N16_SLOTS;
 }
 
 /* The node is locked: is it as it was when it was copied? */
@@ -218,15 +223,15 @@ static __always_inline bool copy_valid(const struct fast_copy *copy,
 	const __le64 __pmem *words = node->media;
 	u32 i;
 
-	for (i = 0; i < copy->nr; i++)
+	for (i = 0; i < copy->nr_was; i++)
 		if (wort_pm_load(&words[i]) != copy->was[i])
 			return false;
 	return true;
 }
 
-/* Write the record and the copy, and flush both.  @list: the entries of the node. */
+/* Write the record and the copy, and flush both. */
 static __always_inline void copy_write(struct rdx_fast *fast, u32 kind, u32 maps,
-				       struct art_entries *list, struct fast_copy *copy)
+				       struct fast_copy *copy)
 {
 	u64 record = rdx_fast_record(fast, fast->op.reserved[0]), off = fast->op.reserved[1];
 	u64 stores = fast->op.n.stores, lines = fast->op.n.lines;
@@ -234,8 +239,8 @@ static __always_inline void copy_write(struct rdx_fast *fast, u32 kind, u32 maps
 	u32 size;
 
 	copy->link = art_link(off, kind, wort_link_place(fast->d.pos.node));
-	list->of[list->nr++] = (struct art_entry){ fast_byte(fast), record };
-	size = art_small_write(&fast->op, media, kind, maps, list);
+	copy->of[copy->nr++] = (struct art_entry){ fast_byte(fast), record };
+	size = art_small_write(&fast->op, media, kind, maps, copy->of, copy->nr);
 	wort_pm_flush_now(&fast->op, media, size);
 	copy->stores = fast->op.n.stores - stores;
 	copy->lines = fast->op.n.lines - lines;
@@ -287,7 +292,7 @@ static __always_inline int copy_commit(struct rdx_fast *fast, const struct fast_
 }
 
 /*
- * A put that needs a copy of a small node, which is small again.  It descends once more,
+ * A put for which a small node is copied; the copy is an N4 or N16.  It descends once more,
  * from the root, to know the slot above, which changes; a damaged table of the top may have
  * led to another node.  It is a function of its own, so that the other puts keep their
  * registers.
@@ -298,7 +303,6 @@ static noinline int fast_put_copy(struct wort_tree *tree, struct wort_put *put,
 				  struct wort_index_stats __percpu *stats, u32 maps,
 				  u64 node, u32 nr_nodes)
 {
-	struct art_entries list __uninitialized;
 	struct rdx_fast fast __uninitialized;
 	struct fast_copy copy __uninitialized;
 	struct art_node at;
@@ -310,14 +314,13 @@ static noinline int fast_put_copy(struct wort_tree *tree, struct wort_put *put,
 		return -EAGAIN;
 	fast.d.nr_nodes += nr_nodes;
 	art_node_at(&fast.op, node, &at);
-	if (at.kind > WORT_MEDIA_ART_KIND_N16 ||
-	    !copy_list(&copy, &at, fast_byte(&fast), &list))
+	if (at.kind > WORT_MEDIA_ART_KIND_N16 || !copy_list(&copy, &at, fast_byte(&fast)))
 		return -EAGAIN;
-	kind = list.nr < ART_N4_SLOTS ? WORT_MEDIA_ART_KIND_N4 : WORT_MEDIA_ART_KIND_N16;
+	kind = copy.nr < ART_N4_SLOTS ? WORT_MEDIA_ART_KIND_N4 : WORT_MEDIA_ART_KIND_N16;
 	if (!wort_alloc_reserve_ready(&fast.op, RDX_WORD_RECORD) ||
 	    !wort_alloc_reserve_ready(&fast.op, art_node_size(kind)))
 		return rdx_fast_give_up(&fast);
-	copy_write(&fast, kind, maps, &list, &copy);
+	copy_write(&fast, kind, maps, &copy);
 	wort_pm_fence_now(&fast.op);
 	return copy_commit(&fast, &copy);
 }

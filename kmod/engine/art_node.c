@@ -249,13 +249,13 @@ u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte, u32 ma
 }
 
 /**
- * art_holds_few() - Does a node hold so few links?
+ * art_holds_few() - Does a node hold at most so many links?
  * @node: The node.
- * @few: So many, or fewer.
+ * @few: So many.
  *
- * For the choice whether a smaller node would do, so it need not be exact: of a large node
- * counts what a slot of no byte holds, too.  Looks at slots in their order, so that it
- * hardly takes a wrong branch.
+ * For the choice whether a smaller node would do, so it need not be exact: it counts what a
+ * slot of no byte holds, too, but for those of a small node behind its last byte.  Looks at
+ * slots in their order, so that it hardly takes a wrong branch.
  *
  * Context: A section.
  * Return: True if it does.
@@ -397,7 +397,7 @@ static void n256_write(struct wort_op *op, struct wort_media_art_n256 __pmem *n2
  * @op: The operation, which has reserved it.
  * @kind: Its kind, with room for the entries.
  * @place: Its place.
- * @maps: As for art_small_write(); ART_MAPS_ALL where the engine does not matter.
+ * @maps: As for art_small_write(); ART_MAPS_ALL where the engine is not known.
  * @list: The entries; of an N48 in the order of bytes.
  *
  * Flushes what it has written; does not fence.
@@ -413,7 +413,7 @@ u64 art_node_write(struct wort_op *op, u32 kind, u32 place, u32 maps,
 	u32 size = art_node_size(kind);
 
 	if (kind <= WORT_MEDIA_ART_KIND_N16) {
-		size = art_small_write(op, media, kind, maps, list);
+		size = art_small_write(op, media, kind, maps, list->of, list->nr);
 	} else {
 		wort_pm_zero(op, media, size);
 		if (kind == WORT_MEDIA_ART_KIND_N48)

@@ -376,9 +376,9 @@ typedef int wort_fast_remove_fn(struct wort_tree *tree, const struct wort_del *d
  *
  * They count themselves in their last argument.  -EAGAIN, uncounted: the caller
  * must use the function of the engine.  A fast path returns it if it meets a
- * word in flight, an inconsistency, or memory that is or may be bad, if an
- * object that it needs is not cached, and for any key, value or condition that
- * it does not know.  They are called for open trees only: @open of volatile_ops
+ * word in flight, an inconsistency, or memory that is or may be bad, if no open
+ * extent has a slot for an object that it needs, and for any key, value or
+ * condition that it does not know.  They are called for open trees only: @open of volatile_ops
  * has returned 0.
  */
 struct wort_fast_ops {

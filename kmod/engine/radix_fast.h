@@ -5,7 +5,7 @@
  *
  * A processor runs ahead into later lookups as far as it has registers for what
  * they compute and load.  So a fast path has no operation that others can see,
- * makes no call on its way, and gives up with -EAGAIN where an operation would
+ * makes no call on its usual way, and gives up with -EAGAIN where an operation would
  * read with care: a word in flight, an inconsistency, memory that is or may be
  * bad, another kind of record.
  */
@@ -21,7 +21,7 @@
 
 /* Classes of costs. */
 #define RDX_FOUND	0	/* a lookup has found a record */
-#define RDX_IN_SLOT	1	/* a put has filled an empty slot */
+#define RDX_IN_SLOT	1	/* a put has filled an empty slot, or that of a copy */
 #define RDX_BESIDE	2	/* a put has made a node for its record and another one */
 #define RDX_VALUE	3	/* a put has replaced a value */
 #define RDX_GONE	4	/* a record was removed, perhaps with its node */
@@ -231,10 +231,10 @@ static __always_inline int rdx_fast_value(struct rdx_fast *fast,
 }
 
 /*
- * A removal under way.
- * @c: the change
+ * A removal under way: of a record, or of a node that a copy takes the place of.
+ * @c: the change; of a copy only @top, @word and @lock
  * @node: lock of the node of the slot, or NULL
- * @record: of the record
+ * @record: of the record, or NULL
  * @above: of the node above, if that of the slot goes, too
  * @record_spot: where the record is allocated
  * @node_spot: where that node is

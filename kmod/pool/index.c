@@ -513,9 +513,6 @@ static noinline int put_carefully(struct wort_index *index,
 	if (!err)
 		err = put_waiting(index, put);
 	settle_old(put->old, err);
-	/* Nodes may have been freed, also where the key was not there. */
-	if (!err)
-		wort_index_kick(index);
 	return err;
 }
 
@@ -539,7 +536,12 @@ int wort_index_insert(struct wort_index *index, struct wort_put *put)
 {
 	int err = put_plainly(index, put);
 
-	return unlikely(err == -EAGAIN) ? put_carefully(index, put) : err;
+	if (unlikely(err == -EAGAIN))
+		err = put_carefully(index, put);
+	/* Nodes may have been freed, also where the key was not there. */
+	if (!err)
+		wort_index_kick(index);
+	return err;
 }
 
 static int lookup_once(struct wort_index *index, const struct wort_key *key,

@@ -7,6 +7,8 @@
 static const struct test tests[] = {
 	ART_TESTS,
 	{ "copies", check_art_cow_copies, .optional = true },
+	{ "given_back", check_art_cow_given_back, .optional = true },
+	{ "damaged", check_art_cow_damaged, .optional = true },
 };
 
 /*

@@ -16,6 +16,8 @@ void check_art_dirty_slots(void);
 void check_art_rest(void);
 void check_art_growth(void);
 void check_art_cow_copies(void);
+void check_art_cow_given_back(void);
+void check_art_cow_damaged(void);
 void check_art_maps(void);
 void check_art_top(void);
 void check_art_top_damaged(void);
