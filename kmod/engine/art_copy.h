@@ -25,8 +25,7 @@ static __always_inline u32 art_small_first(u32 kind)
  * @of: The entries, in any order.
  * @nr: How many.
  *
- * Does not flush.  Makes no call, see
- * radix_fast.h.
+ * Does not flush.  Makes no call, so that a fast path keeps its registers.
  *
  * Context: Any context.
  * Return: Bytes that were written, from the beginning on.

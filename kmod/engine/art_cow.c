@@ -9,8 +9,8 @@
  * map of an N4 or an N16 never changes once the node is in the tree: a copy with
  * the new entry takes its place.  So the slots behind its last byte are never
  * used, and a put neither writes nor flushes them.  Larger nodes map further
- * bytes as those of WOART do.  A delete stores 0 to the slot, in nodes of all kinds, so
- * it needs no space.
+ * bytes as those of WOART do.  A delete stores 0 to the slot, in nodes of all
+ * kinds, so it needs no space.
  */
 #include "art.h"
 
