@@ -29,7 +29,10 @@
 struct search {
 	struct wort_walk walk;
 	u64 nr_dropped;		/* in the current index */
+	u32 nr_again;		/* times in a row that an engine found nothing to drop */
 };
+
+#define AGAIN_MAX	8
 
 static int pause_search(struct wort_walk *walk)
 {
@@ -37,7 +40,8 @@ static int pause_search(struct wort_walk *walk)
 }
 
 /*
- * Drop the object that the last step could not read, unless it can be read now.
+ * Drop the object that the last step could not read, unless it can be read now.  On a damaged
+ * path an engine may look for it where it is not; that is for the check.
  */
 static int drop(struct search *s)
 {
@@ -46,8 +50,11 @@ static int drop(struct search *s)
 	const struct wort_engine *engine = index->tree.engine;
 	int err = engine->drop ? engine->drop(s->walk.pool->cursor) : -EIO;
 
+	if (err == -EAGAIN)
+		return ++s->nr_again < AGAIN_MAX ? 0 : -EUCLEAN;
+	s->nr_again = 0;
 	if (err)
-		return err == -EAGAIN ? 0 : err;
+		return err;
 	pr_warn("%s: index with id %llu: what lies at offset %#llx cannot be read and was dropped\n",
 		op->region->name ?: "pool", (unsigned long long)index->id,
 		(unsigned long long)op->bad_off);
@@ -84,6 +91,7 @@ static int search_index(struct search *s, struct wort_index *index)
 	int err;
 
 	s->nr_dropped = 0;
+	s->nr_again = 0;
 	wort_walk_begin(&s->walk, index);
 	do {
 		err = wort_walk_run(&s->walk);

@@ -350,6 +350,42 @@ void check_art_maps(void)
 	slot_behind();
 }
 
+static u32 nr_drops;
+
+static int drop_elsewhere(struct wort_cursor *cur)
+{
+	return nr_drops++ < 1000 ? -EAGAIN : -EINTR;
+}
+
+/*
+ * On a damaged path what cannot be read is looked for where it is not, as behind the first of
+ * two slots of one byte: a check has an end nevertheless.
+ */
+void check_art_lost_elsewhere(void)
+{
+	struct wort_engine elsewhere;
+	struct wort_check_arg arg = { .size = sizeof(arg), .flags = WORT_CHECK_F_CLEAR };
+	const struct wort_engine *engine;
+	u32 i;
+
+	bed_open(&bed, MIB, 4096);
+	for (i = 0; i < 4; i++)
+		CHECK_EQ(put(i), 0);
+	engine = bed.index->tree.engine;
+	elsewhere = *engine;
+	elsewhere.drop = drop_elsewhere;
+	bed.index->tree.engine = &elsewhere;
+	wort_region_add_bad(&bed.pm.region, wort_link_off(root_link()), 1);
+	wort_region_update(&bed.pm.region);
+	nr_drops = 0;
+	wort_pool_check(bed.pm.pool, &arg);
+	CHECK_EQ(nr_drops, 8);
+	wort_region_forget_bad(&bed.pm.region);
+	wort_region_update(&bed.pm.region);
+	bed.index->tree.engine = engine;
+	bed_close(&bed);
+}
+
 /* What the first digits of a key lead to from the root on. */
 static u64 from_root(struct wort_index *index, u64 word)
 {

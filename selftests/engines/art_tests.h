@@ -15,6 +15,7 @@ void check_art_slots(void);
 void check_art_dirty_slots(void);
 void check_art_rest(void);
 void check_art_growth(void);
+void check_art_lost_elsewhere(void);
 void check_art_cow_copies(void);
 void check_art_cow_given_back(void);
 void check_art_cow_damaged(void);
@@ -30,6 +31,7 @@ u32 art_top_verify(struct wort_index *index);
 	{ "dirty_slots", check_art_dirty_slots },			\
 	{ "rest", check_art_rest },					\
 	{ "growth", check_art_growth, .optional = true },		\
+	{ "lost_elsewhere", check_art_lost_elsewhere },			\
 	{ "maps", check_art_maps },					\
 	{ "top", check_art_top, .optional = true },			\
 	{ "top_damaged", check_art_top_damaged, .optional = true }
