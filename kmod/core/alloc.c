@@ -929,7 +929,7 @@ int wort_alloc_reserve_slow(struct wort_op *op, u64 size)
 }
 
 /**
- * wort_alloc_refill() - Take a slot of an open extent, and keep those beside it at hand
+ * wort_alloc_refill() - Take a slot of an open extent, and cache those beside it
  * @alloc: The allocator.
  * @size: Bytes of the object, 1 to WORT_CACHED_MAX.
  *

@@ -29,7 +29,7 @@
 struct search {
 	struct wort_walk walk;
 	u64 nr_dropped;		/* in the current index */
-	u32 nr_again;		/* times in a row that an engine found nothing to drop */
+	u32 nr_again;		/* times since then that the engine found nothing to drop */
 };
 
 #define AGAIN_MAX	8
@@ -41,7 +41,8 @@ static int pause_search(struct wort_walk *walk)
 
 /*
  * Drop the object that the last step could not read, unless it can be read now.  On a damaged
- * path an engine may look for it where it is not; that is for the check.
+ * path an engine may look in another slot than the cursor did.  It would do so each time, so
+ * after some times the search ends, and the check reports the damage.
  */
 static int drop(struct search *s)
 {

@@ -154,8 +154,8 @@ void check_art_dirty_slots(void)
 }
 
 /*
- * What is in slots of no byte means nothing: neither answers nor the choice of a smaller node
- * rest on it.
+ * A slot of no byte may hold anything.  Neither an answer nor the choice of a smaller node
+ * rests on it.
  */
 void check_art_rest(void)
 {
@@ -191,8 +191,8 @@ static u64 node_key(u32 node, u8 byte)
 }
 
 /*
- * Nodes grow to an N16 without an operation, whether they map bytes or are copied.  An
- * operation opens extents, and makes what is the first of its kind.
+ * Puts let nodes grow to an N16 without an operation, whether these map bytes or are copied.
+ * Only a put that has to open an extent takes one.
  */
 void check_art_growth(void)
 {
@@ -241,7 +241,7 @@ void check_art_cow_given_back(void)
 			wort_pool_kick(bed.pm.pool);
 			pmpool_settle();
 			CHECK_EQ(alloc->freeing_bytes, 0);
-			/* Nor has anybody looked after the table of the top. */
+			/* A review of the table of the top would give space back, too. */
 			top = wort_tree_top(&bed.index->tree);
 			top->made_due = U64_MAX;
 			top->missed_due = U64_MAX;
@@ -358,8 +358,8 @@ static int drop_elsewhere(struct wort_cursor *cur)
 }
 
 /*
- * On a damaged path what cannot be read is looked for where it is not, as behind the first of
- * two slots of one byte: a check has an end nevertheless.
+ * On a damaged path an engine may look in another slot than the cursor did, as in the first
+ * of two slots of one byte.  A check ends nevertheless.
  */
 void check_art_lost_elsewhere(void)
 {

@@ -317,8 +317,8 @@ static void skip_none(struct bed *bed, u32 value_len, u64 step)
 
 /*
  * Nodes come to lie where others were that skipped other digits: often enough
- * for all slots that the allocator has at hand, and in no order, so that each of these
- * slots is that of each node.
+ * for all slots of a cache.  The order is random, so that each node comes to lie in each
+ * of these slots.
  */
 static void skipped_digits(u32 value_len)
 {
