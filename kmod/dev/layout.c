@@ -168,10 +168,8 @@ static void verify_media(void)
 	       M(val) + M(meta));
 	LAYOUT(wort_media_wort_node, 128,
 	       M(slot));
-	LAYOUT(wort_media_art_n4, 64,
-	       M(map) + M(slot) + M(pad));
-	LAYOUT(wort_media_art_n16, 192,
-	       M(map) + M(byte) + M(slot) + M(pad));
+	LAYOUT(wort_media_art_line, WORT_LINE,
+	       M(map) + M(slot));
 	LAYOUT(wort_media_art_n48, 640,
 	       M(index) + M(slot));
 	LAYOUT(wort_media_art_n256, 2048,
@@ -185,15 +183,11 @@ static void verify_media(void)
 	ATOMIC(wort_media_entry, root);
 	ATOMIC(wort_media_leaf, val);
 	ATOMIC(wort_media_wort_node, slot);
-	ATOMIC(wort_media_art_n4, map);
-	ATOMIC(wort_media_art_n4, slot);
-	ATOMIC(wort_media_art_n16, map);
-	ATOMIC(wort_media_art_n16, slot);
+	ATOMIC(wort_media_art_line, map);
+	ATOMIC(wort_media_art_line, slot);
 	ATOMIC(wort_media_art_n48, index);
 	ATOMIC(wort_media_art_n48, slot);
 	ATOMIC(wort_media_art_n256, slot);
-	/* The bytes of an N16 and its map are in one line, which keeps their order. */
-	BUILD_BUG_ON(offsetofend(struct wort_media_art_n16, byte) > WORT_LINE);
 	/* The root record is one line, so that its words share a flush. */
 	BUILD_BUG_ON(offsetof(struct wort_media_entry, root) % WORT_LINE);
 	BUILD_BUG_ON(sizeof_field(struct wort_media_entry, root) != WORT_LINE);

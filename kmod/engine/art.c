@@ -79,12 +79,12 @@ static void change_to_node(struct wort_op *op, struct rdx_change *c, u32 digit)
 	art_entries_add(&list, art_rec_byte(&c->rec, place), c->pos.link);
 	art_entries_add(&list, art_key_byte(&c->key, rdx_change_digits(c), place), c->val);
 	c->kind = RDX_NODE;
-	c->val = art_node_write(op, WORT_MEDIA_ART_KIND_N4, place, ART_MAPS_ALL, &list);
+	c->val = art_node_write(op, WORT_MEDIA_ART_KIND_N7, place, &list);
 }
 
-static int n4_reserve(struct wort_op *op)
+static int n7_reserve(struct wort_op *op)
 {
-	return wort_alloc_reserve(op, art_node_size(WORT_MEDIA_ART_KIND_N4));
+	return wort_alloc_reserve(op, art_node_size(WORT_MEDIA_ART_KIND_N7));
 }
 
 /*
@@ -117,7 +117,7 @@ static noinline int prepare_beside(struct wort_op *op, struct wort_tree *tree,
 	if (!err)
 		err = wort_rec_reserve(op, &c->key, value);
 	if (!err)
-		err = n4_reserve(op);
+		err = n7_reserve(op);
 	if (err)
 		return err;
 	rdx_change_to_record(op, c, value, RDX_RECORD);
@@ -142,7 +142,7 @@ static noinline int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
 		return wort_corrupt(op, c->rec.off, "leaf in a wrong place");
 	if (digit >= c->pos.start - ART_BYTE_DIGITS)
 		return 0;
-	err = pos_cut(op, tree, c, digit) ?: n4_reserve(op);
+	err = pos_cut(op, tree, c, digit) ?: n7_reserve(op);
 	if (!err)
 		change_to_node(op, c, digit);
 	return err;
@@ -166,14 +166,14 @@ static int find_above(struct wort_op *op, struct wort_tree *tree, struct rdx_cha
 }
 
 /* Write the node again, of the kind for its entries. */
-static int node_copy(struct wort_op *op, struct rdx_change *c, u32 maps,
+static int node_copy(struct wort_op *op, struct rdx_change *c,
 		     const struct art_entries *list)
 {
 	u32 kind = art_kind_for(list->nr);
 	int err = wort_alloc_reserve(op, art_node_size(kind));
 
 	if (!err)
-		c->val = art_node_write(op, kind, wort_link_place(c->pos.node), maps, list);
+		c->val = art_node_write(op, kind, wort_link_place(c->pos.node), list);
 	return err;
 }
 
@@ -182,7 +182,7 @@ static int node_copy(struct wort_op *op, struct rdx_change *c, u32 maps,
  * leaves behind slots that have a byte and no entry.
  */
 static noinline int prepare_copy(struct wort_op *op, struct wort_tree *tree,
-				 struct rdx_change *c, u32 maps)
+				 struct rdx_change *c)
 {
 	int err = find_above(op, tree, c);
 	struct art_entries list;
@@ -196,7 +196,7 @@ static noinline int prepare_copy(struct wort_op *op, struct wort_tree *tree,
 	c->copied = list.nr;
 	art_entries_add(&list, change_byte(c), c->val);
 	c->kind = RDX_COPY;
-	return node_copy(op, c, maps, &list);
+	return node_copy(op, c, &list);
 }
 
 /* Can the node of the slot map the byte of the key while it is in the tree? */
@@ -226,7 +226,7 @@ static int prepare_in_slot(struct wort_op *op, struct wort_tree *tree,
 	if (c->pos.skip)
 		err = prepare_unsure(op, tree, c);
 	if (!err && c->kind == RDX_RECORD && !c->pos.slot && !maps_key(op, c, maps))
-		err = prepare_copy(op, tree, c, maps);
+		err = prepare_copy(op, tree, c);
 	if (err)
 		wort_alloc_untake(op);
 	return err;
@@ -276,7 +276,7 @@ static int plan_shrink(struct wort_op *op, struct wort_tree *tree, struct rdx_ch
 	if (list.nr < 2)
 		return -EAGAIN;
 	c->copied = list.nr;
-	err = node_copy(op, c, ART_MAPS_ALL, &list);
+	err = node_copy(op, c, &list);
 	if (!err)
 		c->kind = RDX_SHRINK;
 	return err == -ENOSPC || err == -ENOMEM ? 0 : err;
@@ -701,11 +701,12 @@ void art_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 {
 	u32 kind;
 
+	BUILD_BUG_ON(2 + ART_NR_KINDS > WORT_NEED_MAX);
 	need->nr = 0;
 	if (value_len == U32_MAX)
 		return;
 	wort_rec_need(tree->alloc, key_len, value_len, need);
-	for (kind = WORT_MEDIA_ART_KIND_N4; kind <= WORT_MEDIA_ART_KIND_N256; kind++) {
+	for (kind = WORT_MEDIA_ART_KIND_N7; kind <= WORT_MEDIA_ART_KIND_N256; kind++) {
 		need->of[need->nr].size = art_node_size(kind);
 		need->of[need->nr++].count = 1;
 	}

@@ -13,15 +13,14 @@
  *		as long as the node lives; a slot of no byte is free
  *	entry	a byte whose slot holds a link
  *
- * There are four kinds of nodes (uapi/linux/wort_format_art.h).  A descent
- * touches one or two lines of a node:
+ * There are five kinds of nodes (uapi/linux/wort_format_art.h).  The first three
+ * are the small ones.  Each of their lines has a map of its own, so a new byte needs
+ * one line, and a descent waits for one access to memory: it loads the lines of a
+ * node beside each other.
  *
- *	N4	+-----+-----+-----+-----+-----+
- *		| map | s 0 | s 1 | s 2 | s 3 |			one line
- *		+-----+-----+-----+-----+-----+
- *	N16	+-----+-----------+-----+-- - - --+-----+
- *		| map |   bytes   | s 0 |         | s15 |	three lines
- *		+-----+-----------+-----+-- - - --+-----+
+ *	N7	+-----+-----+-----+-----+-----+-----+-----+-----+
+ *	N14	| map | s 0 | s 1 | s 2 | s 3 | s 4 | s 5 | s 6 |	one line,
+ *	N21	+-----+-----+-----+-----+-----+-----+-----+-----+	two or three
  *	N48	+------- - - --------+-----+-- - - --+-----+
  *		| index of 256 bytes | s 0 |         | s47 |	ten lines
  *		+------- - - --------+-----+-- - - --+-----+
@@ -35,9 +34,9 @@
  *
  * insert, replace	slot := link to a record that is durable
  * update in place	the value word in the record := another value
- * record split		slot := link to an N4 that is durable and holds the old
+ * record split		slot := link to an N7 that is durable and holds the old
  *			record and the new one
- * prefix split		slot := link to an N4 that is durable and holds the link
+ * prefix split		slot := link to an N7 that is durable and holds the link
  *			that was in the slot, and a record
  * copy			the slot above := link to a node that is durable and
  *			holds the entries of the node and a record.  Needed
@@ -53,17 +52,15 @@
  * afterwards.  It is done under the lock of the node, together with the store
  * to the slot, and under the same fence.  Either may become durable first: a
  * byte whose slot holds 0 has no entry, and neither has a slot of no byte.  Only
- * slots that hold 0 are mapped.
+ * slots that hold 0 are mapped.  In a small node both words are in one line, which
+ * keeps the order of its stores.
  *
  * After a power cut each change is done or not done.  Two states are left that
  * no other operation makes; both are legal, and nothing is repaired:
  *
  *	a byte is mapped to a slot that holds 0	an insert of that byte uses it
- *	a slot of no byte holds a link		it is never mapped; the next
- *						copy of the node leaves it behind
- *
- * In a node that maps no further bytes a slot of no byte may hold anything from
- * the beginning on.
+ *	a slot of no byte of an N48 holds	it is never mapped; the next
+ *	a link					copy of the node leaves it behind
  */
 #ifndef _WORT_ART_H
 #define _WORT_ART_H
@@ -78,7 +75,7 @@
 
 #define ART_BYTES	256
 #define ART_BYTE_DIGITS	2
-#define ART_NR_KINDS	4
+#define ART_NR_KINDS	5
 #define ART_NO_SLOT	U64_MAX		/* the map of a node is damaged */
 
 /*
@@ -86,9 +83,9 @@
  * each.  A node of another kind is replaced by a copy that has the byte.  This is
  * all that the two engines do differently.
  */
-#define ART_MAPS_ALL	(BIT(WORT_MEDIA_ART_KIND_N4) | BIT(WORT_MEDIA_ART_KIND_N16) | \
-			 BIT(WORT_MEDIA_ART_KIND_N48))
-#define ART_MAPS_LARGE	BIT(WORT_MEDIA_ART_KIND_N48)
+#define ART_MAPS_LARGE	(BIT(WORT_MEDIA_ART_KIND_N21) | BIT(WORT_MEDIA_ART_KIND_N48))
+#define ART_MAPS_ALL	(BIT(WORT_MEDIA_ART_KIND_N7) | BIT(WORT_MEDIA_ART_KIND_N14) | \
+			 ART_MAPS_LARGE)
 
 /**
  * struct art_node - A node whose link has been verified
@@ -169,7 +166,7 @@ bool art_holds_few(const struct art_node *node, u32 few);
 bool art_others_list(const struct art_node *node, u32 byte, struct art_entries *list);
 bool art_node_maps(const struct art_node *node);
 u32 art_kind_for(u32 entries);
-u64 art_node_write(struct wort_op *op, u32 kind, u32 place, u32 maps,
+u64 art_node_write(struct wort_op *op, u32 kind, u32 place,
 		   const struct art_entries *list);
 int art_node_check(struct wort_op *op, const struct art_node *node);
 int art_any_record(struct wort_op *op, u64 link, u32 start, struct wort_rec *rec);
@@ -220,7 +217,7 @@ wort_prefetch_fn art_prefetch_keys;
 
 static __always_inline bool art_link_is_node(u64 link)
 {
-	return ((link - WORT_MEDIA_ART_KIND_N4) & WORT_MEDIA_LINK_KIND_MASK) < ART_NR_KINDS;
+	return ((link - WORT_MEDIA_ART_KIND_N7) & WORT_MEDIA_LINK_KIND_MASK) < ART_NR_KINDS;
 }
 
 static __always_inline u32 art_link_kind(u64 link)
@@ -256,19 +253,24 @@ static __always_inline int art_link_verify(struct wort_op *op, u64 link)
 	       0 : rdx_report_link(op, link);
 }
 
+static __always_inline bool art_is_small(u32 kind)
+{
+	return kind <= WORT_MEDIA_ART_KIND_N21;
+}
+
+/* The number of the last line of a small node. */
+static __always_inline u32 art_last_line(u32 kind)
+{
+	return kind - WORT_MEDIA_ART_KIND_N7;
+}
+
 /* Bytes of a node. */
 static __always_inline u32 art_node_size(u32 kind)
 {
-	switch (kind) {
-	case WORT_MEDIA_ART_KIND_N4:
-		return sizeof(struct wort_media_art_n4);
-	case WORT_MEDIA_ART_KIND_N16:
-		return sizeof(struct wort_media_art_n16);
-	case WORT_MEDIA_ART_KIND_N48:
-		return sizeof(struct wort_media_art_n48);
-	default:
-		return sizeof(struct wort_media_art_n256);
-	}
+	if (art_is_small(kind))
+		return (art_last_line(kind) + 1) * sizeof(struct wort_media_art_line);
+	return kind == WORT_MEDIA_ART_KIND_N48 ? sizeof(struct wort_media_art_n48) :
+						 sizeof(struct wort_media_art_n256);
 }
 
 /* Add an entry to a list in the order of bytes, which does not have the byte. */
@@ -305,10 +307,12 @@ static inline u32 art_rec_byte(const struct wort_rec *rec, u32 place)
 static __always_inline u32 art_shrinks_at(u32 kind, u32 byte)
 {
 	switch (kind) {
-	case WORT_MEDIA_ART_KIND_N16:
-		return byte % 4 ? 0 : 3;
+	case WORT_MEDIA_ART_KIND_N14:
+		return byte % 4 ? 0 : 5;
+	case WORT_MEDIA_ART_KIND_N21:
+		return byte % 4 ? 0 : 11;
 	case WORT_MEDIA_ART_KIND_N48:
-		return byte % 4 ? 0 : 12;
+		return byte % 4 ? 0 : 17;
 	case WORT_MEDIA_ART_KIND_N256:
 		return byte % 16 ? 0 : 37;
 	default:
@@ -345,32 +349,34 @@ static __always_inline u32 art_match(u64 word, u32 byte)
 	return (equal >> 7) * 0x0102040810204080ULL >> 56;
 }
 
-/* The slots of an N4 that have a byte: a bit for each. */
-static __always_inline u32 art_n4_used(u64 map)
+/* The slots of a line that have a byte: a bit for each. */
+static __always_inline u32 art_line_used(u64 map)
 {
-	return map >> WORT_MEDIA_ART_N4_USED_SHIFT & 0xf;
+	return map >> WORT_MEDIA_ART_USED_SHIFT &
+	       (BIT(WORT_MEDIA_ART_LINE_SLOTS) - 1);
+}
+
+/* Those that have this byte. */
+static __always_inline u32 art_line_match(u64 map, u32 byte)
+{
+	return art_match(map, byte) & art_line_used(map);
 }
 
 /*
- * The offset in its node of the slot of a byte; 0: it has none.  No entry has the
- * slot at offset 0 but that of byte 0 in an N256.
+ * The offset in its node of the slot of a byte; 0: it has none.  All maps are loaded
+ * before one is looked at.  The second line of an N14 is looked at twice, which
+ * mispredicts no branch.
  */
 static __always_inline u64 art_small_slot(const void __pmem *media, u32 kind, u32 byte)
 {
-	const struct wort_media_art_n16 __pmem *n16 = media;
-	const struct wort_media_art_n4 __pmem *n4 = media;
-	u64 map = wort_pm_load(&n4->map);
-	u32 slots;
+	const struct wort_media_art_line __pmem *line = media;
+	u32 slots = art_line_match(wort_pm_load(&line->map), byte);
 
-	if (kind == WORT_MEDIA_ART_KIND_N4) {
-		slots = art_match(map, byte) & art_n4_used(map);
-		return slots ? offsetof(struct wort_media_art_n4, slot) +
-			       __ffs(slots) * sizeof(u64) : 0;
-	}
-	slots = (art_match(wort_pm_load(&n16->byte[0]), byte) |
-		 art_match(wort_pm_load(&n16->byte[1]), byte) << 8) & map;
-	return slots ? offsetof(struct wort_media_art_n16, slot) +
-		       __ffs(slots) * sizeof(u64) : 0;
+	if (kind != WORT_MEDIA_ART_KIND_N7)
+		slots |= art_line_match(wort_pm_load(&line[1].map), byte) << 8 |
+			 art_line_match(wort_pm_load(&line[art_last_line(kind)].map),
+					byte) << 16;
+	return slots ? (__ffs(slots) + 1) * sizeof(u64) : 0;
 }
 
 /**

@@ -75,12 +75,12 @@ static void small_look_on(struct wort_cursor *cur, const struct art_node *node)
 	u32 used = cur->wanted > 1 ? art_small_used(node) : 0;
 
 	for (; used; used &= used - 1)
-		entry_prefetch(cur, wort_pm_load(&art_small_slots(node)[__ffs(used)]));
+		entry_prefetch(cur, wort_pm_load(&art_small_slots(node->media)[__ffs(used)]));
 }
 
 static bool is_wide(const struct art_node *node)
 {
-	return node->kind > WORT_MEDIA_ART_KIND_N16;
+	return !art_is_small(node->kind);
 }
 
 static void level_enter(struct wort_cursor *cur, const struct art_node *node, u32 byte)

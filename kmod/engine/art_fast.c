@@ -8,8 +8,6 @@
 #include "art_copy.h"
 #include "radix_fast.h"
 
-#define ART_N4_WORDS	(sizeof(struct wort_media_art_n4) / sizeof(__le64))
-
 int art_fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
 		    struct wort_buf *buf, struct wort_index_stats __percpu *stats)
 {
@@ -68,7 +66,7 @@ static __always_inline bool fast_copies(struct rdx_fast *fast, u32 maps)
 		return false;
 	art_node_at(&fast->op, fast->d.pos.node, &node);
 	return !(maps & BIT(node.kind)) ||
-	       (node.kind <= WORT_MEDIA_ART_KIND_N16 && !art_small_maps(&node));
+	       (art_is_small(node.kind) && art_small_free(&node) == ART_NONE_FREE);
 }
 
 static __always_inline int fast_in_slot(struct rdx_fast *fast)
@@ -96,23 +94,21 @@ static __always_inline int fast_in_slot(struct rdx_fast *fast)
 }
 
 /*
- * Write an N4 with the new record and the one in the slot, whose key is @other,
+ * Write an N7 with the new record and the one in the slot, whose key is @other,
  * and flush it.  Returns the link to it.
  */
 static __always_inline u64 fast_node(struct rdx_fast *fast, u64 off, u32 place,
 				     u64 record, u64 other)
 {
-	u32 mine = fast->d.word << 4 * place >> 56, byte = other << 4 * place >> 56;
-	struct wort_media_art_n4 __pmem *n4 = wort_region_at(fast->op.region, off);
-	bool first = mine < byte;
+	const struct art_entry of[] = {
+		{ other << 4 * place >> 56, fast->d.pos.link },
+		{ fast->d.word << 4 * place >> 56, record },
+	};
+	void __pmem *media = wort_region_at(fast->op.region, off);
 
-	wort_pm_store(&fast->op, &n4->map, 0x3ULL << WORT_MEDIA_ART_N4_USED_SHIFT |
-		      (first ? mine | byte << 8 : byte | mine << 8));
-	wort_pm_store(&fast->op, &n4->slot[0], first ? record : fast->d.pos.link);
-	wort_pm_store(&fast->op, &n4->slot[1], first ? fast->d.pos.link : record);
-	wort_pm_clear(&fast->op, &n4->slot[2], ART_N4_WORDS - 3);
-	wort_pm_flush_now(&fast->op, n4, sizeof(*n4));
-	return art_link(off, WORT_MEDIA_ART_KIND_N4, place);
+	art_small_write(&fast->op, media, WORT_MEDIA_ART_KIND_N7, of, ARRAY_SIZE(of));
+	wort_pm_flush_now(&fast->op, media, sizeof(struct wort_media_art_line));
+	return art_link(off, WORT_MEDIA_ART_KIND_N7, place);
 }
 
 /* @other: the key of the record at which the descent has ended. */
@@ -126,7 +122,7 @@ static __always_inline int fast_beside(struct rdx_fast *fast, u64 other)
 		return -EAGAIN;
 	if (unlikely(!wort_alloc_reserve_ready(&fast->op, RDX_WORD_RECORD) ||
 		     !wort_alloc_reserve_ready(&fast->op,
-					       sizeof(struct wort_media_art_n4))))
+					       sizeof(struct wort_media_art_line))))
 		return rdx_fast_give_up(fast);
 	link = rdx_fast_record(fast, fast->op.reserved[0]);
 	link = fast_node(fast, fast->op.reserved[1], place, link, other);
@@ -165,11 +161,9 @@ static __always_inline bool above_lock(struct rdx_fast *fast, struct rdx_removal
 	       wort_pm_load(fast->d.base + pos->above) == pos->node;
 }
 
-#define SMALL_WORDS	(offsetof(struct wort_media_art_n16, pad) / sizeof(__le64))
-
 /*
  * A copy of a small node, with the new record.
- * @was: the words of the node when it was copied, up to its last slot that has a byte
+ * @was: the words of the node when it was copied
  * @nr_was: how many
  * @nr: entries of the copy
  * @of: the entries
@@ -178,10 +172,10 @@ static __always_inline bool above_lock(struct rdx_fast *fast, struct rdx_removal
  * @lines: lines of it that were flushed
  */
 struct fast_copy {
-	u64 was[SMALL_WORDS];
+	u64 was[ART_SMALL_WORDS];
 	u32 nr_was;
 	u32 nr;
-	struct art_entry of[ART_N16_SLOTS];
+	struct art_entry of[ART_SMALL_SLOTS];
 	u64 link;
 	u32 stores;
 	u32 lines;
@@ -194,26 +188,26 @@ struct fast_copy {
 static __always_inline bool copy_list(struct fast_copy *copy, const struct art_node *node,
 				      u32 byte)
 {
-	u32 first = art_small_first(node->kind), used, slot, at, i;
-	bool n4 = node->kind == WORT_MEDIA_ART_KIND_N4;
+	u32 used = 0, slot, at, i;
 	const __le64 __pmem *words = node->media;
 	u64 seen[ART_BYTES / 64] = { };
 
-	copy->was[0] = wort_pm_load(&words[0]);
-	used = n4 ? art_n4_used(copy->was[0]) : (u16)copy->was[0];
-	copy->nr_was = first + fls(used);
-	for (i = 1; i < copy->nr_was; i++)
+	copy->nr_was = art_node_size(node->kind) / sizeof(__le64);
+	for (i = 0; i < copy->nr_was; i++)
 		copy->was[i] = wort_pm_load(&words[i]);
+	for (i = 0; i < copy->nr_was; i += ART_LINE_WORDS)
+		used |= art_line_used(copy->was[i]) << i;
 	for (copy->nr = 0; used; used &= used - 1) {
 		slot = __ffs(used);
-		at = copy->was[n4 ? 0 : 1 + slot / 8] >> 8 * (slot % 8) & 0xff;
+		at = copy->was[round_down(slot, ART_LINE_WORDS)] >>
+		     8 * (slot % ART_LINE_WORDS) & 0xff;
 		if (at == byte || seen[at / 64] & BIT_ULL(at % 64))
 			return false;
 		seen[at / 64] |= BIT_ULL(at % 64);
-		if (copy->was[first + slot])
-			copy->of[copy->nr++] = (struct art_entry){ at, copy->was[first + slot] };
+		if (copy->was[1 + slot])
+			copy->of[copy->nr++] = (struct art_entry){ at, copy->was[1 + slot] };
 	}
-	return copy->nr < ART_N16_SLOTS;
+	return copy->nr < ART_SMALL_SLOTS;
 }
 
 /* The node is locked: is it as it was when it was copied? */
@@ -230,18 +224,17 @@ static __always_inline bool copy_valid(const struct fast_copy *copy,
 }
 
 /* Write the record and the copy, and flush both. */
-static __always_inline void copy_write(struct rdx_fast *fast, u32 kind, u32 maps,
+static __always_inline void copy_write(struct rdx_fast *fast, u32 kind,
 				       struct fast_copy *copy)
 {
 	u64 record = rdx_fast_record(fast, fast->op.reserved[0]), off = fast->op.reserved[1];
 	u64 stores = fast->op.n.stores, lines = fast->op.n.lines;
 	void __pmem *media = wort_region_at(fast->op.region, off);
-	u32 size;
 
 	copy->link = art_link(off, kind, wort_link_place(fast->d.pos.node));
 	copy->of[copy->nr++] = (struct art_entry){ fast_byte(fast), record };
-	size = art_small_write(&fast->op, media, kind, maps, copy->of, copy->nr);
-	wort_pm_flush_now(&fast->op, media, size);
+	art_small_write(&fast->op, media, kind, copy->of, copy->nr);
+	wort_pm_flush_now(&fast->op, media, art_node_size(kind));
 	copy->stores = fast->op.n.stores - stores;
 	copy->lines = fast->op.n.lines - lines;
 }
@@ -292,7 +285,7 @@ static __always_inline int copy_commit(struct rdx_fast *fast, const struct fast_
 }
 
 /*
- * A put for which a small node is copied; the copy is an N4 or N16.  It descends once more,
+ * A put for which a small node is copied; the copy is a small one, too.  It descends once more,
  * from the root, to know the slot above, which changes; a damaged table of the top may have
  * led to another node.  It is a function of its own, so that the other puts keep their
  * registers.
@@ -300,7 +293,7 @@ static __always_inline int copy_commit(struct rdx_fast *fast, const struct fast_
  * @nr_nodes: nodes entered on the way to it
  */
 static noinline int fast_put_copy(struct wort_tree *tree, struct wort_put *put,
-				  struct wort_index_stats __percpu *stats, u32 maps,
+				  struct wort_index_stats __percpu *stats,
 				  u64 node, u32 nr_nodes)
 {
 	struct rdx_fast fast __uninitialized;
@@ -314,13 +307,13 @@ static noinline int fast_put_copy(struct wort_tree *tree, struct wort_put *put,
 		return -EAGAIN;
 	fast.d.nr_nodes += nr_nodes;
 	art_node_at(&fast.op, node, &at);
-	if (at.kind > WORT_MEDIA_ART_KIND_N16 || !copy_list(&copy, &at, fast_byte(&fast)))
+	if (!art_is_small(at.kind) || !copy_list(&copy, &at, fast_byte(&fast)))
 		return -EAGAIN;
-	kind = copy.nr < ART_N4_SLOTS ? WORT_MEDIA_ART_KIND_N4 : WORT_MEDIA_ART_KIND_N16;
+	kind = art_small_kind(copy.nr + 1);
 	if (!wort_alloc_reserve_ready(&fast.op, RDX_WORD_RECORD) ||
 	    !wort_alloc_reserve_ready(&fast.op, art_node_size(kind)))
 		return rdx_fast_give_up(&fast);
-	copy_write(&fast, kind, maps, &copy);
+	copy_write(&fast, kind, &copy);
 	wort_pm_fence_now(&fast.op);
 	return copy_commit(&fast, &copy);
 }
@@ -343,8 +336,7 @@ static __always_inline int fast_put(struct wort_tree *tree, struct wort_put *put
 	if (unlikely(fast.d.pos.skip))
 		return -EAGAIN;
 	if (fast_copies(&fast, maps))
-		return fast_put_copy(tree, put, stats, maps, fast.d.pos.node,
-				     fast.d.nr_nodes);
+		return fast_put_copy(tree, put, stats, fast.d.pos.node, fast.d.nr_nodes);
 	return fast_in_slot(&fast);
 }
 
@@ -420,19 +412,21 @@ int art_fast_remove(struct wort_tree *tree, const struct wort_del *del,
 	return rdx_fast_remove(art_descend, removal_launch, tree, del, stats);
 }
 
-/* Prefetch the line of a node that the descent of a key loads first. */
+/* Prefetch what the descent of a key loads of a node before it knows the slot. */
 static void node_prefetch(const struct wort_tree *tree, u64 link, u32 byte)
 {
-	u64 off = wort_link_off(link);
+	const void __pmem *media = wort_region_at(tree->region, wort_link_off(link));
+	u32 kind = art_link_kind(link), i;
 
-	if (art_link_kind(link) == WORT_MEDIA_ART_KIND_N256)
-		off += byte * sizeof(u64);
-	else if (art_link_kind(link) == WORT_MEDIA_ART_KIND_N48)
-		off += byte;
-	wort_pm_prefetch(wort_region_at(tree->region, off));
+	if (kind == WORT_MEDIA_ART_KIND_N256)
+		media += byte * sizeof(u64);
+	else if (kind == WORT_MEDIA_ART_KIND_N48)
+		media += byte;
+	for (i = 0; i <= (art_is_small(kind) ? art_last_line(kind) : 0); i++)
+		wort_pm_prefetch(media + i * WORT_LINE);
 }
 
-/* The path to a key: a link to a node whose first line is being loaded, or 0. */
+/* The path to a key: a link to a node whose map is being loaded, or 0. */
 struct art_path {
 	u64 node;
 	u64 word;

@@ -8,25 +8,49 @@
 
 #include "art.h"
 
-#define ART_N4_SLOTS	ARRAY_SIZE(((struct wort_media_art_n4 *)0)->slot)
-#define ART_N16_SLOTS	ARRAY_SIZE(((struct wort_media_art_n16 *)0)->slot)
+/*
+ * Slot i of line n of a small node has the number 8 * n + i: its word comes behind the
+ * map of the first line by so many words.
+ */
+#define ART_LINE_WORDS	(WORT_LINE / sizeof(__le64))
+#define ART_SMALL_WORDS	(WORT_MEDIA_ART_LINES_MAX * ART_LINE_WORDS)
+#define ART_SMALL_SLOTS	(WORT_MEDIA_ART_LINES_MAX * WORT_MEDIA_ART_LINE_SLOTS)
 #define ART_N48_SLOTS	ARRAY_SIZE(((struct wort_media_art_n48 *)0)->slot)
 #define ART_N48_WORDS	ARRAY_SIZE(((struct wort_media_art_n48 *)0)->index)
 
-/* The slots of an N4 or an N16 that have a byte: a bit for each. */
-static __always_inline u32 art_small_used(const struct art_node *node)
+/* The kind of a small node with room for so many entries. */
+static __always_inline u32 art_small_kind(u32 entries)
 {
-	u64 map = wort_pm_load((const __le64 __pmem *)node->media);
-
-	return node->kind == WORT_MEDIA_ART_KIND_N4 ? art_n4_used(map) : (u16)map;
+	return WORT_MEDIA_ART_KIND_N7 + (entries - 1) / WORT_MEDIA_ART_LINE_SLOTS;
 }
 
-static inline const __le64 __pmem *art_small_slots(const struct art_node *node)
+/* The slots of a small node, a bit for each number. */
+static __always_inline u32 art_small_all(u32 kind)
 {
-	const struct wort_media_art_n16 __pmem *n16 = node->media;
-	const struct wort_media_art_n4 __pmem *n4 = node->media;
+	return 0x7f7f7fU & GENMASK_ULL((art_last_line(kind) + 1) * 8 - 1, 0);
+}
 
-	return node->kind == WORT_MEDIA_ART_KIND_N4 ? n4->slot : n16->slot;
+/* Those that have a byte. */
+static __always_inline u32 art_small_used(const struct art_node *node)
+{
+	const struct wort_media_art_line __pmem *line = node->media;
+	u32 last = art_last_line(node->kind), middle = min(last, 1U);
+
+	return art_line_used(wort_pm_load(&line->map)) |
+	       art_line_used(wort_pm_load(&line[middle].map)) << 8 * middle |
+	       art_line_used(wort_pm_load(&line[last].map)) << 8 * last;
+}
+
+/* The slot with number 0. */
+static inline __le64 __pmem *art_small_slots(void __pmem *media)
+{
+	return (__le64 __pmem *)media + 1;
+}
+
+/* What a map has for a byte and its slot in the line. */
+static __always_inline u64 art_line_entry(u32 slot, u32 byte)
+{
+	return BIT_ULL(WORT_MEDIA_ART_USED_SHIFT + slot) | (u64)byte << 8 * slot;
 }
 
 /* The slots of an N48 that have a byte: a bit for each. */
@@ -43,14 +67,14 @@ static inline u64 art_n48_used(const struct wort_media_art_n48 __pmem *n48)
 	return used;
 }
 
-/* The first slot that has no byte and holds 0; @nr: there is none. */
-static inline u32 art_free_slot(u64 used, const __le64 __pmem *slots, u32 nr)
-{
-	u64 free = ~used & GENMASK_ULL(nr - 1, 0);
+#define ART_NONE_FREE	64
 
-	while (free && wort_pm_load(&slots[__ffs64(free)]))
-		free &= free - 1;
-	return free ? __ffs64(free) : nr;
+/* The first of some slots that holds 0. */
+static inline u32 art_free_slot(u64 slots, const __le64 __pmem *slot)
+{
+	while (slots && wort_pm_load(&slot[__ffs64(slots)]))
+		slots &= slots - 1;
+	return slots ? __ffs64(slots) : ART_NONE_FREE;
 }
 
 /* Has a slot of an N48 a byte? */
@@ -82,42 +106,23 @@ static inline u32 art_n48_free(const struct wort_media_art_n48 __pmem *n48)
 			slot += step;
 	if (slot < ART_N48_SLOTS && !art_n48_is_used(n48, slot))
 		return slot;
-	return art_free_slot(art_n48_used(n48), n48->slot, ART_N48_SLOTS);
+	return art_free_slot(~art_n48_used(n48) & GENMASK_ULL(ART_N48_SLOTS - 1, 0),
+			     n48->slot);
 }
 
-/*
- * Begin to load what a mapping will look at, and the line of the slot that the
- * byte gets, if no entry was deleted.
- */
+/* Begin to load what a mapping will look at. */
 static inline void art_map_prefetch(const struct art_node *node)
 {
-	const struct wort_media_art_n48 __pmem *n48 = node->media;
-	u32 i;
+	u32 end = art_node_size(node->kind), i;
 
-	if (node->kind <= WORT_MEDIA_ART_KIND_N16) {
-		wort_pm_prefetch_store(&art_small_slots(node)[hweight64(art_small_used(node))]);
-		return;
-	}
-	for (i = 0; i < sizeof(*n48); i += WORT_LINE)
+	for (i = 0; i < end; i += WORT_LINE)
 		wort_pm_prefetch_store(node->media + i);
-}
-
-/* Slots of an N4 or an N16. */
-static __always_inline u32 art_small_nr(u32 kind)
-{
-	return kind == WORT_MEDIA_ART_KIND_N4 ? ART_N4_SLOTS : ART_N16_SLOTS;
 }
 
 static __always_inline u32 art_small_free(const struct art_node *node)
 {
-	return art_free_slot(art_small_used(node), art_small_slots(node),
-			 art_small_nr(node->kind));
-}
-
-/* Can an N4 or an N16 map one more byte? */
-static __always_inline bool art_small_maps(const struct art_node *node)
-{
-	return art_small_free(node) < art_small_nr(node->kind);
+	return art_free_slot(~art_small_used(node) & art_small_all(node->kind),
+			     art_small_slots(node->media));
 }
 
 /**
@@ -130,39 +135,20 @@ struct art_mapped {
 	__le64 __pmem *word;
 };
 
-static __always_inline struct art_mapped art_n4_map(struct wort_op *op,
-						    const struct art_node *node, u32 byte)
+static __always_inline struct art_mapped art_small_map(struct wort_op *op,
+						       const struct art_node *node,
+						       u32 byte)
 {
-	struct wort_media_art_n4 __pmem *n4 = node->media;
-	u32 slot = art_small_free(node);
-	u64 map = wort_pm_load(&n4->map);
+	u32 slot = art_small_free(node), at = slot % ART_LINE_WORDS;
+	struct wort_media_art_line __pmem *line = node->media;
+	u64 map;
 
-	if (slot == ART_N4_SLOTS)
+	if (slot == ART_NONE_FREE)
 		return (struct art_mapped){ };
-	map &= ~(0xffULL << 8 * slot);
-	map |= BIT_ULL(WORT_MEDIA_ART_N4_USED_SHIFT + slot) | (u64)byte << 8 * slot;
-	wort_pm_store_release(op, &n4->map, map);
-	return (struct art_mapped){ &n4->slot[slot], &n4->map };
-}
-
-/*
- * The byte is stored before its bit.  Both are in one line, which keeps the
- * order of the two stores.
- */
-static __always_inline struct art_mapped art_n16_map(struct wort_op *op,
-						     const struct art_node *node, u32 byte)
-{
-	struct wort_media_art_n16 __pmem *n16 = node->media;
-	u32 slot = art_small_free(node), shift = 8 * (slot % 8);
-	__le64 __pmem *bytes = &n16->byte[slot / 8];
-	u64 map = wort_pm_load(&n16->map);
-
-	if (slot == ART_N16_SLOTS)
-		return (struct art_mapped){ };
-	wort_pm_store_release(op, bytes, (wort_pm_load(bytes) & ~(0xffULL << shift)) |
-					 (u64)byte << shift);
-	wort_pm_store_release(op, &n16->map, map | BIT_ULL(slot));
-	return (struct art_mapped){ &n16->slot[slot], &n16->map };
+	line += slot / ART_LINE_WORDS;
+	map = wort_pm_load(&line->map) & ~(0xffULL << 8 * at);
+	wort_pm_store_release(op, &line->map, map | art_line_entry(at, byte));
+	return (struct art_mapped){ &line->slot[at], &line->map };
 }
 
 static __always_inline struct art_mapped art_n48_map(struct wort_op *op,
@@ -172,7 +158,7 @@ static __always_inline struct art_mapped art_n48_map(struct wort_op *op,
 	__le64 __pmem *index = &n48->index[byte / 8];
 	u32 slot = art_n48_free(n48);
 
-	if (slot == ART_N48_SLOTS)
+	if (slot == ART_NONE_FREE)
 		return (struct art_mapped){ };
 	wort_pm_store_release(op, index,
 			      wort_pm_load(index) | (u64)(slot + 1) << 8 * (byte % 8));
@@ -195,14 +181,8 @@ static __always_inline struct art_mapped art_n48_map(struct wort_op *op,
 static __always_inline struct art_mapped art_node_map(struct wort_op *op,
 						      const struct art_node *node, u32 byte)
 {
-	switch (node->kind) {
-	case WORT_MEDIA_ART_KIND_N4:
-		return art_n4_map(op, node, byte);
-	case WORT_MEDIA_ART_KIND_N16:
-		return art_n16_map(op, node, byte);
-	default:
-		return art_n48_map(op, node, byte);
-	}
+	return art_is_small(node->kind) ? art_small_map(op, node, byte) :
+					  art_n48_map(op, node, byte);
 }
 
 #endif /* _WORT_ART_MAP_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The four kinds of nodes of an adaptive radix tree; see art.h.
+ * The kinds of nodes of an adaptive radix tree; see art.h.
  */
 #include <linux/kernel.h>
 
@@ -72,28 +72,26 @@ static __always_inline u64 wide_link(const struct art_node *node, u32 byte)
 	return slot < ART_N48_SLOTS ? wort_pm_load(&n48->slot[slot]) : 0;
 }
 
-/* Offset in the node of the word of the map that has a byte. */
-static u32 map_word(u32 kind, u32 byte)
-{
-	return kind == WORT_MEDIA_ART_KIND_N48 ? round_down(byte, sizeof(u64)) : 0;
-}
-
 /**
  * art_node_flush_read() - Make durable what an answer of a node rests on
  * @op: The operation, which has read the slot of a byte, or that it has none.
  * @link: The link to the node, in which something is in flight.
- * @byte: The byte.
+ * @byte: The byte.  That it has no slot needs nothing: no byte ever loses its slot.
+ *
+ * The map of a small node is in the line of the slot.
  *
  * Context: As wort_pm_flush_in_flight().
  */
 noinline void art_node_flush_read(struct wort_op *op, u64 link, u32 byte)
 {
 	u64 slot = art_slot(wort_region_at(op->region, 0), link, byte);
-	u64 map = wort_link_off(link) + map_word(art_link_kind(link), byte);
 
-	wort_pm_flush_read(op, map, sizeof(u64));
-	if (slot && slot != ART_NO_SLOT && slot / WORT_LINE != map / WORT_LINE)
-		wort_pm_flush_read(op, slot, sizeof(u64));
+	if (!slot || slot == ART_NO_SLOT)
+		return;
+	wort_pm_flush_read(op, slot, sizeof(u64));
+	if (art_link_kind(link) == WORT_MEDIA_ART_KIND_N48)
+		wort_pm_flush_read(op, wort_link_off(link) + round_down(byte, sizeof(u64)),
+				   sizeof(u64));
 }
 
 /* An answer rests on all slots of the node, also on empty ones. */
@@ -104,21 +102,20 @@ static void node_flush_in_flight(struct wort_op *op, const struct art_node *node
 	wort_pm_flush_in_flight(op, off, off, art_node_size(node->kind));
 }
 
-/* The byte of a slot of an N4 or an N16. */
+/* The byte of a slot of a small node. */
 static u32 small_byte(const struct art_node *node, u32 slot)
 {
-	const void __pmem *bytes = node->media;
+	const struct wort_media_art_line __pmem *line = node->media;
 
-	if (node->kind == WORT_MEDIA_ART_KIND_N16)
-		bytes += offsetof(struct wort_media_art_n16, byte);
-	return wort_pm_load((const __le64 __pmem *)bytes + slot / 8) >> 8 * (slot % 8) & 0xff;
+	return wort_pm_load(&line[slot / ART_LINE_WORDS].map) >>
+	       8 * (slot % ART_LINE_WORDS) & 0xff;
 }
 
 /* Their bytes are in no order. */
 static bool small_next(const struct art_node *node, u32 from, bool reverse,
 		       struct art_entry *entry)
 {
-	const __le64 __pmem *slots = art_small_slots(node);
+	const __le64 __pmem *slots = art_small_slots(node->media);
 	u32 used = art_small_used(node), slot, byte;
 	bool found = false;
 	u64 link;
@@ -156,7 +153,7 @@ bool art_entry_next(const struct art_node *node, u32 from, bool reverse,
 {
 	u64 link;
 
-	if (node->kind <= WORT_MEDIA_ART_KIND_N16)
+	if (art_is_small(node->kind))
 		return from < ART_BYTES && small_next(node, from, reverse, entry);
 	for (; from < ART_BYTES; from = reverse ? from - 1 : wide_from(node, from + 1)) {
 		link = wide_link(node, from);
@@ -170,7 +167,7 @@ bool art_entry_next(const struct art_node *node, u32 from, bool reverse,
 
 static u32 small_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
 {
-	const __le64 __pmem *slots = art_small_slots(node);
+	const __le64 __pmem *slots = art_small_slots(node->media);
 	u32 used = art_small_used(node), nr = 0, slot;
 	u64 found;
 
@@ -224,7 +221,7 @@ static u32 wide_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
  */
 u32 art_count_others(const struct art_node *node, u32 byte, u32 max, u64 *link)
 {
-	return node->kind <= WORT_MEDIA_ART_KIND_N16 ?
+	return art_is_small(node->kind) ?
 	       small_count(node, byte, max, link) : wide_count(node, byte, max, link);
 }
 
@@ -253,9 +250,9 @@ u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte, u32 ma
  * @node: The node.
  * @few: So many.
  *
- * For the choice whether a smaller node would do, so it need not be exact: it counts what a
- * slot of no byte holds, too, but for those of a small node behind its last byte.  Looks at
- * slots in their order, so that it hardly takes a wrong branch.
+ * For the choice whether a smaller node would do, so it need not be exact: of a large node
+ * it counts what a slot of no byte holds, too.  Looks at slots in their order, so that it
+ * hardly takes a wrong branch.
  *
  * Context: A section.
  * Return: True if it does.
@@ -264,22 +261,13 @@ bool art_holds_few(const struct art_node *node, u32 few)
 {
 	const struct wort_media_art_n256 __pmem *n256 = node->media;
 	const struct wort_media_art_n48 __pmem *n48 = node->media;
-	const __le64 __pmem *slots;
-	u32 nr = 0, i, end;
+	bool small = art_is_small(node->kind), wide = node->kind == WORT_MEDIA_ART_KIND_N256;
+	const __le64 __pmem *slots = wide ? n256->slot : n48->slot;
+	u32 used = small ? art_small_used(node) : 0, nr = 0, i;
+	u32 end = small ? 0 : wide ? ART_BYTES : ART_N48_SLOTS;
 
-	switch (node->kind) {
-	case WORT_MEDIA_ART_KIND_N48:
-		slots = n48->slot;
-		end = ART_N48_SLOTS;
-		break;
-	case WORT_MEDIA_ART_KIND_N256:
-		slots = n256->slot;
-		end = ART_BYTES;
-		break;
-	default:
-		slots = art_small_slots(node);
-		end = fls(art_small_used(node));
-	}
+	for (; used; used &= used - 1)
+		nr += !!wort_pm_load(&art_small_slots(node->media)[__ffs(used)]);
 	for (i = 0; i < end && nr <= few; i++)
 		nr += !!wort_pm_load(&slots[i]);
 	return nr <= few;
@@ -287,7 +275,7 @@ bool art_holds_few(const struct art_node *node, u32 few)
 
 static bool small_list(const struct art_node *node, u32 byte, struct art_entries *list)
 {
-	const __le64 __pmem *slots = art_small_slots(node);
+	const __le64 __pmem *slots = art_small_slots(node->media);
 	u32 used = art_small_used(node), slot, i;
 	u64 link;
 
@@ -332,8 +320,8 @@ static bool wide_list(const struct art_node *node, u32 byte, struct art_entries 
 bool art_others_list(const struct art_node *node, u32 byte, struct art_entries *list)
 {
 	list->nr = 0;
-	return node->kind <= WORT_MEDIA_ART_KIND_N16 ? small_list(node, byte, list) :
-						       wide_list(node, byte, list);
+	return art_is_small(node->kind) ? small_list(node, byte, list) :
+					  wide_list(node, byte, list);
 }
 
 /**
@@ -345,8 +333,8 @@ bool art_others_list(const struct art_node *node, u32 byte, struct art_entries *
  */
 bool art_node_maps(const struct art_node *node)
 {
-	return node->kind <= WORT_MEDIA_ART_KIND_N16 ?
-	       art_small_maps(node) : art_n48_free(node->media) < ART_N48_SLOTS;
+	return (art_is_small(node->kind) ? art_small_free(node) :
+					   art_n48_free(node->media)) != ART_NONE_FREE;
 }
 
 /**
@@ -358,10 +346,8 @@ bool art_node_maps(const struct art_node *node)
  */
 u32 art_kind_for(u32 entries)
 {
-	if (entries <= ART_N4_SLOTS)
-		return WORT_MEDIA_ART_KIND_N4;
-	if (entries <= ART_N16_SLOTS)
-		return WORT_MEDIA_ART_KIND_N16;
+	if (entries <= ART_SMALL_SLOTS)
+		return art_small_kind(entries);
 	return entries <= ART_N48_SLOTS ? WORT_MEDIA_ART_KIND_N48 : WORT_MEDIA_ART_KIND_N256;
 }
 
@@ -397,7 +383,6 @@ static void n256_write(struct wort_op *op, struct wort_media_art_n256 __pmem *n2
  * @op: The operation, which has reserved it.
  * @kind: Its kind, with room for the entries.
  * @place: Its place.
- * @maps: As for art_small_write(); ART_MAPS_ALL where the engine is not known.
  * @list: The entries; of an N48 in the order of bytes.
  *
  * Flushes what it has written; does not fence.
@@ -405,22 +390,21 @@ static void n256_write(struct wort_op *op, struct wort_media_art_n256 __pmem *n2
  * Context: Any context.
  * Return: The link to it.
  */
-u64 art_node_write(struct wort_op *op, u32 kind, u32 place, u32 maps,
+u64 art_node_write(struct wort_op *op, u32 kind, u32 place,
 		   const struct art_entries *list)
 {
 	u64 off = wort_alloc_take(op);
 	void __pmem *media = wort_region_at(op->region, off);
 	u32 size = art_node_size(kind);
 
-	if (kind <= WORT_MEDIA_ART_KIND_N16) {
-		size = art_small_write(op, media, kind, maps, list->of, list->nr);
-	} else {
+	if (!art_is_small(kind))
 		wort_pm_zero(op, media, size);
-		if (kind == WORT_MEDIA_ART_KIND_N48)
-			n48_write(op, media, list);
-		else
-			n256_write(op, media, list);
-	}
+	if (art_is_small(kind))
+		art_small_write(op, media, kind, list->of, list->nr);
+	else if (kind == WORT_MEDIA_ART_KIND_N48)
+		n48_write(op, media, list);
+	else
+		n256_write(op, media, list);
 	wort_pm_flush(op, media, size);
 	return art_link(off, kind, place);
 }

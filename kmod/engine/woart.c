@@ -10,9 +10,9 @@
  *
  * The paper has a header in each node, {depth, prefix length, prefix}, which its
  * Algorithm 2 mends after a power cut; the link has the place instead.  It stores
- * a new child of an N4 under three fences: the child, the slot word, the header.
- * Here the record is durable before the slot refers to it, and no word else has
- * an order: two fences.
+ * a new child of its smallest node under three fences: the child, the slot word,
+ * the header.  Here the record is durable before the slot refers to it, and no word
+ * else has an order: two fences.
  */
 #include "art.h"
 

@@ -16,30 +16,22 @@ static void list_slots(struct base *base, u64 off, u32 nr)
 		art_list(base, off + i * sizeof(__le64));
 }
 
-/* The slots of a small node that have a byte, the first ones: others may hold anything. */
-static u32 used_slots(struct base *base, u64 off, u32 shift)
-{
-	u64 map = base_get(base, off) >> shift;
-	u32 nr = 0;
-
-	for (; nr < 16 && map >> nr & 1; nr++)
-		;
-	return nr;
-}
-
 /* The words of its map, and its slots. */
 static void list_node(struct base *base, u64 off, u64 kind)
 {
+	u64 end;
+
 	switch (kind) {
-	case WORT_MEDIA_ART_KIND_N4:
-		base_add_range(base, WORD_VALUE, off, 8);
-		list_slots(base, off + offsetof(struct wort_media_art_n4, slot),
-			   used_slots(base, off, WORT_MEDIA_ART_N4_USED_SHIFT));
-		break;
-	case WORT_MEDIA_ART_KIND_N16:
-		base_add_range(base, WORD_VALUE, off, 24);
-		list_slots(base, off + offsetof(struct wort_media_art_n16, slot),
-			   used_slots(base, off, 0));
+	case WORT_MEDIA_ART_KIND_N7:
+	case WORT_MEDIA_ART_KIND_N14:
+	case WORT_MEDIA_ART_KIND_N21:
+		end = off + (kind - WORT_MEDIA_ART_KIND_N7 + 1) *
+			    sizeof(struct wort_media_art_line);
+		for (; off < end; off += sizeof(struct wort_media_art_line)) {
+			base_add_range(base, WORD_VALUE, off, 8);
+			list_slots(base, off + offsetof(struct wort_media_art_line, slot),
+				   WORT_MEDIA_ART_LINE_SLOTS);
+		}
 		break;
 	case WORT_MEDIA_ART_KIND_N48:
 		base_add_range(base, WORD_VALUE, off, 256);

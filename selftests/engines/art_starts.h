@@ -26,28 +26,34 @@ static const struct step art_steps[] = {
 static const struct engine_start art_starts[] = {
 	START("node of two", PUT(0, 1), PUT(1, 1)),
 	/* One put fills the root, so that another put has to copy it. */
-	START("root of three", PUT(0, 1), PUT(4, 1), PUT(9, 1)),
-	/* The root has four entries, and the next one makes it an N16. */
-	START("full root", PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1)),
+	START("root of six", CROWD(3), PUT(0, 1), PUT(4, 1), PUT(9, 1)),
+	/* The root is full, and the next entry makes it an N14. */
+	START("full root", CROWD(3), PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1)),
 	/* The same, of which one slot has a byte and no entry. */
-	START("full root, one deleted", PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1), DEL(4)),
-	START("root of five", PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1), PUT(5, 1)),
-	/* There is room in the second line of slots. */
-	START("root of seven", CROWD(5), PUT(0, 1), PUT(9, 1)),
-	/* One more delete makes it an N4 again. */
-	START("root of four", PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1), PUT(5, 1), DEL(10)),
+	START("full root, one deleted", CROWD(3), PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1),
+	      DEL(4)),
+	/* There is room in the second line. */
+	START("root of eight", CROWD(6), PUT(0, 1), PUT(9, 1)),
+	/* An N14, which the delete of byte 0 makes an N7. */
+	START("six of fourteen", CROWD(5), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(3)),
+	/* An N14 whose two entries are in two lines. */
+	START("two of fourteen", PUT(0, 1), CROWD(6), PUT(9, 1), CROWD(0)),
+	/* An N14 of three, which the delete of byte 0 makes an N7, or two deletes a record. */
+	START("three of fourteen", PUT(0, 1), CROWD(6), PUT(9, 1), PUT(5, 1), CROWD(0)),
+	/* The next new byte makes the root an N21. */
+	START("root of fourteen", CROWD(11), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
+	/* There is room in the third line. */
+	START("root of fifteen", CROWD(13), PUT(0, 1), PUT(9, 1)),
+	/* An N21, which the delete of byte 0 makes an N14. */
+	START("root of twelve", CROWD(12), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(9)),
 	/* The next new byte makes the root an N48. */
-	START("root of sixteen", CROWD(13), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
-	/* An N16 whose two entries are in two lines. */
-	START("two of sixteen", PUT(0, 1), CROWD(6), PUT(9, 1), CROWD(0)),
-	/* An N16 of three, which the delete of byte 0 makes an N4, or two deletes a record. */
-	START("three of sixteen", PUT(0, 1), CROWD(6), PUT(9, 1), PUT(5, 1), CROWD(0)),
-	/* An N48, which the delete of byte 0 makes an N16. */
-	START("root of thirteen", CROWD(14), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(10)),
+	START("root of 21", CROWD(18), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
+	/* An N48, which the delete of byte 0 makes an N21. */
+	START("root of eighteen", CROWD(19), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(15)),
 	START("one leaf", PUT(0, 1)),
 	START("long prefix", PUT(5, 1), PUT(6, 1)),
 	START("long prefix, split", PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(4, 1)),
-	START("root of seventeen", CROWD(13), PUT(0, 1), PUT(9, 1), PUT(5, 1), PUT(4, 1)),
+	START("root of 22", CROWD(18), PUT(0, 1), PUT(9, 1), PUT(5, 1), PUT(4, 1)),
 	START("root of 48", CROWD(45), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
 	START("root of 48, one deleted", CROWD(46), PUT(0, 1), PUT(9, 1), CROWD(45)),
 	/* An N256, which the delete of byte 0 makes an N48. */
@@ -68,7 +74,7 @@ static const struct engine_start art_starts[] = {
 };
 
 /* The first pools are those from which ART+CoW copies where WOART does not. */
-#define ART_COPY_STARTS	10
+#define ART_COPY_STARTS	9
 
 #define ART_STARTS(nr) {							\
 	.steps = art_steps,						\
@@ -78,7 +84,7 @@ static const struct engine_start art_starts[] = {
 	.sizes = {							\
 		sizeof(struct wort_media_leaf),				\
 		sizeof(struct wort_media_leaf) + sizeof(__u64),		\
-		sizeof(struct wort_media_art_n4),			\
+		sizeof(struct wort_media_art_line),			\
 	},								\
 }
 

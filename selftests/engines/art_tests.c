@@ -75,7 +75,7 @@ void check_art_kinds(void)
 	for (i = 0; i < ART_BYTES; i++) {
 		CHECK_EQ(put(byte_nr(i)), 0);
 		CHECK_EQ(root_kind(), kind_of(i + 1));
-		if (i % 16 == 0 || i < 20 || i == 47 || i == 48)
+		if (i % 16 == 0 || i < 24 || i == 47 || i == 48)
 			verify_all(0, i + 1);
 	}
 	for (i = 0; i < ART_BYTES; i++) {
@@ -84,7 +84,7 @@ void check_art_kinds(void)
 		if (nr <= 1)
 			CHECK_EQ(root_kind(), nr ? WORT_MEDIA_LINK_RECORD : 0);
 		else if (nr <= 6)
-			CHECK_LE(root_kind(), WORT_MEDIA_ART_KIND_N16);
+			CHECK_LE(root_kind(), WORT_MEDIA_ART_KIND_N14);
 		if (i % 16 == 0 || nr < 20)
 			verify_all(i + 1, ART_BYTES);
 	}
@@ -99,9 +99,8 @@ void check_art_slots(void)
 	u32 i;
 
 	bed_open(&bed, MIB, 4096);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < WORT_MEDIA_ART_LINE_SLOTS; i++)
 		CHECK_EQ(put(i), 0);
-	CHECK_EQ(put(3), 0);
 	link = root_link();
 	slot = art_slot((void *)memory(0), link, 1);
 	CHECK_EQ(del(1), 0);
@@ -111,10 +110,10 @@ void check_art_slots(void)
 	CHECK_EQ(root_link(), link);
 	CHECK_EQ(art_slot((void *)memory(0), link, 1), slot);
 	CHECK_EQ(del(1), 0);
-	CHECK_EQ(put(4), 0);
+	CHECK_EQ(put(i), 0);
 	CHECK_NE(root_link(), link);
-	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N4);
-	for (i = 0; i < 5; i++)
+	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N7);
+	for (i = 0; i <= WORT_MEDIA_ART_LINE_SLOTS; i++)
 		CHECK_EQ(put(i), 0);
 	bed_check(&bed);
 	bed_close(&bed);
@@ -147,9 +146,10 @@ static void dirty(u32 entries, u64 slot_off, u32 nr)
 
 void check_art_dirty_slots(void)
 {
-	dirty(3, offsetof(struct wort_media_art_n4, slot), 3);
-	dirty(7, offsetof(struct wort_media_art_n16, slot), 7);
-	dirty(20, offsetof(struct wort_media_art_n48, slot), 20);
+	dirty(3, offsetof(struct wort_media_art_line, slot), 3);
+	dirty(8, offsetof(struct wort_media_art_line, slot), 8 + 1);
+	dirty(16, offsetof(struct wort_media_art_line, slot), 2 * 8 + 2);
+	dirty(30, offsetof(struct wort_media_art_n48, slot), 30);
 	dirty(47, offsetof(struct wort_media_art_n48, slot), 47);
 }
 
@@ -159,28 +159,28 @@ void check_art_dirty_slots(void)
  */
 void check_art_rest(void)
 {
-	struct wort_media_art_n16 *n16;
+	struct wort_media_art_line *line;
 	u32 i;
 
 	bed_open(&bed, MIB, 4096);
-	for (i = 0; i < 6; i++)
+	for (i = 0; i < 8; i++)
 		CHECK_EQ(put(byte_nr(i)), 0);
-	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N16);
-	n16 = (void *)root_media();
-	for (i = 6; i < ARRAY_SIZE(n16->slot); i++)
-		n16->slot[i] = cpu_to_le64(0xa5a5a5a5a5a5a5a5);
-	verify_all(0, 6);
+	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N14);
+	line = (void *)root_media();
+	for (i = 1; i < ARRAY_SIZE(line->slot); i++)
+		line[1].slot[i] = cpu_to_le64(0xa5a5a5a5a5a5a5a5);
+	verify_all(0, 8);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(del(byte_nr(i)), 0);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(put(byte_nr(i)), 0);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(del(byte_nr(i)), 0);
-	verify_all(3, 6);
+	verify_all(3, 8);
 	/* byte_nr(3) is a byte whose deletes look whether a smaller node would do */
 	CHECK_EQ(del(byte_nr(3)), 0);
-	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N4);
-	verify_all(4, 6);
+	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N7);
+	verify_all(4, 8);
 	bed_close(&bed);
 }
 
@@ -191,12 +191,12 @@ static u64 node_key(u32 node, u8 byte)
 }
 
 /*
- * Puts let nodes grow to an N16 without an operation, whether these map bytes or are copied.
+ * Puts let nodes grow to an N21 without an operation, whether these map bytes or are copied.
  * Only a put that has to open an extent takes one.
  */
 void check_art_growth(void)
 {
-	const u32 nodes = 256, entries = 16;
+	const u32 nodes = 256, entries = ART_SMALL_SLOTS;
 	u64 before, n;
 	u32 i, k, len;
 	u8 key[8];
@@ -234,10 +234,10 @@ void check_art_cow_given_back(void)
 
 	count_open(&bed, MIB);
 	alloc = &bed.pm.pool->alloc;
-	for (i = 0; i < 15; i++) {
-		for (k = 0; k < 10; k++)
+	for (i = 0; i < 14; i++) {
+		for (k = 0; k < 24; k++)
 			count_put(&bed, node_key(k, byte_nr(i)), i);
-		if (i == 5) {
+		if (i == 7) {
 			wort_pool_kick(bed.pm.pool);
 			pmpool_settle();
 			CHECK_EQ(alloc->freeing_bytes, 0);
@@ -248,7 +248,7 @@ void check_art_cow_given_back(void)
 			fast = count_fast(&bed, WORT_OP_INSERT);
 		}
 	}
-	CHECK_EQ(count_fast(&bed, WORT_OP_INSERT), fast + 9 * 10);
+	CHECK_EQ(count_fast(&bed, WORT_OP_INSERT), fast + 6 * 24);
 	pmpool_settle();
 	CHECK_LE(alloc->freeing_bytes, MIB / 64);
 	bed_close(&bed);
@@ -264,7 +264,7 @@ void check_art_cow_damaged(void)
 	count_open(&bed, MIB);
 	for (i = 0; i < 8; i++)
 		count_put(&bed, node_key(0, byte_nr(i)), i);
-	((struct wort_media_art_n16 *)root_media())->byte[0] = 0;
+	memset(root_media(), 0, WORT_MEDIA_ART_LINE_SLOTS);
 	before = count_fast(&bed, WORT_OP_INSERT);
 	key_u64(key, node_key(0, byte_nr(8)));
 	CHECK_EQ(pm_put(bed.index, key, sizeof(key), key, sizeof(key)), -EUCLEAN);
@@ -272,26 +272,24 @@ void check_art_cow_damaged(void)
 	bed_close(&bed);
 }
 
-/* Copies are flushed as far as they have entries. */
+/* A copy is one line, two or three; an N21 maps further bytes in place. */
 void check_art_cow_copies(void)
 {
-	static const u8 lines[] = {
-		/* an N4, an N16 whose first line has five slots, one with eight more */
-		[2] = 1, 1, 1, [5] = 1, [6] = 2, 2, 2, 2, 2, 2, 2, 2, [14] = 3, 3, 3,
-	};
-	u32 i;
+	u32 copied = 2 * WORT_MEDIA_ART_LINE_SLOTS + 1, lines, i;
 
 	count_open(&bed, MIB);
-	for (i = 0; i < 16; i++) {
+	for (i = 0; i < ART_SMALL_SLOTS; i++) {
 		count_put(&bed, node_key(0, byte_nr(i)), i);
 		count_put(&bed, node_key(1, byte_nr(i)), i);
 	}
-	for (i = 0; i < 16; i++) {
+	for (i = 0; i < ART_SMALL_SLOTS; i++) {
 		count_cost(&bed, WORT_OP_INSERT);
 		count_put(&bed, node_key(2, byte_nr(i)), i);
-		if (i >= 2)
-			count_expect(&bed, WORT_OP_INSERT, 1, 2, 2 + lines[i + 1],
-				     4 + (i < 4 ? 1 : 3) + i + 1);
+		lines = i / WORT_MEDIA_ART_LINE_SLOTS + 1;
+		if (i >= copied)
+			count_expect(&bed, WORT_OP_INSERT, 1, 2, 2, 4 + 1);
+		else if (i >= 2)
+			count_expect(&bed, WORT_OP_INSERT, 1, 2, 2 + lines, 4 + 8 * lines);
 	}
 	bed_check(&bed);
 	bed_close(&bed);
@@ -306,7 +304,7 @@ static void slot_behind(void)
 	u32 i, n = 0;
 
 	bed_open(&bed, MIB, 4096);
-	for (i = 0; i < 20; i++)
+	for (i = 0; i < 30; i++)
 		CHECK_EQ(put(i), 0);
 	n48 = (void *)root_media();
 	*(__le64 *)(n48 + 1) = n48->slot[0];
@@ -314,7 +312,21 @@ static void slot_behind(void)
 	node = (struct art_node){ n48, root_link(), WORT_MEDIA_ART_KIND_N48 };
 	while (art_entry_next(&node, entry.byte + 1, false, &entry))
 		n++;
-	CHECK_EQ(n, 20);
+	CHECK_EQ(n, 30);
+	bed_close(&bed);
+}
+
+/* A map says that a slot behind its last one has a byte: what lies there is no slot. */
+static void bit_of_no_slot(void)
+{
+	u32 i;
+
+	bed_open(&bed, MIB, 4096);
+	for (i = 0; i < 4; i++)
+		CHECK_EQ(put(i), 0);
+	root_media()[WORT_MEDIA_ART_LINE_SLOTS] |= 0x80;
+	CHECK_EQ(art_slot(memory(0), root_link(), 0x8f), 0);
+	bed_check(&bed);
 	bed_close(&bed);
 }
 
@@ -341,13 +353,14 @@ void check_art_maps(void)
 {
 	/* two slots of one byte */
 	wrong_map(4, 1, 2, true);
-	wrong_map(9, offsetof(struct wort_media_art_n16, byte) + 3, 5, true);
+	wrong_map(9, sizeof(struct wort_media_art_line), 5, true);
 	/* two bytes of one slot, and a slot that is not there */
-	wrong_map(20, 4, 2, true);
-	wrong_map(20, 4, 49, true);
-	wrong_map(20, 4, 255, true);
+	wrong_map(30, 4, 2, true);
+	wrong_map(30, 4, 49, true);
+	wrong_map(30, 4, 255, true);
 	wrong_map(48, 50, 1, true);
 	slot_behind();
+	bit_of_no_slot();
 }
 
 static u32 nr_drops;

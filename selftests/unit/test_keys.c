@@ -251,8 +251,8 @@ static void del_int(struct bed *bed, u64 n)
 	CHECK_EQ(pm_del(bed->index, key, sizeof(key)), 0);
 }
 
-/* Keys below one node, enough for an N16 of an adaptive radix tree. */
-#define BELOW	6
+/* Keys below one node, enough for an N14 of an adaptive radix tree. */
+#define BELOW	8
 
 static void put_below(struct bed *bed, u64 n, u32 value_len)
 {

@@ -123,9 +123,9 @@
 /* engines, for out_engine and the engine field of index_open */
 #define WORT_ENGINE_DEFAULT	0
 #define WORT_ENGINE_WORT	1
-#define WORT_ENGINE_WOART	2
-#define WORT_ENGINE_ART_COW	3
 #define WORT_ENGINE_QUIRE	4
+#define WORT_ENGINE_WOART	5
+#define WORT_ENGINE_ART_COW	6
 
 #define WORT_FORMAT_F_FORCE	(1U << 0)	/* a pool there is overwritten */
 #define WORT_FORMAT_F_ALL	WORT_FORMAT_F_FORCE

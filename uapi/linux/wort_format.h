@@ -217,10 +217,13 @@ struct wort_media_leaf {
 #define WORT_MEDIA_VALUE_INLINE		1	/* behind the key; val is 0 */
 #define WORT_MEDIA_VALUE_OBJECT		2	/* val is an offset of bytes */
 
-/* engine numbers in catalogue entries */
+/*
+ * Engine numbers in catalogue entries.  2 and 3 were WOART and ART+CoW with other small
+ * nodes (Documentation/format.rst).
+ */
 #define WORT_MEDIA_ENGINE_WORT		1
-#define WORT_MEDIA_ENGINE_WOART		2
-#define WORT_MEDIA_ENGINE_ART_COW	3
 #define WORT_MEDIA_ENGINE_QUIRE		4
+#define WORT_MEDIA_ENGINE_WOART		5
+#define WORT_MEDIA_ENGINE_ART_COW	6
 
 #endif /* _UAPI_LINUX_WORT_FORMAT_H */

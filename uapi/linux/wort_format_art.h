@@ -18,27 +18,23 @@
  *
  * A byte keeps its slot as long as the node lives.
  */
-#define WORT_MEDIA_ART_KIND_N4		0x2ULL	/* in links */
-#define WORT_MEDIA_ART_KIND_N16		0x3ULL
-#define WORT_MEDIA_ART_KIND_N48		0x4ULL
-#define WORT_MEDIA_ART_KIND_N256	0x5ULL
+#define WORT_MEDIA_ART_KIND_N7		0x2ULL	/* in links */
+#define WORT_MEDIA_ART_KIND_N14		0x3ULL
+#define WORT_MEDIA_ART_KIND_N21		0x4ULL
+#define WORT_MEDIA_ART_KIND_N48		0x5ULL
+#define WORT_MEDIA_ART_KIND_N256	0x6ULL
 
-/* Byte i of the map belongs to slot i if bit 32 + i of the map is set. */
-#define WORT_MEDIA_ART_N4_USED_SHIFT	32
+/* A line of a small node.  Byte i of its map belongs to slot i if bit 56 + i is set. */
+#define WORT_MEDIA_ART_USED_SHIFT	56
+#define WORT_MEDIA_ART_LINE_SLOTS	7
 
-struct wort_media_art_n4 {
-	__le64 map;
-	__le64 slot[4];
-	__le64 pad[3];				/* a node of this kind has its own line */
+struct wort_media_art_line {
+	__le64 map;				/* bit 63 is 0 */
+	__le64 slot[WORT_MEDIA_ART_LINE_SLOTS];
 };
 
-/* Byte i of the array belongs to slot i if bit i of the map is set. */
-struct wort_media_art_n16 {
-	__le64 map;
-	__le64 byte[2];
-	__le64 slot[16];
-	__le64 pad[5];
-};
+/* The small nodes: an N7 is one line, an N14 two, an N21 three. */
+#define WORT_MEDIA_ART_LINES_MAX	3
 
 /* Byte b of the index is 0, or the number of the slot of byte b, plus 1. */
 struct wort_media_art_n48 {

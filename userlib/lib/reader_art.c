@@ -28,23 +28,29 @@ static uint64_t load(const unsigned char *at)
 	return le64toh(__atomic_load_n((const uint64_t *)at, __ATOMIC_ACQUIRE));
 }
 
-/* Which of @nr bytes, that are in words from @at on, are equal to one: a bit for each. */
-static unsigned int match(const unsigned char *at, unsigned int nr, unsigned int byte)
+/* Which slots of a line have a byte: a bit for each. */
+static unsigned int match(uint64_t map, unsigned int byte)
 {
 	unsigned int slots = 0, i;
 
-	for (i = 0; i < nr; i++)
-		slots |= (unsigned int)((load(at + i / 8 * 8) >> (i % 8 * 8) & 0xff) == byte) << i;
-	return slots;
+	for (i = 0; i < WORT_MEDIA_ART_LINE_SLOTS; i++)
+		slots |= (unsigned int)((map >> 8 * i & 0xff) == byte) << i;
+	return slots & (map >> WORT_MEDIA_ART_USED_SHIFT);
 }
 
-/* As slot_of(), where the bytes have a bit each that says whether they count. */
-static uint64_t small_slot(const unsigned char *node, unsigned int byte, unsigned int nr,
-			   unsigned int bytes, unsigned int shift, unsigned int slots)
+/* As slot_of(), of a node whose lines each have a map. */
+static uint64_t small_slot(const unsigned char *node, unsigned int lines, unsigned int byte)
 {
-	unsigned int found = match(node + bytes, nr, byte) & (load(node) >> shift);
+	const uint64_t size = sizeof(struct wort_media_art_line);
+	unsigned int slots, i;
 
-	return found ? slots + __builtin_ctz(found) * sizeof(uint64_t) : 0;
+	for (i = 0; i < lines; i++) {
+		slots = match(load(node + i * size), byte);
+		if (slots)
+			return i * size + offsetof(struct wort_media_art_line, slot) +
+			       __builtin_ctz(slots) * sizeof(uint64_t);
+	}
+	return 0;
 }
 
 /*
@@ -56,12 +62,10 @@ static uint64_t slot_of(const unsigned char *node, uint64_t kind, unsigned int b
 	unsigned int nr;
 
 	switch (kind) {
-	case WORT_MEDIA_ART_KIND_N4:
-		return small_slot(node, byte, 4, 0, WORT_MEDIA_ART_N4_USED_SHIFT,
-				  offsetof(struct wort_media_art_n4, slot));
-	case WORT_MEDIA_ART_KIND_N16:
-		return small_slot(node, byte, 16, offsetof(struct wort_media_art_n16, byte), 0,
-				  offsetof(struct wort_media_art_n16, slot));
+	case WORT_MEDIA_ART_KIND_N7:
+	case WORT_MEDIA_ART_KIND_N14:
+	case WORT_MEDIA_ART_KIND_N21:
+		return small_slot(node, kind - WORT_MEDIA_ART_KIND_N7 + 1, byte);
 	case WORT_MEDIA_ART_KIND_N48:
 		nr = __atomic_load_n(node + byte, __ATOMIC_ACQUIRE);
 		if (nr > sizeof(((struct wort_media_art_n48 *)0)->slot) / sizeof(uint64_t))
@@ -76,10 +80,10 @@ static uint64_t slot_of(const unsigned char *node, uint64_t kind, unsigned int b
 static uint64_t node_size(uint64_t kind)
 {
 	switch (kind) {
-	case WORT_MEDIA_ART_KIND_N4:
-		return sizeof(struct wort_media_art_n4);
-	case WORT_MEDIA_ART_KIND_N16:
-		return sizeof(struct wort_media_art_n16);
+	case WORT_MEDIA_ART_KIND_N7:
+	case WORT_MEDIA_ART_KIND_N14:
+	case WORT_MEDIA_ART_KIND_N21:
+		return (kind - WORT_MEDIA_ART_KIND_N7 + 1) * sizeof(struct wort_media_art_line);
 	case WORT_MEDIA_ART_KIND_N48:
 		return sizeof(struct wort_media_art_n48);
 	case WORT_MEDIA_ART_KIND_N256:
