@@ -53,6 +53,14 @@
 	X("shadows", 48, 5, 1, 1, 25, 12, NULL)	/* DRAM, in percent of the pool */
 
 /*
+ * Numbers of engines whose nodes looked otherwise, X(then, now).  An index with such a
+ * number is one of an unknown engine.  A backup has records only, so it can be restored.
+ */
+#define WORT_ENGINES_BEFORE(X)						\
+	X(2, WORT_ENGINE_WOART)						\
+	X(3, WORT_ENGINE_ART_COW)
+
+/*
  * Engines for tests.  A module that is built without them takes their numbers for those
  * of unknown engines.
  */

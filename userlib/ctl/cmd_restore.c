@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <linux/wort_engines.h>
+
 #include "backup_file.h"
 #include "ctl.h"
 
@@ -78,13 +80,25 @@ static int verify_absent(struct restore *rs, const char *name)
 	return ST_REFUSED;
 }
 
+/* The engine that a number stands for, also if that had another number once. */
+static uint32_t engine_now(uint32_t id)
+{
+	switch (id) {
+#define NOW(then, now)	case then: return now;
+	WORT_ENGINES_BEFORE(NOW)
+#undef NOW
+	default:
+		return id;
+	}
+}
+
 static int engine_known(const struct backup_item *item, const char *name)
 {
 	const struct wort_engine *engine;
 	unsigned int nr;
 
 	for (nr = 0; (engine = wort_engine(nr)); nr++)
-		if (engine->id == item->engine)
+		if (engine->id == engine_now(item->engine))
 			return 0;
 	return complain("%s: engine %u is not known: it takes a newer wort; nothing was restored",
 			name, item->engine);
@@ -178,7 +192,7 @@ static int make_index(struct restore *rs, const struct backup_item *item)
 	struct wort_index_opts opts = {
 		.sz = sizeof(opts),
 		.flags = WORT_INDEX_OPEN_F_CREATE | WORT_INDEX_OPEN_F_EXCL,
-		.engine = item->engine,
+		.engine = engine_now(item->engine),
 		.attr = item->attr,
 	};
 	int err, status = flush_batch(rs);

@@ -50,7 +50,7 @@ static const struct reason {
 	  "the device cannot flush at once (virtio-pmem), or is a device-mapper target",
 	  "wort doctor %s" },
 	{ EOPNOTSUPP, INDEX_VERBS,
-	  "the index has an engine that is not known here: it takes a newer wort",
+	  "the index has an engine that is not known here: it takes the wort that made it",
 	  NULL },
 	{ EOPNOTSUPP, NULL, "the module does not know this option", NULL },
 	{ EDOM, NULL, "the device or partition is not aligned to pages",

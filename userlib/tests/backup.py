@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+OLD = pathlib.Path(__file__).parent / "old" / "engines.backup"
 DEVICE = pathlib.Path(os.environ["WORT_STUB"])
 NAMES = [b"a", b"odd \xff\n\x1b[2J", b"x" * 111, b"empty"]
 failures = 0
@@ -93,6 +94,21 @@ def copies(wort, offline, folder):
         wrong(said)
 
 
+def before(wort):
+    """What was written of engines that had another number then."""
+    fresh(wort)
+    run(wort, "restore", "-q", OLD, "0")
+    listed = run(wort, "list", "0")
+    for name, engine in (b"woart", b"woart"), (b"cow", b"art_cow"):
+        want = b"".join(b"key%d\tvalue%d-of-%s\n" % (nr, nr, name)
+                        for nr in range(1, 10))
+        if run(wort, "dump", "-q", "0", name) != want:
+            wrong(f"records of {name} are something else")
+        if not any(engine in line.split() and line.endswith(b" " + name)
+                   for line in listed.split(b"\n")):
+            wrong(listed)
+
+
 def refused(wort, folder):
     """Every byte counts, and no byte may be missing or be one too many."""
     fresh(wort)
@@ -162,6 +178,7 @@ def main():
         fresh(wort)
         fill(wort, random.Random(seed))
         copies(wort, offline, folder)
+        before(wort)
         nr = refused(wort, folder)
         no_space(wort, folder)
         damaged(wort, offline, folder)

@@ -160,8 +160,8 @@ expect 0 ' 77 *unknown *n$' "$wort" list newer.img
 expect 0 'an index has an unknown engine' "$wort" stat newer.img
 expect 0 '^ *- *-  n$' "$wort" stat newer.img
 expect 0 '^ *- *-  n$' "$wort" check newer.img
-expect 3 'takes a newer wort' "$wort" get newer.img n 1
-expect 3 'takes a newer wort' "$wort" dump newer.img n
+expect 3 'takes the wort that made it' "$wort" get newer.img n 1
+expect 3 'takes the wort that made it' "$wort" dump newer.img n
 expect 0 '^1 indexes of engines that are not known here' "$wort" check newer.img
 expect 0 '"unknown": 1' "$wort" check -o json newer.img
 expect 0 'nothing was cleared' "$wort" check -c newer.img
