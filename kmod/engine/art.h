@@ -15,8 +15,8 @@
  *
  * There are five kinds of nodes (uapi/linux/wort_format_art.h).  The first three
  * are the small ones.  Each of their lines has a map of its own, so a new byte needs
- * one line, and a descent waits for one access to memory: it loads the lines of a
- * node beside each other.
+ * one line, and a descent waits for one access to memory: it loads all lines of a
+ * node at once.
  *
  *	N7	+-----+-----+-----+-----+-----+-----+-----+-----+
  *	N14	| map | s 0 | s 1 | s 2 | s 3 | s 4 | s 5 | s 6 |	one line,
@@ -50,10 +50,10 @@
  *
  * Mapping a byte to a free slot is no change: the slot holds 0 before and
  * afterwards.  It is done under the lock of the node, together with the store
- * to the slot, and under the same fence.  Either may become durable first: a
+ * to the slot, and under the same fence.  In an N48 either may become durable first: a
  * byte whose slot holds 0 has no entry, and neither has a slot of no byte.  Only
- * slots that hold 0 are mapped.  In a small node both words are in one line, which
- * keeps the order of its stores.
+ * slots that hold 0 are mapped.  In a small node both words are in one line, and
+ * the slot is stored by a release after the map, so the map is never later.
  *
  * After a power cut each change is done or not done.  Two states are left that
  * no other operation makes; both are legal, and nothing is repaired:
@@ -356,16 +356,15 @@ static __always_inline u32 art_line_used(u64 map)
 	       (BIT(WORT_MEDIA_ART_LINE_SLOTS) - 1);
 }
 
-/* Those that have this byte. */
+/* The slots of a line that have @byte: a bit for each. */
 static __always_inline u32 art_line_match(u64 map, u32 byte)
 {
 	return art_match(map, byte) & art_line_used(map);
 }
 
 /*
- * The offset in its node of the slot of a byte; 0: it has none.  All maps are loaded
- * before one is looked at.  The second line of an N14 is looked at twice, which
- * mispredicts no branch.
+ * The offset in its node of the slot of a byte; 0: it has none.  For an N14 the second
+ * line is matched twice, which costs less than a branch.
  */
 static __always_inline u64 art_small_slot(const void __pmem *media, u32 kind, u32 byte)
 {

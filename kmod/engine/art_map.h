@@ -9,8 +9,8 @@
 #include "art.h"
 
 /*
- * Slot i of line n of a small node has the number 8 * n + i: its word comes behind the
- * map of the first line by so many words.
+ * Slot i of line n of a small node has the number 8 * n + i.  It is the word number + 1
+ * of the node.
  */
 #define ART_LINE_WORDS	(WORT_LINE / sizeof(__le64))
 #define ART_SMALL_WORDS	(WORT_MEDIA_ART_LINES_MAX * ART_LINE_WORDS)
@@ -30,7 +30,7 @@ static __always_inline u32 art_small_all(u32 kind)
 	return 0x7f7f7fU & GENMASK_ULL((art_last_line(kind) + 1) * 8 - 1, 0);
 }
 
-/* Those that have a byte. */
+/* The slots of a small node that have a byte: a bit for each. */
 static __always_inline u32 art_small_used(const struct art_node *node)
 {
 	const struct wort_media_art_line __pmem *line = node->media;
@@ -47,7 +47,7 @@ static inline __le64 __pmem *art_small_slots(void __pmem *media)
 	return (__le64 __pmem *)media + 1;
 }
 
-/* What a map has for a byte and its slot in the line. */
+/* The bits of a map that give @byte the slot @slot of its line. */
 static __always_inline u64 art_line_entry(u32 slot, u32 byte)
 {
 	return BIT_ULL(WORT_MEDIA_ART_USED_SHIFT + slot) | (u64)byte << 8 * slot;
@@ -67,9 +67,9 @@ static inline u64 art_n48_used(const struct wort_media_art_n48 __pmem *n48)
 	return used;
 }
 
-#define ART_NONE_FREE	64
+#define ART_NONE_FREE	64	/* the number of no slot */
 
-/* The first of some slots that holds 0. */
+/* The first of @slots that holds 0, or ART_NONE_FREE. */
 static inline u32 art_free_slot(u64 slots, const __le64 __pmem *slot)
 {
 	while (slots && wort_pm_load(&slot[__ffs64(slots)]))

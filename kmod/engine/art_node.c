@@ -76,9 +76,11 @@ static __always_inline u64 wide_link(const struct art_node *node, u32 byte)
  * art_node_flush_read() - Make durable what an answer of a node rests on
  * @op: The operation, which has read the slot of a byte, or that it has none.
  * @link: The link to the node, in which something is in flight.
- * @byte: The byte.  That it has no slot needs nothing: no byte ever loses its slot.
+ * @byte: The byte.
  *
- * The map of a small node is in the line of the slot.
+ * If the byte has no slot, nothing is flushed: it never had one in this node, and the
+ * descent has flushed the link that put this node in place of one where it had.  The map
+ * of a small node is in the line of the slot.
  *
  * Context: As wort_pm_flush_in_flight().
  */
@@ -409,9 +411,10 @@ u64 art_node_write(struct wort_op *op, u32 kind, u32 place,
 	return art_link(off, kind, place);
 }
 
-/* Is no slot that of two bytes, and no byte in two slots? */
+/* Is no slot that of two bytes, and no byte in two slots, and no bit set that has no slot? */
 static bool map_valid(const struct art_node *node)
 {
+	const struct wort_media_art_line __pmem *line = node->media;
 	u64 seen[ART_BYTES / 64] = { };
 	u32 used, slot, byte;
 
@@ -428,6 +431,9 @@ static bool map_valid(const struct art_node *node)
 		}
 		return true;
 	}
+	for (slot = 0; slot <= art_last_line(node->kind); slot++)
+		if (wort_pm_load(&line[slot].map) >> 63)
+			return false;
 	for (used = art_small_used(node); used; used &= used - 1) {
 		byte = small_byte(node, __ffs(used));
 		if (seen[byte / 64] & BIT_ULL(byte % 64))

@@ -35,19 +35,21 @@ static const struct engine_start art_starts[] = {
 	/* There is room in the second line. */
 	START("root of eight", CROWD(6), PUT(0, 1), PUT(9, 1)),
 	/* An N14, which the delete of byte 0 makes an N7. */
-	START("six of fourteen", CROWD(5), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(3)),
-	/* An N14 whose two entries are in two lines. */
-	START("two of fourteen", PUT(0, 1), CROWD(6), PUT(9, 1), CROWD(0)),
+	START("six of fourteen", CROWD(8), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(3)),
+	/* An N14 whose two entries are in two lines; ART+CoW has copied both into the first. */
+	START("two of fourteen", PUT(0, 1), CROWD(7), PUT(9, 1), CROWD(0)),
 	/* An N14 of three, which the delete of byte 0 makes an N7, or two deletes a record. */
-	START("three of fourteen", PUT(0, 1), CROWD(6), PUT(9, 1), PUT(5, 1), CROWD(0)),
+	START("three of fourteen", PUT(0, 1), CROWD(7), PUT(9, 1), PUT(5, 1), CROWD(0)),
 	/* The next new byte makes the root an N21. */
 	START("root of fourteen", CROWD(11), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
 	/* There is room in the third line. */
 	START("root of fifteen", CROWD(13), PUT(0, 1), PUT(9, 1)),
 	/* An N21, which the delete of byte 0 makes an N14. */
-	START("root of twelve", CROWD(12), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(9)),
+	START("root of twelve", CROWD(15), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(9)),
 	/* The next new byte makes the root an N48. */
 	START("root of 21", CROWD(18), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
+	/* It is copied without the byte that has a slot and no entry. */
+	START("root of 21, one deleted", CROWD(19), PUT(0, 1), PUT(9, 1), DEL(9)),
 	/* An N48, which the delete of byte 0 makes an N21. */
 	START("root of eighteen", CROWD(19), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(15)),
 	START("one leaf", PUT(0, 1)),
@@ -85,6 +87,7 @@ static const struct engine_start art_starts[] = {
 		sizeof(struct wort_media_leaf),				\
 		sizeof(struct wort_media_leaf) + sizeof(__u64),		\
 		sizeof(struct wort_media_art_line),			\
+		2 * sizeof(struct wort_media_art_line),			\
 	},								\
 }
 

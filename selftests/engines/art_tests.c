@@ -63,7 +63,23 @@ static void verify_all(u32 from, u32 to)
 /* The smallest kind with room for so many entries, as a tree that only grows has it. */
 static u32 kind_of(u32 entries)
 {
-	return entries < 2 ? WORT_MEDIA_LINK_RECORD : art_kind_for(entries);
+	if (entries < 2)
+		return WORT_MEDIA_LINK_RECORD;
+	if (entries <= 21)
+		return entries <= 7 ? WORT_MEDIA_ART_KIND_N7 :
+		       entries <= 14 ? WORT_MEDIA_ART_KIND_N14 : WORT_MEDIA_ART_KIND_N21;
+	return entries <= 48 ? WORT_MEDIA_ART_KIND_N48 : WORT_MEDIA_ART_KIND_N256;
+}
+
+/* The kind once so many are left: deletes of bytes that are multiples of 4 or 16 shrink. */
+static u32 kind_left(u32 entries)
+{
+	static const u8 at[] = { 4, 8, 16, 36 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(at) && entries > at[i]; i++)
+		;
+	return WORT_MEDIA_ART_KIND_N7 + i;
 }
 
 /* All bytes come and go: the root has each kind of node, and each smaller one again. */
@@ -83,8 +99,8 @@ void check_art_kinds(void)
 		CHECK_EQ(del(byte_nr(i)), 0);
 		if (nr <= 1)
 			CHECK_EQ(root_kind(), nr ? WORT_MEDIA_LINK_RECORD : 0);
-		else if (nr <= 6)
-			CHECK_LE(root_kind(), WORT_MEDIA_ART_KIND_N14);
+		else
+			CHECK_EQ(root_kind(), kind_left(nr));
 		if (i % 16 == 0 || nr < 20)
 			verify_all(i + 1, ART_BYTES);
 	}
@@ -120,7 +136,7 @@ void check_art_slots(void)
 }
 
 /*
- * A power cut may leave a link in a slot of no byte.  No byte gets the slot, so that no
+ * A power cut may leave a link in a slot of no byte of an N48, and damage anywhere.  No byte gets the slot, so that no
  * other power cut can show what is in it.
  */
 static void dirty(u32 entries, u64 slot_off, u32 nr)
@@ -319,6 +335,7 @@ static void slot_behind(void)
 /* A map says that a slot behind its last one has a byte: what lies there is no slot. */
 static void bit_of_no_slot(void)
 {
+	struct wort_check_arg arg;
 	u32 i;
 
 	bed_open(&bed, MIB, 4096);
@@ -326,7 +343,8 @@ static void bit_of_no_slot(void)
 		CHECK_EQ(put(i), 0);
 	root_media()[WORT_MEDIA_ART_LINE_SLOTS] |= 0x80;
 	CHECK_EQ(art_slot(memory(0), root_link(), 0x8f), 0);
-	bed_check(&bed);
+	bed_check_arg(&bed, 0, &arg);
+	CHECK_EQ(arg.out_nr_damaged, 1);
 	bed_close(&bed);
 }
 
@@ -354,6 +372,7 @@ void check_art_maps(void)
 	/* two slots of one byte */
 	wrong_map(4, 1, 2, true);
 	wrong_map(9, sizeof(struct wort_media_art_line), 5, true);
+	wrong_map(16, 2 * sizeof(struct wort_media_art_line), 5, true);
 	/* two bytes of one slot, and a slot that is not there */
 	wrong_map(30, 4, 2, true);
 	wrong_map(30, 4, 49, true);

@@ -184,6 +184,22 @@ static void fill_integers(struct pmpool *pm)
 	wort_index_put(sparse);
 }
 
+/* Nodes of 10, 18 and 30 children, where nodes select by a byte. */
+static void fill_steps(struct pmpool *pm)
+{
+	static const u32 children[] = { 10, 18, 30 };
+	struct wort_index *index = pmpool_index(pm, "steps");
+	u64 key;
+	u32 node, i;
+
+	for (node = 0; node < ARRAY_NR(children); node++)
+		for (i = 0; i < children[node]; i++) {
+			key = cpu_to_be64(node << 8 | i);
+			put(index, &key, sizeof(key), 8);
+		}
+	wort_index_put(index);
+}
+
 /* More indexes than a block of the catalogue has slots. */
 static void fill_indexes(struct pmpool *pm)
 {
@@ -346,6 +362,7 @@ void bases_make(const struct test_engine *engine)
 	bases = calloc(10, sizeof(*bases));
 	make("kinds", fill_kinds, 4096, 0, false);
 	make("integers", fill_integers, 4096, 0, false);
+	make("steps", fill_steps, 4096, 0, false);
 	make("indexes", fill_indexes, 4096, 0, false);
 	make("grown", fill_kinds, 4096, 0, true);
 	make("smaller than its memory", fill_kinds, 4096, MEMORY_BEHIND, false);

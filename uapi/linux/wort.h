@@ -120,7 +120,10 @@
 #define WORT_IOC_CAS		_IO(WORT_IOC_TYPE, 0x27)
 #define WORT_IOC_ATOMIC		_IO(WORT_IOC_TYPE, 0x28)
 
-/* engines, for out_engine and the engine field of index_open */
+/*
+ * Engines, for out_engine and the engine field of index_open.  2 and 3 are not given
+ * again, see linux/wort_engines.h.
+ */
 #define WORT_ENGINE_DEFAULT	0
 #define WORT_ENGINE_WORT	1
 #define WORT_ENGINE_QUIRE	4

@@ -100,7 +100,7 @@ static int engine_known(const struct backup_item *item, const char *name)
 	for (nr = 0; (engine = wort_engine(nr)); nr++)
 		if (engine->id == engine_now(item->engine))
 			return 0;
-	return complain("%s: engine %u is not known: it takes a newer wort; nothing was restored",
+	return complain("%s: engine %u is not known: it takes the wort that made it; nothing was restored",
 			name, item->engine);
 }
 

@@ -95,8 +95,8 @@ static uint64_t node_size(uint64_t kind)
 
 /*
  * What Documentation/format.rst says of places and nodes.  Places grow on a path, so it
- * has an end.  Where a byte has no slot nothing is loaded after the map; its mark is
- * looked at all the same.
+ * has an end.  Where a byte has no slot, only the map is loaded; the mark of the
+ * node is checked all the same.
  */
 int wort_reader_find_art(const struct wort_reader *r, const uint32_t *in_flight,
 			 const unsigned char *key, uint32_t len, uint64_t *found)
