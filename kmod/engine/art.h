@@ -364,7 +364,7 @@ static __always_inline u32 art_line_match(u64 map, u32 byte)
 
 /*
  * The offset in its node of the slot of a byte; 0: it has none.  For an N14 the second
- * line is matched twice, which costs less than a branch.
+ * line is matched twice, so that no branch depends on the number of lines.
  */
 static __always_inline u64 art_small_slot(const void __pmem *media, u32 kind, u32 byte)
 {

@@ -247,6 +247,17 @@ u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte, u32 ma
 	return nr;
 }
 
+/* Slots of a small node that have a byte and hold a link. */
+static u32 small_holds(const struct art_node *node)
+{
+	const __le64 __pmem *slots = art_small_slots(node->media);
+	u32 used = art_small_used(node), nr = 0;
+
+	for (; used; used &= used - 1)
+		nr += !!wort_pm_load(&slots[__ffs(used)]);
+	return nr;
+}
+
 /**
  * art_holds_few() - Does a node hold at most so many links?
  * @node: The node.
@@ -263,13 +274,12 @@ bool art_holds_few(const struct art_node *node, u32 few)
 {
 	const struct wort_media_art_n256 __pmem *n256 = node->media;
 	const struct wort_media_art_n48 __pmem *n48 = node->media;
-	bool small = art_is_small(node->kind), wide = node->kind == WORT_MEDIA_ART_KIND_N256;
-	const __le64 __pmem *slots = wide ? n256->slot : n48->slot;
-	u32 used = small ? art_small_used(node) : 0, nr = 0, i;
-	u32 end = small ? 0 : wide ? ART_BYTES : ART_N48_SLOTS;
+	bool n48_kind = node->kind == WORT_MEDIA_ART_KIND_N48;
+	const __le64 __pmem *slots = n48_kind ? n48->slot : n256->slot;
+	u32 end = n48_kind ? ART_N48_SLOTS : ART_BYTES, nr = 0, i;
 
-	for (; used; used &= used - 1)
-		nr += !!wort_pm_load(&art_small_slots(node->media)[__ffs(used)]);
+	if (art_is_small(node->kind))
+		return small_holds(node) <= few;
 	for (i = 0; i < end && nr <= few; i++)
 		nr += !!wort_pm_load(&slots[i]);
 	return nr <= few;
@@ -360,6 +370,7 @@ static void n48_write(struct wort_op *op, struct wort_media_art_n48 __pmem *n48,
 	u64 word = 0;
 	u32 i, byte;
 
+	wort_pm_zero(op, n48, sizeof(*n48));
 	for (i = 0; i < list->nr; i++) {
 		byte = list->of[i].byte;
 		word |= (u64)(i + 1) << 8 * (byte % 8);
@@ -376,6 +387,7 @@ static void n256_write(struct wort_op *op, struct wort_media_art_n256 __pmem *n2
 {
 	u32 i;
 
+	wort_pm_zero(op, n256, sizeof(*n256));
 	for (i = 0; i < list->nr; i++)
 		wort_pm_store(op, &n256->slot[list->of[i].byte], list->of[i].link);
 }
@@ -399,8 +411,6 @@ u64 art_node_write(struct wort_op *op, u32 kind, u32 place,
 	void __pmem *media = wort_region_at(op->region, off);
 	u32 size = art_node_size(kind);
 
-	if (!art_is_small(kind))
-		wort_pm_zero(op, media, size);
 	if (art_is_small(kind))
 		art_small_write(op, media, kind, list->of, list->nr);
 	else if (kind == WORT_MEDIA_ART_KIND_N48)

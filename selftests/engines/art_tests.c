@@ -136,8 +136,8 @@ void check_art_slots(void)
 }
 
 /*
- * A power cut may leave a link in a slot of no byte of an N48, and damage anywhere.  No byte gets the slot, so that no
- * other power cut can show what is in it.
+ * A power cut may leave a link in a slot of no byte of an N48, and damage may in any node.
+ * No byte gets the slot, so that no other power cut can show what is in it.
  */
 static void dirty(u32 entries, u64 slot_off, u32 nr)
 {
@@ -332,7 +332,10 @@ static void slot_behind(void)
 	bed_close(&bed);
 }
 
-/* A map says that a slot behind its last one has a byte: what lies there is no slot. */
+/*
+ * Damage sets the bit behind that of the last slot.  No lookup takes the word there for a
+ * slot, and check reports the node.
+ */
 static void bit_of_no_slot(void)
 {
 	struct wort_check_arg arg;
@@ -470,7 +473,7 @@ void check_art_top(void)
 	bed_attach(&bed);
 	pmpool_settle();
 	CHECK_EQ(art_top_verify(bed.index), 256);
-	for (n = 1; n < 65536; n += 64)
+	for (n = 1; n < 65536; n += 32)
 		put_word(n);
 	/* A copy leaves a gap if another node of its lock has gone meanwhile. */
 	CHECK_GE(art_top_verify(bed.index), 250);
