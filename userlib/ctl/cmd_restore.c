@@ -80,16 +80,20 @@ static int verify_absent(struct restore *rs, const char *name)
 	return ST_REFUSED;
 }
 
+#define RENUMBERED(was, is)	{ was, is },
+
 /* The engine that a number stands for, also if that had another number once. */
 static uint32_t engine_now(uint32_t id)
 {
-	switch (id) {
-#define NOW(then, now)	case then: return now;
-	WORT_ENGINES_BEFORE(NOW)
-#undef NOW
-	default:
-		return id;
-	}
+	static const struct {
+		uint32_t was, is;
+	} numbers[] = { WORT_ENGINES_BEFORE(RENUMBERED) };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (numbers[i].was == id)
+			return numbers[i].is;
+	return id;
 }
 
 static int engine_known(const struct backup_item *item, const char *name)
@@ -100,7 +104,7 @@ static int engine_known(const struct backup_item *item, const char *name)
 	for (nr = 0; (engine = wort_engine(nr)); nr++)
 		if (engine->id == engine_now(item->engine))
 			return 0;
-	return complain("%s: engine %u is not known: it takes the wort that made it; nothing was restored",
+	return complain("%s: engine %u is unknown, it takes another wort: nothing was restored",
 			name, item->engine);
 }
 
