@@ -170,8 +170,6 @@ static void verify_media(void)
 	       M(slot));
 	LAYOUT(wort_media_art_line, WORT_LINE,
 	       M(map) + M(slot));
-	LAYOUT(wort_media_art_n48, 640,
-	       M(index) + M(slot));
 	LAYOUT(wort_media_art_n256, 2048,
 	       M(slot));
 	ATOMIC(wort_media_sb, magic);
@@ -185,8 +183,6 @@ static void verify_media(void)
 	ATOMIC(wort_media_wort_node, slot);
 	ATOMIC(wort_media_art_line, map);
 	ATOMIC(wort_media_art_line, slot);
-	ATOMIC(wort_media_art_n48, index);
-	ATOMIC(wort_media_art_n48, slot);
 	ATOMIC(wort_media_art_n256, slot);
 	/* The root record is one line, so that its words share a flush. */
 	BUILD_BUG_ON(offsetof(struct wort_media_entry, root) % WORT_LINE);

@@ -11,7 +11,7 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-#include "art_map.h"
+#include "art_copy.h"
 #include "round.h"
 
 void art_create(struct wort_op *op, struct wort_tree *tree)
@@ -73,13 +73,15 @@ static u32 change_start(const struct rdx_change *c)
 static void change_to_node(struct wort_op *op, struct rdx_change *c, u32 digit)
 {
 	u32 place = round_down(digit, ART_BYTE_DIGITS);
-	struct art_entries list;
+	struct art_entry below = { art_rec_byte(&c->rec, place), c->pos.link };
+	struct art_entry new = { art_key_byte(&c->key, rdx_change_digits(c), place), c->val };
+	u64 off = wort_alloc_take(op);
+	struct wort_media_art_line __pmem *line = wort_region_at(op->region, off);
 
-	list.nr = 0;
-	art_entries_add(&list, art_rec_byte(&c->rec, place), c->pos.link);
-	art_entries_add(&list, art_key_byte(&c->key, rdx_change_digits(c), place), c->val);
+	art_pair_write(op, line, below, new);
+	wort_pm_flush(op, line, sizeof(*line));
 	c->kind = RDX_NODE;
-	c->val = art_node_write(op, WORT_MEDIA_ART_KIND_N7, place, &list);
+	c->val = art_link(off, WORT_MEDIA_ART_KIND_N7, place);
 }
 
 static int n7_reserve(struct wort_op *op)
@@ -165,15 +167,15 @@ static int find_above(struct wort_op *op, struct wort_tree *tree, struct rdx_cha
 	return err;
 }
 
-/* Write the node again, of the kind for its entries. */
+/* Write the node again, with these entries. */
 static int node_copy(struct wort_op *op, struct rdx_change *c,
+		     const struct art_node *node, u32 kind,
 		     const struct art_entries *list)
 {
-	u32 kind = art_kind_for(list->nr);
 	int err = wort_alloc_reserve(op, art_node_size(kind));
 
 	if (!err)
-		c->val = art_node_write(op, kind, wort_link_place(c->pos.node), list);
+		c->val = art_node_write(op, node, kind, list);
 	return err;
 }
 
@@ -194,9 +196,9 @@ static noinline int prepare_copy(struct wort_op *op, struct wort_tree *tree,
 	if (!art_others_list(&node, change_byte(c), &list))
 		return art_map_report(op, node.link);
 	c->copied = list.nr;
-	art_entries_add(&list, change_byte(c), c->val);
+	art_entries_add_link(&list, change_byte(c), c->val);
 	c->kind = RDX_COPY;
-	return node_copy(op, c, &list);
+	return node_copy(op, c, &node, art_kind_for(&list), &list);
 }
 
 /* Can the node of the slot map the byte of the key while it is in the tree? */
@@ -205,7 +207,7 @@ static bool maps_key(struct wort_op *op, const struct rdx_change *c, u32 maps)
 	struct art_node node;
 
 	art_node_at(op, c->pos.node, &node);
-	return maps & BIT(node.kind) && art_node_maps(&node);
+	return maps & BIT(node.kind) && art_node_maps(&node, change_byte(c));
 }
 
 /*
@@ -263,20 +265,24 @@ static int prepare_put(struct wort_op *op, struct wort_tree *tree, struct wort_p
 static int plan_shrink(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c,
 		       const struct art_node *node)
 {
-	u32 byte = change_byte(c), few = art_shrinks_at(node->kind, byte);
+	u32 byte = change_byte(c), few = art_shrinks_at(node->kind, byte), kind;
 	struct art_entries list;
+	u64 link;
 	int err;
 
-	if (!few || op->purse || !art_holds_few(node, few + 1))
+	if (!few || op->purse || art_count_others(node, byte, few + 1, &link) > few)
 		return 0;
 	err = find_above(op, tree, c);
 	if (err || !art_others_list(node, byte, &list))
 		return err;
+	kind = art_kind_for(&list);
+	if (kind >= node->kind)
+		return 0;
 	/* Others have deleted meanwhile: the node goes. */
 	if (list.nr < 2)
 		return -EAGAIN;
 	c->copied = list.nr;
-	err = node_copy(op, c, &list);
+	err = node_copy(op, c, node, kind, &list);
 	if (!err)
 		c->kind = RDX_SHRINK;
 	return err == -ENOSPC || err == -ENOMEM ? 0 : err;
@@ -327,18 +333,12 @@ static __le64 __pmem *slot_map(struct wort_op *op, const struct rdx_change *c)
 {
 	void __pmem *base = wort_region_at(op->region, 0);
 	u64 slot = art_slot(base, c->pos.node, change_byte(c));
-	struct art_mapped mapped;
 	struct art_node node;
 
-	if (slot == ART_NO_SLOT || (slot && wort_pm_load(base + slot)))
-		return NULL;
 	if (slot)
-		return base + slot;
+		return wort_pm_load(base + slot) ? NULL : base + slot;
 	art_node_at(op, c->pos.node, &node);
-	mapped = art_node_map(op, &node, change_byte(c));
-	if (mapped.slot && wort_pm_lines_differ(mapped.word, mapped.slot))
-		wort_pm_flush(op, mapped.word, sizeof(*mapped.word));
-	return mapped.slot;
+	return art_node_map(op, &node, change_byte(c));
 }
 
 static int launch_mapped(struct wort_op *op, struct rdx_change *c)
@@ -418,31 +418,14 @@ static int copy_lock(struct wort_op *op, struct rdx_change *c)
 	return -EAGAIN;
 }
 
-/*
- * Does the copy have the same entries as the node, but for that of the key?  A copy
- * for a new record is valid only while the node has no entry for it.
- */
+/* A copy for a new record is valid only while the node has no entry for it. */
 static bool copy_valid(struct wort_op *op, const struct rdx_change *c)
 {
-	void __pmem *base = wort_region_at(op->region, 0);
-	u32 byte = change_byte(c), i;
-	struct art_entries list;
 	struct art_node node;
-	u64 slot;
 
 	art_node_at(op, c->pos.node, &node);
-	slot = art_slot(base, node.link, byte);
-	if (slot == ART_NO_SLOT ||
-	    (c->kind == RDX_COPY && slot && wort_pm_load(base + slot)))
-		return false;
-	if (!art_others_list(&node, byte, &list) || list.nr != c->copied)
-		return false;
-	for (i = 0; i < list.nr; i++) {
-		slot = art_slot(base, c->val, list.of[i].byte);
-		if (!slot || wort_pm_load(base + slot) != list.of[i].link)
-			return false;
-	}
-	return true;
+	return (c->kind != RDX_COPY || !art_byte_link(&node, change_byte(c))) &&
+	       art_copy_valid(&node, change_byte(c), c->val, c->copied);
 }
 
 static noinline int launch_copy(struct wort_op *op, struct wort_tree *tree,

@@ -9,21 +9,19 @@
  *	place	the position of the first digit of this byte: even.  The link to
  *		the node tells it; it never changes while the node lives
  *	slot	a word of a node that holds a link or 0
- *	map	what tells the slot of a byte.  A byte that has a slot keeps it
- *		as long as the node lives; a slot of no byte is free
+ *	map	what tells which bytes the slots of a line have.  A byte that has
+ *		a slot keeps it as long as the node lives; a slot of no byte is free
  *	entry	a byte whose slot holds a link
  *
- * There are five kinds of nodes (uapi/linux/wort_format_art.h).  The first three
- * are the small ones.  Each of their lines has a map of its own, so a new byte needs
- * one line, and a descent waits for one access to memory: it loads all lines of a
- * node at once.
+ * There are six kinds of nodes (uapi/linux/wort_format_art.h).  The first five have
+ * 1, 2, 4, 8 and 16 lines.  The low bits of a byte select its line, so whatever looks
+ * for a byte, or adds one, needs one line of the node.  The first three are the
+ * small ones.
  *
- *	N7	+-----+-----+-----+-----+-----+-----+-----+-----+
- *	N14	| map | s 0 | s 1 | s 2 | s 3 | s 4 | s 5 | s 6 |	one line,
- *	N21	+-----+-----+-----+-----+-----+-----+-----+-----+	two or three
- *	N48	+------- - - --------+-----+-- - - --+-----+
- *		| index of 256 bytes | s 0 |         | s47 |	ten lines
- *		+------- - - --------+-----+-- - - --+-----+
+ *	N7, N14, N28, N56, N112
+ *		+-----+-----+-----+-----+-----+-----+-----+-----+
+ *		| map | s 0 | s 1 | s 2 | s 3 | s 4 | s 5 | s 6 |  each line
+ *		+-----+-----+-----+-----+-----+-----+-----+-----+
  *	N256	+-----+-----+-- - - --+-----+
  *		| s 0 | s 1 |         |s 255|			32 lines
  *		+-----+-----+-- - - --+-----+
@@ -40,8 +38,9 @@
  *			that was in the slot, and a record
  * copy			the slot above := link to a node that is durable and
  *			holds the entries of the node and a record.  Needed
- *			where the node has no slot for a byte and maps none; the
- *			new node is of the smallest kind that has room (grow)
+ *			where the line has no slot for a byte and maps none; the
+ *			new node is of the smallest kind whose lines have room
+ *			(grow)
  * delete		with three or more entries: slot := 0
  *			with few entries for its kind (shrink): the slot above
  *			:= link to a smaller node that holds the others
@@ -50,17 +49,13 @@
  *
  * Mapping a byte to a free slot is no change: the slot holds 0 before and
  * afterwards.  It is done under the lock of the node, together with the store
- * to the slot, and under the same fence.  In an N48 either may become durable first: a
- * byte whose slot holds 0 has no entry, and neither has a slot of no byte.  Only
- * slots that hold 0 are mapped.  In a small node both words are in one line, and
+ * to the slot, and under the same fence.  Both words are in one line, and
  * the slot is stored by a release after the map, so the map is never later.
  *
- * After a power cut each change is done or not done.  Two states are left that
- * no other operation makes; both are legal, and nothing is repaired:
+ * After a power cut each change is done or not done.  One state is left that
+ * no other operation makes; it is legal, and nothing is repaired:
  *
  *	a byte is mapped to a slot that holds 0	an insert of that byte uses it
- *	a slot of no byte of an N48 holds	it is never mapped; the next
- *	a link					copy of the node leaves it behind
  */
 #ifndef _WORT_ART_H
 #define _WORT_ART_H
@@ -75,15 +70,15 @@
 
 #define ART_BYTES	256
 #define ART_BYTE_DIGITS	2
-#define ART_NR_KINDS	5
-#define ART_NO_SLOT	U64_MAX		/* the map of a node is damaged */
+#define ART_NR_KINDS	6
 
 /*
  * Kinds of nodes that map further bytes while they are in the tree, a bit for
  * each.  A node of another kind is replaced by a copy that has the byte.  This is
  * all that the two engines do differently.
  */
-#define ART_MAPS_LARGE	(BIT(WORT_MEDIA_ART_KIND_N21) | BIT(WORT_MEDIA_ART_KIND_N48))
+#define ART_MAPS_LARGE	(BIT(WORT_MEDIA_ART_KIND_N28) | BIT(WORT_MEDIA_ART_KIND_N56) | \
+			 BIT(WORT_MEDIA_ART_KIND_N112))
 #define ART_MAPS_ALL	(BIT(WORT_MEDIA_ART_KIND_N7) | BIT(WORT_MEDIA_ART_KIND_N14) | \
 			 ART_MAPS_LARGE)
 
@@ -111,16 +106,20 @@ struct art_entry {
 	u64 link;
 };
 
-#define ART_COPY_MAX	49	/* an N48 that is full, and one more */
+#define ART_COPY_MAX	113	/* an N112 that is full, and one more */
 
 /**
- * struct art_entries - Entries of a node in the order of their bytes
+ * struct art_entries - Entries of a node that a new one gets, in any order
  * @nr: how many
- * @of: the entries
+ * @byte: their bytes
+ * @word: the word of the node that is the slot of each
+ * @added: not 0: the link of the last one, which is not in the node
  */
 struct art_entries {
 	u32 nr;
-	struct art_entry of[ART_COPY_MAX];
+	u8 byte[ART_COPY_MAX];
+	u8 word[ART_COPY_MAX];
+	u64 added;
 };
 
 #define ART_LEVELS	(WORT_KEY_DIGITS / ART_BYTE_DIGITS)
@@ -162,11 +161,10 @@ bool art_entry_next(const struct art_node *node, u32 from, bool reverse,
 u32 art_count_others(const struct art_node *node, u32 byte, u32 max, u64 *link);
 u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte, u32 max,
 	       u64 *link);
-bool art_holds_few(const struct art_node *node, u32 few);
 bool art_others_list(const struct art_node *node, u32 byte, struct art_entries *list);
-bool art_node_maps(const struct art_node *node);
-u32 art_kind_for(u32 entries);
-u64 art_node_write(struct wort_op *op, u32 kind, u32 place,
+bool art_copy_valid(const struct art_node *node, u32 byte, u64 copy, u32 nr);
+u32 art_kind_for(const struct art_entries *list);
+u64 art_node_write(struct wort_op *op, const struct art_node *from, u32 kind,
 		   const struct art_entries *list);
 int art_node_check(struct wort_op *op, const struct art_node *node);
 int art_any_record(struct wort_op *op, u64 link, u32 start, struct wort_rec *rec);
@@ -255,32 +253,48 @@ static __always_inline int art_link_verify(struct wort_op *op, u64 link)
 
 static __always_inline bool art_is_small(u32 kind)
 {
-	return kind <= WORT_MEDIA_ART_KIND_N21;
+	return kind <= WORT_MEDIA_ART_KIND_N28;
 }
 
-/* The number of the last line of a small node. */
-static __always_inline u32 art_last_line(u32 kind)
+/* The lines of a node that is no N256. */
+static __always_inline u32 art_lines(u32 kind)
 {
-	return kind - WORT_MEDIA_ART_KIND_N7;
+	return 1U << (kind - WORT_MEDIA_ART_KIND_N7);
+}
+
+/* The number of the line of a byte in a node that is no N256. */
+static __always_inline u32 art_line_of(u32 kind, u32 byte)
+{
+	return byte & (art_lines(kind) - 1);
 }
 
 /* Bytes of a node. */
 static __always_inline u32 art_node_size(u32 kind)
 {
-	if (art_is_small(kind))
-		return (art_last_line(kind) + 1) * sizeof(struct wort_media_art_line);
-	return kind == WORT_MEDIA_ART_KIND_N48 ? sizeof(struct wort_media_art_n48) :
-						 sizeof(struct wort_media_art_n256);
+	return kind == WORT_MEDIA_ART_KIND_N256 ?
+	       sizeof(struct wort_media_art_n256) :
+	       art_lines(kind) * sizeof(struct wort_media_art_line);
 }
 
-/* Add an entry to a list in the order of bytes, which does not have the byte. */
-static inline void art_entries_add(struct art_entries *list, u32 byte, u64 link)
+static __always_inline void art_entries_add(struct art_entries *list, u32 byte, u32 word)
 {
-	u32 at = list->nr++;
+	list->byte[list->nr] = byte;
+	list->word[list->nr++] = word;
+}
 
-	for (; at && list->of[at - 1].byte > byte; at--)
-		list->of[at] = list->of[at - 1];
-	list->of[at] = (struct art_entry){ byte, link };
+/* Add an entry that is not in the node. */
+static __always_inline void art_entries_add_link(struct art_entries *list, u32 byte, u64 link)
+{
+	art_entries_add(list, byte, 0);
+	list->added = link;
+}
+
+/* The link of an entry; @words: the node. */
+static __always_inline u64 art_entries_link(const struct art_entries *list, u32 i,
+					    const __le64 __pmem *words)
+{
+	return list->added && i == list->nr - 1 ? list->added :
+						  wort_pm_load(&words[list->word[i]]);
 }
 
 /* The byte of a key at a place; @word has its first eight bytes. */
@@ -299,25 +313,16 @@ static inline u32 art_rec_byte(const struct wort_rec *rec, u32 place)
 }
 
 /*
- * With so many entries, or fewer, a node becomes a smaller one: a few less than
- * that has room for, so that it does not grow again at once.  0: it stays.
- * Counting and copying take longer than the rest of a delete, so only deletes of
+ * With so many entries, or fewer, a node becomes a smaller one, if that has room in its
+ * lines: so few that one of a quarter of its size mostly has.  0: it stays.  Counting
+ * and copying take longer than the rest of a delete, so in large nodes only deletes of
  * some bytes do so.
  */
 static __always_inline u32 art_shrinks_at(u32 kind, u32 byte)
 {
-	switch (kind) {
-	case WORT_MEDIA_ART_KIND_N14:
-		return byte % 4 ? 0 : 5;
-	case WORT_MEDIA_ART_KIND_N21:
-		return byte % 4 ? 0 : 11;
-	case WORT_MEDIA_ART_KIND_N48:
-		return byte % 4 ? 0 : 17;
-	case WORT_MEDIA_ART_KIND_N256:
-		return byte % 16 ? 0 : 37;
-	default:
-		return 0;
-	}
+	u32 lines = art_node_size(kind) / WORT_LINE;
+
+	return lines == 1 || byte % max(lines / 2, 2U) ? 0 : 5 * lines / 4;
 }
 
 /* A node whose link was verified. */
@@ -362,22 +367,6 @@ static __always_inline u32 art_line_match(u64 map, u32 byte)
 	return art_match(map, byte) & art_line_used(map);
 }
 
-/*
- * The offset in its node of the slot of a byte; 0: it has none.  For an N14 the second
- * line is matched twice, so that no branch depends on the number of lines.
- */
-static __always_inline u64 art_small_slot(const void __pmem *media, u32 kind, u32 byte)
-{
-	const struct wort_media_art_line __pmem *line = media;
-	u32 slots = art_line_match(wort_pm_load(&line->map), byte);
-
-	if (kind != WORT_MEDIA_ART_KIND_N7)
-		slots |= art_line_match(wort_pm_load(&line[1].map), byte) << 8 |
-			 art_line_match(wort_pm_load(&line[art_last_line(kind)].map),
-					byte) << 16;
-	return slots ? (__ffs(slots) + 1) * sizeof(u64) : 0;
-}
-
 /**
  * art_slot() - The slot of a byte in a node
  * @base: Memory at offset 0.
@@ -388,24 +377,27 @@ static __always_inline u64 art_small_slot(const void __pmem *media, u32 kind, u3
  * not needed: a slot holds 0, or what belongs to its byte.
  *
  * Context: A section.
- * Return: Its offset; 0: the byte has none; ART_NO_SLOT: the map is damaged.
+ * Return: Its offset; 0: the byte has none.
  */
 static __always_inline u64 art_slot(const void __pmem *base, u64 link, u32 byte)
 {
-	u64 off = wort_link_off(link), at;
-	u32 kind = art_link_kind(link);
+	u32 kind = art_link_kind(link), slots;
+	u64 off = wort_link_off(link);
 
 	if (kind == WORT_MEDIA_ART_KIND_N256)
 		return off + byte * sizeof(u64);
-	if (kind == WORT_MEDIA_ART_KIND_N48) {
-		at = wort_pm_load_byte(base + off + byte);
-		if (unlikely(at > ARRAY_SIZE(((struct wort_media_art_n48 *)0)->slot)))
-			return ART_NO_SLOT;
-		return at ? off + offsetof(struct wort_media_art_n48, slot) +
-			    (at - 1) * sizeof(u64) : 0;
-	}
-	at = art_small_slot(base + off, kind, byte);
-	return at ? off + at : 0;
+	off += art_line_of(kind, byte) * sizeof(struct wort_media_art_line);
+	slots = art_line_match(wort_pm_load((const __le64 __pmem *)(base + off)), byte);
+	return slots ? off + (__ffs(slots) + 1) * sizeof(u64) : 0;
+}
+
+/* What the slot of a byte holds; 0: also if it has none. */
+static __always_inline u64 art_byte_link(const struct art_node *node, u32 byte)
+{
+	const void __pmem *base = node->media - wort_link_off(node->link);
+	u64 slot = art_slot(base, node->link, byte);
+
+	return slot ? wort_pm_load(base + slot) : 0;
 }
 
 /**
@@ -437,8 +429,6 @@ static __always_inline int art_step(struct rdx_descent *d, bool skips)
 		pos->skip = pos->link;
 	byte = art_key_byte(d->key, d->word, place);
 	slot = art_slot(d->base, pos->link, byte);
-	if (unlikely(slot == ART_NO_SLOT))
-		return d->op ? art_map_report(d->op, pos->link) : -EAGAIN;
 	pos->above = pos->slot;
 	pos->above_node = pos->node;
 	pos->node = pos->link;

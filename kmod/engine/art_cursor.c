@@ -61,8 +61,11 @@ static void wide_look_on(struct wort_cursor *cur, const struct art_node *node,
 	u32 max = min_t(u32, cur->wanted - 1, LOOK_ON);
 	struct art_entry entry;
 
-	while (level->loading < max &&
-	       art_entry_next(node, level->ahead, cur->reverse, &entry)) {
+	while (level->loading < max && level->ahead < ART_BYTES) {
+		if (!art_entry_next(node, level->ahead, cur->reverse, &entry)) {
+			level->ahead = ART_BYTES;
+			return;
+		}
 		entry_prefetch(cur, entry.link);
 		level->ahead = byte_behind(cur, entry.byte);
 		level->loading++;
@@ -72,10 +75,15 @@ static void wide_look_on(struct wort_cursor *cur, const struct art_node *node,
 /* All entries: they are in no order. */
 static void small_look_on(struct wort_cursor *cur, const struct art_node *node)
 {
-	u32 used = cur->wanted > 1 ? art_small_used(node) : 0;
+	const struct wort_media_art_line __pmem *line = node->media;
+	const struct wort_media_art_line __pmem *end = line + art_lines(node->kind);
+	u32 used;
 
-	for (; used; used &= used - 1)
-		entry_prefetch(cur, wort_pm_load(&art_small_slots(node->media)[__ffs(used)]));
+	for (; cur->wanted > 1 && line < end; line++) {
+		used = art_line_used(wort_pm_load(&line->map));
+		for (; used; used &= used - 1)
+			entry_prefetch(cur, wort_pm_load(&line->slot[__ffs(used)]));
+	}
 }
 
 static bool is_wide(const struct art_node *node)
@@ -276,7 +284,7 @@ static int cursor_pos(struct wort_cursor *cur, struct rdx_pos *pos, u32 *byte)
 		pos->start = art_end(pos->node);
 		*byte = ac->level[i].byte;
 		pos->slot = art_slot(base, pos->node, *byte);
-		if (!pos->slot || pos->slot == ART_NO_SLOT)
+		if (!pos->slot)
 			err = -EAGAIN;
 		else
 			pos->link = wort_pm_load(base + pos->slot);

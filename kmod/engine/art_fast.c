@@ -35,38 +35,22 @@ static __always_inline u64 fast_owner(const struct rdx_fast *fast)
 static __always_inline struct wort_lock *fast_map(struct rdx_fast *fast,
 						  __le64 __pmem **slot)
 {
-	u64 node = fast->d.pos.node, was = fast->op.n.stores, lines = fast->op.n.lines;
+	u64 node = fast->d.pos.node;
 	struct wort_lock *lock = wort_node_hold(&fast->op, wort_link_off(node));
-	struct art_mapped mapped = { };
 	struct art_node at;
 
 	if (unlikely(!lock))
 		return NULL;
 	art_node_at(&fast->op, node, &at);
+	*slot = NULL;
 	if (likely(!art_slot(fast->d.base, node, fast_byte(fast))))
-		mapped = art_node_map(&fast->op, &at, fast_byte(fast));
-	*slot = mapped.slot;
-	if (unlikely(!mapped.slot)) {
+		*slot = art_node_map(&fast->op, &at, fast_byte(fast));
+	if (unlikely(!*slot)) {
 		wort_node_release(lock);
 		return NULL;
 	}
-	if (wort_pm_lines_differ(mapped.word, mapped.slot))
-		wort_pm_flush_now(&fast->op, mapped.word, sizeof(*mapped.word));
-	wort_fast_stores(fast->stats, WORT_OP_INSERT, fast->op.n.stores - was,
-			 fast->op.n.lines - lines);
+	wort_fast_stores(fast->stats, WORT_OP_INSERT, 1, 0);
 	return lock;
-}
-
-/* Has the node no slot for the byte, and maps none?  A full N48 is left to the mapping. */
-static __always_inline bool fast_copies(struct rdx_fast *fast, u32 maps)
-{
-	struct art_node node;
-
-	if (likely(fast->d.pos.slot))
-		return false;
-	art_node_at(&fast->op, fast->d.pos.node, &node);
-	return !(maps & BIT(node.kind)) ||
-	       (art_is_small(node.kind) && art_small_free(&node) == ART_NONE_FREE);
 }
 
 static __always_inline int fast_in_slot(struct rdx_fast *fast)
@@ -74,16 +58,11 @@ static __always_inline int fast_in_slot(struct rdx_fast *fast)
 	__le64 __pmem *slot = rdx_fast_slot(fast);
 	bool mapped = fast->d.pos.slot;
 	struct wort_lock *lock;
-	struct art_node node;
 	u64 record;
 
 	if (unlikely(!wort_alloc_reserve_ready(&fast->op, RDX_WORD_RECORD)))
 		return rdx_fast_give_up(fast);
 	record = rdx_fast_record(fast, fast->op.reserved[0]);
-	if (!mapped) {
-		art_node_at(&fast->op, fast->d.pos.node, &node);
-		art_map_prefetch(&node);
-	}
 	wort_pm_fence_now(&fast->op);
 	lock = mapped ? rdx_fast_lock(fast, fast_owner(fast)) : fast_map(fast, &slot);
 	if (unlikely(!lock))
@@ -100,14 +79,12 @@ static __always_inline int fast_in_slot(struct rdx_fast *fast)
 static __always_inline u64 fast_node(struct rdx_fast *fast, u64 off, u32 place,
 				     u64 record, u64 other)
 {
-	const struct art_entry of[] = {
-		{ other << 4 * place >> 56, fast->d.pos.link },
-		{ fast->d.word << 4 * place >> 56, record },
-	};
-	void __pmem *media = wort_region_at(fast->op.region, off);
+	struct wort_media_art_line __pmem *line = wort_region_at(fast->op.region, off);
+	struct art_entry below = { other << 4 * place >> 56, fast->d.pos.link };
+	struct art_entry new = { fast->d.word << 4 * place >> 56, record };
 
-	art_small_write(&fast->op, media, WORT_MEDIA_ART_KIND_N7, of, ARRAY_SIZE(of));
-	wort_pm_flush_now(&fast->op, media, sizeof(struct wort_media_art_line));
+	art_pair_write(&fast->op, line, below, new);
+	wort_pm_flush_now(&fast->op, line, sizeof(*line));
 	return art_link(off, WORT_MEDIA_ART_KIND_N7, place);
 }
 
@@ -161,82 +138,107 @@ static __always_inline bool above_lock(struct rdx_fast *fast, struct rdx_removal
 	       wort_pm_load(fast->d.base + pos->above) == pos->node;
 }
 
+#define SMALL_WORDS	(4 * WORT_LINE / sizeof(__le64))	/* of an N28 */
+
 /*
  * A copy of a small node, with the new record.
- * @was: the words of the node when it was copied
- * @nr_was: how many
- * @nr: entries of the copy
- * @of: the entries
+ * @node: the node
+ * @was: it, as it was when it was copied
+ * @free: the slot of the new byte in its line; WORT_MEDIA_ART_LINE_SLOTS: the line is full
+ * @list: if so the entries of the copy
+ * @kind: of the copy
  * @link: to the copy
  * @stores: words that were stored to it
  * @lines: lines of it that were flushed
  */
 struct fast_copy {
-	u64 was[ART_SMALL_WORDS];
-	u32 nr_was;
-	u32 nr;
-	struct art_entry of[ART_SMALL_SLOTS];
+	struct art_node node;
+	__le64 was[SMALL_WORDS];
+	u32 free;
+	struct art_entries list;
+	u32 kind;
 	u64 link;
-	u32 stores;
-	u32 lines;
+	u64 stores;
+	u64 lines;
 };
 
-/*
- * Load the words of the node, and list its entries.  False: it has a slot for the byte
- * now, a small node has no room for all, or the map is damaged.
- */
-static __always_inline bool copy_list(struct fast_copy *copy, const struct art_node *node,
-				      u32 byte)
+static __always_inline u32 copy_words(const struct fast_copy *copy)
 {
-	u32 used = 0, slot, at, i;
-	const __le64 __pmem *words = node->media;
-	u64 seen[ART_BYTES / 64] = { };
-
-	copy->nr_was = art_node_size(node->kind) / sizeof(__le64);
-	for (i = 0; i < copy->nr_was; i++)
-		copy->was[i] = wort_pm_load(&words[i]);
-	for (i = 0; i < copy->nr_was; i += ART_LINE_WORDS)
-		used |= art_line_used(copy->was[i]) << i;
-	for (copy->nr = 0; used; used &= used - 1) {
-		slot = __ffs(used);
-		at = copy->was[round_down(slot, ART_LINE_WORDS)] >>
-		     8 * (slot % ART_LINE_WORDS) & 0xff;
-		if (at == byte || seen[at / 64] & BIT_ULL(at % 64))
-			return false;
-		seen[at / 64] |= BIT_ULL(at % 64);
-		if (copy->was[1 + slot])
-			copy->of[copy->nr++] = (struct art_entry){ at, copy->was[1 + slot] };
-	}
-	return copy->nr < ART_SMALL_SLOTS;
+	return art_node_size(copy->node.kind) / sizeof(__le64);
 }
 
-/* The node is locked: is it as it was when it was copied? */
-static __always_inline bool copy_valid(const struct fast_copy *copy,
-				       const struct art_node *node)
+/* Load the node.  False: it has a slot for the byte now, or its map is damaged. */
+static __always_inline bool copy_plan(struct fast_copy *copy, u32 byte)
 {
-	const __le64 __pmem *words = node->media;
+	const __le64 __pmem *words = copy->node.media;
+	struct art_node was = copy->node;
 	u32 i;
 
-	for (i = 0; i < copy->nr_was; i++)
-		if (wort_pm_load(&words[i]) != copy->was[i])
-			return false;
-	return true;
+	for (i = 0; i < copy_words(copy); i++)
+		copy->was[i] = cpu_to_le64(wort_pm_load(&words[i]));
+	was.media = (__force void __pmem *)copy->was;
+	copy->free = art_line_free(art_line(&was, byte));
+	copy->kind = copy->node.kind;
+	if (art_line_match(wort_pm_load(&art_line(&was, byte)->map), byte))
+		return false;
+	if (copy->free < WORT_MEDIA_ART_LINE_SLOTS)
+		return true;
+	if (!art_others_list(&was, byte, &copy->list))
+		return false;
+	art_entries_add(&copy->list, byte, 0);
+	copy->kind = art_kind_for(&copy->list);
+	return copy->kind < WORT_MEDIA_ART_KIND_N256;
+}
+
+/* As the node is, with one byte more. */
+static __always_inline void copy_write_same(struct rdx_fast *fast,
+					    const struct fast_copy *copy,
+					    __le64 __pmem *media, u64 record)
+{
+	u32 byte = fast_byte(fast), i;
+	u32 map = art_line_of(copy->kind, byte) * (WORT_LINE / sizeof(__le64));
+	u64 word;
+
+	for (i = 0; i < copy_words(copy); i++) {
+		word = le64_to_cpu(copy->was[i]);
+		if (i == map)
+			word = art_map_with(word, copy->free, byte);
+		if (i == map + 1 + copy->free)
+			word = record;
+		wort_pm_store(&fast->op, &media[i], word);
+	}
 }
 
 /* Write the record and the copy, and flush both. */
-static __always_inline void copy_write(struct rdx_fast *fast, u32 kind,
-				       struct fast_copy *copy)
+static __always_inline void copy_write(struct rdx_fast *fast, struct fast_copy *copy)
 {
 	u64 record = rdx_fast_record(fast, fast->op.reserved[0]), off = fast->op.reserved[1];
 	u64 stores = fast->op.n.stores, lines = fast->op.n.lines;
 	void __pmem *media = wort_region_at(fast->op.region, off);
 
-	copy->link = art_link(off, kind, wort_link_place(fast->d.pos.node));
-	copy->of[copy->nr++] = (struct art_entry){ fast_byte(fast), record };
-	art_small_write(&fast->op, media, kind, copy->of, copy->nr);
-	wort_pm_flush_now(&fast->op, media, art_node_size(kind));
+	copy->link = art_link(off, copy->kind, copy->node.place);
+	if (copy->free < WORT_MEDIA_ART_LINE_SLOTS) {
+		copy_write_same(fast, copy, media, record);
+	} else {
+		copy->list.added = record;
+		art_lines_write(&fast->op, media, copy->kind, &copy->list,
+				(__force const __le64 __pmem *)copy->was);
+	}
+	wort_pm_flush_now(&fast->op, media, art_node_size(copy->kind));
 	copy->stores = fast->op.n.stores - stores;
 	copy->lines = fast->op.n.lines - lines;
+}
+
+/* The node is locked: is it as it was when it was copied? */
+static __always_inline bool copy_valid(const struct fast_copy *copy)
+{
+	const __le64 __pmem *words = copy->node.media;
+	u32 i;
+
+	for (i = 0; i < copy_words(copy); i++)
+		if (wort_pm_load(&words[i]) != le64_to_cpu(copy->was[i]))
+			return false;
+	return true;
 }
 
 /* As launch_copy(), with the free after it. */
@@ -245,17 +247,15 @@ static __always_inline bool copy_launch(struct rdx_fast *fast, struct rdx_remova
 {
 	const struct rdx_pos *pos = &fast->d.pos;
 	u64 off = wort_link_off(pos->node);
-	struct art_node node;
 
 	r->record = NULL;
 	r->above = NULL;
 	r->node = wort_node_try(&fast->op, off);
-	art_node_at(&fast->op, pos->node, &node);
-	if (!r->node || !above_lock(fast, r) || !copy_valid(copy, &node))
+	if (!r->node || !above_lock(fast, r) || !copy_valid(copy))
 		return false;
-	if (node.place > art_end(pos->above_node))
+	if (copy->node.place > art_end(pos->above_node))
 		wort_skips_learn(fast->d.top->skips, copy->link,
-				 wort_word_before(fast->d.word, node.place));
+				 wort_word_before(fast->d.word, copy->node.place));
 	rdx_tree_grows(fast->tree, wort_link_off(copy->link), fast->d.word);
 	r->c.top = rdx_top_merge(fast->tree, pos->node, fast->d.word);
 	rdx_slot_store(&fast->op, &r->c, pos->above_node, pos->above, copy->link);
@@ -285,10 +285,9 @@ static __always_inline int copy_commit(struct rdx_fast *fast, const struct fast_
 }
 
 /*
- * A put for which a small node is copied; the copy is a small one, too.  It descends once more,
- * from the root, to know the slot above, which changes; a damaged table of the top may have
- * led to another node.  It is a function of its own, so that the other puts keep their
- * registers.
+ * A put for which a small node is copied.  It descends once more, from the root, to know
+ * the slot above, which changes; a damaged table of the top may have led to another node.
+ * It is a function of its own, so that the other puts keep their registers.
  * @node: the link to the node
  * @nr_nodes: nodes entered on the way to it
  */
@@ -298,22 +297,19 @@ static noinline int fast_put_copy(struct wort_tree *tree, struct wort_put *put,
 {
 	struct rdx_fast fast __uninitialized;
 	struct fast_copy copy __uninitialized;
-	struct art_node at;
-	u32 kind;
 
 	rdx_fast_begin(&fast, tree, put, stats);
 	if (!rdx_fast_find_root(art_descend, &fast.d, tree, &put->key) ||
 	    fast.d.pos.node != node || fast.d.pos.slot)
 		return -EAGAIN;
 	fast.d.nr_nodes += nr_nodes;
-	art_node_at(&fast.op, node, &at);
-	if (!art_is_small(at.kind) || !copy_list(&copy, &at, fast_byte(&fast)))
+	art_node_at(&fast.op, node, &copy.node);
+	if (!art_is_small(copy.node.kind) || !copy_plan(&copy, fast_byte(&fast)))
 		return -EAGAIN;
-	kind = art_small_kind(copy.nr + 1);
 	if (!wort_alloc_reserve_ready(&fast.op, RDX_WORD_RECORD) ||
-	    !wort_alloc_reserve_ready(&fast.op, art_node_size(kind)))
+	    !wort_alloc_reserve_ready(&fast.op, art_node_size(copy.kind)))
 		return rdx_fast_give_up(&fast);
-	copy_write(&fast, kind, &copy);
+	copy_write(&fast, &copy);
 	wort_pm_fence_now(&fast.op);
 	return copy_commit(&fast, &copy);
 }
@@ -323,6 +319,7 @@ static __always_inline int fast_put(struct wort_tree *tree, struct wort_put *put
 				    u32 maps)
 {
 	struct rdx_fast fast __uninitialized;
+	struct art_node node;
 
 	if (put->key.len != sizeof(u64) || put->value.len != sizeof(u64) ||
 	    put->replace || put->expect || put->old)
@@ -335,9 +332,12 @@ static __always_inline int fast_put(struct wort_tree *tree, struct wort_put *put
 		return fast_at_record(&fast);
 	if (unlikely(fast.d.pos.skip))
 		return -EAGAIN;
-	if (fast_copies(&fast, maps))
-		return fast_put_copy(tree, put, stats, fast.d.pos.node, fast.d.nr_nodes);
-	return fast_in_slot(&fast);
+	if (likely(fast.d.pos.slot))
+		return fast_in_slot(&fast);
+	art_node_at(&fast.op, fast.d.pos.node, &node);
+	if (maps & BIT(node.kind) && art_node_maps(&node, fast_byte(&fast)))
+		return fast_in_slot(&fast);
+	return fast_put_copy(tree, put, stats, fast.d.pos.node, fast.d.nr_nodes);
 }
 
 int art_fast_put(struct wort_tree *tree, struct wort_put *put,
@@ -378,7 +378,7 @@ static __always_inline u32 removal_stay(struct rdx_fast *fast, u64 *link)
 
 	art_node_at(&fast->op, fast->d.pos.node, &node);
 	few = art_shrinks_at(node.kind, byte);
-	if (few && art_holds_few(&node, few + 1))
+	if (few && art_count_others(&node, byte, few + 1, link) <= few)
 		return 0;
 	return art_count_others(&node, byte, 2, link);
 }
@@ -416,14 +416,11 @@ int art_fast_remove(struct wort_tree *tree, const struct wort_del *del,
 static void node_prefetch(const struct wort_tree *tree, u64 link, u32 byte)
 {
 	const void __pmem *media = wort_region_at(tree->region, wort_link_off(link));
-	u32 kind = art_link_kind(link), i;
+	u32 kind = art_link_kind(link);
 
-	if (kind == WORT_MEDIA_ART_KIND_N256)
-		media += byte * sizeof(u64);
-	else if (kind == WORT_MEDIA_ART_KIND_N48)
-		media += byte;
-	for (i = 0; i <= (art_is_small(kind) ? art_last_line(kind) : 0); i++)
-		wort_pm_prefetch(media + i * WORT_LINE);
+	wort_pm_prefetch(media + (kind == WORT_MEDIA_ART_KIND_N256 ?
+				  byte * sizeof(u64) :
+				  art_line_of(kind, byte) * sizeof(struct wort_media_art_line)));
 }
 
 /* The path to a key: a link to a node whose map is being loaded, or 0. */
@@ -469,8 +466,7 @@ static void path_follow(const struct wort_tree *tree, const struct wort_key *key
 	u64 slot = art_slot(base, path->node, art_key_byte(key, path->word, path->start));
 
 	path->start += ART_BYTE_DIGITS;
-	path_enter(tree, key, path, slot && slot != ART_NO_SLOT ?
-		   wort_pm_load(base + slot) : 0);
+	path_enter(tree, key, path, slot ? wort_pm_load(base + slot) : 0);
 }
 
 /*

@@ -39,39 +39,6 @@ noinline int art_map_report(struct wort_op *op, u64 link)
 	return wort_corrupt(op, wort_link_off(link), "node with a wrong map");
 }
 
-/*
- * The first byte of an N48 or N256 from a byte on that has a slot; ART_BYTES or more: there
- * is none.
- */
-static __always_inline u32 wide_from(const struct art_node *node, u32 byte)
-{
-	const struct wort_media_art_n48 __pmem *n48 = node->media;
-	u64 word;
-
-	if (node->kind == WORT_MEDIA_ART_KIND_N256)
-		return byte;
-	while (byte < ART_BYTES) {
-		word = wort_pm_load(&n48->index[byte / 8]) >> 8 * (byte % 8);
-		if (word)
-			return byte + __ffs64(word) / 8;
-		byte = round_down(byte, 8) + 8;
-	}
-	return byte;
-}
-
-/* What the slot of a byte holds; 0: also if it has none. */
-static __always_inline u64 wide_link(const struct art_node *node, u32 byte)
-{
-	const struct wort_media_art_n256 __pmem *n256 = node->media;
-	const struct wort_media_art_n48 __pmem *n48 = node->media;
-	u32 slot;
-
-	if (node->kind == WORT_MEDIA_ART_KIND_N256)
-		return wort_pm_load(&n256->slot[byte]);
-	slot = wort_pm_load_byte(node->media + byte) - 1;
-	return slot < ART_N48_SLOTS ? wort_pm_load(&n48->slot[slot]) : 0;
-}
-
 /**
  * art_node_flush_read() - Make durable what an answer of a node rests on
  * @op: The operation, which has read the slot of a byte, or that it has none.
@@ -80,7 +47,7 @@ static __always_inline u64 wide_link(const struct art_node *node, u32 byte)
  *
  * If the byte has no slot, nothing is flushed: it never had one in this node, and the
  * descent has flushed the link that put this node in place of one where it had.  The map
- * of a small node is in the line of the slot.
+ * is in the line of the slot.
  *
  * Context: As wort_pm_flush_in_flight().
  */
@@ -88,12 +55,8 @@ noinline void art_node_flush_read(struct wort_op *op, u64 link, u32 byte)
 {
 	u64 slot = art_slot(wort_region_at(op->region, 0), link, byte);
 
-	if (!slot || slot == ART_NO_SLOT)
-		return;
-	wort_pm_flush_read(op, slot, sizeof(u64));
-	if (art_link_kind(link) == WORT_MEDIA_ART_KIND_N48)
-		wort_pm_flush_read(op, wort_link_off(link) + round_down(byte, sizeof(u64)),
-				   sizeof(u64));
+	if (slot)
+		wort_pm_flush_read(op, slot, sizeof(u64));
 }
 
 /* An answer rests on all slots of the node, also on empty ones. */
@@ -104,38 +67,49 @@ static void node_flush_in_flight(struct wort_op *op, const struct art_node *node
 	wort_pm_flush_in_flight(op, off, off, art_node_size(node->kind));
 }
 
-/* The byte of a slot of a small node. */
-static u32 small_byte(const struct art_node *node, u32 slot)
-{
-	const struct wort_media_art_line __pmem *line = node->media;
+#define NONE	U64_MAX
 
-	return wort_pm_load(&line[slot / ART_LINE_WORDS].map) >>
-	       8 * (slot % ART_LINE_WORDS) & 0xff;
-}
-
-/* Their bytes are in no order. */
-static bool small_next(const struct art_node *node, u32 from, bool reverse,
-		       struct art_entry *entry)
+/*
+ * The nearest entry of a line: its distance from a byte in one direction, then the numbers
+ * of line and slot.  Bytes are in no order, so no branch depends on them.
+ */
+static __always_inline u64 line_nearest(const struct art_node *node, u32 nr, u32 from,
+					bool reverse)
 {
-	const __le64 __pmem *slots = art_small_slots(node->media);
-	u32 used = art_small_used(node), slot, byte;
-	bool found = false;
-	u64 link;
+	const struct wort_media_art_line __pmem *line = art_line(node, nr);
+	u64 map = wort_pm_load(&line->map), nearest = NONE, distance;
+	u32 used = art_line_used(map), slot, byte;
 
 	for (; used; used &= used - 1) {
 		slot = __ffs(used);
-		byte = small_byte(node, slot);
-		if (reverse ? byte > from : byte < from)
-			continue;
-		if (found && (reverse ? byte < entry->byte : byte > entry->byte))
-			continue;
-		link = wort_pm_load(&slots[slot]);
-		if (!link)
-			continue;
-		*entry = (struct art_entry){ byte, link };
-		found = true;
+		byte = map >> 8 * slot & 0xff;
+		distance = reverse ? from - byte : byte - from;
+		distance = wort_pm_load(&line->slot[slot]) ? distance : NONE >> 16;
+		distance = art_line_of(node->kind, byte) == nr ? distance : NONE >> 16;
+		nearest = min(nearest, distance << 16 | nr << 8 | slot);
 	}
-	return found;
+	return nearest;
+}
+
+/* Look at all entries. */
+static bool lines_next(const struct art_node *node, u32 from, bool reverse,
+		       struct art_entry *entry)
+{
+	u64 nearest;
+	u32 i;
+
+	do {
+		for (i = 0, nearest = NONE; i < art_lines(node->kind); i++)
+			nearest = min(nearest, line_nearest(node, i, from, reverse));
+		if (nearest >> 16 >= ART_BYTES)
+			return false;
+		i = nearest >> 16;
+		entry->byte = reverse ? from - i : from + i;
+		/* It is 0 if the entry was deleted meanwhile. */
+		entry->link = wort_pm_load(&art_line(node, nearest >> 8 & 0xff)->
+					   slot[nearest & 0xff]);
+	} while (!entry->link);
+	return true;
 }
 
 /**
@@ -153,29 +127,30 @@ static bool small_next(const struct art_node *node, u32 from, bool reverse,
 bool art_entry_next(const struct art_node *node, u32 from, bool reverse,
 		    struct art_entry *entry)
 {
-	u64 link;
+	bool is_n256 = node->kind == WORT_MEDIA_ART_KIND_N256;
+	u32 near = is_n256 ? ART_BYTES : art_lines(node->kind);
 
-	if (art_is_small(node->kind))
-		return from < ART_BYTES && small_next(node, from, reverse, entry);
-	for (; from < ART_BYTES; from = reverse ? from - 1 : wide_from(node, from + 1)) {
-		link = wide_link(node, from);
-		if (link) {
-			*entry = (struct art_entry){ from, link };
+	/* Bytes are often neighbours. */
+	for (; near && from < ART_BYTES; near--, from += reverse ? -1 : 1) {
+		entry->byte = from;
+		entry->link = art_byte_link(node, from);
+		if (entry->link)
 			return true;
-		}
 	}
-	return false;
+	return !is_n256 && from < ART_BYTES && lines_next(node, from, reverse, entry);
 }
 
-static u32 small_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
+/* Count the entries of a line but for that of @byte, from @nr on. */
+static u32 line_count(const struct wort_media_art_line __pmem *line, u32 byte, u32 nr,
+		      u32 max, u64 *link)
 {
-	const __le64 __pmem *slots = art_small_slots(node->media);
-	u32 used = art_small_used(node), nr = 0, slot;
-	u64 found;
+	u64 map = wort_pm_load(&line->map), found;
+	u32 used = art_line_used(map);
 
+	if (byte < ART_BYTES)
+		used &= ~art_match(map, byte);
 	for (; used && nr < max; used &= used - 1) {
-		slot = __ffs(used);
-		found = small_byte(node, slot) == byte ? 0 : wort_pm_load(&slots[slot]);
+		found = wort_pm_load(&line->slot[__ffs(used)]);
 		if (found) {
 			*link = found;
 			nr++;
@@ -184,29 +159,30 @@ static u32 small_count(const struct art_node *node, u32 byte, u32 max, u64 *link
 	return nr;
 }
 
-/* Count the entries of some bytes but for that of @byte, from @nr on. */
-static u32 wide_count_range(const struct art_node *node, u32 from, u32 to, u32 byte,
-			    u32 nr, u32 max, u64 *link)
+static u32 lines_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
 {
+	u32 lines = art_lines(node->kind), nr = 0, i;
+
+	for (i = 0; i < lines && nr < max; i++)
+		nr = line_count(art_line(node, byte + i), byte, nr, max, link);
+	return nr;
+}
+
+static u32 n256_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
+{
+	const struct wort_media_art_n256 __pmem *n256 = node->media;
+	u32 begin = round_down(byte, WORT_LINE / sizeof(u64)), nr = 0, i, at;
 	u64 found;
 
-	for (; from < to && nr < max; from = wide_from(node, from + 1)) {
-		found = from == byte ? 0 : wide_link(node, from);
+	for (i = 0; i < ART_BYTES && nr < max; i++) {
+		at = (begin + i) % ART_BYTES;
+		found = at == byte ? 0 : wort_pm_load(&n256->slot[at]);
 		if (found) {
 			*link = found;
 			nr++;
 		}
 	}
 	return nr;
-}
-
-/* Begins in the line of the byte, which is cached. */
-static u32 wide_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
-{
-	u32 begin = round_down(byte, 8) % ART_BYTES;
-	u32 nr = wide_count_range(node, begin, ART_BYTES, byte, 0, max, link);
-
-	return wide_count_range(node, 0, begin, byte, nr, max, link);
 }
 
 /**
@@ -216,15 +192,15 @@ static u32 wide_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
  * @max: Count no more than these.
  * @link: Told: the link of one of them, if there is any.
  *
- * What it has read may be in flight.
+ * Begins in the line of the byte, which is cached.  What it has read may be in flight.
  *
  * Context: A section.
  * Return: How many, at most @max.
  */
 u32 art_count_others(const struct art_node *node, u32 byte, u32 max, u64 *link)
 {
-	return art_is_small(node->kind) ?
-	       small_count(node, byte, max, link) : wide_count(node, byte, max, link);
+	return node->kind == WORT_MEDIA_ART_KIND_N256 ?
+	       n256_count(node, byte, max, link) : lines_count(node, byte, max, link);
 }
 
 /**
@@ -247,74 +223,36 @@ u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte, u32 ma
 	return nr;
 }
 
-/* Slots of a small node that have a byte and hold a link. */
-static u32 small_holds(const struct art_node *node)
+/* False: an entry is in a wrong line, or its byte has two slots. */
+static bool line_list(const struct art_node *node, u32 nr, u32 byte,
+		      struct art_entries *list)
 {
-	const __le64 __pmem *slots = art_small_slots(node->media);
-	u32 used = art_small_used(node), nr = 0;
-
-	for (; used; used &= used - 1)
-		nr += !!wort_pm_load(&slots[__ffs(used)]);
-	return nr;
-}
-
-/**
- * art_holds_few() - Does a node hold at most so many links?
- * @node: The node.
- * @few: So many.
- *
- * For the choice whether a smaller node would do, so it need not be exact: of a large node
- * it counts what a slot of no byte holds, too.  Looks at slots in their order, so that it
- * hardly takes a wrong branch.
- *
- * Context: A section.
- * Return: True if it does.
- */
-bool art_holds_few(const struct art_node *node, u32 few)
-{
-	const struct wort_media_art_n256 __pmem *n256 = node->media;
-	const struct wort_media_art_n48 __pmem *n48 = node->media;
-	bool n48_kind = node->kind == WORT_MEDIA_ART_KIND_N48;
-	const __le64 __pmem *slots = n48_kind ? n48->slot : n256->slot;
-	u32 end = n48_kind ? ART_N48_SLOTS : ART_BYTES, nr = 0, i;
-
-	if (art_is_small(node->kind))
-		return small_holds(node) <= few;
-	for (i = 0; i < end && nr <= few; i++)
-		nr += !!wort_pm_load(&slots[i]);
-	return nr <= few;
-}
-
-static bool small_list(const struct art_node *node, u32 byte, struct art_entries *list)
-{
-	const __le64 __pmem *slots = art_small_slots(node->media);
-	u32 used = art_small_used(node), slot, i;
-	u64 link;
+	const struct wort_media_art_line __pmem *line = art_line(node, nr);
+	u64 map = wort_pm_load(&line->map);
+	u32 used = art_line_used(map), at;
 
 	for (; used; used &= used - 1) {
-		slot = __ffs(used);
-		link = wort_pm_load(&slots[slot]);
-		if (link && small_byte(node, slot) != byte)
-			art_entries_add(list, small_byte(node, slot), link);
-	}
-	for (i = 1; i < list->nr; i++)
-		if (list->of[i].byte == list->of[i - 1].byte)
+		at = map >> 8 * __ffs(used) & 0xff;
+		if (art_line_of(node->kind, at) != nr ||
+		    art_line_match(map, at) != BIT(__ffs(used)))
 			return false;
+		if (at != byte && wort_pm_load(&line->slot[__ffs(used)]))
+			art_entries_add(list, at, (WORT_LINE / sizeof(u64)) * nr + 1 + __ffs(used));
+	}
 	return true;
 }
 
-static bool wide_list(const struct art_node *node, u32 byte, struct art_entries *list)
+static bool n256_list(const struct art_node *node, u32 byte, struct art_entries *list)
 {
-	u64 link;
+	const struct wort_media_art_n256 __pmem *n256 = node->media;
 	u32 at;
 
-	for (at = wide_from(node, 0); at < ART_BYTES; at = wide_from(node, at + 1)) {
-		link = at == byte ? 0 : wide_link(node, at);
-		if (!link)
+	for (at = 0; at < ART_BYTES; at++) {
+		if (at == byte || !wort_pm_load(&n256->slot[at]))
 			continue;
 		if (list->nr == ART_COPY_MAX - 1)
 			return false;
-		list->of[list->nr++] = (struct art_entry){ at, link };
+		art_entries_add(list, at, at);
 	}
 	return true;
 }
@@ -326,131 +264,128 @@ static bool wide_list(const struct art_node *node, u32 byte, struct art_entries 
  * @list: Filled in.
  *
  * Context: A section.
- * Return: False if they are too many for a copy, or a byte has two.  A node that is
- * no N256 is damaged then.
+ * Return: False if an N256 has too many for a copy, or the map of another node is damaged.
  */
 bool art_others_list(const struct art_node *node, u32 byte, struct art_entries *list)
 {
+	u32 i;
+
 	list->nr = 0;
-	return art_is_small(node->kind) ? small_list(node, byte, list) :
-					  wide_list(node, byte, list);
+	list->added = 0;
+	if (node->kind == WORT_MEDIA_ART_KIND_N256)
+		return n256_list(node, byte, list);
+	for (i = 0; i < art_lines(node->kind); i++)
+		if (!line_list(node, i, byte, list))
+			return false;
+	return true;
 }
 
 /**
- * art_node_maps() - Can a node map one more byte?
- * @node: The node, not an N256, which maps all.
+ * art_copy_valid() - Does a copy have the entries of a node, but for that of a byte?
+ * @node: The node.
+ * @byte: The byte.
+ * @copy: The link to the copy.
+ * @nr: How many other entries the copy has.
  *
- * Context: A section.
- * Return: True if it has a free slot.
+ * Context: A section, with the node locked.
+ * Return: True if it has.
  */
-bool art_node_maps(const struct art_node *node)
+bool art_copy_valid(const struct art_node *node, u32 byte, u64 copy, u32 nr)
 {
-	return (art_is_small(node->kind) ? art_small_free(node) :
-					   art_n48_free(node->media)) != ART_NONE_FREE;
+	void __pmem *base = node->media - wort_link_off(node->link);
+	struct art_entries list;
+	u64 slot;
+	u32 i;
+
+	if (!art_others_list(node, byte, &list) || list.nr != nr)
+		return false;
+	for (i = 0; i < nr; i++) {
+		slot = art_slot(base, copy, list.byte[i]);
+		if (!slot || wort_pm_load(base + slot) !=
+			     art_entries_link(&list, i, node->media))
+			return false;
+	}
+	return true;
+}
+
+static bool kind_fits(u32 kind, const struct art_entries *list)
+{
+	u8 nr[WORT_MEDIA_ART_LINES_MAX] = { };
+	u32 i;
+
+	for (i = 0; i < list->nr; i++)
+		if (nr[art_line_of(kind, list->byte[i])]++ == WORT_MEDIA_ART_LINE_SLOTS)
+			return false;
+	return true;
 }
 
 /**
- * art_kind_for() - The smallest kind of node for a number of entries
- * @entries: The number, 1 to ART_BYTES.
+ * art_kind_for() - The smallest kind of node whose lines have room for entries
+ * @list: The entries.
  *
  * Context: Any context.
  * Return: WORT_MEDIA_ART_KIND_*.
  */
-u32 art_kind_for(u32 entries)
+u32 art_kind_for(const struct art_entries *list)
 {
-	if (entries <= ART_SMALL_SLOTS)
-		return art_small_kind(entries);
-	return entries <= ART_N48_SLOTS ? WORT_MEDIA_ART_KIND_N48 : WORT_MEDIA_ART_KIND_N256;
-}
+	u32 kind = WORT_MEDIA_ART_KIND_N7;
 
-/* The entries come in the order of bytes, so each word of the index is stored once. */
-static void n48_write(struct wort_op *op, struct wort_media_art_n48 __pmem *n48,
-		      const struct art_entries *list)
-{
-	u64 word = 0;
-	u32 i, byte;
-
-	wort_pm_zero(op, n48, sizeof(*n48));
-	for (i = 0; i < list->nr; i++) {
-		byte = list->of[i].byte;
-		word |= (u64)(i + 1) << 8 * (byte % 8);
-		if (i + 1 == list->nr || list->of[i + 1].byte / 8 != byte / 8) {
-			wort_pm_store(op, &n48->index[byte / 8], word);
-			word = 0;
-		}
-		wort_pm_store(op, &n48->slot[i], list->of[i].link);
-	}
+	while (kind < WORT_MEDIA_ART_KIND_N256 && !kind_fits(kind, list))
+		kind++;
+	return kind;
 }
 
 static void n256_write(struct wort_op *op, struct wort_media_art_n256 __pmem *n256,
-		       const struct art_entries *list)
+		       const struct art_entries *list, const __le64 __pmem *words)
 {
 	u32 i;
 
 	wort_pm_zero(op, n256, sizeof(*n256));
 	for (i = 0; i < list->nr; i++)
-		wort_pm_store(op, &n256->slot[list->of[i].byte], list->of[i].link);
+		wort_pm_store(op, &n256->slot[list->byte[i]],
+			      art_entries_link(list, i, words));
 }
 
 /**
- * art_node_write() - Write a new node
- * @op: The operation, which has reserved it.
- * @kind: Its kind, with room for the entries.
- * @place: Its place.
- * @list: The entries; of an N48 in the order of bytes.
+ * art_node_write() - Write a node again
+ * @op: The operation, which has reserved the new node.
+ * @from: The node.
+ * @kind: The kind of the new one, whose lines have room for the entries.
+ * @list: The entries.
  *
  * Flushes what it has written; does not fence.
  *
  * Context: Any context.
  * Return: The link to it.
  */
-u64 art_node_write(struct wort_op *op, u32 kind, u32 place,
+u64 art_node_write(struct wort_op *op, const struct art_node *from, u32 kind,
 		   const struct art_entries *list)
 {
 	u64 off = wort_alloc_take(op);
 	void __pmem *media = wort_region_at(op->region, off);
 	u32 size = art_node_size(kind);
 
-	if (art_is_small(kind))
-		art_small_write(op, media, kind, list->of, list->nr);
-	else if (kind == WORT_MEDIA_ART_KIND_N48)
-		n48_write(op, media, list);
+	if (kind == WORT_MEDIA_ART_KIND_N256)
+		n256_write(op, media, list, from->media);
 	else
-		n256_write(op, media, list);
+		art_lines_write(op, media, kind, list, from->media);
 	wort_pm_flush(op, media, size);
-	return art_link(off, kind, place);
+	return art_link(off, kind, from->place);
 }
 
-/* Is no slot that of two bytes, and no byte in two slots, and no bit set that has no slot? */
-static bool map_valid(const struct art_node *node)
+/* Is each byte in its line, in no slot but one, and bit 63 of each map 0? */
+static bool maps_valid(const struct art_node *node)
 {
 	const struct wort_media_art_line __pmem *line = node->media;
-	u64 seen[ART_BYTES / 64] = { };
-	u32 used, slot, byte;
+	struct art_entries list;
+	u32 i;
 
 	if (node->kind == WORT_MEDIA_ART_KIND_N256)
 		return true;
-	if (node->kind == WORT_MEDIA_ART_KIND_N48) {
-		for (byte = 0; byte < ART_BYTES; byte++) {
-			slot = wort_pm_load_byte(node->media + byte);
-			if (!slot)
-				continue;
-			if (slot > ART_N48_SLOTS || seen[0] & BIT_ULL(slot))
-				return false;
-			seen[0] |= BIT_ULL(slot);
-		}
-		return true;
-	}
-	for (slot = 0; slot <= art_last_line(node->kind); slot++)
-		if (wort_pm_load(&line[slot].map) >> 63)
+	for (i = 0; i < art_lines(node->kind); i++)
+		if (wort_pm_load(&line[i].map) >> 63)
 			return false;
-	for (used = art_small_used(node); used; used &= used - 1) {
-		byte = small_byte(node, __ffs(used));
-		if (seen[byte / 64] & BIT_ULL(byte % 64))
-			return false;
-		seen[byte / 64] |= BIT_ULL(byte % 64);
-	}
-	return true;
+	return art_others_list(node, ART_BYTES, &list);
 }
 
 /**
@@ -466,7 +401,7 @@ int art_node_check(struct wort_op *op, const struct art_node *node)
 	u64 link;
 	u32 nr;
 
-	if (!map_valid(node))
+	if (!maps_valid(node))
 		return art_map_report(op, node->link);
 	nr = art_others(op, node, ART_BYTES, 2, &link);
 	return nr < 2 ? wort_corrupt(op, wort_link_off(node->link),

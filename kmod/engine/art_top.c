@@ -103,7 +103,7 @@ static void fill_entry(struct wort_op *op, struct wort_tree *tree,
 	if (!wort_node_lock(op, off))
 		return;
 	slot = art_slot(base, node->link, entry->byte);
-	if (slot && slot != ART_NO_SLOT && wort_pm_load(base + slot) == entry->link &&
+	if (slot && wort_pm_load(base + slot) == entry->link &&
 	    !wort_pm_in_flight(tree->in_flight, off))
 		wort_top_set(wort_tree_top(tree), word, entry->link);
 	wort_nodes_unlock(op);

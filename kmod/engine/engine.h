@@ -205,7 +205,7 @@ struct wort_change {
 	u64 engine[WORT_CHANGE_WORDS];
 };
 
-#define WORT_NEED_MAX	7
+#define WORT_NEED_MAX	8
 
 /**
  * struct wort_need - Objects that a change reserves at most

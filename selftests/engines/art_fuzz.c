@@ -16,29 +16,20 @@ static void list_slots(struct base *base, u64 off, u32 nr)
 		art_list(base, off + i * sizeof(__le64));
 }
 
-/* The words of its map, and its slots. */
+/* The words of its maps, and its slots. */
 static void list_node(struct base *base, u64 off, u64 kind)
 {
-	u64 end;
+	u64 i;
 
-	switch (kind) {
-	case WORT_MEDIA_ART_KIND_N7:
-	case WORT_MEDIA_ART_KIND_N14:
-	case WORT_MEDIA_ART_KIND_N21:
-		end = off + (kind - WORT_MEDIA_ART_KIND_N7 + 1) *
-			    sizeof(struct wort_media_art_line);
-		for (; off < end; off += sizeof(struct wort_media_art_line)) {
-			base_add_range(base, WORD_VALUE, off, 8);
-			list_slots(base, off + offsetof(struct wort_media_art_line, slot),
-				   WORT_MEDIA_ART_LINE_SLOTS);
-		}
-		break;
-	case WORT_MEDIA_ART_KIND_N48:
-		base_add_range(base, WORD_VALUE, off, 256);
-		list_slots(base, off + offsetof(struct wort_media_art_n48, slot), 48);
-		break;
-	case WORT_MEDIA_ART_KIND_N256:
+	if (kind == WORT_MEDIA_ART_KIND_N256)
 		list_slots(base, off, 256);
+	if (kind >= WORT_MEDIA_ART_KIND_N256)
+		return;
+	for (i = 0; i < 1U << (kind - WORT_MEDIA_ART_KIND_N7); i++) {
+		base_add_range(base, WORD_VALUE, off, 8);
+		list_slots(base, off + offsetof(struct wort_media_art_line, slot),
+			   WORT_MEDIA_ART_LINE_SLOTS);
+		off += sizeof(struct wort_media_art_line);
 	}
 }
 

@@ -23,44 +23,51 @@ static const struct step art_steps[] = {
 	ONLY(STEP_REATTACH), ONLY(STEP_SETTLE), ONLY(STEP_CHECK),
 };
 
+/*
+ * The bytes of keys 5 and 10 and of the crowd are odd, those of the others even.  Key 5 has
+ * the line of every second, fourth or eighth of the crowd in an N28, N56 or N112.
+ */
 static const struct engine_start art_starts[] = {
 	START("node of two", PUT(0, 1), PUT(1, 1)),
 	/* One put fills the root, so that another put has to copy it. */
 	START("root of six", CROWD(3), PUT(0, 1), PUT(4, 1), PUT(9, 1)),
 	/* The root is full, and the next entry makes it an N14. */
-	START("full root", CROWD(3), PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1)),
+	START("full root", CROWD(4), PUT(0, 1), PUT(4, 1), PUT(9, 1)),
 	/* The same, of which one slot has a byte and no entry. */
-	START("full root, one deleted", CROWD(3), PUT(0, 1), PUT(4, 1), PUT(9, 1), PUT(10, 1),
-	      DEL(4)),
-	/* There is room in the second line. */
+	START("full root, one deleted", CROWD(4), PUT(0, 1), PUT(4, 1), PUT(9, 1), DEL(4)),
+	/* There is room in the second line of an N14. */
 	START("root of eight", CROWD(6), PUT(0, 1), PUT(9, 1)),
-	/* An N14, which the delete of byte 0 makes an N7. */
-	START("six of fourteen", CROWD(8), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(3)),
-	/* An N14 whose two entries are in two lines; ART+CoW has copied both into the first. */
-	START("two of fourteen", PUT(0, 1), CROWD(7), PUT(9, 1), CROWD(0)),
+	/* An N14 whose two entries are in two lines. */
+	START("two of fourteen", CROWD(6), PUT(5, 1), PUT(9, 1), CROWD(0)),
 	/* An N14 of three, which the delete of byte 0 makes an N7, or two deletes a record. */
-	START("three of fourteen", PUT(0, 1), CROWD(7), PUT(9, 1), PUT(5, 1), CROWD(0)),
-	/* The next new byte makes the root an N21. */
-	START("root of fourteen", CROWD(11), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
-	/* There is room in the third line. */
-	START("root of fifteen", CROWD(13), PUT(0, 1), PUT(9, 1)),
-	/* An N21, which the delete of byte 0 makes an N14. */
-	START("root of twelve", CROWD(15), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(9)),
-	/* The next new byte makes the root an N48. */
-	START("root of 21", CROWD(18), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
+	START("three of fourteen", CROWD(6), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(0)),
+	/* A line of the N14 is full, and key 5 makes it an N28. */
+	START("full line of 14", CROWD(7), PUT(0, 1), PUT(9, 1)),
 	/* It is copied without the byte that has a slot and no entry. */
-	START("root of 21, one deleted", CROWD(19), PUT(0, 1), PUT(9, 1), DEL(9)),
-	/* An N48, which the delete of byte 0 makes an N21. */
-	START("root of eighteen", CROWD(19), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(15)),
+	START("full line of 14, one deleted", CROWD(7), PUT(0, 1), PUT(9, 1), CROWD(6)),
+	/* There is room in all lines of an N28. */
+	START("root of ten", CROWD(8), PUT(0, 1), PUT(9, 1)),
+	/* An N28, which the delete of byte 0 makes an N7. */
+	START("six of 28", CROWD(8), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(3)),
+	/* Key 5 makes it an N56. */
+	START("full line of 28", CROWD(14), PUT(0, 1), PUT(9, 1)),
+	START("full line of 28, one deleted", CROWD(14), PUT(0, 1), PUT(9, 1), CROWD(13)),
+	/* An N56, which the delete of byte 0 makes an N28. */
+	START("eleven of 56", CROWD(15), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(8)),
 	START("one leaf", PUT(0, 1)),
 	START("long prefix", PUT(5, 1), PUT(6, 1)),
 	START("long prefix, split", PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(4, 1)),
-	START("root of 22", CROWD(18), PUT(0, 1), PUT(9, 1), PUT(5, 1), PUT(4, 1)),
-	START("root of 48", CROWD(45), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
-	START("root of 48, one deleted", CROWD(46), PUT(0, 1), PUT(9, 1), CROWD(45)),
-	/* An N256, which the delete of byte 0 makes an N48. */
-	START("root of 38", CROWD(49), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(35)),
-	START("root of 49", CROWD(45), PUT(0, 1), PUT(9, 1), PUT(5, 1), PUT(4, 1)),
+	START("root of sixteen", CROWD(15), PUT(0, 1)),
+	/* Key 5 makes it an N112. */
+	START("full line of 56", CROWD(28), PUT(0, 1), PUT(9, 1)),
+	START("full line of 56, one deleted", CROWD(28), PUT(0, 1), PUT(9, 1), CROWD(27)),
+	/* An N112, which the delete of byte 0 makes an N56. */
+	START("21 of 112", CROWD(29), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(18)),
+	/* Key 10 makes it an N256. */
+	START("full line of 112", CROWD(55), PUT(0, 1), PUT(9, 1)),
+	/* An N256, which the delete of byte 0 makes an N112. */
+	START("41 of 256", CROWD(55), PUT(0, 1), PUT(9, 1), PUT(10, 1), CROWD(38)),
+	START("root of 58", CROWD(55), PUT(0, 1), PUT(9, 1), PUT(10, 1)),
 	START("every kind of value", PUT(0, 1), PUT(1, 3), PUT(2, 4), PUT(5, 7),
 	      PUT(9, 5), PUT(3, 6)),
 	START("all keys", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1),

@@ -60,26 +60,27 @@ static void verify_all(u32 from, u32 to)
 	bed_check(&bed);
 }
 
-/* The smallest kind with room for so many entries, as a tree that only grows has it. */
+/* The smallest kind with room for so many entries, which byte_nr() spreads over all lines. */
 static u32 kind_of(u32 entries)
 {
+	u32 kind = WORT_MEDIA_ART_KIND_N7;
+
 	if (entries < 2)
 		return WORT_MEDIA_LINK_RECORD;
-	if (entries <= 21)
-		return entries <= 7 ? WORT_MEDIA_ART_KIND_N7 :
-		       entries <= 14 ? WORT_MEDIA_ART_KIND_N14 : WORT_MEDIA_ART_KIND_N21;
-	return entries <= 48 ? WORT_MEDIA_ART_KIND_N48 : WORT_MEDIA_ART_KIND_N256;
+	while (kind < WORT_MEDIA_ART_KIND_N256 &&
+	       entries > art_lines(kind) * WORT_MEDIA_ART_LINE_SLOTS)
+		kind++;
+	return kind;
 }
 
-/* The kind once so many are left: deletes of bytes that are multiples of 4 or 16 shrink. */
+/* The kind once so many are left: deletes of bytes that are multiples of 2, 4 or 16 shrink. */
 static u32 kind_left(u32 entries)
 {
-	static const u8 at[] = { 4, 8, 16, 36 };
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(at) && entries > at[i]; i++)
-		;
-	return WORT_MEDIA_ART_KIND_N7 + i;
+	if (entries > 36)
+		return WORT_MEDIA_ART_KIND_N256;
+	if (entries > 8)
+		return WORT_MEDIA_ART_KIND_N56;
+	return entries > 2 ? WORT_MEDIA_ART_KIND_N14 : WORT_MEDIA_ART_KIND_N7;
 }
 
 /* All bytes come and go: the root has each kind of node, and each smaller one again. */
@@ -91,7 +92,7 @@ void check_art_kinds(void)
 	for (i = 0; i < ART_BYTES; i++) {
 		CHECK_EQ(put(byte_nr(i)), 0);
 		CHECK_EQ(root_kind(), kind_of(i + 1));
-		if (i % 16 == 0 || i < 24 || i == 47 || i == 48)
+		if (i % 16 == 0 || i < 32 || i == 55 || i == 56 || i == 111 || i == 112)
 			verify_all(0, i + 1);
 	}
 	for (i = 0; i < ART_BYTES; i++) {
@@ -136,23 +137,22 @@ void check_art_slots(void)
 }
 
 /*
- * A power cut may leave a link in a slot of no byte of an N48, and damage may in any node.
- * No byte gets the slot, so that no other power cut can show what is in it.
+ * Damage may leave a link in a slot of no byte.  No byte gets the slot, so that nothing shows
+ * what is in it.
  */
-static void dirty(u32 entries, u64 slot_off, u32 nr)
+static void dirty(u32 entries, u32 nr, u32 slot)
 {
-	__le64 *slots, link;
+	struct wort_media_art_line *line;
 	u32 i;
 	u64 off;
 
 	bed_open(&bed, MIB, 4096);
 	for (i = 0; i < entries; i++)
 		CHECK_EQ(put(i), 0);
-	slots = (void *)(root_media() + slot_off);
-	CHECK_EQ(slots[nr], 0);
-	link = slots[0];
-	slots[nr] = link;
-	off = (u8 *)&slots[nr] - memory(0);
+	line = (struct wort_media_art_line *)root_media() + nr;
+	CHECK_EQ(line->slot[slot], 0);
+	line->slot[slot] = line->slot[0];
+	off = (u8 *)&line->slot[slot] - memory(0);
 	bed_check(&bed);
 	CHECK_EQ(put(200), 0);
 	CHECK_NE(art_slot((void *)memory(0), root_link(), 200), off);
@@ -162,11 +162,11 @@ static void dirty(u32 entries, u64 slot_off, u32 nr)
 
 void check_art_dirty_slots(void)
 {
-	dirty(3, offsetof(struct wort_media_art_line, slot), 3);
-	dirty(8, offsetof(struct wort_media_art_line, slot), 8 + 1);
-	dirty(16, offsetof(struct wort_media_art_line, slot), 2 * 8 + 2);
-	dirty(30, offsetof(struct wort_media_art_n48, slot), 30);
-	dirty(47, offsetof(struct wort_media_art_n48, slot), 47);
+	dirty(3, 0, 3);
+	dirty(8, 0, 4);
+	dirty(16, 0, 4);
+	dirty(30, 0, 4);
+	dirty(60, 8, 4);
 }
 
 /*
@@ -183,20 +183,21 @@ void check_art_rest(void)
 		CHECK_EQ(put(byte_nr(i)), 0);
 	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N14);
 	line = (void *)root_media();
-	for (i = 1; i < ARRAY_SIZE(line->slot); i++)
+	for (i = 4; i < ARRAY_SIZE(line->slot); i++)
 		line[1].slot[i] = cpu_to_le64(0xa5a5a5a5a5a5a5a5);
 	verify_all(0, 8);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(del(byte_nr(i)), 0);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(put(byte_nr(i)), 0);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 5; i++)
 		CHECK_EQ(del(byte_nr(i)), 0);
-	verify_all(3, 8);
-	/* byte_nr(3) is a byte whose deletes look whether a smaller node would do */
-	CHECK_EQ(del(byte_nr(3)), 0);
+	verify_all(5, 8);
+	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N14);
+	/* byte_nr(5) is a byte whose deletes look whether a smaller node would do */
+	CHECK_EQ(del(byte_nr(5)), 0);
 	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N7);
-	verify_all(4, 8);
+	verify_all(6, 8);
 	bed_close(&bed);
 }
 
@@ -207,12 +208,12 @@ static u64 node_key(u32 node, u8 byte)
 }
 
 /*
- * Puts let nodes grow to an N21 without an operation, whether these map bytes or are copied.
+ * Puts let nodes grow to an N56 without an operation, whether these map bytes or are copied.
  * Only a put that has to open an extent takes one.
  */
 void check_art_growth(void)
 {
-	const u32 nodes = 256, entries = ART_SMALL_SLOTS;
+	const u32 nodes = 256, entries = 4 * WORT_MEDIA_ART_LINE_SLOTS + 1;
 	u64 before, n;
 	u32 i, k, len;
 	u8 key[8];
@@ -251,7 +252,7 @@ void check_art_cow_given_back(void)
 	count_open(&bed, MIB);
 	alloc = &bed.pm.pool->alloc;
 	for (i = 0; i < 14; i++) {
-		for (k = 0; k < 24; k++)
+		for (k = 0; k < 40; k++)
 			count_put(&bed, node_key(k, byte_nr(i)), i);
 		if (i == 7) {
 			wort_pool_kick(bed.pm.pool);
@@ -264,7 +265,7 @@ void check_art_cow_given_back(void)
 			fast = count_fast(&bed, WORT_OP_INSERT);
 		}
 	}
-	CHECK_EQ(count_fast(&bed, WORT_OP_INSERT), fast + 6 * 24);
+	CHECK_EQ(count_fast(&bed, WORT_OP_INSERT), fast + 6 * 40);
 	pmpool_settle();
 	CHECK_LE(alloc->freeing_bytes, MIB / 64);
 	bed_close(&bed);
@@ -278,57 +279,37 @@ void check_art_cow_damaged(void)
 	u32 i;
 
 	count_open(&bed, MIB);
-	for (i = 0; i < 8; i++)
+	for (i = 0; i < 14; i++)
 		count_put(&bed, node_key(0, byte_nr(i)), i);
 	memset(root_media(), 0, WORT_MEDIA_ART_LINE_SLOTS);
 	before = count_fast(&bed, WORT_OP_INSERT);
-	key_u64(key, node_key(0, byte_nr(8)));
+	key_u64(key, node_key(0, byte_nr(14)));
 	CHECK_EQ(pm_put(bed.index, key, sizeof(key), key, sizeof(key)), -EUCLEAN);
 	CHECK_EQ(count_fast(&bed, WORT_OP_INSERT), before);
 	bed_close(&bed);
 }
 
-/* A copy is one line, two or three; an N21 maps further bytes in place. */
+/* A copy is one line, two or four; an N28 maps further bytes in place. */
 void check_art_cow_copies(void)
 {
-	u32 copied = 2 * WORT_MEDIA_ART_LINE_SLOTS + 1, lines, i;
+	const u32 copied = 2 * WORT_MEDIA_ART_LINE_SLOTS, entries = copied + 7;
+	u32 lines, i;
 
 	count_open(&bed, MIB);
-	for (i = 0; i < ART_SMALL_SLOTS; i++) {
+	for (i = 0; i < entries; i++) {
 		count_put(&bed, node_key(0, byte_nr(i)), i);
 		count_put(&bed, node_key(1, byte_nr(i)), i);
 	}
-	for (i = 0; i < ART_SMALL_SLOTS; i++) {
+	for (i = 0; i < entries; i++) {
 		count_cost(&bed, WORT_OP_INSERT);
 		count_put(&bed, node_key(2, byte_nr(i)), i);
-		lines = i / WORT_MEDIA_ART_LINE_SLOTS + 1;
-		if (i >= copied)
+		lines = art_lines(kind_of(max(i + 1, 2U)));
+		if (i > copied)
 			count_expect(&bed, WORT_OP_INSERT, 1, 2, 2, 4 + 1);
 		else if (i >= 2)
 			count_expect(&bed, WORT_OP_INSERT, 1, 2, 2 + lines, 4 + 8 * lines);
 	}
 	bed_check(&bed);
-	bed_close(&bed);
-}
-
-/* A damaged index names a 49th slot: no cursor takes what lies behind the node for an entry. */
-static void slot_behind(void)
-{
-	struct art_entry entry = { .byte = -1 };
-	struct wort_media_art_n48 *n48;
-	struct art_node node;
-	u32 i, n = 0;
-
-	bed_open(&bed, MIB, 4096);
-	for (i = 0; i < 30; i++)
-		CHECK_EQ(put(i), 0);
-	n48 = (void *)root_media();
-	*(__le64 *)(n48 + 1) = n48->slot[0];
-	((u8 *)n48->index)[100] = ART_N48_SLOTS + 1;
-	node = (struct art_node){ n48, root_link(), WORT_MEDIA_ART_KIND_N48 };
-	while (art_entry_next(&node, entry.byte + 1, false, &entry))
-		n++;
-	CHECK_EQ(n, 30);
 	bed_close(&bed);
 }
 
@@ -372,16 +353,18 @@ static void wrong_map(u32 entries, u32 at, u8 byte, bool found)
 
 void check_art_maps(void)
 {
+	const u32 line = sizeof(struct wort_media_art_line);
+
 	/* two slots of one byte */
 	wrong_map(4, 1, 2, true);
-	wrong_map(9, sizeof(struct wort_media_art_line), 5, true);
-	wrong_map(16, 2 * sizeof(struct wort_media_art_line), 5, true);
-	/* two bytes of one slot, and a slot that is not there */
-	wrong_map(30, 4, 2, true);
-	wrong_map(30, 4, 49, true);
-	wrong_map(30, 4, 255, true);
-	wrong_map(48, 50, 1, true);
-	slot_behind();
+	wrong_map(9, line, 5, true);
+	wrong_map(16, 2 * line, 6, true);
+	wrong_map(60, 15 * line, 31, true);
+	/* a byte of another line */
+	wrong_map(9, line, 100, true);
+	wrong_map(16, 2 * line, 101, true);
+	wrong_map(30, 3 * line, 4, true);
+	wrong_map(60, 15 * line, 255 - 16 + 8, true);
 	bit_of_no_slot();
 }
 

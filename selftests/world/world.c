@@ -27,7 +27,7 @@ const struct world_bytes world_keys[NR_KEYS] = {
 	K("\x12\x34zyxwvu"), K("\x12\x35zyxwvu"), K("\x12\x94zyxwvu"), K("\x12"),
 	K("\x92\x36zyxwvu"),
 	K("abcdefghijk1"), K("abcdefghijk2"), K("abcdefghX" LONG), K("ab"),
-	K("\x00"), K("n"),
+	K("\x00"), K("o"),
 };
 
 /*

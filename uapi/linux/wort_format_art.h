@@ -20,11 +20,16 @@
  */
 #define WORT_MEDIA_ART_KIND_N7		0x2ULL	/* in links */
 #define WORT_MEDIA_ART_KIND_N14		0x3ULL
-#define WORT_MEDIA_ART_KIND_N21		0x4ULL
-#define WORT_MEDIA_ART_KIND_N48		0x5ULL
-#define WORT_MEDIA_ART_KIND_N256	0x6ULL
+#define WORT_MEDIA_ART_KIND_N28		0x4ULL
+#define WORT_MEDIA_ART_KIND_N56		0x5ULL
+#define WORT_MEDIA_ART_KIND_N112	0x6ULL
+#define WORT_MEDIA_ART_KIND_N256	0x7ULL
 
-/* A line of a small node.  Byte i of its map belongs to slot i if bit 56 + i is set. */
+/*
+ * A node but an N256 has 1, 2, 4, 8 or 16 lines.  The low bits of a byte select its line,
+ * and the map of this line its slot: byte i of the map belongs to slot i if bit 56 + i is
+ * set.
+ */
 #define WORT_MEDIA_ART_USED_SHIFT	56
 #define WORT_MEDIA_ART_LINE_SLOTS	7
 
@@ -33,15 +38,9 @@ struct wort_media_art_line {
 	__le64 slot[WORT_MEDIA_ART_LINE_SLOTS];
 };
 
-/* The small nodes: an N7 is one line, an N14 two, an N21 three. */
-#define WORT_MEDIA_ART_LINES_MAX	3
+#define WORT_MEDIA_ART_LINES_MAX	16
 
-/* Byte b of the index is 0, or the number of the slot of byte b, plus 1. */
-struct wort_media_art_n48 {
-	__le64 index[32];
-	__le64 slot[48];
-};
-
+/* A slot for each byte, and no map. */
 struct wort_media_art_n256 {
 	__le64 slot[256];
 };

@@ -38,59 +38,33 @@ static unsigned int match(uint64_t map, unsigned int byte)
 	return slots & (map >> WORT_MEDIA_ART_USED_SHIFT);
 }
 
-/* As slot_of(), of a node whose lines each have a map. */
-static uint64_t small_slot(const unsigned char *node, unsigned int lines, unsigned int byte)
+/* The lines of a node that is no N256. */
+static uint64_t lines_of(uint64_t kind)
 {
-	const uint64_t size = sizeof(struct wort_media_art_line);
-	unsigned int slots, i;
-
-	for (i = 0; i < lines; i++) {
-		slots = match(load(node + i * size), byte);
-		if (slots)
-			return i * size + offsetof(struct wort_media_art_line, slot) +
-			       __builtin_ctz(slots) * sizeof(uint64_t);
-	}
-	return 0;
+	return 1U << (kind - WORT_MEDIA_ART_KIND_N7);
 }
 
-/*
- * The offset in a node of the slot of a byte; 0: the byte has none, unless the node is an
- * N256; UINT64_MAX: the map makes no sense.
- */
+/* The offset in a node of the slot of a byte; 0: the byte has none, unless the node is an N256. */
 static uint64_t slot_of(const unsigned char *node, uint64_t kind, unsigned int byte)
 {
-	unsigned int nr;
+	unsigned int slots;
+	uint64_t line;
 
-	switch (kind) {
-	case WORT_MEDIA_ART_KIND_N7:
-	case WORT_MEDIA_ART_KIND_N14:
-	case WORT_MEDIA_ART_KIND_N21:
-		return small_slot(node, kind - WORT_MEDIA_ART_KIND_N7 + 1, byte);
-	case WORT_MEDIA_ART_KIND_N48:
-		nr = __atomic_load_n(node + byte, __ATOMIC_ACQUIRE);
-		if (nr > sizeof(((struct wort_media_art_n48 *)0)->slot) / sizeof(uint64_t))
-			return UINT64_MAX;
-		return nr ? offsetof(struct wort_media_art_n48, slot) +
-			    (nr - 1) * sizeof(uint64_t) : 0;
-	default:
+	if (kind == WORT_MEDIA_ART_KIND_N256)
 		return byte * sizeof(uint64_t);
-	}
+	line = (byte & (lines_of(kind) - 1)) * sizeof(struct wort_media_art_line);
+	slots = match(load(node + line), byte);
+	return slots ? line + offsetof(struct wort_media_art_line, slot) +
+		       __builtin_ctz(slots) * sizeof(uint64_t) : 0;
 }
 
+/* Bytes of a node; 0: no kind of node. */
 static uint64_t node_size(uint64_t kind)
 {
-	switch (kind) {
-	case WORT_MEDIA_ART_KIND_N7:
-	case WORT_MEDIA_ART_KIND_N14:
-	case WORT_MEDIA_ART_KIND_N21:
-		return (kind - WORT_MEDIA_ART_KIND_N7 + 1) * sizeof(struct wort_media_art_line);
-	case WORT_MEDIA_ART_KIND_N48:
-		return sizeof(struct wort_media_art_n48);
-	case WORT_MEDIA_ART_KIND_N256:
+	if (kind == WORT_MEDIA_ART_KIND_N256)
 		return sizeof(struct wort_media_art_n256);
-	default:
-		return 0;
-	}
+	return kind >= WORT_MEDIA_ART_KIND_N7 && kind <= WORT_MEDIA_ART_KIND_N112 ?
+	       lines_of(kind) * sizeof(struct wort_media_art_line) : 0;
 }
 
 /*
@@ -120,8 +94,6 @@ int wort_reader_find_art(const struct wort_reader *r, const uint32_t *in_flight,
 			return -EAGAIN;
 		start = place + 2;
 		slot = slot_of(pool + node, kind, key_byte(key, len, place));
-		if (slot == UINT64_MAX)
-			return -EAGAIN;
 		if (!slot && kind != WORT_MEDIA_ART_KIND_N256) {
 			*found = 0;
 			return wort_reader_load(pool, in_flight, node, node, &link);
