@@ -38,9 +38,9 @@
  *			that was in the slot, and a record
  * copy			the slot above := link to a node that is durable and
  *			holds the entries of the node and a record.  Needed
- *			where the line has no slot for a byte and maps none; the
- *			new node is of the smallest kind whose lines have room
- *			(grow)
+ *			where the node maps no byte, or the line has no slot for
+ *			it; then the new node is of the smallest kind whose lines
+ *			have room (grow)
  * delete		with three or more entries: slot := 0
  *			with few entries for its kind (shrink): the slot above
  *			:= link to a smaller node that holds the others
@@ -52,8 +52,8 @@
  * to the slot, and under the same fence.  Both words are in one line, and
  * the slot is stored by a release after the map, so the map is never later.
  *
- * After a power cut each change is done or not done.  One state is left that
- * no other operation makes; it is legal, and nothing is repaired:
+ * After a power cut each change is done or not done, and nothing is repaired.  One
+ * state may be left of an insert that is not done; a delete leaves it, too:
  *
  *	a byte is mapped to a slot that holds 0	an insert of that byte uses it
  */
@@ -315,8 +315,7 @@ static inline u32 art_rec_byte(const struct wort_rec *rec, u32 place)
 /*
  * With so many entries, or fewer, a node becomes a smaller one, if that has room in its
  * lines: so few that one of a quarter of its size mostly has.  0: it stays.  Counting
- * and copying take longer than the rest of a delete, so in large nodes only deletes of
- * some bytes do so.
+ * and copying take longer than the rest of a delete, so only deletes of some bytes do so.
  */
 static __always_inline u32 art_shrinks_at(u32 kind, u32 byte)
 {

@@ -9,7 +9,7 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-#include "art_map.h"
+#include "art.h"
 
 #define LOOK_ON	16	/* entries that are being loaded before the cursor comes to them */
 

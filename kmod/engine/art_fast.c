@@ -28,10 +28,7 @@ static __always_inline u64 fast_owner(const struct rdx_fast *fast)
 	return rdx_slot_node(fast->d.pos.node, fast->d.pos.slot);
 }
 
-/*
- * Lock the node, and map the byte to a slot.  What that stores is counted here,
- * since it differs from kind to kind.
- */
+/* Lock the node, and map the byte to a slot. */
 static __always_inline struct wort_lock *fast_map(struct rdx_fast *fast,
 						  __le64 __pmem **slot)
 {
@@ -167,7 +164,10 @@ static __always_inline u32 copy_words(const struct fast_copy *copy)
 	return art_node_size(copy->node.kind) / sizeof(__le64);
 }
 
-/* Load the node.  False: it has a slot for the byte now, or its map is damaged. */
+/*
+ * Load the node.  False: it has a slot for the byte now, or is copied to an N256, or has to
+ * grow and its map is damaged.
+ */
 static __always_inline bool copy_plan(struct fast_copy *copy, u32 byte)
 {
 	const __le64 __pmem *words = copy->node.media;
@@ -304,7 +304,7 @@ static noinline int fast_put_copy(struct wort_tree *tree, struct wort_put *put,
 		return -EAGAIN;
 	fast.d.nr_nodes += nr_nodes;
 	art_node_at(&fast.op, node, &copy.node);
-	if (!art_is_small(copy.node.kind) || !copy_plan(&copy, fast_byte(&fast)))
+	if (!copy_plan(&copy, fast_byte(&fast)))
 		return -EAGAIN;
 	if (!wort_alloc_reserve_ready(&fast.op, RDX_WORD_RECORD) ||
 	    !wort_alloc_reserve_ready(&fast.op, art_node_size(copy.kind)))
@@ -337,6 +337,8 @@ static __always_inline int fast_put(struct wort_tree *tree, struct wort_put *put
 	art_node_at(&fast.op, fast.d.pos.node, &node);
 	if (maps & BIT(node.kind) && art_node_maps(&node, fast_byte(&fast)))
 		return fast_in_slot(&fast);
+	if (!art_is_small(node.kind))
+		return -EAGAIN;
 	return fast_put_copy(tree, put, stats, fast.d.pos.node, fast.d.nr_nodes);
 }
 

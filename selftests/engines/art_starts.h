@@ -24,8 +24,8 @@ static const struct step art_steps[] = {
 };
 
 /*
- * The bytes of keys 5 and 10 and of the crowd are odd, those of the others even.  Key 5 has
- * the line of every second, fourth or eighth of the crowd in an N28, N56 or N112.
+ * The first bytes of keys 0 to 4 and 9 are even, those of the others and of the crowd odd.
+ * Key 5 has the line of every second, fourth or eighth of the crowd in an N28, N56 or N112.
  */
 static const struct engine_start art_starts[] = {
 	START("node of two", PUT(0, 1), PUT(1, 1)),

@@ -3,7 +3,7 @@
  * Adaptive radix trees: which nodes they have, how bytes get slots, maps that make no
  * sense, and the table of the top.
  */
-#include "../../kmod/engine/art_map.h"
+#include "../../kmod/engine/art.h"
 #include "../unit/counts.h"
 #include "../unit/hostile.h"
 #include "art_tests.h"
@@ -184,7 +184,7 @@ void check_art_rest(void)
 	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N14);
 	line = (void *)root_media();
 	for (i = 4; i < ARRAY_SIZE(line->slot); i++)
-		line[1].slot[i] = cpu_to_le64(0xa5a5a5a5a5a5a5a5);
+		line->slot[i] = cpu_to_le64(0xa5a5a5a5a5a5a5a5);
 	verify_all(0, 8);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(del(byte_nr(i)), 0);
@@ -271,7 +271,7 @@ void check_art_cow_given_back(void)
 	bed_close(&bed);
 }
 
-/* A map in which two slots have one byte is not copied without a word. */
+/* A node whose map has a byte in two slots grows by no fast put, and by no operation. */
 void check_art_cow_damaged(void)
 {
 	u64 before;

@@ -7,8 +7,8 @@
 static const struct test tests[] = { ART_TESTS };
 
 /*
- * An insert writes a record and a line, or a node of
- * up to 32 lines.  A delete clears a word; one that shrinks a node writes a smaller one.
+ * An insert writes a record and a line, or a node of up to 32 lines.  A delete clears a
+ * word; one that shrinks a node writes a smaller one.
  */
 const struct engine_unit engine_unit_woart = {
 	.probe = &art_probe,
