@@ -109,6 +109,35 @@ void check_art_kinds(void)
 	bed_close(&bed);
 }
 
+/*
+ * All bytes belong to one line, in each kind of node that has lines: with more than a line
+ * has room for the root is an N256, and deletes make it no smaller before they fit again.
+ */
+void check_art_one_line(void)
+{
+	u64 link;
+	u32 i, nr;
+
+	bed_open(&bed, MIB, 4096);
+	for (i = 0; i < 16; i++) {
+		CHECK_EQ(put(16 * i), 0);
+		if (i)
+			CHECK_EQ(root_kind(), i < WORT_MEDIA_ART_LINE_SLOTS ?
+				 WORT_MEDIA_ART_KIND_N7 : WORT_MEDIA_ART_KIND_N256);
+		bed_check(&bed);
+	}
+	for (i = 0; i < 14; i++) {
+		nr = 15 - i;
+		link = root_link();
+		CHECK_EQ(del(16 * i), 0);
+		CHECK_EQ(root_link() != link, nr == WORT_MEDIA_ART_LINE_SLOTS);
+		CHECK_EQ(root_kind(), nr <= WORT_MEDIA_ART_LINE_SLOTS ?
+			 WORT_MEDIA_ART_KIND_N7 : WORT_MEDIA_ART_KIND_N256);
+		bed_check(&bed);
+	}
+	bed_close(&bed);
+}
+
 /* A byte keeps its slot; a slot whose entry was deleted is left behind by a copy. */
 void check_art_slots(void)
 {
@@ -183,8 +212,10 @@ void check_art_rest(void)
 		CHECK_EQ(put(byte_nr(i)), 0);
 	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N14);
 	line = (void *)root_media();
-	for (i = 4; i < ARRAY_SIZE(line->slot); i++)
+	for (i = 4; i < ARRAY_SIZE(line->slot); i++) {
+		root_media()[i] = 200 + 2 * i;
 		line->slot[i] = cpu_to_le64(0xa5a5a5a5a5a5a5a5);
+	}
 	verify_all(0, 8);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(del(byte_nr(i)), 0);
@@ -449,18 +480,18 @@ void check_art_top(void)
 	u64 n;
 
 	bed_open(&bed, 16 * MIB, 4096);
-	for (n = 0; n < 65536; n += 32)
+	for (n = 0; n < 65536; n += 64)
 		put_word(n);
 	/* An index that is opened for the first time is looked at. */
 	bed_detach(&bed);
 	bed_attach(&bed);
 	pmpool_settle();
 	CHECK_EQ(art_top_verify(bed.index), 256);
-	for (n = 1; n < 65536; n += 32)
+	for (n = 1; n < 65536; n += 64)
 		put_word(n);
 	/* A copy leaves a gap if another node of its lock has gone meanwhile. */
 	CHECK_GE(art_top_verify(bed.index), 250);
-	for (n = 0; n < 65536; n += 32) {
+	for (n = 0; n < 65536; n += 64) {
 		key_u64(key, n);
 		CHECK_EQ(pm_del(bed.index, key, sizeof(key)), 0);
 	}

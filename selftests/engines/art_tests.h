@@ -11,6 +11,7 @@ extern const struct engine_probe art_probe;
 
 /* art_tests.c */
 void check_art_kinds(void);
+void check_art_one_line(void);
 void check_art_slots(void);
 void check_art_dirty_slots(void);
 void check_art_rest(void);
@@ -27,6 +28,7 @@ u32 art_top_verify(struct wort_index *index);
 
 #define ART_TESTS							\
 	{ "kinds", check_art_kinds },					\
+	{ "one_line", check_art_one_line },				\
 	{ "slots", check_art_slots },					\
 	{ "dirty_slots", check_art_dirty_slots },			\
 	{ "rest", check_art_rest },					\
