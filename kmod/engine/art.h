@@ -256,10 +256,13 @@ static __always_inline bool art_is_small(u32 kind)
 	return kind <= WORT_MEDIA_ART_KIND_N28;
 }
 
-/* The lines of a node that is no N256. */
+/*
+ * The lines of a node that is no N256.  The kind may be that of no link: then nobody uses
+ * the result.
+ */
 static __always_inline u32 art_lines(u32 kind)
 {
-	return 1U << (kind - WORT_MEDIA_ART_KIND_N7);
+	return 1U << ((kind - WORT_MEDIA_ART_KIND_N7) & 7);
 }
 
 /* The number of the line of a byte in a node that is no N256. */
@@ -321,7 +324,8 @@ static __always_inline u32 art_shrinks_at(u32 kind, u32 byte)
 {
 	u32 lines = art_node_size(kind) / WORT_LINE;
 
-	return lines == 1 || byte % max(lines / 2, 2U) ? 0 : 5 * lines / 4;
+	/* A mask: lines are a power of two, and a division is slow. */
+	return lines == 1 || byte & (max(lines / 2, 2U) - 1) ? 0 : 5 * lines / 4;
 }
 
 /* A node whose link was verified. */
