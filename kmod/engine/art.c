@@ -544,6 +544,12 @@ static void change_stored(struct wort_tree *tree, const struct rdx_change *c)
 		wort_skips_forget(wort_tree_top(tree)->skips, c->val);
 }
 
+/* Bytes of the node of the slot; 0 for the slot of the root, which is in none. */
+static u32 slot_node_size(const struct rdx_change *c)
+{
+	return c->pos.node ? art_node_size(art_link_kind(c->pos.node)) : 0;
+}
+
 /*
  * Store the word of a prepared change, and flush it.  It stays marked as in
  * flight.
@@ -557,7 +563,7 @@ static int change_commit(struct wort_op *op, struct wort_tree *tree, struct rdx_
 	wort_pm_flush(op, c->word, sizeof(*c->word));
 	change_stored(tree, c);
 	wort_nodes_unlock(op);
-	rdx_change_free(op, c, art_node_size(art_link_kind(c->pos.node)));
+	rdx_change_free(op, c, slot_node_size(c));
 	return 0;
 }
 

@@ -9,14 +9,14 @@
  *	place	the position of the first digit of this byte: even.  The link to
  *		the node tells it; it never changes while the node lives
  *	slot	a word of a node that holds a link or 0
- *	map	what tells which bytes the slots of a line have.  A byte that has
- *		a slot keeps it as long as the node lives; a slot of no byte is free
+ *	map	the word of a line that tells the bytes of its slots.  A byte keeps
+ *		its slot as long as the node lives; a slot of no byte is free
  *	entry	a byte whose slot holds a link
  *
- * There are six kinds of nodes (uapi/linux/wort_format_art.h).  The first five have
- * 1, 2, 4, 8 and 16 lines.  The low bits of a byte select its line, so whatever looks
- * for a byte, or adds one, needs one line of the node.  The first three are the
- * small ones.
+ * There are six kinds of nodes (uapi/linux/wort_format_art.h).  The first five consist
+ * of 1, 2, 4, 8 or 16 lines, each with a map of its own.  The low bits of a byte select
+ * its line, so a lookup loads one line of a node, and an insert stores to one.  The first
+ * three are the small ones.
  *
  *	N7, N14, N28, N56, N112
  *		+-----+-----+-----+-----+-----+-----+-----+-----+
@@ -77,10 +77,10 @@
  * each.  A node of another kind is replaced by a copy that has the byte.  This is
  * all that the two engines do differently.
  */
-#define ART_MAPS_LARGE	(BIT(WORT_MEDIA_ART_KIND_N28) | BIT(WORT_MEDIA_ART_KIND_N56) | \
+#define ART_MAPS_FROM_N28	(BIT(WORT_MEDIA_ART_KIND_N28) | BIT(WORT_MEDIA_ART_KIND_N56) | \
 			 BIT(WORT_MEDIA_ART_KIND_N112))
 #define ART_MAPS_ALL	(BIT(WORT_MEDIA_ART_KIND_N7) | BIT(WORT_MEDIA_ART_KIND_N14) | \
-			 ART_MAPS_LARGE)
+			 ART_MAPS_FROM_N28)
 
 /**
  * struct art_node - A node whose link has been verified
@@ -256,13 +256,10 @@ static __always_inline bool art_is_small(u32 kind)
 	return kind <= WORT_MEDIA_ART_KIND_N28;
 }
 
-/*
- * The lines of a node that is no N256.  The kind may be that of no link: then nobody uses
- * the result.
- */
+/* The lines of a node that is no N256. */
 static __always_inline u32 art_lines(u32 kind)
 {
-	return 1U << ((kind - WORT_MEDIA_ART_KIND_N7) & 7);
+	return 1U << (kind - WORT_MEDIA_ART_KIND_N7);
 }
 
 /* The number of the line of a byte in a node that is no N256. */

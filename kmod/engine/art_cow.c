@@ -15,13 +15,13 @@
 
 static int cow_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
 {
-	return art_put(op, tree, put, ART_MAPS_LARGE);
+	return art_put(op, tree, put, ART_MAPS_FROM_N28);
 }
 
 static int cow_prepare(struct wort_op *op, struct wort_tree *tree,
 		       struct wort_change *change)
 {
-	return art_prepare(op, tree, change, ART_MAPS_LARGE);
+	return art_prepare(op, tree, change, ART_MAPS_FROM_N28);
 }
 
 static const struct wort_batch_ops cow_batch_ops = {

@@ -63,6 +63,7 @@ static void wide_look_on(struct wort_cursor *cur, const struct art_node *node,
 
 	while (level->loading < max && level->ahead < ART_BYTES) {
 		if (!art_entry_next(node, level->ahead, cur->reverse, &entry)) {
+			/* Otherwise each step would look at the whole node again. */
 			level->ahead = ART_BYTES;
 			return;
 		}

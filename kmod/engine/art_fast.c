@@ -351,7 +351,7 @@ int art_fast_put(struct wort_tree *tree, struct wort_put *put,
 int art_fast_put_copies(struct wort_tree *tree, struct wort_put *put,
 			struct wort_index_stats __percpu *stats)
 {
-	return fast_put(tree, put, stats, ART_MAPS_LARGE);
+	return fast_put(tree, put, stats, ART_MAPS_FROM_N28);
 }
 
 /*

@@ -166,8 +166,8 @@ void check_art_slots(void)
 }
 
 /*
- * Damage may leave a link in a slot of no byte.  No byte gets the slot, so that nothing shows
- * what is in it.
+ * Damage may leave a link in a slot of no byte.  No byte gets the slot, so no reader sees
+ * the link.
  */
 static void dirty(u32 entries, u32 nr, u32 slot)
 {

@@ -104,7 +104,7 @@ static int engine_known(const struct backup_item *item, const char *name)
 	for (nr = 0; (engine = wort_engine(nr)); nr++)
 		if (engine->id == engine_now(item->engine))
 			return 0;
-	return complain("%s: engine %u is unknown, it takes another wort: nothing was restored",
+	return complain("%s: engine %u takes the wort that made it: nothing was restored",
 			name, item->engine);
 }
 
