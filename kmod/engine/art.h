@@ -14,8 +14,8 @@
  *	entry	a byte whose slot holds a link
  *
  * There are six kinds of nodes (uapi/linux/wort_format_art.h).  The first five consist
- * of 1, 2, 4, 8 or 16 lines, each with a map of its own.  The low bits of a byte select
- * its line, so a lookup loads one line of a node, and an insert stores to one.  The first
+ * of 1, 2, 4, 8 or 16 lines, each with a map of its own.  A byte selects its line by
+ * itself, so a lookup loads one line of a node, and an insert stores to one.  The first
  * three are the small ones.
  *
  *	N7, N14, N28, N56, N112
@@ -262,10 +262,19 @@ static __always_inline u32 art_lines(u32 kind)
 	return 1U << (kind - WORT_MEDIA_ART_KIND_N7);
 }
 
+/*
+ * The low bits of this select the line of a byte.  Both digits of the byte are in them, so
+ * bytes that are next to each other have different lines, and so have multiples of 16.
+ */
+static __always_inline u32 art_spread(u32 byte)
+{
+	return byte ^ byte >> 4;
+}
+
 /* The number of the line of a byte in a node that is no N256. */
 static __always_inline u32 art_line_of(u32 kind, u32 byte)
 {
-	return byte & (art_lines(kind) - 1);
+	return art_spread(byte) & (art_lines(kind) - 1);
 }
 
 /* Bytes of a node. */
@@ -322,7 +331,7 @@ static __always_inline u32 art_shrinks_at(u32 kind, u32 byte)
 	u32 lines = art_node_size(kind) / WORT_LINE;
 
 	/* A mask: lines are a power of two, and a division is slow. */
-	return lines == 1 || byte & (max(lines / 2, 2U) - 1) ? 0 : 5 * lines / 4;
+	return lines == 1 || art_spread(byte) & (max(lines / 2, 2U) - 1) ? 0 : 5 * lines / 4;
 }
 
 /* A node whose link was verified. */

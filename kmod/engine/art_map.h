@@ -7,12 +7,18 @@
 
 #include "art.h"
 
-/* The line of a byte in a node that is no N256. */
+/* A line of a node that is no N256. */
+static __always_inline struct wort_media_art_line __pmem *
+art_line_at(const struct art_node *node, u32 nr)
+{
+	return (struct wort_media_art_line __pmem *)node->media + nr;
+}
+
+/* The line of a byte. */
 static __always_inline struct wort_media_art_line __pmem *
 art_line(const struct art_node *node, u32 byte)
 {
-	return (struct wort_media_art_line __pmem *)node->media +
-	       art_line_of(node->kind, byte);
+	return art_line_at(node, art_line_of(node->kind, byte));
 }
 
 /* A map in which @byte has the free slot @slot. */

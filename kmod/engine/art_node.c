@@ -76,7 +76,7 @@ static void node_flush_in_flight(struct wort_op *op, const struct art_node *node
 static __always_inline u64 line_nearest(const struct art_node *node, u32 nr, u32 from,
 					bool reverse)
 {
-	const struct wort_media_art_line __pmem *line = art_line(node, nr);
+	const struct wort_media_art_line __pmem *line = art_line_at(node, nr);
 	u64 map = wort_pm_load(&line->map), nearest = NONE, distance;
 	u32 used = art_line_used(map), slot, byte;
 
@@ -106,7 +106,7 @@ static bool lines_next(const struct art_node *node, u32 from, bool reverse,
 		i = nearest >> 16;
 		entry->byte = reverse ? from - i : from + i;
 		/* It is 0 if the entry was deleted meanwhile. */
-		entry->link = wort_pm_load(&art_line(node, nearest >> 8 & 0xff)->
+		entry->link = wort_pm_load(&art_line_at(node, nearest >> 8 & 0xff)->
 					   slot[nearest & 0xff]);
 	} while (!entry->link);
 	return true;
@@ -161,10 +161,10 @@ static u32 line_count(const struct wort_media_art_line __pmem *line, u32 byte, u
 
 static u32 lines_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
 {
-	u32 lines = art_lines(node->kind), nr = 0, i;
+	u32 lines = art_lines(node->kind), first = art_line_of(node->kind, byte), nr = 0, i;
 
 	for (i = 0; i < lines && nr < max; i++)
-		nr = line_count(art_line(node, byte + i), byte, nr, max, link);
+		nr = line_count(art_line_at(node, (first + i) & (lines - 1)), byte, nr, max, link);
 	return nr;
 }
 
@@ -227,7 +227,7 @@ u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte, u32 ma
 static bool line_list(const struct art_node *node, u32 nr, u32 byte,
 		      struct art_entries *list)
 {
-	const struct wort_media_art_line __pmem *line = art_line(node, nr);
+	const struct wort_media_art_line __pmem *line = art_line_at(node, nr);
 	u64 map = wort_pm_load(&line->map);
 	u32 used = art_line_used(map), at;
 

@@ -24,8 +24,9 @@ static const struct step art_steps[] = {
 };
 
 /*
- * The first bytes of keys 0 to 4 and 9 are even, those of the others and of the crowd odd.
- * Key 5 has the line of every second, fourth or eighth of the crowd in an N28, N56 or N112.
+ * The first bytes of keys 9 and 10 belong to even lines, those of the others and of the crowd
+ * to odd ones.  Keys 0, 4 and 5 have the line of every second of the crowd in an N28, keys 0
+ * and 4 that of every fourth in an N56, and key 5 that of every eighth in an N112.
  */
 static const struct engine_start art_starts[] = {
 	START("node of two", PUT(0, 1), PUT(1, 1)),
@@ -35,39 +36,38 @@ static const struct engine_start art_starts[] = {
 	START("full root", CROWD(4), PUT(0, 1), PUT(4, 1), PUT(9, 1)),
 	/* The same, of which one slot has a byte and no entry. */
 	START("full root, one deleted", CROWD(4), PUT(0, 1), PUT(4, 1), PUT(9, 1), DEL(4)),
-	/* There is room in the second line of an N14. */
-	START("root of eight", CROWD(6), PUT(0, 1), PUT(9, 1)),
+	/* There is room in both lines of an N14, in the second for one more. */
+	START("root of eight", CROWD(5), PUT(0, 1), PUT(9, 1), PUT(10, 1)),
 	/* An N14 whose two entries are in two lines. */
 	START("two of fourteen", CROWD(6), PUT(5, 1), PUT(9, 1), CROWD(0)),
-	/* An N14 of three, which the delete of byte 0 makes an N7, or two deletes a record. */
-	START("three of fourteen", CROWD(6), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(0)),
-	/* A line of the N14 is full, and key 5 makes it an N28. */
-	START("full line of 14", CROWD(7), PUT(0, 1), PUT(9, 1)),
+	/* An N14 of three, which the delete of key 9 makes an N7, or two deletes a record. */
+	START("three of fourteen", CROWD(5), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(0)),
+	/* A line of the N14 is full, and key 4 or 5 makes it an N28. */
+	START("full line of 14", CROWD(6), PUT(0, 1), PUT(9, 1)),
 	/* It is copied without the byte that has a slot and no entry. */
-	START("full line of 14, one deleted", CROWD(7), PUT(0, 1), PUT(9, 1), CROWD(6)),
+	START("full line of 14, one deleted", CROWD(6), PUT(0, 1), PUT(9, 1), CROWD(5)),
 	/* There is room in all lines of an N28. */
 	START("root of ten", CROWD(8), PUT(0, 1), PUT(9, 1)),
-	/* An N28, which the delete of byte 0 makes an N7. */
+	/* An N28, which the delete of key 9 makes an N7. */
 	START("six of 28", CROWD(8), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(3)),
-	/* Key 5 makes it an N56. */
-	START("full line of 28", CROWD(14), PUT(0, 1), PUT(9, 1)),
-	START("full line of 28, one deleted", CROWD(14), PUT(0, 1), PUT(9, 1), CROWD(13)),
-	/* An N56, which the delete of byte 0 makes an N28. */
-	START("eleven of 56", CROWD(15), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(8)),
+	/* Key 4 or 5 makes it an N56. */
+	START("full line of 28", CROWD(11), PUT(0, 1), PUT(9, 1)),
+	START("full line of 28, one deleted", CROWD(11), PUT(0, 1), PUT(9, 1), CROWD(10)),
+	/* An N56, which the delete of key 9 makes an N28. */
+	START("eleven of 56", CROWD(11), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(8)),
 	START("one leaf", PUT(0, 1)),
 	START("long prefix", PUT(5, 1), PUT(6, 1)),
 	START("long prefix, split", PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(4, 1)),
-	START("root of sixteen", CROWD(15), PUT(0, 1)),
-	/* Key 5 makes it an N112. */
-	START("full line of 56", CROWD(28), PUT(0, 1), PUT(9, 1)),
-	START("full line of 56, one deleted", CROWD(28), PUT(0, 1), PUT(9, 1), CROWD(27)),
-	/* An N112, which the delete of byte 0 makes an N56. */
-	START("21 of 112", CROWD(29), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(18)),
-	/* Key 10 makes it an N256. */
-	START("full line of 112", CROWD(55), PUT(0, 1), PUT(9, 1)),
-	/* An N256, which the delete of byte 0 makes an N112. */
-	START("41 of 256", CROWD(55), PUT(0, 1), PUT(9, 1), PUT(10, 1), CROWD(38)),
-	START("root of 58", CROWD(55), PUT(0, 1), PUT(9, 1), PUT(10, 1)),
+	/* Key 4 or 5 makes it an N112. */
+	START("full line of 56", CROWD(26), PUT(0, 1), PUT(9, 1)),
+	START("full line of 56, one deleted", CROWD(26), PUT(0, 1), PUT(9, 1), CROWD(25)),
+	/* An N112, which the delete of key 9 makes an N56. */
+	START("21 of 112", CROWD(26), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(18)),
+	/* Key 5 makes it an N256. */
+	START("full line of 112", CROWD(51), PUT(0, 1), PUT(9, 1)),
+	/* An N256, which the delete of key 9 makes an N112. */
+	START("41 of 256", CROWD(51), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(38)),
+	START("root of 54", CROWD(51), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
 	START("every kind of value", PUT(0, 1), PUT(1, 3), PUT(2, 4), PUT(5, 7),
 	      PUT(9, 5), PUT(3, 6)),
 	START("all keys", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1),
@@ -95,6 +95,8 @@ static const struct engine_start art_starts[] = {
 		sizeof(struct wort_media_leaf) + sizeof(__u64),		\
 		sizeof(struct wort_media_art_line),			\
 		2 * sizeof(struct wort_media_art_line),			\
+		4 * sizeof(struct wort_media_art_line),			\
+		8 * sizeof(struct wort_media_art_line),			\
 	},								\
 }
 

@@ -48,7 +48,7 @@ struct engine_start {
 #define UNSETTLED(name, ...)	START_ROW(name, true, 0, __VA_ARGS__)
 #define CUT(name, fences, ...)	START_ROW(name, false, fences, __VA_ARGS__)
 
-#define ENGINE_SIZES	4
+#define ENGINE_SIZES	6
 
 struct wort_tree;
 

@@ -27,14 +27,28 @@ const struct world_bytes world_keys[NR_KEYS] = {
 	K("\x12\x34zyxwvu"), K("\x12\x35zyxwvu"), K("\x12\x94zyxwvu"), K("\x12"),
 	K("\x92\x36zyxwvu"),
 	K("abcdefghijk1"), K("abcdefghijk2"), K("abcdefghX" LONG), K("ab"),
-	K("\x00"), K("o"),
+	K("\x00"), K("n"),
 };
 
 /*
- * The crowd: one byte each, another one than those with which the keys begin, and behind
- * them.  It is odd: some nodes look at the byte when they might become smaller.
+ * The crowd: one byte each, another one than those with which the keys begin, in order and
+ * behind them.  Its bits 0 and 4 differ: by them some nodes choose where the byte belongs,
+ * and whether to look if they might become smaller.
  */
-#define CROWD_BYTE(nr)	(0x93 + 2 * (nr))
+#define CROWD_FIRST	0x95
+
+static __u8 crowd_byte(__u32 nr)
+{
+	__u32 byte = CROWD_FIRST + 2 * nr;
+
+	return byte ^ (byte >> 4 & 1);
+}
+
+/* The number of a byte, if it is one of the crowd. */
+static __u32 crowd_number(__u8 byte)
+{
+	return ((byte ^ (byte >> 4 & 1)) - CROWD_FIRST) / 2;
+}
 
 static const __u32 value_len[NR_VALUES] = { 0, 8, 8, 300, 5000, 0, 3, 300 };
 
@@ -179,13 +193,13 @@ static const char *do_crowd(struct runner *r, struct world *w, const struct step
 	int err = 0;
 
 	for (; *crowd < s->key && !err; ++*crowd) {
-		byte = CROWD_BYTE(*crowd);
+		byte = crowd_byte(*crowd);
 		number = *crowd;
 		err = face_put(r, s->index, &key,
 			       &(struct world_bytes){ &number, sizeof(number) }, NULL);
 	}
 	for (; *crowd > s->key && !err; --*crowd) {
-		byte = CROWD_BYTE(*crowd - 1);
+		byte = crowd_byte(*crowd - 1);
 		err = face_del(r, s->index, &key);
 	}
 	return err ? say("crowd: %d", err) : NULL;
@@ -450,7 +464,7 @@ static const char *compare_crowd(struct runner *r, const struct world *w, __u32 
 	int err;
 
 	for (i = 0; i < w->index[index].crowd; i++) {
-		byte = CROWD_BYTE(i);
+		byte = crowd_byte(i);
 		err = face_lookup(r, index, &(struct world_bytes){ &byte, 1 }, (__u8 *)&number,
 				  sizeof(number), &len);
 		if (err || len != sizeof(number) || number != i)
@@ -608,11 +622,11 @@ static bool is_next_of_crowd(__u32 index, const struct wort_record *rec, int see
 	const __u8 *key = (const __u8 *)(rec + 1);
 	__u64 value;
 
-	if (rec->key_len != 1 || *key < CROWD_BYTE(0) || rec->value_len != sizeof(value))
+	if (rec->key_len != 1 || *key < crowd_byte(0) || rec->value_len != sizeof(value))
 		return false;
-	*number = (*key - CROWD_BYTE(0)) / 2;
+	*number = crowd_number(*key);
 	memcpy(&value, key + 1, sizeof(value));
-	if (value != *number || *key != CROWD_BYTE(*number))
+	if (value != *number || *key != crowd_byte(*number))
 		return false;
 	if (!(world_engine_of(index)->traits & WORT_TRAIT_ORDERED))
 		return true;

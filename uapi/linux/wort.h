@@ -121,14 +121,14 @@
 #define WORT_IOC_ATOMIC		_IO(WORT_IOC_TYPE, 0x28)
 
 /*
- * Engines, for out_engine and the engine field of index_open.  2 and 3 are not given
+ * Engines, for out_engine and the engine field of index_open.  2, 3, 5 and 6 are not given
  * again, see linux/wort_engines.h.
  */
 #define WORT_ENGINE_DEFAULT	0
 #define WORT_ENGINE_WORT	1
 #define WORT_ENGINE_QUIRE	4
-#define WORT_ENGINE_WOART	5
-#define WORT_ENGINE_ART_COW	6
+#define WORT_ENGINE_WOART	7
+#define WORT_ENGINE_ART_COW	8
 
 #define WORT_FORMAT_F_FORCE	(1U << 0)	/* a pool there is overwritten */
 #define WORT_FORMAT_F_ALL	WORT_FORMAT_F_FORCE

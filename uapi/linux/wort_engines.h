@@ -58,7 +58,9 @@
  */
 #define WORT_ENGINES_BEFORE(X)						\
 	X(2, WORT_ENGINE_WOART)						\
-	X(3, WORT_ENGINE_ART_COW)
+	X(3, WORT_ENGINE_ART_COW)					\
+	X(5, WORT_ENGINE_WOART)						\
+	X(6, WORT_ENGINE_ART_COW)
 
 /*
  * Engines for tests.  A module that is built without them takes their numbers for those

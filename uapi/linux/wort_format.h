@@ -218,12 +218,12 @@ struct wort_media_leaf {
 #define WORT_MEDIA_VALUE_OBJECT		2	/* val is an offset of bytes */
 
 /*
- * Engine numbers in catalogue entries.  2 and 3 were WOART and ART+CoW with other small
+ * Engine numbers in catalogue entries.  2, 3, 5 and 6 were WOART and ART+CoW with other
  * nodes (Documentation/format.rst).
  */
 #define WORT_MEDIA_ENGINE_WORT		1
 #define WORT_MEDIA_ENGINE_QUIRE		4
-#define WORT_MEDIA_ENGINE_WOART		5
-#define WORT_MEDIA_ENGINE_ART_COW	6
+#define WORT_MEDIA_ENGINE_WOART		7
+#define WORT_MEDIA_ENGINE_ART_COW	8
 
 #endif /* _UAPI_LINUX_WORT_FORMAT_H */
