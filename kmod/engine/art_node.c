@@ -130,7 +130,7 @@ bool art_entry_next(const struct art_node *node, u32 from, bool reverse,
 	bool is_n256 = node->kind == WORT_MEDIA_ART_KIND_N256;
 	u32 near = is_n256 ? ART_BYTES : art_lines(node->kind);
 
-	/* Bytes are often neighbours: as many as there are lines have a line each. */
+	/* Bytes are often neighbours: as many as there are lines mostly have a line each. */
 	for (; near && from < ART_BYTES; near--, from += reverse ? -1 : 1) {
 		entry->byte = from;
 		entry->link = art_byte_link(node, from);
