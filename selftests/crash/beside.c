@@ -349,10 +349,11 @@ static void warm(const struct spot *spot)
 	struct wort_op op;
 	u32 i;
 
-	wort_op_begin(&op, &runner.region, &pool->alloc);
-	for (i = 0; i < ENGINE_SIZES && spot->start->sizes[i]; i++)
+	for (i = 0; i < ENGINE_SIZES && spot->start->sizes[i]; i++) {
+		wort_op_begin(&op, &runner.region, &pool->alloc);
 		wort_alloc_reserve(&op, spot->start->sizes[i]);
-	wort_op_end(&op);
+		wort_op_end(&op);
+	}
 }
 
 /*
