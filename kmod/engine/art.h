@@ -14,8 +14,8 @@
  *	entry	a byte whose slot holds a link
  *
  * There are six kinds of nodes (uapi/linux/wort_format_art.h).  The first five consist
- * of 1, 2, 4, 8 or 16 lines, each with a map of its own.  A byte selects its line by
- * itself, so a lookup loads one line of a node, and an insert stores to one.  The first
+ * of 1, 2, 4, 8 or 16 lines, each with a map of its own.  The byte alone selects its
+ * line, so a lookup loads one line of a node, and an insert stores to one.  The first
  * three are the small ones.
  *
  *	N7, N14, N28, N56, N112
@@ -264,11 +264,12 @@ static __always_inline u32 art_lines(u32 kind)
 
 /*
  * The low bits of this select the line of a byte.  Both digits of the byte are in them, so
- * bytes that are next to each other have different lines, and so have multiples of 16.
+ * that not only bytes next to each other mostly have different lines, but also those at
+ * equal distances, as aligned offsets are.  Of small factors 3 does so for most distances.
  */
 static __always_inline u32 art_spread(u32 byte)
 {
-	return byte ^ byte >> 4;
+	return byte + (byte >> 4) * 3;
 }
 
 /* The number of the line of a byte in a node that is no N256. */

@@ -25,8 +25,8 @@ static const struct step art_steps[] = {
 
 /*
  * The first bytes of keys 9 and 10 belong to even lines, those of the others and of the crowd
- * to odd ones.  Keys 0, 4 and 5 have the line of every second of the crowd in an N28, keys 0
- * and 4 that of every fourth in an N56, and key 5 that of every eighth in an N112.
+ * to odd ones.  Keys 0 and 4 have one line in an N28 and N56, key 5 has another.  The crowd
+ * fills that of key 4 in an N56 first, and that of key 5 in an N112.
  */
 static const struct engine_start art_starts[] = {
 	START("node of two", PUT(0, 1), PUT(1, 1)),
@@ -38,8 +38,8 @@ static const struct engine_start art_starts[] = {
 	START("full root, one deleted", CROWD(4), PUT(0, 1), PUT(4, 1), PUT(9, 1), DEL(4)),
 	/* There is room in both lines of an N14, in the second for one more. */
 	START("root of eight", CROWD(5), PUT(0, 1), PUT(9, 1), PUT(10, 1)),
-	/* An N14 whose two entries are in two lines. */
-	START("two of fourteen", CROWD(6), PUT(5, 1), PUT(9, 1), CROWD(0)),
+	/* An N14 whose two entries are in two lines, and that has a slot for key 0. */
+	START("two of fourteen", CROWD(5), PUT(0, 1), PUT(9, 1), PUT(5, 1), DEL(0), CROWD(0)),
 	/* An N14 of three, which the delete of key 9 makes an N7, or two deletes a record. */
 	START("three of fourteen", CROWD(5), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(0)),
 	/* A line of the N14 is full, and key 4 or 5 makes it an N28. */
@@ -51,23 +51,23 @@ static const struct engine_start art_starts[] = {
 	/* An N28, which the delete of key 9 makes an N7. */
 	START("six of 28", CROWD(8), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(3)),
 	/* Key 4 or 5 makes it an N56. */
-	START("full line of 28", CROWD(11), PUT(0, 1), PUT(9, 1)),
-	START("full line of 28, one deleted", CROWD(11), PUT(0, 1), PUT(9, 1), CROWD(10)),
+	START("full line of 28", CROWD(13), PUT(0, 1), PUT(9, 1)),
+	START("full line of 28, one deleted", CROWD(13), PUT(0, 1), PUT(9, 1), CROWD(12)),
 	/* An N56, which the delete of key 9 makes an N28. */
-	START("eleven of 56", CROWD(11), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(8)),
+	START("eleven of 56", CROWD(13), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(8)),
 	START("one leaf", PUT(0, 1)),
 	START("long prefix", PUT(5, 1), PUT(6, 1)),
 	START("long prefix, split", PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(4, 1)),
-	/* Key 4 or 5 makes it an N112. */
-	START("full line of 56", CROWD(26), PUT(0, 1), PUT(9, 1)),
-	START("full line of 56, one deleted", CROWD(26), PUT(0, 1), PUT(9, 1), CROWD(25)),
+	/* Key 4 makes it an N112. */
+	START("full line of 56", CROWD(23), PUT(0, 1), PUT(9, 1)),
+	START("full line of 56, one deleted", CROWD(23), PUT(0, 1), PUT(9, 1), CROWD(22)),
 	/* An N112, which the delete of key 9 makes an N56. */
-	START("21 of 112", CROWD(26), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(18)),
+	START("21 of 112", CROWD(23), PUT(0, 1), PUT(9, 1), PUT(4, 1), CROWD(18)),
 	/* Key 5 makes it an N256. */
-	START("full line of 112", CROWD(51), PUT(0, 1), PUT(9, 1)),
+	START("full line of 112", CROWD(50), PUT(0, 1), PUT(9, 1)),
 	/* An N256, which the delete of key 9 makes an N112. */
-	START("41 of 256", CROWD(51), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(38)),
-	START("root of 54", CROWD(51), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
+	START("41 of 256", CROWD(50), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(38)),
+	START("root of 53", CROWD(50), PUT(0, 1), PUT(9, 1), PUT(5, 1)),
 	START("every kind of value", PUT(0, 1), PUT(1, 3), PUT(2, 4), PUT(5, 7),
 	      PUT(9, 5), PUT(3, 6)),
 	START("all keys", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1),

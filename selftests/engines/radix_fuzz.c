@@ -66,7 +66,7 @@ static void make_link(struct fuzz *f)
 
 	fuzz_set(f, fuzz_word(f, one_in(f, 2) ? WORD_LINK : WORD_NONE),
 		 one_in(f, 2) ? off | WORT_MEDIA_LINK_RECORD :
-			   off | place | (WORT_MEDIA_LINK_RECORD + 1 + draw(f, 5)));
+			   off | place | (WORT_MEDIA_LINK_RECORD + 1 + draw(f, 6)));
 }
 
 static const u32 lens[] = { 0, 1, 7, 8, 9, 63, 64, 255, 1023, 1024, 1025, 2047, 4096,

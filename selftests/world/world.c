@@ -32,8 +32,8 @@ const struct world_bytes world_keys[NR_KEYS] = {
 
 /*
  * The crowd: one byte each, another one than those with which the keys begin, in order and
- * behind them.  Its bits 0 and 4 differ: by them some nodes choose where the byte belongs,
- * and whether to look if they might become smaller.
+ * behind them.  Its bits 0 and 4 differ: by them some nodes choose the line of the byte, and
+ * some deletes whether to look if a smaller node would do.
  */
 #define CROWD_FIRST	0x95
 

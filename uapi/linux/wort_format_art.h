@@ -26,9 +26,9 @@
 #define WORT_MEDIA_ART_KIND_N256	0x7ULL
 
 /*
- * A node but an N256 has 1, 2, 4, 8 or 16 lines.  The low bits of byte ^ byte >> 4 select
- * the line of a byte, and the map of this line its slot: byte i of the map belongs to slot
- * i if bit 56 + i is set.
+ * A node but an N256 has 1, 2, 4, 8 or 16 lines.  The low bits of byte + (byte >> 4) * 3
+ * select the line of a byte, and the map of this line its slot: byte i of the map belongs
+ * to slot i if bit 56 + i is set.
  */
 #define WORT_MEDIA_ART_USED_SHIFT	56
 #define WORT_MEDIA_ART_LINE_SLOTS	7

@@ -52,7 +52,8 @@ static uint64_t slot_of(const unsigned char *node, uint64_t kind, unsigned int b
 
 	if (kind == WORT_MEDIA_ART_KIND_N256)
 		return byte * sizeof(uint64_t);
-	line = ((byte ^ byte >> 4) & (lines_of(kind) - 1)) * sizeof(struct wort_media_art_line);
+	line = ((byte + (byte >> 4) * 3) & (lines_of(kind) - 1)) *
+	       sizeof(struct wort_media_art_line);
 	slots = match(load(node + line), byte);
 	return slots ? line + offsetof(struct wort_media_art_line, slot) +
 		       __builtin_ctz(slots) * sizeof(uint64_t) : 0;
