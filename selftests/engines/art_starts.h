@@ -38,10 +38,13 @@ static const struct engine_start art_starts[] = {
 	START("full root, one deleted", CROWD(4), PUT(0, 1), PUT(4, 1), PUT(9, 1), DEL(4)),
 	/* There is room in both lines of an N14, in the second for one more. */
 	START("root of eight", CROWD(5), PUT(0, 1), PUT(9, 1), PUT(10, 1)),
-	/* An N14 whose two entries are in two lines, and that has a slot for key 0. */
-	START("two of fourteen", CROWD(5), PUT(0, 1), PUT(9, 1), PUT(5, 1), DEL(0), CROWD(0)),
-	/* An N14 of three, which the delete of key 9 makes an N7, or two deletes a record. */
-	START("three of fourteen", CROWD(5), PUT(0, 1), PUT(9, 1), PUT(5, 1), CROWD(0)),
+	/* An N28 whose two entries are in two lines; the slot of key 0 is in another one. */
+	START("two of 28", CROWD(8), PUT(0, 1), PUT(9, 1), PUT(5, 1), DEL(0), CROWD(0)),
+	/*
+	 * An N14 of three, which the delete of key 9 makes an N7, or two deletes a record.  Key
+	 * 5 comes first: otherwise its record has the lock of another one, by chance.
+	 */
+	START("three of fourteen", PUT(5, 1), CROWD(5), PUT(0, 1), PUT(9, 1), CROWD(0)),
 	/* A line of the N14 is full, and key 4 or 5 makes it an N28. */
 	START("full line of 14", CROWD(6), PUT(0, 1), PUT(9, 1)),
 	/* It is copied without the byte that has a slot and no entry. */
