@@ -96,8 +96,13 @@ def copies(wort, offline, folder):
 
 def before(wort):
     """What was written of engines that had another number then."""
+    for written in OLD.glob("engines-*.backup"):
+        written_before(wort, written)
+
+
+def written_before(wort, written):
     fresh(wort)
-    run(wort, "restore", "-q", OLD / "engines.backup", "0")
+    run(wort, "restore", "-q", written, "0")
     listed = run(wort, "list", "0")
     for name, engine in map(bytes.split, (OLD / "engines.txt").open("rb")):
         want = b"".join(b"key%d\tvalue%d-of-%s\n" % (nr, nr, name)
