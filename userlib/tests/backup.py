@@ -109,7 +109,7 @@ def written_before(wort, written):
                         for nr in range(1, 10))
         if run(wort, "dump", "-q", "0", name) != want:
             wrong(f"records of {name} are something else")
-        if not any(engine in line.split() and line.endswith(b" " + name)
+        if not any(line.split()[1:2] == [engine] and line.endswith(b" " + name)
                    for line in listed.split(b"\n")):
             wrong(listed)
 
