@@ -349,6 +349,7 @@ static void warm(const struct spot *spot)
 	struct wort_op op;
 	u32 i;
 
+	/* One operation could not reserve them all (WORT_RESERVE_MAX). */
 	for (i = 0; i < ENGINE_SIZES && spot->start->sizes[i]; i++) {
 		wort_op_begin(&op, &runner.region, &pool->alloc);
 		wort_alloc_reserve(&op, spot->start->sizes[i]);

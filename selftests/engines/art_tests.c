@@ -50,7 +50,7 @@ static u8 *root_media(void)
 	return memory(wort_link_off(root_link()));
 }
 
-/* Whatever line the count begins in, each of the root's entries is counted once. */
+/* A count begins in the line of its byte: from each byte it finds all entries of the root. */
 static void verify_counts(u32 from, u32 to)
 {
 	struct art_node root = { root_media(), root_link(), root_kind() };

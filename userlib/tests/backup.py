@@ -96,13 +96,14 @@ def copies(wort, offline, folder):
 
 def before(wort):
     """What was written of engines that had another number then."""
-    for written in OLD.glob("engines-*.backup"):
-        written_before(wort, written)
+    for numbers in "2-3", "5-6":
+        restore_before(wort, OLD / f"engines-{numbers}.backup")
 
 
-def written_before(wort, written):
+def restore_before(wort, backup):
+    """The engines are those of the names, whatever numbers they had."""
     fresh(wort)
-    run(wort, "restore", "-q", written, "0")
+    run(wort, "restore", "-q", backup, "0")
     listed = run(wort, "list", "0")
     for name, engine in map(bytes.split, (OLD / "engines.txt").open("rb")):
         want = b"".join(b"key%d\tvalue%d-of-%s\n" % (nr, nr, name)
