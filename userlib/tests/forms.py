@@ -195,13 +195,13 @@ class Command:
         return done.stdout, text_of(done.stderr)
 
     def fresh(self, name):
-        self("create", "-k", "0", name)
-        self("destroy", "0", name)
-        self("create", "0", name)
+        self("create", "-k", "0", "--", name)
+        self("destroy", "0", "--", name)
+        self("create", "0", "--", name)
 
     def records(self, name):
         """What is in an index, in the form that has no rules."""
-        lines = self("dump", "-q", "-x", "0", name)[0].decode().splitlines()
+        lines = self("dump", "-q", "-x", "0", "--", name)[0].decode().splitlines()
         return {bytes.fromhex(key): bytes.fromhex(value)
                 for key, value in (line.split("\t") for line in lines)}
 
@@ -327,7 +327,7 @@ def batches(wort, rng):
         if wort.records(name) != records:
             wrong(f"{wort.records(name)}, not {records}")
         lookups = b"".join(b"get\t%s\t%s\n" % (escaped, line.split(b"\t")[0])
-                           for line in wort("dump", "-q", *options, "0", name)
+                           for line in wort("dump", "-q", *options, "0", "--", name)
                            [0].splitlines())
         number = b"0" if "-n" in options else b"0bad"
         answers, _ = wort("atomic", *options, "0", data=lookups +
@@ -341,7 +341,7 @@ def batches(wort, rng):
         _, said = wort("atomic", *options, "0", data=answers, status=1)
         if ": line 30: absent to " not in said:
             wrong(f"{options}: {said}")
-        wort("destroy", "0", name)
+        wort("destroy", "0", "--", name)
 
 
 def refused_batches(wort):
