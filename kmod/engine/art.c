@@ -19,25 +19,13 @@ void art_create(struct wort_op *op, struct wort_tree *tree)
 	wort_pm_store(op, wort_tree_root(tree), 0);
 }
 
-/*
- * Descend to a key, with the care of an operation, from the root record or from
- * where the table of the top leads to.
- */
+/* As rdx_find(). */
 static __always_inline int descend(struct wort_op *op, const struct wort_tree *tree,
 				   const struct wort_key *key, u32 limit, bool root,
 				   bool skips, struct rdx_pos *pos)
 {
-	struct rdx_descent d __uninitialized;
-	int err;
-
-	rdx_descent_init(&d, op, tree, wort_tree_top(tree), key,
-			 wort_key_word(key, 0), op->in_flight);
-	err = root ? rdx_descent_root(&d) : rdx_descent_begin(&d);
-	if (!err)
-		err = art_descend(&d, limit, skips);
-	wort_count(op, nodes, d.nr_nodes);
-	*pos = d.pos;
-	return err ?: art_link_verify(op, d.pos.link);
+	return rdx_find(art_descend, art_link_verify, op, tree, key, limit, root, skips,
+			pos);
 }
 
 int art_lookup(struct wort_op *op, struct wort_tree *tree, const struct wort_key *key,
@@ -247,14 +235,9 @@ static int prepare_put(struct wort_op *op, struct wort_tree *tree, struct wort_p
 	if (!c->pos.link)
 		return rdx_put_must_find(put) ? -ENOENT :
 		       prepare_in_slot(op, tree, c, &put->value, maps);
-	err = wort_rec_peek(op, wort_link_record(c->pos.link), &c->rec);
-	if (err)
+	err = rdx_prepare_at_record(op, c, put, &digit);
+	if (err || digit == WORT_KEY_DIGITS)
 		return err;
-	digit = wort_rec_common(op, &c->rec, &put->key);
-	if (digit == WORT_KEY_DIGITS)
-		return rdx_prepare_replace(op, c, put);
-	if (rdx_put_must_find(put))
-		return -ENOENT;
 	return prepare_beside(op, tree, c, &put->value, digit);
 }
 
@@ -308,20 +291,7 @@ static int plan_remove(struct wort_op *op, struct wort_tree *tree, struct rdx_ch
 static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
 			  const struct wort_del *del, struct rdx_change *c)
 {
-	int err;
-
-	c->kind = RDX_REMOVE;
-	rdx_set_key(c, &del->key);
-	err = descend(op, tree, &del->key, WORT_KEY_DIGITS, false, false, &c->pos);
-	if (err || !c->pos.link)
-		return err ?: -ENOENT;
-	err = wort_rec_open(op, wort_link_record(c->pos.link), &c->rec);
-	if (err)
-		return err;
-	if (!wort_rec_is(op, &c->rec, &del->key))
-		return -ENOENT;
-	return wort_rec_expect(op, &c->rec, del->expect, del->old) ?:
-	       plan_remove(op, tree, c);
+	return rdx_prepare_remove(descend, plan_remove, op, tree, del, c);
 }
 
 /*
@@ -359,14 +329,7 @@ static int launch_mapped(struct wort_op *op, struct rdx_change *c)
 
 static int launch_record(struct wort_op *op, struct rdx_change *c)
 {
-	int err;
-
-	if (!c->pos.slot)
-		return launch_mapped(op, c);
-	err = rdx_slot_lock(op, &c->pos);
-	if (!err)
-		rdx_slot_store(op, c, c->pos.node, c->pos.slot, c->val);
-	return err;
+	return c->pos.slot ? rdx_launch_record(op, c) : launch_mapped(op, c);
 }
 
 /* Record the digits that a new node skips, and count it for the table of the top. */
@@ -375,28 +338,6 @@ static void node_learn(struct wort_tree *tree, const struct rdx_change *c)
 	if (wort_link_place(c->val) > change_start(c))
 		rdx_skip_learn(tree, c->val, &c->key);
 	rdx_tree_grows(tree, wort_link_off(c->val), rdx_change_digits(c));
-}
-
-static int launch_node(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
-{
-	bool above_node = art_link_is_node(c->pos.link);
-	u32 place = wort_link_place(c->val);
-	int err;
-
-	/*
-	 * The digits that the node in the slot skips are known from the record,
-	 * which was read before the descent to the slot.  Therefore the record
-	 * must still be there, and thus below that node.
-	 */
-	err = above_node ? rdx_pos_lock(op, &c->pos, c->rec.off, false) :
-			   rdx_slot_lock(op, &c->pos);
-	if (err)
-		return err;
-	node_learn(tree, c);
-	c->top = rdx_top_split(tree, c->pos.start, place, rdx_change_digits(c));
-	rdx_slot_store(op, c, c->pos.node, c->pos.slot, c->val);
-	trace_wort_split(op->region->dev, wort_link_off(c->val), place, !above_node);
-	return 0;
 }
 
 /* Lock what a copy changes. */
@@ -457,11 +398,8 @@ static int only_entry(struct wort_op *op, const struct rdx_pos *pos, u64 link)
 
 	if (err || !art_link_is_node(link))
 		return err;
-	if (!wort_region_inside(op->region, wort_link_off(link),
-				art_node_size(art_link_kind(link))))
-		return rdx_report_node(op, link, pos->start, -EUCLEAN);
-	return art_place_valid(link, pos->start) ?
-	       0 : rdx_report_node(op, link, pos->start, 0);
+	return rdx_entry_verify(op, link, pos->start, art_node_size(art_link_kind(link)),
+				art_place_valid(link, pos->start));
 }
 
 /*
@@ -515,7 +453,7 @@ static int change_launch(struct wort_op *op, struct wort_tree *tree, struct rdx_
 	case RDX_RECORD:
 		return launch_record(op, c);
 	case RDX_NODE:
-		return launch_node(op, tree, c);
+		return rdx_launch_node(op, tree, c, art_link_is_node(c->pos.link));
 	case RDX_COPY:
 	case RDX_SHRINK:
 		return launch_copy(op, tree, c);
@@ -567,33 +505,19 @@ static int change_commit(struct wort_op *op, struct wort_tree *tree, struct rdx_
 	return 0;
 }
 
-static int change_run(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
-{
-	int err;
-
-	if (rdx_change_waits(c))
-		wort_pm_fence_contents(op);
-	err = change_commit(op, tree, c);
-	if (err)
-		return err;
-	wort_pm_fence(op);
-	rdx_change_finish(op, tree, c);
-	return 0;
-}
-
 int art_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
 	    u32 maps)
 {
 	struct rdx_change c __uninitialized;
 
-	return prepare_put(op, tree, put, &c, maps) ?: change_run(op, tree, &c);
+	return prepare_put(op, tree, put, &c, maps) ?: rdx_change_run(change_commit, op, tree, &c);
 }
 
 int art_remove(struct wort_op *op, struct wort_tree *tree, const struct wort_del *del)
 {
 	struct rdx_change c __uninitialized;
 
-	return prepare_remove(op, tree, del, &c) ?: change_run(op, tree, &c);
+	return prepare_remove(op, tree, del, &c) ?: rdx_change_run(change_commit, op, tree, &c);
 }
 
 /*
@@ -627,12 +551,6 @@ int art_unlink_lost(struct wort_op *op, struct wort_tree *tree, const struct rdx
 
 /* Batches. */
 
-static struct rdx_change *art_change(struct wort_change *change)
-{
-	BUILD_BUG_ON(sizeof(struct rdx_change) > sizeof(change->engine));
-	return (struct rdx_change *)change->engine;
-}
-
 /* The word that a change stores to; a byte without a slot stands for its slot. */
 static u64 change_slot(const struct rdx_change *c)
 {
@@ -641,47 +559,28 @@ static u64 change_slot(const struct rdx_change *c)
 	return c->pos.slot ?: wort_link_off(c->pos.node) + change_byte(c);
 }
 
-/*
- * Tell what a prepared change has in common with others.  The plan of a copy and
- * of a delete rests on the entries of the nodes that it locks, so it must not be
- * made before those of another one have changed.
- */
-static void change_tell(struct wort_change *change)
-{
-	struct rdx_change *c = art_change(change);
-
-	change->waits = rdx_change_waits(c);
-	change->claims = rdx_change_removes(c) || rdx_change_goes(c) ?
-			 BIT(WORT_CHANGE_NODES) - 1 : 0;
-	change->slot = change_slot(c);
-	change->node[0] = rdx_slot_node(c->pos.node, c->pos.slot);
-	change->node[1] = c->kind == RDX_RECORD || c->kind == RDX_COPY ? 0 : c->rec.off;
-	change->node[2] = rdx_change_goes(c) ?
-			  rdx_slot_node(c->pos.above_node, c->pos.above) : 0;
-}
-
 /* A slot has one link, so changes form no chains. */
 int art_prepare(struct wort_op *op, struct wort_tree *tree, struct wort_change *change,
 		u32 maps)
 {
-	struct rdx_change *c = art_change(change);
+	struct rdx_change *c = rdx_change_of(change);
 	int err = change->put ? prepare_put(op, tree, change->put, c, maps) :
 				prepare_remove(op, tree, change->del, c);
 
 	if (err)
 		return err;
-	change_tell(change);
+	rdx_change_tell(change, change_slot(c));
 	return wort_round_depends(change->round, change) ? -EAGAIN : 0;
 }
 
 int art_commit(struct wort_op *op, struct wort_tree *tree, struct wort_change *change)
 {
-	return change_commit(op, tree, art_change(change));
+	return change_commit(op, tree, rdx_change_of(change));
 }
 
 void art_finish(struct wort_op *op, struct wort_tree *tree, struct wort_change *change)
 {
-	rdx_change_finish(op, tree, art_change(change));
+	rdx_change_finish(op, tree, rdx_change_of(change));
 }
 
 /* A new record, with the object of its value, and a node of any kind. */

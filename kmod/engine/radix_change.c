@@ -3,18 +3,9 @@
 
 #include "radix_fast.h"
 
-/**
- * rdx_prepare_replace() - Prepare a put of a key that has a record
- * @op: The operation.
- * @c: The change, with its key and position; wort_rec_peek() has filled in @rec.
- * @put: The put.  Tells @replaced.
- *
- * Context: May sleep.
- * Return: 0: the change is an update of the value word, or a replacement by a
- * record that is written and flushed.  The errors of wort_engine.put.
- */
-noinline int rdx_prepare_replace(struct wort_op *op, struct rdx_change *c,
-				 struct wort_put *put)
+/* The key has a record. */
+static noinline int prepare_replace(struct wort_op *op, struct rdx_change *c,
+				    struct wort_put *put)
 {
 	int err = wort_rec_verify(op, &c->rec);
 
@@ -37,6 +28,31 @@ noinline int rdx_prepare_replace(struct wort_op *op, struct rdx_change *c,
 	if (!err)
 		rdx_change_to_record(op, c, &put->value, RDX_REPLACE);
 	return err;
+}
+
+/**
+ * rdx_prepare_at_record() - Prepare a put whose descent has ended at a record
+ * @op: The operation.
+ * @c: The change, with its key and position.  Tells @rec.
+ * @put: The put.  Tells @replaced.
+ * @digit: Tells the first digit in which the keys differ.  WORT_KEY_DIGITS: it is
+ *	the record of the key, and the change is an update of the value word, or a
+ *	replacement by a record that is written and flushed.
+ *
+ * Context: May sleep.
+ * Return: 0; the errors of wort_engine.put.
+ */
+int rdx_prepare_at_record(struct wort_op *op, struct rdx_change *c, struct wort_put *put,
+			  u32 *digit)
+{
+	int err = wort_rec_peek(op, wort_link_record(c->pos.link), &c->rec);
+
+	if (err)
+		return err;
+	*digit = wort_rec_common(op, &c->rec, &c->key);
+	if (*digit == WORT_KEY_DIGITS)
+		return prepare_replace(op, c, put);
+	return rdx_put_must_find(put) ? -ENOENT : 0;
 }
 
 /**
@@ -92,6 +108,75 @@ int rdx_rec_lock(struct wort_op *op, const struct rdx_pos *pos, struct wort_rec 
 }
 
 /**
+ * rdx_entry_verify() - Verify the link to a node that moves up
+ * @op: The operation.
+ * @link: The link.  The node is not read: it may lie on a bad page.
+ * @start: Digits consumed on the path to the slot that the link leaves.
+ * @size: Bytes of the node.
+ * @place_valid: Its place is one of the engine, and not before @start.
+ *
+ * Context: A section.
+ * Return: 0; -EUCLEAN; -EAGAIN if another writer may be the reason.
+ */
+int rdx_entry_verify(struct wort_op *op, u64 link, u32 start, u32 size, bool place_valid)
+{
+	if (!wort_region_inside(op->region, wort_link_off(link), size))
+		return rdx_report_node(op, link, start, -EUCLEAN);
+	return place_valid ? 0 : rdx_report_node(op, link, start, 0);
+}
+
+/**
+ * rdx_launch_record() - Store the link to a new record in an empty slot
+ * @op: The operation.
+ * @c: The change, prepared.
+ *
+ * Context: As rdx_pos_lock().
+ * Return: 0 or -EAGAIN.
+ */
+int rdx_launch_record(struct wort_op *op, struct rdx_change *c)
+{
+	int err = rdx_slot_lock(op, &c->pos);
+
+	if (!err)
+		rdx_slot_store(op, c, c->pos.node, c->pos.slot, c->val);
+	return err;
+}
+
+/**
+ * rdx_launch_node() - Store the link to a new node, which takes over what is in the slot
+ * @op: The operation.
+ * @tree: The tree.
+ * @c: The change, prepared.
+ * @above_node: There is a node in the slot.
+ *
+ * Context: As rdx_pos_lock().
+ * Return: 0 or -EAGAIN.
+ */
+int rdx_launch_node(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c,
+		    bool above_node)
+{
+	u32 place = wort_link_place(c->val);
+	int err;
+
+	/*
+	 * The digits that the node in the slot skips are known from the record,
+	 * which was read before the descent to the slot.  Therefore the record
+	 * must still be there, and thus below that node.
+	 */
+	err = above_node ? rdx_pos_lock(op, &c->pos, c->rec.off, false) :
+			   rdx_slot_lock(op, &c->pos);
+	if (err)
+		return err;
+	if (place > c->pos.start)
+		rdx_skip_learn(tree, c->val, &c->key);
+	c->top = rdx_top_split(tree, c->pos.start, place, rdx_change_digits(c));
+	rdx_tree_grows(tree, wort_link_off(c->val), rdx_change_digits(c));
+	rdx_slot_store(op, c, c->pos.node, c->pos.slot, c->val);
+	trace_wort_split(op->region->dev, wort_link_off(c->val), place, !above_node);
+	return 0;
+}
+
+/**
  * rdx_launch_replace() - Store the link to a record that takes another one's place
  * @op: The operation.
  * @c: The change, prepared.
@@ -130,6 +215,29 @@ noinline int rdx_launch_update(struct wort_op *op, struct rdx_change *c)
 	wort_pm_fence_in_flight(op);
 	rdx_change_store(op, c, c->rec.off, &c->rec.leaf->val, c->val);
 	return 0;
+}
+
+/**
+ * rdx_change_tell() - Tell what a prepared change of a batch has in common with others
+ * @change: The change.
+ * @slot: Offset of the word that it will store to, or what stands for it.
+ *
+ * The plans of a delete and of a copy rest on the entries of the nodes that they
+ * lock.  So they must not be made before those of another one have changed.
+ *
+ * Context: Any context.
+ */
+void rdx_change_tell(struct wort_change *change, u64 slot)
+{
+	const struct rdx_change *c = rdx_change_of(change);
+	bool goes = rdx_change_goes(c);
+
+	change->waits = rdx_change_waits(c);
+	change->claims = goes || rdx_change_removes(c) ? BIT(WORT_CHANGE_NODES) - 1 : 0;
+	change->slot = slot;
+	change->node[0] = rdx_slot_node(c->pos.node, c->pos.slot);
+	change->node[1] = c->kind == RDX_RECORD || c->kind == RDX_COPY ? 0 : c->rec.off;
+	change->node[2] = goes ? rdx_slot_node(c->pos.above_node, c->pos.above) : 0;
 }
 
 /**

@@ -16,6 +16,7 @@
 #include "../core/lock.h"
 #include "radix_top.h"
 #include "rec.h"
+#include "round.h"
 
 enum rdx_kind {
 	RDX_RECORD,		/* slot := a new record; it was empty */
@@ -59,12 +60,18 @@ void rdx_node_free(struct wort_op *op, u64 link, u32 size);
 void rdx_change_free(struct wort_op *op, const struct rdx_change *c, u32 node_size);
 int rdx_pos_agree(struct wort_op *op, const struct rdx_pos *top, const struct rdx_pos *root);
 void rdx_change_finish(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c);
-int rdx_prepare_replace(struct wort_op *op, struct rdx_change *c, struct wort_put *put);
+int rdx_prepare_at_record(struct wort_op *op, struct rdx_change *c, struct wort_put *put,
+			  u32 *digit);
 int rdx_pos_lock(struct wort_op *op, const struct rdx_pos *pos, u64 record, bool goes);
 int rdx_rec_lock(struct wort_op *op, const struct rdx_pos *pos, struct wort_rec *rec,
 		 bool goes);
+int rdx_entry_verify(struct wort_op *op, u64 link, u32 start, u32 size, bool place_valid);
+int rdx_launch_record(struct wort_op *op, struct rdx_change *c);
+int rdx_launch_node(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c,
+		    bool above_node);
 int rdx_launch_replace(struct wort_op *op, struct rdx_change *c);
 int rdx_launch_update(struct wort_op *op, struct rdx_change *c);
+void rdx_change_tell(struct wort_change *change, u64 slot);
 
 /* Does the node of the slot go, and the slot above change? */
 static __always_inline bool rdx_change_goes(const struct rdx_change *c)
@@ -148,6 +155,62 @@ static __always_inline void rdx_slot_store(struct wort_op *op, struct rdx_change
 {
 	rdx_change_store(op, c, rdx_slot_node(node, slot),
 			 wort_region_at(op->region, slot), link);
+}
+
+typedef int rdx_find_fn(struct wort_op *op, const struct wort_tree *tree,
+			const struct wort_key *key, u32 limit, bool root, bool skips,
+			struct rdx_pos *pos);
+typedef int rdx_change_fn(struct wort_op *op, struct wort_tree *tree,
+			  struct rdx_change *c);
+
+/*
+ * Prepare a removal.  @find and @plan are constants; @plan tells what becomes of
+ * the node of the slot.
+ */
+static __always_inline int rdx_prepare_remove(rdx_find_fn *find, rdx_change_fn *plan,
+					      struct wort_op *op, struct wort_tree *tree,
+					      const struct wort_del *del,
+					      struct rdx_change *c)
+{
+	int err;
+
+	c->kind = RDX_REMOVE;
+	rdx_set_key(c, &del->key);
+	err = find(op, tree, &del->key, WORT_KEY_DIGITS, false, false, &c->pos);
+	if (err || !c->pos.link)
+		return err ?: -ENOENT;
+	err = wort_rec_open(op, wort_link_record(c->pos.link), &c->rec);
+	if (err)
+		return err;
+	if (!wort_rec_is(op, &c->rec, &del->key))
+		return -ENOENT;
+	return wort_rec_expect(op, &c->rec, del->expect, del->old) ?: plan(op, tree, c);
+}
+
+/*
+ * Carry out a change that was prepared.  @commit is a constant: it launches the
+ * change and flushes its word.
+ */
+static __always_inline int rdx_change_run(rdx_change_fn *commit, struct wort_op *op,
+					  struct wort_tree *tree, struct rdx_change *c)
+{
+	int err;
+
+	if (rdx_change_waits(c))
+		wort_pm_fence_contents(op);
+	err = commit(op, tree, c);
+	if (err)
+		return err;
+	wort_pm_fence(op);
+	rdx_change_finish(op, tree, c);
+	return 0;
+}
+
+/* A change of a batch. */
+static inline struct rdx_change *rdx_change_of(struct wort_change *change)
+{
+	BUILD_BUG_ON(sizeof(struct rdx_change) > sizeof(change->engine));
+	return (struct rdx_change *)change->engine;
 }
 
 #endif /* _WORT_RADIX_CHANGE_H */

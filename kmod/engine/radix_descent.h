@@ -103,4 +103,29 @@ static __always_inline bool rdx_skips_match(const struct rdx_descent *d, u64 lin
 				place - d->pos.start);
 }
 
+typedef int rdx_descend_fn(struct rdx_descent *d, u32 limit, bool skips);
+typedef int rdx_verify_fn(struct wort_op *op, u64 link);
+
+/*
+ * Descend to a key, with the care of an operation, from the root record or from
+ * where the table of the top leads to.  @descend and @verify are constants.
+ */
+static __always_inline int rdx_find(rdx_descend_fn *descend, rdx_verify_fn *verify,
+				    struct wort_op *op, const struct wort_tree *tree,
+				    const struct wort_key *key, u32 limit, bool root,
+				    bool skips, struct rdx_pos *pos)
+{
+	struct rdx_descent d __uninitialized;
+	int err;
+
+	rdx_descent_init(&d, op, tree, wort_tree_top(tree), key,
+			 wort_key_word(key, 0), op->in_flight);
+	err = root ? rdx_descent_root(&d) : rdx_descent_begin(&d);
+	if (!err)
+		err = descend(&d, limit, skips);
+	wort_count(op, nodes, d.nr_nodes);
+	*pos = d.pos;
+	return err ?: verify(op, d.pos.link);
+}
+
 #endif /* _WORT_RADIX_DESCENT_H */

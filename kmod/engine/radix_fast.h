@@ -27,7 +27,6 @@
 #define RDX_GONE	4	/* a record was removed, perhaps with its node */
 
 /* The descent of an engine, from where it is to a link to no node, or to @limit. */
-typedef int rdx_descend_fn(struct rdx_descent *d, u32 limit, bool skips);
 
 /*
  * @descend: a constant.  @len: the length of the key, which the compiler may know as a constant.
@@ -287,7 +286,7 @@ static __always_inline bool rdx_fast_find_above(rdx_descend_fn *descend,
 		fast->d.pos.slot == slot);
 }
 
-/* As launch_node() and what comes after it. */
+/* As rdx_launch_node() and what comes after it. */
 static __always_inline void rdx_fast_launch_node(struct rdx_fast *fast,
 						 struct wort_lock *lock, u64 link)
 {

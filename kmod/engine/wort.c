@@ -151,25 +151,13 @@ static void wrt_create(struct wort_op *op, struct wort_tree *tree)
 	wort_pm_store(op, wort_tree_root(tree), 0);
 }
 
-/*
- * Descend to a key, with the care of an operation, from the root record or from
- * where the table of the top leads to.
- */
+/* As rdx_find(). */
 static __always_inline int descend(struct wort_op *op, const struct wort_tree *tree,
 				   const struct wort_key *key, u32 limit, bool root,
 				   bool skips, struct rdx_pos *pos)
 {
-	struct rdx_descent d __uninitialized;
-	int err;
-
-	rdx_descent_init(&d, op, tree, wort_tree_top(tree), key,
-			 wort_key_word(key, 0), op->in_flight);
-	err = root ? rdx_descent_root(&d) : rdx_descent_begin(&d);
-	if (!err)
-		err = wrt_descend(&d, limit, skips);
-	wort_count(op, nodes, d.nr_nodes);
-	*pos = d.pos;
-	return err ?: wrt_link_verify(op, d.pos.link);
+	return rdx_find(wrt_descend, wrt_link_verify, op, tree, key, limit, root, skips,
+			pos);
 }
 
 static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
@@ -332,14 +320,9 @@ static int prepare_put(struct wort_op *op, struct wort_tree *tree,
 	if (!c->pos.link)
 		return rdx_put_must_find(put) ? -ENOENT :
 		       prepare_in_slot(op, tree, c, &put->value);
-	err = wort_rec_peek(op, wort_link_record(c->pos.link), &c->rec);
-	if (err)
+	err = rdx_prepare_at_record(op, c, put, &place);
+	if (err || place == WORT_KEY_DIGITS)
 		return err;
-	place = wort_rec_common(op, &c->rec, &put->key);
-	if (place == WORT_KEY_DIGITS)
-		return rdx_prepare_replace(op, c, put);
-	if (rdx_put_must_find(put))
-		return -ENOENT;
 	return prepare_beside(op, tree, c, &put->value, place);
 }
 
@@ -368,54 +351,7 @@ static int plan_merge(struct wort_op *op, struct wort_tree *tree,
 static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
 			  const struct wort_del *del, struct rdx_change *c)
 {
-	int err;
-
-	c->kind = RDX_REMOVE;
-	rdx_set_key(c, &del->key);
-	err = descend(op, tree, &del->key, WORT_KEY_DIGITS, false, false, &c->pos);
-	if (err || !c->pos.link)
-		return err ?: -ENOENT;
-	err = wort_rec_open(op, wort_link_record(c->pos.link), &c->rec);
-	if (err)
-		return err;
-	if (!wort_rec_is(op, &c->rec, &del->key))
-		return -ENOENT;
-	return wort_rec_expect(op, &c->rec, del->expect, del->old) ?:
-	       plan_merge(op, tree, c);
-}
-
-static int launch_record(struct wort_op *op, struct rdx_change *c)
-{
-	int err = rdx_slot_lock(op, &c->pos);
-
-	if (!err)
-		rdx_slot_store(op, c, c->pos.node, c->pos.slot, c->val);
-	return err;
-}
-
-static int launch_node(struct wort_op *op, struct wort_tree *tree,
-		       struct rdx_change *c)
-{
-	bool above_node = wrt_link_is_node(c->pos.link);
-	u32 place = wort_link_place(c->val);
-	int err;
-
-	/*
-	 * The digits that the node in the slot skips are known from the record,
-	 * which was read before the descent to the slot.  Therefore the record
-	 * must still be there, and thus below that node.
-	 */
-	err = above_node ? rdx_pos_lock(op, &c->pos, c->rec.off, false) :
-			   rdx_slot_lock(op, &c->pos);
-	if (err)
-		return err;
-	if (place > c->pos.start)
-		rdx_skip_learn(tree, c->val, &c->key);
-	c->top = rdx_top_split(tree, c->pos.start, place, rdx_change_digits(c));
-	rdx_tree_grows(tree, wort_link_off(c->val), rdx_change_digits(c));
-	rdx_slot_store(op, c, c->pos.node, c->pos.slot, c->val);
-	trace_wort_split(op->region->dev, wort_link_off(c->val), place, !above_node);
-	return 0;
+	return rdx_prepare_remove(descend, plan_merge, op, tree, del, c);
 }
 
 /*
@@ -428,11 +364,8 @@ static int only_entry(struct wort_op *op, const struct rdx_pos *pos, u64 link)
 
 	if (err || !wrt_link_is_node(link))
 		return err;
-	if (!wort_region_inside(op->region, wort_link_off(link),
-				sizeof(struct wort_media_wort_node)))
-		return rdx_report_node(op, link, pos->start, -EUCLEAN);
-	return wort_link_place_valid(link, pos->start) ?
-	       0 : rdx_report_node(op, link, pos->start, 0);
+	return rdx_entry_verify(op, link, pos->start, sizeof(struct wort_media_wort_node),
+				wort_link_place_valid(link, pos->start));
 }
 
 /*
@@ -486,9 +419,9 @@ static __always_inline int change_launch(struct wort_op *op,
 {
 	switch (c->kind) {
 	case RDX_RECORD:
-		return launch_record(op, c);
+		return rdx_launch_record(op, c);
 	case RDX_NODE:
-		return launch_node(op, tree, c);
+		return rdx_launch_node(op, tree, c, wrt_link_is_node(c->pos.link));
 	case RDX_REPLACE:
 		return rdx_launch_replace(op, c);
 	case RDX_UPDATE:
@@ -528,28 +461,12 @@ static __always_inline int change_commit(struct wort_op *op, struct wort_tree *t
 	return 0;
 }
 
-static __always_inline int change_run(struct wort_op *op,
-				      struct wort_tree *tree,
-				      struct rdx_change *c)
-{
-	int err;
-
-	if (rdx_change_waits(c))
-		wort_pm_fence_contents(op);
-	err = change_commit(op, tree, c);
-	if (err)
-		return err;
-	wort_pm_fence(op);
-	rdx_change_finish(op, tree, c);
-	return 0;
-}
-
 static int wrt_put(struct wort_op *op, struct wort_tree *tree,
 		   struct wort_put *put)
 {
 	struct rdx_change c __uninitialized;
 
-	return prepare_put(op, tree, put, &c) ?: change_run(op, tree, &c);
+	return prepare_put(op, tree, put, &c) ?: rdx_change_run(change_commit, op, tree, &c);
 }
 
 static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
@@ -558,7 +475,7 @@ static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
 	struct rdx_change c __uninitialized;
 
 	return prepare_remove(op, tree, del, &c) ?:
-	       change_run(op, tree, &c);
+	       rdx_change_run(change_commit, op, tree, &c);
 }
 
 /*
@@ -592,55 +509,30 @@ int wrt_unlink_lost(struct wort_op *op, struct wort_tree *tree,
 
 /* Batches. */
 
-static struct rdx_change *wrt_change(struct wort_change *change)
-{
-	BUILD_BUG_ON(sizeof(struct rdx_change) > sizeof(change->engine));
-	return (struct rdx_change *)change->engine;
-}
-
-/*
- * Tell what a prepared change has in common with others.  The plan of a delete
- * rests on the entries of the nodes that it locks, so it must not be made
- * before those of another one have changed.
- */
-static void change_tell(struct wort_change *change)
-{
-	struct rdx_change *c = wrt_change(change);
-	bool removes = c->kind == RDX_REMOVE;
-
-	change->waits = rdx_change_waits(c);
-	change->claims = c->kind == RDX_REPLACE || removes ?
-			 BIT(WORT_CHANGE_NODES) - 1 : 0;
-	change->slot = c->pos.slot;
-	change->node[0] = wrt_slot_node(c->pos.slot);
-	change->node[1] = c->kind == RDX_RECORD ? 0 : c->rec.off;
-	change->node[2] = removes && c->merges ? wrt_slot_node(c->pos.above) : 0;
-}
-
 /* A slot has one link, so changes of WORT form no chains. */
 static int wrt_prepare(struct wort_op *op, struct wort_tree *tree,
 		       struct wort_change *change)
 {
-	struct rdx_change *c = wrt_change(change);
+	struct rdx_change *c = rdx_change_of(change);
 	int err = change->put ? prepare_put(op, tree, change->put, c) :
 				prepare_remove(op, tree, change->del, c);
 
 	if (err)
 		return err;
-	change_tell(change);
+	rdx_change_tell(change, c->pos.slot);
 	return wort_round_depends(change->round, change) ? -EAGAIN : 0;
 }
 
 static int wrt_commit(struct wort_op *op, struct wort_tree *tree,
 		      struct wort_change *change)
 {
-	return change_commit(op, tree, wrt_change(change));
+	return change_commit(op, tree, rdx_change_of(change));
 }
 
 static void wrt_finish(struct wort_op *op, struct wort_tree *tree,
 		       struct wort_change *change)
 {
-	rdx_change_finish(op, tree, wrt_change(change));
+	rdx_change_finish(op, tree, rdx_change_of(change));
 }
 
 /* A new record, with the object of its value, and a new node. */
