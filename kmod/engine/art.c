@@ -510,14 +510,16 @@ int art_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
 {
 	struct rdx_change c __uninitialized;
 
-	return prepare_put(op, tree, put, &c, maps) ?: rdx_change_run(change_commit, op, tree, &c);
+	return prepare_put(op, tree, put, &c, maps) ?:
+	       rdx_change_run(change_commit, op, tree, &c);
 }
 
 int art_remove(struct wort_op *op, struct wort_tree *tree, const struct wort_del *del)
 {
 	struct rdx_change c __uninitialized;
 
-	return prepare_remove(op, tree, del, &c) ?: rdx_change_run(change_commit, op, tree, &c);
+	return prepare_remove(op, tree, del, &c) ?:
+	       rdx_change_run(change_commit, op, tree, &c);
 }
 
 /*

@@ -14,9 +14,9 @@
 
 #include "../core/alloc.h"
 #include "../core/lock.h"
+#include "engine.h"
 #include "radix_top.h"
 #include "rec.h"
-#include "round.h"
 
 enum rdx_kind {
 	RDX_RECORD,		/* slot := a new record; it was empty */

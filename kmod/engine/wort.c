@@ -466,7 +466,8 @@ static int wrt_put(struct wort_op *op, struct wort_tree *tree,
 {
 	struct rdx_change c __uninitialized;
 
-	return prepare_put(op, tree, put, &c) ?: rdx_change_run(change_commit, op, tree, &c);
+	return prepare_put(op, tree, put, &c) ?:
+	       rdx_change_run(change_commit, op, tree, &c);
 }
 
 static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
