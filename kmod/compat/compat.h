@@ -90,7 +90,8 @@ bool compat_badblocks(struct badblocks *bb, sector_t at, sector_t nr,
  * @count: how many pages of it there are
  * @free: free so many; returns how many will be, or 0: it cannot be done now
  *
- * Reclaim calls them, perhaps with locks of its caller held: they must not sleep.
+ * Reclaim calls them, perhaps with locks of its caller held: they must not
+ * sleep.
  */
 struct compat_shrinker_ops {
 	unsigned long (*count)(void *data);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A shrinker has been an object of the kernel since 6.7; before that it was a part of an
- * object of its user.
+ * A shrinker has been an object of the kernel since 6.7; before that it was a
+ * part of an object of its user.
  */
 #include <linux/atomic.h>
 #include <linux/err.h>

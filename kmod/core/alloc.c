@@ -726,7 +726,10 @@ static int reserve_run(struct wort_op *op, u64 size, u64 *off)
 	u32 nr, run = wort_run_of(alloc, size);
 	int err;
 
-	/* After an attach a longer run would be taken for a former extent table. */
+	/*
+	 * After an attach a longer run would be taken for a former extent
+	 * table.
+	 */
 	if (WARN_ON_ONCE(size > WORT_OBJECT_MAX))
 		return -EMSGSIZE;
 	err = wort_extent_open(op, WORT_CLASS_RUN, run, &nr);
@@ -878,10 +881,10 @@ void wort_alloc_drop_reserve(struct wort_alloc *alloc, u64 size)
 }
 
 /*
- * What carries out a commit finds space in its purse.  A purse that never had anything is
- * that of an attach: its objects are free again, but before the walk has ended it is not
- * known which slots are free.  So attach opens more extents than the batch did, and takes
- * those that are kept back.
+ * What carries out a commit finds space in its purse.  A purse that never had
+ * anything is that of an attach: its objects are free again, but before the
+ * walk has ended it is not known which slots are free.  So attach opens more
+ * extents than the batch did, and takes those that are kept back.
  */
 static int reserve_committed(struct wort_op *op, u64 size, u64 *off)
 {
@@ -936,8 +939,8 @@ int wort_alloc_reserve_slow(struct wort_op *op, u64 size)
  * Opens no extent.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
- * Return: The offset of the slot; 0: there is none that any operation may take, or slots
- * are not cached.
+ * Return: The offset of the slot; 0: there is none that any operation may take,
+ * or slots are not cached.
  */
 noinline u64 wort_alloc_refill(struct wort_alloc *alloc, u64 size)
 {
@@ -1093,7 +1096,10 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size, u32 *nr, u32 *slot)
 					 find_slot(op, off, *nr, slot);
 }
 
-/* The extent and the slot of an object; false: a slot of its class has another offset. */
+/*
+ * The extent and the slot of an object; false: a slot of its class has another
+ * offset.
+ */
 static bool spot_of(const struct wort_alloc *alloc, u64 off, u64 size, u64 *nr, u32 *slot)
 {
 	u32 class = wort_class_of(size), in_extent;
@@ -1113,9 +1119,9 @@ static bool spot_of(const struct wort_alloc *alloc, u64 off, u64 size, u64 *nr, 
  * @off: Offset of an object, not trusted.
  * @size: Its size, not trusted.
  *
- * An operation that will free an object knows its offset before it has loaded the
- * object.  Others may change what this function reads, since it takes no lock.  So it
- * loads nothing by what it has read: it only prefetches.
+ * An operation that will free an object knows its offset before it has loaded
+ * the object.  Others may change what this function reads, since it takes no
+ * lock.  So it loads nothing by what it has read: it only prefetches.
  *
  * Context: Any context.
  */
@@ -1230,7 +1236,10 @@ static noinline int free_unsure(struct wort_op *op, u64 off, u64 size)
 	u32 nr, slot;
 	int err;
 
-	/* The operation was carried out, so no race explains what is found here. */
+	/*
+	 * The operation was carried out, so no race explains what is found
+	 * here.
+	 */
 	op->alone = true;
 	err = wort_extent_find(op, off, size, &nr, &slot);
 	if (!err && walk_knows(alloc, nr, slot))

@@ -568,8 +568,9 @@ static inline int wort_alloc_reserve(struct wort_op *op, u64 size)
  * @size: Bytes, 1 to WORT_CACHED_MAX.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
- * Return: True if an open extent had a slot, and its word is durable.  If false, a slot
- * may be reserved nevertheless, so the caller must call wort_op_end().
+ * Return: True if an open extent had a slot, and its word is durable.  If
+ * false, a slot may be reserved nevertheless, so the caller must call
+ * wort_op_end().
  */
 static __always_inline bool wort_alloc_reserve_ready(struct wort_op *op, u64 size)
 {

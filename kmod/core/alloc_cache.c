@@ -48,7 +48,8 @@ void wort_cache_destroy(struct wort_alloc *alloc)
  * @slots: Those of an open extent of a cached class, with a free one.
  * @max: How many slots may be taken, at least 1.
  *
- * Context: May sleep.  Holds wort_alloc.lock, under which alone caches are filled.
+ * Context: May sleep.  Holds wort_alloc.lock, under which alone caches are
+ * filled.
  * Return: The offset of the slot.
  */
 u64 wort_cache_fill(struct wort_alloc *alloc, struct wort_slots *slots, u32 max)

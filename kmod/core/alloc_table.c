@@ -127,8 +127,9 @@ static bool parse_word(const struct wort_alloc *alloc,
 }
 
 /*
- * Take over the word of an extent that the table does not take.  Tells how many extents
- * it says something of, if they have no word of their own; 0: it says that its own is free.
+ * Take over the word of an extent that the table does not take.  Tells how many
+ * extents it says something of, if they have no word of their own; 0: it says
+ * that its own is free.
  */
 static u32 read_word(struct wort_op *op, struct wort_extent *extent, u32 nr, int *err)
 {
@@ -450,8 +451,9 @@ static void mend_witness(struct wort_op *op)
 }
 
 /*
- * The word of an open extent is durable, and DRAM says what it was.  If the table was
- * overwritten, words are mended in an order, and not here.  True: nothing is left to do.
+ * The word of an open extent is durable, and DRAM says what it was.  If the
+ * table was overwritten, words are mended in an order, and not here.  True:
+ * nothing is left to do.
  */
 static bool check_open(struct wort_op *op, u32 nr, bool mend, u32 *bad)
 {

@@ -109,9 +109,9 @@ static int mark_slot(struct wort_op *op, u64 off, u32 nr, u32 slot, bool first)
  *
  * Context: May sleep.  Takes wort_alloc.lock.  The owner may unlink the object
  * meanwhile.
- * Return: 0; 1 if the walk has marked it before, as an inner node, in an extent that
- * was open before the attach; -ENOMEM; -EUCLEAN if it is no slot or has another
- * owner.
+ * Return: 0; 1 if the walk has marked it before, as an inner node, in an extent
+ * that was open before the attach; -ENOMEM; -EUCLEAN if it is no slot or has
+ * another owner.
  */
 int wort_alloc_mark(struct wort_op *op, u64 off, u64 size, bool first)
 {
@@ -244,7 +244,9 @@ void wort_alloc_walk_restart(struct wort_op *op)
 	wort_alloc_walk_begin(alloc);
 }
 
-/* The end of the owned run that begins at an extent; of another extent, itself. */
+/*
+ * The end of the owned run that begins at an extent; of another extent, itself.
+ */
 static u32 owned_run_end(const struct wort_alloc *alloc, u32 nr)
 {
 	const struct wort_extent *extent = wort_extent_at(alloc, nr);
@@ -284,8 +286,8 @@ static int settle_run(struct wort_op *op, u32 nr)
 }
 
 /*
- * The walk has marked all slots that are used.  A slot that was freed and not marked was
- * never owned, so its bit goes.  Returns how many freed slots stay.
+ * The walk has marked all slots that are used.  A slot that was freed and not
+ * marked was never owned, so its bit goes.  Returns how many freed slots stay.
  */
 static u32 open_slots(struct wort_slots *slots)
 {
@@ -354,7 +356,10 @@ int wort_alloc_walk_end(struct wort_op *op)
 
 	if (err)
 		return err;
-	/* If a run is damaged, none is settled: the next walk verifies all of them again. */
+	/*
+	 * If a run is damaged, none is settled: the next walk verifies all of
+	 * them again.
+	 */
 	walk_unknown(op, settle_run);
 	mutex_lock(&alloc->lock);
 	wort_locks_reusing(alloc->locks);

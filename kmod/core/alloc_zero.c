@@ -95,8 +95,9 @@ static void fence_zeroes(struct wort_op *op, u32 collected)
 }
 
 /*
- * Zero those slots of a word of a bitmap that have a bit; they count as used.  Adjacent
- * ones may have lines in common, but not with those of another word.  Not fenced.
+ * Zero those slots of a word of a bitmap that have a bit; they count as used.
+ * Adjacent ones may have lines in common, but not with those of another word.
+ * Not fenced.
  */
 static void zero_slots(struct wort_op *op, u64 off, u64 size, unsigned long bits)
 {

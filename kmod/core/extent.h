@@ -29,8 +29,8 @@
 
 /**
  * struct wort_slot_word - A word of each bitmap
- * @bits: of the same BITS_PER_LONG slots.  They lie side by side, since a free looks at
- *	all of them
+ * @bits: of the same BITS_PER_LONG slots.  They lie side by side, since a free
+ *	looks at all of them
  */
 struct wort_slot_word {
 	unsigned long bits[WORT_NR_BITS];
@@ -41,10 +41,10 @@ struct wort_slot_word {
  * @freeing: in wort_alloc.freeing, when it has slots to give back
  * @nr: number of the extent
  * @slots: number of slots in it; a run is one slot
- * @part_shift: log2 of the words of a bitmap that make a part, of which there are 64
- *	at most
- * @freed_parts: a bit for each part of the second bitmap that is perhaps not all
- *	zeroes, if the extent is in wort_alloc.freeing
+ * @part_shift: log2 of the words of a bitmap that make a part, of which there
+ *	are 64 at most
+ * @freed_parts: a bit for each part of the second bitmap that is perhaps not
+ *	all zeroes, if the extent is in wort_alloc.freeing
  * @waiting_parts: the same of the third bitmap, while it waits
  * @waiting: in a list of wort_alloc_reclaim()
  * @partial: in wort_alloc.partial, when open with a free slot

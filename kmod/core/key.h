@@ -121,8 +121,9 @@ static inline u64 wort_key_word(const struct wort_key *key, u32 pos)
 }
 
 /*
- * The eight bytes of a key from @off on, at most its length, with zeroes behind its end.  For keys
- * of eight bytes and more it has no branch that the processor could mispredict.
+ * The eight bytes of a key from @off on, at most its length, with zeroes behind
+ * its end.  For keys of eight bytes and more it has no branch that the
+ * processor could mispredict.
  */
 static __always_inline u64 wort_key_bytes(const struct wort_key *key, u32 off)
 {

@@ -122,8 +122,9 @@ struct wort_purse;
  *	durable
  * @n: its cost so far
  * @pending: lines flushed since the last fence
- * @launched: so many of the words in flight of the node that it looks at were launched by
- *	its round, which flushes them before it acknowledges anything
+ * @launched: so many of the words in flight of the node that it looks at were
+ *	launched by its round, which flushes them before it acknowledges
+ *	anything
  * @gather: lines that it flushes are collected here; NULL: they are flushed at
  *	once
  * @flush: value of wort_region.flush when it began

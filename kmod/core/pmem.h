@@ -82,7 +82,8 @@ static inline u64 wort_pm_load_be64(const void __pmem *addr)
  * wort_pm_load_bytes() - Read eight bytes of lines that were read before
  * @addr: The first one, inside the region; any.
  *
- * The load is not counted.  The bytes must not change meanwhile, since it may be two loads.
+ * The load is not counted.  The bytes must not change meanwhile, since it may
+ * be two loads.
  *
  * Context: Any context.
  * Return: The bytes, the first one high.

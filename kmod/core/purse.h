@@ -2,10 +2,10 @@
 /*
  * Purse: objects that are set aside for operations that must not fail.
  *
- * An operation with a purse was committed before it begins (an atomic batch, for
- * instance).  When the pool is full it reserves its objects out of the purse, and
- * what it does not take goes back there.  Its other memory is allocated without
- * failing.
+ * An operation with a purse was committed before it begins (an atomic batch,
+ * for instance).  When the pool is full it reserves its objects out of the
+ * purse, and what it does not take goes back there.  Its other memory is
+ * allocated without failing.
  */
 #ifndef _WORT_PURSE_H
 #define _WORT_PURSE_H

@@ -7,9 +7,9 @@
  * Bits set while it waits are for the next time.  So freeing needs no memory
  * and a batch is as large as what was freed meanwhile.
  *
- * Where objects are freed in no order, a few bits of each extent are set.  So an
- * extent knows the parts of its bitmaps that have any, and reclaim looks at no
- * others.
+ * Where objects are freed in no order, a few bits of each extent are set.  So
+ * an extent knows the parts of its bitmaps that have any, and reclaim looks at
+ * no others.
  *
  * An engine that keeps descriptors of its objects in DRAM frees parts of an
  * object, and has the same two bitmaps for them.  Parts and objects share the

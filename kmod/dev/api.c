@@ -161,13 +161,14 @@ static int open_named(struct wort_dev *wdev, const char *name, u32 flags,
  * @flags: WORT_INDEX_OPEN_F_CREATE: make it when absent; with
  *	WORT_INDEX_OPEN_F_EXCL: only if it is.  WORT_INDEX_OPEN_F_RELAXED: what
  *	is read may rest on a change that is not durable yet.
- *	WORT_KERNEL_OPEN_F_OWN: it is not open otherwise, here or in a program, and
- *	other calls that open, rename or destroy it fail until the handle is closed.
+ *	WORT_KERNEL_OPEN_F_OWN: it is not open otherwise, here or in a program,
+ *	and other calls that open, rename or destroy it fail until the handle is
+ *	closed.
  * @engine: WORT_ENGINE_*; of an index that exists it must be its own or
  *	DEFAULT.
  *
- * A new index is durable when the call returns.  Without OWN any number of handles
- * may be open, here and in programs.
+ * A new index is durable when the call returns.  Without OWN any number of
+ * handles may be open, here and in programs.
  *
  * Context: May sleep, killably.  Not where room is made in memory.
  * Return: The handle, to be closed by wort_kernel_index_close(); or an ERR_PTR:
@@ -227,8 +228,9 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_index_close, WORT_NS);
  * answer -ESTALE.  The space is given back in the background.
  *
  * Context: May sleep, killably.
- * Return: 0; -ENOENT; -EBUSY if a handle owns it; -EINVAL, -EMSGSIZE for the name;
- * -EROFS; -EIO, -EUCLEAN as wort_index_destroy() has them; -EINTR; -ENODEV.
+ * Return: 0; -ENOENT; -EBUSY if a handle owns it; -EINVAL, -EMSGSIZE for the
+ * name; -EROFS; -EIO, -EUCLEAN as wort_index_destroy() has them; -EINTR;
+ * -ENODEV.
  */
 int wort_kernel_index_destroy(struct wort_kernel_pool *pool, const char *name)
 {
@@ -377,8 +379,8 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_insert, WORT_NS);
  *
  * Context: May sleep, killably while the pool is examined.  Allocates nothing.
  * Return: Length of the value; -ENOENT; -ERANGE if it does not fit; -EINVAL,
- * -EMSGSIZE for a length; -ENOMEM if there is no memory for what the engine keeps in
- * DRAM; -EINTR; -ESTALE; -EUCLEAN; -EIO; -ENODEV.
+ * -EMSGSIZE for a length; -ENOMEM if there is no memory for what the engine
+ * keeps in DRAM; -EINTR; -ESTALE; -EUCLEAN; -EIO; -ENODEV.
  */
 int wort_kernel_lookup(struct wort_kernel_index *index,
 		       const struct wort_kernel_bytes *key, void *value,
@@ -413,9 +415,9 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_lookup, WORT_NS);
  *
  * Context: May sleep, killably while the pool is examined.  Allocates nothing.
  * Return: 0; -ENOENT; -ECANCELED if the value is not @expect; -ERANGE if it
- * does not fit; -EINVAL, -EMSGSIZE for a length; -ENOSPC if the engine needs space
- * for a delete; -ENOMEM if there is no memory for what the engine keeps in DRAM; -EINTR;
- * -ESTALE; -EROFS; -EUCLEAN; -EIO; -ENODEV.
+ * does not fit; -EINVAL, -EMSGSIZE for a length; -ENOSPC if the engine needs
+ * space for a delete; -ENOMEM if there is no memory for what the engine keeps
+ * in DRAM; -EINTR; -ESTALE; -EROFS; -EUCLEAN; -EIO; -ENODEV.
  */
 int wort_kernel_delete_fetch(struct wort_kernel_index *index,
 			     const struct wort_kernel_bytes *key,
@@ -622,29 +624,29 @@ static int atomic_run(struct atomic_call *call, struct wort_kernel_atomic_op *op
 
 /**
  * wort_kernel_atomic() - Carry out several operations, all or none
- * @ops: The operations, on indexes of one pool.  Their memory, and what they refer
- *	to, does not change during the call.
+ * @ops: The operations, on indexes of one pool.  Their memory, and what they
+ *	refer to, does not change during the call.
  * @nr: Their number, at most WORT_ATOMIC_MAX.
  * @refused: Set to the number of the operation that refused, from 0 on, or to
  *	WORT_NO_VALUE; NULL: it is not told.
  *
- * All operations take effect at one moment, or none does, also if the power fails.
- * Each sees those before it.  When the call returns 0 they are durable, and each
- * operation has its answer; with an error no answer is set.  A lookup does not
- * refuse: -ENOENT and -ERANGE are its answer.
+ * All operations take effect at one moment, or none does, also if the power
+ * fails.  Each sees those before it.  When the call returns 0 they are durable,
+ * and each operation has its answer; with an error no answer is set.  A lookup
+ * does not refuse: -ENOENT and -ERANGE are its answer.
  *
- * An error without a number in @refused means that nothing was changed, with one
- * exception: -EUCLEAN and -EIO may tell of damage that was met when the operations
- * had taken effect.  The pool is read-only then.
+ * An error without a number in @refused means that nothing was changed, with
+ * one exception: -EUCLEAN and -EIO may tell of damage that was met when the
+ * operations had taken effect.  The pool is read-only then.
  *
- * Context: May sleep, killably while other changes of the same keys are under way,
- * while the pool seems full or while it is examined.  Allocates without input and
- * output.
- * Return: 0; of the operation that refused: -EEXIST, -ENOENT, -ECANCELED, -ERANGE,
- * -EINVAL, -EMSGSIZE or -EOPNOTSUPP; -EMSGSIZE for @nr, or if the changes take more
- * than WORT_ATOMIC_BYTES; -EXDEV if the indexes are not of one pool; -ENOSPC,
- * perhaps also where each operation would find space alone; -ENOMEM; -EINTR;
- * -ESTALE; -EROFS; -EUCLEAN; -EIO; -ENODEV.
+ * Context: May sleep, killably while other changes of the same keys are under
+ * way, while the pool seems full or while it is examined.  Allocates without
+ * input and output.
+ * Return: 0; of the operation that refused: -EEXIST, -ENOENT, -ECANCELED,
+ * -ERANGE, -EINVAL, -EMSGSIZE or -EOPNOTSUPP; -EMSGSIZE for @nr, or if the
+ * changes take more than WORT_ATOMIC_BYTES; -EXDEV if the indexes are not of
+ * one pool; -ENOSPC, perhaps also where each operation would find space alone;
+ * -ENOMEM; -EINTR; -ESTALE; -EROFS; -EUCLEAN; -EIO; -ENODEV.
  */
 int wort_kernel_atomic(struct wort_kernel_atomic_op *ops, u32 nr, u32 *refused)
 {

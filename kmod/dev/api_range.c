@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Removing a range of records, for other kernel code: scans of keys, and a batch
- * of deletes after each.
+ * Removing a range of records, for other kernel code: scans of keys, and a
+ * batch of deletes after each.
  */
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -26,7 +26,10 @@ struct piece {
 	u8 buf[PIECE_BYTES] __aligned(8);
 };
 
-/* -ENOENT: another task has removed the record since the scan, so it is not counted. */
+/*
+ * -ENOENT: another task has removed the record since the scan, so it is not
+ * counted.
+ */
 static int count_deleted(const struct wort_kernel_op *ops, int nr, u64 *deleted)
 {
 	int i, err = 0;
@@ -77,7 +80,10 @@ static int delete_pieces(struct wort_kernel_index *index, struct piece *piece,
 		if (max)
 			scan->max_count = min_t(u64, max - *deleted, PIECE_RECORDS);
 		err = wort_kernel_scan(index, scan);
-		/* A scan that fails returns valid records up to the place of the error. */
+		/*
+		 * A scan that fails returns valid records up to the place of
+		 * the error.
+		 */
 		if (scan->count)
 			err = delete_piece(index, piece, scan, deleted) ?: err;
 	} while (!err && scan->more && (!max || *deleted < max));
@@ -88,20 +94,21 @@ static int delete_pieces(struct wort_kernel_index *index, struct piece *piece,
  * wort_kernel_delete_range() - Remove the records of a range of keys
  * @index: The index.
  * @start: The first key of the range; NULL: from the first record on.
- * @bound: The key before which to stop; with WORT_SCAN_F_PREFIX the prefix of the
- *	keys; NULL: to the last record.
+ * @bound: The key before which to stop; with WORT_SCAN_F_PREFIX the prefix of
+ *	the keys; NULL: to the last record.
  * @flags: WORT_SCAN_F_PREFIX or 0.
- * @max: Remove so many records at most, so that the call takes a bounded time; 0:
- *	all of the range.
- * @deleted: Set to the number of records removed, also with an error; a call with
- *	@max that has removed as many is to be made again.
+ * @max: Remove so many records at most, so that the call takes a bounded time;
+ *	0: all of the range.
+ * @deleted: Set to the number of records removed, also with an error; a call
+ *	with @max that has removed as many is to be made again.
  *
- * Each record is removed by itself, in the order of keys or nearly so: a power cut
- * during the call may leave any of them.  Those that the call has counted are gone
- * for good when it returns.  A record that is stored in the range while the call
- * lasts may stay.
+ * Each record is removed by itself, in the order of keys or nearly so: a power
+ * cut during the call may leave any of them.  Those that the call has counted
+ * are gone for good when it returns.  A record that is stored in the range
+ * while the call lasts may stay.
  *
- * Context: May sleep, as wort_kernel_delete().  Allocates without input and output.
+ * Context: May sleep, as wort_kernel_delete().  Allocates without input and
+ * output.
  * Return: 0; -EINTR if a fatal signal came; -ENOMEM; -EMSGSIZE for a key;
  * -EOPNOTSUPP for an unknown flag; -EROFS; -ESTALE; -EUCLEAN; -EIO; -ENODEV.
  */

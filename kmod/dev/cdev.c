@@ -32,7 +32,10 @@ struct wort_file *wort_file_alloc(struct wort_dev *wdev)
 	return wfile;
 }
 
-/* A process may end without a thaw.  A detach ends every freeze, so nothing is left then. */
+/*
+ * A process may end without a thaw.  A detach ends every freeze, so nothing is
+ * left then.
+ */
 static void thaw(struct wort_file *wfile)
 {
 	struct wort_dax *dax = wfile->wdev->dax;

@@ -312,8 +312,8 @@ int wort_cmd_index_info(struct wort_call *call, void *data)
 #define STATS_STRIDE_MAX	4096
 
 /*
- * As many as @len bytes hold.  Elements are as large as the caller's: cut off, or
- * zeroes behind ours.
+ * As many as @len bytes hold.  Elements are as large as the caller's: cut off,
+ * or zeroes behind ours.
  */
 static int copy_stats(void __user *to, u64 len, u32 stride,
 		      const struct wort_op_stats *stats)

@@ -172,7 +172,9 @@ static u32 pack_answer(u8 *to, const struct wort_request *req)
 	return result.rec_len;
 }
 
-/* No answer is longer than its room, so none is overwritten before it is moved. */
+/*
+ * No answer is longer than its room, so none is overwritten before it is moved.
+ */
 static int write_answers(struct atomic_run *run)
 {
 	struct wort_atomic_arg *arg = run->arg;

@@ -76,8 +76,8 @@ bool wort_dax_enter(struct wort_dax *dax)
  * @dax: The claim.
  *
  * Context: Any context.
- * Return: 0: wort_dax_exit() has to follow; -ENODEV if the memory is gone or the pool
- * detached; -EBUSY while the machine hibernates.
+ * Return: 0: wort_dax_exit() has to follow; -ENODEV if the memory is gone or
+ * the pool detached; -EBUSY while the machine hibernates.
  */
 int wort_dax_try_enter(struct wort_dax *dax)
 {

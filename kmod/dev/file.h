@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Descriptors: all that the executors of commands know of the place where they run.
+ * Descriptors: all that the executors of commands know of the place where they
+ * run.
  *
- * The dispatcher and the executors (ioctl.c, cmd*.c) run in the kernel on devices, and
- * in a library on files.  Each of the two supplies these functions.
+ * The dispatcher and the executors (ioctl.c, cmd*.c) run in the kernel on
+ * devices, and in a library on files.  Each of the two supplies these
+ * functions.
  */
 #ifndef _WORT_FILE_H
 #define _WORT_FILE_H
@@ -36,17 +38,22 @@ struct wort_file {
 };
 
 /*
- * Begin and end to use the memory of the pool.  Between the two the pool stays; NULL: it
- * has been detached, or its memory is gone.
+ * Begin and end to use the memory of the pool.  Between the two the pool stays;
+ * NULL: it has been detached, or its memory is gone.
  */
 struct wort_pool *wort_file_enter(struct wort_file *wfile);
 void wort_file_exit(struct wort_file *wfile);
-/* Between the two: carry out an atomic batch on its pool, as wort_pool_atomic(). */
+/*
+ * Between the two: carry out an atomic batch on its pool, as
+ * wort_pool_atomic().
+ */
 int wort_file_atomic(struct wort_file *wfile, struct wort_atomic *batch);
 
 /* The index that a descriptor is; NULL: it is something else. */
 struct wort_file *wort_index_file(struct file *filp);
-/* A file that will be an index: wort_file.index is not set.  Or an ERR_PTR(). */
+/*
+ * A file that will be an index: wort_file.index is not set.  Or an ERR_PTR().
+ */
 struct file *wort_index_file_make(struct wort_file *pool, bool write);
 
 /* ioctl.c */

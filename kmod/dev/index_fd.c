@@ -33,7 +33,8 @@ struct wort_file *wort_index_file(struct file *filp)
  * @write: It can be written to.
  *
  * Context: May sleep.
- * Return: The file, still without an index; or an error as ERR_PTR(): -ENOMEM, -ENFILE.
+ * Return: The file, still without an index; or an error as ERR_PTR(): -ENOMEM,
+ * -ENFILE.
  */
 struct file *wort_index_file_make(struct wort_file *pool, bool write)
 {

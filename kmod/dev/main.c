@@ -16,7 +16,10 @@
 
 #define NR_MINORS	(MINORMASK + 1)
 
-/* Operations forget the gates when no atomic batch has come for once or twice this time. */
+/*
+ * Operations forget the gates when no atomic batch has come for once or twice
+ * this time.
+ */
 unsigned int wort_gates_rest_ms = 30000;
 
 /* Attached pools by minor; a pool stays there until its node is gone. */
@@ -151,7 +154,10 @@ static int attach_pool(struct wort_dev *wdev, u32 flags)
 		WRITE_ONCE(dax->changed, &wdev->changed);
 		WRITE_ONCE(pool->notify, wort_dax_pool_changed);
 		wort_dax_serve(dax, pool);
-		/* Lists of batches that were left behind have turned the gates on. */
+		/*
+		 * Lists of batches that were left behind have turned the gates
+		 * on.
+		 */
 		rest_later(wdev);
 		/* Without it the pool keeps its DRAM. */
 		wdev->shrinker = compat_shrinker_add(dax->name, &shrinker_ops, pool);
@@ -175,7 +181,9 @@ static struct wort_dev *find_label(const u8 *label, const struct wort_dev *but)
 	return NULL;
 }
 
-/* A label need not be unique.  One that two pools have names neither of them. */
+/*
+ * A label need not be unique.  One that two pools have names neither of them.
+ */
 static void warn_of_label(const struct wort_dev *wdev)
 {
 	const struct wort_dev *other = find_label(wdev->label, wdev);

@@ -47,7 +47,10 @@ int wort_uring_issue(struct io_uring_cmd *ioucmd, unsigned int issue_flags)
 		return -EOPNOTSUPP;
 	if (cmd.__reserved)
 		return -EINVAL;
-	/* The kernel begins a system call that ends so again, but not a command in a worker. */
+	/*
+	 * The kernel begins a system call that ends so again, but not a command
+	 * in a worker.
+	 */
 	do {
 		try_to_freeze();
 		err = seen.file->f_op->unlocked_ioctl(seen.file, seen.op, cmd.arg_ptr);

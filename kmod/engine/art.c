@@ -54,9 +54,9 @@ static u32 change_start(const struct rdx_change *c)
 }
 
 /*
- * Write a node between the slot and what it refers to, with the new record as the
- * second entry.  The key and the record c->rec, which is below the slot, differ
- * first at @digit.
+ * Write a node between the slot and what it refers to, with the new record as
+ * the second entry.  The key and the record c->rec, which is below the slot,
+ * differ first at @digit.
  */
 static void change_to_node(struct wort_op *op, struct rdx_change *c, u32 digit)
 {
@@ -79,8 +79,8 @@ static int n7_reserve(struct wort_op *op)
 
 /*
  * Go back to where a node belongs that selects by the byte of @digit: the key
- * parts there from all keys below a node further up, within the digits that this
- * node skips.
+ * parts there from all keys below a node further up, within the digits that
+ * this node skips.
  */
 static noinline int pos_cut(struct wort_op *op, struct wort_tree *tree,
 			    struct rdx_change *c, u32 digit)
@@ -116,8 +116,8 @@ static noinline int prepare_beside(struct wort_op *op, struct wort_tree *tree,
 }
 
 /*
- * The descent has ended at no record, and has skipped digits.  Any record below the
- * node of the slot has the digits of the path: compare the key with one.
+ * The descent has ended at no record, and has skipped digits.  Any record below
+ * the node of the slot has the digits of the path: compare the key with one.
  */
 static noinline int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
 				   struct rdx_change *c)
@@ -139,8 +139,8 @@ static noinline int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
 }
 
 /*
- * The slot above will change, which a descent that began at the table of the top
- * does not know.
+ * The slot above will change, which a descent that began at the table of the
+ * top does not know.
  */
 static int find_above(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
 {
@@ -201,8 +201,8 @@ static bool maps_key(struct wort_op *op, const struct rdx_change *c, u32 maps)
 /*
  * The descent has ended at an empty slot, or where a node has none for the key.
  * If it skipped digits, any record below the node has them.  One is read after
- * the new record is written, so that the delay of the read and that of the flush
- * are one.
+ * the new record is written, so that the delay of the read and that of the
+ * flush are one.
  */
 static int prepare_in_slot(struct wort_op *op, struct wort_tree *tree,
 			   struct rdx_change *c, const struct wort_value *value,
@@ -272,8 +272,8 @@ static int plan_shrink(struct wort_op *op, struct wort_tree *tree, struct rdx_ch
 }
 
 /*
- * What becomes of the node of the slot: with one entry left it goes, and the slot
- * above changes.
+ * What becomes of the node of the slot: with one entry left it goes, and the
+ * slot above changes.
  */
 static int plan_remove(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
 {
@@ -295,9 +295,9 @@ static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
 }
 
 /*
- * Find or map the slot of the key in its node, which is locked and had none when the
- * change was prepared.  NULL: another writer has put an entry there, or the node has no
- * free slot.
+ * Find or map the slot of the key in its node, which is locked and had none
+ * when the change was prepared.  NULL: another writer has put an entry there,
+ * or the node has no free slot.
  */
 static __le64 __pmem *slot_map(struct wort_op *op, const struct rdx_change *c)
 {
@@ -332,7 +332,10 @@ static int launch_record(struct wort_op *op, struct rdx_change *c)
 	return c->pos.slot ? rdx_launch_record(op, c) : launch_mapped(op, c);
 }
 
-/* Record the digits that a new node skips, and count it for the table of the top. */
+/*
+ * Record the digits that a new node skips, and count it for the table of the
+ * top.
+ */
 static void node_learn(struct wort_tree *tree, const struct rdx_change *c)
 {
 	if (wort_link_place(c->val) > change_start(c))
@@ -482,7 +485,9 @@ static void change_stored(struct wort_tree *tree, const struct rdx_change *c)
 		wort_skips_forget(wort_tree_top(tree)->skips, c->val);
 }
 
-/* Bytes of the node of the slot; 0 for the slot of the root, which is in none. */
+/*
+ * Bytes of the node of the slot; 0 for the slot of the root, which is in none.
+ */
 static u32 slot_node_size(const struct rdx_change *c)
 {
 	return c->pos.node ? art_node_size(art_link_kind(c->pos.node)) : 0;
@@ -553,7 +558,9 @@ int art_unlink_lost(struct wort_op *op, struct wort_tree *tree, const struct rdx
 
 /* Batches. */
 
-/* The word that a change stores to; a byte without a slot stands for its slot. */
+/*
+ * The word that a change stores to; a byte without a slot stands for its slot.
+ */
 static u64 change_slot(const struct rdx_change *c)
 {
 	if (rdx_change_goes(c))

@@ -13,10 +13,10 @@
  *		its slot as long as the node lives; a slot of no byte is free
  *	entry	a byte whose slot holds a link
  *
- * There are six kinds of nodes (uapi/linux/wort_format_art.h).  The first five consist
- * of 1, 2, 4, 8 or 16 lines, each with a map of its own.  The byte alone selects its
- * line, so a lookup loads one line of a node, and an insert stores to one.  The first
- * three are the small ones.
+ * There are six kinds of nodes (uapi/linux/wort_format_art.h).  The first five
+ * consist of 1, 2, 4, 8 or 16 lines, each with a map of its own.  The byte
+ * alone selects its line, so a lookup loads one line of a node, and an insert
+ * stores to one.  The first three are the small ones.
  *
  *	N7, N14, N28, N56, N112
  *		+-----+-----+-----+-----+-----+-----+-----+-----+
@@ -52,8 +52,8 @@
  * to the slot, and under the same fence.  Both words are in one line, and
  * the slot is stored by a release after the map, so the map is never later.
  *
- * After a power cut each change is done or not done, and nothing is repaired.  One
- * state may be left of an insert that is not done; a delete leaves it, too:
+ * After a power cut each change is done or not done, and nothing is repaired.
+ * One state may be left of an insert that is not done; a delete leaves it, too:
  *
  *	a byte is mapped to a slot that holds 0	an insert of that byte uses it
  */
@@ -74,8 +74,8 @@
 
 /*
  * Kinds of nodes that map further bytes while they are in the tree, a bit for
- * each.  A node of another kind is replaced by a copy that has the byte.  This is
- * all that the two engines do differently.
+ * each.  A node of another kind is replaced by a copy that has the byte.  This
+ * is all that the two engines do differently.
  */
 #define ART_MAPS_FROM_N28	(BIT(WORT_MEDIA_ART_KIND_N28) | BIT(WORT_MEDIA_ART_KIND_N56) | \
 			 BIT(WORT_MEDIA_ART_KIND_N112))
@@ -263,9 +263,10 @@ static __always_inline u32 art_lines(u32 kind)
 }
 
 /*
- * The low bits of this select the line of a byte.  Both digits of the byte decide, so bytes
- * next to each other mostly have different lines, and so have bytes at equal distances, as
- * in aligned offsets.  No other factor below 16 does better (Documentation/experiments.rst).
+ * The low bits of this select the line of a byte.  Both digits of the byte
+ * decide, so bytes next to each other mostly have different lines, and so have
+ * bytes at equal distances, as in aligned offsets.  No other factor below 16
+ * does better (Documentation/experiments.rst).
  */
 static __always_inline u32 art_spread(u32 byte)
 {
@@ -323,9 +324,10 @@ static inline u32 art_rec_byte(const struct wort_rec *rec, u32 place)
 }
 
 /*
- * With so many entries, or fewer, a node becomes a smaller one, if that has room in its
- * lines: so few that one of a quarter of its size mostly has.  0: it stays.  Counting
- * and copying take longer than the rest of a delete, so only deletes of some bytes do so.
+ * With so many entries, or fewer, a node becomes a smaller one, if that has
+ * room in its lines: so few that one of a quarter of its size mostly has.  0:
+ * it stays.  Counting and copying take longer than the rest of a delete, so
+ * only deletes of some bytes do so.
  */
 static __always_inline u32 art_shrinks_at(u32 kind, u32 byte)
 {
@@ -470,9 +472,9 @@ static __always_inline int art_descend(struct rdx_descent *d, u32 limit, bool sk
 }
 
 /*
- * Store the word that takes a record out of the tree; if it merges also its node,
- * whose other entry @link moves up.  The nodes are locked, and no other entry is
- * in flight.
+ * Store the word that takes a record out of the tree; if it merges also its
+ * node, whose other entry @link moves up.  The nodes are locked, and no other
+ * entry is in flight.
  */
 static __always_inline void art_unlink(struct wort_op *op, struct wort_tree *tree,
 				       struct rdx_change *c, u64 link, u64 digits)

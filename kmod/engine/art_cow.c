@@ -6,10 +6,10 @@
  * Memory Storage Systems", FAST 2017, section 3.4.
  *
  * The tree, its nodes, its commit words and its crash states are in art.h.  The
- * map of an N7 or an N14 never changes once the node is in the tree: a copy with
- * the new entry takes its place.  Larger nodes map further bytes as those of WOART
- * do; the paper copies nodes of up to 16.  A delete stores 0 to the slot, in nodes
- * of all kinds, so it needs no space.
+ * map of an N7 or an N14 never changes once the node is in the tree: a copy
+ * with the new entry takes its place.  Larger nodes map further bytes as those
+ * of WOART do; the paper copies nodes of up to 16.  A delete stores 0 to the
+ * slot, in nodes of all kinds, so it needs no space.
  */
 #include "art.h"
 

@@ -29,7 +29,10 @@ static bool node_next(struct wort_cursor *cur, const struct art_node *node, u32 
 	return found;
 }
 
-/* The entry of a key in a node, or the first one in the direction of the cursor. */
+/*
+ * The entry of a key in a node, or the first one in the direction of the
+ * cursor.
+ */
 static bool node_enter(struct wort_cursor *cur, const struct art_node *node,
 		       const struct wort_key *key, struct art_entry *entry)
 {
@@ -54,7 +57,10 @@ static u32 byte_behind(const struct wort_cursor *cur, u32 byte)
 	return byte + (cur->reverse ? -1 : 1);
 }
 
-/* Begin to load what the cursor comes to next in a node, since objects lie anywhere. */
+/*
+ * Begin to load what the cursor comes to next in a node, since objects lie
+ * anywhere.
+ */
 static void wide_look_on(struct wort_cursor *cur, const struct art_node *node,
 			 struct art_level *level)
 {
@@ -63,7 +69,10 @@ static void wide_look_on(struct wort_cursor *cur, const struct art_node *node,
 
 	while (level->loading < max && level->ahead < ART_BYTES) {
 		if (!art_entry_next(node, level->ahead, cur->reverse, &entry)) {
-			/* Otherwise each step would look at the whole node again. */
+			/*
+			 * Otherwise each step would look at the whole node
+			 * again.
+			 */
 			level->ahead = ART_BYTES;
 			return;
 		}
@@ -104,7 +113,10 @@ static void level_enter(struct wort_cursor *cur, const struct art_node *node, u3
 		small_look_on(cur, node);
 }
 
-/* Go down from a link: by the key where it has an entry, otherwise along the edge. */
+/*
+ * Go down from a link: by the key where it has an entry, otherwise along the
+ * edge.
+ */
 static int cursor_down(struct wort_cursor *cur, u64 link, u32 start,
 		       const struct wort_key *key)
 {
@@ -267,7 +279,9 @@ int art_value(struct wort_cursor *cur, struct wort_buf *buf)
 	return wort_rec_value(cur->op, &art_cursor(cur)->rec, buf);
 }
 
-/* The position of the slot that a cursor took last, and its byte in the node. */
+/*
+ * The position of the slot that a cursor took last, and its byte in the node.
+ */
 static int cursor_pos(struct wort_cursor *cur, struct rdx_pos *pos, u32 *byte)
 {
 	void __pmem *base = wort_region_at(cur->op->region, 0);

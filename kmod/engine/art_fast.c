@@ -121,8 +121,8 @@ static __always_inline int fast_at_record(struct rdx_fast *fast)
 }
 
 /*
- * The node goes: lock the one above, and verify its slot.  No lock is waited for, see
- * rdx_removal_lock().
+ * The node goes: lock the one above, and verify its slot.  No lock is waited
+ * for, see rdx_removal_lock().
  */
 static __always_inline bool above_lock(struct rdx_fast *fast, struct rdx_removal *r)
 {
@@ -141,7 +141,8 @@ static __always_inline bool above_lock(struct rdx_fast *fast, struct rdx_removal
  * A copy of a small node, with the new record.
  * @node: the node
  * @was: it, as it was when it was copied
- * @free: the slot of the new byte in its line; WORT_MEDIA_ART_LINE_SLOTS: the line is full
+ * @free: the slot of the new byte in its line; WORT_MEDIA_ART_LINE_SLOTS: the
+ *	line is full
  * @list: if so the entries of the copy
  * @kind: of the copy
  * @link: to the copy
@@ -165,8 +166,8 @@ static __always_inline u32 copy_words(const struct fast_copy *copy)
 }
 
 /*
- * Load the node.  False: it has a slot for the byte now, or is copied to an N256, or has to
- * grow and its map is damaged.
+ * Load the node.  False: it has a slot for the byte now, or is copied to an
+ * N256, or has to grow and its map is damaged.
  */
 static __always_inline bool copy_plan(struct fast_copy *copy, u32 byte)
 {
@@ -285,9 +286,10 @@ static __always_inline int copy_commit(struct rdx_fast *fast, const struct fast_
 }
 
 /*
- * A put for which a small node is copied.  It descends once more, from the root, to know
- * the slot above, which changes; a damaged table of the top may have led to another node.
- * It is a function of its own, so that the other puts keep their registers.
+ * A put for which a small node is copied.  It descends once more, from the
+ * root, to know the slot above, which changes; a damaged table of the top may
+ * have led to another node.  It is a function of its own, so that the other
+ * puts keep their registers.
  * @node: the link to the node
  * @nr_nodes: nodes entered on the way to it
  */
@@ -355,7 +357,8 @@ int art_fast_put_copies(struct wort_tree *tree, struct wort_put *put,
 }
 
 /*
- * The node goes, too.  Verify the entry @link, which moves up: the slot above gets it.
+ * The node goes, too.  Verify the entry @link, which moves up: the slot above
+ * gets it.
  */
 static __always_inline bool removal_merges(struct rdx_fast *fast, struct rdx_removal *r,
 					   u64 link)
@@ -370,8 +373,9 @@ static __always_inline bool removal_merges(struct rdx_fast *fast, struct rdx_rem
 }
 
 /*
- * Count the entries that stay in the node of the slot, up to 2.  0: an operation has
- * to do the removal, since the node may become a smaller one, or is damaged.
+ * Count the entries that stay in the node of the slot, up to 2.  0: an
+ * operation has to do the removal, since the node may become a smaller one, or
+ * is damaged.
  */
 static __always_inline u32 removal_stay(struct rdx_fast *fast, u64 *link)
 {
@@ -414,7 +418,9 @@ int art_fast_remove(struct wort_tree *tree, const struct wort_del *del,
 	return rdx_fast_remove(art_descend, removal_launch, tree, del, stats);
 }
 
-/* Prefetch what the descent of a key loads of a node before it knows the slot. */
+/*
+ * Prefetch what the descent of a key loads of a node before it knows the slot.
+ */
 static void node_prefetch(const struct wort_tree *tree, u64 link, u32 byte)
 {
 	const void __pmem *media = wort_region_at(tree->region, wort_link_off(link));

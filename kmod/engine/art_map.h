@@ -29,8 +29,9 @@ static __always_inline u64 art_map_with(u64 map, u32 slot, u32 byte)
 }
 
 /*
- * The first slot of a line that has no byte; WORT_MEDIA_ART_LINE_SLOTS: there is none.
- * Such a slot holds 0, unless the line is damaged: then it is left out.
+ * The first slot of a line that has no byte; WORT_MEDIA_ART_LINE_SLOTS: there
+ * is none.  Such a slot holds 0, unless the line is damaged: then it is left
+ * out.
  */
 static __always_inline u32 art_line_free(const struct wort_media_art_line __pmem *line)
 {
@@ -61,8 +62,8 @@ static __always_inline bool art_node_maps(const struct art_node *node, u32 byte)
  * @node: The node, in the tree, and no N256.
  * @byte: The byte, which has no slot.
  *
- * The word of the map is in the line of the slot, which the caller flushes.  Nothing
- * rests on the word before the slot holds a link.
+ * The word of the map is in the line of the slot, which the caller flushes.
+ * Nothing rests on the word before the slot holds a link.
  *
  * Context: Any context.
  * Return: The slot, which holds 0; NULL: there is none.

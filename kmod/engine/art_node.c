@@ -45,9 +45,9 @@ noinline int art_map_report(struct wort_op *op, u64 link)
  * @link: The link to the node, in which something is in flight.
  * @byte: The byte.
  *
- * If the byte has no slot, nothing is flushed: it never had one in this node, and the
- * descent has flushed the link that put this node in place of one where it had.  The map
- * is in the line of the slot.
+ * If the byte has no slot, nothing is flushed: it never had one in this node,
+ * and the descent has flushed the link that put this node in place of one where
+ * it had.  The map is in the line of the slot.
  *
  * Context: As wort_pm_flush_in_flight().
  */
@@ -70,8 +70,9 @@ static void node_flush_in_flight(struct wort_op *op, const struct art_node *node
 #define NONE	U64_MAX
 
 /*
- * The nearest entry of a line: its distance from a byte in one direction, then the numbers
- * of line and slot.  Bytes are in no order, so no branch depends on them.
+ * The nearest entry of a line: its distance from a byte in one direction, then
+ * the numbers of line and slot.  Bytes are in no order, so no branch depends on
+ * them.
  */
 static __always_inline u64 line_nearest(const struct art_node *node, u32 nr, u32 from,
 					bool reverse)
@@ -130,7 +131,10 @@ bool art_entry_next(const struct art_node *node, u32 from, bool reverse,
 	bool is_n256 = node->kind == WORT_MEDIA_ART_KIND_N256;
 	u32 near = is_n256 ? ART_BYTES : art_lines(node->kind);
 
-	/* Bytes are often neighbours: as many as there are lines mostly have a line each. */
+	/*
+	 * Bytes are often neighbours: as many as there are lines mostly have a
+	 * line each.
+	 */
 	for (; near && from < ART_BYTES; near--, from += reverse ? -1 : 1) {
 		entry->byte = from;
 		entry->link = art_byte_link(node, from);
@@ -192,7 +196,8 @@ static u32 n256_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
  * @max: Count no more than these.
  * @link: Told: the link of one of them, if there is any.
  *
- * Begins in the line of the byte, which is cached.  What it has read may be in flight.
+ * Begins in the line of the byte, which is cached.  What it has read may be in
+ * flight.
  *
  * Context: A section.
  * Return: How many, at most @max.
@@ -264,7 +269,8 @@ static bool n256_list(const struct art_node *node, u32 byte, struct art_entries 
  * @list: Filled in.
  *
  * Context: A section.
- * Return: False if an N256 has too many for a copy, or the map of another node is damaged.
+ * Return: False if an N256 has too many for a copy, or the map of another node
+ * is damaged.
  */
 bool art_others_list(const struct art_node *node, u32 byte, struct art_entries *list)
 {

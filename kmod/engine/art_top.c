@@ -29,7 +29,10 @@ static void survey_link(struct art_survey *survey, u32 above, u64 link)
 	}
 }
 
-/* Places grow, so it calls itself WORT_TOP_DIGITS / ART_BYTE_DIGITS times at most. */
+/*
+ * Places grow, so it calls itself WORT_TOP_DIGITS / ART_BYTE_DIGITS times at
+ * most.
+ */
 static int survey_below(struct art_survey *survey, u64 link, u32 start)
 {
 	struct art_entry entry = { .byte = -1 };
@@ -156,7 +159,9 @@ static int fill_below(struct wort_op *op, struct wort_tree *tree, u64 link,
 	return err;
 }
 
-/* What is below some bytes of the root, if that is before the end of the table. */
+/*
+ * What is below some bytes of the root, if that is before the end of the table.
+ */
 static int art_top_fill(struct wort_op *op, struct wort_tree *tree, u32 part)
 {
 	const u32 bytes = ART_BYTES / WORT_TOP_PARTS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Bounds of the ranges of nodes: for trees in which a node has a range of keys, from its
- * anchor up to the separator behind it.
+ * Bounds of the ranges of nodes: for trees in which a node has a range of keys,
+ * from its anchor up to the separator behind it.
  */
 #ifndef _WORT_BOUND_H
 #define _WORT_BOUND_H

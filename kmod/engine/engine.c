@@ -203,8 +203,8 @@ struct wort_cursor *wort_engine_cursor(void)
  * @tree: The tree.
  * @op: Uninitialised memory of the caller.
  *
- * The operation is a section of writers, so that no memory that it sees is reused.
- * The root record stays where it is meanwhile.
+ * The operation is a section of writers, so that no memory that it sees is
+ * reused.  The root record stays where it is meanwhile.
  *
  * Context: May sleep, in no section.
  * Return: For wort_tree_exit().

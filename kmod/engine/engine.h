@@ -31,11 +31,13 @@ struct wort_round;
  * @region: memory of the pool
  * @alloc: allocator of the pool
  * @locks: locks of the pool
- * @root: its root record, WORT_MEDIA_ROOT_WORDS words in one line: wort_tree_root()
+ * @root: its root record, WORT_MEDIA_ROOT_WORDS words in one line:
+ *	wort_tree_root()
  * @attr: attribute word of the index, which wort_attr_verify() has accepted
  * @in_flight: of @locks
  * @priv: what the engine keeps in DRAM for the open tree, or NULL
- * @priv_bytes: bytes of it that the pool limits; set by the engine, read at any time
+ * @priv_bytes: bytes of it that the pool limits; set by the engine, read at any
+ *	time
  * @shared: what all trees of the engine in the pool share in DRAM, or NULL
  * @want_tend: asks the background for a call of @tend.  Any context, also with
  *	locks held; calls before @tend has begun count as one.
@@ -59,9 +61,9 @@ struct wort_tree {
  * @tree: The tree.
  *
  * A rename of the index moves it: no section of writers is under way then, and
- * none begins before all sections of readers have ended that have loaded the old
- * place.  A reader loads it once for each descent.  An acquire: the words of the
- * new record are seen.
+ * none begins before all sections of readers have ended that have loaded the
+ * old place.  A reader loads it once for each descent.  An acquire: the words
+ * of the new record are seen.
  *
  * Context: A section of readers or writers.
  * Return: Its first word.
@@ -275,8 +277,8 @@ struct wort_pair {
 
 /**
  * struct wort_volatile_ops - What an engine keeps in DRAM
- * @room_shift: all trees of the engine in a pool together may have its size, shifted
- *	right by this
+ * @room_shift: all trees of the engine in a pool together may have its size,
+ *	shifted right by this
  * @share: make what all trees of the engine in a pool of so many bytes share,
  *	when the first index of the engine is opened.  NULL if there is no
  *	memory: the trees do without.
@@ -295,18 +297,18 @@ struct wort_pair {
  * @close: free wort_tree.priv.  Nobody uses the tree any more, and its pool may
  *	be gone.
  * @collect: as wort_parts.collect, of the objects of the tree.  Called in the
- *	background, in no section, once wort_alloc_parts_freed() was called; also
- *	before @close of a tree that was destroyed, without @reclaim.  Optional:
- *	for engines that free parts of objects.
+ *	background, in no section, once wort_alloc_parts_freed() was called;
+ *	also before @close of a tree that was destroyed, without @reclaim.
+ *	Optional: for engines that free parts of objects.
  * @reclaim: as wort_parts.reclaim, after each other @collect
  * @tend: review wort_tree.priv, after @open and after wort_tree.want_tend.  It
- *	may have @room bytes; with 0 it must lead to nothing that is in the tree.
- *	In the background, in no section.
- * @bytes: how many bytes wort_tree.priv has now.  Optional: wort_tree.priv_bytes.
- *	Any context.
- * @shrink: free so many bytes of wort_tree.priv, which has more, since the machine is
- *	short of memory.  In the background, as @tend.  Optional: what it keeps is
- *	little, and stays.
+ *	may have @room bytes; with 0 it must lead to nothing that is in the
+ *	tree.  In the background, in no section.
+ * @bytes: how many bytes wort_tree.priv has now.  Optional:
+ *	wort_tree.priv_bytes.  Any context.
+ * @shrink: free so many bytes of wort_tree.priv, which has more, since the
+ *	machine is short of memory.  In the background, as @tend.  Optional:
+ *	what it keeps is little, and stays.
  *
  * What is kept may be dropped at any time, and changes no answer.
  */
@@ -378,8 +380,8 @@ typedef int wort_fast_remove_fn(struct wort_tree *tree, const struct wort_del *d
  * must use the function of the engine.  A fast path returns it if it meets a
  * word in flight, an inconsistency, or memory that is or may be bad, if no open
  * extent has a slot for an object that it needs, and for any key, value or
- * condition that it does not know.  They are called for open trees only: @open of volatile_ops
- * has returned 0.
+ * condition that it does not know.  They are called for open trees only: @open
+ * of volatile_ops has returned 0.
  */
 struct wort_fast_ops {
 	wort_fast_lookup_fn *lookup;

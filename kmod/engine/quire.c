@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * QUIRE: descents, and what operations do in a leaf.  The structure and its commit words
- * are described in quire.h.
+ * QUIRE: descents, and what operations do in a leaf.  The structure and its
+ * commit words are described in quire.h.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -33,8 +33,8 @@ static int child_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
 }
 
 /*
- * Descend one level.  Whoever opens a page first makes its shadow; that of the parent leads to it
- * at once.
+ * Descend one level.  Whoever opens a page first makes its shadow; that of the
+ * parent leads to it at once.
  */
 static int child_descend(struct wort_op *op, const struct wort_tree *tree, enum qr_goal goal,
 			 const struct wort_key *key, struct qr_pos *pos,
@@ -77,8 +77,8 @@ static int descend(struct wort_op *op, const struct wort_tree *tree,
 }
 
 /*
- * Descend to a page of a level, to the root page if there is none.  With @upper the
- * upper of its range is told.
+ * Descend to a page of a level, to the root page if there is none.  With @upper
+ * the upper of its range is told.
  */
 int qr_descend(struct wort_op *op, const struct wort_tree *tree, u32 level,
 	       enum qr_goal goal, const struct wort_key *key, struct qr_pos *pos,
@@ -169,7 +169,10 @@ int qr_value_reserve(struct wort_op *op, const struct wort_value *value)
 	return value->len > QR_WORD ? wort_alloc_reserve(op, value->len) : 0;
 }
 
-/* Write the object of a long value; a fence comes before the word that refers to it. */
+/*
+ * Write the object of a long value; a fence comes before the word that refers
+ * to it.
+ */
 struct qr_value qr_value_create(struct wort_op *op, const struct wort_value *value)
 {
 	void __pmem *object;
@@ -196,8 +199,8 @@ void qr_value_free(struct wort_op *op, const struct qr_rec *rec)
 }
 
 /*
- * With the lock of a leaf: -EAGAIN if the record of a key is not what the descent has seen:
- * the last one, with the same value where that counts.
+ * With the lock of a leaf: -EAGAIN if the record of a key is not what the
+ * descent has seen: the last one, with the same value where that counts.
  */
 int qr_rec_renew(struct wort_op *op, const struct qr_page *page,
 		 const struct wort_key *key, bool exact, struct qr_rec *rec,
@@ -228,8 +231,8 @@ static int leaf_lock(struct wort_op *op, const struct wort_tree *tree,
 }
 
 /*
- * Store a word of a record of a leaf, which is locked, and make it durable: the value word,
- * or a head that becomes dead.
+ * Store a word of a record of a leaf, which is locked, and make it durable: the
+ * value word, or a head that becomes dead.
  */
 void qr_commit(struct wort_op *op, const struct qr_page *page, u32 place, u64 val)
 {
@@ -249,8 +252,8 @@ void qr_rec_kill(struct wort_op *op, const struct qr_page *page,
 }
 
 /*
- * The head of a record commits: it is stored while the other words are perhaps not
- * durable, since it names witnesses for them.
+ * The head of a record commits: it is stored while the other words are perhaps
+ * not durable, since it names witnesses for them.
  */
 static void head_store(struct wort_op *op, const struct qr_page *page, u32 place, u64 head,
 		       u32 words)
@@ -262,8 +265,8 @@ static void head_store(struct wort_op *op, const struct qr_page *page, u32 place
 }
 
 /*
- * Append a record to a page, which is locked and has room, without waiting for its head.
- * @rest is what of its key is behind the prefix.
+ * Append a record to a page, which is locked and has room, without waiting for
+ * its head.  @rest is what of its key is behind the prefix.
  */
 void qr_append_launch(struct wort_op *op, const struct qr_page *page, u32 place,
 		      const u8 *rest, u32 len, u64 head, u64 val)
@@ -347,7 +350,9 @@ static int put_value(struct wort_op *op, const struct wort_tree *tree,
 	return 0;
 }
 
-/* Find what a put is about.  Returns 1 if the value word says all that changes. */
+/*
+ * Find what a put is about.  Returns 1 if the value word says all that changes.
+ */
 int qr_put_plan(struct wort_op *op, const struct wort_tree *tree, struct wort_put *put,
 		struct qr_pos *pos)
 {

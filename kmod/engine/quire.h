@@ -26,9 +26,9 @@
  *		| head | value | rest of key |
  *		+------+-------+------ - - --+
  *
- * Records are appended behind the top, in any order, and stay where they are.  Of
- * several records of a key the last one counts.  A record of a leaf whose key is not
- * in the range counts for nothing.
+ * Records are appended behind the top, in any order, and stay where they are.
+ * Of several records of a key the last one counts.  A record of a leaf whose
+ * key is not in the range counts for nothing.
  *
  * Each change of the tree is one word:
  *
@@ -46,11 +46,12 @@
  *			Then the separator of the second one := dead
  * root of one child	the root word := the child
  *
- * How one fence makes a record durable: the memory behind the top is 0, and durable.
- * Stores to one line become durable in order, so where the head is durable its line
- * is, and where a witness is not 0 the words of its line are.  A line of zeroes only
- * needs no witness.  Where a line has no word for a witness, or is the fourth, or where
- * stores to a line are not ordered, the head has a fence of its own.
+ * How one fence makes a record durable: the memory behind the top is 0, and
+ * durable.  Stores to one line become durable in order, so where the head is
+ * durable its line is, and where a witness is not 0 the words of its line are.
+ * A line of zeroes only needs no witness.  Where a line has no word for a
+ * witness, or is the fourth, or where stores to a line are not ordered, the
+ * head has a fence of its own.
  *
  * After a power cut each of these words is old or new.  Other states that no
  * operation leaves:
@@ -62,17 +63,18 @@
  *	a page has records beyond its range,	they count for nothing.  The next
  *	after half a split or half a merge	rebuild leaves them behind
  *
- * Concurrency: a lock stands for a page.  Who appends to a page, changes a word in
- * it, or replaces it holds its lock; the link to it is a word of its parent.  A page
- * whose range shrinks counts as removed for writers: they descend again.  Readers
- * take no lock.  A page that is replaced keeps its content, so what a reader finds
- * in it was true when it was replaced, and the reader was under way by then.
- * A split stores the separator before it changes the link to the lower page.
- * A reader loads the link first, and then checks whether the inner page has got
- * another separator.  If it loaded the new link, it finds the new separator.
- * It also checks that the separator has not died.  Of two that die one after the
- * other it may have met the lower one before, and the upper one after: then the
- * lower one leads to a page that never had the keys of the upper one.
+ * Concurrency: a lock stands for a page.  Who appends to a page, changes a word
+ * in it, or replaces it holds its lock; the link to it is a word of its parent.
+ * A page whose range shrinks counts as removed for writers: they descend again.
+ * Readers take no lock.  A page that is replaced keeps its content, so what a
+ * reader finds in it was true when it was replaced, and the reader was under
+ * way by then.  A split stores the separator before it changes the link to the
+ * lower page.  A reader loads the link first, and then checks whether the inner
+ * page has got another separator.  If it loaded the new link, it finds the new
+ * separator.  It also checks that the separator has not died.  Of two that die
+ * one after the other it may have met the lower one before, and the upper one
+ * after: then the lower one leads to a page that never had the keys of the
+ * upper one.
  */
 #ifndef _WORT_QUIRE_H
 #define _WORT_QUIRE_H
@@ -228,7 +230,8 @@ struct qr_value {
  * @end: the end of the page
  * @words: they take so many words
  * @slot: these records
- * @slot.first: for who makes the order: the first bytes behind the prefix, as a number
+ * @slot.first: for who makes the order: the first bytes behind the prefix, as a
+ *	number
  * @slot.place: its place
  * @slot.len: bytes of its key behind the prefix
  */
@@ -274,7 +277,10 @@ static inline bool qr_rec_dead(const struct qr_rec *rec)
 	return rec->head & WORT_MEDIA_QUIRE_DEAD;
 }
 
-/* The hash and the length of a key as the heads of its records have them: QR_HEAD_SAME. */
+/*
+ * The hash and the length of a key as the heads of its records have them:
+ * QR_HEAD_SAME.
+ */
 static inline u64 qr_head_same(const struct qr_page *page, const struct wort_key *key, u32 hash)
 {
 	return (u64)hash << WORT_MEDIA_QUIRE_HASH_SHIFT | (key->len - page->prefix_len);
@@ -328,9 +334,10 @@ static inline const void __pmem *qr_rest(const struct qr_page *page,
 }
 
 /*
- * Read the head of a record to which a shadow leads.  Whoever entered the record in the
- * shadow has verified it, so this checks only what memory outside the page or a buffer
- * depends on.  False if it is not there, or was damaged since: then the head is not 0.
+ * Read the head of a record to which a shadow leads.  Whoever entered the
+ * record in the shadow has verified it, so this checks only what memory outside
+ * the page or a buffer depends on.  False if it is not there, or was damaged
+ * since: then the head is not 0.
  */
 static inline bool qr_rec_peek(const struct qr_page *page, u32 place, struct qr_rec *rec)
 {

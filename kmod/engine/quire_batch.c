@@ -2,21 +2,24 @@
 /*
  * QUIRE: batches.
  *
- * A change is prepared if it stores one word of a leaf: the head of a new record, the value
- * word of a record, or the head of a record that dies.  A put that needs a new page, and a
- * removal that leaves few records in a leaf, are carried out by themselves.
+ * A change is prepared if it stores one word of a leaf: the head of a new
+ * record, the value word of a record, or the head of a record that dies.  A put
+ * that needs a new page, and a removal that leaves few records in a leaf, are
+ * carried out by themselves.
  *
- * A new record is written when it is committed: only then is its place known.  Its head names
- * witnesses, so it needs no fence before; the fence at the end of the round makes the
- * records of all leaves durable.  Only objects of long values are written before.
+ * A new record is written when it is committed: only then is its place known.
+ * Its head names witnesses, so it needs no fence before; the fence at the end
+ * of the round makes the records of all leaves durable.  Only objects of long
+ * values are written before.
  *
- * A change is prepared for the room that the waiting ones leave in its leaf; it finds them by
- * wort_change.slot, for which it gives the offset of the leaf.  Changes of one leaf that follow
- * one another form a chain (round.h).  The commit locks the leaf, and verifies that it
- * still is what the descents of all of them have seen.  The new records rest on those
- * before them, so the commit flushes what others have launched there.  It need not flush again
- * what its own round has launched: the round acknowledges nothing before it has flushed that,
- * and waited.
+ * A change is prepared for the room that the waiting ones leave in its leaf; it
+ * finds them by wort_change.slot, for which it gives the offset of the leaf.
+ * Changes of one leaf that follow one another form a chain (round.h).  The
+ * commit locks the leaf, and verifies that it still is what the descents of all
+ * of them have seen.  The new records rest on those before them, so the commit
+ * flushes what others have launched there.  It need not flush again what its
+ * own round has launched: the round acknowledges nothing before it has flushed
+ * that, and waited.
  */
 #include <linux/kernel.h>
 
@@ -82,7 +85,10 @@ static int plan(struct wort_op *op, struct wort_tree *tree, struct wort_change *
 	return pos.page.off ? 0 : -EAGAIN;
 }
 
-/* What it does to the leaf, behind what those do that wait for it.  False: not this way. */
+/*
+ * What it does to the leaf, behind what those do that wait for it.  False: not
+ * this way.
+ */
 static bool follow(struct wort_op *op, struct wort_change *change,
 		   const struct wort_change *last)
 {
@@ -133,7 +139,10 @@ static int batch_prepare(struct wort_op *op, struct wort_tree *tree,
 	return 0;
 }
 
-/* With the lock of the leaf: nothing of a chain has been stored, and all of it can be. */
+/*
+ * With the lock of the leaf: nothing of a chain has been stored, and all of it
+ * can be.
+ */
 static int chain_verify(struct wort_op *op, const struct wort_tree *tree,
 			struct wort_change *first, struct qr_end *end)
 {

@@ -71,7 +71,10 @@ static void hints_fill(struct qr_inner_shadow *in)
 	WRITE_ONCE(in->shift, shift);
 }
 
-/* The step of a head that is not below the least one; QR_STEPS and more: beyond all. */
+/*
+ * The step of a head that is not below the least one; QR_STEPS and more: beyond
+ * all.
+ */
 static __always_inline u64 step_of(const struct qr_inner_shadow *in, u64 head)
 {
 	return (head - READ_ONCE(in->low)) >> (READ_ONCE(in->shift) & 63);
@@ -152,8 +155,8 @@ int qr_children_fill(struct wort_op *op, const struct qr_page *page)
 }
 
 /*
- * The key relative to the lead: 0 if it begins with that.  Else it is below all separators, or
- * above.
+ * The key relative to the lead: 0 if it begins with that.  Else it is below all
+ * separators, or above.
  */
 static __always_inline int lead_side(const struct qr_inner_shadow *in, u32 lead_len,
 				     const struct wort_key *key)
@@ -181,8 +184,8 @@ static bool has_changed(const struct qr_inner_shadow *in, u32 sequence)
 }
 
 /*
- * Of the children whose separators have the head of the key, or are below it: the number of
- * the last one to which it belongs.
+ * Of the children whose separators have the head of the key, or are below it:
+ * the number of the last one to which it belongs.
  */
 static int child_among(const struct qr_inner_shadow *in, bool covers,
 		       const struct wort_key *key, u32 low, u32 sequence)
@@ -208,8 +211,8 @@ static int child_among(const struct qr_inner_shadow *in, bool covers,
 }
 
 /*
- * Find the child to which a key belongs, or of those whose separators have the head of the key
- * the one before: then all of them have to be compared.
+ * Find the child to which a key belongs, or of those whose separators have the
+ * head of the key the one before: then all of them have to be compared.
  */
 static __always_inline bool child_search(const struct qr_inner_shadow *in,
 					 const struct wort_key *key, u32 *at)
@@ -227,8 +230,8 @@ static __always_inline bool child_search(const struct qr_inner_shadow *in,
 }
 
 /*
- * Find the child to which a descent goes.  -EAGAIN: the page has to be read, since it is
- * being changed.
+ * Find the child to which a descent goes.  -EAGAIN: the page has to be read,
+ * since it is being changed.
  */
 int qr_child_find(const struct qr_shadow *shadow, enum qr_goal goal,
 		  const struct wort_key *key, struct qr_way *way)
@@ -274,8 +277,9 @@ static noinline struct qr_shadow *shadow_among(const struct qr_inner_shadow *in,
 }
 
 /*
- * The shadow of the child to which a key leads that has the prefix of the page, for those who go
- * by shadows alone; NULL: there is none, or the page is being changed.
+ * The shadow of the child to which a key leads that has the prefix of the page,
+ * for those who go by shadows alone; NULL: there is none, or the page is being
+ * changed.
  */
 struct qr_shadow *qr_child_shadow(const struct qr_shadow *shadow, const struct wort_key *key)
 {
@@ -299,9 +303,9 @@ static u32 child_at_place(const struct qr_inner_shadow *in, u32 place)
 }
 
 /*
- * The shadow of a child is known from now on.  With the lock of the page, which has seen no
- * removal, the page and its children are in the tree; with that of the table their shadows
- * have not gone.
+ * The shadow of a child is known from now on.  With the lock of the page, which
+ * has seen no removal, the page and its children are in the tree; with that of
+ * the table their shadows have not gone.
  */
 void qr_child_learn(struct wort_op *op, const struct wort_tree *tree,
 		    const struct qr_page *page, const struct qr_way *way,
@@ -324,7 +328,10 @@ void qr_child_learn(struct wort_op *op, const struct wort_tree *tree,
 	wort_node_release(lock);
 }
 
-/* The same for all children that have a shadow, when that of the page enters the table. */
+/*
+ * The same for all children that have a shadow, when that of the page enters
+ * the table.
+ */
 void qr_children_learn(const struct wort_tree *tree, struct qr_shadow *shadow)
 {
 	struct qr_inner_shadow *in = qr_inner_shadow(shadow);
@@ -335,7 +342,10 @@ void qr_children_learn(const struct wort_tree *tree, struct qr_shadow *shadow)
 		smp_store_release(&child->shadow, qr_shadow_find(tree, qr_child_link(child)));
 }
 
-/* With the lock of the page: shadows that are not in the table any more are not known. */
+/*
+ * With the lock of the page: shadows that are not in the table any more are not
+ * known.
+ */
 void qr_children_forget(const struct wort_tree *tree, const struct qr_page *page)
 {
 	struct qr_inner_shadow *in = qr_inner_shadow(page->shadow);
@@ -376,7 +386,10 @@ static void hints_add(struct qr_inner_shadow *in, u64 head)
 		WRITE_ONCE(in->hint[step], in->hint[step] + 1);
 }
 
-/* A separator comes.  Returns false if there is no room, or it has another lead. */
+/*
+ * A separator comes.  Returns false if there is no room, or it has another
+ * lead.
+ */
 static bool child_add(struct wort_op *op, const struct qr_page *page,
 		      struct qr_inner_shadow *in, const struct qr_rec *sep)
 {
@@ -427,10 +440,10 @@ static bool child_update(struct wort_op *op, const struct qr_page *page, u32 pla
 }
 
 /*
- * Before a word of a separator is stored in an inner page, which is locked.  Until the word is
- * durable and the shadow has followed, readers read the page.  Otherwise one that has read
- * the page by the new word, and has written where that leads, could go by the old word
- * afterwards, and not find what it wrote.
+ * Before a word of a separator is stored in an inner page, which is locked.
+ * Until the word is durable and the shadow has followed, readers read the page.
+ * Otherwise one that has read the page by the new word, and has written where
+ * that leads, could go by the old word afterwards, and not find what it wrote.
  */
 void qr_children_changing(const struct qr_page *page)
 {
@@ -445,8 +458,9 @@ void qr_children_changing(const struct qr_page *page)
 }
 
 /*
- * A word of the separator at a place has changed, and is durable; the page is still locked.
- * A shadow that cannot follow goes before its number is even again.
+ * A word of the separator at a place has changed, and is durable; the page is
+ * still locked.  A shadow that cannot follow goes before its number is even
+ * again.
  */
 void qr_children_changed(struct wort_op *op, const struct wort_tree *tree,
 			 const struct qr_page *page, u32 place)

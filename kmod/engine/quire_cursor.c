@@ -8,9 +8,9 @@
 #include "quire_shadow.h"
 
 /*
- * Cursors.  When a cursor enters a leaf it takes the places of the records, in the order
- * of keys.  It skips records that are deleted later, and does not see records that are
- * appended later.
+ * Cursors.  When a cursor enters a leaf it takes the places of the records, in
+ * the order of keys.  It skips records that are deleted later, and does not see
+ * records that are appended later.
  */
 
 static struct qr_cursor *cursor_of(struct wort_cursor *cur)
@@ -19,8 +19,8 @@ static struct qr_cursor *cursor_of(struct wort_cursor *cur)
 }
 
 /*
- * Take the records of the leaf where a descent has ended; an empty index has none.  The cursor
- * looks anyway whether one is dead.
+ * Take the records of the leaf where a descent has ended; an empty index has
+ * none.  The cursor looks anyway whether one is dead.
  */
 static int leaf_order(struct wort_cursor *cur)
 {
@@ -80,7 +80,10 @@ static bool bound_is_above(const struct wort_bound *bound, const struct wort_key
 	return upper.len == WORT_NO_KEY || wort_key_compare(&upper, key) > 0;
 }
 
-/* Where the leaf ends in the direction of the cursor; -ENOENT: it is the last one. */
+/*
+ * Where the leaf ends in the direction of the cursor; -ENOENT: it is the last
+ * one.
+ */
 static int leaf_end(struct wort_cursor *cur, struct wort_key *key)
 {
 	struct qr_cursor *qc = cursor_of(cur);
@@ -97,9 +100,10 @@ static int leaf_end(struct wort_cursor *cur, struct wort_key *key)
 }
 
 /*
- * Go to the next leaf in the direction of the cursor; -ENOENT: there is none.  It may have
- * been merged with the one before, whose records the cursor has returned.  Each leaf must
- * end above the one before, in reverse begin below it, so that a scan of a damaged tree ends.
+ * Go to the next leaf in the direction of the cursor; -ENOENT: there is none.
+ * It may have been merged with the one before, whose records the cursor has
+ * returned.  Each leaf must end above the one before, in reverse begin below
+ * it, so that a scan of a damaged tree ends.
  */
 static int leaf_next(struct wort_cursor *cur)
 {
@@ -121,7 +125,9 @@ static int leaf_next(struct wort_cursor *cur)
 	return 0;
 }
 
-/* Make the record at the cursor the current one; -ENOENT if it is dead by now. */
+/*
+ * Make the record at the cursor the current one; -ENOENT if it is dead by now.
+ */
 static int record_enter(struct wort_cursor *cur)
 {
 	struct qr_cursor *qc = cursor_of(cur);
@@ -146,7 +152,8 @@ static int record_enter(struct wort_cursor *cur)
 }
 
 /*
- * Move to the first record from @at on, or, in reverse, to the last one before @at.
+ * Move to the first record from @at on, or, in reverse, to the last one before
+ * @at.
  */
 static int cursor_move(struct wort_cursor *cur)
 {
@@ -200,10 +207,10 @@ int qr_value(struct wort_cursor *cur, struct wort_buf *buf)
 }
 
 /*
- * The walk reads the pages on media, and no shadows.  A step is a leaf with its records, and
- * the inner pages that begin where it does.  The position is the upper of the leaf, where the
- * next one begins.  Behind the last leaf it is the greatest key, which is no separator: that
- * is the shortest key between two.
+ * The walk reads the pages on media, and no shadows.  A step is a leaf with its
+ * records, and the inner pages that begin where it does.  The position is the
+ * upper of the leaf, where the next one begins.  Behind the last leaf it is the
+ * greatest key, which is no separator: that is the shortest key between two.
  */
 
 /* Does a page begin at a key? */
@@ -298,8 +305,9 @@ static int step_end(struct wort_cursor *cur)
 }
 
 /*
- * Find the next step that visits anything.  A leaf that begins before the position was
- * visited before, or is new.  @from is told: its first record to visit.
+ * Find the next step that visits anything.  A leaf that begins before the
+ * position was visited before, or is new.  @from is told: its first record to
+ * visit.
  */
 static int step_find(struct wort_cursor *cur, struct wort_key *pos, int *from, bool *whole)
 {
@@ -337,8 +345,9 @@ static int page_visit(struct wort_op *op, const struct qr_page *page,
 }
 
 /*
- * Visit the pages of the step, the leaf first.  An inner page that begins before it was
- * visited with an earlier step, and is visited again where a walk begins.
+ * Visit the pages of the step, the leaf first.  An inner page that begins
+ * before it was visited with an earlier step, and is visited again where a walk
+ * begins.
  */
 static int pages_visit(struct wort_cursor *cur, const struct wort_key *pos, bool whole,
 		       bool again, struct wort_visitor *visitor)
@@ -374,9 +383,9 @@ static int values_visit(struct wort_cursor *cur, u32 from, struct wort_visitor *
 }
 
 /*
- * When a walk begins all shadows go: if it finds that the tree is sound, so are those that
- * are made from now on.  On a damaged image a page may also be one of another tree, which
- * does not know of a shadow here.
+ * When a walk begins all shadows go: if it finds that the tree is sound, so are
+ * those that are made from now on.  On a damaged image a page may also be one
+ * of another tree, which does not know of a shadow here.
  */
 int qr_walk(struct wort_cursor *cur, const struct wort_key *pos,
 	    struct wort_visitor *visitor)

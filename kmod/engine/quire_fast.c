@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * QUIRE: operations by the shadows alone.  They give up with -EAGAIN where a page has no
- * shadow or has to be rebuilt, where a word is in flight, and for values of more than a
- * word.
+ * QUIRE: operations by the shadows alone.  They give up with -EAGAIN where a
+ * page has no shadow or has to be rebuilt, where a word is in flight, and for
+ * values of more than a word.
  */
 #include <linux/kernel.h>
 
@@ -24,7 +24,10 @@ static __always_inline struct qr_shadow *fast_root(const struct wort_tree *tree)
 	return qr_shadow_find(tree, off);
 }
 
-/* Is it that of a page of a level in whose range the key may be, and which may be read? */
+/*
+ * Is it that of a page of a level in whose range the key may be, and which may
+ * be read?
+ */
 static __always_inline bool is_page_of(const struct wort_tree *tree,
 				       const struct qr_shadow *shadow, u32 level,
 				       const struct wort_key *key)
@@ -34,8 +37,9 @@ static __always_inline bool is_page_of(const struct wort_tree *tree,
 }
 
 /*
- * The shadow of the child to which a key leads; NULL: give up.  The child itself is not looked
- * at, since it may have been prefetched only.  Levels decrease, as in all descents.
+ * The shadow of the child to which a key leads; NULL: give up.  The child
+ * itself is not looked at, since it may have been prefetched only.  Levels
+ * decrease, as in all descents.
  */
 static __always_inline struct qr_shadow *fast_child(const struct wort_tree *tree,
 						    const struct qr_shadow *shadow, u32 level,
@@ -56,7 +60,10 @@ static __always_inline struct qr_shadow *fast_leaf(const struct wort_tree *tree,
 	return shadow && is_page_of(tree, shadow, 0, key) ? shadow : NULL;
 }
 
-/* Descend to the leaf of a key by the shadows alone; -EAGAIN if some are missing. */
+/*
+ * Descend to the leaf of a key by the shadows alone; -EAGAIN if some are
+ * missing.
+ */
 int qr_shadows_descend(struct wort_op *op, const struct wort_tree *tree,
 		       const struct wort_key *key, struct qr_page *page)
 {
@@ -71,7 +78,10 @@ int qr_shadows_descend(struct wort_op *op, const struct wort_tree *tree,
 	return 0;
 }
 
-/* Prefetch where the search of a shadow begins, of a leaf all of its tags and places. */
+/*
+ * Prefetch where the search of a shadow begins, of a leaf all of its tags and
+ * places.
+ */
 static void shadow_prefetch(const struct qr_shadow *shadow)
 {
 	u32 at = 0;
@@ -81,8 +91,8 @@ static void shadow_prefetch(const struct qr_shadow *shadow)
 }
 
 /*
- * Loads of different keys do not wait for each other: all keys go down one level, and then
- * the next one.
+ * Loads of different keys do not wait for each other: all keys go down one
+ * level, and then the next one.
  */
 void qr_prefetch_keys(const struct wort_tree *tree, const struct wort_key *keys, u32 nr)
 {
@@ -143,8 +153,8 @@ static __always_inline void fast_begin(struct wort_op *op, const struct wort_tre
 }
 
 /*
- * Lock the leaf of a key, and find the last record of the key.  False: give up, with nothing
- * locked.
+ * Lock the leaf of a key, and find the last record of the key.  False: give up,
+ * with nothing locked.
  */
 static __always_inline bool leaf_lock(struct wort_op *op, const struct wort_tree *tree,
 				      const struct wort_key *key, struct qr_page *page,
@@ -170,7 +180,10 @@ static __always_inline bool leaf_lock(struct wort_op *op, const struct wort_tree
 	return true;
 }
 
-/* With the lock of the leaf; -EAGAIN: it has no room, or the old value is an object. */
+/*
+ * With the lock of the leaf; -EAGAIN: it has no room, or the old value is an
+ * object.
+ */
 static __always_inline int put_locked(struct wort_op *op, const struct wort_tree *tree,
 				      struct qr_page *page, u32 hash,
 				      const struct qr_rec *rec, struct wort_put *put)
@@ -219,7 +232,9 @@ static int fast_put(struct wort_tree *tree, struct wort_put *put,
 	return err;
 }
 
-/* A leaf of which few records stay is for the careful way, which may merge it. */
+/*
+ * A leaf of which few records stay is for the careful way, which may merge it.
+ */
 static int fast_remove(struct wort_tree *tree, const struct wort_del *del,
 		       struct wort_index_stats __percpu *stats)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * QUIRE: steps that make the tree smaller, after a delete has committed.  Each may be
- * left out: what it would have given back stays for later ones.
+ * QUIRE: steps that make the tree smaller, after a delete has committed.  Each
+ * may be left out: what it would have given back stays for later ones.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -16,8 +16,8 @@
  * @parent: their parent, at the end of the descent
  * @end: its end, as it was before anything else of it was read
  * @upper: its upper, then that of the second one
- * @child: the separators that lead to both; the second one with a head of 0: there is only
- *	one child
+ * @child: the separators that lead to both; the second one with a head of 0:
+ *	there is only one child
  * @old: both
  * @order: their records
  * @anchor: of the first one
@@ -76,7 +76,10 @@ static int is_in_range(struct wort_op *op, const struct qr_merge *m, const struc
 	       qr_rec_cmp(&m->parent.page, sep, &upper) < 0;
 }
 
-/* Choose the child of a key and a neighbour of it: the next one, or else the one before. */
+/*
+ * Choose the child of a key and a neighbour of it: the next one, or else the
+ * one before.
+ */
 static int pair_choose(struct wort_op *op, struct qr_merge *m, const struct wort_key *key)
 {
 	const struct qr_page *parent = &m->parent.page;
@@ -139,8 +142,9 @@ static u32 pair_bytes(const struct qr_merge *m, u32 prefix_len)
 }
 
 /*
- * Lock the parent and both pages.  Returns -EAGAIN if one of them has changed.  That the
- * parent got no further separator shows that the pages are still neighbours.
+ * Lock the parent and both pages.  Returns -EAGAIN if one of them has changed.
+ * That the parent got no further separator shows that the pages are still
+ * neighbours.
  */
 static int pair_lock(struct wort_op *op, const struct qr_merge *m)
 {
@@ -193,8 +197,9 @@ static int pair_write(struct wort_op *op, struct qr_merge *m, u32 size, u32 pref
 }
 
 /*
- * First the link, then the separator: see quire.h.  A writer that has planned a split of the
- * parent must plan it again, since one of its parts could begin with the dead separator.
+ * First the link, then the separator: see quire.h.  A writer that has planned a
+ * split of the parent must plan it again, since one of its parts could begin
+ * with the dead separator.
  */
 static void pair_commit(struct wort_op *op, const struct wort_tree *tree,
 			struct qr_merge *m)
@@ -235,7 +240,9 @@ static int pair_replace(struct wort_op *op, struct wort_tree *tree, struct qr_me
 	return err;
 }
 
-/* The root page goes: it leads to one child only, or is a leaf without records. */
+/*
+ * The root page goes: it leads to one child only, or is a leaf without records.
+ */
 static int root_replace(struct wort_op *op, struct wort_tree *tree,
 			const struct qr_merge *m)
 {
@@ -271,8 +278,8 @@ static int root_leaf_replace(struct wort_op *op, struct wort_tree *tree, struct 
 }
 
 /*
- * Merge the page of a level in whose range a key is with a neighbour, or take the root
- * page away.  Returns 0 if the page above may be next.
+ * Merge the page of a level in whose range a key is with a neighbour, or take
+ * the root page away.  Returns 0 if the page above may be next.
  */
 static int level_merge(struct wort_op *op, struct wort_tree *tree, u32 level,
 		       const struct wort_key *key, struct qr_merge *m)
@@ -300,9 +307,9 @@ static int level_merge(struct wort_op *op, struct wort_tree *tree, u32 level,
 }
 
 /*
- * After a delete: merge its leaf with a neighbour, and then pages above.  The delete has
- * succeeded, so this does without memory if there is none, and takes no space that is kept
- * for deletes.
+ * After a delete: merge its leaf with a neighbour, and then pages above.  The
+ * delete has succeeded, so this does without memory if there is none, and takes
+ * no space that is kept for deletes.
  */
 void qr_tidy(struct wort_op *op, struct wort_tree *tree, const struct wort_key *key)
 {
@@ -324,10 +331,10 @@ void qr_tidy(struct wort_op *op, struct wort_tree *tree, const struct wort_key *
 }
 
 /*
- * Make what takes the place of a page that cannot be read: a leaf without records, and above
- * it a page with one child for each level.  An operation reserves few objects at a time, so
- * a high page takes several steps.  If a step fails, the next walk gives back what the steps
- * before it have taken.
+ * Make what takes the place of a page that cannot be read: a leaf without
+ * records, and above it a page with one child for each level.  An operation
+ * reserves few objects at a time, so a high page takes several steps.  If a
+ * step fails, the next walk gives back what the steps before it have taken.
  */
 static int empty_create(struct wort_op *op, const struct wort_tree *tree, u32 level,
 			const struct wort_key *anchor, u64 *off)
@@ -382,7 +389,10 @@ static int lost_find(struct wort_cursor *cur, struct qr_page *parent, struct qr_
 	return len < 0 ? len : err;
 }
 
-/* All records of a page that cannot be read go; one without records takes its place. */
+/*
+ * All records of a page that cannot be read go; one without records takes its
+ * place.
+ */
 int qr_drop(struct wort_cursor *cur)
 {
 	struct qr_cursor *qc = (struct qr_cursor *)cur->engine;

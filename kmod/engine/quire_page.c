@@ -75,8 +75,8 @@ int qr_page_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
 }
 
 /*
- * The witness of a further line, 1 or 2, as a place; 0: there is none, or it is no word
- * of the key.
+ * The witness of a further line, 1 or 2, as a place; 0: there is none, or it is
+ * no word of the key.
  */
 static u32 witness_place(const struct qr_page *page, const struct qr_rec *rec, u32 line)
 {
@@ -158,7 +158,8 @@ static __always_inline int rec_load(struct wort_op *op, const struct qr_page *pa
 }
 
 /*
- * Read the record at a place.  Returns 1; 0: there is none, and the records end here.
+ * Read the record at a place.  Returns 1; 0: there is none, and the records end
+ * here.
  */
 int qr_rec_load(struct wort_op *op, const struct qr_page *page, u32 place,
 		struct qr_rec *rec)
@@ -211,7 +212,10 @@ int qr_rec_cmp(const struct qr_page *page, const struct qr_rec *rec,
 	return (int)rec->len - (int)rest_len;
 }
 
-/* Two records of a page.  What a damaged page has behind their keys does not count. */
+/*
+ * Two records of a page.  What a damaged page has behind their keys does not
+ * count.
+ */
 int qr_recs_cmp(const struct qr_page *page, const struct qr_rec *a,
 		const struct qr_rec *b)
 {
@@ -241,7 +245,10 @@ int qr_padding_verify(struct wort_op *op, const struct qr_page *page,
 			    rec->place);
 }
 
-/* The whole key.  @buf has room for WORT_KEY_MAX bytes and a word.  Returns its length. */
+/*
+ * The whole key.  @buf has room for WORT_KEY_MAX bytes and a word.  Returns its
+ * length.
+ */
 int qr_rec_key(struct wort_op *op, const struct qr_page *page,
 	       const struct qr_rec *rec, u8 *buf)
 {
@@ -286,9 +293,9 @@ u32 qr_hash(const struct wort_key *key)
 }
 
 /*
- * Make what others have launched before a place of a page durable.  After a power cut the
- * records of a page end at the first head that is missing, so an answer that rests on one
- * record rests on all before it.
+ * Make what others have launched before a place of a page durable.  After a
+ * power cut the records of a page end at the first head that is missing, so an
+ * answer that rests on one record rests on all before it.
  */
 void qr_read_to(struct wort_op *op, const struct qr_page *page, u32 place)
 {
@@ -296,7 +303,10 @@ void qr_read_to(struct wort_op *op, const struct qr_page *page, u32 place)
 		wort_pm_flush_read(op, page->off, place * QR_WORD);
 }
 
-/* An answer rests on all records of a page, and on that there is none at its top. */
+/*
+ * An answer rests on all records of a page, and on that there is none at its
+ * top.
+ */
 static void read_all(struct wort_op *op, const struct qr_page *page, u32 top)
 {
 	qr_read_to(op, page, min_t(u32, top + 1, page->words));
@@ -325,8 +335,8 @@ static int untagged_find(struct wort_op *op, const struct qr_page *page, u64 sam
 }
 
 /*
- * Find the last record of a key; with a head of 0 there is none.  Tells the end of the leaf,
- * which is exact under its lock.
+ * Find the last record of a key; with a head of 0 there is none.  Tells the end
+ * of the leaf, which is exact under its lock.
  */
 int qr_leaf_find(struct wort_op *op, const struct qr_page *page,
 		 const struct wort_key *key, struct qr_rec *rec, struct qr_end *end)
@@ -372,9 +382,10 @@ int qr_end_find(struct wort_op *op, const struct qr_page *page, struct qr_end *e
 }
 
 /*
- * The first eight bytes of a key behind the prefix, as a number; a shorter key has zeroes
- * behind it.  What a damaged page has behind the key does not count.  Else a descent could
- * tell an upper that is not above its key, and a walk would never end.
+ * The first eight bytes of a key behind the prefix, as a number; a shorter key
+ * has zeroes behind it.  What a damaged page has behind the key does not count.
+ * Else a descent could tell an upper that is not above its key, and a walk
+ * would never end.
  */
 static u64 rest_first(const struct qr_page *page, const struct qr_rec *rec)
 {
@@ -388,7 +399,10 @@ static struct qr_slot slot_of(const struct qr_page *page, const struct qr_rec *r
 	return (struct qr_slot){ rest_first(page, rec), rec->place, rec->len };
 }
 
-/* The record of a slot, as far as comparisons read it: place and length of its key. */
+/*
+ * The record of a slot, as far as comparisons read it: place and length of its
+ * key.
+ */
 static struct qr_rec slot_rec(const struct qr_slot *slot)
 {
 	return (struct qr_rec){ .place = slot->place, .len = slot->len };
@@ -402,7 +416,9 @@ static noinline int slots_cmp_rest(const struct qr_page *page, const struct qr_s
 	return qr_recs_cmp(page, &x, &y);
 }
 
-/* Compare two records of a page by their keys; most differ in the first bytes. */
+/*
+ * Compare two records of a page by their keys; most differ in the first bytes.
+ */
 static __always_inline int slots_cmp(const struct qr_page *page, const struct qr_slot *a,
 				     const struct qr_slot *b)
 {
@@ -436,7 +452,10 @@ static bool leads_on(const struct qr_page *page, enum qr_goal goal,
 	return qr_rec_cmp(page, &sep, key) < (goal == QR_COVERS);
 }
 
-/* The first bytes of a key behind the prefix, as rest_first() has those of a record. */
+/*
+ * The first bytes of a key behind the prefix, as rest_first() has those of a
+ * record.
+ */
 static u64 key_first(const struct qr_page *page, const struct wort_key *key)
 {
 	return wort_key_bytes(key, page->prefix_len);
@@ -488,8 +507,8 @@ static int inner_changed(struct wort_op *op, const struct qr_page *page, u32 top
 /*
  * Find a child in the page itself.
  *
- * It loads the link before it looks again, as quire.h explains.  An answer rests on the
- * separators that are there, and on those that are dead.
+ * It loads the link before it looks again, as quire.h explains.  An answer
+ * rests on the separators that are there, and on those that are dead.
  */
 static int inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
 		      const struct wort_key *key, struct qr_way *way)
@@ -511,7 +530,10 @@ static int inner_find(struct wort_op *op, const struct qr_page *page, enum qr_go
 	return changed;
 }
 
-/* Find the child to which a descent goes, and its upper, unless that is of the page. */
+/*
+ * Find the child to which a descent goes, and its upper, unless that is of the
+ * page.
+ */
 int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
 		  const struct wort_key *key, struct qr_way *way, struct wort_bound *upper)
 {
@@ -602,8 +624,8 @@ static int order_live(struct wort_op *op, const struct qr_page *page,
 }
 
 /*
- * The last records of all keys, by their keys.  A separator that died may have come again,
- * never the other way round.
+ * The last records of all keys, by their keys.  A separator that died may have
+ * come again, never the other way round.
  */
 static int order_make(struct wort_op *op, const struct qr_page *page,
 		      struct qr_order *order)
@@ -625,8 +647,8 @@ static int order_make(struct wort_op *op, const struct qr_page *page,
 }
 
 /*
- * Who reads the records by their keys reads the page in no order that the processor could
- * predict.
+ * Who reads the records by their keys reads the page in no order that the
+ * processor could predict.
  */
 static void page_prefetch(const struct qr_page *page, u32 top)
 {
@@ -636,7 +658,10 @@ static void page_prefetch(const struct qr_page *page, u32 top)
 		wort_pm_prefetch(qr_word(page, place));
 }
 
-/* The records of a page whose keys are in its range, by their keys; some are perhaps dead. */
+/*
+ * The records of a page whose keys are in its range, by their keys; some are
+ * perhaps dead.
+ */
 int qr_order_all(struct wort_op *op, const struct qr_page *page,
 		 const struct wort_bound *upper, struct qr_order *order)
 {
@@ -671,9 +696,9 @@ static u64 rest_word(const u8 *rest, u32 len, u32 off)
 }
 
 /*
- * Store all words of a record but its head, so that the witness of a line is the last
- * one of that line.  Tells the head with its witnesses.  Returns false if the head
- * needs a fence of its own.
+ * Store all words of a record but its head, so that the witness of a line is
+ * the last one of that line.  Tells the head with its witnesses.  Returns false
+ * if the head needs a fence of its own.
  */
 bool qr_rec_write(struct wort_op *op, const struct qr_page *page, u32 place,
 		  const u8 *rest, u32 len, u64 head, u64 val, u64 *full_head)
@@ -709,8 +734,9 @@ bool qr_rec_write(struct wort_op *op, const struct qr_page *page, u32 place,
 }
 
 /*
- * Before a record of so many words is appended: are they 0, and is the head behind them?
- * If not the power went while others were appended, and all behind the top becomes 0.
+ * Before a record of so many words is appended: are they 0, and is the head
+ * behind them?  If not the power went while others were appended, and all
+ * behind the top becomes 0.
  */
 void qr_tail_clean(struct wort_op *op, const struct qr_page *page, u32 top, u32 words)
 {
@@ -745,7 +771,10 @@ void qr_page_create(struct wort_op *op, u64 off, u32 size, u32 level,
 			      rest_word(anchor->data, anchor->len, i));
 }
 
-/* Add a record to a page that no link leads to yet.  Returns the place behind it. */
+/*
+ * Add a record to a page that no link leads to yet.  Returns the place behind
+ * it.
+ */
 u32 qr_page_add(struct wort_op *op, const struct qr_page *page, u32 place,
 		const struct wort_key *key, u64 head, u64 val)
 {

@@ -66,8 +66,8 @@ static bool has_room(const struct qr_shadows *shadows, size_t size)
 }
 
 /*
- * Enter a shadow into the table, if its page has none there and there is room.  That of an inner
- * page knows those of its children from then on.
+ * Enter a shadow into the table, if its page has none there and there is room.
+ * That of an inner page knows those of its children from then on.
  */
 static bool shadow_enter(const struct wort_tree *tree, struct qr_shadow *shadow)
 {
@@ -95,8 +95,8 @@ static bool shadow_enter(const struct wort_tree *tree, struct qr_shadow *shadow)
 }
 
 /*
- * Those who have found it may still go by it.  Holds the lock of the table.  Returns its
- * bytes.
+ * Those who have found it may still go by it.  Holds the lock of the table.
+ * Returns its bytes.
  */
 static size_t shadow_leave(struct qr_shadows *shadows, u32 nr)
 {
@@ -117,7 +117,10 @@ static size_t shadow_leave(struct qr_shadows *shadows, u32 nr)
 	return size;
 }
 
-/* Take the shadow of a page out of the table; who opens the page next makes another one. */
+/*
+ * Take the shadow of a page out of the table; who opens the page next makes
+ * another one.
+ */
 void qr_shadow_drop(const struct wort_tree *tree, u64 off)
 {
 	struct qr_shadows *shadows = qr_shadows_of(tree);
@@ -133,8 +136,8 @@ void qr_shadow_drop(const struct wort_tree *tree, u64 off)
 }
 
 /*
- * With the lock of a page: take the shadow that is in the table.  The one that a descent
- * has found may have gone, and another one may have come.
+ * With the lock of a page: take the shadow that is in the table.  The one that
+ * a descent has found may have gone, and another one may have come.
  */
 void qr_shadow_current(const struct wort_tree *tree, struct qr_page *page)
 {
@@ -148,8 +151,8 @@ void qr_shadow_current(const struct wort_tree *tree, struct qr_page *page)
 }
 
 /*
- * Make the shadow of a page that has none, if its lock is free and there is memory.  With a
- * lock that has seen no removal the page is in the tree.
+ * Make the shadow of a page that has none, if its lock is free and there is
+ * memory.  With a lock that has seen no removal the page is in the tree.
  */
 void qr_shadow_make(struct wort_op *op, const struct wort_tree *tree,
 		    struct qr_page *page)
@@ -208,8 +211,9 @@ static int shadows_open(struct wort_tree *tree)
 }
 
 /*
- * Shadows go until so many bytes have: those behind the hand first, which goes round, so
- * that one which was made lately stays for a while.  Holds the lock of the table.
+ * Shadows go until so many bytes have: those behind the hand first, which goes
+ * round, so that one which was made lately stays for a while.  Holds the lock
+ * of the table.
  */
 static void shadows_leave(struct qr_shadows *shadows, size_t bytes)
 {
@@ -273,7 +277,10 @@ static u32 slots_wanted(struct qr_shadows *shadows)
 	return slots;
 }
 
-/* All shadows into a table that nobody knows yet.  Holds the lock of the old one. */
+/*
+ * All shadows into a table that nobody knows yet.  Holds the lock of the old
+ * one.
+ */
 static void table_fill(struct qr_table *table, const struct qr_table *old)
 {
 	struct qr_shadow *shadow;
@@ -287,8 +294,9 @@ static void table_fill(struct qr_table *table, const struct qr_table *old)
 }
 
 /*
- * A table without slots of pages that have gone takes the place of the old one, unless so many
- * have come meanwhile that it is too small.  Returns the one that nobody needs any more.
+ * A table without slots of pages that have gone takes the place of the old one,
+ * unless so many have come meanwhile that it is too small.  Returns the one
+ * that nobody needs any more.
  */
 static struct qr_table *table_replace(struct qr_shadows *shadows)
 {
@@ -311,9 +319,10 @@ static struct qr_table *table_replace(struct qr_shadows *shadows)
 }
 
 /*
- * Clear what leads from shadows of parents to shadows that have left the table: also to those of
- * pages that were freed, since on a damaged page two separators may lead to one page.  Only the
- * background, which this is, frees shadows, so those that it meets in the table stay allocated.
+ * Clear what leads from shadows of parents to shadows that have left the table:
+ * also to those of pages that were freed, since on a damaged page two
+ * separators may lead to one page.  Only the background, which this is, frees
+ * shadows, so those that it meets in the table stay allocated.
  */
 static void parents_forget(struct wort_tree *tree)
 {
@@ -338,7 +347,9 @@ static void parents_forget(struct wort_tree *tree)
 	wort_op_end(&op);
 }
 
-/* Free those that have gone, and a table of which another one took the place. */
+/*
+ * Free those that have gone, and a table of which another one took the place.
+ */
 static void gone_free(struct wort_tree *tree, bool with_table)
 {
 	struct qr_shadows *shadows = tree->priv;
@@ -363,8 +374,8 @@ static void gone_free(struct wort_tree *tree, bool with_table)
 }
 
 /*
- * Free what has gone, and choose how much there may be: some times what is needed now, so
- * that other trees have room, too.
+ * Free what has gone, and choose how much there may be: some times what is
+ * needed now, so that other trees have room, too.
  */
 static void shadows_tend(struct wort_tree *tree, size_t room)
 {

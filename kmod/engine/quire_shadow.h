@@ -2,34 +2,36 @@
 /*
  * QUIRE: shadows.
  *
- * The shadow of a page is in DRAM and says where in the page a key is, so that a lookup
- * need not read all records:
+ * The shadow of a page is in DRAM and says where in the page a key is, so that
+ * a lookup need not read all records:
  *
  *	of a leaf	the place of each record, by a tag: some bits of the hash of
  *			its key
  *	of an inner	the children that count, in the order of their separators,
  *	page		with the first bytes of these
  *
- * A tree has a table of shadows by the offsets of their pages.  A shadow is made by whoever
- * splits or rebuilds a page, of what takes its place, or opens a page that has none, under the
- * lock of the page if that is free.  It may be dropped at any time.  Where there is none,
- * operations read the page.
+ * A tree has a table of shadows by the offsets of their pages.  A shadow is
+ * made by whoever splits or rebuilds a page, of what takes its place, or opens
+ * a page that has none, under the lock of the page if that is free.  It may be
+ * dropped at any time.  Where there is none, operations read the page.
  *
- * A writer locks the page that it changes, and changes its shadow as well, unless the shadow
- * has left the table.  So a shadow in the table is complete.  The shadow of a parent may still
- * lead to one that has left; therefore a reader checks that, after it has searched a shadow.
+ * A writer locks the page that it changes, and changes its shadow as well,
+ * unless the shadow has left the table.  So a shadow in the table is complete.
+ * The shadow of a parent may still lead to one that has left; therefore a
+ * reader checks that, after it has searched a shadow.
  *
- * Leaf.  A tag is stored before the head of its record.  A reader that finds no tag answers
- * as of before the record came; of one that it finds, the head on media decides.  Records
- * stay where they are, so no entry is used again, and readers need no sequence count.
+ * Leaf.  A tag is stored before the head of its record.  A reader that finds no
+ * tag answers as of before the record came; of one that it finds, the head on
+ * media decides.  Records stay where they are, so no entry is used again, and
+ * readers need no sequence count.
  *
- * Inner page.  It follows when the word that has changed is durable, so an answer may rest
- * on it.  From before the word is stored until it has followed the sequence count is odd, and
- * readers read the page.
+ * Inner page.  It follows when the word that has changed is durable, so an
+ * answer may rest on it.  From before the word is stored until it has followed
+ * the sequence count is odd, and readers read the page.
  *
- * A page that has gone from the tree has no shadow in the table before its memory can be
- * used again: its removal ticks under its lock, so that nobody makes one after it.
- * Shadows that have gone are freed after a grace period.
+ * A page that has gone from the tree has no shadow in the table before its
+ * memory can be used again: its removal ticks under its lock, so that nobody
+ * makes one after it.  Shadows that have gone are freed after a grace period.
  */
 #ifndef _WORT_QUIRE_SHADOW_H
 #define _WORT_QUIRE_SHADOW_H
@@ -54,7 +56,8 @@
  * @next_gone: in the list of those that have gone
  * @gone: it is not in the table any more; changed under the lock of the table
  * @nr_dead: so many records of a leaf were dead when it was made, or died since
- * @ordered: the order is that of so many records, the first ones; 0: there is none
+ * @ordered: the order is that of so many records, the first ones; 0: there is
+ *	none
  * @nr_order: so many of them were in it
  * @nr: its records, also such as do not count
  * @top: its top
@@ -75,8 +78,8 @@ struct qr_shadow {
 /**
  * struct qr_leaf_shadow - The shadow of a leaf
  * @s: what all have
- * @group: a record is in the group of its hash, or, where that is full, in one of the
- *	next.  Each is filled from its beginning.
+ * @group: a record is in the group of its hash, or, where that is full, in one
+ *	of the next.  Each is filled from its beginning.
  * @group.tags: eight tags, none of which is 0
  * @group.place: their places
  * @order: places of the last records of each key, in the order of keys
@@ -93,8 +96,8 @@ struct qr_leaf_shadow {
 /**
  * struct qr_child - A child of an inner page
  * @to: the link to it, and in the highest bits the place of its separator
- * @shadow: its shadow, or NULL.  A change of the link clears it, and so does the
- *	background before it frees the shadow
+ * @shadow: its shadow, or NULL.  A change of the link clears it, and so does
+ *	the background before it frees the shadow
  */
 struct qr_child {
 	u64 to;
@@ -108,14 +111,16 @@ struct qr_child {
  * @s: what all have
  * @sequence: odd while a word of the page, or the entries, change
  * @nr: children
- * @lead_len: bytes behind the prefix that all separators but the first have in common
+ * @lead_len: bytes behind the prefix that all separators but the first have in
+ *	common
  * @lead: these
  * @low: the least head but that of the first child
- * @shift: from there to the greatest head are less than QR_STEPS steps of that many bits
+ * @shift: from there to the greatest head are less than QR_STEPS steps of that
+ *	many bits
  * @hint: the last child whose head lies before a step
- * @head: of the separator of each child the first eight bytes behind the lead, as a number;
- *	0 of the first child, and U64_MAX behind the last one.  They lie behind the children,
- *	and are QR_STEP_FEW more
+ * @head: of the separator of each child the first eight bytes behind the lead,
+ *	as a number; 0 of the first child, and U64_MAX behind the last one.
+ *	They lie behind the children, and are QR_STEP_FEW more
  * @child: the children, in the order of keys
  */
 struct qr_inner_shadow {
@@ -135,7 +140,8 @@ struct qr_inner_shadow {
  * struct qr_table - A table of shadows
  * @mask: the number of slots less one
  * @nr_used: slots in use; at least one is not
- * @slot: of a page the first one from that of its hash on which is its own, or not in use
+ * @slot: of a page the first one from that of its hash on which is its own, or
+ *	not in use
  * @slot.off: the offset of the page, which stays; 0: the slot is not in use
  * @slot.shadow: its shadow, or NULL
  */
@@ -160,7 +166,8 @@ struct qr_table {
  * @gone: shadows that have gone
  * @nr_gone: how many
  * @bytes_due: with so many bytes the background is asked to tend the tree,
- * @nr_gone_due: or with so many that have gone, or when half of the slots are in use
+ * @nr_gone_due: or with so many that have gone, or when half of the slots are
+ *	in use
  * @asked: it was asked
  */
 struct qr_shadows {
@@ -232,7 +239,10 @@ static inline u32 qr_children_max(const struct qr_page *page)
 	return min_t(u32, qr_recs_max(page->level), page->words / QR_REC_WORDS);
 }
 
-/* The number of the slot of a page, or of one that it may use.  Pages are lines. */
+/*
+ * The number of the slot of a page, or of one that it may use.  Pages are
+ * lines.
+ */
 static inline u32 qr_slot_nr(const struct qr_table *table, u64 off)
 {
 	u32 nr = (off / WORT_LINE * 0x9e3779b97f4a7c15ULL >> 32) & table->mask;
@@ -244,8 +254,9 @@ static inline u32 qr_slot_nr(const struct qr_table *table, u64 off)
 }
 
 /*
- * The shadow of the page at an offset, or NULL: perhaps it has just come.  A slot that was
- * not in use may have got the shadow of another page when it is loaded.
+ * The shadow of the page at an offset, or NULL: perhaps it has just come.  A
+ * slot that was not in use may have got the shadow of another page when it is
+ * loaded.
  */
 static inline struct qr_shadow *qr_shadow_find(const struct wort_tree *tree, u64 off)
 {

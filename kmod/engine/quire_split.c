@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * QUIRE: steps that replace pages.  Each is complete by itself: it reserves the pages
- * that it makes, locks the page that goes and its parent, writes, and stores the words
- * that commit it (quire.h).
+ * QUIRE: steps that replace pages.  Each is complete by itself: it reserves the
+ * pages that it makes, locks the page that goes and its parent, writes, and
+ * stores the words that commit it (quire.h).
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -11,8 +11,9 @@
 #include "quire_shadow.h"
 
 /*
- * An inner page grows rather than be split with so few separators, so that trees of long keys
- * are not too high: these many of the longest fit into the largest page.
+ * An inner page grows rather than be split with so few separators, so that
+ * trees of long keys are not too high: these many of the longest fit into the
+ * largest page.
  */
 #define INNER_FEWEST	6
 #define INNER_RECS	256	/* separators of an inner page, at most */
@@ -91,9 +92,10 @@ static u32 size_round(u32 bytes)
 }
 
 /*
- * The size for a page with @nr records, which take @bytes with what is before them, and
- * for @more bytes of another one.  An operation that must not fail makes all pages of a
- * level as large as they may be: that is what has been set aside for it.
+ * The size for a page with @nr records, which take @bytes with what is before
+ * them, and for @more bytes of another one.  An operation that must not fail
+ * makes all pages of a level as large as they may be: that is what has been set
+ * aside for it.
  */
 u32 qr_page_size(const struct wort_op *op, const struct wort_tree *tree, u32 level,
 		 bool alone, u32 bytes, u32 nr, u32 more)
@@ -150,8 +152,8 @@ static int key_at(struct wort_op *op, const struct qr_build *b, u32 nr, u8 *buf)
 }
 
 /*
- * The separator before record @mid.  Before the first and behind the last one it lies
- * between that and the new key.
+ * The separator before record @mid.  Before the first and behind the last one
+ * it lies between that and the new key.
  */
 static int leaf_separate(struct wort_op *op, struct qr_build *b, u32 mid,
 			 const struct wort_key *key)
@@ -197,8 +199,8 @@ static u32 middle(const struct qr_build *b)
 }
 
 /*
- * Where the page is split: the first record of the higher part.  An inner page has one
- * separator at least, in both parts.
+ * Where the page is split: the first record of the higher part.  An inner page
+ * has one separator at least, in both parts.
  */
 static int split_place(struct wort_op *op, const struct qr_build *b,
 		       const struct wort_key *key)
@@ -231,8 +233,8 @@ static int anchor_read(struct wort_op *op, struct qr_build *b)
 }
 
 /*
- * Find where the page is split, and the separator: a key that is not the greatest, which
- * is where a walk ends.  Returns -ENOENT if there is none.
+ * Find where the page is split, and the separator: a key that is not the
+ * greatest, which is where a walk ends.  Returns -ENOENT if there is none.
  */
 static int split_find(struct wort_op *op, struct qr_build *b, const struct wort_key *key)
 {
@@ -258,8 +260,8 @@ static int split_find(struct wort_op *op, struct qr_build *b, const struct wort_
 }
 
 /*
- * Plan a split: both parts.  The page stays as the lower one if it has all of it.  Tells
- * with -ENOENT that the page cannot be split.
+ * Plan a split: both parts.  The page stays as the lower one if it has all of
+ * it.  Tells with -ENOENT that the page cannot be split.
  */
 static int split_plan(struct wort_op *op, const struct wort_tree *tree,
 		      struct qr_build *b, const struct wort_key *key)
@@ -325,24 +327,27 @@ bool qr_has_grown(struct wort_op *op, const struct qr_page *page, u32 top)
 }
 
 /*
- * A page, or its shadow, is not what it was, and not by those who take its lock: it is a
- * page of another tree, too, or twice in this one.
+ * A page, or its shadow, is not what it was, and not by those who take its
+ * lock: it is a page of another tree, too, or twice in this one.
  */
 int qr_page_shared(struct wort_op *op, const struct qr_page *page)
 {
 	return wort_corrupt(op, page->off, "page that somebody else changes");
 }
 
-/* Under the lock of a page: records that its shadow does not know are not overwritten. */
+/*
+ * Under the lock of a page: records that its shadow does not know are not
+ * overwritten.
+ */
 int qr_end_verify(struct wort_op *op, const struct qr_page *page, const struct qr_end *end)
 {
 	return qr_has_grown(op, page, end->top) ? qr_page_shared(op, page) : 0;
 }
 
 /*
- * Lock the page and its parent.  -EAGAIN if the page is not what the plan was made for.
- * Records may have died since, and values changed.  To a writer that is alone this does not
- * happen, unless the page is one of another tree, too.
+ * Lock the page and its parent.  -EAGAIN if the page is not what the plan was
+ * made for.  Records may have died since, and values changed.  To a writer that
+ * is alone this does not happen, unless the page is one of another tree, too.
  */
 static int build_lock(struct wort_op *op, const struct wort_tree *tree,
 		      const struct qr_build *b, const struct qr_page *parent)
@@ -361,8 +366,8 @@ static int build_lock(struct wort_op *op, const struct wort_tree *tree,
 }
 
 /*
- * Copy records of the old page which count into a new one.  The first separator of an
- * inner page has no bytes.  Returns the place behind them.
+ * Copy records of the old page which count into a new one.  The first separator
+ * of an inner page has no bytes.  Returns the place behind them.
  */
 int qr_records_copy(struct wort_op *op, const struct qr_page *from,
 		    const struct qr_order *order, u32 first, u32 end,
@@ -390,7 +395,10 @@ int qr_records_copy(struct wort_op *op, const struct qr_page *from,
 	return place;
 }
 
-/* No cache has the lines of a new page: they are loaded side by side, before the stores. */
+/*
+ * No cache has the lines of a new page: they are loaded side by side, before
+ * the stores.
+ */
 static void page_prefetch_store(const struct qr_page *page)
 {
 	u32 place = 0;
@@ -492,8 +500,8 @@ static int build_end(struct wort_op *op, const struct wort_tree *tree,
 }
 
 /*
- * Make the shadow of a new page while its lines are in the cache, and enter it in the shadow of
- * the parent.  The caller holds no lock any more.
+ * Make the shadow of a new page while its lines are in the cache, and enter it
+ * in the shadow of the parent.  The caller holds no lock any more.
  */
 static void part_learn(struct wort_op *op, const struct wort_tree *tree,
 		       const struct qr_page *parent, struct qr_part *part, u32 place)
@@ -605,8 +613,8 @@ static int split(struct wort_op *op, struct wort_tree *tree, struct qr_build *b,
 }
 
 /*
- * Split the page.  If its parent has no room for the separator, so many words are
- * needed there, and nothing is done.
+ * Split the page.  If its parent has no room for the separator, so many words
+ * are needed there, and nothing is done.
  */
 static int split_or_need(struct wort_op *op, struct wort_tree *tree, struct qr_build *b,
 			 const struct wort_key *key, u32 *need)
@@ -659,8 +667,8 @@ static int first_page(struct wort_op *op, struct wort_tree *tree)
 }
 
 /*
- * Make room in the page of a level for a record of so many words, or, where that is
- * needed first, tell how many words in its parent.
+ * Make room in the page of a level for a record of so many words, or, where
+ * that is needed first, tell how many words in its parent.
  */
 static int level_room(struct wort_op *op, struct wort_tree *tree, u32 level,
 		      const struct wort_key *key, struct qr_build *b, u32 *need)
@@ -685,8 +693,8 @@ static int level_room(struct wort_op *op, struct wort_tree *tree, u32 level,
 }
 
 /*
- * Take one step that makes room for a new record of a key: the leaf is rebuilt or split,
- * or a page above it is, for the separator.
+ * Take one step that makes room for a new record of a key: the leaf is rebuilt
+ * or split, or a page above it is, for the separator.
  */
 int qr_make_room(struct wort_op *op, struct wort_tree *tree, const struct wort_key *key)
 {
@@ -717,9 +725,10 @@ static u32 root_level(const struct wort_tree *tree)
 }
 
 /*
- * A put at worst splits a page of each level, and makes a new root, which is as large as
- * a leaf.  The others of a batch may make the tree higher before, with the smallest pages
- * by several levels.  An inner page of long keys is larger than its tree wants pages to be.
+ * A put at worst splits a page of each level, and makes a new root, which is as
+ * large as a leaf.  The others of a batch may make the tree higher before, with
+ * the smallest pages by several levels.  An inner page of long keys is larger
+ * than its tree wants pages to be.
  */
 void qr_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 	     struct wort_need *need)

@@ -82,9 +82,10 @@ static __always_inline bool rec_is(const struct qr_page *page, const struct qr_r
 }
 
 /*
- * Find the last record of a key by its tag; with a head of 0 there is none.  Its head may be
- * in flight.  False: the page has to be read.  Where the tags are follows from the shadow and the
- * hash alone, so that their load does not wait for what the shadow says of the page.
+ * Find the last record of a key by its tag; with a head of 0 there is none.
+ * Its head may be in flight.  False: the page has to be read.  Where the tags
+ * are follows from the shadow and the hash alone, so that their load does not
+ * wait for what the shadow says of the page.
  */
 bool qr_tagged_find(const struct qr_shadow *shadow, const struct wort_key *key, u32 hash,
 		    struct qr_rec *rec)
@@ -119,8 +120,8 @@ bool qr_tagged_find(const struct qr_shadow *shadow, const struct wort_key *key, 
 }
 
 /*
- * Prefetch what an operation on a key will need of a leaf: its record, or where that will be
- * appended.
+ * Prefetch what an operation on a key will need of a leaf: its record, or where
+ * that will be appended.
  */
 void qr_tagged_prefetch(const struct qr_shadow *shadow, const struct wort_key *key)
 {
@@ -141,10 +142,11 @@ void qr_tagged_prefetch(const struct qr_shadow *shadow, const struct wort_key *k
 }
 
 /*
- * Keep the order of a leaf for others, if nothing was appended since it was found; numbers
- * that differ say that the page was damaged, or is another one's by now.  The order has
- * all records, also such as are beyond the range: that of a page that took the place of two
- * grows when the separator between them dies.
+ * Keep the order of a leaf for others, if nothing was appended since it was
+ * found; numbers that differ say that the page was damaged, or is another one's
+ * by now.  The order has all records, also such as are beyond the range: that
+ * of a page that took the place of two grows when the separator between them
+ * dies.
  */
 void qr_order_keep(struct wort_op *op, const struct qr_page *page,
 		   const struct qr_order *order)
@@ -158,7 +160,10 @@ void qr_order_keep(struct wort_op *op, const struct qr_page *page,
 	if (leaf->s.top == order->end.top && leaf->s.nr == order->end.nr &&
 	    leaf->s.ordered != leaf->s.nr) {
 		WRITE_ONCE(leaf->s.ordered, 0);
-		/* pairs with the barrier before a reader looks at the number again */
+		/*
+		 * pairs with the barrier before a reader looks at the number
+		 * again
+		 */
 		smp_wmb();
 		for (i = 0; i < order->nr; i++)
 			WRITE_ONCE(leaf->order[i], order->slot[i].place);
@@ -170,8 +175,8 @@ void qr_order_keep(struct wort_op *op, const struct qr_page *page,
 }
 
 /*
- * Take the order that was kept, if it is that of all records.  Some of them may be dead by
- * now, or beyond the range.
+ * Take the order that was kept, if it is that of all records.  Some of them may
+ * be dead by now, or beyond the range.
  */
 bool qr_order_take(const struct qr_page *page, struct qr_order *order)
 {

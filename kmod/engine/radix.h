@@ -88,7 +88,9 @@ static __always_inline bool wort_link_place_valid(u64 link, u32 start)
 	       wort_link_place(link) < WORT_KEY_DIGITS;
 }
 
-/* The name for locks of the node that has a slot; @node is 0 or the link to it. */
+/*
+ * The name for locks of the node that has a slot; @node is 0 or the link to it.
+ */
 static __always_inline u64 rdx_slot_node(u64 node, u64 slot)
 {
 	return node ? wort_link_off(node) : wort_root_node_at(slot);

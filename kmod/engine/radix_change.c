@@ -35,9 +35,9 @@ static noinline int prepare_replace(struct wort_op *op, struct rdx_change *c,
  * @op: The operation.
  * @c: The change, with its key and position.  Tells @rec.
  * @put: The put.  Tells @replaced.
- * @digit: Tells the first digit in which the keys differ.  WORT_KEY_DIGITS: it is
- *	the record of the key, and the change is an update of the value word, or a
- *	replacement by a record that is written and flushed.
+ * @digit: Tells the first digit in which the keys differ.  WORT_KEY_DIGITS: it
+ *	is the record of the key, and the change is an update of the value word,
+ *	or a replacement by a record that is written and flushed.
  *
  * Context: May sleep.
  * Return: 0; the errors of wort_engine.put.
@@ -89,8 +89,8 @@ noinline int rdx_pos_lock(struct wort_op *op, const struct rdx_pos *pos, u64 rec
  * rdx_rec_lock() - As rdx_pos_lock(), for a record that is removed
  * @op: The operation.
  * @pos: Where the descent has ended.
- * @rec: The record.  If its value is in the word that can be updated, it must be
- *	the one that was read before.
+ * @rec: The record.  If its value is in the word that can be updated, it must
+ *	be the one that was read before.
  * @goes: As for rdx_pos_lock().
  *
  * Context: As rdx_pos_lock().
@@ -222,8 +222,9 @@ noinline int rdx_launch_update(struct wort_op *op, struct rdx_change *c)
  * @change: The change.
  * @slot: Offset of the word that it will store to, or what stands for it.
  *
- * The plans of a delete and of a copy rest on the entries of the nodes that they
- * lock.  So they must not be made before those of another one have changed.
+ * The plans of a delete and of a copy rest on the entries of the nodes that
+ * they lock.  So they must not be made before those of another one have
+ * changed.
  *
  * Context: Any context.
  */
@@ -246,8 +247,9 @@ void rdx_change_tell(struct wort_change *change, u64 slot)
  * @top: Where the one that began at the table of the top has ended.
  * @root: Where that from the root has.
  *
- * The table goes by the keys of records.  If one of them is damaged, it leads to a node by
- * digits that are not on the path.  The slot is 0 where a node has none for the key.
+ * The table goes by the keys of records.  If one of them is damaged, it leads
+ * to a node by digits that are not on the path.  The slot is 0 where a node has
+ * none for the key.
  *
  * Context: A section.
  * Return: 0; -EAGAIN if another writer may be the reason; -EUCLEAN.
@@ -287,8 +289,8 @@ noinline int rdx_reserved_give_up(struct wort_tree *tree, u32 nr, u64 a, u64 b)
 
 /**
  * rdx_node_free() - Free a node that was taken out of the tree
- * @op: The operation, which has committed: where the allocator does not know the
- *	node, @damaged is set.
+ * @op: The operation, which has committed: where the allocator does not know
+ *	the node, @damaged is set.
  * @link: The link to it.
  * @size: Its size.
  *
@@ -303,8 +305,8 @@ void rdx_node_free(struct wort_op *op, u64 link, u32 size)
 /**
  * rdx_change_free() - Free the objects that a change has made unreachable
  * @op: The operation.
- * @c: The change.  Its word is stored, and perhaps not durable yet: so this work
- *	is done while the line is written back.
+ * @c: The change.  Its word is stored, and perhaps not durable yet: so this
+ *	work is done while the line is written back.
  * @node_size: Size of the node of the slot.
  *
  * The objects are not reused before the section of the operation ends, which is
@@ -337,7 +339,9 @@ void rdx_change_finish(struct wort_op *op, struct wort_tree *tree, struct rdx_ch
 	 * word.
 	 */
 	wort_pm_landed(c->lock);
-	/* Others may have changed the word back, and theirs is not durable yet. */
+	/*
+	 * Others may have changed the word back, and theirs is not durable yet.
+	 */
 	if (there && !READ_ONCE(*c->lock->in_flight) && wort_pm_load(c->word) == c->val &&
 	    (c->kind == RDX_NODE || rdx_change_goes(c)))
 		rdx_top_enter(c->top, c->val, rdx_change_digits(c));

@@ -164,8 +164,8 @@ typedef int rdx_change_fn(struct wort_op *op, struct wort_tree *tree,
 			  struct rdx_change *c);
 
 /*
- * Prepare a removal.  @find and @plan are constants; @plan tells what becomes of
- * the node of the slot.
+ * Prepare a removal.  @find and @plan are constants; @plan tells what becomes
+ * of the node of the slot.
  */
 static __always_inline int rdx_prepare_remove(rdx_find_fn *find, rdx_change_fn *plan,
 					      struct wort_op *op, struct wort_tree *tree,

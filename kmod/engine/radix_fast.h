@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What the fast paths of radix engines share: lookups, puts and removals without
- * an operation.
+ * What the fast paths of radix engines share: lookups, puts and removals
+ * without an operation.
  *
  * A processor runs ahead into later lookups as far as it has registers for what
  * they compute and load.  So a fast path has no operation that others can see,
- * makes no call on its usual way, and gives up with -EAGAIN where an operation would
- * read with care: a word in flight, an inconsistency, memory that is or may be
- * bad, another kind of record.
+ * makes no call on its usual way, and gives up with -EAGAIN where an operation
+ * would read with care: a word in flight, an inconsistency, memory that is or
+ * may be bad, another kind of record.
  */
 #ifndef _WORT_RADIX_FAST_H
 #define _WORT_RADIX_FAST_H
@@ -26,10 +26,14 @@
 #define RDX_VALUE	3	/* a put has replaced a value */
 #define RDX_GONE	4	/* a record was removed, perhaps with its node */
 
-/* The descent of an engine, from where it is to a link to no node, or to @limit. */
+/*
+ * The descent of an engine, from where it is to a link to no node, or to
+ * @limit.
+ */
 
 /*
- * @descend: a constant.  @len: the length of the key, which the compiler may know as a constant.
+ * @descend: a constant.  @len: the length of the key, which the compiler may
+ *	know as a constant.
  *
  * A miss rests on every slot of the path, a hit on the record and what made it
  * reachable.  The step asks for all of them, except for slots above the node
@@ -123,8 +127,8 @@ static __always_inline bool rdx_fast_find(rdx_descend_fn *descend, struct rdx_de
 }
 
 /*
- * Once more, from the root, to know the slot above, too.  Which digits of the key nodes skip
- * was looked at the first time.
+ * Once more, from the root, to know the slot above, too.  Which digits of the
+ * key nodes skip was looked at the first time.
  */
 static __always_inline bool rdx_fast_find_root(rdx_descend_fn *descend,
 					       struct rdx_descent *d,
@@ -230,7 +234,8 @@ static __always_inline int rdx_fast_value(struct rdx_fast *fast,
 }
 
 /*
- * A removal under way: of a record, or of a node that a copy takes the place of.
+ * A removal under way: of a record, or of a node that a copy takes the place
+ * of.
  * @c: the change; of a copy only @top, @word and @lock
  * @node: lock of the node of the slot, or NULL
  * @record: of the record, or NULL
@@ -309,8 +314,8 @@ static __always_inline void rdx_fast_launch_node(struct rdx_fast *fast,
 typedef bool rdx_removal_fn(struct rdx_fast *fast, struct rdx_removal *r);
 
 /*
- * @descend and @launch are constants.  @launch locks, stores the word, and frees, with
- * the mutex of the allocator held.
+ * @descend and @launch are constants.  @launch locks, stores the word, and
+ * frees, with the mutex of the allocator held.
  */
 static __always_inline int rdx_fast_remove(rdx_descend_fn *descend,
 					   rdx_removal_fn *launch, struct wort_tree *tree,

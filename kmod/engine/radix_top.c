@@ -98,7 +98,10 @@ static int root_verify(const struct wort_tree *tree)
 	return wort_region_verify(tree->region, off, WORT_LINE);
 }
 
-/* A writer may change a node while the review reads it.  So a node without sense is no damage. */
+/*
+ * A writer may change a node while the review reads it.  So a node without
+ * sense is no damage.
+ */
 static int enter_beside(struct wort_tree *tree, struct wort_op *op)
 {
 	int section = wort_tree_enter(tree, op);

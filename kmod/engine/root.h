@@ -10,7 +10,10 @@
 #include "../core/pmem.h"
 #include "engine.h"
 
-/* The offset of the root record; it moves with a rename, as wort_tree_root() tells. */
+/*
+ * The offset of the root record; it moves with a rename, as wort_tree_root()
+ * tells.
+ */
 static __always_inline u64 wort_root_off(const struct wort_tree *tree)
 {
 	return (void __pmem *)wort_tree_root(tree) - wort_region_at(tree->region, 0);

@@ -187,7 +187,8 @@ static inline void wort_round_note_launch(struct wort_round *round, u64 node)
  * The others were launched by others, or not noted.
  *
  * Context: As wort_batch_ops.commit.
- * Return: The number of those that were noted, with those of nodes that share the mark.
+ * Return: The number of those that were noted, with those of nodes that share
+ * the mark.
  */
 static inline u32 wort_round_launched(const struct wort_round *round, u64 node)
 {

@@ -31,9 +31,9 @@
 
 /**
  * struct wort_skip - The digits that a node skips
- * @link: the link to the node with its place, and in the bits of its label, which are 0
- *	in it, how often the entry was written, modulo 256; without these 0: no node;
- *	WORT_SKIP_BUSY: the entry is being written
+ * @link: the link to the node with its place, and in the bits of its label,
+ *	which are 0 in it, how often the entry was written, modulo 256; without
+ *	these 0: no node; WORT_SKIP_BUSY: the entry is being written
  * @digits: the sixteen digits before its place, or all with zeroes before them
  */
 struct wort_skip {
@@ -99,8 +99,8 @@ static inline bool wort_skips_match(const struct wort_skips *skips, u64 link,
 		return false;
 	/*
 	 * The digits may be those of another node.  Then the word that is
-	 * loaded next is another one, too, also if the entry has this node again:
-	 * this pairs with the first release there.
+	 * loaded next is another one, too, also if the entry has this node
+	 * again: this pairs with the first release there.
 	 */
 	known = smp_load_acquire(&entry->digits);
 	return READ_ONCE(entry->link) == found &&

@@ -36,8 +36,8 @@
  * stays until all operations have ended that may have seen the bit, and becomes
  * 0 then.  So one load of @bits tells an operation the whole content of a chunk
  * at that moment.  Later changes of the chunk do not make it wrong, so readers
- * load @bits once.  And @bits with the same value as before means the same content.  A
- * full chunk is replaced by a copy of what it still has.
+ * load @bits once.  And @bits with the same value as before means the same
+ * content.  A full chunk is replaced by a copy of what it still has.
  *
  * Freed slots are noted in the descriptor of the chunk.  Without one, and after
  * a power cut, the link stays, and the slot with it is lost until the chunk is
@@ -57,8 +57,8 @@
  *
  * Each has two crash states, old and new.  In both a slot may have a link
  * without a bit.  Such a slot counts as used, and its link is not followed.
- * There is nothing to repair.  In a batch one store of @bits commits several changes
- * (tlist_batch.c).
+ * There is nothing to repair.  In a batch one store of @bits commits several
+ * changes (tlist_batch.c).
  *
  * Concurrency:
  *
@@ -769,7 +769,9 @@ static int tls_remove(struct wort_op *op, struct wort_tree *tree,
 	return tls_remove_plan(op, tree, del, &c) ?: launch_remove(op, &c);
 }
 
-/* A new record, with the object of its value, and two chunks with any bounds. */
+/*
+ * A new record, with the object of its value, and two chunks with any bounds.
+ */
 static void tls_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 		     struct wort_need *need)
 {

@@ -207,8 +207,9 @@ static inline u64 tls_chunk_used(u32 slots, u32 bound_len)
 }
 
 /*
- * Bytes of its object.  There are only two sizes, so that tls_need() can tell what a
- * put reserves without knowing the bounds of the chunks that it will make.
+ * Bytes of its object.  There are only two sizes, so that tls_need() can tell
+ * what a put reserves without knowing the bounds of the chunks that it will
+ * make.
  */
 static inline u64 tls_chunk_size(u32 slots, u32 bound_len)
 {

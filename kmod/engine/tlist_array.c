@@ -253,7 +253,9 @@ void tls_slot_freed(struct wort_op *op, struct wort_tree *tree,
 
 	if (!tls_array(tree))
 		return;
-	/* The root record is not removed, so it does not matter what else was. */
+	/*
+	 * The root record is not removed, so it does not matter what else was.
+	 */
 	wort_lock_hold(op, wort_lock_of(op, wort_root_node(tree)));
 	array = tls_array(tree);
 	at = entry_of(array, chunk->prefix, chunk->off);

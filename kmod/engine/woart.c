@@ -6,13 +6,14 @@
  * Memory Storage Systems", FAST 2017, section 3.5.
  *
  * The tree, its nodes, its commit words and its crash states are in art.h.  A
- * node of any kind maps further bytes while it is in the tree, until their line is full.
+ * node of any kind maps further bytes while it is in the tree, until their line
+ * is full.
  *
- * The paper has a header in each node, {depth, prefix length, prefix}, which its
- * Algorithm 2 mends after a power cut; the link has the place instead.  It stores
- * a new child of its smallest node under three fences: the child, the slot word,
- * the header.  Here the record is durable before the slot refers to it, and no word
- * else has an order: two fences.
+ * The paper has a header in each node, {depth, prefix length, prefix}, which
+ * its Algorithm 2 mends after a power cut; the link has the place instead.  It
+ * stores a new child of its smallest node under three fences: the child, the
+ * slot word, the header.  Here the record is durable before the slot refers to
+ * it, and no word else has an order: two fences.
  */
 #include "art.h"
 

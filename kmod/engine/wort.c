@@ -188,8 +188,9 @@ static int node_reserve(struct wort_op *op)
 }
 
 /*
- * Write a node between the slot and what it refers to, with the new record as the second
- * entry.  The key and the record c->rec, which is below the slot, differ first at @place.
+ * Write a node between the slot and what it refers to, with the new record as
+ * the second entry.  The key and the record c->rec, which is below the slot,
+ * differ first at @place.
  */
 static void change_to_node(struct wort_op *op, struct rdx_change *c, u32 place)
 {

@@ -35,7 +35,9 @@ static bool add(struct wort_commit_group *group, const struct wort_apply *change
 	return true;
 }
 
-/* As many of the first changes as a group takes.  How many they were is told. */
+/*
+ * As many of the first changes as a group takes.  How many they were is told.
+ */
 static u32 apply_group(struct wort_pool *pool, const struct wort_apply *changes,
 		       u32 nr, struct wort_purse *purse)
 {
@@ -95,14 +97,17 @@ static int apply_once(struct wort_pool *pool, const struct wort_apply *change,
 	      change_tree(&op, index, &change->change, &type);
 	wort_index_leave(index, &op, type, err);
 	wort_committed_exit(pool, &section, alone);
-	/* Damage that was met after the commit of a change is that of its index. */
+	/*
+	 * Damage that was met after the commit of a change is that of its
+	 * index.
+	 */
 	return err;
 }
 
 /*
- * A change by itself.  Beside others it takes what space there is.  If that does not
- * suffice, or others are always faster, it is alone with the purse: what an engine
- * needs at most then is in there.
+ * A change by itself.  Beside others it takes what space there is.  If that
+ * does not suffice, or others are always faster, it is alone with the purse:
+ * what an engine needs at most then is in there.
  */
 static int apply_one(struct wort_pool *pool, const struct wort_apply *change,
 		     struct wort_purse *purse)
@@ -163,20 +168,20 @@ static int apply_some(struct wort_pool *pool, struct wort_apply *changes, u32 nr
 /**
  * wort_apply() - Carry out changes that are committed
  * @pool: The pool.
- * @changes: The changes, each key once; their gates are closed.  The indexes can be
- *	used, or were destroyed: then nothing is to be done.
+ * @changes: The changes, each key once; their gates are closed.  The indexes
+ *	can be used, or were destroyed: then nothing is to be done.
  * @nr: How many, at most WORT_MEDIA_REDO_ENTRIES.
  * @purse: Objects for the case that the pool is full.
  *
- * They are durable when this returns 0.  After an error it may be called again with
- * the same array, and goes on with those that are missing: if it began anew each
- * time, a change could take the space over and over that a later one waits for.
- * Waits for no memory to be reclaimed by an operation on a pool, and is not
- * killable.
+ * They are durable when this returns 0.  After an error it may be called again
+ * with the same array, and goes on with those that are missing: if it began
+ * anew each time, a change could take the space over and over that a later one
+ * waits for.  Waits for no memory to be reclaimed by an operation on a pool,
+ * and is not killable.
  *
  * Context: May sleep.  Takes wort_pool.lock.
- * Return: 0; -EUCLEAN or -EIO if damage was met: the other changes were carried out
- * nevertheless; -ENOSPC if @purse had too little, and some perhaps not.
+ * Return: 0; -EUCLEAN or -EIO if damage was met: the other changes were carried
+ * out nevertheless; -ENOSPC if @purse had too little, and some perhaps not.
  */
 int wort_apply(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
 	       struct wort_purse *purse)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Carrying out changes that are committed: a part of an atomic batch, and of what
- * attach does with one that a power cut has interrupted.
+ * Carrying out changes that are committed: a part of an atomic batch, and of
+ * what attach does with one that a power cut has interrupted.
  */
 #ifndef _WORT_APPLY_H
 #define _WORT_APPLY_H

@@ -21,9 +21,9 @@
  * Nothing of a batch is visible before it is durable.  Between steps 6 and 8
  * lookups answer from the list, and scans that begin wait for its end.
  *
- * If step 7 meets damage the pool becomes read-only.  The gates of the list stay
- * closed, it stays on media and goes on answering, also to scans (merge.h), until a
- * check has found the pool sound and carries it out.
+ * If step 7 meets damage the pool becomes read-only.  The gates of the list
+ * stay closed, it stays on media and goes on answering, also to scans
+ * (merge.h), until a check has found the pool sound and carries it out.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -136,8 +136,8 @@ static void forget_values(struct atomic *a)
 }
 
 /*
- * Look up the value of a key; its gate is closed, so no other operation changes it.  A long
- * value that the operation replaces is not read.
+ * Look up the value of a key; its gate is closed, so no other operation changes
+ * it.  A long value that the operation replaces is not read.
  */
 static int know(struct record *rec, bool replaced, bool relaxed)
 {
@@ -215,8 +215,9 @@ static void change(struct record *rec, const struct wort_request *req)
 }
 
 /*
- * Carry an operation out in DRAM.  A lookup has an answer, and never refuses.  Every key is
- * looked up, so that damage on the way to it is met before the commit.
+ * Carry an operation out in DRAM.  A lookup has an answer, and never refuses.
+ * Every key is looked up, so that damage on the way to it is met before the
+ * commit.
  */
 static int run_op(struct record *rec, struct wort_request *req, bool relaxed)
 {
@@ -394,7 +395,9 @@ static void store_list(struct atomic *a)
 	wort_pm_write(&a->op, to, &redo->media, len);
 	wort_pm_flush(&a->op, to, len);
 	wort_pm_publish(&a->op, wort_head_at(a->op.region, redo->head), redo->off);
-	/* After the list is freed, its extent can be opened for something else. */
+	/*
+	 * After the list is freed, its extent can be opened for something else.
+	 */
 	wort_alloc_settle(&a->op);
 	wort_redo_answer(a->pool, redo);
 }
@@ -431,8 +434,9 @@ static bool gate_of_change(const struct atomic *a, u32 gate)
 }
 
 /*
- * Damage was met after the commit.  The list goes on answering, behind the gates of
- * its keys; others, of keys that were only looked up, are opened as always.
+ * Damage was met after the commit.  The list goes on answering, behind the
+ * gates of its keys; others, of keys that were only looked up, are opened as
+ * always.
  */
 static int leave_behind(struct atomic *a, int err)
 {
@@ -479,8 +483,9 @@ static void give_back(struct atomic *a)
 }
 
 /*
- * With 0 the semaphore is held for reading.  -EAGAIN: the end of a hold or of a rebuild has
- * to be waited for, with the gates open: who holds the pool may look at the same keys.
+ * With 0 the semaphore is held for reading.  -EAGAIN: the end of a hold or of a
+ * rebuild has to be waited for, with the gates open: who holds the pool may
+ * look at the same keys.
  */
 static int lock_usable(struct atomic *a)
 {
@@ -553,9 +558,10 @@ static bool only_looks(const struct wort_atomic *batch)
 }
 
 /*
- * In a read-only pool the gates of lists that were left behind stay closed.  While the
- * lists are held, no operation changes their keys, and lookups answer from the lists.
- * -EROFS: the list of a batch that was under way has been left behind meanwhile.
+ * In a read-only pool the gates of lists that were left behind stay closed.
+ * While the lists are held, no operation changes their keys, and lookups answer
+ * from the lists.  -EROFS: the list of a batch that was under way has been left
+ * behind meanwhile.
  */
 static int look_at_left(struct atomic *a)
 {
@@ -607,27 +613,27 @@ int wort_atomic_verify(const struct wort_batch_op *op, bool write)
 /**
  * wort_pool_atomic() - Carry out several operations, all or none
  * @pool: The pool.
- * @batch: Operations, for which wort_atomic_verify() holds, on indexes of the pool,
- *	in memory that does not change meanwhile; room for answers.
+ * @batch: Operations, for which wort_atomic_verify() holds, on indexes of the
+ *	pool, in memory that does not change meanwhile; room for answers.
  *
  * All take effect at one moment, each sees those before it, and all are durable
- * when the call returns 0.  If one refuses nothing is changed, and its number is
- * told; a lookup does not refuse, but has its own result.  Changes of the same keys
- * by others wait meanwhile, and so do scans that begin.  A batch that only looks is
- * answered in a read-only pool, too.
+ * when the call returns 0.  If one refuses nothing is changed, and its number
+ * is told; a lookup does not refuse, but has its own result.  Changes of the
+ * same keys by others wait meanwhile, and so do scans that begin.  A batch that
+ * only looks is answered in a read-only pool, too.
  *
- * The batch closes the gates of its keys, works out what becomes of them, stores
- * that as a list which one word commits, and carries it out.  During a hold of the pool it
- * waits before the commit, with the gates open.
+ * The batch closes the gates of its keys, works out what becomes of them,
+ * stores that as a list which one word commits, and carries it out.  During a
+ * hold of the pool it waits before the commit, with the gates open.
  *
- * Context: May sleep; memory is allocated with GFP_NOIO.  Holds no lock, and is in
- * no section.
- * Return: 0; -EEXIST, -ENOENT, -ECANCELED or -ERANGE of the operation that refused;
- * -EMSGSIZE if the changes take more than WORT_MEDIA_REDO_MAX bytes; -ENOSPC,
- * perhaps also where each operation would find space alone; -ENOMEM; -ESTALE;
- * -EROFS; -EINTR; -ENODEV if the pool is being detached: nothing was changed.
- * -EUCLEAN or -EIO: damage was met; if that was after the commit, the pool is
- * read-only, and lookups answer as if the batch was carried out.
+ * Context: May sleep; memory is allocated with GFP_NOIO.  Holds no lock, and is
+ * in no section.
+ * Return: 0; -EEXIST, -ENOENT, -ECANCELED or -ERANGE of the operation that
+ * refused; -EMSGSIZE if the changes take more than WORT_MEDIA_REDO_MAX bytes;
+ * -ENOSPC, perhaps also where each operation would find space alone; -ENOMEM;
+ * -ESTALE; -EROFS; -EINTR; -ENODEV if the pool is being detached: nothing was
+ * changed.  -EUCLEAN or -EIO: damage was met; if that was after the commit, the
+ * pool is read-only, and lookups answer as if the batch was carried out.
  */
 int wort_pool_atomic(struct wort_pool *pool, struct wort_atomic *batch)
 {

@@ -161,9 +161,9 @@ static int mark_catalogue(struct wort_op *op, struct wort_pool *pool,
 }
 
 /*
- * Forget all marks but those of the catalogue, of redo lists, and of the entries of
- * destroyed indexes, which are still to be freed.  No atomic batch is under way
- * meanwhile: nothing refers to its list and what it has set aside.
+ * Forget all marks but those of the catalogue, of redo lists, and of the
+ * entries of destroyed indexes, which are still to be freed.  No atomic batch
+ * is under way meanwhile: nothing refers to its list and what it has set aside.
  */
 static int restart_walk(struct wort_pool *pool)
 {

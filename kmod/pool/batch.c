@@ -2,8 +2,8 @@
 /*
  * Batches: operations packed in a buffer, carried out in order.
  *
- * Changes are carried out in rounds, each a group commit (group.c).  If the first
- * operation of a round cannot be prepared, it is carried out by itself.
+ * Changes are carried out in rounds, each a group commit (group.c).  If the
+ * first operation of a round cannot be prepared, it is carried out by itself.
  *
  * Each change is atomic by itself, and a power cut may leave any of those of a
  * round.  None of them was acknowledged.

@@ -706,7 +706,9 @@ static int name_verify(const u8 *name, u32 len)
 	return !len || memchr(name, 0, len) ? -EINVAL : 0;
 }
 
-/* An index that is there could be opened during a hold, a new one not be made. */
+/*
+ * An index that is there could be opened during a hold, a new one not be made.
+ */
 static int lock_to_open(struct wort_pool *pool, u32 flags)
 {
 	if (flags & WORT_INDEX_OPEN_F_CREATE)
@@ -731,9 +733,10 @@ static int lock_to_open(struct wort_pool *pool, u32 flags)
  * if engine or attributes are not those of the index, or the engine does not
  * have such attributes; -EMSGSIZE if the name is too long; -EOPNOTSUPP if the
  * engine asked for, or that of the index, or an attribute of the index is
- * unknown; -EROFS; -ENOSPC; -EOVERFLOW if no id is left; -ENOMEM; -EINTR; -ENODEV;
- * -EUCLEAN if the catalogue is damaged; -EIO if it lies on a page known to be
- * bad; -EBUSY if it is open with OWN, or open and is to be opened so.
+ * unknown; -EROFS; -ENOSPC; -EOVERFLOW if no id is left; -ENOMEM; -EINTR;
+ * -ENODEV; -EUCLEAN if the catalogue is damaged; -EIO if it lies on a page
+ * known to be bad; -EBUSY if it is open with OWN, or open and is to be opened
+ * so.
  */
 int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 		    u32 flags, u32 engine, u64 attr, struct wort_index **out)
@@ -848,8 +851,9 @@ static void take_out(struct wort_pool *pool, struct wort_index *index)
 }
 
 /*
- * Damage of an index can make its pool read-only, when it is met by a batch that is
- * committed.  Then the pool cannot be cleared before the index has gone.
+ * Damage of an index can make its pool read-only, when it is met by a batch
+ * that is committed.  Then the pool cannot be cleared before the index has
+ * gone.
  */
 static bool may_destroy(const struct wort_pool *pool, const struct wort_index *index)
 {
@@ -867,11 +871,11 @@ static bool may_destroy(const struct wort_pool *pool, const struct wort_index *i
  *
  * Context: May sleep, killably.  Takes wort_pool.lock and wort_index.lock.
  * Return: 0; -ENOENT; -EINVAL, -EMSGSIZE for a name that no index has; -EINTR;
- * -ENODEV; -EROFS, but not for a damaged index of a pool that damage has made read-only;
- * -EBUSY if it is open with WORT_INDEX_OPEN_F_OWN; -EOPNOTSUPP if its
- * engine is unknown, so that nobody can tell what it owns; -EIO if its slot lies
- * on a page known to be bad; -EIO or -EUCLEAN if it may be in a part of the
- * catalogue that is lost.
+ * -ENODEV; -EROFS, but not for a damaged index of a pool that damage has made
+ * read-only; -EBUSY if it is open with WORT_INDEX_OPEN_F_OWN; -EOPNOTSUPP if
+ * its engine is unknown, so that nobody can tell what it owns; -EIO if its slot
+ * lies on a page known to be bad; -EIO or -EUCLEAN if it may be in a part of
+ * the catalogue that is lost.
  */
 int wort_index_destroy(struct wort_pool *pool, const u8 *name, u32 name_len)
 {
@@ -928,8 +932,8 @@ static void set_name(struct wort_media_entry *entry, const u8 *name, u32 name_le
 }
 
 /*
- * An entry has a checksum over the name, and no word commits all of both.  So the
- * index gets another entry, and the word of its slot commits the rename.
+ * An entry has a checksum over the name, and no word commits all of both.  So
+ * the index gets another entry, and the word of its slot commits the rename.
  *
  * The section, which began before operations could find the new root record,
  * keeps the old entry from being reused before they do.
@@ -953,7 +957,9 @@ static int replace_entry(struct wort_op *op, struct wort_index *index,
 	WRITE_ONCE(index->entry_off, off);
 	/* pairs with wort_tree_root() */
 	smp_store_release(&index->tree.root, entry_at(pool, off)->root);
-	/* A damaged record can have named it as its value, and have freed it. */
+	/*
+	 * A damaged record can have named it as its value, and have freed it.
+	 */
 	op->damaged = wort_alloc_free(op, old, sizeof(entry));
 	return 0;
 }
@@ -971,11 +977,11 @@ static void give_name(struct wort_index *index, const u8 *name, u32 name_len)
 }
 
 /*
- * The next writer stores to the new root record, which readers of the old one would
- * miss.  It also locks the new one, and moves what belongs to the root in DRAM under
- * the sequence count of that, at which readers that came by the old one do not look.
- * So readers in the kernel end before it is let in, and readers in a mapping find
- * another count and ask where the root record is.
+ * The next writer stores to the new root record, which readers of the old one
+ * would miss.  It also locks the new one, and moves what belongs to the root in
+ * DRAM under the sequence count of that, at which readers that came by the old
+ * one do not look.  So readers in the kernel end before it is let in, and
+ * readers in a mapping find another count and ask where the root record is.
  */
 static void root_moved(struct wort_pool *pool)
 {
@@ -986,8 +992,9 @@ static void root_moved(struct wort_pool *pool)
 }
 
 /*
- * Writers would store to the old root record while it is copied, and after it.  The
- * background goes by the place of the root record, too: for the lock of the root.
+ * Writers would store to the old root record while it is copied, and after it.
+ * The background goes by the place of the root record, too: for the lock of the
+ * root.
  */
 static int rename_alone(struct wort_op *op, struct wort_index *index,
 			const u8 *name, u32 name_len)
@@ -1053,17 +1060,17 @@ static int rename_locked(struct wort_op *op, struct wort_pool *pool,
  * @to_len: 1 to WORT_NAME_MAX.
  *
  * Durable when the call returns; after a power cut the index has one of the two
- * names.  Its id and its records stay, and openings of it go on.  Readers do not
- * wait; operations that may change something wait for two grace periods.
+ * names.  Its id and its records stay, and openings of it go on.  Readers do
+ * not wait; operations that may change something wait for two grace periods.
  *
  * Context: May sleep, killably.  Takes wort_pool.lock and wort_index.lock, and
  * excludes writers.
  * Return: 0; -ENOENT; -EEXIST if an index has the name, also this one; -EINVAL,
  * -EMSGSIZE for a name that no index has; -EOPNOTSUPP if its engine is unknown;
  * -EROFS; -EBUSY if it is open with WORT_INDEX_OPEN_F_OWN; -ENOSPC; -ENOMEM;
- * -EINTR; -ENODEV; -EUCLEAN if its entry is damaged; -EIO if that or its slot lies
- * on a page known to be bad; -EIO or -EUCLEAN if it may be in a part of the
- * catalogue that is lost.
+ * -EINTR; -ENODEV; -EUCLEAN if its entry is damaged; -EIO if that or its slot
+ * lies on a page known to be bad; -EIO or -EUCLEAN if it may be in a part of
+ * the catalogue that is lost.
  */
 int wort_index_rename(struct wort_pool *pool, const u8 *from, u32 from_len,
 		      const u8 *to, u32 to_len)

@@ -421,7 +421,10 @@ static int check_all(struct checker *ck)
 	if (!err) {
 		err = check_catalogue(ck) ?: check_indexes(ck) ?: check_table(ck) ?:
 		      check_space(ck);
-		/* The walk would mark what an early end has left on the list a second time. */
+		/*
+		 * The walk would mark what an early end has left on the list a
+		 * second time.
+		 */
 		wort_todo_clear(pool);
 	}
 	wort_marks_end(&ck->marks);
@@ -537,7 +540,10 @@ static int check_pool(struct wort_pool *pool, struct wort_check_arg *arg)
 	} while (err == -EBUSY && ++tries < CHECK_TRIES);
 	if (!err && ck->clear && !arg->out_nr_damaged) {
 		err = wort_redo_run(pool);
-		/* What waits for a list that was not carried out has to be told. */
+		/*
+		 * What waits for a list that was not carried out has to be
+		 * told.
+		 */
 		if (err)
 			wort_pool_damaged(pool);
 	}
@@ -553,10 +559,10 @@ static int check_pool(struct wort_pool *pool, struct wort_check_arg *arg)
  * Waits for the walk first.  Damage turns its index read-only.  With
  * WORT_CHECK_F_CLEAR the check drops references to objects that cannot be read
  * and, if it finds no damage, makes indexes and a pool that were read-only
- * writable, and carries out atomic batches that damage had kept from that.  In a
- * read-only pool, which is not walked, space is not compared.
- * If the module does not know the engine of an index, space is not compared and
- * nothing is cleared.
+ * writable, and carries out atomic batches that damage had kept from that.  In
+ * a read-only pool, which is not walked, space is not compared.  If the module
+ * does not know the engine of an index, space is not compared and nothing is
+ * cleared.
  *
  * Operations run concurrently; writers are excluded for short times.  Each
  * figure is of the time at which it was counted.
@@ -564,9 +570,9 @@ static int check_pool(struct wort_pool *pool, struct wort_check_arg *arg)
  * Context: May sleep for long, killably.  Holds no lock.
  * Return: 0, also if damage was found; -EROFS for WORT_CHECK_F_CLEAR of a
  * read-only pool; -EBUSY if operations ran out of space again and again, which
- * the check kept from being given back, or for WORT_CHECK_F_CLEAR of a pool that
- * is held; -ENOMEM; -EINTR; -ERESTARTNOINTR if the
- * machine is about to sleep; -ENODEV.
+ * the check kept from being given back, or for WORT_CHECK_F_CLEAR of a pool
+ * that is held; -ENOMEM; -EINTR; -ERESTARTNOINTR if the machine is about to
+ * sleep; -ENODEV.
  */
 int wort_pool_check(struct wort_pool *pool, struct wort_check_arg *arg)
 {

@@ -45,8 +45,8 @@ static void gate_leave(const struct wort_tree *tree, atomic_t *gate)
 }
 
 /*
- * The gate of a key, entered; NULL if it is closed.  Whoever closes it sees that
- * somebody is inside, or is seen here: both are one read-modify-write.
+ * The gate of a key, entered; NULL if it is closed.  Whoever closes it sees
+ * that somebody is inside, or is seen here: both are one read-modify-write.
  */
 static atomic_t *gate_enter(const struct wort_tree *tree, const struct wort_key *key)
 {
@@ -170,7 +170,10 @@ static int gated_lookup(struct wort_op *op, struct wort_tree *tree,
 
 	if (err != -EAGAIN)
 		return err;
-	/* What an ended list has changed is found: pairs with wort_redo_unregister(). */
+	/*
+	 * What an ended list has changed is found: pairs with
+	 * wort_redo_unregister().
+	 */
 	smp_rmb();
 	return tree->engine->lookup(op, tree, key, buf);
 }
@@ -309,8 +312,8 @@ static void set_around(struct wort_pool *pool, bool around)
  *
  * Does nothing if they do.
  *
- * Context: May sleep, killably.  Takes wort_pool.lock.  No batch is under way yet, or
- * wort_pool.gates_sem is held for reading.
+ * Context: May sleep, killably.  Takes wort_pool.lock.  No batch is under way
+ * yet, or wort_pool.gates_sem is held for reading.
  * Return: 0; -ENOMEM; -EINTR.
  */
 int wort_gates_on(struct wort_pool *pool)
@@ -367,7 +370,10 @@ void wort_gates_unuse(struct wort_pool *pool)
 	up_read(&pool->gates_sem);
 }
 
-/* No batch is under way, none has begun since the last look, and no list is left. */
+/*
+ * No batch is under way, none has begun since the last look, and no list is
+ * left.
+ */
 static bool gates_idle(struct wort_gates *gates)
 {
 	bool idle = !gates->used;
@@ -383,9 +389,10 @@ static bool gates_idle(struct wort_gates *gates)
  * wort_gates_rest() - Take the gates away if no atomic batch has come lately
  * @pool: The pool.
  *
- * They go if no batch has begun since the last call, none is under way, and no list is
- * left.  Then changes cost what they cost before the first batch, and the next batch
- * waits for a grace period.  If somebody holds wort_pool.lock, they stay.
+ * They go if no batch has begun since the last call, none is under way, and no
+ * list is left.  Then changes cost what they cost before the first batch, and
+ * the next batch waits for a grace period.  If somebody holds wort_pool.lock,
+ * they stay.
  *
  * Context: May sleep.  Takes wort_pool.lock.
  * Return: True if they still look at them, perhaps.
@@ -521,8 +528,8 @@ static bool try_close(atomic_t *gate)
 }
 
 /*
- * Whether a condition held is noted when it is evaluated: a change that turns away at
- * a closed gate is inside for a moment.
+ * Whether a condition held is noted when it is evaluated: a change that turns
+ * away at a closed gate is inside for a moment.
  */
 static int gate_close(struct wort_pool *pool, atomic_t *gate)
 {
@@ -549,13 +556,13 @@ static int gate_close(struct wort_pool *pool, atomic_t *gate)
 /**
  * wort_gates_close() - Close gates, and wait until nobody is inside
  * @pool: The pool, whose gates are on.
- * @gates: Their numbers, ascending: whoever waits for one has closed only such with
- *	lower numbers.
+ * @gates: Their numbers, ascending: whoever waits for one has closed only such
+ *	with lower numbers.
  * @nr: How many.
  *
  * Context: May sleep, killably, in no section.
- * Return: 0; -EINTR; -EROFS if the pool became read-only; -ENODEV if it is being
- * detached: none is closed then.
+ * Return: 0; -EINTR; -EROFS if the pool became read-only; -ENODEV if it is
+ * being detached: none is closed then.
  */
 int wort_gates_close(struct wort_pool *pool, const u16 *gates, u32 nr)
 {
@@ -594,8 +601,8 @@ void wort_gates_open(struct wort_pool *pool, const u16 *gates, u32 nr)
  * @key: The key.
  *
  * Context: May sleep, killably, in no section.
- * Return: 0; -EINTR; -EROFS if the pool became read-only; -ENODEV if it is being
- * detached.
+ * Return: 0; -EINTR; -EROFS if the pool became read-only; -ENODEV if it is
+ * being detached.
  */
 int wort_gate_wait(struct wort_index *index, const struct wort_key *key)
 {
@@ -631,10 +638,10 @@ static bool head_take(struct wort_gates *gates, u32 *head)
  * @pool: The pool, whose gates are on.
  * @head: Told: its number.
  *
- * Context: May sleep, killably, in no section.  The caller may keep gates closed: a
- * batch with a head waits for no gate.
- * Return: 0; -EINTR; -EROFS if the pool became read-only; -ENODEV if it is being
- * detached.
+ * Context: May sleep, killably, in no section.  The caller may keep gates
+ * closed: a batch with a head waits for no gate.
+ * Return: 0; -EINTR; -EROFS if the pool became read-only; -ENODEV if it is
+ * being detached.
  */
 int wort_head_take(struct wort_pool *pool, u32 *head)
 {
@@ -703,8 +710,8 @@ void wort_redo_answer(struct wort_pool *pool, struct wort_redo *redo)
 /**
  * wort_redo_unregister() - Lookups need a redo list no more
  * @pool: The pool.
- * @redo: The list, whose changes are in the trees, and durable.  It is freed after
- *	a grace period.
+ * @redo: The list, whose changes are in the trees, and durable.  It is freed
+ *	after a grace period.
  *
  * Context: Any context.
  */
@@ -712,7 +719,10 @@ void wort_redo_unregister(struct wort_pool *pool, struct wort_redo *redo)
 {
 	struct wort_gates *gates = pool->gates;
 
-	/* Its changes are visible before it goes: pairs with the barriers before trees are read. */
+	/*
+	 * Its changes are visible before it goes: pairs with the barriers
+	 * before trees are read.
+	 */
 	smp_wmb();
 	RCU_INIT_POINTER(gates->redo[redo->head], NULL);
 	WRITE_ONCE(gates->answering[redo->head], 0);
@@ -725,12 +735,12 @@ void wort_redo_unregister(struct wort_pool *pool, struct wort_redo *redo)
  * wort_redo_wait() - Wait for the batches that have taken effect
  * @pool: The pool.
  *
- * For those that are still being carried out.  Whoever reads the trees afterwards
- * finds all their changes.
+ * For those that are still being carried out.  Whoever reads the trees
+ * afterwards finds all their changes.
  *
  * Context: May sleep, killably, in no section.
- * Return: 0; 1 if some go on answering, because nothing can be changed any more: what
- * reads the trees has to look into their lists first; -EINTR.
+ * Return: 0; 1 if some go on answering, because nothing can be changed any
+ * more: what reads the trees has to look into their lists first; -EINTR.
  */
 int wort_redo_wait(struct wort_pool *pool)
 {

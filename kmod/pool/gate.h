@@ -3,21 +3,23 @@
  * Gates: how single changes and atomic batches of the same keys exclude each
  * other, and where lookups find a batch that is being carried out.
  *
- * Each key has a gate, by a hash.  A single change goes in before it looks at the
- * tree, and out after its last fence.  An atomic batch closes the gates of its
- * keys, in ascending order, and waits until nobody is inside.  A change that finds
- * its gate closed ends its section, waits, and begins again: nobody waits for a gate
- * inside a section or a gate, or with a lock.
+ * Each key has a gate, by a hash.  A single change goes in before it looks at
+ * the tree, and out after its last fence.  An atomic batch closes the gates of
+ * its keys, in ascending order, and waits until nobody is inside.  A change
+ * that finds its gate closed ends its section, waits, and begins again: nobody
+ * waits for a gate inside a section or a gate, or with a lock.
  *
- * Lookups never wait.  While the redo list of a batch is registered and answers, a
- * lookup finds the new value of the key there, whatever is in the tree.  It looks
- * there first: a list that ends between the two has left the new value in the
- * tree.  Scans wait for the end of the lists, or merge them where they stay (merge.h).
+ * Lookups never wait.  While the redo list of a batch is registered and
+ * answers, a lookup finds the new value of the key there, whatever is in the
+ * tree.  It looks there first: a list that ends between the two has left the
+ * new value in the tree.  Scans wait for the end of the lists, or merge them
+ * where they stay (merge.h).
  *
- * Operations look at gates only while atomic batches are in use.  The first batch gives
- * each index an engine with gates around the functions of its own (wort_index.engine),
- * and waits for a grace period before it begins.  When no batch has come for a while,
- * wort_gates_rest() gives the indexes their own engines back.
+ * Operations look at gates only while atomic batches are in use.  The first
+ * batch gives each index an engine with gates around the functions of its own
+ * (wort_index.engine), and waits for a grace period before it begins.  When no
+ * batch has come for a while, wort_gates_rest() gives the indexes their own
+ * engines back.
  */
 #ifndef _WORT_GATE_H
 #define _WORT_GATE_H
@@ -59,7 +61,8 @@ struct wort_gated {
  * @waits: how often somebody waited for a gate, or for a list
  * @redone: batches that attach or a check has carried out
  * @gated: engines with gates
- * @gate: for each gate twice the number of changes inside, and 1 if it is closed
+ * @gate: for each gate twice the number of changes inside, and 1 if it is
+ *	closed
  */
 struct wort_gates {
 	atomic_t registered;

@@ -116,7 +116,8 @@ void wort_group_begin(struct wort_commit_group *group)
  * @engine: The functions that carry it out: wort_index.engine, loaded in the
  *	section; or that of the tree, if the gate of the key is closed for it.
  *
- * In it when it was prepared, or needs nothing, and wort_group_add() was called.
+ * In it when it was prepared, or needs nothing, and wort_group_add() was
+ * called.
  *
  * Context: Any context.
  * Return: The operation, whose request the caller fills in.

@@ -2,10 +2,10 @@
 /*
  * Group commit: changes that share two fences.
  *
- * A group prepares changes, one after the other, waits once until what they need
- * is durable, commits them in order, and waits once more.  A change that needs
- * nothing is committed at once if no other one waits.  So a group has two fences,
- * however many changes it has.
+ * A group prepares changes, one after the other, waits once until what they
+ * need is durable, commits them in order, and waits once more.  A change that
+ * needs nothing is committed at once if no other one waits.  So a group has two
+ * fences, however many changes it has.
  *
  * A group ends before an operation with the key of a change that waits, and
  * before one that the engine cannot prepare: it may depend on a change that
@@ -13,9 +13,9 @@
  * committed as it was prepared, since another writer was faster, the group ends
  * there, and what comes after it is prepared again.
  *
- * Changes that an engine commits by one word form a chain (engine/round.h).  Each
- * chain is a sequence of adjacent changes, and the commit of the first one is
- * that of all.
+ * Changes that an engine commits by one word form a chain (engine/round.h).
+ * Each chain is a sequence of adjacent changes, and the commit of the first one
+ * is that of all.
  */
 #ifndef _WORT_GROUP_H
 #define _WORT_GROUP_H

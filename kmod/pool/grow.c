@@ -149,9 +149,9 @@ static void finish(struct grow *g)
  * An atomic batch that has to be carried out stays where it is.
  *
  * Context: May sleep.
- * Return: 0; what wort_sb_load() returns; -EROFS if the pool is read-only; -EIO if
- * the page of heads, the extent table or a copy of the superblock lies on bad
- * memory; -ENOMEM if it could not be attached afterwards.
+ * Return: 0; what wort_sb_load() returns; -EROFS if the pool is read-only; -EIO
+ * if the page of heads, the extent table or a copy of the superblock lies on
+ * bad memory; -ENOMEM if it could not be attached afterwards.
  */
 int wort_pool_grow(struct wort_region *region)
 {

@@ -2,15 +2,15 @@
 /*
  * Holds: nothing in a pool is changed while a program reads all of it.
  *
- * An operation that excludes writers keeps wort_pool.lock for that time.  A hold
- * lasts until a program ends it, so it keeps no lock: it counts in
- * wort_pool.frozen.  With wort_pool.lock held, a count other than 0 therefore is
- * that of holds.
+ * An operation that excludes writers keeps wort_pool.lock for that time.  A
+ * hold lasts until a program ends it, so it keeps no lock: it counts in
+ * wort_pool.frozen.  With wort_pool.lock held, a count other than 0 therefore
+ * is that of holds.
  *
- * An atomic batch takes effect at one moment, and its changes reach the trees one
- * after the other.  A hold begins while no batch holds wort_pool.atomic_sem, and
- * batches that come later wait before they commit: the trees have all changes of
- * a batch, or none.
+ * An atomic batch takes effect at one moment, and its changes reach the trees
+ * one after the other.  A hold begins while no batch holds
+ * wort_pool.atomic_sem, and batches that come later wait before they commit:
+ * the trees have all changes of a batch, or none.
  *
  * Background work goes on.  It gives space back and changes no record.
  */
@@ -22,8 +22,8 @@
  * wort_pool_wait_thawed() - Wait until no writer is excluded
  * @pool: The pool.
  *
- * Another task may exclude writers again before the caller looks: then the caller
- * waits again.
+ * Another task may exclude writers again before the caller looks: then the
+ * caller waits again.
  *
  * Context: May sleep, killably.  Holds no lock and is in no section.
  * Return: 0; -EINTR; -ENODEV if the pool is being detached.

@@ -455,9 +455,9 @@ static __always_inline int put_once(struct wort_index *index,
 }
 
 /*
- * Wait, in no section, for what has kept an operation from being carried out: an
- * atomic batch with the key, or space that is about to be given back.  0: try
- * again.
+ * Wait, in no section, for what has kept an operation from being carried out:
+ * an atomic batch with the key, or space that is about to be given back.  0:
+ * try again.
  */
 static noinline int wait_for(struct wort_index *index, const struct wort_key *key,
 			     const struct wort_op *op, int err)
@@ -672,8 +672,8 @@ static __always_inline int delete_plainly(struct wort_index *index,
  * @old: Where its value goes, told as by wort_index_insert(); NULL: nowhere.
  *
  * Durable when the call returns 0; otherwise the record was not removed.  Needs
- * no space, but for an engine with WORT_TRAIT_DELETE_SPACE: there it may use what
- * is kept for that, and waits for the walk or for freed objects as
+ * no space, but for an engine with WORT_TRAIT_DELETE_SPACE: there it may use
+ * what is kept for that, and waits for the walk or for freed objects as
  * wort_index_insert() does.
  *
  * Context: May sleep.

@@ -40,9 +40,10 @@ static int pause_search(struct wort_walk *walk)
 }
 
 /*
- * Drop the object that the last step could not read, unless it can be read now.  On a damaged
- * path an engine may look in another slot than the cursor did.  It would do so each time, so
- * after some times the search ends, and the check reports the damage.
+ * Drop the object that the last step could not read, unless it can be read now.
+ * On a damaged path an engine may look in another slot than the cursor did.  It
+ * would do so each time, so after some times the search ends, and the check
+ * reports the damage.
  */
 static int drop(struct search *s)
 {

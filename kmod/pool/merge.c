@@ -42,8 +42,8 @@ static void take_lists(struct wort_merge *m)
 }
 
 /*
- * Find the change that is next to a key, or has it with @equal; without a key the
- * first one.  They are few, so each list is read.
+ * Find the change that is next to a key, or has it with @equal; without a key
+ * the first one.  They are few, so each list is read.
  */
 static void find_change(struct wort_merge *m, const struct wort_key *key, bool equal)
 {
@@ -73,7 +73,10 @@ static void pass_change(struct wort_merge *m)
 	find_change(m, &key, false);
 }
 
-/* How a move of the cursor in the tree has ended; an end of the tree is no error. */
+/*
+ * How a move of the cursor in the tree has ended; an end of the tree is no
+ * error.
+ */
 static int moved(struct wort_merge *m, int err)
 {
 	m->in_tree = !err;
@@ -168,8 +171,8 @@ static int merge_value(struct wort_cursor *cur, struct wort_buf *buf)
  * wort_merge_alloc() - Get ready to scan an index together with redo lists
  * @index: The index, of a pool that has gates.
  *
- * A cursor whose tree is wort_merge.tree has seek, next and value.  It is used in
- * sections for reading; what it has seen it may not touch after their end.
+ * A cursor whose tree is wort_merge.tree has seek, next and value.  It is used
+ * in sections for reading; what it has seen it may not touch after their end.
  *
  * Context: May sleep.
  * Return: For wort_merge_free(), or NULL.

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Scans of an index whose atomic batches stay committed and not carried out, because
- * the pool is read-only.
+ * Scans of an index whose atomic batches stay committed and not carried out,
+ * because the pool is read-only.
  *
  *	tree	a  b     d     f
  *	lists	   b     -  e		-: removed
  *	scan	a  b        e  f	b: the value of the list
  *
- * A cursor of the index and the changes in the lists move side by side, as a cursor
- * of an engine.  The lists are taken at each seek, and stay to the end of the section:
- * before the cursor looks into the tree, since a list that ends later has left its
- * changes there.
+ * A cursor of the index and the changes in the lists move side by side, as a
+ * cursor of an engine.  The lists are taken at each seek, and stay to the end
+ * of the section: before the cursor looks into the tree, since a list that ends
+ * later has left its changes there.
  */
 #ifndef _WORT_MERGE_H
 #define _WORT_MERGE_H

@@ -21,9 +21,9 @@ static void geometry_of(const struct wort_media_sb *sb,
 }
 
 /*
- * Damage in the catalogue, in redo lists, or in what was read of the extent table,
- * does not keep what is sound from being read.  Nor does a page of heads that
- * cannot be read.
+ * Damage in the catalogue, in redo lists, or in what was read of the extent
+ * table, does not keep what is sound from being read.  Nor does a page of heads
+ * that cannot be read.
  */
 static int load(struct wort_op *op, struct wort_pool *pool, bool *damaged)
 {
@@ -129,15 +129,15 @@ static void begin(struct wort_op *op, struct wort_pool *pool, bool damaged)
  *
  * Reads the superblock and the catalogue: the same for any number of records,
  * and for a pool of any size.  Stores a new generation, and what it finds lost
- * of what is redundant.  Carries out the atomic batches that were committed when
- * the power went.  In the background the extent table is read, and the walk marks
- * all owned objects.  In a read-only pool nothing is stored at all: lookups and
- * scans answer from the redo lists of such batches.
+ * of what is redundant.  Carries out the atomic batches that were committed
+ * when the power went.  In the background the extent table is read, and the
+ * walk marks all owned objects.  In a read-only pool nothing is stored at all:
+ * lookups and scans answer from the redo lists of such batches.
  *
  * Context: May sleep.
  * Return: 0; what wort_sb_load() returns; -EPROTONOSUPPORT if an atomic batch
- * changes an index of an engine that the module does not know; -ENOMEM; -EINTR if a
- * fatal signal came.
+ * changes an index of an engine that the module does not know; -ENOMEM; -EINTR
+ * if a fatal signal came.
  */
 int wort_pool_attach(struct wort_region *region, struct wort_pool **out)
 {

@@ -5,8 +5,8 @@
  *
  * Lock order: wort_pool.gates_sem, gates in ascending order, a head,
  * wort_pool.work_lock, wort_pool.atomic_sem, wort_pool.lock, wort_locks.roots,
- * wort_index.lock, a section of wort_locks.writers, wort_alloc.lock, struct wort_lock
- * in the order of addresses, locks of caches, wort_pool.due_lock.
+ * wort_index.lock, a section of wort_locks.writers, wort_alloc.lock, struct
+ * wort_lock in the order of addresses, locks of caches, wort_pool.due_lock.
  *
  * Operations on an index that only read are RCU sections, the others are
  * sections of wort_locks.writers.  To exclude writers, a task takes
@@ -15,8 +15,8 @@
  * Holders of wort_pool.work_lock wait for sections, too.  Therefore neither of
  * the two is taken in a section.
  *
- * A holder of wort_pool.atomic_sem for reading does not wait for background work,
- * whose tasks wait for it.
+ * A holder of wort_pool.atomic_sem for reading does not wait for background
+ * work, whose tasks wait for it.
  *
  * While any of these mutexes is held, memory is allocated with
  * GFP_NOIO: reclaim may write memory out through an operation that waits for
@@ -106,12 +106,13 @@ struct wort_counted {
  * @walk_failed: the walk could not mark all objects that the index owns
  * @was_open: it was opened since attach
  * @nr_open: number of openings
- * @owned: the only one was made with WORT_INDEX_OPEN_F_OWN; set with wort_pool.lock
- *	and @lock held, cleared with @lock held
+ * @owned: the only one was made with WORT_INDEX_OPEN_F_OWN; set with
+ *	wort_pool.lock and @lock held, cleared with @lock held
  * @list: in wort_pool.indexes, in the order of ids, or wort_pool.dying
  * @todo: in wort_pool.todo
  * @due: in wort_pool.due
- * @shrink: bytes of what its engine keeps in DRAM that the background is to free
+ * @shrink: bytes of what its engine keeps in DRAM that the background is to
+ *	free
  * @rebuild: in wort_pool.rebuild
  * @hash: in wort_pool.names
  * @counted: what the last walk or check counted; under @lock
@@ -172,8 +173,8 @@ struct wort_index {
  * @readonly: nothing is stored, because the memory is read-only, or the pool
  *	has a feature that the module does not know
  * @suspendable: power management knows the device: see wort_pool_waiting()
- * @frozen: who excludes operations that may change something, which wait while it
- *	is not 0; under @lock
+ * @frozen: who excludes operations that may change something, which wait while
+ *	it is not 0; under @lock
  * @clearing: checks that may drop references: no hold begins; under @lock
  * @indexes: indexes in the order of ids
  * @dying: destroyed indexes whose space is not given back yet
@@ -186,11 +187,12 @@ struct wort_index {
  *	know
  * @next_id: id of the next index; the word on media is not less
  * @gates: its gates, from the first atomic batch on, or NULL (gate.h)
- * @gates_on: all operations look at them; changed under @lock, to false only with
- *	@gates_sem for writing
+ * @gates_on: all operations look at them; changed under @lock, to false only
+ *	with @gates_sem for writing
  * @gates_sem: held for reading by each atomic batch
- * @atomic_sem: held for reading by an atomic batch from the time at which it sets
- *	space aside until it has given it back; for writing, to wait for that
+ * @atomic_sem: held for reading by an atomic batch from the time at which it
+ *	sets space aside until it has given it back; for writing, to wait for
+ *	that
  * @generation: generation on media; 0 if it could not be read
  * @nr_lost: redundant data on media found lost since the last check reported it
  * @catalogue_last: offset of the last catalogue block
@@ -375,10 +377,11 @@ static inline void wort_pool_changed(struct wort_pool *pool)
 }
 
 /*
- * The state in which a task waits.  A fatal signal ends a wait, and the machine can suspend
- * during it.  Power management does not know a pool that is being attached.  If the machine
- * hibernated then, the background work of that pool would store after the snapshot.  UNSAFE
- * tells lockdep that a task may be frozen with a lock: atomic batches wait with a semaphore held.
+ * The state in which a task waits.  A fatal signal ends a wait, and the machine
+ * can suspend during it.  Power management does not know a pool that is being
+ * attached.  If the machine hibernated then, the background work of that pool
+ * would store after the snapshot.  UNSAFE tells lockdep that a task may be
+ * frozen with a lock: atomic batches wait with a semaphore held.
  */
 static inline unsigned int wort_pool_waiting(const struct wort_pool *pool)
 {

@@ -120,8 +120,8 @@ void wort_rebuild_again(struct wort_index *index)
 
 	lockdep_assert_held(&pool->work_lock);
 	/*
-	 * An operation that excludes writers holds the mutex, and an atomic batch
-	 * the semaphore: it has found that the index can be used.
+	 * An operation that excludes writers holds the mutex, and an atomic
+	 * batch the semaphore: it has found that the index can be used.
 	 */
 	down_write(&pool->atomic_sem);
 	mutex_lock(&pool->lock);

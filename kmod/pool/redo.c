@@ -191,8 +191,8 @@ __le64 __pmem *wort_head_at(const struct wort_region *region, u32 nr)
  * Says in the log if not.
  *
  * Context: Any context.
- * Return: 0; -EIO: nobody knows whether there is a batch then, so nothing may be
- * stored.
+ * Return: 0; -EIO: nobody knows whether there is a batch then, so nothing may
+ * be stored.
  */
 int wort_heads_verify(struct wort_op *op)
 {
@@ -436,8 +436,8 @@ int wort_redo_visit(struct wort_op *op, struct wort_pool *pool,
  * @pool: The pool.
  *
  * Context: May sleep.  Holds wort_pool.atomic_sem for writing.
- * Return: False if they cannot be read, if one refers to something that is no list,
- * or to a list that was not found by attach.
+ * Return: False if they cannot be read, if one refers to something that is no
+ * list, or to a list that was not found by attach.
  */
 bool wort_heads_agree(struct wort_op *op, struct wort_pool *pool)
 {
@@ -460,11 +460,12 @@ bool wort_heads_agree(struct wort_op *op, struct wort_pool *pool)
  * @op: An operation, in a section of writers.
  * @redo: The list, whose changes are durable.
  *
- * The head is cleared durably before a gate opens: a change that is acknowledged
- * later would be undone by the list otherwise.
+ * The head is cleared durably before a gate opens: a change that is
+ * acknowledged later would be undone by the list otherwise.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
- * Return: 0; -EUCLEAN if the list is no object: the head is cleared nevertheless.
+ * Return: 0; -EUCLEAN if the list is no object: the head is cleared
+ * nevertheless.
  */
 int wort_redo_end(struct wort_op *op, struct wort_redo *redo)
 {
@@ -477,8 +478,8 @@ int wort_redo_end(struct wort_op *op, struct wort_redo *redo)
 }
 
 /*
- * The gates of a list that no other list needs: keys of lists that attach has found
- * may have a gate in common.
+ * The gates of a list that no other list needs: keys of lists that attach has
+ * found may have a gate in common.
  */
 static u32 gates_to_open(struct wort_pool *pool, const struct wort_redo *redo,
 			 u16 *gates)
@@ -566,8 +567,8 @@ static bool is_done(struct wort_op *op, struct wort_index *index,
 }
 
 /*
- * A power cut within an attach has left some changes done.  To put their values again
- * would take space that those which are missing need.
+ * A power cut within an attach has left some changes done.  To put their values
+ * again would take space that those which are missing need.
  */
 static void find_done(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
 		      u8 *room)
@@ -585,9 +586,10 @@ static void find_done(struct wort_pool *pool, struct wort_apply *changes, u32 nr
 }
 
 /*
- * Waits for space, which its objects had before the power cut.  Each try gives back what it
- * reserved, and that would look like new space for ever.  So another try follows only if
- * background work was about to give space back when this one began, or is now.
+ * Waits for space, which its objects had before the power cut.  Each try gives
+ * back what it reserved, and that would look like new space for ever.  So
+ * another try follows only if background work was about to give space back when
+ * this one began, or is now.
  */
 static int apply_all(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
 		     u8 *room)
@@ -634,7 +636,8 @@ static int run(struct wort_pool *pool, struct wort_redo *redo)
 }
 
 /*
- * A list that was left behind, or NULL.  That of a batch under way may end any time.
+ * A list that was left behind, or NULL.  That of a batch under way may end any
+ * time.
  */
 static struct wort_redo *left_behind(struct wort_gates *gates, u32 head)
 {
@@ -665,9 +668,10 @@ static u32 extents_to_open(struct wort_pool *pool)
 }
 
 /*
- * Before the walk has ended slots are free that nobody knows of, and each size of
- * objects takes an extent of its own.  A batch may have had the last ones for other
- * sizes.  In a pool that is nearly full the walk is therefore waited for.
+ * Before the walk has ended slots are free that nobody knows of, and each size
+ * of objects takes an extent of its own.  A batch may have had the last ones
+ * for other sizes.  In a pool that is nearly full the walk is therefore waited
+ * for.
  */
 static int wait_slots(struct wort_pool *pool)
 {
@@ -710,7 +714,8 @@ static int run_all(struct wort_pool *pool)
  * wort_redo_hold() - Keep the lists that were left behind where they are
  * @pool: The pool, with gates.
  *
- * Until wort_redo_release() nobody else carries one out, so their gates stay closed.
+ * Until wort_redo_release() nobody else carries one out, so their gates stay
+ * closed.
  *
  * Context: May sleep, killably, in no section, with no lock and no gate closed.
  * Return: 0 or -EINTR.
@@ -769,13 +774,13 @@ u32 wort_redo_other_gates(struct wort_pool *pool, u16 *gates, u32 nr)
  * wort_redo_run() - Carry out the batches whose lists were left behind
  * @pool: The pool, whose background work may run.
  *
- * By attach before anybody uses the pool, or by a check that has found no damage,
- * beside which other batches are under way.  If one cannot be carried out the pool
- * becomes read-only, and lookups go on answering from the list.
+ * By attach before anybody uses the pool, or by a check that has found no
+ * damage, beside which other batches are under way.  If one cannot be carried
+ * out the pool becomes read-only, and lookups go on answering from the list.
  *
  * Context: May sleep, killably, in no section and with no lock.
- * Return: 0, also in a pool that is read-only; -ENOMEM, -EINTR, -ENODEV: some lists
- * may be left.
+ * Return: 0, also in a pool that is read-only; -ENOMEM, -EINTR, -ENODEV: some
+ * lists may be left.
  */
 int wort_redo_run(struct wort_pool *pool)
 {

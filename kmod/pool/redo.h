@@ -18,10 +18,11 @@
  * list		any mixture of changes	committed	attach carries it out
  * list, 0	new, durable		done		attach, which finds it done
  *
- * An entry has the new value of a key, or says that it is removed.  It refers to
- * nothing, so an entry can be carried out any number of times, and nothing that it
- * needs can be freed or moved.  The lists of several batches have no key in common,
- * since their gates were closed, so the order of lists does not matter.
+ * An entry has the new value of a key, or says that it is removed.  It refers
+ * to nothing, so an entry can be carried out any number of times, and nothing
+ * that it needs can be freed or moved.  The lists of several batches have no
+ * key in common, since their gates were closed, so the order of lists does not
+ * matter.
  */
 #ifndef _WORT_REDO_H
 #define _WORT_REDO_H

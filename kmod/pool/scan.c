@@ -16,7 +16,8 @@
 /*
  * Pairs that are taken at a time.  An engine looks again at a node whose pairs
  * were not all taken, so they are many: as many as make struct scan_from 4 KiB.
- * What lies behind a bound is taken in vain, so where there is one they are few.
+ * What lies behind a bound is taken in vain, so where there is one they are
+ * few.
  */
 #define PAIRS		120U
 #define BOUND_PAIRS	32U
@@ -377,8 +378,9 @@ static bool too_long(const struct wort_key *key)
  * @scan: What to read, and where it goes.
  *
  * Records that were packed before an error are good.  A record that is there
- * all the time is found, once; keys strictly increase, or decrease.  All of an atomic
- * batch that took effect before is found, also in a pool that is read-only.
+ * all the time is found, once; keys strictly increase, or decrease.  All of an
+ * atomic batch that took effect before is found, also in a pool that is
+ * read-only.
  *
  * Context: May sleep.
  * Return: 0; -EMSGSIZE if start or bound is longer than WORT_KEY_MAX; -ERANGE

@@ -207,11 +207,12 @@ size_t wort_pool_spare_bytes(struct wort_pool *pool)
  * @pool: The pool.
  * @bytes: How much.
  *
- * They are freed after a grace period.  Operations are slower until the engine has
- * made again what they need.
+ * They are freed after a grace period.  Operations are slower until the engine
+ * has made again what they need.
  *
  * Context: Any context but interrupts.  Does not sleep: tries wort_pool.lock.
- * Return: The bytes that will be freed, without those for which it was asked before.
+ * Return: The bytes that will be freed, without those for which it was asked
+ * before.
  */
 size_t wort_pool_shrink(struct wort_pool *pool, size_t bytes)
 {

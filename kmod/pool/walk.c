@@ -22,9 +22,9 @@
 #define CHUNK_OBJECTS	1536
 
 /*
- * After so many chunks a walk tends the indexes that are due: the background work,
- * which tends them otherwise, waits for the end of the walk.  Not after each chunk:
- * an index may take a grace period, as long as hundreds of chunks.
+ * After so many chunks a walk tends the indexes that are due: the background
+ * work, which tends them otherwise, waits for the end of the walk.  Not after
+ * each chunk: an index may take a grace period, as long as hundreds of chunks.
  */
 #define TEND_CHUNKS	32
 
@@ -240,8 +240,8 @@ int wort_walk_chunk(struct wort_walk *walk, bool alone)
 	WARN_ON_ONCE(alone && walk->objects > ALONE_MAX);
 	wort_chunk_end(walk, err);
 	/*
-	 * Inserts into an index without a table take twice as long, and a rebuild
-	 * may wait for more room.
+	 * Inserts into an index without a table take twice as long, and a
+	 * rebuild may wait for more room.
 	 */
 	if (++walk->chunks % TEND_CHUNKS == 0 || (walk->rebuild && err == -EAGAIN))
 		wort_tend_all(walk->pool);

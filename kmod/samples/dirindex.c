@@ -11,9 +11,9 @@
  * it returns and, after a power cut in the middle, done or not done, without
  * anything here that sees to it.
  *
- * Rename changes two records.  An atomic batch deletes the old one, if it is still
- * what was read, and stores the new one: after a power cut both are done or none is,
- * and nobody sees the inode under both names, or under none.
+ * Rename changes two records.  An atomic batch deletes the old one, if it is
+ * still what was read, and stores the new one: after a power cut both are done
+ * or none is, and nobody sees the inode under both names, or under none.
  *
  * Move uses plain batches for many names at once: a batch inserts their
  * records under the new directory, and when it has returned, which is when they
@@ -85,7 +85,9 @@ MODULE_PARM_DESC(name, "name of the index, which is made when absent");
 
 static struct wort_kernel_index *dirs;
 
-/* All but move change what they change atomically: only move keeps others out. */
+/*
+ * All but move change what they change atomically: only move keeps others out.
+ */
 static DECLARE_RWSEM(move_sem);
 
 static struct wort_kernel_bytes key_bytes(const struct dir_key *key)

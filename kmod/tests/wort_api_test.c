@@ -374,7 +374,9 @@ static void test_atomic_invalid(struct wort_kernel_index *index)
 	EXPECT(0, delete(index, "a1", NULL));
 }
 
-/* As many operations as a batch takes, and values that fill its list and more. */
+/*
+ * As many operations as a batch takes, and values that fill its list and more.
+ */
 static void test_atomic_limits(struct wort_kernel_index *index)
 {
 	struct wort_kernel_bytes value = { long_bytes, WORT_VALUE_MAX };

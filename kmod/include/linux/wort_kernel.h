@@ -2,9 +2,9 @@
 /*
  * Indexes on persistent memory for other kernel code.
  *
- * Documentation/kernel-api.rst describes how to use them, and kmod/dev/api.c has the
- * contract of each function.  Limits, flags and struct wort_record are those of
- * programs, in linux/wort.h.
+ * Documentation/kernel-api.rst describes how to use them, and kmod/dev/api.c
+ * has the contract of each function.  Limits, flags and struct wort_record are
+ * those of programs, in linux/wort.h.
  */
 #ifndef _LINUX_WORT_KERNEL_H
 #define _LINUX_WORT_KERNEL_H
@@ -68,9 +68,9 @@ struct wort_kernel_op {
 /**
  * struct wort_kernel_atomic_op - An operation of an atomic batch
  * @index: the index
- * @op: as in a batch.  Also WORT_BATCH_EXPECT: the batch goes on only if the key has
- *	the value @expect, with WORT_EXPECT_F_PRESENT any, with _ABSENT none.  @err
- *	is set if the call returns 0, and is not 0 only for a LOOKUP
+ * @op: as in a batch.  Also WORT_BATCH_EXPECT: the batch goes on only if the
+ *	key has the value @expect, with WORT_EXPECT_F_PRESENT any, with _ABSENT
+ *	none.  @err is set if the call returns 0, and is not 0 only for a LOOKUP
  */
 struct wort_kernel_atomic_op {
 	struct wort_kernel_index *index;
@@ -88,12 +88,13 @@ struct wort_kernel_atomic_op {
  * @buf_len: its size in bytes, at most WORT_BUF_MAX
  * @count: set by the call: records found
  * @len: set by the call: bytes of records in @buf
- * @need: set with -ERANGE: bytes that the next record, with COUNT the last key, needs
+ * @need: set with -ERANGE: bytes that the next record, with COUNT the last key,
+ *	needs
  * @more: set by the call: the bound was not reached
  *
- * If @more is set, the call has set @start and @flags so that the next call begins
- * after the last record.  The key of that lies in @buf, which must not change in
- * between.
+ * If @more is set, the call has set @start and @flags so that the next call
+ * begins after the last record.  The key of that lies in @buf, which must not
+ * change in between.
  */
 struct wort_kernel_scan {
 	u32 flags;
@@ -144,8 +145,8 @@ wort_kernel_record_value(const struct wort_record *rec)
 }
 
 /*
- * A flag of wort_kernel_index_open(), beside those of programs: the handle is the only
- * opening of the index, here and in programs, until it is closed.
+ * A flag of wort_kernel_index_open(), beside those of programs: the handle is
+ * the only opening of the index, here and in programs, until it is closed.
  */
 #define WORT_KERNEL_OPEN_F_OWN	BIT(31)
 
