@@ -10,10 +10,10 @@
  *	of an inner	the children that count, in the order of their separators,
  *	page		with the first bytes of these
  *
- * A tree has a table of shadows by the offsets of their pages.  A shadow is
- * made by whoever splits or rebuilds a page, of what takes its place, or opens
- * a page that has none, under the lock of the page if that is free.  It may be
- * dropped at any time.  Where there is none, operations read the page.
+ * A tree has a table of shadows by the offsets of their pages.  Whoever splits
+ * or rebuilds a page makes the shadows of what takes its place.  Whoever opens
+ * a page that has none makes one, if the lock of the page is free.  A shadow
+ * may be dropped at any time.  Where there is none, operations read the page.
  *
  * A writer locks the page that it changes, and changes its shadow as well,
  * unless the shadow has left the table.  So a shadow in the table is complete.

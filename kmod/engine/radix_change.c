@@ -143,11 +143,11 @@ int rdx_launch_record(struct wort_op *op, struct rdx_change *c)
 }
 
 /**
- * rdx_launch_node() - Store the link to a new node, which takes over what is in the slot
+ * rdx_launch_node() - Put a new node between a slot and what it refers to
  * @op: The operation.
  * @tree: The tree.
  * @c: The change, prepared.
- * @above_node: There is a node in the slot.
+ * @above_node: The slot refers to a node, and c->rec is below that.
  *
  * Context: As rdx_pos_lock().
  * Return: 0 or -EAGAIN.
