@@ -100,9 +100,9 @@ struct compat_shrinker_ops {
 
 struct compat_shrinker;
 
-struct compat_shrinker *compat_shrinker_add(const char *name,
-					    const struct compat_shrinker_ops *ops,
-					    void *data);
+struct compat_shrinker *
+compat_shrinker_add(const char *name, const struct compat_shrinker_ops *ops,
+		    void *data);
 void compat_shrinker_remove(struct compat_shrinker *s);
 
 struct file;

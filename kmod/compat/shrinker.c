@@ -88,9 +88,9 @@ static void remove(struct compat_shrinker *s)
  * Context: May sleep.
  * Return: For compat_shrinker_remove(); or ERR_PTR(-ENOMEM).
  */
-struct compat_shrinker *compat_shrinker_add(const char *name,
-					    const struct compat_shrinker_ops *ops,
-					    void *data)
+struct compat_shrinker *
+compat_shrinker_add(const char *name, const struct compat_shrinker_ops *ops,
+		    void *data)
 {
 	struct compat_shrinker *s = kzalloc(sizeof(*s), GFP_KERNEL);
 	int err;

@@ -160,7 +160,8 @@ static void fill_slots(struct wort_slots *slots)
 
 	for (word = 0; word < words; word++)
 		slots->word[word].bits[WORT_BITS_USED] = ~0UL;
-	slots->word[words - 1].bits[WORT_BITS_USED] = BITMAP_LAST_WORD_MASK(slots->slots);
+	slots->word[words - 1].bits[WORT_BITS_USED] =
+		BITMAP_LAST_WORD_MASK(slots->slots);
 	slots->nr_used = slots->slots;
 	slots->hint = slots->slots;
 }
@@ -200,7 +201,8 @@ struct wort_slots *wort_slots_need(struct wort_alloc *alloc, u32 nr, gfp_t gfp)
  *
  * Context: Holds wort_alloc.lock.
  */
-void wort_partial_add(struct wort_alloc *alloc, struct wort_slots *slots, bool last)
+void wort_partial_add(struct wort_alloc *alloc, struct wort_slots *slots,
+		      bool last)
 {
 	u32 class = wort_extent_at(alloc, slots->nr)->class;
 	struct list_head *list = slots->dirty ? &alloc->zeroed[class] :
@@ -414,7 +416,8 @@ static u32 extents_to_leave(const struct wort_op *op, u32 class)
 
 	if (op->must_free)
 		return 0;
-	return kept_extents(alloc, class) + (alloc->walking ? 0 : alloc->reserve);
+	return kept_extents(alloc, class) +
+	       (alloc->walking ? 0 : alloc->reserve);
 }
 
 /*
@@ -575,8 +578,8 @@ void wort_extent_clear(struct wort_op *op, u32 nr)
  *
  * Context: May sleep.  Holds wort_alloc.lock.
  */
-void wort_slots_take(struct wort_alloc *alloc, struct wort_slots *slots, u32 word,
-		     unsigned long taken, u32 hint)
+void wort_slots_take(struct wort_alloc *alloc, struct wort_slots *slots,
+		     u32 word, unsigned long taken, u32 hint)
 {
 	u32 n = hweight_long(taken);
 
@@ -706,7 +709,8 @@ void wort_extent_untake(struct wort_alloc *alloc, u64 off)
  * Context: Holds wort_alloc.lock.
  * Return: Its slots, or NULL.
  */
-struct wort_slots *wort_partial_find(struct wort_alloc *alloc, struct list_head *list)
+struct wort_slots *wort_partial_find(struct wort_alloc *alloc,
+				     struct list_head *list)
 {
 	struct wort_slots *slots;
 
@@ -783,7 +787,8 @@ static struct wort_slots *find_partial(struct wort_alloc *alloc, u32 class)
  * An open extent of a class with a free slot that the operation may take; one
  * is opened if need be.  Two are, if the first has no more slots than are kept.
  */
-static int need_partial(struct wort_op *op, u32 class, struct wort_slots **slots)
+static int need_partial(struct wort_op *op, u32 class,
+			struct wort_slots **slots)
 {
 	struct wort_alloc *alloc = op->alloc;
 	int err = 0;
@@ -1038,7 +1043,8 @@ static int find_run(struct wort_op *op, u64 off, u64 size, u32 nr)
 
 	if (off != wort_extent_off(op->alloc, nr) ||
 	    extent->run != wort_run_of(op->alloc, size))
-		return wort_corrupt(op, off, "object is not the run it lies in");
+		return wort_corrupt(op, off,
+				    "object is not the run it lies in");
 	return 0;
 }
 
@@ -1091,7 +1097,8 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size, u32 *nr, u32 *slot)
 		class = wort_class_of(size);
 	if (extent->class != class || extent->state == WORT_EXTENT_TAIL ||
 	    extent->state == WORT_EXTENT_FREE)
-		return wort_corrupt(op, off, "object in an extent of another class");
+		return wort_corrupt(op, off,
+				    "object in an extent of another class");
 	return class == WORT_CLASS_RUN ? find_run(op, off, size, *nr) :
 					 find_slot(op, off, *nr, slot);
 }
@@ -1100,7 +1107,8 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size, u32 *nr, u32 *slot)
  * The extent and the slot of an object; false: a slot of its class has another
  * offset.
  */
-static bool spot_of(const struct wort_alloc *alloc, u64 off, u64 size, u64 *nr, u32 *slot)
+static bool spot_of(const struct wort_alloc *alloc, u64 off, u64 size, u64 *nr,
+		    u32 *slot)
 {
 	u32 class = wort_class_of(size), in_extent;
 
@@ -1164,7 +1172,8 @@ struct wort_spot wort_alloc_find(struct wort_alloc *alloc, u64 off, u64 size)
 	u64 nr;
 
 	lockdep_assert_held(&alloc->lock);
-	if (!spot_of(alloc, off, size, &nr, &slot) || !wort_extent_made(alloc, nr))
+	if (!spot_of(alloc, off, size, &nr, &slot) ||
+	    !wort_extent_made(alloc, nr))
 		return spot;
 	extent = wort_extent_at(alloc, nr);
 	if (!wort_extent_in_use(extent) || !extent->slots ||
@@ -1191,7 +1200,8 @@ void wort_alloc_free_found(struct wort_alloc *alloc, struct wort_spot spot)
 
 	wort_slot_set(slots, WORT_BITS_FREED, spot.slot);
 	slots->freed_parts |= BIT_ULL(wort_slot_part(slots, spot.slot));
-	wort_alloc_freed(alloc, wort_slot_size(alloc, wort_extent_at(alloc, slots->nr)));
+	wort_alloc_freed(alloc, wort_slot_size(alloc, wort_extent_at(alloc,
+								     slots->nr)));
 	if (list_empty(&slots->freeing))
 		list_add_tail(&slots->freeing, &alloc->freeing);
 }
@@ -1206,7 +1216,8 @@ static int set_freed(struct wort_op *op, u64 off, u32 nr, u32 slot)
 	spot.slots = wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL);
 	if (extent->state != WORT_EXTENT_UNKNOWN) {
 		if (!wort_slot_test(spot.slots, WORT_BITS_USED, slot))
-			return wort_corrupt(op, off, "freed object is not allocated");
+			return wort_corrupt(op, off,
+					    "freed object is not allocated");
 		if (is_freed(alloc, nr, slot))
 			return wort_corrupt(op, off, "object freed twice");
 		wort_alloc_free_found(alloc, spot);

@@ -472,7 +472,8 @@ int wort_marks_compare(struct wort_op *op, struct wort_marks *marks, u32 *bad,
 /* alloc_cache.c: caches of slots */
 int wort_cache_init(struct wort_alloc *alloc);
 void wort_cache_destroy(struct wort_alloc *alloc);
-u64 wort_cache_fill(struct wort_alloc *alloc, struct wort_slots *slots, u32 max);
+u64 wort_cache_fill(struct wort_alloc *alloc, struct wort_slots *slots,
+		    u32 max);
 bool wort_cache_drain(struct wort_alloc *alloc);
 u64 wort_cache_bytes(struct wort_alloc *alloc);
 
@@ -493,8 +494,9 @@ static inline u64 wort_cached_get(struct wort_cached *cached)
  * not lie on bad memory, since the caches are not used if a page is known to be
  * bad.
  */
-static __always_inline void wort_cached_prefetch(const struct wort_alloc *alloc,
-						 const struct wort_cached *cached)
+static __always_inline void
+wort_cached_prefetch(const struct wort_alloc *alloc,
+		     const struct wort_cached *cached)
 {
 	unsigned long free = cached->free & (cached->free - 1);
 	const void __pmem *slot;
@@ -572,7 +574,8 @@ static inline int wort_alloc_reserve(struct wort_op *op, u64 size)
  * false, a slot may be reserved nevertheless, so the caller must call
  * wort_op_end().
  */
-static __always_inline bool wort_alloc_reserve_ready(struct wort_op *op, u64 size)
+static __always_inline bool wort_alloc_reserve_ready(struct wort_op *op,
+						     u64 size)
 {
 	u64 off;
 

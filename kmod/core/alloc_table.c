@@ -131,7 +131,8 @@ static bool parse_word(const struct wort_alloc *alloc,
  * extents it says something of, if they have no word of their own; 0: it says
  * that its own is free.
  */
-static u32 read_word(struct wort_op *op, struct wort_extent *extent, u32 nr, int *err)
+static u32 read_word(struct wort_op *op, struct wort_extent *extent, u32 nr,
+		     int *err)
 {
 	struct wort_alloc *alloc = op->alloc;
 	u64 word;
@@ -159,7 +160,8 @@ static u32 covered_to(struct wort_op *op, u32 first)
 		struct wort_extent probe = { };
 
 		if (!wort_in_table(op->alloc, nr, nr + 1))
-			covered = max(covered, nr + read_word(op, &probe, nr, &err));
+			covered = max(covered,
+				      nr + read_word(op, &probe, nr, &err));
 	}
 	return covered;
 }
@@ -215,7 +217,8 @@ int wort_group_make(struct wort_op *op, u32 group)
 	struct wort_extent *extents;
 	u32 i;
 
-	extents = kcalloc(WORT_GROUP_EXTENTS, sizeof(*extents), wort_op_gfp(op));
+	extents = kcalloc(WORT_GROUP_EXTENTS, sizeof(*extents),
+			  wort_op_gfp(op));
 	if (!extents)
 		return -ENOMEM;
 	for (i = 0; i < WORT_GROUP_EXTENTS; i++)
@@ -230,8 +233,10 @@ static void table_damaged(struct wort_op *op, u32 nr, int err)
 	struct wort_alloc *alloc = op->alloc;
 
 	if (err == -EUCLEAN)
-		err = wort_corrupt(op, table_off(alloc, nr), "extent word %#llx",
-				   (unsigned long long)wort_pm_load(table_word(alloc, nr)));
+		err = wort_corrupt(op, table_off(alloc, nr),
+				   "extent word %#llx",
+				   (unsigned long long)
+					   wort_pm_load(table_word(alloc, nr)));
 	if (!alloc->table_err)
 		alloc->table_err = err;
 }
@@ -463,7 +468,8 @@ static bool check_open(struct wort_op *op, u32 nr, bool mend, u32 *bad)
 
 	mutex_lock(&alloc->lock);
 	extent = wort_extent_made(alloc, nr) ? wort_extent_at(alloc, nr) : NULL;
-	open = extent && extent->state == WORT_EXTENT_OPEN && !alloc->table_lost;
+	open = extent && extent->state == WORT_EXTENT_OPEN &&
+	       !alloc->table_lost;
 	if (open && wort_pm_load(table_word(alloc, nr)) != word_of(extent)) {
 		if (mend)
 			wort_table_store(op, nr);
@@ -482,7 +488,8 @@ static u32 check_group(struct wort_op *op, u32 group, bool mend)
 	struct wort_extent probe = { };
 	u64 word;
 
-	if (!wort_extent_made(alloc, nr) && words_are_zero(op, nr, group_len(alloc, group)))
+	if (!wort_extent_made(alloc, nr) &&
+	    words_are_zero(op, nr, group_len(alloc, group)))
 		return 0;
 	for (end = nr + group_len(alloc, group); nr < end; nr++) {
 		if (wort_table_is_bad(op, nr)) {

@@ -131,7 +131,8 @@ int wort_alloc_mark(struct wort_op *op, u64 off, u64 size, bool first)
 
 static void keep_slot(struct wort_alloc *alloc, u32 nr, u32 slot)
 {
-	struct wort_slots *slots = wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL);
+	struct wort_slots *slots = wort_slots_need(alloc, nr,
+						   GFP_NOIO | __GFP_NOFAIL);
 
 	if (!wort_slot_test(slots, WORT_BITS_USED, slot) &&
 	    !wort_slot_test(slots, WORT_BITS_NODES, slot))
@@ -279,7 +280,8 @@ static int settle_run(struct wort_op *op, u32 nr)
 
 	while (++nr < end) {
 		wort_slots_drop(alloc, nr);
-		wort_extent_set_class(wort_extent_at(alloc, nr), WORT_CLASS_NONE, 0);
+		wort_extent_set_class(wort_extent_at(alloc, nr),
+				      WORT_CLASS_NONE, 0);
 		wort_extent_at(alloc, nr)->state = WORT_EXTENT_TAIL;
 	}
 	return 0;

@@ -99,11 +99,13 @@ static void fence_zeroes(struct wort_op *op, u32 collected)
  * Adjacent ones may have lines in common, but not with those of another word.
  * Not fenced.
  */
-static void zero_slots(struct wort_op *op, u64 off, u64 size, unsigned long bits)
+static void zero_slots(struct wort_op *op, u64 off, u64 size,
+		       unsigned long bits)
 {
 	u32 slot = 0, end;
 
-	while ((slot = find_next_bit(&bits, BITS_PER_LONG, slot)) < BITS_PER_LONG) {
+	while ((slot = find_next_bit(&bits, BITS_PER_LONG, slot)) <
+	       BITS_PER_LONG) {
 		end = find_next_zero_bit(&bits, BITS_PER_LONG, slot);
 		zero_range(op, off + slot * size, (end - slot) * size);
 		slot = end;
@@ -112,7 +114,8 @@ static void zero_slots(struct wort_op *op, u64 off, u64 size, unsigned long bits
 
 static void zero_waiting(struct wort_op *op, const struct wort_slots *slots)
 {
-	u64 size = wort_slot_size(op->alloc, wort_extent_at(op->alloc, slots->nr));
+	u64 size = wort_slot_size(op->alloc,
+				  wort_extent_at(op->alloc, slots->nr));
 	u64 off = wort_extent_off(op->alloc, slots->nr);
 	u32 word;
 
@@ -171,7 +174,8 @@ void wort_extent_untake_zero(struct wort_alloc *alloc, u64 off)
  * An open extent with a free slot that the operation may take and that is
  * tracked.
  */
-static int need_tracked(struct wort_op *op, u32 class, struct wort_slots **slots)
+static int need_tracked(struct wort_op *op, u32 class,
+			struct wort_slots **slots)
 {
 	struct wort_alloc *alloc = op->alloc;
 	int err = 0;
@@ -180,7 +184,8 @@ static int need_tracked(struct wort_op *op, u32 class, struct wort_slots **slots
 	do {
 		*slots = wort_partial_find(alloc, &alloc->zeroed[class]);
 		if (!*slots)
-			*slots = wort_partial_find(alloc, &alloc->partial[class]);
+			*slots = wort_partial_find(alloc,
+						   &alloc->partial[class]);
 		if (*slots && wort_may_take_slot(op, class))
 			return (*slots)->dirty ? 0 : begin_tracking(op, *slots);
 		err = wort_extent_open(op, class, 0, &nr);
@@ -196,14 +201,16 @@ static u64 take_clean(struct wort_alloc *alloc, struct wort_slots *slots)
 	u64 off;
 
 	for (; word < BITS_TO_LONGS(slots->slots); word++) {
-		clean = ~(slots->word[word].bits[WORT_BITS_USED] | slots->dirty[word]);
+		clean = ~(slots->word[word].bits[WORT_BITS_USED] |
+			  slots->dirty[word]);
 		if (!clean)
 			continue;
 		slot = word * BITS_PER_LONG + __ffs(clean);
 		if (slot >= slots->slots)
 			break;
 		off = wort_slot_off(alloc, slots, slot);
-		wort_slots_take(alloc, slots, word, BIT_MASK(slot), slots->hint);
+		wort_slots_take(alloc, slots, word, BIT_MASK(slot),
+				slots->hint);
 		return off;
 	}
 	return 0;
@@ -213,10 +220,12 @@ static u64 take_clean(struct wort_alloc *alloc, struct wort_slots *slots)
  * Take a slot that is clean, or else dirty ones to be zeroed.  These count as
  * freed, for operations that find none meanwhile.
  */
-static int take(struct wort_op *op, u32 class, u64 *off, struct wort_cached *dirty)
+static int take(struct wort_op *op, u32 class, u64 *off,
+		struct wort_cached *dirty)
 {
 	struct wort_alloc *alloc = op->alloc;
-	u32 size = wort_class_size(class), most = max(wort_slot_at(class, ZERO_MAX), 1U);
+	u32 most = max(wort_slot_at(class, ZERO_MAX), 1U);
+	u32 size = wort_class_size(class);
 	struct wort_slots *slots;
 	int err = need_tracked(op, class, &slots);
 
@@ -235,7 +244,8 @@ static int take(struct wort_op *op, u32 class, u64 *off, struct wort_cached *dir
 static u64 zero_taken(struct wort_op *op, struct wort_cached *dirty)
 {
 	struct wort_alloc *alloc = op->alloc;
-	u64 bytes = (u64)dirty->slot_size * hweight_long(dirty->free), off, rest;
+	u64 bytes = (u64)dirty->slot_size * hweight_long(dirty->free);
+	u64 off, rest;
 	u32 pending = op->pending;
 
 	zero_slots(op, dirty->off, dirty->slot_size, dirty->free);

@@ -114,7 +114,8 @@ static inline u64 wort_slot_size(const struct wort_alloc *alloc,
 	return extent->run * wort_extent_size(alloc);
 }
 
-static inline bool wort_slot_test(const struct wort_slots *slots, u32 which, u32 slot)
+static inline bool wort_slot_test(const struct wort_slots *slots, u32 which,
+				  u32 slot)
 {
 	return slots->word[BIT_WORD(slot)].bits[which] & BIT_MASK(slot);
 }
@@ -124,7 +125,8 @@ static inline void wort_slot_set(struct wort_slots *slots, u32 which, u32 slot)
 	slots->word[BIT_WORD(slot)].bits[which] |= BIT_MASK(slot);
 }
 
-static inline void wort_slot_clear(struct wort_slots *slots, u32 which, u32 slot)
+static inline void wort_slot_clear(struct wort_slots *slots, u32 which,
+				   u32 slot)
 {
 	slots->word[BIT_WORD(slot)].bits[which] &= ~BIT_MASK(slot);
 }
@@ -162,8 +164,8 @@ u32 wort_slots_of(const struct wort_alloc *alloc,
 		  const struct wort_extent *extent);
 struct wort_slots *wort_slots_need(struct wort_alloc *alloc, u32 nr, gfp_t gfp);
 void wort_slots_free(struct wort_slots *slots);
-void wort_slots_take(struct wort_alloc *alloc, struct wort_slots *slots, u32 word,
-		     unsigned long taken, u32 hint);
+void wort_slots_take(struct wort_alloc *alloc, struct wort_slots *slots,
+		     u32 word, unsigned long taken, u32 hint);
 u32 wort_slots_beyond_kept(const struct wort_alloc *alloc, u32 class);
 bool wort_may_take_slot(const struct wort_op *op, u32 class);
 int wort_extent_open(struct wort_op *op, u32 class, u32 run, u32 *out);
@@ -175,10 +177,13 @@ void wort_extent_clear(struct wort_op *op, u32 nr);
 void wort_extent_untake(struct wort_alloc *alloc, u64 off);
 void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
 			   u32 max, struct wort_cached *cached);
-struct wort_slots *wort_partial_find(struct wort_alloc *alloc, struct list_head *list);
-void wort_partial_add(struct wort_alloc *alloc, struct wort_slots *slots, bool last);
+struct wort_slots *wort_partial_find(struct wort_alloc *alloc,
+				     struct list_head *list);
+void wort_partial_add(struct wort_alloc *alloc, struct wort_slots *slots,
+		      bool last);
 void wort_partial_del(struct wort_alloc *alloc, struct wort_slots *slots);
-bool wort_slots_freed(struct wort_alloc *alloc, struct wort_slots *slots, u32 n);
+bool wort_slots_freed(struct wort_alloc *alloc, struct wort_slots *slots,
+		      u32 n);
 
 /* alloc_table.c */
 bool wort_in_table(const struct wort_alloc *alloc, u32 first, u32 end);

@@ -47,7 +47,8 @@ static __always_inline bool wort_key_valid(const struct wort_key *key)
 }
 
 /* In the order of bytes, then of lengths: less than 0, 0, or more. */
-static inline int wort_key_compare(const struct wort_key *a, const struct wort_key *b)
+static inline int wort_key_compare(const struct wort_key *a,
+				   const struct wort_key *b)
 {
 	int diff = memcmp(a->data, b->data, min(a->len, b->len));
 
@@ -99,7 +100,8 @@ static inline u64 wort_bytes_high(const u8 *bytes, u32 len)
 	u32 last = len - sizeof(u32);
 
 	if (len < sizeof(u32))
-		return wort_byte_high(bytes, 0) | wort_byte_high(bytes, len / 2) |
+		return wort_byte_high(bytes, 0) |
+		       wort_byte_high(bytes, len / 2) |
 		       wort_byte_high(bytes, len - 1);
 	return (u64)wort_bytes_be32(bytes) << 32 |
 	       (u64)wort_bytes_be32(bytes + last) << (32 - 8 * last);

@@ -206,8 +206,8 @@ static inline bool wort_node_lock(struct wort_op *op, u64 node)
 }
 
 /* Keep a lock that was taken, unless it has seen a removal. */
-static __always_inline struct wort_lock *wort_lock_keep(const struct wort_op *op,
-							struct wort_lock *lock)
+static __always_inline struct wort_lock *
+wort_lock_keep(const struct wort_op *op, struct wort_lock *lock)
 {
 	__release(&lock->lock);
 	if (likely(wort_lock_fresh(op, lock)))
@@ -226,8 +226,8 @@ static __always_inline struct wort_lock *wort_lock_keep(const struct wort_op *op
  * Return: The lock, for wort_node_release(); NULL where wort_node_lock()
  * returns false.
  */
-static __always_inline struct wort_lock *wort_node_hold(const struct wort_op *op,
-							u64 node)
+static __always_inline struct wort_lock *
+wort_node_hold(const struct wort_op *op, u64 node)
 {
 	struct wort_lock *lock = wort_lock_of(op, node);
 

@@ -330,8 +330,8 @@ static bool compare_extent(struct wort_op *op, struct wort_marks *marks, u32 nr)
 	return false;
 }
 
-static u32 compare_group(struct wort_op *op, struct wort_marks *marks, u32 group,
-			 u64 *bad_off)
+static u32 compare_group(struct wort_op *op, struct wort_marks *marks,
+			 u32 group, u64 *bad_off)
 {
 	struct wort_alloc *alloc = marks->alloc;
 	u32 nr = group * WORT_GROUP_EXTENTS, bad = 0;

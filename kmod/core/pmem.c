@@ -27,8 +27,8 @@ static u64 words(const void __pmem *addr, size_t len)
 void wort_pm_trace(const struct wort_region *region, const __le64 __pmem *addr,
 		   u64 val)
 {
-	trace_wort_publish(region->dev, (const void __pmem *)addr - region->base,
-			   val);
+	trace_wort_publish(region->dev,
+			   (const void __pmem *)addr - region->base, val);
 }
 
 /**

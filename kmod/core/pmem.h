@@ -165,8 +165,8 @@ static inline void wort_pm_store_release(struct wort_op *op,
  *
  * Context: Any context.
  */
-static __always_inline void wort_pm_clear(struct wort_op *op, __le64 __pmem *words,
-					  u32 nr)
+static __always_inline void wort_pm_clear(struct wort_op *op,
+					  __le64 __pmem *words, u32 nr)
 {
 	u32 i;
 
@@ -212,7 +212,8 @@ void wort_pm_flush_gathered(struct wort_op *op);
  * Context: Any context.
  */
 static __always_inline void wort_pm_flush_now(struct wort_op *op,
-					      const void __pmem *addr, size_t len)
+					      const void __pmem *addr,
+					      size_t len)
 {
 	unsigned long start = (__force unsigned long)addr;
 	u32 lines = (start + len - 1) / WORT_LINE - start / WORT_LINE + 1;
@@ -370,8 +371,8 @@ static inline bool wort_pm_in_flight(const u32 *in_flight, u64 node)
  *
  * Context: Any context.
  */
-static inline void wort_pm_flush_in_flight(struct wort_op *op, u64 node, u64 off,
-					   size_t len)
+static inline void wort_pm_flush_in_flight(struct wort_op *op, u64 node,
+					   u64 off, size_t len)
 {
 	if (unlikely(wort_pm_in_flight(op->in_flight, node)))
 		wort_pm_flush_read(op, off, len);

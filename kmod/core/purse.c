@@ -45,7 +45,8 @@ struct wort_purse *wort_purse_new(u32 max)
  * Context: May sleep.  Takes wort_alloc.lock.
  * Return: 0; -ENOSPC or -ENOMEM as wort_alloc_reserve().
  */
-int wort_purse_add(struct wort_op *op, struct wort_purse *purse, u64 size, u32 nr)
+int wort_purse_add(struct wort_op *op, struct wort_purse *purse, u64 size,
+		   u32 nr)
 {
 	int err;
 
@@ -125,7 +126,8 @@ int wort_purse_lend(struct wort_op *op, u64 size, u64 *off)
 void wort_purse_return(struct wort_op *op, u32 nr)
 {
 	const struct wort_alloc *alloc = op->alloc;
-	const struct wort_extent *extent = wort_extent_of(alloc, op->reserved[nr]);
+	const struct wort_extent *extent = wort_extent_of(alloc,
+							  op->reserved[nr]);
 	struct wort_purse *purse = op->purse;
 
 	purse->object[purse->nr++] = (struct wort_purse_object){

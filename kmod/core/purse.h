@@ -35,7 +35,8 @@ struct wort_purse {
 };
 
 struct wort_purse *wort_purse_new(u32 max);
-int wort_purse_add(struct wort_op *op, struct wort_purse *purse, u64 size, u32 nr);
+int wort_purse_add(struct wort_op *op, struct wort_purse *purse, u64 size,
+		   u32 nr);
 void wort_purse_free(struct wort_op *op, struct wort_purse *purse);
 
 /* For the allocator, with wort_alloc.lock held. */

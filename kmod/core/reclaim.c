@@ -23,7 +23,8 @@
 #include "pmem.h"
 
 /* The words of the first part in @parts: from @word to before @end. */
-static void part_words(struct wort_slots *slots, u64 parts, struct wort_slot_word **word,
+static void part_words(struct wort_slots *slots, u64 parts,
+		       struct wort_slot_word **word,
 		       struct wort_slot_word **end)
 {
 	u32 first = __ffs64(parts) << slots->part_shift;
@@ -39,8 +40,10 @@ static void collect_slots(struct wort_slots *slots)
 	u64 parts;
 
 	for (parts = slots->freed_parts; parts; parts &= parts - 1)
-		for (part_words(slots, parts, &word, &end); word < end; word++) {
-			word->bits[WORT_BITS_WAITING] = word->bits[WORT_BITS_FREED];
+		for (part_words(slots, parts, &word, &end); word < end;
+		     word++) {
+			word->bits[WORT_BITS_WAITING] =
+				word->bits[WORT_BITS_FREED];
 			word->bits[WORT_BITS_FREED] = 0;
 		}
 	slots->waiting_parts = slots->freed_parts;
@@ -121,7 +124,8 @@ static void release_all(struct wort_op *op, struct list_head *batch)
 /*
  * The parts are free for the engine, and their bytes are waited for no longer.
  */
-static void reclaim_parts(struct wort_op *op, struct wort_parts *parts, u64 bytes)
+static void reclaim_parts(struct wort_op *op, struct wort_parts *parts,
+			  u64 bytes)
 {
 	struct wort_alloc *alloc = op->alloc;
 

@@ -112,8 +112,8 @@ void wort_region_update(struct wort_region *region)
  * Copy a list, with one more range: it swallows those that it overlaps or
  * touches.
  */
-static void copy_with(struct wort_bad_pages *to, const struct wort_bad_pages *from,
-		      struct bad_range more)
+static void copy_with(struct wort_bad_pages *to,
+		      const struct wort_bad_pages *from, struct bad_range more)
 {
 	const struct bad_range *old;
 	u32 i = 0, nr = from ? from->nr : 0;

@@ -604,7 +604,8 @@ static int atomic_requests(struct atomic_call *call,
 	return 0;
 }
 
-static int atomic_run(struct atomic_call *call, struct wort_kernel_atomic_op *ops)
+static int atomic_run(struct atomic_call *call,
+		      struct wort_kernel_atomic_op *ops)
 {
 	struct wort_dev *wdev = ops[0].index->wdev;
 	unsigned int noio;
@@ -758,7 +759,8 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_scan, WORT_NS);
  * Return: Number of records; -EINTR; -ENODEV.
  */
 int wort_kernel_index_list(struct wort_kernel_pool *pool, u64 after,
-			   struct wort_index_record *records, u32 max, bool *more)
+			   struct wort_index_record *records, u32 max,
+			   bool *more)
 {
 	struct wort_dax *dax = pool->wdev->dax;
 	int nr;

@@ -78,7 +78,8 @@ static int delete_pieces(struct wort_kernel_index *index, struct piece *piece,
 			return -EINTR;
 		scan->max_count = PIECE_RECORDS;
 		if (max)
-			scan->max_count = min_t(u64, max - *deleted, PIECE_RECORDS);
+			scan->max_count = min_t(u64, max - *deleted,
+						PIECE_RECORDS);
 		err = wort_kernel_scan(index, scan);
 		/*
 		 * A scan that fails returns valid records up to the place of

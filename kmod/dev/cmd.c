@@ -320,7 +320,8 @@ static int copy_stats(void __user *to, u64 len, u32 stride,
 {
 	u32 known = min_t(u32, stride, sizeof(*stats)), i;
 
-	for (i = 0; i < WORT_OP_NR && len >= stride; i++, len -= stride, to += stride)
+	for (i = 0; i < WORT_OP_NR && len >= stride;
+	     i++, len -= stride, to += stride)
 		if (copy_to_user(to, &stats[i], known) ||
 		    clear_user(to + known, stride - known))
 			return -EFAULT;
@@ -354,5 +355,6 @@ int wort_cmd_stats(struct wort_call *call, void *data)
 	if (READ_ONCE(index->dead))
 		return -ESTALE;
 	arg->out_count = WORT_OP_NR;
-	return copy_stats(u64_to_user_ptr(arg->buf_ptr), arg->buf_len, stride, stats);
+	return copy_stats(u64_to_user_ptr(arg->buf_ptr), arg->buf_len, stride,
+			  stats);
 }

@@ -92,7 +92,8 @@ static int parse(struct atomic_run *run, u32 at, u32 nr)
 	if (left < sizeof(op))
 		return -EINVAL;
 	memcpy(&op, run->ops.data + at, sizeof(op));
-	used = (u64)sizeof(op) + op.op.key_len + op.op.expect_len + op.op.value_len;
+	used = (u64)sizeof(op) + op.op.key_len + op.op.expect_len +
+	       op.op.value_len;
 	if (op.op.rec_len % 8 || op.op.rec_len > left || used > op.op.rec_len ||
 	    op.__reserved)
 		return -EINVAL;
@@ -167,7 +168,8 @@ static u32 pack_answer(u8 *to, const struct wort_request *req)
 		len = result.value_len;
 	result.rec_len = round_up(sizeof(result) + len, 8);
 	memmove(to + sizeof(result), req->answer.data, len);
-	memset(to + sizeof(result) + len, 0, result.rec_len - sizeof(result) - len);
+	memset(to + sizeof(result) + len, 0,
+	       result.rec_len - sizeof(result) - len);
 	memcpy(to, &result, sizeof(result));
 	return result.rec_len;
 }
@@ -184,7 +186,8 @@ static int write_answers(struct atomic_run *run)
 		arg->out_results_len += pack_answer(run->results.data +
 						    arg->out_results_len,
 						    &run->reqs[i]);
-	return wort_ubuf_write(&run->results, arg->results_ptr, arg->out_results_len);
+	return wort_ubuf_write(&run->results, arg->results_ptr,
+			       arg->out_results_len);
 }
 
 static int carry_out(struct atomic_run *run)
@@ -227,7 +230,8 @@ static int atomic_verify(struct wort_atomic_arg *arg)
 	if (arg->flags)
 		return -EOPNOTSUPP;
 	if (arg->nr_ops > WORT_ATOMIC_MAX || arg->nr_fds > WORT_ATOMIC_MAX ||
-	    arg->ops_len > WORT_ATOMIC_BYTES || arg->results_len > WORT_ATOMIC_BYTES)
+	    arg->ops_len > WORT_ATOMIC_BYTES ||
+	    arg->results_len > WORT_ATOMIC_BYTES)
 		return -EMSGSIZE;
 	/* A batch whose answers cannot be written must not change anything. */
 	return fault_in_writeable(u64_to_user_ptr(arg->results_ptr),

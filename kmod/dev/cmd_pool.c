@@ -161,7 +161,8 @@ out_free:
 
 static int index_rename(struct wort_call *call,
 			const struct wort_index_rename_arg *arg,
-			const struct wort_ubuf *from, const struct wort_ubuf *to)
+			const struct wort_ubuf *from,
+			const struct wort_ubuf *to)
 {
 	struct wort_pool *pool = wort_file_enter(call->wfile);
 	int err;

@@ -68,7 +68,8 @@ int wort_cmd_attach(struct wort_call *call, void *data)
 
 	if (arg->flags & ~WORT_ATTACH_F_ALL)
 		return -EOPNOTSUPP;
-	if (arg->flags & WORT_ATTACH_F_RDONLY && arg->flags & WORT_ATTACH_F_GROW)
+	if (arg->flags & WORT_ATTACH_F_RDONLY &&
+	    arg->flags & WORT_ATTACH_F_GROW)
 		return -EINVAL;
 	err = wort_name_read(&path, arg->dev_ptr, arg->dev_len,
 			     WORT_DEVICE_MAX);

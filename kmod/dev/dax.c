@@ -221,7 +221,8 @@ void wort_dax_serve(struct wort_dax *dax, struct wort_pool *pool)
 	/* pairs with the barrier in ask_from_now_on() */
 	smp_mb();
 	if (wort_region_any_bad(&dax->region))
-		wort_locks_map_state(&pool->locks, WORT_MAP_FOLLOW, WORT_MAP_ASK);
+		wort_locks_map_state(&pool->locks, WORT_MAP_FOLLOW,
+				     WORT_MAP_ASK);
 }
 
 static void state_changed(struct wort_dax *dax)

@@ -82,12 +82,14 @@ out:
 static void rest_later(struct wort_dev *wdev)
 {
 	if (!delayed_work_pending(&wdev->rest))
-		schedule_delayed_work(&wdev->rest, msecs_to_jiffies(wort_gates_rest_ms));
+		schedule_delayed_work(&wdev->rest,
+				      msecs_to_jiffies(wort_gates_rest_ms));
 }
 
 static void rest_gates(struct work_struct *work)
 {
-	struct wort_dev *wdev = container_of(to_delayed_work(work), struct wort_dev, rest);
+	struct wort_dev *wdev = container_of(to_delayed_work(work),
+					     struct wort_dev, rest);
 
 	if (wort_gates_rest(wdev->dax->pool))
 		rest_later(wdev);
@@ -160,7 +162,8 @@ static int attach_pool(struct wort_dev *wdev, u32 flags)
 		 */
 		rest_later(wdev);
 		/* Without it the pool keeps its DRAM. */
-		wdev->shrinker = compat_shrinker_add(dax->name, &shrinker_ops, pool);
+		wdev->shrinker = compat_shrinker_add(dax->name, &shrinker_ops,
+						     pool);
 	}
 	wort_dax_exit(dax);
 	explain(dax, err);

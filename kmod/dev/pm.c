@@ -65,7 +65,8 @@ const struct dev_pm_ops wort_dev_pm = {
 	.restore = restore,
 };
 
-static int notify(struct notifier_block *block, unsigned long event, void *unused)
+static int notify(struct notifier_block *block, unsigned long event,
+		  void *unused)
 {
 	switch (event) {
 	case PM_HIBERNATION_PREPARE:

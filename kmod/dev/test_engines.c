@@ -11,4 +11,5 @@ module_param_named(mandatory, wort_engine_mandatory, bool, 0444);
 MODULE_PARM_DESC(mandatory, "do without the optional functions of engines");
 
 module_param_named(gates_rest_ms, wort_gates_rest_ms, uint, 0644);
-MODULE_PARM_DESC(gates_rest_ms, "after how long without atomic batches gates go");
+MODULE_PARM_DESC(gates_rest_ms,
+		 "after how long without atomic batches gates go");

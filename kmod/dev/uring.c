@@ -53,7 +53,8 @@ int wort_uring_issue(struct io_uring_cmd *ioucmd, unsigned int issue_flags)
 	 */
 	do {
 		try_to_freeze();
-		err = seen.file->f_op->unlocked_ioctl(seen.file, seen.op, cmd.arg_ptr);
+		err = seen.file->f_op->unlocked_ioctl(seen.file, seen.op,
+						      cmd.arg_ptr);
 	} while (err == -ERESTARTNOINTR);
 	return err;
 }

@@ -20,16 +20,17 @@ void art_create(struct wort_op *op, struct wort_tree *tree)
 }
 
 /* As rdx_find(). */
-static __always_inline int descend(struct wort_op *op, const struct wort_tree *tree,
-				   const struct wort_key *key, u32 limit, bool root,
-				   bool skips, struct rdx_pos *pos)
+static __always_inline int descend(struct wort_op *op,
+				   const struct wort_tree *tree,
+				   const struct wort_key *key, u32 limit,
+				   bool root, bool skips, struct rdx_pos *pos)
 {
-	return rdx_find(art_descend, art_link_verify, op, tree, key, limit, root, skips,
-			pos);
+	return rdx_find(art_descend, art_link_verify, op, tree, key, limit,
+			root, skips, pos);
 }
 
-int art_lookup(struct wort_op *op, struct wort_tree *tree, const struct wort_key *key,
-	       struct wort_buf *buf)
+int art_lookup(struct wort_op *op, struct wort_tree *tree,
+	       const struct wort_key *key, struct wort_buf *buf)
 {
 	struct rdx_pos pos __uninitialized;
 	int err = descend(op, tree, key, WORT_KEY_DIGITS, false, false, &pos);
@@ -44,7 +45,8 @@ int art_lookup(struct wort_op *op, struct wort_tree *tree, const struct wort_key
 /* The byte by which the node of the slot selects. */
 static u32 change_byte(const struct rdx_change *c)
 {
-	return art_key_byte(&c->key, rdx_change_digits(c), wort_link_place(c->pos.node));
+	return art_key_byte(&c->key, rdx_change_digits(c),
+			    wort_link_place(c->pos.node));
 }
 
 /* Digits consumed on the path to the node that comes into the tree. */
@@ -64,7 +66,8 @@ static void change_to_node(struct wort_op *op, struct rdx_change *c, u32 digit)
 	struct art_entry below = { art_rec_byte(&c->rec, place), c->pos.link };
 	struct art_entry new = { art_key_byte(&c->key, rdx_change_digits(c), place), c->val };
 	u64 off = wort_alloc_take(op);
-	struct wort_media_art_line __pmem *line = wort_region_at(op->region, off);
+	struct wort_media_art_line __pmem *line =
+		wort_region_at(op->region, off);
 
 	art_pair_write(op, line, below, new);
 	wort_pm_flush(op, line, sizeof(*line));
@@ -122,7 +125,8 @@ static noinline int prepare_beside(struct wort_op *op, struct wort_tree *tree,
 static noinline int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
 				   struct rdx_change *c)
 {
-	int err = art_any_record(op, c->pos.node, wort_link_place(c->pos.node), &c->rec);
+	int err = art_any_record(op, c->pos.node, wort_link_place(c->pos.node),
+				 &c->rec);
 	u32 digit;
 
 	if (err)
@@ -142,14 +146,16 @@ static noinline int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
  * The slot above will change, which a descent that began at the table of the
  * top does not know.
  */
-static int find_above(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
+static int find_above(struct wort_op *op, struct wort_tree *tree,
+		      struct rdx_change *c)
 {
 	struct rdx_pos was = c->pos;
 	int err;
 
 	if (was.above)
 		return 0;
-	err = descend(op, tree, &c->key, WORT_KEY_DIGITS, true, false, &c->pos) ?:
+	err = descend(op, tree, &c->key, WORT_KEY_DIGITS, true, false,
+		      &c->pos) ?:
 	      rdx_pos_agree(op, &was, &c->pos);
 	c->pos.skip = was.skip;
 	return err;
@@ -215,18 +221,20 @@ static int prepare_in_slot(struct wort_op *op, struct wort_tree *tree,
 	rdx_change_to_record(op, c, value, RDX_RECORD);
 	if (c->pos.skip)
 		err = prepare_unsure(op, tree, c);
-	if (!err && c->kind == RDX_RECORD && !c->pos.slot && !maps_key(op, c, maps))
+	if (!err && c->kind == RDX_RECORD && !c->pos.slot &&
+	    !maps_key(op, c, maps))
 		err = prepare_copy(op, tree, c);
 	if (err)
 		wort_alloc_untake(op);
 	return err;
 }
 
-static int prepare_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
-		       struct rdx_change *c, u32 maps)
+static int prepare_put(struct wort_op *op, struct wort_tree *tree,
+		       struct wort_put *put, struct rdx_change *c, u32 maps)
 {
 	u32 digit;
-	int err = descend(op, tree, &put->key, WORT_KEY_DIGITS, false, true, &c->pos);
+	int err = descend(op, tree, &put->key, WORT_KEY_DIGITS, false, true,
+			  &c->pos);
 
 	put->replaced = false;
 	if (err)
@@ -245,15 +253,16 @@ static int prepare_put(struct wort_op *op, struct wort_tree *tree, struct wort_p
  * Will the node of the slot be left with few entries?  A smaller node is not
  * worth waiting for: without space the node stays as it is.
  */
-static int plan_shrink(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c,
-		       const struct art_node *node)
+static int plan_shrink(struct wort_op *op, struct wort_tree *tree,
+		       struct rdx_change *c, const struct art_node *node)
 {
 	u32 byte = change_byte(c), few = art_shrinks_at(node->kind, byte), kind;
 	struct art_entries list;
 	u64 link;
 	int err;
 
-	if (!few || op->purse || art_count_others(node, byte, few + 1, &link) > few)
+	if (!few || op->purse ||
+	    art_count_others(node, byte, few + 1, &link) > few)
 		return 0;
 	err = find_above(op, tree, c);
 	if (err || !art_others_list(node, byte, &list))
@@ -275,7 +284,8 @@ static int plan_shrink(struct wort_op *op, struct wort_tree *tree, struct rdx_ch
  * What becomes of the node of the slot: with one entry left it goes, and the
  * slot above changes.
  */
-static int plan_remove(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
+static int plan_remove(struct wort_op *op, struct wort_tree *tree,
+		       struct rdx_change *c)
 {
 	struct art_node node;
 	u64 link;
@@ -285,7 +295,8 @@ static int plan_remove(struct wort_op *op, struct wort_tree *tree, struct rdx_ch
 		return 0;
 	art_node_at(op, c->pos.node, &node);
 	c->merges = art_others(op, &node, change_byte(c), 2, &link) < 2;
-	return c->merges ? find_above(op, tree, c) : plan_shrink(op, tree, c, &node);
+	return c->merges ? find_above(op, tree, c) :
+			   plan_shrink(op, tree, c, &node);
 }
 
 static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
@@ -401,7 +412,8 @@ static int only_entry(struct wort_op *op, const struct rdx_pos *pos, u64 link)
 
 	if (err || !art_link_is_node(link))
 		return err;
-	return rdx_entry_verify(op, link, pos->start, art_node_size(art_link_kind(link)),
+	return rdx_entry_verify(op, link, pos->start,
+				art_node_size(art_link_kind(link)),
 				art_place_valid(link, pos->start));
 }
 
@@ -409,8 +421,8 @@ static int only_entry(struct wort_op *op, const struct rdx_pos *pos, u64 link)
  * With the nodes locked.  Return: -EAGAIN if a merge is needed that was not
  * planned.
  */
-static int unlink_locked(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c,
-			 u32 byte)
+static int unlink_locked(struct wort_op *op, struct wort_tree *tree,
+			 struct rdx_change *c, u32 byte)
 {
 	struct art_node node;
 	u64 link = 0;
@@ -450,13 +462,15 @@ static noinline int launch_remove(struct wort_op *op, struct wort_tree *tree,
 }
 
 /* Afterwards nodes are locked, unless it fails. */
-static int change_launch(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
+static int change_launch(struct wort_op *op, struct wort_tree *tree,
+			 struct rdx_change *c)
 {
 	switch (c->kind) {
 	case RDX_RECORD:
 		return launch_record(op, c);
 	case RDX_NODE:
-		return rdx_launch_node(op, tree, c, art_link_is_node(c->pos.link));
+		return rdx_launch_node(op, tree, c,
+				       art_link_is_node(c->pos.link));
 	case RDX_COPY:
 	case RDX_SHRINK:
 		return launch_copy(op, tree, c);
@@ -472,7 +486,8 @@ static int change_launch(struct wort_op *op, struct wort_tree *tree, struct rdx_
 /* The word refers to a node that was written for the change. */
 static bool change_makes_node(const struct rdx_change *c)
 {
-	return c->kind == RDX_NODE || c->kind == RDX_COPY || c->kind == RDX_SHRINK;
+	return c->kind == RDX_NODE || c->kind == RDX_COPY ||
+	       c->kind == RDX_SHRINK;
 }
 
 /*
@@ -497,7 +512,8 @@ static u32 slot_node_size(const struct rdx_change *c)
  * Store the word of a prepared change, and flush it.  It stays marked as in
  * flight.
  */
-static int change_commit(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
+static int change_commit(struct wort_op *op, struct wort_tree *tree,
+			 struct rdx_change *c)
 {
 	int err = change_launch(op, tree, c);
 
@@ -519,7 +535,8 @@ int art_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
 	       rdx_change_run(change_commit, op, tree, &c);
 }
 
-int art_remove(struct wort_op *op, struct wort_tree *tree, const struct wort_del *del)
+int art_remove(struct wort_op *op, struct wort_tree *tree,
+	       const struct wort_del *del)
 {
 	struct rdx_change c __uninitialized;
 
@@ -533,8 +550,8 @@ int art_remove(struct wort_op *op, struct wort_tree *tree, const struct wort_del
  * and the other entry, which moves up, be lost as well: that is for the next
  * time.  @byte: of the slot in its node.
  */
-int art_unlink_lost(struct wort_op *op, struct wort_tree *tree, const struct rdx_pos *pos,
-		    u32 byte)
+int art_unlink_lost(struct wort_op *op, struct wort_tree *tree,
+		    const struct rdx_pos *pos, u32 byte)
 {
 	struct rdx_change c = { .kind = RDX_REMOVE, .pos = *pos };
 	int err;
@@ -551,7 +568,8 @@ int art_unlink_lost(struct wort_op *op, struct wort_tree *tree, const struct rdx
 	if (err)
 		return err;
 	if (c.merges)
-		rdx_node_free(op, pos->node, art_node_size(art_link_kind(pos->node)));
+		rdx_node_free(op, pos->node,
+			      art_node_size(art_link_kind(pos->node)));
 	op->bad_off = c.rec.off;
 	return 0;
 }
@@ -569,8 +587,8 @@ static u64 change_slot(const struct rdx_change *c)
 }
 
 /* A slot has one link, so changes form no chains. */
-int art_prepare(struct wort_op *op, struct wort_tree *tree, struct wort_change *change,
-		u32 maps)
+int art_prepare(struct wort_op *op, struct wort_tree *tree,
+		struct wort_change *change, u32 maps)
 {
 	struct rdx_change *c = rdx_change_of(change);
 	int err = change->put ? prepare_put(op, tree, change->put, c, maps) :
@@ -582,12 +600,14 @@ int art_prepare(struct wort_op *op, struct wort_tree *tree, struct wort_change *
 	return wort_round_depends(change->round, change) ? -EAGAIN : 0;
 }
 
-int art_commit(struct wort_op *op, struct wort_tree *tree, struct wort_change *change)
+int art_commit(struct wort_op *op, struct wort_tree *tree,
+	       struct wort_change *change)
 {
 	return change_commit(op, tree, rdx_change_of(change));
 }
 
-void art_finish(struct wort_op *op, struct wort_tree *tree, struct wort_change *change)
+void art_finish(struct wort_op *op, struct wort_tree *tree,
+		struct wort_change *change)
 {
 	rdx_change_finish(op, tree, rdx_change_of(change));
 }
@@ -603,7 +623,8 @@ void art_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 	if (value_len == U32_MAX)
 		return;
 	wort_rec_need(tree->alloc, key_len, value_len, need);
-	for (kind = WORT_MEDIA_ART_KIND_N7; kind <= WORT_MEDIA_ART_KIND_N256; kind++) {
+	for (kind = WORT_MEDIA_ART_KIND_N7; kind <= WORT_MEDIA_ART_KIND_N256;
+	     kind++) {
 		need->of[need->nr].size = art_node_size(kind);
 		need->of[need->nr++].count = 1;
 	}

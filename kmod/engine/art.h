@@ -159,31 +159,36 @@ int art_map_report(struct wort_op *op, u64 link);
 bool art_entry_next(const struct art_node *node, u32 from, bool reverse,
 		    struct art_entry *entry);
 u32 art_count_others(const struct art_node *node, u32 byte, u32 max, u64 *link);
-u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte, u32 max,
-	       u64 *link);
-bool art_others_list(const struct art_node *node, u32 byte, struct art_entries *list);
+u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte,
+	       u32 max, u64 *link);
+bool art_others_list(const struct art_node *node, u32 byte,
+		     struct art_entries *list);
 bool art_copy_valid(const struct art_node *node, u32 byte, u64 copy, u32 nr);
 u32 art_kind_for(const struct art_entries *list);
 u64 art_node_write(struct wort_op *op, const struct art_node *from, u32 kind,
 		   const struct art_entries *list);
 int art_node_check(struct wort_op *op, const struct art_node *node);
-int art_any_record(struct wort_op *op, u64 link, u32 start, struct wort_rec *rec);
+int art_any_record(struct wort_op *op, u64 link, u32 start,
+		   struct wort_rec *rec);
 
 /* art.c */
 void art_create(struct wort_op *op, struct wort_tree *tree);
-int art_lookup(struct wort_op *op, struct wort_tree *tree, const struct wort_key *key,
-	       struct wort_buf *buf);
+int art_lookup(struct wort_op *op, struct wort_tree *tree,
+	       const struct wort_key *key, struct wort_buf *buf);
 int art_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
 	    u32 maps);
-int art_remove(struct wort_op *op, struct wort_tree *tree, const struct wort_del *del);
-int art_prepare(struct wort_op *op, struct wort_tree *tree, struct wort_change *change,
-		u32 maps);
-int art_commit(struct wort_op *op, struct wort_tree *tree, struct wort_change *change);
-void art_finish(struct wort_op *op, struct wort_tree *tree, struct wort_change *change);
+int art_remove(struct wort_op *op, struct wort_tree *tree,
+	       const struct wort_del *del);
+int art_prepare(struct wort_op *op, struct wort_tree *tree,
+		struct wort_change *change, u32 maps);
+int art_commit(struct wort_op *op, struct wort_tree *tree,
+	       struct wort_change *change);
+void art_finish(struct wort_op *op, struct wort_tree *tree,
+		struct wort_change *change);
 void art_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 	      struct wort_need *need);
-int art_unlink_lost(struct wort_op *op, struct wort_tree *tree, const struct rdx_pos *pos,
-		    u32 byte);
+int art_unlink_lost(struct wort_op *op, struct wort_tree *tree,
+		    const struct rdx_pos *pos, u32 byte);
 
 /* art_cursor.c */
 int art_seek(struct wort_cursor *cur, const struct wort_key *key);
@@ -215,7 +220,8 @@ wort_prefetch_fn art_prefetch_keys;
 
 static __always_inline bool art_link_is_node(u64 link)
 {
-	return ((link - WORT_MEDIA_ART_KIND_N7) & WORT_MEDIA_LINK_KIND_MASK) < ART_NR_KINDS;
+	return ((link - WORT_MEDIA_ART_KIND_N7) & WORT_MEDIA_LINK_KIND_MASK) <
+	       ART_NR_KINDS;
 }
 
 static __always_inline u32 art_link_kind(u64 link)
@@ -287,29 +293,33 @@ static __always_inline u32 art_node_size(u32 kind)
 	       art_lines(kind) * sizeof(struct wort_media_art_line);
 }
 
-static __always_inline void art_entries_add(struct art_entries *list, u32 byte, u32 word)
+static __always_inline void art_entries_add(struct art_entries *list, u32 byte,
+					    u32 word)
 {
 	list->byte[list->nr] = byte;
 	list->word[list->nr++] = word;
 }
 
 /* Add an entry that is not in the node. */
-static __always_inline void art_entries_add_link(struct art_entries *list, u32 byte, u64 link)
+static __always_inline void art_entries_add_link(struct art_entries *list,
+						 u32 byte, u64 link)
 {
 	art_entries_add(list, byte, 0);
 	list->added = link;
 }
 
 /* The link of an entry; @words: the node. */
-static __always_inline u64 art_entries_link(const struct art_entries *list, u32 i,
-					    const __le64 __pmem *words)
+static __always_inline u64 art_entries_link(const struct art_entries *list,
+					    u32 i, const __le64 __pmem *words)
 {
-	return list->added && i == list->nr - 1 ? list->added :
-						  wort_pm_load(&words[list->word[i]]);
+	return list->added && i == list->nr - 1 ?
+		       list->added :
+		       wort_pm_load(&words[list->word[i]]);
 }
 
 /* The byte of a key at a place; @word has its first eight bytes. */
-static __always_inline u32 art_key_byte(const struct wort_key *key, u64 word, u32 place)
+static __always_inline u32 art_key_byte(const struct wort_key *key, u64 word,
+					u32 place)
 {
 	if (likely(place < WORT_KEY_WORD_DIGITS))
 		return word << 4 * place >> 56;
@@ -338,7 +348,8 @@ static __always_inline u32 art_shrinks_at(u32 kind, u32 byte)
 }
 
 /* A node whose link was verified. */
-static inline void art_node_at(struct wort_op *op, u64 link, struct art_node *node)
+static inline void art_node_at(struct wort_op *op, u64 link,
+			       struct art_node *node)
 {
 	node->link = link;
 	node->kind = art_link_kind(link);
@@ -437,7 +448,8 @@ static __always_inline int art_step(struct rdx_descent *d, bool skips)
 		if (err)
 			return err;
 	}
-	if (skips && place > pos->start && !rdx_skips_match(d, pos->link, place))
+	if (skips && place > pos->start &&
+	    !rdx_skips_match(d, pos->link, place))
 		pos->skip = pos->link;
 	byte = art_key_byte(d->key, d->word, place);
 	slot = art_slot(d->base, pos->link, byte);
@@ -459,11 +471,13 @@ static __always_inline int art_step(struct rdx_descent *d, bool skips)
  * A whole descent: to an empty slot or none, a record, or the first node from
  * @limit on.
  */
-static __always_inline int art_descend(struct rdx_descent *d, u32 limit, bool skips)
+static __always_inline int art_descend(struct rdx_descent *d, u32 limit,
+				       bool skips)
 {
 	int err;
 
-	while (art_link_is_node(d->pos.link) && wort_link_place(d->pos.link) < limit) {
+	while (art_link_is_node(d->pos.link) &&
+	       wort_link_place(d->pos.link) < limit) {
 		err = art_step(d, skips);
 		if (unlikely(err))
 			return err;
@@ -476,8 +490,10 @@ static __always_inline int art_descend(struct rdx_descent *d, u32 limit, bool sk
  * node, whose other entry @link moves up.  The nodes are locked, and no other
  * entry is in flight.
  */
-static __always_inline void art_unlink(struct wort_op *op, struct wort_tree *tree,
-				       struct rdx_change *c, u64 link, u64 digits)
+static __always_inline void art_unlink(struct wort_op *op,
+				       struct wort_tree *tree,
+				       struct rdx_change *c, u64 link,
+				       u64 digits)
 {
 	const struct rdx_pos *pos = &c->pos;
 	u64 node = c->merges ? wort_link_off(pos->node) : 0;
@@ -490,7 +506,8 @@ static __always_inline void art_unlink(struct wort_op *op, struct wort_tree *tre
 		rdx_slot_store(op, c, pos->node, pos->slot, 0);
 	wort_nodes_removed(op, c->rec.off, node);
 	if (c->merges)
-		trace_wort_merge(op->region->dev, node, wort_link_place(pos->node),
+		trace_wort_merge(op->region->dev, node,
+				 wort_link_place(pos->node),
 				 wort_link_is_record(link));
 }
 

@@ -18,13 +18,14 @@
  *
  * Context: Any context.
  */
-static __always_inline void art_pair_write(struct wort_op *op,
-					   struct wort_media_art_line __pmem *line,
-					   struct art_entry a, struct art_entry b)
+static __always_inline void
+art_pair_write(struct wort_op *op, struct wort_media_art_line __pmem *line,
+	       struct art_entry a, struct art_entry b)
 {
 	u32 slot;
 
-	wort_pm_store(op, &line->map, art_map_with(art_map_with(0, 0, a.byte), 1, b.byte));
+	wort_pm_store(op, &line->map,
+		      art_map_with(art_map_with(0, 0, a.byte), 1, b.byte));
 	wort_pm_store(op, &line->slot[0], a.link);
 	wort_pm_store(op, &line->slot[1], b.link);
 	for (slot = 2; slot < WORT_MEDIA_ART_LINE_SLOTS; slot++)
@@ -43,7 +44,8 @@ static __always_inline void art_pair_write(struct wort_op *op,
  *
  * Context: Any context.
  */
-static __always_inline void art_lines_write(struct wort_op *op, void __pmem *media, u32 kind,
+static __always_inline void art_lines_write(struct wort_op *op,
+					    void __pmem *media, u32 kind,
 					    const struct art_entries *list,
 					    const __le64 __pmem *words)
 {
@@ -55,7 +57,8 @@ static __always_inline void art_lines_write(struct wort_op *op, void __pmem *med
 		at = art_line_of(kind, list->byte[i]);
 		slot = __ffs(~art_line_used(map[at]));
 		map[at] = art_map_with(map[at], slot, list->byte[i]);
-		wort_pm_store(op, &line[at].slot[slot], art_entries_link(list, i, words));
+		wort_pm_store(op, &line[at].slot[slot],
+			      art_entries_link(list, i, words));
 	}
 	for (at = 0; at < art_lines(kind); at++) {
 		slot = __ffs(~art_line_used(map[at]));

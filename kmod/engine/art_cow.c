@@ -13,7 +13,8 @@
  */
 #include "art.h"
 
-static int cow_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
+static int cow_put(struct wort_op *op, struct wort_tree *tree,
+		   struct wort_put *put)
 {
 	return art_put(op, tree, put, ART_MAPS_FROM_N28);
 }

@@ -19,8 +19,8 @@ static struct art_cursor *art_cursor(struct wort_cursor *cur)
 }
 
 /* As art_entry_next().  An answer may rest on it, so it is made durable. */
-static bool node_next(struct wort_cursor *cur, const struct art_node *node, u32 from,
-		      bool reverse, struct art_entry *entry)
+static bool node_next(struct wort_cursor *cur, const struct art_node *node,
+		      u32 from, bool reverse, struct art_entry *entry)
 {
 	u64 off = wort_link_off(node->link);
 	bool found = art_entry_next(node, from, reverse, entry);
@@ -40,16 +40,19 @@ static bool node_enter(struct wort_cursor *cur, const struct art_node *node,
 
 	if (key) {
 		byte = art_key_byte(key, wort_key_word(key, 0), node->place);
-		if (node_next(cur, node, byte, false, entry) && entry->byte == byte)
+		if (node_next(cur, node, byte, false, entry) &&
+		    entry->byte == byte)
 			return true;
 	}
-	return node_next(cur, node, cur->reverse ? ART_BYTES - 1 : 0, cur->reverse, entry);
+	return node_next(cur, node, cur->reverse ? ART_BYTES - 1 : 0,
+			 cur->reverse, entry);
 }
 
 static void entry_prefetch(struct wort_cursor *cur, u64 link)
 {
 	if (likely(wort_link_off(link) < wort_region_plain(cur->op->region)))
-		wort_pm_prefetch(wort_region_at(cur->op->region, wort_link_off(link)));
+		wort_pm_prefetch(wort_region_at(cur->op->region,
+						wort_link_off(link)));
 }
 
 static u32 byte_behind(const struct wort_cursor *cur, u32 byte)
@@ -86,13 +89,15 @@ static void wide_look_on(struct wort_cursor *cur, const struct art_node *node,
 static void small_look_on(struct wort_cursor *cur, const struct art_node *node)
 {
 	const struct wort_media_art_line __pmem *line = node->media;
-	const struct wort_media_art_line __pmem *end = line + art_lines(node->kind);
+	const struct wort_media_art_line __pmem *end = line +
+						       art_lines(node->kind);
 	u32 used;
 
 	for (; cur->wanted > 1 && line < end; line++) {
 		used = art_line_used(wort_pm_load(&line->map));
 		for (; used; used &= used - 1)
-			entry_prefetch(cur, wort_pm_load(&line->slot[__ffs(used)]));
+			entry_prefetch(cur,
+				       wort_pm_load(&line->slot[__ffs(used)]));
 	}
 }
 
@@ -101,12 +106,14 @@ static bool is_wide(const struct art_node *node)
 	return !art_is_small(node->kind);
 }
 
-static void level_enter(struct wort_cursor *cur, const struct art_node *node, u32 byte)
+static void level_enter(struct wort_cursor *cur, const struct art_node *node,
+			u32 byte)
 {
 	struct art_cursor *ac = art_cursor(cur);
 	struct art_level *level = &ac->level[ac->nr++];
 
-	*level = (struct art_level){ node->link, byte, byte_behind(cur, byte), 0 };
+	*level = (struct art_level){ node->link, byte, byte_behind(cur, byte),
+				     0 };
 	if (is_wide(node))
 		wide_look_on(cur, node, level);
 	else
@@ -151,8 +158,8 @@ static int cursor_step(struct wort_cursor *cur)
 	for (; ac->nr; ac->nr--) {
 		level = &ac->level[ac->nr - 1];
 		art_node_at(cur->op, level->link, &node);
-		if (!node_next(cur, &node, byte_behind(cur, level->byte), cur->reverse,
-			       &entry))
+		if (!node_next(cur, &node, byte_behind(cur, level->byte),
+			       cur->reverse, &entry))
 			continue;
 		level->byte = entry.byte;
 		if (level->loading)
@@ -182,7 +189,8 @@ static int cursor_accept(struct wort_cursor *cur, u32 first)
 	for (level = &ac->level[first]; level < &ac->level[ac->nr]; level++)
 		if (art_key_byte(&key, wort_key_word(&key, 0),
 				 wort_link_place(level->link)) != level->byte)
-			return wort_corrupt(cur->op, ac->rec.off, "leaf in a wrong place");
+			return wort_corrupt(cur->op, ac->rec.off,
+					    "leaf in a wrong place");
 	cur->key_len = ac->rec.key_len;
 	cur->value_len = ac->rec.value_len;
 	return 0;
@@ -215,8 +223,8 @@ static int cursor_approach(struct wort_cursor *cur, const struct wort_key *key,
 		return cursor_step(cur);
 	if (ac->nr == nr)
 		return 0;
-	return cursor_down(cur, ac->level[ac->nr].link, level ? art_end(level->link) : 0,
-			   NULL);
+	return cursor_down(cur, ac->level[ac->nr].link,
+			   level ? art_end(level->link) : 0, NULL);
 }
 
 static bool beyond(struct wort_cursor *cur, const struct wort_key *key)
@@ -313,8 +321,9 @@ static bool link_is_lost(struct wort_op *op, u64 link, u32 start)
 	struct wort_rec rec;
 
 	return link && (art_link_is_node(link) ?
-			art_node_verify(op, link, start) :
-			wort_rec_peek(op, wort_link_record(link), &rec)) == -EIO;
+				art_node_verify(op, link, start) :
+				wort_rec_peek(op, wort_link_record(link),
+					      &rec)) == -EIO;
 }
 
 int art_drop(struct wort_cursor *cur)

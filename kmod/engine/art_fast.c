@@ -9,7 +9,8 @@
 #include "radix_fast.h"
 
 int art_fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
-		    struct wort_buf *buf, struct wort_index_stats __percpu *stats)
+		    struct wort_buf *buf,
+		    struct wort_index_stats __percpu *stats)
 {
 	if (likely(key->len == sizeof(u64)))
 		return rdx_fast_lookup(art_descend, tree, key, sizeof(u64), buf, stats);
@@ -20,7 +21,8 @@ int art_fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
 /* The byte of the key in the node of its slot. */
 static __always_inline u32 fast_byte(const struct rdx_fast *fast)
 {
-	return art_key_byte(fast->d.key, fast->d.word, wort_link_place(fast->d.pos.node));
+	return art_key_byte(fast->d.key, fast->d.word,
+			    wort_link_place(fast->d.pos.node));
 }
 
 static __always_inline u64 fast_owner(const struct rdx_fast *fast)
@@ -61,7 +63,8 @@ static __always_inline int fast_in_slot(struct rdx_fast *fast)
 		return rdx_fast_give_up(fast);
 	record = rdx_fast_record(fast, fast->op.reserved[0]);
 	wort_pm_fence_now(&fast->op);
-	lock = mapped ? rdx_fast_lock(fast, fast_owner(fast)) : fast_map(fast, &slot);
+	lock = mapped ? rdx_fast_lock(fast, fast_owner(fast)) :
+			fast_map(fast, &slot);
 	if (unlikely(!lock))
 		return rdx_fast_give_up(fast);
 	rdx_fast_word(fast, lock, slot, record, RDX_IN_SLOT);
@@ -76,7 +79,8 @@ static __always_inline int fast_in_slot(struct rdx_fast *fast)
 static __always_inline u64 fast_node(struct rdx_fast *fast, u64 off, u32 place,
 				     u64 record, u64 other)
 {
-	struct wort_media_art_line __pmem *line = wort_region_at(fast->op.region, off);
+	struct wort_media_art_line __pmem *line =
+		wort_region_at(fast->op.region, off);
 	struct art_entry below = { other << 4 * place >> 56, fast->d.pos.link };
 	struct art_entry new = { fast->d.word << 4 * place >> 56, record };
 
@@ -88,7 +92,8 @@ static __always_inline u64 fast_node(struct rdx_fast *fast, u64 off, u32 place,
 /* @other: the key of the record at which the descent has ended. */
 static __always_inline int fast_beside(struct rdx_fast *fast, u64 other)
 {
-	u32 place = round_down((64 - fls64(fast->d.word ^ other)) / 4, ART_BYTE_DIGITS);
+	u32 place = round_down((64 - fls64(fast->d.word ^ other)) / 4,
+			       ART_BYTE_DIGITS);
 	struct wort_lock *lock;
 	u64 link;
 
@@ -117,20 +122,24 @@ static __always_inline int fast_at_record(struct rdx_fast *fast)
 	leaf = rdx_fast_found(&fast->d, &key);
 	if (unlikely(!leaf))
 		return -EAGAIN;
-	return key == fast->d.word ? rdx_fast_value(fast, leaf) : fast_beside(fast, key);
+	return key == fast->d.word ? rdx_fast_value(fast, leaf) :
+				     fast_beside(fast, key);
 }
 
 /*
  * The node goes: lock the one above, and verify its slot.  No lock is waited
  * for, see rdx_removal_lock().
  */
-static __always_inline bool above_lock(struct rdx_fast *fast, struct rdx_removal *r)
+static __always_inline bool above_lock(struct rdx_fast *fast,
+				       struct rdx_removal *r)
 {
 	const struct rdx_pos *pos = &fast->d.pos;
 
-	r->node_spot = wort_alloc_find(fast->tree->alloc, wort_link_off(pos->node),
+	r->node_spot = wort_alloc_find(fast->tree->alloc,
+				       wort_link_off(pos->node),
 				       art_node_size(art_link_kind(pos->node)));
-	r->above = wort_node_try(&fast->op, rdx_slot_node(pos->above_node, pos->above));
+	r->above = wort_node_try(&fast->op,
+				 rdx_slot_node(pos->above_node, pos->above));
 	return r->node_spot.slots && r->above &&
 	       wort_pm_load(fast->d.base + pos->above) == pos->node;
 }
@@ -211,9 +220,11 @@ static __always_inline void copy_write_same(struct rdx_fast *fast,
 }
 
 /* Write the record and the copy, and flush both. */
-static __always_inline void copy_write(struct rdx_fast *fast, struct fast_copy *copy)
+static __always_inline void copy_write(struct rdx_fast *fast,
+				       struct fast_copy *copy)
 {
-	u64 record = rdx_fast_record(fast, fast->op.reserved[0]), off = fast->op.reserved[1];
+	u64 record = rdx_fast_record(fast, fast->op.reserved[0]);
+	u64 off = fast->op.reserved[1];
 	u64 stores = fast->op.n.stores, lines = fast->op.n.lines;
 	void __pmem *media = wort_region_at(fast->op.region, off);
 
@@ -243,7 +254,8 @@ static __always_inline bool copy_valid(const struct fast_copy *copy)
 }
 
 /* As launch_copy(), with the free after it. */
-static __always_inline bool copy_launch(struct rdx_fast *fast, struct rdx_removal *r,
+static __always_inline bool copy_launch(struct rdx_fast *fast,
+					struct rdx_removal *r,
 					const struct fast_copy *copy)
 {
 	const struct rdx_pos *pos = &fast->d.pos;
@@ -256,16 +268,19 @@ static __always_inline bool copy_launch(struct rdx_fast *fast, struct rdx_remova
 		return false;
 	if (copy->node.place > art_end(pos->above_node))
 		wort_skips_learn(fast->d.top->skips, copy->link,
-				 wort_word_before(fast->d.word, copy->node.place));
+				 wort_word_before(fast->d.word,
+						  copy->node.place));
 	rdx_tree_grows(fast->tree, wort_link_off(copy->link), fast->d.word);
 	r->c.top = rdx_top_merge(fast->tree, pos->node, fast->d.word);
-	rdx_slot_store(&fast->op, &r->c, pos->above_node, pos->above, copy->link);
+	rdx_slot_store(&fast->op, &r->c, pos->above_node, pos->above,
+		       copy->link);
 	wort_nodes_removed(&fast->op, off, 0);
 	wort_alloc_free_found(fast->tree->alloc, r->node_spot);
 	return true;
 }
 
-static __always_inline int copy_commit(struct rdx_fast *fast, const struct fast_copy *copy)
+static __always_inline int copy_commit(struct rdx_fast *fast,
+				       const struct fast_copy *copy)
 {
 	struct wort_alloc *alloc = fast->tree->alloc;
 	struct rdx_removal r __uninitialized;
@@ -275,9 +290,11 @@ static __always_inline int copy_commit(struct rdx_fast *fast, const struct fast_
 	launched = copy_launch(fast, &r, copy);
 	wort_alloc_unlock(alloc);
 	if (likely(launched)) {
-		wort_fast_stores(fast->stats, WORT_OP_INSERT, copy->stores, copy->lines);
+		wort_fast_stores(fast->stats, WORT_OP_INSERT, copy->stores,
+				 copy->lines);
 		rdx_fast_land(fast, r.c.lock, r.c.word, RDX_IN_SLOT);
-		if (wort_link_place(copy->link) == art_end(fast->d.pos.above_node))
+		if (wort_link_place(copy->link) ==
+		    art_end(fast->d.pos.above_node))
 			wort_skips_forget(fast->d.top->skips, copy->link);
 		rdx_top_enter(r.c.top, copy->link, fast->d.word);
 	}
@@ -316,7 +333,8 @@ static noinline int fast_put_copy(struct wort_tree *tree, struct wort_put *put,
 	return copy_commit(&fast, &copy);
 }
 
-static __always_inline int fast_put(struct wort_tree *tree, struct wort_put *put,
+static __always_inline int fast_put(struct wort_tree *tree,
+				    struct wort_put *put,
 				    struct wort_index_stats __percpu *stats,
 				    u32 maps)
 {
@@ -341,7 +359,8 @@ static __always_inline int fast_put(struct wort_tree *tree, struct wort_put *put
 		return fast_in_slot(&fast);
 	if (!art_is_small(node.kind))
 		return -EAGAIN;
-	return fast_put_copy(tree, put, stats, fast.d.pos.node, fast.d.nr_nodes);
+	return fast_put_copy(tree, put, stats, fast.d.pos.node,
+			     fast.d.nr_nodes);
 }
 
 int art_fast_put(struct wort_tree *tree, struct wort_put *put,
@@ -360,8 +379,8 @@ int art_fast_put_copies(struct wort_tree *tree, struct wort_put *put,
  * The node goes, too.  Verify the entry @link, which moves up: the slot above
  * gets it.
  */
-static __always_inline bool removal_merges(struct rdx_fast *fast, struct rdx_removal *r,
-					   u64 link)
+static __always_inline bool removal_merges(struct rdx_fast *fast,
+					   struct rdx_removal *r, u64 link)
 {
 	u64 off = wort_link_off(link);
 
@@ -390,14 +409,16 @@ static __always_inline u32 removal_stay(struct rdx_fast *fast, u64 *link)
 }
 
 /* As unlink_locked(), with the locks before it and the frees after it. */
-static __always_inline bool removal_launch(struct rdx_fast *fast, struct rdx_removal *r)
+static __always_inline bool removal_launch(struct rdx_fast *fast,
+					   struct rdx_removal *r)
 {
 	struct wort_alloc *alloc = fast->tree->alloc;
 	u64 link = 0;
 	u32 nr = 2;
 
 	r->record_spot = wort_alloc_find(alloc, r->c.rec.off, RDX_WORD_RECORD);
-	if (!rdx_removal_lock(fast, r, fast_owner(fast)) || !r->record_spot.slots)
+	if (!rdx_removal_lock(fast, r, fast_owner(fast)) ||
+	    !r->record_spot.slots)
 		return false;
 	if (likely(fast->d.pos.node))
 		nr = removal_stay(fast, &link);
@@ -423,12 +444,14 @@ int art_fast_remove(struct wort_tree *tree, const struct wort_del *del,
  */
 static void node_prefetch(const struct wort_tree *tree, u64 link, u32 byte)
 {
-	const void __pmem *media = wort_region_at(tree->region, wort_link_off(link));
+	const void __pmem *media = wort_region_at(tree->region,
+						  wort_link_off(link));
 	u32 kind = art_link_kind(link);
 
 	wort_pm_prefetch(media + (kind == WORT_MEDIA_ART_KIND_N256 ?
 				  byte * sizeof(u64) :
-				  art_line_of(kind, byte) * sizeof(struct wort_media_art_line)));
+				  art_line_of(kind, byte) *
+					  sizeof(struct wort_media_art_line)));
 }
 
 /* The path to a key: a link to a node whose map is being loaded, or 0. */
@@ -467,11 +490,12 @@ static void path_begin(const struct wort_tree *tree, const struct wort_key *key,
 	path_enter(tree, key, path, link ?: wort_pm_load(wort_tree_root(tree)));
 }
 
-static void path_follow(const struct wort_tree *tree, const struct wort_key *key,
-			struct art_path *path)
+static void path_follow(const struct wort_tree *tree,
+			const struct wort_key *key, struct art_path *path)
 {
 	void __pmem *base = wort_region_at(tree->region, 0);
-	u64 slot = art_slot(base, path->node, art_key_byte(key, path->word, path->start));
+	u64 slot = art_slot(base, path->node,
+			    art_key_byte(key, path->word, path->start));
 
 	path->start += ART_BYTE_DIGITS;
 	path_enter(tree, key, path, slot ? wort_pm_load(base + slot) : 0);
@@ -482,7 +506,8 @@ static void path_follow(const struct wort_tree *tree, const struct wort_key *key
  * time, so that many lines are loaded at once.  Nothing that is read here is
  * trusted or answered.
  */
-void art_prefetch_keys(const struct wort_tree *tree, const struct wort_key *keys, u32 nr)
+void art_prefetch_keys(const struct wort_tree *tree,
+		       const struct wort_key *keys, u32 nr)
 {
 	struct art_path path[WORT_PREFETCH_MAX] __uninitialized;
 	u32 i, going = nr;

@@ -33,7 +33,8 @@ static __always_inline u64 art_map_with(u64 map, u32 slot, u32 byte)
  * is none.  Such a slot holds 0, unless the line is damaged: then it is left
  * out.
  */
-static __always_inline u32 art_line_free(const struct wort_media_art_line __pmem *line)
+static __always_inline u32
+art_line_free(const struct wort_media_art_line __pmem *line)
 {
 	u32 free = ~art_line_used(wort_pm_load(&line->map));
 
@@ -69,7 +70,8 @@ static __always_inline bool art_node_maps(const struct art_node *node, u32 byte)
  * Return: The slot, which holds 0; NULL: there is none.
  */
 static __always_inline __le64 __pmem *art_node_map(struct wort_op *op,
-						   const struct art_node *node, u32 byte)
+						   const struct art_node *node,
+						   u32 byte)
 {
 	struct wort_media_art_line __pmem *line = art_line(node, byte);
 	u32 slot = art_line_free(line);
@@ -77,7 +79,8 @@ static __always_inline __le64 __pmem *art_node_map(struct wort_op *op,
 	if (slot == WORT_MEDIA_ART_LINE_SLOTS)
 		return NULL;
 	wort_pm_store_release(op, &line->map,
-			      art_map_with(wort_pm_load(&line->map), slot, byte));
+			      art_map_with(wort_pm_load(&line->map), slot,
+					   byte));
 	return &line->slot[slot];
 }
 

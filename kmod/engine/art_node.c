@@ -60,7 +60,8 @@ noinline void art_node_flush_read(struct wort_op *op, u64 link, u32 byte)
 }
 
 /* An answer rests on all slots of the node, also on empty ones. */
-static void node_flush_in_flight(struct wort_op *op, const struct art_node *node)
+static void node_flush_in_flight(struct wort_op *op,
+				 const struct art_node *node)
 {
 	u64 off = wort_link_off(node->link);
 
@@ -74,8 +75,8 @@ static void node_flush_in_flight(struct wort_op *op, const struct art_node *node
  * the numbers of line and slot.  Bytes are in no order, so no branch depends on
  * them.
  */
-static __always_inline u64 line_nearest(const struct art_node *node, u32 nr, u32 from,
-					bool reverse)
+static __always_inline u64 line_nearest(const struct art_node *node, u32 nr,
+					u32 from, bool reverse)
 {
 	const struct wort_media_art_line __pmem *line = art_line_at(node, nr);
 	u64 map = wort_pm_load(&line->map), nearest = NONE, distance;
@@ -101,7 +102,8 @@ static bool lines_next(const struct art_node *node, u32 from, bool reverse,
 
 	do {
 		for (i = 0, nearest = NONE; i < art_lines(node->kind); i++)
-			nearest = min(nearest, line_nearest(node, i, from, reverse));
+			nearest = min(nearest,
+				      line_nearest(node, i, from, reverse));
 		if (nearest >> 16 >= ART_BYTES)
 			return false;
 		i = nearest >> 16;
@@ -141,12 +143,13 @@ bool art_entry_next(const struct art_node *node, u32 from, bool reverse,
 		if (entry->link)
 			return true;
 	}
-	return !is_n256 && from < ART_BYTES && lines_next(node, from, reverse, entry);
+	return !is_n256 && from < ART_BYTES &&
+	       lines_next(node, from, reverse, entry);
 }
 
 /* Count the entries of a line but for that of @byte, from @nr on. */
-static u32 line_count(const struct wort_media_art_line __pmem *line, u32 byte, u32 nr,
-		      u32 max, u64 *link)
+static u32 line_count(const struct wort_media_art_line __pmem *line, u32 byte,
+		      u32 nr, u32 max, u64 *link)
 {
 	u64 map = wort_pm_load(&line->map), found;
 	u32 used = art_line_used(map);
@@ -163,12 +166,15 @@ static u32 line_count(const struct wort_media_art_line __pmem *line, u32 byte, u
 	return nr;
 }
 
-static u32 lines_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
+static u32 lines_count(const struct art_node *node, u32 byte, u32 max,
+		       u64 *link)
 {
-	u32 lines = art_lines(node->kind), first = art_line_of(node->kind, byte), nr = 0, i;
+	u32 first = art_line_of(node->kind, byte);
+	u32 lines = art_lines(node->kind), nr = 0, i;
 
 	for (i = 0; i < lines && nr < max; i++)
-		nr = line_count(art_line_at(node, (first + i) & (lines - 1)), byte, nr, max, link);
+		nr = line_count(art_line_at(node, (first + i) & (lines - 1)),
+				byte, nr, max, link);
 	return nr;
 }
 
@@ -205,7 +211,8 @@ static u32 n256_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
 u32 art_count_others(const struct art_node *node, u32 byte, u32 max, u64 *link)
 {
 	return node->kind == WORT_MEDIA_ART_KIND_N256 ?
-	       n256_count(node, byte, max, link) : lines_count(node, byte, max, link);
+		       n256_count(node, byte, max, link) :
+		       lines_count(node, byte, max, link);
 }
 
 /**
@@ -219,8 +226,8 @@ u32 art_count_others(const struct art_node *node, u32 byte, u32 max, u64 *link)
  * Context: A section.
  * Return: How many, at most @max.
  */
-u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte, u32 max,
-	       u64 *link)
+u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte,
+	       u32 max, u64 *link)
 {
 	u32 nr = art_count_others(node, byte, max, link);
 
@@ -247,7 +254,8 @@ static bool line_list(const struct art_node *node, u32 nr, u32 byte,
 	return true;
 }
 
-static bool n256_list(const struct art_node *node, u32 byte, struct art_entries *list)
+static bool n256_list(const struct art_node *node, u32 byte,
+		      struct art_entries *list)
 {
 	const struct wort_media_art_n256 __pmem *n256 = node->media;
 	u32 at;
@@ -272,7 +280,8 @@ static bool n256_list(const struct art_node *node, u32 byte, struct art_entries 
  * Return: False if an N256 has too many for a copy, or the map of another node
  * is damaged.
  */
-bool art_others_list(const struct art_node *node, u32 byte, struct art_entries *list)
+bool art_others_list(const struct art_node *node, u32 byte,
+		     struct art_entries *list)
 {
 	u32 i;
 
@@ -320,7 +329,8 @@ static bool kind_fits(u32 kind, const struct art_entries *list)
 	u32 i;
 
 	for (i = 0; i < list->nr; i++)
-		if (nr[art_line_of(kind, list->byte[i])]++ == WORT_MEDIA_ART_LINE_SLOTS)
+		if (nr[art_line_of(kind, list->byte[i])]++ ==
+		    WORT_MEDIA_ART_LINE_SLOTS)
 			return false;
 	return true;
 }
@@ -341,8 +351,10 @@ u32 art_kind_for(const struct art_entries *list)
 	return kind;
 }
 
-static void n256_write(struct wort_op *op, struct wort_media_art_n256 __pmem *n256,
-		       const struct art_entries *list, const __le64 __pmem *words)
+static void n256_write(struct wort_op *op,
+		       struct wort_media_art_n256 __pmem *n256,
+		       const struct art_entries *list,
+		       const __le64 __pmem *words)
 {
 	u32 i;
 
@@ -426,7 +438,8 @@ int art_node_check(struct wort_op *op, const struct art_node *node)
  * Context: A section.
  * Return: 0; -EUCLEAN; -EIO.
  */
-int art_any_record(struct wort_op *op, u64 link, u32 start, struct wort_rec *rec)
+int art_any_record(struct wort_op *op, u64 link, u32 start,
+		   struct wort_rec *rec)
 {
 	struct art_node node;
 	int err;

@@ -25,7 +25,8 @@ static void survey_link(struct art_survey *survey, u32 above, u64 link)
 	for (digits = ART_BYTE_DIGITS; digits <= WORT_TOP_DIGITS;
 	     digits += ART_BYTE_DIGITS) {
 		end = survey->place + digits;
-		survey->nr[digits] += above < end && end <= wort_link_place(link);
+		survey->nr[digits] += above < end &&
+				      end <= wort_link_place(link);
 	}
 }
 
@@ -45,7 +46,8 @@ static int survey_below(struct art_survey *survey, u64 link, u32 start)
 		if (!art_link_is_node(entry.link))
 			continue;
 		survey_link(survey, node.place, entry.link);
-		if (wort_link_place(entry.link) < survey->place + WORT_TOP_DIGITS)
+		if (wort_link_place(entry.link) <
+		    survey->place + WORT_TOP_DIGITS)
 			err = survey_below(survey, entry.link, art_end(link));
 	}
 	return err;
@@ -80,9 +82,11 @@ static int art_top_shape(struct wort_op *op, struct wort_tree *tree,
 	*shape = wort_top_none.shape;
 	err = wort_root_load(op, wort_root_off(tree), &link);
 	survey.place = wort_link_place(link);
-	if (err || !art_link_is_node(link) || survey.place >= WORT_KEY_WORD_DIGITS)
+	if (err || !art_link_is_node(link) ||
+	    survey.place >= WORT_KEY_WORD_DIGITS)
 		return err;
-	err = survey_below(&survey, link, 0) ?: art_any_record(op, link, 0, &rec);
+	err = survey_below(&survey, link, 0) ?:
+	      art_any_record(op, link, 0, &rec);
 	if (err)
 		return err;
 	shape->first = digits_before(wort_rec_digits(&rec), survey.place);
@@ -98,7 +102,8 @@ static int art_top_shape(struct wort_op *op, struct wort_tree *tree,
 
 /* A slot that is being changed, or was changed meanwhile, is left out. */
 static void fill_entry(struct wort_op *op, struct wort_tree *tree,
-		       const struct art_node *node, const struct art_entry *entry, u64 word)
+		       const struct art_node *node,
+		       const struct art_entry *entry, u64 word)
 {
 	void __pmem *base = wort_region_at(op->region, 0);
 	u64 off = wort_link_off(node->link), slot;
@@ -117,7 +122,8 @@ static int fill_below(struct wort_op *op, struct wort_tree *tree, u64 link,
 
 /* @word: the digits before the place of the node. */
 static int fill_slot(struct wort_op *op, struct wort_tree *tree,
-		     const struct art_node *node, const struct art_entry *entry, u64 word)
+		     const struct art_node *node, const struct art_entry *entry,
+		     u64 word)
 {
 	u32 end = wort_tree_top(tree)->shape.place, start = art_end(node->link);
 	struct wort_rec rec;
@@ -175,7 +181,8 @@ static int art_top_fill(struct wort_op *op, struct wort_tree *tree, u32 part)
 	if (err || !art_link_is_node(link) ||
 	    wort_link_place(link) >= wort_tree_top(tree)->shape.place)
 		return err;
-	err = art_node_open(op, link, 0, &node) ?: art_any_record(op, link, 0, &rec);
+	err = art_node_open(op, link, 0, &node) ?:
+	      art_any_record(op, link, 0, &rec);
 	while (!err && art_entry_next(&node, entry.byte + 1, false, &entry) &&
 	       entry.byte < (part + 1) * bytes)
 		err = fill_slot(op, tree, &node, &entry, wort_rec_digits(&rec));

@@ -29,9 +29,11 @@ static inline struct wort_key wort_bound_key(const struct wort_bound *bound)
 }
 
 /* Bytes in common at the beginning; none with no key at all. */
-static inline u32 wort_bounds_common(const struct wort_key *low, const struct wort_key *high)
+static inline u32 wort_bounds_common(const struct wort_key *low,
+				     const struct wort_key *high)
 {
-	u32 len = high->len == WORT_NO_KEY ? 0 : min(low->len, high->len), i = 0;
+	u32 len = high->len == WORT_NO_KEY ? 0 : min(low->len, high->len);
+	u32 i = 0;
 
 	while (i < len && low->data[i] == high->data[i])
 		i++;
@@ -39,7 +41,8 @@ static inline u32 wort_bounds_common(const struct wort_key *low, const struct wo
 }
 
 /* The shortest key that is above @low and not above @high. */
-static inline void wort_bound_between(struct wort_bound *sep, const struct wort_key *low,
+static inline void wort_bound_between(struct wort_bound *sep,
+				      const struct wort_key *low,
 				      const struct wort_key *high)
 {
 	sep->len = wort_bounds_common(low, high) + 1;
@@ -49,7 +52,8 @@ static inline void wort_bound_between(struct wort_bound *sep, const struct wort_
 /* No key is above it. */
 static inline bool wort_key_is_greatest(const struct wort_key *key)
 {
-	return key->len == WORT_KEY_MAX && !memchr_inv(key->data, 0xff, WORT_KEY_MAX);
+	return key->len == WORT_KEY_MAX &&
+	       !memchr_inv(key->data, 0xff, WORT_KEY_MAX);
 }
 
 #endif /* _WORT_BOUND_H */

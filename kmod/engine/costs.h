@@ -62,8 +62,9 @@ static inline void wort_costs_add_seldom(struct wort_op_costs __percpu *costs,
  *
  * Context: Any context.
  */
-static __always_inline void wort_costs_add(struct wort_index_stats __percpu *stats,
-					   u32 type, const struct wort_counts *n)
+static __always_inline void
+wort_costs_add(struct wort_index_stats __percpu *stats, u32 type,
+	       const struct wort_counts *n)
 {
 	struct wort_op_costs __percpu *costs = &stats->of[type];
 
@@ -91,8 +92,9 @@ static __always_inline void wort_costs_add(struct wort_index_stats __percpu *sta
  *
  * Context: Any context.
  */
-static __always_inline void wort_fast_done(struct wort_index_stats __percpu *stats,
-					   u32 class, bool flush, u64 nodes)
+static __always_inline void
+wort_fast_done(struct wort_index_stats __percpu *stats, u32 class, bool flush,
+	       u64 nodes)
 {
 	if (static_branch_likely(&wort_counting))
 		this_cpu_inc(stats->fast[flush][class][nodes]);
@@ -106,8 +108,8 @@ static __always_inline void wort_fast_done(struct wort_index_stats __percpu *sta
  *
  * Context: Any context.
  */
-static __always_inline void wort_fast_loads(struct wort_index_stats __percpu *stats,
-					    u32 type, u64 lines)
+static __always_inline void
+wort_fast_loads(struct wort_index_stats __percpu *stats, u32 type, u64 lines)
 {
 	if (static_branch_likely(&wort_counting) && lines)
 		this_cpu_add(stats->of[type].n.more_loads, lines);
@@ -122,8 +124,9 @@ static __always_inline void wort_fast_loads(struct wort_index_stats __percpu *st
  *
  * Context: Any context.
  */
-static __always_inline void wort_fast_stores(struct wort_index_stats __percpu *stats,
-					     u32 type, u64 stores, u64 lines)
+static __always_inline void
+wort_fast_stores(struct wort_index_stats __percpu *stats, u32 type, u64 stores,
+		 u64 lines)
 {
 	if (!static_branch_likely(&wort_counting))
 		return;
@@ -141,8 +144,9 @@ static __always_inline void wort_fast_stores(struct wort_index_stats __percpu *s
  *
  * Context: Any context.
  */
-static __always_inline void wort_fast_looked(struct wort_index_stats __percpu *stats,
-					     u64 nodes, u64 leaves, u64 lines)
+static __always_inline void
+wort_fast_looked(struct wort_index_stats __percpu *stats, u64 nodes, u64 leaves,
+		 u64 lines)
 {
 	struct wort_op_costs __percpu *costs = &stats->of[WORT_OP_LOOKUP];
 
@@ -165,9 +169,9 @@ static __always_inline void wort_fast_looked(struct wort_index_stats __percpu *s
  *
  * Context: Any context.
  */
-static __always_inline void wort_fast_found(struct wort_index_stats __percpu *stats,
-					    u32 class, u64 nodes, const u64 most,
-					    u64 lines)
+static __always_inline void
+wort_fast_found(struct wort_index_stats __percpu *stats, u32 class, u64 nodes,
+		const u64 most, u64 lines)
 {
 	if (most >= WORT_FAST_NODES && unlikely(nodes >= WORT_FAST_NODES)) {
 		wort_fast_looked(stats, nodes, 1, lines);

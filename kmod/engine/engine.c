@@ -29,7 +29,8 @@ bool wort_engine_mandatory;
 static struct wort_engine mandatory[ARRAY_SIZE(engines)];
 
 /* An engine with its mandatory functions only.  Each call stores the same. */
-static const struct wort_engine *without_optional(const struct wort_engine *engine)
+static const struct wort_engine *
+without_optional(const struct wort_engine *engine)
 {
 	struct wort_engine *copy = &mandatory[wort_engine_nr(engine)];
 
@@ -44,7 +45,8 @@ static const struct wort_engine *without_optional(const struct wort_engine *engi
 
 static const struct wort_engine *served(const struct wort_engine *engine)
 {
-	return READ_ONCE(wort_engine_mandatory) ? without_optional(engine) : engine;
+	return READ_ONCE(wort_engine_mandatory) ? without_optional(engine) :
+						  engine;
 }
 
 static u64 attr_mask(const struct wort_attr *attr)

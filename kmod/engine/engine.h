@@ -68,7 +68,8 @@ struct wort_tree {
  * Context: A section of readers or writers.
  * Return: Its first word.
  */
-static __always_inline __le64 __pmem *wort_tree_root(const struct wort_tree *tree)
+static __always_inline __le64 __pmem *
+wort_tree_root(const struct wort_tree *tree)
 {
 	/* pairs with the release of a rename */
 	return smp_load_acquire(&tree->root);
@@ -362,11 +363,13 @@ struct wort_batch_ops {
 #define WORT_ROOM_SHIFT	6	/* tops of trees and the like need no more */
 
 typedef int wort_fast_lookup_fn(const struct wort_tree *tree,
-				const struct wort_key *key, struct wort_buf *buf,
+				const struct wort_key *key,
+				struct wort_buf *buf,
 				struct wort_index_stats __percpu *stats);
 typedef int wort_fast_put_fn(struct wort_tree *tree, struct wort_put *put,
 			     struct wort_index_stats __percpu *stats);
-typedef int wort_fast_remove_fn(struct wort_tree *tree, const struct wort_del *del,
+typedef int wort_fast_remove_fn(struct wort_tree *tree,
+				const struct wort_del *del,
 				struct wort_index_stats __percpu *stats);
 
 /**
@@ -526,7 +529,8 @@ struct wort_engine {
 	const struct wort_batch_ops *batch_ops;
 	const struct wort_fast_ops *fast_ops;
 	wort_prefetch_fn *prefetch_keys;
-	u32 (*next_many)(struct wort_cursor *cur, struct wort_pair *pairs, u32 max);
+	u32 (*next_many)(struct wort_cursor *cur, struct wort_pair *pairs,
+			 u32 max);
 };
 
 extern bool wort_engine_mandatory;
@@ -549,7 +553,8 @@ struct wort_attr {
 	u64 max;
 };
 
-int wort_attr_verify(const struct wort_attr *table, u64 word, const char **name);
+int wort_attr_verify(const struct wort_attr *table, u64 word,
+		     const char **name);
 const struct wort_attr *wort_engine_attrs(u32 id);
 const struct wort_engine *wort_engine_for(u32 id, u64 attr);
 

@@ -27,7 +27,8 @@ static int child_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
 	int err = qr_page_open(op, tree, off, page);
 
 	if (!err && page->level != level - 1)
-		err = wort_corrupt(op, off, "page of level %u below one of level %u",
+		err = wort_corrupt(op, off,
+				   "page of level %u below one of level %u",
 				   page->level, level);
 	return err;
 }
@@ -36,9 +37,9 @@ static int child_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
  * Descend one level.  Whoever opens a page first makes its shadow; that of the
  * parent leads to it at once.
  */
-static int child_descend(struct wort_op *op, const struct wort_tree *tree, enum qr_goal goal,
-			 const struct wort_key *key, struct qr_pos *pos,
-			 struct wort_bound *upper)
+static int child_descend(struct wort_op *op, const struct wort_tree *tree,
+			 enum qr_goal goal, const struct wort_key *key,
+			 struct qr_pos *pos, struct wort_bound *upper)
 {
 	const struct qr_page parent = pos->page;
 	struct qr_way way;
@@ -55,8 +56,9 @@ static int child_descend(struct wort_op *op, const struct wort_tree *tree, enum 
 
 /* @shadows: the tree, or NULL: no shadow is used, or made. */
 static int descend(struct wort_op *op, const struct wort_tree *tree,
-		   const struct wort_tree *shadows, u32 level, enum qr_goal goal,
-		   const struct wort_key *key, struct qr_pos *pos, struct wort_bound *upper)
+		   const struct wort_tree *shadows, u32 level,
+		   enum qr_goal goal, const struct wort_key *key,
+		   struct qr_pos *pos, struct wort_bound *upper)
 {
 	u64 link;
 	int err = wort_root_load(op, wort_root_off(tree), &link);
@@ -81,16 +83,16 @@ static int descend(struct wort_op *op, const struct wort_tree *tree,
  * the upper of its range is told.
  */
 int qr_descend(struct wort_op *op, const struct wort_tree *tree, u32 level,
-	       enum qr_goal goal, const struct wort_key *key, struct qr_pos *pos,
-	       struct wort_bound *upper)
+	       enum qr_goal goal, const struct wort_key *key,
+	       struct qr_pos *pos, struct wort_bound *upper)
 {
 	return descend(op, tree, tree, level, goal, key, pos, upper);
 }
 
 /* Descend to a leaf without shadows: the walk verifies the pages on media. */
-int qr_descend_media(struct wort_op *op, const struct wort_tree *tree, enum qr_goal goal,
-		     const struct wort_key *key, struct qr_pos *pos,
-		     struct wort_bound *upper)
+int qr_descend_media(struct wort_op *op, const struct wort_tree *tree,
+		     enum qr_goal goal, const struct wort_key *key,
+		     struct qr_pos *pos, struct wort_bound *upper)
 {
 	return descend(op, tree, NULL, 0, goal, key, pos, upper);
 }
@@ -121,15 +123,18 @@ int qr_value_read(struct wort_op *op, const struct qr_page *page,
 	int err;
 
 	if (qr_rec_kind(rec->head) != WORT_MEDIA_QUIRE_VALUE_OBJECT)
-		return wort_rec_copy_word(buf, rec->val, qr_rec_kind(rec->head));
+		return wort_rec_copy_word(buf, rec->val,
+					  qr_rec_kind(rec->head));
 	buf->len = qr_object_len(rec->val);
 	err = wort_region_verify(op->region, off, buf->len ?: 1);
 	if (err == -EUCLEAN || buf->len <= QR_WORD || buf->len > WORT_VALUE_MAX)
-		return wort_corrupt(op, page->off, "record at word %u with value %#llx",
+		return wort_corrupt(op, page->off,
+				    "record at word %u with value %#llx",
 				    rec->place, (unsigned long long)rec->val);
 	if (buf->len > buf->size)
 		return -ERANGE;
-	return err ?: wort_pm_read(op, buf->data, wort_region_at(op->region, off), buf->len);
+	return err ?: wort_pm_read(op, buf->data,
+				   wort_region_at(op->region, off), buf->len);
 }
 
 static int qr_lookup(struct wort_op *op, struct wort_tree *tree,
@@ -173,7 +178,8 @@ int qr_value_reserve(struct wort_op *op, const struct wort_value *value)
  * Write the object of a long value; a fence comes before the word that refers
  * to it.
  */
-struct qr_value qr_value_create(struct wort_op *op, const struct wort_value *value)
+struct qr_value qr_value_create(struct wort_op *op,
+				const struct wort_value *value)
 {
 	void __pmem *object;
 	u64 off;
@@ -193,8 +199,10 @@ struct qr_value qr_value_create(struct wort_op *op, const struct wort_value *val
 /* Give back the object of a value that nothing refers to any more. */
 void qr_value_free(struct wort_op *op, const struct qr_rec *rec)
 {
-	if (rec->head && qr_rec_kind(rec->head) == WORT_MEDIA_QUIRE_VALUE_OBJECT &&
-	    wort_alloc_free(op, qr_object_off(rec->val), qr_object_len(rec->val)))
+	if (rec->head &&
+	    qr_rec_kind(rec->head) == WORT_MEDIA_QUIRE_VALUE_OBJECT &&
+	    wort_alloc_free(op, qr_object_off(rec->val),
+			    qr_object_len(rec->val)))
 		op->damaged = true;
 }
 
@@ -234,7 +242,8 @@ static int leaf_lock(struct wort_op *op, const struct wort_tree *tree,
  * Store a word of a record of a leaf, which is locked, and make it durable: the
  * value word, or a head that becomes dead.
  */
-void qr_commit(struct wort_op *op, const struct qr_page *page, u32 place, u64 val)
+void qr_commit(struct wort_op *op, const struct qr_page *page, u32 place,
+	       u64 val)
 {
 	struct wort_lock *lock = wort_lock_of(op, page->off);
 	__le64 __pmem *word = qr_word(page, place);
@@ -255,8 +264,8 @@ void qr_rec_kill(struct wort_op *op, const struct qr_page *page,
  * The head of a record commits: it is stored while the other words are perhaps
  * not durable, since it names witnesses for them.
  */
-static void head_store(struct wort_op *op, const struct qr_page *page, u32 place, u64 head,
-		       u32 words)
+static void head_store(struct wort_op *op, const struct qr_page *page,
+		       u32 place, u64 head, u32 words)
 {
 	__le64 __pmem *word = qr_word(page, place);
 
@@ -276,7 +285,8 @@ void qr_append_launch(struct wort_op *op, const struct qr_page *page, u32 place,
 
 	qr_tail_clean(op, page, place, words);
 	if (!qr_rec_write(op, page, place, rest, len, head, val, &full_head)) {
-		wort_pm_flush(op, qr_word(page, place + 1), (words - 1) * QR_WORD);
+		wort_pm_flush(op, qr_word(page, place + 1),
+			      (words - 1) * QR_WORD);
 		wort_pm_fence(op);
 		open = 1;
 	}
@@ -286,8 +296,9 @@ void qr_append_launch(struct wort_op *op, const struct qr_page *page, u32 place,
 }
 
 /* The same, and it is durable. */
-void qr_append(struct wort_op *op, const struct wort_tree *tree, struct qr_page *page,
-	       u32 place, const u8 *rest, u32 len, u64 head, u64 val)
+void qr_append(struct wort_op *op, const struct wort_tree *tree,
+	       struct qr_page *page, u32 place, const u8 *rest, u32 len,
+	       u64 head, u64 val)
 {
 	qr_shadow_current(tree, page);
 	qr_read_to(op, page, place);
@@ -322,8 +333,9 @@ static int put_record(struct wort_op *op, const struct wort_tree *tree,
 		wort_nodes_unlock(op);
 		return err;
 	}
-	qr_append(op, tree, &pos->page, pos->end.top, put->key.data + pos->page.prefix_len,
-		  len, qr_rec_head(same, value.kind), value.val);
+	qr_append(op, tree, &pos->page, pos->end.top,
+		  put->key.data + pos->page.prefix_len, len,
+		  qr_rec_head(same, value.kind), value.val);
 	wort_nodes_unlock(op);
 	if (qr_is_there(&pos->rec))
 		qr_value_free(op, &pos->rec);
@@ -341,7 +353,8 @@ static int put_value(struct wort_op *op, const struct wort_tree *tree,
 	if (err)
 		return err;
 	value = qr_value_create(op, &put->value);
-	err = leaf_lock(op, tree, pos, &put->key, put->expect || put->old || object);
+	err = leaf_lock(op, tree, pos, &put->key,
+			put->expect || put->old || object);
 	if (err)
 		return err;
 	qr_commit(op, &pos->page, pos->rec.place + 1, value.val);
@@ -353,8 +366,8 @@ static int put_value(struct wort_op *op, const struct wort_tree *tree,
 /*
  * Find what a put is about.  Returns 1 if the value word says all that changes.
  */
-int qr_put_plan(struct wort_op *op, const struct wort_tree *tree, struct wort_put *put,
-		struct qr_pos *pos)
+int qr_put_plan(struct wort_op *op, const struct wort_tree *tree,
+		struct wort_put *put, struct qr_pos *pos)
 {
 	int err = find(op, tree, &put->key, pos);
 	u32 kind = min_t(u32, put->value.len, WORT_MEDIA_QUIRE_VALUE_OBJECT);
@@ -371,7 +384,8 @@ int qr_put_plan(struct wort_op *op, const struct wort_tree *tree, struct wort_pu
 	return err ?: qr_rec_kind(pos->rec.head) == kind;
 }
 
-static int qr_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
+static int qr_put(struct wort_op *op, struct wort_tree *tree,
+		  struct wort_put *put)
 {
 	struct qr_pos pos;
 	u32 words;

@@ -281,15 +281,18 @@ static inline bool qr_rec_dead(const struct qr_rec *rec)
  * The hash and the length of a key as the heads of its records have them:
  * QR_HEAD_SAME.
  */
-static inline u64 qr_head_same(const struct qr_page *page, const struct wort_key *key, u32 hash)
+static inline u64 qr_head_same(const struct qr_page *page,
+			       const struct wort_key *key, u32 hash)
 {
-	return (u64)hash << WORT_MEDIA_QUIRE_HASH_SHIFT | (key->len - page->prefix_len);
+	return (u64)hash << WORT_MEDIA_QUIRE_HASH_SHIFT |
+	       (key->len - page->prefix_len);
 }
 
 /* The head of a new record, without its witnesses. */
 static inline u64 qr_rec_head(u64 same, u32 kind)
 {
-	return WORT_MEDIA_QUIRE_SET | same | (u64)kind << WORT_MEDIA_QUIRE_VALUE_SHIFT;
+	return WORT_MEDIA_QUIRE_SET | same |
+	       (u64)kind << WORT_MEDIA_QUIRE_VALUE_SHIFT;
 }
 
 /* Is a record a record of the index?  Of those of a key the last one was asked for. */
@@ -300,7 +303,8 @@ static inline bool qr_is_there(const struct qr_rec *rec)
 
 static inline u32 qr_rec_kind(u64 head)
 {
-	return head >> WORT_MEDIA_QUIRE_VALUE_SHIFT & WORT_MEDIA_QUIRE_VALUE_MASK;
+	return head >> WORT_MEDIA_QUIRE_VALUE_SHIFT &
+	       WORT_MEDIA_QUIRE_VALUE_MASK;
 }
 
 static inline u64 qr_object_off(u64 val)
@@ -318,7 +322,8 @@ static inline u32 qr_rec_value_len(const struct qr_rec *rec)
 {
 	u32 kind = qr_rec_kind(rec->head);
 
-	return kind == WORT_MEDIA_QUIRE_VALUE_OBJECT ? qr_object_len(rec->val) : kind;
+	return kind == WORT_MEDIA_QUIRE_VALUE_OBJECT ? qr_object_len(rec->val) :
+						       kind;
 }
 
 static inline __le64 __pmem *qr_word(const struct qr_page *page, u32 place)
@@ -339,7 +344,8 @@ static inline const void __pmem *qr_rest(const struct qr_page *page,
  * the page or a buffer depends on.  False if it is not there, or was damaged
  * since: then the head is not 0.
  */
-static inline bool qr_rec_peek(const struct qr_page *page, u32 place, struct qr_rec *rec)
+static inline bool qr_rec_peek(const struct qr_page *page, u32 place,
+			       struct qr_rec *rec)
 {
 	rec->place = place;
 	rec->head = wort_pm_load(qr_word(page, place));
@@ -367,11 +373,14 @@ int qr_rec_key(struct wort_op *op, const struct qr_page *page,
 	       const struct qr_rec *rec, u8 *buf);
 int qr_sep_key(struct wort_op *op, const struct qr_page *page, u32 place,
 	       struct wort_bound *bound);
-int qr_end_find(struct wort_op *op, const struct qr_page *page, struct qr_end *end);
+int qr_end_find(struct wort_op *op, const struct qr_page *page,
+		struct qr_end *end);
 int qr_leaf_find(struct wort_op *op, const struct qr_page *page,
-		 const struct wort_key *key, struct qr_rec *rec, struct qr_end *end);
-int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
-		  const struct wort_key *key, struct qr_way *way, struct wort_bound *upper);
+		 const struct wort_key *key, struct qr_rec *rec,
+		 struct qr_end *end);
+int qr_inner_find(struct wort_op *op, const struct qr_page *page,
+		  enum qr_goal goal, const struct wort_key *key,
+		  struct qr_way *way, struct wort_bound *upper);
 int qr_order_all(struct wort_op *op, const struct qr_page *page,
 		 const struct wort_bound *upper, struct qr_order *order);
 int qr_order(struct wort_op *op, const struct qr_page *page,
@@ -379,7 +388,8 @@ int qr_order(struct wort_op *op, const struct qr_page *page,
 bool qr_rec_write(struct wort_op *op, const struct qr_page *page, u32 place,
 		  const u8 *rest, u32 len, u64 head, u64 val, u64 *full_head);
 void qr_read_to(struct wort_op *op, const struct qr_page *page, u32 place);
-void qr_tail_clean(struct wort_op *op, const struct qr_page *page, u32 top, u32 words);
+void qr_tail_clean(struct wort_op *op, const struct qr_page *page, u32 top,
+		   u32 words);
 void qr_page_create(struct wort_op *op, u64 off, u32 size, u32 level,
 		    const struct wort_key *anchor, u32 prefix_len,
 		    struct qr_page *page);
@@ -389,41 +399,45 @@ void qr_page_finish(struct wort_op *op, const struct qr_page *page, u32 top);
 
 /* quire.c: descents, and what operations do in a leaf */
 int qr_descend(struct wort_op *op, const struct wort_tree *tree, u32 level,
-	       enum qr_goal goal, const struct wort_key *key, struct qr_pos *pos,
-	       struct wort_bound *upper);
-int qr_descend_media(struct wort_op *op, const struct wort_tree *tree, enum qr_goal goal,
-		     const struct wort_key *key, struct qr_pos *pos,
-		     struct wort_bound *upper);
-int qr_put_plan(struct wort_op *op, const struct wort_tree *tree, struct wort_put *put,
-		struct qr_pos *pos);
+	       enum qr_goal goal, const struct wort_key *key,
+	       struct qr_pos *pos, struct wort_bound *upper);
+int qr_descend_media(struct wort_op *op, const struct wort_tree *tree,
+		     enum qr_goal goal, const struct wort_key *key,
+		     struct qr_pos *pos, struct wort_bound *upper);
+int qr_put_plan(struct wort_op *op, const struct wort_tree *tree,
+		struct wort_put *put, struct qr_pos *pos);
 int qr_remove_plan(struct wort_op *op, const struct wort_tree *tree,
 		   const struct wort_del *del, struct qr_pos *pos);
 int qr_value_reserve(struct wort_op *op, const struct wort_value *value);
-struct qr_value qr_value_create(struct wort_op *op, const struct wort_value *value);
+struct qr_value qr_value_create(struct wort_op *op,
+				const struct wort_value *value);
 void qr_value_free(struct wort_op *op, const struct qr_rec *rec);
 int qr_rec_renew(struct wort_op *op, const struct qr_page *page,
 		 const struct wort_key *key, bool exact, struct qr_rec *rec,
 		 struct qr_end *end);
 bool qr_has_at_most(struct wort_op *op, const struct qr_page *page, u32 max);
 bool qr_has_few(struct wort_op *op, const struct qr_page *page, u32 nr_dead);
-void qr_append(struct wort_op *op, const struct wort_tree *tree, struct qr_page *page,
-	       u32 place, const u8 *rest, u32 len, u64 head, u64 val);
+void qr_append(struct wort_op *op, const struct wort_tree *tree,
+	       struct qr_page *page, u32 place, const u8 *rest, u32 len,
+	       u64 head, u64 val);
 void qr_append_launch(struct wort_op *op, const struct qr_page *page, u32 place,
 		      const u8 *rest, u32 len, u64 head, u64 val);
-void qr_commit(struct wort_op *op, const struct qr_page *page, u32 place, u64 val);
+void qr_commit(struct wort_op *op, const struct qr_page *page, u32 place,
+	       u64 val);
 void qr_rec_kill(struct wort_op *op, const struct qr_page *page,
 		 const struct qr_rec *rec);
 int qr_value_read(struct wort_op *op, const struct qr_page *page,
 		  const struct qr_rec *rec, struct wort_buf *buf);
 
 /* quire_split.c: pages come and go */
-bool qr_has_room(const struct qr_page *page, const struct qr_end *end, u32 words);
+bool qr_has_room(const struct qr_page *page, const struct qr_end *end,
+		 u32 words);
 int qr_make_room(struct wort_op *op, struct wort_tree *tree,
 		 const struct wort_key *key);
 void qr_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 	     struct wort_need *need);
-u32 qr_page_size(const struct wort_op *op, const struct wort_tree *tree, u32 level,
-		 bool alone, u32 bytes, u32 nr, u32 more);
+u32 qr_page_size(const struct wort_op *op, const struct wort_tree *tree,
+		 u32 level, bool alone, u32 bytes, u32 nr, u32 more);
 u32 qr_page_max(const struct wort_tree *tree, u32 level);
 u32 qr_recs_max(u32 level);
 bool qr_has_grown(struct wort_op *op, const struct qr_page *page, u32 top);
@@ -440,7 +454,8 @@ void qr_page_free(struct wort_op *op, const struct wort_tree *tree,
 		  const struct qr_page *page);
 
 /* quire_merge.c: pages are merged, or given up */
-void qr_tidy(struct wort_op *op, struct wort_tree *tree, const struct wort_key *key);
+void qr_tidy(struct wort_op *op, struct wort_tree *tree,
+	     const struct wort_key *key);
 int qr_drop(struct wort_cursor *cur);
 
 /* quire_batch.c */

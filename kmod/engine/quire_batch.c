@@ -65,7 +65,8 @@ static u32 rest_len(const struct wort_change *change)
 }
 
 /* Plan it for the leaf as it was found. */
-static int plan(struct wort_op *op, struct wort_tree *tree, struct wort_change *change)
+static int plan(struct wort_op *op, struct wort_tree *tree,
+		struct wort_change *change)
 {
 	struct qr_batched *b = batched(change);
 	const struct wort_put *put = change->put;
@@ -154,7 +155,8 @@ static int chain_verify(struct wort_op *op, const struct wort_tree *tree,
 	for (change = first; change && !err; change = change->next) {
 		b = batched(change);
 		qr_shadow_current(tree, &b->page);
-		err = qr_rec_renew(op, &b->page, key_of(change), b->exact, &b->rec, end);
+		err = qr_rec_renew(op, &b->page, key_of(change), b->exact,
+				   &b->rec, end);
 		if (b->kind == CHANGE_RECORD) {
 			words += qr_rec_words(rest_len(change));
 			nr++;
@@ -169,7 +171,8 @@ static int chain_verify(struct wort_op *op, const struct wort_tree *tree,
 }
 
 /* Store the word of a value or of a record that dies. */
-static void word_store(struct wort_op *op, const struct qr_page *page, u32 place, u64 val)
+static void word_store(struct wort_op *op, const struct qr_page *page,
+		       u32 place, u64 val)
 {
 	__le64 __pmem *word = qr_word(page, place);
 
@@ -186,8 +189,10 @@ static void change_store(struct wort_op *op, const struct wort_change *change,
 
 	wort_round_note_launch(change->round, b->page.off);
 	if (b->kind == CHANGE_RECORD) {
-		qr_append_launch(op, &b->page, end->top, key->data + b->page.prefix_len, len,
-				 qr_rec_head(qr_head_same(&b->page, key, qr_hash(key)),
+		qr_append_launch(op, &b->page, end->top,
+				 key->data + b->page.prefix_len, len,
+				 qr_rec_head(qr_head_same(&b->page, key,
+							  qr_hash(key)),
 					     b->value.kind),
 				 b->value.val);
 		end->top += qr_rec_words(len);
@@ -195,7 +200,8 @@ static void change_store(struct wort_op *op, const struct wort_change *change,
 		word_store(op, &b->page, b->rec.place + 1, b->value.val);
 	} else {
 		qr_shadow_killed(&b->page);
-		word_store(op, &b->page, b->rec.place, b->rec.head | WORT_MEDIA_QUIRE_DEAD);
+		word_store(op, &b->page, b->rec.place,
+			   b->rec.head | WORT_MEDIA_QUIRE_DEAD);
 	}
 }
 

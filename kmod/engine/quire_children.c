@@ -10,8 +10,8 @@
 #include "quire_shadow.h"
 
 /* The bytes of a separator behind the lead, as a number. */
-static u64 sep_head(const struct qr_inner_shadow *in, const struct qr_page *page,
-		    const struct qr_rec *sep)
+static u64 sep_head(const struct qr_inner_shadow *in,
+		    const struct qr_page *page, const struct qr_rec *sep)
 {
 	u32 len = sep->len - in->lead_len, i;
 	u64 head = 0;
@@ -89,7 +89,8 @@ static __always_inline u32 few_below(const u64 *heads, u64 head)
 }
 
 /* The number of the last child whose separator has a lesser head. */
-static __always_inline u32 child_below(const struct qr_inner_shadow *in, u64 head)
+static __always_inline u32 child_below(const struct qr_inner_shadow *in,
+				       u64 head)
 {
 	u32 at, nr, half;
 	u64 step;
@@ -149,7 +150,8 @@ int qr_children_fill(struct wort_op *op, const struct qr_page *page)
 
 	if (!order)
 		return -ENOMEM;
-	err = qr_order(op, page, &none, order) ?: children_fill(op, page, order);
+	err = qr_order(op, page, &none, order) ?:
+	      children_fill(op, page, order);
 	kfree(order);
 	return err;
 }
@@ -158,8 +160,8 @@ int qr_children_fill(struct wort_op *op, const struct qr_page *page)
  * The key relative to the lead: 0 if it begins with that.  Else it is below all
  * separators, or above.
  */
-static __always_inline int lead_side(const struct qr_inner_shadow *in, u32 lead_len,
-				     const struct wort_key *key)
+static __always_inline int lead_side(const struct qr_inner_shadow *in,
+				     u32 lead_len, const struct wort_key *key)
 {
 	u32 prefix_len = in->s.page.prefix_len, i, more;
 	u64 x, y;
@@ -193,14 +195,16 @@ static int child_among(const struct qr_inner_shadow *in, bool covers,
 	const struct qr_page *page = &in->s.page;
 	u64 head = READ_ONCE(in->head[low + 1]);
 	/* A head of all ones is also what lies behind the last child. */
-	u32 high = head == U64_MAX ? READ_ONCE(in->nr) : child_below(in, head + 1) + 1;
+	u32 high = head == U64_MAX ? READ_ONCE(in->nr) :
+				     child_below(in, head + 1) + 1;
 	struct qr_rec sep;
 	u32 mid, place;
 
 	while (low + 1 < high) {
 		mid = (low + high) / 2;
 		place = qr_child_place(&in->child[mid]);
-		if (has_changed(in, sequence) || !qr_rec_peek(page, place, &sep))
+		if (has_changed(in, sequence) ||
+		    !qr_rec_peek(page, place, &sep))
 			return -EAGAIN;
 		if (qr_rec_cmp(page, &sep, key) < covers)
 			low = mid;
@@ -238,7 +242,8 @@ int qr_child_find(const struct qr_shadow *shadow, enum qr_goal goal,
 {
 	const struct qr_inner_shadow *in = qr_inner_shadow(shadow);
 	/* pairs with the release in qr_children_changed() */
-	u32 sequence = smp_load_acquire(&in->sequence), nr = READ_ONCE(in->nr), low;
+	u32 sequence = smp_load_acquire(&in->sequence);
+	u32 nr = READ_ONCE(in->nr), low;
 	int at = 0;
 
 	if (sequence & 1)
@@ -258,8 +263,8 @@ int qr_child_find(const struct qr_shadow *shadow, enum qr_goal goal,
 	return has_changed(in, sequence) || qr_shadow_gone(shadow) ? -EAGAIN : 0;
 }
 
-static __always_inline struct qr_shadow *shadow_at(const struct qr_inner_shadow *in, u32 at,
-						   u32 sequence)
+static __always_inline struct qr_shadow *
+shadow_at(const struct qr_inner_shadow *in, u32 at, u32 sequence)
 {
 	/* pairs with the release in qr_child_learn() */
 	struct qr_shadow *child = smp_load_acquire(&in->child[at].shadow);
@@ -269,7 +274,8 @@ static __always_inline struct qr_shadow *shadow_at(const struct qr_inner_shadow 
 
 /* It is called last, so that qr_child_shadow() saves no registers for it. */
 static noinline struct qr_shadow *shadow_among(const struct qr_inner_shadow *in,
-					       const struct wort_key *key, u32 low, u32 sequence)
+					       const struct wort_key *key,
+					       u32 low, u32 sequence)
 {
 	int at = child_among(in, true, key, low, sequence);
 
@@ -281,7 +287,8 @@ static noinline struct qr_shadow *shadow_among(const struct qr_inner_shadow *in,
  * for those who go by shadows alone; NULL: there is none, or the page is being
  * changed.
  */
-struct qr_shadow *qr_child_shadow(const struct qr_shadow *shadow, const struct wort_key *key)
+struct qr_shadow *qr_child_shadow(const struct qr_shadow *shadow,
+				  const struct wort_key *key)
 {
 	const struct qr_inner_shadow *in = qr_inner_shadow(shadow);
 	/* pairs with the release in qr_children_changed() */
@@ -339,14 +346,16 @@ void qr_children_learn(const struct wort_tree *tree, struct qr_shadow *shadow)
 
 	for (child = in->child; child < in->child + in->nr; child++)
 		/* pairs with the acquire in qr_child_find() */
-		smp_store_release(&child->shadow, qr_shadow_find(tree, qr_child_link(child)));
+		smp_store_release(&child->shadow,
+				  qr_shadow_find(tree, qr_child_link(child)));
 }
 
 /*
  * With the lock of the page: shadows that are not in the table any more are not
  * known.
  */
-void qr_children_forget(const struct wort_tree *tree, const struct qr_page *page)
+void qr_children_forget(const struct wort_tree *tree,
+			const struct qr_page *page)
 {
 	struct qr_inner_shadow *in = qr_inner_shadow(page->shadow);
 	struct qr_child *child;
@@ -393,7 +402,8 @@ static void hints_add(struct qr_inner_shadow *in, u64 head)
 static bool child_add(struct wort_op *op, const struct qr_page *page,
 		      struct qr_inner_shadow *in, const struct qr_rec *sep)
 {
-	struct qr_child child = { .to = sep->val | (u64)sep->place << QR_TO_PLACE_SHIFT };
+	struct qr_child child = { .to = sep->val |
+					(u64)sep->place << QR_TO_PLACE_SHIFT };
 	struct qr_rec other;
 	u64 head;
 	u32 at;
@@ -404,7 +414,8 @@ static bool child_add(struct wort_op *op, const struct qr_page *page,
 	head = sep_head(in, page, sep);
 	at = child_below(in, head) + 1;
 	for (; at < in->nr && in->head[at] == head; at++) {
-		if (qr_rec_load(op, page, qr_child_place(&in->child[at]), &other) <= 0)
+		if (qr_rec_load(op, page, qr_child_place(&in->child[at]),
+				&other) <= 0)
 			return false;
 		if (qr_recs_cmp(page, &other, sep) > 0)
 			break;
@@ -416,7 +427,8 @@ static bool child_add(struct wort_op *op, const struct qr_page *page,
 }
 
 /* The separator at a place has come, or died, or its link has changed. */
-static bool child_update(struct wort_op *op, const struct qr_page *page, u32 place)
+static bool child_update(struct wort_op *op, const struct qr_page *page,
+			 u32 place)
 {
 	struct qr_inner_shadow *in = qr_inner_shadow(page->shadow);
 	u32 at = child_at_place(in, place);
@@ -425,7 +437,8 @@ static bool child_update(struct wort_op *op, const struct qr_page *page, u32 pla
 	if (qr_rec_load(op, page, place, &sep) <= 0)
 		return false;
 	if (place == in->s.top)
-		qr_shadow_end(&in->s, in->s.nr + 1, place + qr_rec_words(sep.len));
+		qr_shadow_end(&in->s, in->s.nr + 1,
+			      place + qr_rec_words(sep.len));
 	if (at == in->nr)
 		return !qr_rec_dead(&sep) && child_add(op, page, in, &sep);
 	if (qr_rec_dead(&sep)) {

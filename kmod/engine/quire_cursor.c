@@ -36,12 +36,14 @@ static int leaf_enter(struct wort_cursor *cur, enum qr_goal goal,
 {
 	struct qr_cursor *qc = cursor_of(cur);
 
-	return qr_descend(cur->op, cur->tree, 0, goal, key, &qc->pos, &qc->upper) ?:
+	return qr_descend(cur->op, cur->tree, 0, goal, key, &qc->pos,
+			  &qc->upper) ?:
 	       leaf_order(cur);
 }
 
 /* The number of the first record that is not below a key, or is above it. */
-static int order_at(struct wort_cursor *cur, const struct wort_key *key, bool above)
+static int order_at(struct wort_cursor *cur, const struct wort_key *key,
+		    bool above)
 {
 	struct qr_cursor *qc = cursor_of(cur);
 	u32 low = 0, high = qc->order.nr, mid;
@@ -50,7 +52,8 @@ static int order_at(struct wort_cursor *cur, const struct wort_key *key, bool ab
 
 	while (low < high) {
 		mid = (low + high) / 2;
-		err = qr_rec_at(cur->op, &qc->pos.page, qc->order.slot[mid].place, &rec);
+		err = qr_rec_at(cur->op, &qc->pos.page,
+				qc->order.slot[mid].place, &rec);
 		if (err)
 			return err;
 		if (qr_rec_cmp(&qc->pos.page, &rec, key) < above)
@@ -69,11 +72,13 @@ static bool begins_below(struct wort_op *op, const struct qr_page *page,
 
 	same = len ? wort_pm_common(&op->n, page->media->anchor, key->data, len) : 0;
 	if (same < len)
-		return wort_pm_load_byte(page->media->anchor + same) < key->data[same];
+		return wort_pm_load_byte(page->media->anchor + same) <
+		       key->data[same];
 	return page->anchor_len < key->len;
 }
 
-static bool bound_is_above(const struct wort_bound *bound, const struct wort_key *key)
+static bool bound_is_above(const struct wort_bound *bound,
+			   const struct wort_key *key)
 {
 	const struct wort_key upper = wort_bound_key(bound);
 
@@ -94,7 +99,8 @@ static int leaf_end(struct wort_cursor *cur, struct wort_key *key)
 	if (!page->off || (cur->reverse ? !key->len : key->len == WORT_NO_KEY))
 		return -ENOENT;
 	if (cur->reverse)
-		return wort_pm_read(cur->op, qc->key, page->media->anchor, key->len);
+		return wort_pm_read(cur->op, qc->key, page->media->anchor,
+				    key->len);
 	memcpy(qc->key, qc->upper.bytes, key->len);
 	return 0;
 }
@@ -137,7 +143,8 @@ static int record_enter(struct wort_cursor *cur)
 
 	if (len)
 		return len;
-	wort_pm_flush_in_flight(cur->op, page->off, page->off + rec->place * QR_WORD,
+	wort_pm_flush_in_flight(cur->op, page->off,
+				page->off + rec->place * QR_WORD,
 				QR_REC_WORDS * QR_WORD);
 	if (qr_rec_dead(rec))
 		return -ENOENT;
@@ -218,8 +225,8 @@ static bool begins_at(struct wort_op *op, const struct qr_page *page,
 		      const struct wort_key *key)
 {
 	return page->anchor_len == key->len &&
-	       (!key->len || wort_pm_common(&op->n, page->media->anchor, key->data,
-					    key->len) == key->len);
+	       (!key->len || wort_pm_common(&op->n, page->media->anchor,
+					    key->data, key->len) == key->len);
 }
 
 /* The values of the records lie inside the pool. */
@@ -231,14 +238,16 @@ static int values_verify(struct wort_cursor *cur, u32 from)
 	int err;
 
 	for (i = from; i < qc->order.nr; i++) {
-		err = qr_rec_at(cur->op, &qc->pos.page, qc->order.slot[i].place, &rec);
+		err = qr_rec_at(cur->op, &qc->pos.page, qc->order.slot[i].place,
+				&rec);
 		if (err)
 			return err;
 		if (qr_rec_kind(rec.head) != WORT_MEDIA_QUIRE_VALUE_OBJECT)
 			continue;
 		len = qr_object_len(rec.val);
 		if (len <= QR_WORD || len > WORT_VALUE_MAX ||
-		    !wort_region_inside(cur->op->region, qr_object_off(rec.val), len))
+		    !wort_region_inside(cur->op->region, qr_object_off(rec.val),
+					len))
 			return wort_corrupt(cur->op, qc->pos.page.off,
 					    "record at word %u with value %#llx", rec.place,
 					    (unsigned long long)rec.val);
@@ -298,7 +307,8 @@ static int step_end(struct wort_cursor *cur)
 		return 0;
 	}
 	if (wort_key_is_greatest(&upper))
-		return wort_corrupt(cur->op, qc->pos.page.off, "page before the greatest key");
+		return wort_corrupt(cur->op, qc->pos.page.off,
+				    "page before the greatest key");
 	cur->key_len = upper.len;
 	memcpy(cur->key, upper.data, upper.len);
 	return 0;
@@ -309,7 +319,8 @@ static int step_end(struct wort_cursor *cur)
  * position was visited before, or is new.  @from is told: its first record to
  * visit.
  */
-static int step_find(struct wort_cursor *cur, struct wort_key *pos, int *from, bool *whole)
+static int step_find(struct wort_cursor *cur, struct wort_key *pos, int *from,
+		     bool *whole)
 {
 	struct qr_cursor *qc = cursor_of(cur);
 	int err;
@@ -319,11 +330,13 @@ static int step_find(struct wort_cursor *cur, struct wort_key *pos, int *from, b
 		*pos = (struct wort_key){ qc->begin, cur->key_len };
 		if (wort_key_is_greatest(pos))
 			return -ENOENT;
-		err = qr_descend_media(cur->op, cur->tree, pos->len ? QR_COVERS : QR_FIRST,
-				       pos, &qc->pos, &qc->upper);
+		err = qr_descend_media(cur->op, cur->tree,
+				       pos->len ? QR_COVERS : QR_FIRST, pos,
+				       &qc->pos, &qc->upper);
 		if (!err && !qc->pos.page.off)
 			err = -ENOENT;
-		err = err ?: qr_order(cur->op, &qc->pos.page, &qc->upper, &qc->order);
+		err = err ?: qr_order(cur->op, &qc->pos.page, &qc->upper,
+				      &qc->order);
 		if (err)
 			return err;
 		*from = pos->len ? order_at(cur, pos, false) : 0;
@@ -333,7 +346,8 @@ static int step_find(struct wort_cursor *cur, struct wort_key *pos, int *from, b
 		if (*whole && *from)
 			return wort_corrupt(cur->op, qc->pos.page.off,
 					    "record before its page");
-		err = anchors_verify(cur) ?: values_verify(cur, *from) ?: step_end(cur);
+		err = anchors_verify(cur) ?: values_verify(cur, *from) ?:
+		      step_end(cur);
 	} while (!err && !*whole && *from == (int)qc->order.nr);
 	return err;
 }
@@ -341,7 +355,8 @@ static int step_find(struct wort_cursor *cur, struct wort_key *pos, int *from, b
 static int page_visit(struct wort_op *op, const struct qr_page *page,
 		      struct wort_visitor *visitor, bool first)
 {
-	return visitor->visit(visitor, op, page->off, page->words * QR_WORD, first);
+	return visitor->visit(visitor, op, page->off, page->words * QR_WORD,
+			      first);
 }
 
 /*
@@ -349,8 +364,8 @@ static int page_visit(struct wort_op *op, const struct qr_page *page,
  * before it was visited with an earlier step, and is visited again where a walk
  * begins.
  */
-static int pages_visit(struct wort_cursor *cur, const struct wort_key *pos, bool whole,
-		       bool again, struct wort_visitor *visitor)
+static int pages_visit(struct wort_cursor *cur, const struct wort_key *pos,
+		       bool whole, bool again, struct wort_visitor *visitor)
 {
 	struct qr_cursor *qc = cursor_of(cur);
 	int err = whole ? page_visit(cur->op, &qc->pos.page, visitor, true) : 0;
@@ -367,16 +382,20 @@ static int pages_visit(struct wort_cursor *cur, const struct wort_key *pos, bool
 	return err;
 }
 
-static int values_visit(struct wort_cursor *cur, u32 from, struct wort_visitor *visitor)
+static int values_visit(struct wort_cursor *cur, u32 from,
+			struct wort_visitor *visitor)
 {
 	struct qr_cursor *qc = cursor_of(cur);
 	struct qr_rec rec;
 	int err = 0;
 
 	for (; from < qc->order.nr && !err; from++) {
-		err = qr_rec_at(cur->op, &qc->pos.page, qc->order.slot[from].place, &rec);
-		if (!err && qr_rec_kind(rec.head) == WORT_MEDIA_QUIRE_VALUE_OBJECT)
-			err = visitor->visit(visitor, cur->op, qr_object_off(rec.val),
+		err = qr_rec_at(cur->op, &qc->pos.page,
+				qc->order.slot[from].place, &rec);
+		if (!err &&
+		    qr_rec_kind(rec.head) == WORT_MEDIA_QUIRE_VALUE_OBJECT)
+			err = visitor->visit(visitor, cur->op,
+					     qr_object_off(rec.val),
 					     qr_object_len(rec.val), true);
 	}
 	return err;
@@ -423,8 +442,8 @@ static int record_check(struct wort_cursor *cur, u32 nr)
 	if (len && (rec.head >> WORT_MEDIA_QUIRE_HASH_SHIFT &
 		    WORT_MEDIA_QUIRE_HASH_MASK) == qr_hash(&key))
 		return 0;
-	return wort_corrupt(cur->op, qc->pos.page.off, "record at word %u with another hash",
-			    rec.place);
+	return wort_corrupt(cur->op, qc->pos.page.off,
+			    "record at word %u with another hash", rec.place);
 }
 
 int qr_check(struct wort_cursor *cur)

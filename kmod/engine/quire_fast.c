@@ -29,10 +29,11 @@ static __always_inline struct qr_shadow *fast_root(const struct wort_tree *tree)
  * be read?
  */
 static __always_inline bool is_page_of(const struct wort_tree *tree,
-				       const struct qr_shadow *shadow, u32 level,
-				       const struct wort_key *key)
+				       const struct qr_shadow *shadow,
+				       u32 level, const struct wort_key *key)
 {
-	return likely(shadow->page.level == level && key->len >= shadow->page.prefix_len &&
+	return likely(shadow->page.level == level &&
+		      key->len >= shadow->page.prefix_len &&
 		      shadow->page.off < wort_region_plain(tree->region));
 }
 
@@ -41,16 +42,17 @@ static __always_inline bool is_page_of(const struct wort_tree *tree,
  * itself is not looked at, since it may have been prefetched only.  Levels
  * decrease, as in all descents.
  */
-static __always_inline struct qr_shadow *fast_child(const struct wort_tree *tree,
-						    const struct qr_shadow *shadow, u32 level,
-						    const struct wort_key *key)
+static __always_inline struct qr_shadow *
+fast_child(const struct wort_tree *tree, const struct qr_shadow *shadow,
+	   u32 level, const struct wort_key *key)
 {
 	return is_page_of(tree, shadow, level, key) ? qr_child_shadow(shadow, key) : NULL;
 }
 
 /* Descend to the leaf of a key; NULL: give up. */
 static __always_inline struct qr_shadow *fast_leaf(const struct wort_tree *tree,
-						   const struct wort_key *key, u32 *nodes)
+						   const struct wort_key *key,
+						   u32 *nodes)
 {
 	struct qr_shadow *shadow = fast_root(tree);
 	u32 level = shadow ? shadow->page.level : 0;
@@ -94,9 +96,11 @@ static void shadow_prefetch(const struct qr_shadow *shadow)
  * Loads of different keys do not wait for each other: all keys go down one
  * level, and then the next one.
  */
-void qr_prefetch_keys(const struct wort_tree *tree, const struct wort_key *keys, u32 nr)
+void qr_prefetch_keys(const struct wort_tree *tree, const struct wort_key *keys,
+		      u32 nr)
 {
-	struct qr_shadow *at[WORT_PREFETCH_MAX] __uninitialized, *root = fast_root(tree);
+	struct qr_shadow *at[WORT_PREFETCH_MAX] __uninitialized;
+	struct qr_shadow *root = fast_root(tree);
 	u32 level, i;
 
 	if (!root)
@@ -106,7 +110,8 @@ void qr_prefetch_keys(const struct wort_tree *tree, const struct wort_key *keys,
 	for (level = root->page.level; level; level--)
 		for (i = 0; i < nr; i++) {
 			if (at[i])
-				at[i] = fast_child(tree, at[i], level, &keys[i]);
+				at[i] = fast_child(tree, at[i], level,
+						   &keys[i]);
 			if (at[i])
 				shadow_prefetch(at[i]);
 		}
@@ -116,7 +121,8 @@ void qr_prefetch_keys(const struct wort_tree *tree, const struct wort_key *keys,
 }
 
 static int fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
-		       struct wort_buf *buf, struct wort_index_stats __percpu *stats)
+		       struct wort_buf *buf,
+		       struct wort_index_stats __percpu *stats)
 {
 	struct qr_shadow *shadow;
 	struct qr_rec rec;
@@ -130,8 +136,9 @@ static int fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
 		return -EAGAIN;
 	if (!qr_tagged_find(shadow, key, qr_hash(key), &rec))
 		return -EAGAIN;
-	if (rec.head && unlikely(wort_pm_in_flight(tree->in_flight, shadow->page.off) ||
-				 qr_rec_kind(rec.head) > QR_WORD))
+	if (rec.head &&
+	    unlikely(wort_pm_in_flight(tree->in_flight, shadow->page.off) ||
+		     qr_rec_kind(rec.head) > QR_WORD))
 		return -EAGAIN;
 	if (!qr_is_there(&rec)) {
 		wort_fast_looked(stats, nodes, 1, 0);
@@ -143,7 +150,8 @@ static int fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
 	return err ? -EAGAIN : 0;
 }
 
-static __always_inline void fast_begin(struct wort_op *op, const struct wort_tree *tree)
+static __always_inline void fast_begin(struct wort_op *op,
+				       const struct wort_tree *tree)
 {
 	wort_op_begin(op, tree->region, tree->alloc);
 	op->locks = tree->locks;
@@ -156,9 +164,11 @@ static __always_inline void fast_begin(struct wort_op *op, const struct wort_tre
  * Lock the leaf of a key, and find the last record of the key.  False: give up,
  * with nothing locked.
  */
-static __always_inline bool leaf_lock(struct wort_op *op, const struct wort_tree *tree,
-				      const struct wort_key *key, struct qr_page *page,
-				      u32 hash, struct qr_rec *rec)
+static __always_inline bool leaf_lock(struct wort_op *op,
+				      const struct wort_tree *tree,
+				      const struct wort_key *key,
+				      struct qr_page *page, u32 hash,
+				      struct qr_rec *rec)
 {
 	struct qr_shadow *shadow;
 	u32 nodes;
@@ -184,12 +194,15 @@ static __always_inline bool leaf_lock(struct wort_op *op, const struct wort_tree
  * With the lock of the leaf; -EAGAIN: it has no room, or the old value is an
  * object.
  */
-static __always_inline int put_locked(struct wort_op *op, const struct wort_tree *tree,
+static __always_inline int put_locked(struct wort_op *op,
+				      const struct wort_tree *tree,
 				      struct qr_page *page, u32 hash,
-				      const struct qr_rec *rec, struct wort_put *put)
+				      const struct qr_rec *rec,
+				      struct wort_put *put)
 {
 	u64 same = qr_head_same(page, &put->key, hash);
-	u32 len = put->key.len - page->prefix_len, kind = qr_rec_kind(rec->head);
+	u32 len = put->key.len - page->prefix_len;
+	u32 kind = qr_rec_kind(rec->head);
 	struct qr_end end = { page->shadow->top, page->shadow->nr };
 	u64 val = wort_value_word(&put->value);
 
@@ -203,8 +216,8 @@ static __always_inline int put_locked(struct wort_op *op, const struct wort_tree
 	if (!qr_has_room(page, &end, qr_rec_words(len)) ||
 	    wort_pm_load(qr_word(page, end.top)))
 		return -EAGAIN;
-	qr_append(op, tree, page, end.top, put->key.data + page->prefix_len, len,
-		  qr_rec_head(same, put->value.len), val);
+	qr_append(op, tree, page, end.top, put->key.data + page->prefix_len,
+		  len, qr_rec_head(same, put->value.len), val);
 	return 0;
 }
 
@@ -227,7 +240,8 @@ static int fast_put(struct wort_tree *tree, struct wort_put *put,
 	err = put_locked(&op, tree, &page, hash, &rec, put);
 	wort_nodes_unlock(&op);
 	if (!err)
-		wort_costs_add(stats, put->replaced ? WORT_OP_UPDATE : WORT_OP_INSERT,
+		wort_costs_add(stats,
+			       put->replaced ? WORT_OP_UPDATE : WORT_OP_INSERT,
 			       &op.n);
 	return err;
 }
@@ -246,7 +260,8 @@ static int fast_remove(struct wort_tree *tree, const struct wort_del *del,
 	if (unlikely(!wort_key_valid(&del->key)) || del->expect || del->old)
 		return -EAGAIN;
 	fast_begin(&op, tree);
-	if (unlikely(!leaf_lock(&op, tree, &del->key, &page, qr_hash(&del->key), &rec)))
+	if (unlikely(!leaf_lock(&op, tree, &del->key, &page, qr_hash(&del->key),
+				&rec)))
 		return -EAGAIN;
 	if (qr_is_there(&rec) && qr_rec_kind(rec.head) <= QR_WORD &&
 	    !qr_shadow_few(page.shadow, 0)) {

@@ -45,7 +45,8 @@ static int child_load(struct wort_op *op, const struct qr_merge *m, u32 place,
 }
 
 /* The last child of a page becomes the second one of the pair. */
-static int last_choose(struct wort_op *op, struct qr_merge *m, struct qr_way *way)
+static int last_choose(struct wort_op *op, struct qr_merge *m,
+		       struct qr_way *way)
 {
 	int err = child_load(op, m, way->place, &m->child[0]);
 	struct wort_key sep;
@@ -66,7 +67,8 @@ static int last_choose(struct wort_op *op, struct qr_merge *m, struct qr_way *wa
  * Does a separator of the parent lie in its range?  After half a split those of the upper part
  * do not, and the pages that they lead to have another parent.
  */
-static int is_in_range(struct wort_op *op, const struct qr_merge *m, const struct qr_rec *sep)
+static int is_in_range(struct wort_op *op, const struct qr_merge *m,
+		       const struct qr_rec *sep)
 {
 	const struct wort_key upper = wort_bound_key(&m->upper);
 
@@ -80,7 +82,8 @@ static int is_in_range(struct wort_op *op, const struct qr_merge *m, const struc
  * Choose the child of a key and a neighbour of it: the next one, or else the
  * one before.
  */
-static int pair_choose(struct wort_op *op, struct qr_merge *m, const struct wort_key *key)
+static int pair_choose(struct wort_op *op, struct qr_merge *m,
+		       const struct wort_key *key)
 {
 	const struct qr_page *parent = &m->parent.page;
 	struct qr_way way;
@@ -101,7 +104,8 @@ static int upper_find(struct wort_op *op, struct qr_merge *m)
 {
 	const struct wort_key sep = wort_bound_key(&m->sep);
 	struct qr_way way;
-	int err = qr_inner_find(op, &m->parent.page, QR_COVERS, &sep, &way, &m->upper);
+	int err = qr_inner_find(op, &m->parent.page, QR_COVERS, &sep, &way,
+				&m->upper);
 
 	if (err)
 		return err;
@@ -117,7 +121,8 @@ static int pair_open(struct wort_op *op, const struct wort_tree *tree,
 	for (i = 0; i < 2 && !err; i++) {
 		err = qr_page_open(op, tree, m->child[i].val, &m->old[i]);
 		if (!err && m->old[i].level + 1 != m->parent.page.level)
-			err = wort_corrupt(op, m->old[i].off, "page of another level");
+			err = wort_corrupt(op, m->old[i].off,
+					   "page of another level");
 		if (!err)
 			err = qr_order(op, &m->old[i], i ? &m->upper : &m->sep,
 				       &m->order[i]);
@@ -125,7 +130,8 @@ static int pair_open(struct wort_op *op, const struct wort_tree *tree,
 	if (err)
 		return err;
 	m->anchor.len = m->old[0].anchor_len;
-	return wort_pm_read(op, m->anchor.bytes, m->old[0].media->anchor, m->anchor.len);
+	return wort_pm_read(op, m->anchor.bytes, m->old[0].media->anchor,
+			    m->anchor.len);
 }
 
 /* Bytes of the merged page, with the records of both. */
@@ -159,7 +165,8 @@ static int pair_lock(struct wort_op *op, const struct qr_merge *m)
 	same = !qr_has_grown(op, parent, m->end.top);
 	for (i = 0; i < 2; i++) {
 		same = same && !child_load(op, m, m->child[i].place, &now) &&
-		       now.head == m->child[i].head && now.val == m->child[i].val &&
+		       now.head == m->child[i].head &&
+		       now.val == m->child[i].val &&
 		       !qr_has_grown(op, &m->old[i], m->order[i].end.top);
 	}
 	if (same)
@@ -168,7 +175,8 @@ static int pair_lock(struct wort_op *op, const struct qr_merge *m)
 	return -EAGAIN;
 }
 
-static int pair_write(struct wort_op *op, struct qr_merge *m, u32 size, u32 prefix_len)
+static int pair_write(struct wort_op *op, struct qr_merge *m, u32 size,
+		      u32 prefix_len)
 {
 	const struct wort_key anchor = wort_bound_key(&m->anchor);
 	const struct wort_key sep = wort_bound_key(&m->sep);
@@ -176,20 +184,23 @@ static int pair_write(struct wort_op *op, struct qr_merge *m, u32 size, u32 pref
 	u32 from = 0;
 	int place;
 
-	qr_page_create(op, wort_alloc_take(op), size, m->old[0].level, &anchor, prefix_len,
-		       &m->page);
-	place = qr_records_copy(op, &m->old[0], &m->order[0], 0, m->order[0].nr, &m->page,
-				m->page.first, m->key);
+	qr_page_create(op, wort_alloc_take(op), size, m->old[0].level, &anchor,
+		       prefix_len, &m->page);
+	place = qr_records_copy(op, &m->old[0], &m->order[0], 0, m->order[0].nr,
+				&m->page, m->page.first, m->key);
 	if (place > 0 && m->page.level) {
 		if (!m->order[1].nr || qr_key_verify(op, &m->page, &sep) ||
-		    qr_rec_at(op, &m->old[1], m->order[1].slot[0].place, &first))
+		    qr_rec_at(op, &m->old[1], m->order[1].slot[0].place,
+			      &first))
 			return -EAGAIN;
-		place = qr_page_add(op, &m->page, place, &sep, first.head, first.val);
+		place = qr_page_add(op, &m->page, place, &sep, first.head,
+				    first.val);
 		from = 1;
 	}
 	if (place > 0)
-		place = qr_records_copy(op, &m->old[1], &m->order[1], from, m->order[1].nr,
-					&m->page, place, m->key);
+		place = qr_records_copy(op, &m->old[1], &m->order[1], from,
+					m->order[1].nr, &m->page, place,
+					m->key);
 	if (place < 0)
 		return place;
 	qr_page_finish(op, &m->page, place);
@@ -213,15 +224,18 @@ static void pair_commit(struct wort_op *op, const struct wort_tree *tree,
 	wort_nodes_removed(op, parent->off, 0);
 }
 
-static int pair_replace(struct wort_op *op, struct wort_tree *tree, struct qr_merge *m)
+static int pair_replace(struct wort_op *op, struct wort_tree *tree,
+			struct qr_merge *m)
 {
 	const struct wort_key anchor = wort_bound_key(&m->anchor);
 	const struct wort_key upper = wort_bound_key(&m->upper);
-	u32 prefix_len = wort_bounds_common(&anchor, &upper), level = m->old[0].level;
+	u32 prefix_len = wort_bounds_common(&anchor, &upper);
+	u32 level = m->old[0].level;
 	u32 nr = m->order[0].nr + m->order[1].nr, size, i;
 	int err;
 
-	prefix_len = min_t(u32, prefix_len, min(m->old[0].prefix_len, m->old[1].prefix_len));
+	prefix_len = min_t(u32, prefix_len,
+			   min(m->old[0].prefix_len, m->old[1].prefix_len));
 	size = pair_bytes(m, prefix_len);
 	if (nr > qr_recs_max(level) / 2 || size > qr_page_max(tree, level))
 		return -ENOENT;
@@ -254,7 +268,8 @@ static int root_replace(struct wort_op *op, struct wort_tree *tree,
 		return -EAGAIN;
 	if (wort_pm_load(wort_tree_root(tree)) != root->off ||
 	    qr_has_grown(op, root, m->end.top) ||
-	    (root->level && wort_pm_load(qr_word(root, m->child[0].place + 1)) != only)) {
+	    (root->level &&
+	     wort_pm_load(qr_word(root, m->child[0].place + 1)) != only)) {
 		wort_nodes_unlock(op);
 		return -EAGAIN;
 	}
@@ -266,7 +281,8 @@ static int root_replace(struct wort_op *op, struct wort_tree *tree,
 }
 
 /* The root page is a leaf: it goes if it has no records. */
-static int root_leaf_replace(struct wort_op *op, struct wort_tree *tree, struct qr_merge *m)
+static int root_leaf_replace(struct wort_op *op, struct wort_tree *tree,
+			     struct qr_merge *m)
 {
 	struct qr_order *order = &m->order[0];
 	int err = qr_order(op, &m->parent.page, &m->upper, order);
@@ -285,7 +301,8 @@ static int level_merge(struct wort_op *op, struct wort_tree *tree, u32 level,
 		       const struct wort_key *key, struct qr_merge *m)
 {
 	const struct qr_page *page = &m->parent.page;
-	int err = qr_descend(op, tree, level + 1, QR_COVERS, key, &m->parent, &m->upper);
+	int err = qr_descend(op, tree, level + 1, QR_COVERS, key, &m->parent,
+			     &m->upper);
 
 	if (err || !page->off)
 		return err ?: -ENOENT;
@@ -311,7 +328,8 @@ static int level_merge(struct wort_op *op, struct wort_tree *tree, u32 level,
  * delete has succeeded, so this does without memory if there is none, and takes
  * no space that is kept for deletes.
  */
-void qr_tidy(struct wort_op *op, struct wort_tree *tree, const struct wort_key *key)
+void qr_tidy(struct wort_op *op, struct wort_tree *tree,
+	     const struct wort_key *key)
 {
 	bool must_free = op->must_free;
 	struct qr_merge *m;
@@ -336,8 +354,8 @@ void qr_tidy(struct wort_op *op, struct wort_tree *tree, const struct wort_key *
  * reserves few objects at a time, so a high page takes several steps.  If a
  * step fails, the next walk gives back what the steps before it have taken.
  */
-static int empty_create(struct wort_op *op, const struct wort_tree *tree, u32 level,
-			const struct wort_key *anchor, u64 *off)
+static int empty_create(struct wort_op *op, const struct wort_tree *tree,
+			u32 level, const struct wort_key *anchor, u64 *off)
 {
 	const struct wort_key none = { anchor->data, 0 };
 	u32 size = qr_page_size(op, tree, 0, true, (3 + DIV_ROUND_UP(anchor->len, QR_WORD)) *
@@ -355,7 +373,8 @@ static int empty_create(struct wort_op *op, const struct wort_tree *tree, u32 le
 			wort_alloc_untake(op);
 			return err;
 		}
-		qr_page_create(op, wort_alloc_take(op), size, i, anchor, 0, &page);
+		qr_page_create(op, wort_alloc_take(op), size, i, anchor, 0,
+			       &page);
 		place = page.first;
 		if (i)
 			place = qr_page_add(op, &page, place, &none, WORT_MEDIA_QUIRE_SET |
@@ -367,8 +386,8 @@ static int empty_create(struct wort_op *op, const struct wort_tree *tree, u32 le
 }
 
 /* The separator that leads to the page that cannot be read, and its key. */
-static int lost_find(struct wort_cursor *cur, struct qr_page *parent, struct qr_rec *sep,
-		     struct wort_key *anchor)
+static int lost_find(struct wort_cursor *cur, struct qr_page *parent,
+		     struct qr_rec *sep, struct wort_key *anchor)
 {
 	struct qr_cursor *qc = (struct qr_cursor *)cur->engine;
 	const struct qr_above *above = &qc->pos.above[qc->pos.depth - 1];
@@ -383,7 +402,8 @@ static int lost_find(struct wort_cursor *cur, struct qr_page *parent, struct qr_
 	len = qr_rec_key(cur->op, parent, sep, qc->key);
 	if (!sep->len) {
 		len = parent->anchor_len;
-		err = wort_pm_read(cur->op, qc->key, parent->media->anchor, len);
+		err = wort_pm_read(cur->op, qc->key, parent->media->anchor,
+				   len);
 	}
 	*anchor = (struct wort_key){ qc->key, len };
 	return len < 0 ? len : err;
@@ -397,7 +417,8 @@ int qr_drop(struct wort_cursor *cur)
 {
 	struct qr_cursor *qc = (struct qr_cursor *)cur->engine;
 	const __le64 __pmem *root = wort_tree_root(cur->tree);
-	u64 node = wort_root_node(cur->tree), lost = wort_pm_load(root), off = 0;
+	u64 lost = wort_pm_load(root), off = 0;
+	u64 node = wort_root_node(cur->tree);
 	struct wort_op *op = cur->op;
 	struct qr_page parent;
 	struct wort_key anchor;
@@ -406,7 +427,8 @@ int qr_drop(struct wort_cursor *cur)
 
 	if (qc->pos.depth) {
 		err = lost_find(cur, &parent, &sep, &anchor) ?:
-		      empty_create(op, cur->tree, parent.level - 1, &anchor, &off);
+			      empty_create(op, cur->tree, parent.level - 1,
+					   &anchor, &off);
 		if (err)
 			return err;
 		node = parent.off;

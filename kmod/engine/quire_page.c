@@ -22,15 +22,16 @@ static int page_verify(struct wort_op *op, u64 off, u64 size)
 static bool meta_parse(u64 meta, struct qr_page *page)
 {
 	page->words = meta & WORT_MEDIA_QUIRE_SIZE_MASK;
-	page->level = meta >> WORT_MEDIA_QUIRE_LEVEL_SHIFT & WORT_MEDIA_QUIRE_LEVEL_MASK;
+	page->level = meta >> WORT_MEDIA_QUIRE_LEVEL_SHIFT &
+		      WORT_MEDIA_QUIRE_LEVEL_MASK;
 	page->anchor_len = meta >> WORT_MEDIA_QUIRE_ANCHOR_SHIFT &
 			   WORT_MEDIA_QUIRE_KEY_MASK;
 	page->prefix_len = meta >> WORT_MEDIA_QUIRE_PREFIX_SHIFT &
 			   WORT_MEDIA_QUIRE_KEY_MASK;
 	page->first = 1 + DIV_ROUND_UP(page->anchor_len, QR_WORD);
 	return !(meta & ~WORT_MEDIA_QUIRE_META_ALL) &&
-	       page->words <= QR_PAGE_MAX / QR_WORD && page->words > page->first &&
-	       page->anchor_len <= WORT_KEY_MAX &&
+	       page->words <= QR_PAGE_MAX / QR_WORD &&
+	       page->words > page->first && page->anchor_len <= WORT_KEY_MAX &&
 	       page->prefix_len <= page->anchor_len;
 }
 
@@ -78,9 +79,11 @@ int qr_page_open(struct wort_op *op, const struct wort_tree *tree, u64 off,
  * The witness of a further line, 1 or 2, as a place; 0: there is none, or it is
  * no word of the key.
  */
-static u32 witness_place(const struct qr_page *page, const struct qr_rec *rec, u32 line)
+static u32 witness_place(const struct qr_page *page, const struct qr_rec *rec,
+			 u32 line)
 {
-	u64 witness = rec->head >> (WORT_MEDIA_QUIRE_WITNESS_SHIFT + 4 * (line - 1)) &
+	u64 witness = rec->head >> (WORT_MEDIA_QUIRE_WITNESS_SHIFT +
+				    4 * (line - 1)) &
 		      WORT_MEDIA_QUIRE_WITNESS_MASK;
 	u64 first = page->off / QR_WORD;
 
@@ -98,7 +101,8 @@ static bool in_key(const struct qr_rec *rec, u32 place)
 	       place < rec->place + qr_rec_words(rec->len);
 }
 
-static noinline bool witnesses_valid(const struct qr_page *page, const struct qr_rec *rec)
+static noinline bool witnesses_valid(const struct qr_page *page,
+				     const struct qr_rec *rec)
 {
 	u32 line, place;
 
@@ -110,7 +114,8 @@ static noinline bool witnesses_valid(const struct qr_page *page, const struct qr
 	return true;
 }
 
-static __always_inline bool head_valid(const struct qr_page *page, const struct qr_rec *rec)
+static __always_inline bool head_valid(const struct qr_page *page,
+				       const struct qr_rec *rec)
 {
 	if (rec->head & ~WORT_MEDIA_QUIRE_HEAD_ALL ||
 	    !(rec->head & WORT_MEDIA_QUIRE_SET) ||
@@ -122,7 +127,8 @@ static __always_inline bool head_valid(const struct qr_page *page, const struct 
 }
 
 /* Did all of its words become durable before the power went? */
-static noinline bool rec_whole(const struct qr_page *page, const struct qr_rec *rec)
+static noinline bool rec_whole(const struct qr_page *page,
+			       const struct qr_rec *rec)
 {
 	u32 line, place;
 
@@ -135,7 +141,8 @@ static noinline bool rec_whole(const struct qr_page *page, const struct qr_rec *
 }
 
 /* As qr_rec_load(), for those who read many. */
-static __always_inline int rec_load(struct wort_op *op, const struct qr_page *page, u32 place,
+static __always_inline int rec_load(struct wort_op *op,
+				    const struct qr_page *page, u32 place,
 				    struct qr_rec *rec)
 {
 	rec->place = place;
@@ -147,8 +154,9 @@ static __always_inline int rec_load(struct wort_op *op, const struct qr_page *pa
 		return 0;
 	rec->len = rec->head & WORT_MEDIA_QUIRE_LEN_MASK;
 	if (unlikely(!head_valid(page, rec)))
-		return wort_corrupt(op, page->off, "record at word %u with head %#llx",
-				    place, (unsigned long long)rec->head);
+		return wort_corrupt(op, page->off,
+				    "record at word %u with head %#llx", place,
+				    (unsigned long long)rec->head);
 	if (rec->head & QR_HEAD_WITNESSES && !rec_whole(page, rec)) {
 		rec->head = 0;
 		return 0;
@@ -175,7 +183,8 @@ int qr_rec_at(struct wort_op *op, const struct qr_page *page, u32 place,
 
 	if (likely(got > 0))
 		return 0;
-	return got ?: wort_corrupt(op, page->off, "record at word %u is gone", place);
+	return got ?: wort_corrupt(op, page->off, "record at word %u is gone",
+				   place);
 }
 
 /* The key has the prefix of the page, since its descent has led there. */
@@ -241,7 +250,8 @@ int qr_padding_verify(struct wort_op *op, const struct qr_page *page,
 	if (!more ||
 	    !(wort_pm_load_be64(qr_rest(page, rec) + rec->len - more) << 8 * more))
 		return 0;
-	return wort_corrupt(op, page->off, "record at word %u with bytes behind its key",
+	return wort_corrupt(op, page->off,
+			    "record at word %u with bytes behind its key",
 			    rec->place);
 }
 
@@ -255,10 +265,12 @@ int qr_rec_key(struct wort_op *op, const struct qr_page *page,
 	int err;
 
 	if (page->prefix_len + rec->len > WORT_KEY_MAX)
-		return wort_corrupt(op, page->off, "record at word %u with a long key",
+		return wort_corrupt(op, page->off,
+				    "record at word %u with a long key",
 				    rec->place);
 	err = wort_pm_read(op, buf, page->media->anchor, page->prefix_len) ?:
-	      wort_pm_read(op, buf + page->prefix_len, qr_rest(page, rec), rec->len);
+		      wort_pm_read(op, buf + page->prefix_len,
+				   qr_rest(page, rec), rec->len);
 	return err ?: page->prefix_len + rec->len;
 }
 
@@ -283,7 +295,8 @@ u32 qr_hash(const struct wort_key *key)
 	u32 i = 0;
 
 	for (; i + sizeof(u64) < key->len; i += sizeof(u64)) {
-		hash = (hash ^ wort_bytes_be64(key->data + i)) * 0xa0761d6478bd642fULL;
+		hash = (hash ^ wort_bytes_be64(key->data + i)) *
+		       0xa0761d6478bd642fULL;
 		hash ^= hash >> 32;
 	}
 	hash ^= wort_key_bytes(key, i);
@@ -313,9 +326,9 @@ static void read_all(struct wort_op *op, const struct qr_page *page, u32 top)
 }
 
 /* Find the last record of a key among all. */
-static int untagged_find(struct wort_op *op, const struct qr_page *page, u64 same,
-			 const struct wort_key *key, struct qr_rec *rec,
-			 struct qr_end *end)
+static int untagged_find(struct wort_op *op, const struct qr_page *page,
+			 u64 same, const struct wort_key *key,
+			 struct qr_rec *rec, struct qr_end *end)
 {
 	u32 place = page->first;
 	struct qr_rec one;
@@ -326,7 +339,8 @@ static int untagged_find(struct wort_op *op, const struct qr_page *page, u64 sam
 	for (; (got = rec_load(op, page, place, &one)) > 0;
 	     place += qr_rec_words(one.len)) {
 		end->nr++;
-		if ((one.head & QR_HEAD_SAME) == same && !qr_rec_cmp(page, &one, key))
+		if ((one.head & QR_HEAD_SAME) == same &&
+		    !qr_rec_cmp(page, &one, key))
 			*rec = one;
 	}
 	end->top = place;
@@ -339,7 +353,8 @@ static int untagged_find(struct wort_op *op, const struct qr_page *page, u64 sam
  * of the leaf, which is exact under its lock.
  */
 int qr_leaf_find(struct wort_op *op, const struct qr_page *page,
-		 const struct wort_key *key, struct qr_rec *rec, struct qr_end *end)
+		 const struct wort_key *key, struct qr_rec *rec,
+		 struct qr_end *end)
 {
 	int err = qr_key_verify(op, page, key);
 	u32 hash;
@@ -362,7 +377,8 @@ int qr_leaf_find(struct wort_op *op, const struct qr_page *page,
 }
 
 /* Find the end of a page, which is exact under its lock. */
-int qr_end_find(struct wort_op *op, const struct qr_page *page, struct qr_end *end)
+int qr_end_find(struct wort_op *op, const struct qr_page *page,
+		struct qr_end *end)
 {
 	u32 place = page->first;
 	struct qr_rec rec;
@@ -394,7 +410,8 @@ static u64 rest_first(const struct qr_page *page, const struct qr_rec *rec)
 	return rec->len ? wort_pm_load_be64(qr_rest(page, rec)) >> bits << bits : 0;
 }
 
-static struct qr_slot slot_of(const struct qr_page *page, const struct qr_rec *rec)
+static struct qr_slot slot_of(const struct qr_page *page,
+			      const struct qr_rec *rec)
 {
 	return (struct qr_slot){ rest_first(page, rec), rec->place, rec->len };
 }
@@ -408,7 +425,8 @@ static struct qr_rec slot_rec(const struct qr_slot *slot)
 	return (struct qr_rec){ .place = slot->place, .len = slot->len };
 }
 
-static noinline int slots_cmp_rest(const struct qr_page *page, const struct qr_slot *a,
+static noinline int slots_cmp_rest(const struct qr_page *page,
+				   const struct qr_slot *a,
 				   const struct qr_slot *b)
 {
 	const struct qr_rec x = slot_rec(a), y = slot_rec(b);
@@ -419,7 +437,8 @@ static noinline int slots_cmp_rest(const struct qr_page *page, const struct qr_s
 /*
  * Compare two records of a page by their keys; most differ in the first bytes.
  */
-static __always_inline int slots_cmp(const struct qr_page *page, const struct qr_slot *a,
+static __always_inline int slots_cmp(const struct qr_page *page,
+				     const struct qr_slot *a,
 				     const struct qr_slot *b)
 {
 	if (likely(a->first != b->first))
@@ -439,7 +458,8 @@ struct qr_side {
 
 /* Does a descent go to the child of a separator, or to one behind it? */
 static bool leads_on(const struct qr_page *page, enum qr_goal goal,
-		     const struct wort_key *key, u64 key_first, const struct qr_slot *slot)
+		     const struct wort_key *key, u64 key_first,
+		     const struct qr_slot *slot)
 {
 	const struct qr_rec sep = slot_rec(slot);
 
@@ -462,9 +482,9 @@ static u64 key_first(const struct qr_page *page, const struct wort_key *key)
 }
 
 /* The separators on both sides of where a descent goes; returns the top. */
-static int inner_search(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
-			const struct wort_key *key, struct qr_side *below,
-			struct qr_side *above)
+static int inner_search(struct wort_op *op, const struct qr_page *page,
+			enum qr_goal goal, const struct wort_key *key,
+			struct qr_side *below, struct qr_side *above)
 {
 	u64 first = qr_goal_is_key(goal) ? key_first(page, key) : 0;
 	u32 place = page->first;
@@ -480,14 +500,17 @@ static int inner_search(struct wort_op *op, const struct qr_page *page, enum qr_
 			continue;
 		slot = slot_of(page, &one);
 		if (leads_on(page, goal, key, first, &slot)) {
-			if (!below->head || slots_cmp(page, &slot, &below->slot) >= 0)
+			if (!below->head ||
+			    slots_cmp(page, &slot, &below->slot) >= 0)
 				*below = (struct qr_side){ one.head, slot };
-		} else if (!above->head || slots_cmp(page, &slot, &above->slot) < 0) {
+		} else if (!above->head ||
+			   slots_cmp(page, &slot, &above->slot) < 0) {
 			*above = (struct qr_side){ one.head, slot };
 		}
 	}
 	if (!got && !below->head)
-		got = wort_corrupt(op, page->off, "page without a first separator");
+		got = wort_corrupt(op, page->off,
+				   "page without a first separator");
 	return got ?: (int)place;
 }
 
@@ -495,13 +518,14 @@ static int inner_search(struct wort_op *op, const struct qr_page *page, enum qr_
  * Is a separator not the one that leads on any more?  Another one has come behind the top, or
  * it has died.
  */
-static int inner_changed(struct wort_op *op, const struct qr_page *page, u32 top,
-			 const struct qr_side *sep)
+static int inner_changed(struct wort_op *op, const struct qr_page *page,
+			 u32 top, const struct qr_side *sep)
 {
 	struct qr_rec one;
 	int more = qr_rec_load(op, page, top, &one);
 
-	return more ?: wort_pm_load(qr_word(page, sep->slot.place)) != sep->head;
+	return more ?:
+	       wort_pm_load(qr_word(page, sep->slot.place)) != sep->head;
 }
 
 /*
@@ -510,8 +534,9 @@ static int inner_changed(struct wort_op *op, const struct qr_page *page, u32 top
  * It loads the link before it looks again, as quire.h explains.  An answer
  * rests on the separators that are there, and on those that are dead.
  */
-static int inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
-		      const struct wort_key *key, struct qr_way *way)
+static int inner_find(struct wort_op *op, const struct qr_page *page,
+		      enum qr_goal goal, const struct wort_key *key,
+		      struct qr_way *way)
 {
 	struct qr_side below = { }, above = { };
 	int top, changed;
@@ -534,14 +559,16 @@ static int inner_find(struct wort_op *op, const struct qr_page *page, enum qr_go
  * Find the child to which a descent goes, and its upper, unless that is of the
  * page.
  */
-int qr_inner_find(struct wort_op *op, const struct qr_page *page, enum qr_goal goal,
-		  const struct wort_key *key, struct qr_way *way, struct wort_bound *upper)
+int qr_inner_find(struct wort_op *op, const struct qr_page *page,
+		  enum qr_goal goal, const struct wort_key *key,
+		  struct qr_way *way, struct wort_bound *upper)
 {
 	int err = qr_goal_is_key(goal) ? qr_key_verify(op, page, key) : 0;
 
 	if (err)
 		return err;
-	if (unlikely(!page->shadow || qr_child_find(page->shadow, goal, key, way)))
+	if (unlikely(!page->shadow ||
+		     qr_child_find(page->shadow, goal, key, way)))
 		err = inner_find(op, page, goal, key, way);
 	if (err || !upper || !way->next)
 		return err;
@@ -595,7 +622,8 @@ static int order_cut(struct wort_op *op, const struct qr_page *page,
 	int err = qr_key_verify(op, page, &end);
 
 	for (; order->nr && !err; order->nr--) {
-		err = qr_rec_at(op, page, order->slot[order->nr - 1].place, &rec);
+		err = qr_rec_at(op, page, order->slot[order->nr - 1].place,
+				&rec);
 		if (err || qr_rec_cmp(page, &rec, &end) < 0)
 			break;
 	}
@@ -685,7 +713,8 @@ int qr_order_all(struct wort_op *op, const struct qr_page *page,
 int qr_order(struct wort_op *op, const struct qr_page *page,
 	     const struct wort_bound *upper, struct qr_order *order)
 {
-	return qr_order_all(op, page, upper, order) ?: order_live(op, page, order);
+	return qr_order_all(op, page, upper, order) ?:
+	       order_live(op, page, order);
 }
 
 static u64 rest_word(const u8 *rest, u32 len, u32 off)
@@ -713,7 +742,8 @@ bool qr_rec_write(struct wort_op *op, const struct qr_page *page, u32 place,
 	while (--i >= QR_REC_WORDS) {
 		word = rest_word(rest, len, (i - QR_REC_WORDS) * QR_WORD);
 		wort_pm_store(op, qr_word(page, place + i), word);
-		line = (first + i) / (WORT_LINE / QR_WORD) - first / (WORT_LINE / QR_WORD);
+		line = (first + i) / (WORT_LINE / QR_WORD) -
+		       first / (WORT_LINE / QR_WORD);
 		if (!word || !line)
 			continue;
 		if (line > 2) {
@@ -725,8 +755,9 @@ bool qr_rec_write(struct wort_op *op, const struct qr_page *page, u32 place,
 		*full_head |= (WORT_MEDIA_QUIRE_WITNESS_SET |
 			       (first + i) % (WORT_LINE / QR_WORD)) << shift;
 	}
-	if (value_line && val && !(*full_head >> WORT_MEDIA_QUIRE_WITNESS_SHIFT &
-				   WORT_MEDIA_QUIRE_WITNESS_MASK))
+	if (value_line && val &&
+	    !(*full_head >> WORT_MEDIA_QUIRE_WITNESS_SHIFT &
+	      WORT_MEDIA_QUIRE_WITNESS_MASK))
 		one_fence = false;
 	if (!one_fence)
 		*full_head = head;
@@ -738,7 +769,8 @@ bool qr_rec_write(struct wort_op *op, const struct qr_page *page, u32 place,
  * behind them?  If not the power went while others were appended, and all
  * behind the top becomes 0.
  */
-void qr_tail_clean(struct wort_op *op, const struct qr_page *page, u32 top, u32 words)
+void qr_tail_clean(struct wort_op *op, const struct qr_page *page, u32 top,
+		   u32 words)
 {
 	u32 end = min_t(u32, top + words + 1, page->words), i;
 
@@ -784,7 +816,8 @@ u32 qr_page_add(struct wort_op *op, const struct qr_page *page, u32 place,
 	head = (head & ~(WORT_MEDIA_QUIRE_LEN_MASK | QR_HEAD_WITNESSES)) | len;
 	wort_pm_store(op, qr_word(page, place + 1), val);
 	for (i = 0; i < len; i += QR_WORD)
-		wort_pm_store(op, qr_word(page, place + QR_REC_WORDS + i / QR_WORD),
+		wort_pm_store(op,
+			      qr_word(page, place + QR_REC_WORDS + i / QR_WORD),
 			      rest_word(rest, len, i));
 	wort_pm_store(op, qr_word(page, place), head);
 	return place + qr_rec_words(len);

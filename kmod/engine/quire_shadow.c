@@ -61,8 +61,9 @@ static bool has_room(const struct qr_shadows *shadows, size_t size)
 
 	return READ_ONCE(table->nr_used) < table->mask &&
 	       READ_ONCE(shadows->nr) < MOST_SHADOWS &&
-	       READ_ONCE(shadows->bytes) + READ_ONCE(shadows->bytes_gone) + size <=
-	       READ_ONCE(shadows->most);
+	       READ_ONCE(shadows->bytes) + READ_ONCE(shadows->bytes_gone) +
+			       size <=
+		       READ_ONCE(shadows->most);
 }
 
 /*
@@ -162,7 +163,8 @@ void qr_shadow_make(struct wort_op *op, const struct wort_tree *tree,
 	struct qr_shadow *shadow;
 	struct wort_lock *lock;
 
-	if (!shadows || !op->locks || (!page->level && page->words > QR_SHADOW_WORDS) ||
+	if (!shadows || !op->locks ||
+	    (!page->level && page->words > QR_SHADOW_WORDS) ||
 	    !has_room(shadows, size))
 		return;
 	lock = wort_node_try(op, page->off);
@@ -172,7 +174,8 @@ void qr_shadow_make(struct wort_op *op, const struct wort_tree *tree,
 	if (shadow) {
 		page->shadow = shadow;
 		shadow->page = *page;
-		if ((page->level ? qr_children_fill(op, page) : qr_tags_fill(op, page)) ||
+		if ((page->level ? qr_children_fill(op, page) :
+				   qr_tags_fill(op, page)) ||
 		    !shadow_enter(tree, shadow)) {
 			page->shadow = NULL;
 			kfree(shadow);
@@ -289,7 +292,8 @@ static void table_fill(struct qr_table *table, const struct qr_table *old)
 	for (nr = 0; nr <= old->mask; nr++) {
 		shadow = old->slot[nr].shadow;
 		if (shadow)
-			slot_set(table, qr_slot_nr(table, shadow->page.off), shadow);
+			slot_set(table, qr_slot_nr(table, shadow->page.off),
+				 shadow);
 	}
 }
 
@@ -382,16 +386,19 @@ static void shadows_tend(struct wort_tree *tree, size_t room)
 	struct qr_shadows *shadows = tree->priv;
 	size_t has;
 
-	room = min_t(size_t, room, tree->region->size / 100 * QR_ATTR(tree, 48));
+	room = min_t(size_t, room,
+		     tree->region->size / 100 * QR_ATTR(tree, 48));
 	spin_lock(&shadows->lock);
 	has = shadows->bytes;
 	if (room < has)
 		shadows_leave(shadows, has - room);
-	WRITE_ONCE(shadows->most, room ? min(room, max_t(size_t, 4 * has, FEWEST_BYTES)) : 0);
+	WRITE_ONCE(shadows->most,
+		   room ? min(room, max_t(size_t, 4 * has, FEWEST_BYTES)) : 0);
 	spin_unlock(&shadows->lock);
 	gone_free(tree, room);
 	spin_lock(&shadows->lock);
-	shadows->bytes_due = shadows->most < room ? shadows->most / 2 : SIZE_MAX;
+	shadows->bytes_due = shadows->most < room ? shadows->most / 2 :
+						    SIZE_MAX;
 	shadows->nr_gone_due = max_t(u32, FEWEST_GONE, shadows->nr / 4);
 	shadows->asked = false;
 	WRITE_ONCE(tree->priv_bytes, shadows->most);

@@ -191,12 +191,14 @@ static inline struct qr_shadows *qr_shadows_of(const struct wort_tree *tree)
 	return smp_load_acquire(&tree->priv);
 }
 
-static inline struct qr_leaf_shadow *qr_leaf_shadow(const struct qr_shadow *shadow)
+static inline struct qr_leaf_shadow *
+qr_leaf_shadow(const struct qr_shadow *shadow)
 {
 	return container_of(shadow, struct qr_leaf_shadow, s);
 }
 
-static inline struct qr_inner_shadow *qr_inner_shadow(const struct qr_shadow *shadow)
+static inline struct qr_inner_shadow *
+qr_inner_shadow(const struct qr_shadow *shadow)
 {
 	return container_of(shadow, struct qr_inner_shadow, s);
 }
@@ -230,7 +232,8 @@ static inline void qr_shadow_killed(const struct qr_page *page)
 /* Has a leaf few records, without those that are dead and so many others? */
 static inline bool qr_shadow_few(const struct qr_shadow *shadow, u32 nr_dead)
 {
-	return READ_ONCE(shadow->nr) <= READ_ONCE(shadow->nr_dead) + nr_dead + QR_FEW_RECS;
+	return READ_ONCE(shadow->nr) <=
+	       READ_ONCE(shadow->nr_dead) + nr_dead + QR_FEW_RECS;
 }
 
 /* Children for which the shadow of an inner page has room. */
@@ -258,7 +261,8 @@ static inline u32 qr_slot_nr(const struct qr_table *table, u64 off)
  * slot that was not in use may have got the shadow of another page when it is
  * loaded.
  */
-static inline struct qr_shadow *qr_shadow_find(const struct wort_tree *tree, u64 off)
+static inline struct qr_shadow *qr_shadow_find(const struct wort_tree *tree,
+					       u64 off)
 {
 	const struct qr_shadows *shadows = tree ? qr_shadows_of(tree) : NULL;
 	const struct qr_table *table;
@@ -304,10 +308,12 @@ extern const struct wort_volatile_ops qr_volatile_ops;
 /* quire_tags.c: shadows of leaves */
 void qr_shadow_end(struct qr_shadow *shadow, u32 nr, u32 top);
 int qr_tags_fill(struct wort_op *op, const struct qr_page *page);
-bool qr_tagged_find(const struct qr_shadow *shadow, const struct wort_key *key, u32 hash,
-		    struct qr_rec *rec);
-void qr_tagged_prefetch(const struct qr_shadow *shadow, const struct wort_key *key);
-void qr_shadow_append(const struct qr_page *page, u32 place, u32 words, u64 head);
+bool qr_tagged_find(const struct qr_shadow *shadow, const struct wort_key *key,
+		    u32 hash, struct qr_rec *rec);
+void qr_tagged_prefetch(const struct qr_shadow *shadow,
+			const struct wort_key *key);
+void qr_shadow_append(const struct qr_page *page, u32 place, u32 words,
+		      u64 head);
 void qr_order_keep(struct wort_op *op, const struct qr_page *page,
 		   const struct qr_order *order);
 bool qr_order_take(const struct qr_page *page, struct qr_order *order);
@@ -323,8 +329,10 @@ void qr_children_changed(struct wort_op *op, const struct wort_tree *tree,
 			 const struct qr_page *page, u32 place);
 int qr_child_find(const struct qr_shadow *shadow, enum qr_goal goal,
 		  const struct wort_key *key, struct qr_way *way);
-struct qr_shadow *qr_child_shadow(const struct qr_shadow *shadow, const struct wort_key *key);
-void qr_children_forget(const struct wort_tree *tree, const struct qr_page *page);
+struct qr_shadow *qr_child_shadow(const struct qr_shadow *shadow,
+				  const struct wort_key *key);
+void qr_children_forget(const struct wort_tree *tree,
+			const struct qr_page *page);
 void qr_children_learn(const struct wort_tree *tree, struct qr_shadow *shadow);
 void qr_child_learn(struct wort_op *op, const struct wort_tree *tree,
 		    const struct qr_page *page, const struct qr_way *way,

@@ -33,9 +33,11 @@ u32 qr_recs_max(u32 level)
 }
 
 /* Is there room for one more record of so many words? */
-bool qr_has_room(const struct qr_page *page, const struct qr_end *end, u32 words)
+bool qr_has_room(const struct qr_page *page, const struct qr_end *end,
+		 u32 words)
 {
-	return end->top + words <= page->words && end->nr < qr_recs_max(page->level);
+	return end->top + words <= page->words &&
+	       end->nr < qr_recs_max(page->level);
 }
 
 /**
@@ -97,14 +99,15 @@ static u32 size_round(u32 bytes)
  * makes all pages of a level as large as they may be: that is what has been set
  * aside for it.
  */
-u32 qr_page_size(const struct wort_op *op, const struct wort_tree *tree, u32 level,
-		 bool alone, u32 bytes, u32 nr, u32 more)
+u32 qr_page_size(const struct wort_op *op, const struct wort_tree *tree,
+		 u32 level, bool alone, u32 bytes, u32 nr, u32 more)
 {
 	u32 most = qr_page_max(tree, level), size;
 
 	if (op->purse)
-		return bytes + more <= most ? most :
-		       bytes + more <= QR_PAGE_LONG ? QR_PAGE_LONG : QR_PAGE_MAX;
+		return bytes + more <= most	    ? most :
+		       bytes + more <= QR_PAGE_LONG ? QR_PAGE_LONG :
+						      QR_PAGE_MAX;
 	if (!level && !alone && nr)
 		size = bytes * LEAF_USUAL / nr;
 	else
@@ -113,7 +116,8 @@ u32 qr_page_size(const struct wort_op *op, const struct wort_tree *tree, u32 lev
 }
 
 /* Bytes of the records of a part, and what is before them. */
-static u32 part_bytes(const struct qr_build *b, const struct qr_part *part, u32 anchor_len)
+static u32 part_bytes(const struct qr_build *b, const struct qr_part *part,
+		      u32 anchor_len)
 {
 	u32 words = 1 + DIV_ROUND_UP(anchor_len, QR_WORD), i, len;
 
@@ -128,16 +132,20 @@ static u32 part_bytes(const struct qr_build *b, const struct qr_part *part, u32 
 /* Choose the prefix and the size of a part. */
 static int part_plan(struct wort_op *op, const struct wort_tree *tree,
 		     const struct qr_build *b, struct qr_part *part,
-		     const struct wort_bound *anchor, const struct wort_bound *upper)
+		     const struct wort_bound *anchor,
+		     const struct wort_bound *upper)
 {
-	const struct wort_key from = wort_bound_key(anchor), to = wort_bound_key(upper);
+	const struct wort_key from = wort_bound_key(anchor);
+	const struct wort_key to = wort_bound_key(upper);
 	u32 level = b->pos.page.level, more = b->words * QR_WORD, bytes;
 
 	part->prefix_len = wort_bounds_common(&from, &to);
 	bytes = part_bytes(b, part, anchor->len);
 	if (bytes + more > QR_PAGE_MAX)
-		return wort_corrupt(op, b->pos.page.off, "page with too many bytes");
-	part->size = qr_page_size(op, tree, level, !b->pos.depth && !b->higher.end, bytes,
+		return wort_corrupt(op, b->pos.page.off,
+				    "page with too many bytes");
+	part->size = qr_page_size(op, tree, level,
+				  !b->pos.depth && !b->higher.end, bytes,
 				  part->end - part->first, more);
 	return 0;
 }
@@ -182,7 +190,8 @@ static int is_above_all(struct wort_op *op, const struct qr_build *b,
 			const struct wort_key *key)
 {
 	struct qr_rec rec;
-	int err = qr_rec_at(op, &b->pos.page, b->order.slot[b->order.nr - 1].place, &rec);
+	int err = qr_rec_at(op, &b->pos.page,
+			    b->order.slot[b->order.nr - 1].place, &rec);
 
 	return err ?: qr_rec_cmp(&b->pos.page, &rec, key) < 0;
 }
@@ -229,14 +238,16 @@ static bool is_only(struct wort_op *op, const struct qr_build *b,
 static int anchor_read(struct wort_op *op, struct qr_build *b)
 {
 	b->anchor.len = b->pos.page.anchor_len;
-	return wort_pm_read(op, b->anchor.bytes, b->pos.page.media->anchor, b->anchor.len);
+	return wort_pm_read(op, b->anchor.bytes, b->pos.page.media->anchor,
+			    b->anchor.len);
 }
 
 /*
  * Find where the page is split, and the separator: a key that is not the
  * greatest, which is where a walk ends.  Returns -ENOENT if there is none.
  */
-static int split_find(struct wort_op *op, struct qr_build *b, const struct wort_key *key)
+static int split_find(struct wort_op *op, struct qr_build *b,
+		      const struct wort_key *key)
 {
 	int mid = split_place(op, b, key), len;
 	struct wort_key sep;
@@ -303,14 +314,17 @@ static u32 sep_place(const struct qr_build *b)
 }
 
 /* The word that leads to the page. */
-static __le64 __pmem *link_word(const struct wort_tree *tree, const struct qr_build *b,
+static __le64 __pmem *link_word(const struct wort_tree *tree,
+				const struct qr_build *b,
 				const struct qr_page *parent)
 {
-	return b->pos.depth ? qr_word(parent, sep_place(b) + 1) : wort_tree_root(tree);
+	return b->pos.depth ? qr_word(parent, sep_place(b) + 1) :
+			      wort_tree_root(tree);
 }
 
 static void link_change(struct wort_op *op, const struct wort_tree *tree,
-			const struct qr_build *b, struct qr_page *parent, u64 off)
+			const struct qr_build *b, struct qr_page *parent,
+			u64 off)
 {
 	if (b->pos.depth)
 		qr_sep_change(op, tree, parent, sep_place(b), 1, off);
@@ -339,7 +353,8 @@ int qr_page_shared(struct wort_op *op, const struct qr_page *page)
  * Under the lock of a page: records that its shadow does not know are not
  * overwritten.
  */
-int qr_end_verify(struct wort_op *op, const struct qr_page *page, const struct qr_end *end)
+int qr_end_verify(struct wort_op *op, const struct qr_page *page,
+		  const struct qr_end *end)
 {
 	return qr_has_grown(op, page, end->top) ? qr_page_shared(op, page) : 0;
 }
@@ -353,7 +368,8 @@ static int build_lock(struct wort_op *op, const struct wort_tree *tree,
 		      const struct qr_build *b, const struct qr_page *parent)
 {
 	const u64 nodes[] = {
-		b->pos.page.off, b->pos.depth ? parent->off : wort_root_node(tree),
+		b->pos.page.off,
+		b->pos.depth ? parent->off : wort_root_node(tree),
 	};
 
 	if (!wort_nodes_lock(op, nodes, 2))
@@ -408,19 +424,20 @@ static void page_prefetch_store(const struct qr_page *page)
 }
 
 /* Write a part, if it is to be made. */
-static int part_write(struct wort_op *op, struct qr_build *b, struct qr_part *part,
-		      const struct wort_bound *anchor)
+static int part_write(struct wort_op *op, struct qr_build *b,
+		      struct qr_part *part, const struct wort_bound *anchor)
 {
 	const struct wort_key from = wort_bound_key(anchor);
 	int place;
 
 	if (!part->size)
 		return 0;
-	qr_page_create(op, wort_alloc_take(op), part->size, b->pos.page.level, &from,
-		       part->prefix_len, &part->page);
+	qr_page_create(op, wort_alloc_take(op), part->size, b->pos.page.level,
+		       &from, part->prefix_len, &part->page);
 	page_prefetch_store(&part->page);
-	place = qr_records_copy(op, &b->pos.page, &b->order, part->first, part->end,
-				&part->page, part->page.first, b->key);
+	place = qr_records_copy(op, &b->pos.page, &b->order, part->first,
+				part->end, &part->page, part->page.first,
+				b->key);
 	if (place < 0)
 		return place;
 	qr_page_finish(op, &part->page, place);
@@ -444,7 +461,8 @@ static int parts_write(struct wort_op *op, struct qr_build *b)
 	       part_write(op, b, &b->higher, &b->sep);
 }
 
-static void word_change(struct wort_op *op, u64 node, __le64 __pmem *word, u64 val)
+static void word_change(struct wort_op *op, u64 node, __le64 __pmem *word,
+			u64 val)
 {
 	struct wort_lock *lock = wort_lock_of(op, node);
 
@@ -484,7 +502,8 @@ static int parent_open(struct wort_op *op, const struct wort_tree *tree,
 {
 	if (!b->pos.depth)
 		return 0;
-	return qr_page_open(op, tree, b->pos.above[b->pos.depth - 1].off, parent);
+	return qr_page_open(op, tree, b->pos.above[b->pos.depth - 1].off,
+			    parent);
 }
 
 /* Unlock.  The page goes if another one has taken its place. */
@@ -504,7 +523,8 @@ static int build_end(struct wort_op *op, const struct wort_tree *tree,
  * in the shadow of the parent.  The caller holds no lock any more.
  */
 static void part_learn(struct wort_op *op, const struct wort_tree *tree,
-		       const struct qr_page *parent, struct qr_part *part, u32 place)
+		       const struct qr_page *parent, struct qr_part *part,
+		       u32 place)
 {
 	const struct qr_way way = { .link = part->page.off, .place = place };
 
@@ -516,7 +536,8 @@ static void part_learn(struct wort_op *op, const struct wort_tree *tree,
 }
 
 /* The page is replaced by one with the same range. */
-static int rebuild(struct wort_op *op, struct wort_tree *tree, struct qr_build *b)
+static int rebuild(struct wort_op *op, struct wort_tree *tree,
+		   struct qr_build *b)
 {
 	struct qr_page parent = { };
 	int err;
@@ -546,10 +567,12 @@ static u64 sep_head(u32 len)
 }
 
 /* The root page is split: a new one leads to both parts. */
-static int root_split(struct wort_op *op, struct wort_tree *tree, struct qr_build *b)
+static int root_split(struct wort_op *op, struct wort_tree *tree,
+		      struct qr_build *b)
 {
 	u32 level = b->pos.page.level + 1;
-	const struct wort_key none = { b->key, 0 }, sep = wort_bound_key(&b->sep);
+	const struct wort_key none = { b->key, 0 };
+	const struct wort_key sep = wort_bound_key(&b->sep);
 	u32 bytes = (1 + qr_rec_words(0) + qr_rec_words(sep.len)) * QR_WORD;
 	u32 size = qr_page_size(op, tree, op->purse ? 0 : level, true, bytes, 2, 0);
 	struct qr_page root, *lower = b->lower.size ? &b->lower.page : &b->pos.page;
@@ -564,8 +587,10 @@ static int root_split(struct wort_op *op, struct wort_tree *tree, struct qr_buil
 		return err;
 	err = parts_write(op, b);
 	if (!err) {
-		qr_page_create(op, wort_alloc_take(op), size, level, &none, 0, &root);
-		place = qr_page_add(op, &root, root.first, &none, sep_head(0), lower->off);
+		qr_page_create(op, wort_alloc_take(op), size, level, &none, 0,
+			       &root);
+		place = qr_page_add(op, &root, root.first, &none, sep_head(0),
+				    lower->off);
 		place = qr_page_add(op, &root, place, &sep, sep_head(0),
 				    b->higher.page.off);
 		qr_page_finish(op, &root, place);
@@ -576,14 +601,14 @@ static int root_split(struct wort_op *op, struct wort_tree *tree, struct qr_buil
 }
 
 /* With all locked: first the separator, then the lower part. */
-static void split_commit(struct wort_op *op, struct wort_tree *tree, struct qr_build *b,
-			 struct qr_page *parent, u32 top)
+static void split_commit(struct wort_op *op, struct wort_tree *tree,
+			 struct qr_build *b, struct qr_page *parent, u32 top)
 {
 	u32 len = b->sep.len - parent->prefix_len;
 
 	wort_pm_fence_contents(op);
-	qr_append(op, tree, parent, top, b->sep.bytes + parent->prefix_len, len, sep_head(len),
-		  b->higher.page.off);
+	qr_append(op, tree, parent, top, b->sep.bytes + parent->prefix_len, len,
+		  sep_head(len), b->higher.page.off);
 	if (b->lower.size)
 		link_change(op, tree, b, parent, b->lower.page.off);
 	wort_nodes_removed(op, b->pos.page.off, 0);
@@ -616,8 +641,9 @@ static int split(struct wort_op *op, struct wort_tree *tree, struct qr_build *b,
  * Split the page.  If its parent has no room for the separator, so many words
  * are needed there, and nothing is done.
  */
-static int split_or_need(struct wort_op *op, struct wort_tree *tree, struct qr_build *b,
-			 const struct wort_key *key, u32 *need)
+static int split_or_need(struct wort_op *op, struct wort_tree *tree,
+			 struct qr_build *b, const struct wort_key *key,
+			 u32 *need)
 {
 	struct qr_page parent;
 	struct qr_end end;
@@ -630,11 +656,13 @@ static int split_or_need(struct wort_op *op, struct wort_tree *tree, struct qr_b
 		return err;
 	if (!b->pos.depth)
 		return root_split(op, tree, b);
-	err = parent_open(op, tree, b, &parent) ?: qr_end_find(op, &parent, &end);
+	err = parent_open(op, tree, b, &parent) ?:
+	      qr_end_find(op, &parent, &end);
 	if (err)
 		return err;
 	if (b->sep.len < parent.prefix_len)
-		return wort_corrupt(op, parent.off, "page in whose range a key is not");
+		return wort_corrupt(op, parent.off,
+				    "page in whose range a key is not");
 	words = qr_rec_words(b->sep.len - parent.prefix_len);
 	if (qr_has_room(&parent, &end, words))
 		return split(op, tree, b, &parent);
@@ -673,7 +701,8 @@ static int first_page(struct wort_op *op, struct wort_tree *tree)
 static int level_room(struct wort_op *op, struct wort_tree *tree, u32 level,
 		      const struct wort_key *key, struct qr_build *b, u32 *need)
 {
-	int err = qr_descend(op, tree, level, QR_COVERS, key, &b->pos, &b->upper);
+	int err = qr_descend(op, tree, level, QR_COVERS, key, &b->pos,
+			     &b->upper);
 
 	if (err)
 		return err;
@@ -696,7 +725,8 @@ static int level_room(struct wort_op *op, struct wort_tree *tree, u32 level,
  * Take one step that makes room for a new record of a key: the leaf is rebuilt
  * or split, or a page above it is, for the separator.
  */
-int qr_make_room(struct wort_op *op, struct wort_tree *tree, const struct wort_key *key)
+int qr_make_room(struct wort_op *op, struct wort_tree *tree,
+		 const struct wort_key *key)
 {
 	struct qr_build *b = build_new(op);
 	u32 level = 0, need = 0;

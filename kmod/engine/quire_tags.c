@@ -18,9 +18,11 @@ void qr_shadow_end(struct qr_shadow *shadow, u32 nr, u32 top)
 }
 
 /* A record comes to a leaf, which is locked: before its head is stored. */
-void qr_shadow_append(const struct qr_page *page, u32 place, u32 words, u64 head)
+void qr_shadow_append(const struct qr_page *page, u32 place, u32 words,
+		      u64 head)
 {
-	u32 hash = head >> WORT_MEDIA_QUIRE_HASH_SHIFT & WORT_MEDIA_QUIRE_HASH_MASK;
+	u32 hash = head >> WORT_MEDIA_QUIRE_HASH_SHIFT &
+		   WORT_MEDIA_QUIRE_HASH_MASK;
 	u32 nr = hash % QR_GROUPS, slot;
 	struct qr_leaf_shadow *leaf;
 	u64 tags;
@@ -62,7 +64,8 @@ int qr_tags_fill(struct wort_op *op, const struct qr_page *page)
  * Is a record that of a key, which is as long?  The first eight bytes and the last ones, which may
  * overlap, are compared in any case: no branch depends on a length of up to sixteen.
  */
-static __always_inline bool rec_is(const struct qr_page *page, const struct qr_rec *rec,
+static __always_inline bool rec_is(const struct qr_page *page,
+				   const struct qr_rec *rec,
 				   const struct wort_key *key)
 {
 	const void __pmem *rest = qr_rest(page, rec);
@@ -74,10 +77,13 @@ static __always_inline bool rec_is(const struct qr_page *page, const struct qr_r
 	if (unlikely(key->len < QR_WORD || !len))
 		return !qr_rec_cmp(page, rec, key);
 	differ = (wort_pm_load_bytes(rest + last) ^
-		  wort_bytes_be64(key->data + key->len - QR_WORD)) & -(u64)(len >= QR_WORD);
-	differ |= (wort_pm_load_be64(rest) ^ wort_key_bytes(key, prefix)) >> half >> half;
+		  wort_bytes_be64(key->data + key->len - QR_WORD)) &
+		 -(u64)(len >= QR_WORD);
+	differ |= (wort_pm_load_be64(rest) ^ wort_key_bytes(key, prefix)) >>
+		  half >> half;
 	for (i = QR_WORD; unlikely(i < last); i += QR_WORD)
-		differ |= wort_pm_load_be64(rest + i) ^ wort_bytes_be64(key->data + prefix + i);
+		differ |= wort_pm_load_be64(rest + i) ^
+			  wort_bytes_be64(key->data + prefix + i);
 	return !differ;
 }
 
@@ -87,8 +93,8 @@ static __always_inline bool rec_is(const struct qr_page *page, const struct qr_r
  * are follows from the shadow and the hash alone, so that their load does not
  * wait for what the shadow says of the page.
  */
-bool qr_tagged_find(const struct qr_shadow *shadow, const struct wort_key *key, u32 hash,
-		    struct qr_rec *rec)
+bool qr_tagged_find(const struct qr_shadow *shadow, const struct wort_key *key,
+		    u32 hash, struct qr_rec *rec)
 {
 	const struct qr_leaf_shadow *leaf = qr_leaf_shadow(shadow);
 	const struct qr_page *page = &shadow->page;
@@ -100,14 +106,17 @@ bool qr_tagged_find(const struct qr_shadow *shadow, const struct wort_key *key, 
 	for (i = 0; i < QR_GROUPS; i++, nr = (nr + 1) % QR_GROUPS) {
 		/* pairs with the release in qr_shadow_append() */
 		tags = smp_load_acquire(&leaf->group[nr].tags);
-		for (hits = qr_tags_match(tags, qr_tag(hash)); hits; hits &= hits - 1) {
-			place = READ_ONCE(leaf->group[nr].place[__ffs64(hits) / BITS_PER_BYTE]);
+		for (hits = qr_tags_match(tags, qr_tag(hash)); hits;
+		     hits &= hits - 1) {
+			place = READ_ONCE(leaf->group[nr].place[__ffs64(hits) /
+								BITS_PER_BYTE]);
 			if (!qr_rec_peek(page, place, &one)) {
 				if (one.head)
 					return false;
 				continue;
 			}
-			if ((one.head & QR_HEAD_SAME) == same && rec_is(page, &one, key) &&
+			if ((one.head & QR_HEAD_SAME) == same &&
+			    rec_is(page, &one, key) &&
 			    (!rec->head || place > rec->place))
 				*rec = one;
 		}
@@ -123,7 +132,8 @@ bool qr_tagged_find(const struct qr_shadow *shadow, const struct wort_key *key, 
  * Prefetch what an operation on a key will need of a leaf: its record, or where
  * that will be appended.
  */
-void qr_tagged_prefetch(const struct qr_shadow *shadow, const struct wort_key *key)
+void qr_tagged_prefetch(const struct qr_shadow *shadow,
+			const struct wort_key *key)
 {
 	const struct qr_leaf_shadow *leaf = qr_leaf_shadow(shadow);
 	const struct qr_page *page = &shadow->page;
@@ -134,7 +144,8 @@ void qr_tagged_prefetch(const struct qr_shadow *shadow, const struct wort_key *k
 	if (!hits)
 		wort_pm_prefetch_store(qr_word(page, READ_ONCE(shadow->top)));
 	for (; hits; hits &= hits - 1) {
-		place = READ_ONCE(leaf->group[nr].place[__ffs64(hits) / BITS_PER_BYTE]);
+		place = READ_ONCE(leaf->group[nr].place[__ffs64(hits) /
+							BITS_PER_BYTE]);
 		wort_pm_prefetch(qr_word(page, place));
 		place += qr_rec_words(key->len - page->prefix_len) - 1;
 		wort_pm_prefetch(qr_word(page, place));
@@ -193,6 +204,6 @@ bool qr_order_take(const struct qr_page *page, struct qr_order *order)
 		order->slot[i].place = READ_ONCE(leaf->order[i]);
 	/* Both numbers change before what they are about. */
 	smp_rmb();
-	return nr == READ_ONCE(leaf->s.ordered) && nr == READ_ONCE(leaf->s.nr) &&
-	       !qr_shadow_gone(&leaf->s);
+	return nr == READ_ONCE(leaf->s.ordered) &&
+	       nr == READ_ONCE(leaf->s.nr) && !qr_shadow_gone(&leaf->s);
 }

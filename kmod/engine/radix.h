@@ -97,8 +97,8 @@ static __always_inline u64 rdx_slot_node(u64 node, u64 slot)
 }
 
 /* The digit of a key at @place; @word has its first sixteen. */
-static __always_inline u32 wort_radix_digit(const struct wort_key *key, u64 word,
-					    u32 place)
+static __always_inline u32 wort_radix_digit(const struct wort_key *key,
+					    u64 word, u32 place)
 {
 	if (likely(place < WORT_KEY_WORD_DIGITS))
 		return wort_word_digit(word, place);
@@ -117,8 +117,8 @@ u64 wort_digits_before_far(const struct wort_key *key, u32 place);
  * The sixteen digits before @place, which is at least 1.  Fewer digits have
  * zeroes before them.
  */
-static __always_inline u64 wort_digits_before(const struct wort_key *key, u64 word,
-					      u32 place)
+static __always_inline u64 wort_digits_before(const struct wort_key *key,
+					      u64 word, u32 place)
 {
 	if (likely(place <= WORT_KEY_WORD_DIGITS))
 		return wort_word_before(word, place);

@@ -42,8 +42,8 @@ static noinline int prepare_replace(struct wort_op *op, struct rdx_change *c,
  * Context: May sleep.
  * Return: 0; the errors of wort_engine.put.
  */
-int rdx_prepare_at_record(struct wort_op *op, struct rdx_change *c, struct wort_put *put,
-			  u32 *digit)
+int rdx_prepare_at_record(struct wort_op *op, struct rdx_change *c,
+			  struct wort_put *put, u32 *digit)
 {
 	int err = wort_rec_peek(op, wort_link_record(c->pos.link), &c->rec);
 
@@ -66,8 +66,8 @@ int rdx_prepare_at_record(struct wort_op *op, struct rdx_change *c, struct wort_
  * Context: As wort_nodes_lock().  With 0 the nodes are locked.
  * Return: 0; -EAGAIN: the position has changed.
  */
-noinline int rdx_pos_lock(struct wort_op *op, const struct rdx_pos *pos, u64 record,
-			  bool goes)
+noinline int rdx_pos_lock(struct wort_op *op, const struct rdx_pos *pos,
+			  u64 record, bool goes)
 {
 	const __le64 __pmem *slot = wort_region_at(op->region, pos->slot);
 	const __le64 __pmem *above = wort_region_at(op->region, pos->above);
@@ -96,8 +96,8 @@ noinline int rdx_pos_lock(struct wort_op *op, const struct rdx_pos *pos, u64 rec
  * Context: As rdx_pos_lock().
  * Return: 0 or -EAGAIN.
  */
-int rdx_rec_lock(struct wort_op *op, const struct rdx_pos *pos, struct wort_rec *rec,
-		 bool goes)
+int rdx_rec_lock(struct wort_op *op, const struct rdx_pos *pos,
+		 struct wort_rec *rec, bool goes)
 {
 	int err = rdx_pos_lock(op, pos, rec->off, goes);
 
@@ -118,7 +118,8 @@ int rdx_rec_lock(struct wort_op *op, const struct rdx_pos *pos, struct wort_rec 
  * Context: A section.
  * Return: 0; -EUCLEAN; -EAGAIN if another writer may be the reason.
  */
-int rdx_entry_verify(struct wort_op *op, u64 link, u32 start, u32 size, bool place_valid)
+int rdx_entry_verify(struct wort_op *op, u64 link, u32 start, u32 size,
+		     bool place_valid)
 {
 	if (!wort_region_inside(op->region, wort_link_off(link), size))
 		return rdx_report_node(op, link, start, -EUCLEAN);
@@ -152,8 +153,8 @@ int rdx_launch_record(struct wort_op *op, struct rdx_change *c)
  * Context: As rdx_pos_lock().
  * Return: 0 or -EAGAIN.
  */
-int rdx_launch_node(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c,
-		    bool above_node)
+int rdx_launch_node(struct wort_op *op, struct wort_tree *tree,
+		    struct rdx_change *c, bool above_node)
 {
 	u32 place = wort_link_place(c->val);
 	int err;
@@ -172,7 +173,8 @@ int rdx_launch_node(struct wort_op *op, struct wort_tree *tree, struct rdx_chang
 	c->top = rdx_top_split(tree, c->pos.start, place, rdx_change_digits(c));
 	rdx_tree_grows(tree, wort_link_off(c->val), rdx_change_digits(c));
 	rdx_slot_store(op, c, c->pos.node, c->pos.slot, c->val);
-	trace_wort_split(op->region->dev, wort_link_off(c->val), place, !above_node);
+	trace_wort_split(op->region->dev, wort_link_off(c->val), place,
+			 !above_node);
 	return 0;
 }
 
@@ -254,13 +256,17 @@ void rdx_change_tell(struct wort_change *change, u64 slot)
  * Context: A section.
  * Return: 0; -EAGAIN if another writer may be the reason; -EUCLEAN.
  */
-int rdx_pos_agree(struct wort_op *op, const struct rdx_pos *top, const struct rdx_pos *root)
+int rdx_pos_agree(struct wort_op *op, const struct rdx_pos *top,
+		  const struct rdx_pos *root)
 {
-	if (root->node == top->node && root->slot == top->slot && root->link == top->link)
+	if (root->node == top->node && root->slot == top->slot &&
+	    root->link == top->link)
 		return 0;
-	if (top->slot && wort_pm_load(wort_region_at(op->region, top->slot)) != top->link)
+	if (top->slot &&
+	    wort_pm_load(wort_region_at(op->region, top->slot)) != top->link)
 		return -EAGAIN;
-	return wort_corrupt(op, wort_link_off(top->node), "a key that belongs elsewhere is below");
+	return wort_corrupt(op, wort_link_off(top->node),
+			    "a key that belongs elsewhere is below");
 }
 
 /**
@@ -314,7 +320,8 @@ void rdx_node_free(struct wort_op *op, u64 link, u32 size)
  *
  * Context: May sleep.
  */
-void rdx_change_free(struct wort_op *op, const struct rdx_change *c, u32 node_size)
+void rdx_change_free(struct wort_op *op, const struct rdx_change *c,
+		     u32 node_size)
 {
 	if (rdx_change_goes(c))
 		rdx_node_free(op, c->pos.node, node_size);
@@ -330,7 +337,8 @@ void rdx_change_free(struct wort_op *op, const struct rdx_change *c, u32 node_si
  *
  * Context: Any context.  The operation holds no node.
  */
-void rdx_change_finish(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c)
+void rdx_change_finish(struct wort_op *op, struct wort_tree *tree,
+		       struct rdx_change *c)
 {
 	bool there = wort_lock_hold(op, c->lock);
 
@@ -342,7 +350,8 @@ void rdx_change_finish(struct wort_op *op, struct wort_tree *tree, struct rdx_ch
 	/*
 	 * Others may have changed the word back, and theirs is not durable yet.
 	 */
-	if (there && !READ_ONCE(*c->lock->in_flight) && wort_pm_load(c->word) == c->val &&
+	if (there && !READ_ONCE(*c->lock->in_flight) &&
+	    wort_pm_load(c->word) == c->val &&
 	    (c->kind == RDX_NODE || rdx_change_goes(c)))
 		rdx_top_enter(c->top, c->val, rdx_change_digits(c));
 	wort_nodes_unlock(op);

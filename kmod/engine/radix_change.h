@@ -57,18 +57,23 @@ struct rdx_change {
 };
 
 void rdx_node_free(struct wort_op *op, u64 link, u32 size);
-void rdx_change_free(struct wort_op *op, const struct rdx_change *c, u32 node_size);
-int rdx_pos_agree(struct wort_op *op, const struct rdx_pos *top, const struct rdx_pos *root);
-void rdx_change_finish(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c);
-int rdx_prepare_at_record(struct wort_op *op, struct rdx_change *c, struct wort_put *put,
-			  u32 *digit);
-int rdx_pos_lock(struct wort_op *op, const struct rdx_pos *pos, u64 record, bool goes);
-int rdx_rec_lock(struct wort_op *op, const struct rdx_pos *pos, struct wort_rec *rec,
+void rdx_change_free(struct wort_op *op, const struct rdx_change *c,
+		     u32 node_size);
+int rdx_pos_agree(struct wort_op *op, const struct rdx_pos *top,
+		  const struct rdx_pos *root);
+void rdx_change_finish(struct wort_op *op, struct wort_tree *tree,
+		       struct rdx_change *c);
+int rdx_prepare_at_record(struct wort_op *op, struct rdx_change *c,
+			  struct wort_put *put, u32 *digit);
+int rdx_pos_lock(struct wort_op *op, const struct rdx_pos *pos, u64 record,
 		 bool goes);
-int rdx_entry_verify(struct wort_op *op, u64 link, u32 start, u32 size, bool place_valid);
+int rdx_rec_lock(struct wort_op *op, const struct rdx_pos *pos,
+		 struct wort_rec *rec, bool goes);
+int rdx_entry_verify(struct wort_op *op, u64 link, u32 start, u32 size,
+		     bool place_valid);
 int rdx_launch_record(struct wort_op *op, struct rdx_change *c);
-int rdx_launch_node(struct wort_op *op, struct wort_tree *tree, struct rdx_change *c,
-		    bool above_node);
+int rdx_launch_node(struct wort_op *op, struct wort_tree *tree,
+		    struct rdx_change *c, bool above_node);
 int rdx_launch_replace(struct wort_op *op, struct rdx_change *c);
 int rdx_launch_update(struct wort_op *op, struct rdx_change *c);
 void rdx_change_tell(struct wort_change *change, u64 slot);
@@ -83,7 +88,8 @@ static __always_inline bool rdx_change_goes(const struct rdx_change *c)
 /* Is a record removed, c->rec? */
 static __always_inline bool rdx_change_removes(const struct rdx_change *c)
 {
-	return c->kind == RDX_REMOVE || c->kind == RDX_SHRINK || c->kind == RDX_REPLACE;
+	return c->kind == RDX_REMOVE || c->kind == RDX_SHRINK ||
+	       c->kind == RDX_REPLACE;
 }
 
 /* New objects are written, and must be durable before the word is stored. */
@@ -96,7 +102,8 @@ static __always_inline bool rdx_change_waits(const struct rdx_change *c)
  * Copy the fields one by one.  A processor cannot forward several small stores
  * to one larger load, and the fence before is not over yet.
  */
-static __always_inline void rdx_set_key(struct rdx_change *c, const struct wort_key *key)
+static __always_inline void rdx_set_key(struct rdx_change *c,
+					const struct wort_key *key)
 {
 	c->key.data = key->data;
 	c->key.len = key->len;
@@ -129,7 +136,8 @@ static __always_inline void rdx_change_to_record(struct wort_op *op,
  * was removed since the operation began.  A link that was replaced cannot be
  * back: the object that it refers to is not reused while the operation lasts.
  */
-static __always_inline int rdx_slot_lock(struct wort_op *op, const struct rdx_pos *pos)
+static __always_inline int rdx_slot_lock(struct wort_op *op,
+					 const struct rdx_pos *pos)
 {
 	const __le64 __pmem *slot = wort_region_at(op->region, pos->slot);
 
@@ -142,24 +150,26 @@ static __always_inline int rdx_slot_lock(struct wort_op *op, const struct rdx_po
 }
 
 /* @node: offset of the node of the word, which is locked. */
-static __always_inline void rdx_change_store(struct wort_op *op, struct rdx_change *c,
-					     u64 node, __le64 __pmem *word, u64 val)
+static __always_inline void rdx_change_store(struct wort_op *op,
+					     struct rdx_change *c, u64 node,
+					     __le64 __pmem *word, u64 val)
 {
 	c->lock = wort_lock_of(op, node);
 	c->word = word;
 	wort_pm_launch(op, c->lock, word, val);
 }
 
-static __always_inline void rdx_slot_store(struct wort_op *op, struct rdx_change *c,
-					   u64 node, u64 slot, u64 link)
+static __always_inline void rdx_slot_store(struct wort_op *op,
+					   struct rdx_change *c, u64 node,
+					   u64 slot, u64 link)
 {
 	rdx_change_store(op, c, rdx_slot_node(node, slot),
 			 wort_region_at(op->region, slot), link);
 }
 
 typedef int rdx_find_fn(struct wort_op *op, const struct wort_tree *tree,
-			const struct wort_key *key, u32 limit, bool root, bool skips,
-			struct rdx_pos *pos);
+			const struct wort_key *key, u32 limit, bool root,
+			bool skips, struct rdx_pos *pos);
 typedef int rdx_change_fn(struct wort_op *op, struct wort_tree *tree,
 			  struct rdx_change *c);
 
@@ -167,8 +177,10 @@ typedef int rdx_change_fn(struct wort_op *op, struct wort_tree *tree,
  * Prepare a removal.  @find and @plan are constants; @plan tells what becomes
  * of the node of the slot.
  */
-static __always_inline int rdx_prepare_remove(rdx_find_fn *find, rdx_change_fn *plan,
-					      struct wort_op *op, struct wort_tree *tree,
+static __always_inline int rdx_prepare_remove(rdx_find_fn *find,
+					      rdx_change_fn *plan,
+					      struct wort_op *op,
+					      struct wort_tree *tree,
 					      const struct wort_del *del,
 					      struct rdx_change *c)
 {
@@ -184,15 +196,18 @@ static __always_inline int rdx_prepare_remove(rdx_find_fn *find, rdx_change_fn *
 		return err;
 	if (!wort_rec_is(op, &c->rec, &del->key))
 		return -ENOENT;
-	return wort_rec_expect(op, &c->rec, del->expect, del->old) ?: plan(op, tree, c);
+	return wort_rec_expect(op, &c->rec, del->expect, del->old) ?:
+	       plan(op, tree, c);
 }
 
 /*
  * Carry out a change that was prepared.  @commit is a constant: it launches the
  * change and flushes its word.
  */
-static __always_inline int rdx_change_run(rdx_change_fn *commit, struct wort_op *op,
-					  struct wort_tree *tree, struct rdx_change *c)
+static __always_inline int rdx_change_run(rdx_change_fn *commit,
+					  struct wort_op *op,
+					  struct wort_tree *tree,
+					  struct rdx_change *c)
 {
 	int err;
 

@@ -41,8 +41,8 @@ static __always_inline void rdx_descent_init(struct rdx_descent *d,
 					     struct wort_op *op,
 					     const struct wort_tree *tree,
 					     const struct wort_top *top,
-					     const struct wort_key *key, u64 word,
-					     const u32 *in_flight)
+					     const struct wort_key *key,
+					     u64 word, const u32 *in_flight)
 {
 	d->op = op;
 	d->tree = tree;
@@ -95,8 +95,8 @@ static __always_inline int rdx_descent_begin(struct rdx_descent *d)
 }
 
 /* Does a node that skips digits skip those of the key, as far as is known? */
-static __always_inline bool rdx_skips_match(const struct rdx_descent *d, u64 link,
-					    u32 place)
+static __always_inline bool rdx_skips_match(const struct rdx_descent *d,
+					    u64 link, u32 place)
 {
 	return wort_skips_match(d->top->skips, link,
 				wort_digits_before(d->key, d->word, place),
@@ -110,10 +110,11 @@ typedef int rdx_verify_fn(struct wort_op *op, u64 link);
  * Descend to a key, with the care of an operation, from the root record or from
  * where the table of the top leads to.  @descend and @verify are constants.
  */
-static __always_inline int rdx_find(rdx_descend_fn *descend, rdx_verify_fn *verify,
-				    struct wort_op *op, const struct wort_tree *tree,
-				    const struct wort_key *key, u32 limit, bool root,
-				    bool skips, struct rdx_pos *pos)
+static __always_inline int rdx_find(rdx_descend_fn *descend,
+				    rdx_verify_fn *verify, struct wort_op *op,
+				    const struct wort_tree *tree,
+				    const struct wort_key *key, u32 limit,
+				    bool root, bool skips, struct rdx_pos *pos)
 {
 	struct rdx_descent d __uninitialized;
 	int err;

@@ -39,11 +39,10 @@
  * reachable.  The step asks for all of them, except for slots above the node
  * that the table of the top led to, which are durable.
  */
-static __always_inline int rdx_fast_lookup(rdx_descend_fn *descend,
-					   const struct wort_tree *tree,
-					   const struct wort_key *key, const u32 len,
-					   struct wort_buf *buf,
-					   struct wort_index_stats __percpu *stats)
+static __always_inline int
+rdx_fast_lookup(rdx_descend_fn *descend, const struct wort_tree *tree,
+		const struct wort_key *key, const u32 len, struct wort_buf *buf,
+		struct wort_index_stats __percpu *stats)
 {
 	const bool one_word = len == sizeof(u64);
 	const u32 digits = one_word ? WORT_KEY_WORD_DIGITS : WORT_KEY_DIGITS;
@@ -64,7 +63,8 @@ static __always_inline int rdx_fast_lookup(rdx_descend_fn *descend,
 		if (likely(lines >= 0)) {
 			if (unlikely(wort_pm_in_flight(d.in_flight, rec)))
 				return -EAGAIN;
-			wort_fast_found(stats, RDX_FOUND, d.nr_nodes, digits, lines);
+			wort_fast_found(stats, RDX_FOUND, d.nr_nodes, digits,
+					lines);
 			return 0;
 		}
 		lines = lines == -ENOENT ? 0 :
@@ -92,9 +92,9 @@ struct rdx_fast {
 };
 
 /* @put: NULL for a removal. */
-static __always_inline void rdx_fast_begin(struct rdx_fast *fast, struct wort_tree *tree,
-					   struct wort_put *put,
-				       struct wort_index_stats __percpu *stats)
+static __always_inline void
+rdx_fast_begin(struct rdx_fast *fast, struct wort_tree *tree,
+	       struct wort_put *put, struct wort_index_stats __percpu *stats)
 {
 	wort_op_begin(&fast->op, tree->region, tree->alloc);
 	fast->op.locks = tree->locks;
@@ -118,12 +118,15 @@ static __always_inline void rdx_fast_descent(struct rdx_descent *d,
 }
 
 /* Places grow, so a descent within the first word visits few nodes. */
-static __always_inline bool rdx_fast_find(rdx_descend_fn *descend, struct rdx_descent *d,
+static __always_inline bool rdx_fast_find(rdx_descend_fn *descend,
+					  struct rdx_descent *d,
 					  const struct wort_tree *tree,
-					  const struct wort_key *key, bool skips)
+					  const struct wort_key *key,
+					  bool skips)
 {
 	rdx_fast_descent(d, tree, key);
-	return !rdx_descent_begin(d) && !descend(d, WORT_KEY_WORD_DIGITS, skips);
+	return !rdx_descent_begin(d) &&
+	       !descend(d, WORT_KEY_WORD_DIGITS, skips);
 }
 
 /*
@@ -152,7 +155,8 @@ rdx_fast_found(const struct rdx_descent *d, u64 *key)
 	if (unlikely(!wort_link_is_record(d->pos.link) || off >= d->plain))
 		return NULL;
 	leaf = d->base + off;
-	if (unlikely(wort_pm_load(&leaf->meta) != wort_rec_word_meta(sizeof(u64))))
+	if (unlikely(wort_pm_load(&leaf->meta) !=
+		     wort_rec_word_meta(sizeof(u64))))
 		return NULL;
 	*key = wort_pm_load_be64(leaf->key);
 	return leaf;
@@ -169,7 +173,8 @@ static __always_inline int rdx_fast_give_up(const struct rdx_fast *fast)
 /* Write the record, and flush it.  Returns the link to it. */
 static __always_inline u64 rdx_fast_record(struct rdx_fast *fast, u64 off)
 {
-	struct wort_media_leaf __pmem *leaf = wort_region_at(fast->op.region, off);
+	struct wort_media_leaf __pmem *leaf =
+		wort_region_at(fast->op.region, off);
 	const struct wort_put *put = fast->put;
 
 	wort_pm_store(&fast->op, &leaf->val, wort_value_word(&put->value));
@@ -185,11 +190,13 @@ static __always_inline __le64 __pmem *rdx_fast_slot(const struct rdx_fast *fast)
 }
 
 /* As rdx_slot_lock().  @node: the name for locks of the node of the slot. */
-static __always_inline struct wort_lock *rdx_fast_lock(const struct rdx_fast *fast, u64 node)
+static __always_inline struct wort_lock *
+rdx_fast_lock(const struct rdx_fast *fast, u64 node)
 {
 	struct wort_lock *lock = wort_node_hold(&fast->op, node);
 
-	if (likely(lock && wort_pm_load(rdx_fast_slot(fast)) == fast->d.pos.link))
+	if (likely(lock &&
+		   wort_pm_load(rdx_fast_slot(fast)) == fast->d.pos.link))
 		return lock;
 	if (lock)
 		wort_node_release(lock);
@@ -200,7 +207,8 @@ static __always_inline struct wort_lock *rdx_fast_lock(const struct rdx_fast *fa
  * Make a word durable, the lock of whose node is held.  The costs are counted
  * while the processor has to wait.
  */
-static __always_inline void rdx_fast_land(struct rdx_fast *fast, struct wort_lock *lock,
+static __always_inline void rdx_fast_land(struct rdx_fast *fast,
+					  struct wort_lock *lock,
 					  __le64 __pmem *word, u32 class)
 {
 	wort_pm_flush_now(&fast->op, word, sizeof(*word));
@@ -209,8 +217,10 @@ static __always_inline void rdx_fast_land(struct rdx_fast *fast, struct wort_loc
 	wort_pm_landed(lock);
 }
 
-static __always_inline void rdx_fast_word(struct rdx_fast *fast, struct wort_lock *lock,
-					  __le64 __pmem *word, u64 val, u32 class)
+static __always_inline void rdx_fast_word(struct rdx_fast *fast,
+					  struct wort_lock *lock,
+					  __le64 __pmem *word, u64 val,
+					  u32 class)
 {
 	wort_pm_launch(&fast->op, lock, word, val);
 	rdx_fast_land(fast, lock, word, class);
@@ -227,7 +237,8 @@ static __always_inline int rdx_fast_value(struct rdx_fast *fast,
 	lock = wort_node_hold(&fast->op, wort_pm_off(&fast->op, leaf));
 	if (unlikely(!lock))
 		return -EAGAIN;
-	rdx_fast_word(fast, lock, &leaf->val, wort_value_word(&fast->put->value), RDX_VALUE);
+	rdx_fast_word(fast, lock, &leaf->val,
+		      wort_value_word(&fast->put->value), RDX_VALUE);
 	wort_node_release(lock);
 	fast->put->replaced = true;
 	return 0;
@@ -257,8 +268,8 @@ struct rdx_removal {
  * waited for, so their order does not matter, and they may be taken under a
  * mutex.
  */
-static __always_inline bool rdx_removal_lock(struct rdx_fast *fast, struct rdx_removal *r,
-					     u64 node)
+static __always_inline bool rdx_removal_lock(struct rdx_fast *fast,
+					     struct rdx_removal *r, u64 node)
 {
 	r->node = wort_node_try(&fast->op, node);
 	r->record = wort_node_try(&fast->op, r->c.rec.off);
@@ -293,7 +304,8 @@ static __always_inline bool rdx_fast_find_above(rdx_descend_fn *descend,
 
 /* As rdx_launch_node() and what comes after it. */
 static __always_inline void rdx_fast_launch_node(struct rdx_fast *fast,
-						 struct wort_lock *lock, u64 link)
+						 struct wort_lock *lock,
+						 u64 link)
 {
 	struct wort_tree *tree = fast->tree;
 	u32 place = wort_link_place(link);
@@ -304,7 +316,8 @@ static __always_inline void rdx_fast_launch_node(struct rdx_fast *fast,
 				 wort_word_before(fast->d.word, place));
 	top = rdx_top_split(tree, fast->d.pos.start, place, fast->d.word);
 	rdx_tree_grows(tree, wort_link_off(link), fast->d.word);
-	trace_wort_split(fast->op.region->dev, wort_link_off(link), place, true);
+	trace_wort_split(fast->op.region->dev, wort_link_off(link), place,
+			 true);
 	rdx_fast_word(fast, lock, rdx_fast_slot(fast), link, RDX_BESIDE);
 	if (place == fast->d.pos.start)
 		wort_skips_forget(fast->d.top->skips, link);
@@ -317,10 +330,10 @@ typedef bool rdx_removal_fn(struct rdx_fast *fast, struct rdx_removal *r);
  * @descend and @launch are constants.  @launch locks, stores the word, and
  * frees, with the mutex of the allocator held.
  */
-static __always_inline int rdx_fast_remove(rdx_descend_fn *descend,
-					   rdx_removal_fn *launch, struct wort_tree *tree,
-					   const struct wort_del *del,
-					   struct wort_index_stats __percpu *stats)
+static __always_inline int
+rdx_fast_remove(rdx_descend_fn *descend, rdx_removal_fn *launch,
+		struct wort_tree *tree, const struct wort_del *del,
+		struct wort_index_stats __percpu *stats)
 {
 	struct rdx_fast fast __uninitialized;
 	struct rdx_removal r __uninitialized;
@@ -330,7 +343,8 @@ static __always_inline int rdx_fast_remove(rdx_descend_fn *descend,
 	if (del->key.len != sizeof(u64) || del->expect || del->old)
 		return -EAGAIN;
 	rdx_fast_begin(&fast, tree, NULL, stats);
-	if (!rdx_fast_find(descend, &fast.d, tree, &del->key, false) || !fast.d.pos.link)
+	if (!rdx_fast_find(descend, &fast.d, tree, &del->key, false) ||
+	    !fast.d.pos.link)
 		return -EAGAIN;
 	r.c.rec.off = wort_link_record(fast.d.pos.link);
 	wort_alloc_prefetch(tree->alloc, r.c.rec.off, RDX_WORD_RECORD);

@@ -93,7 +93,8 @@ void wort_top_close(struct wort_tree *tree)
 /* May the root record be read? */
 static int root_verify(const struct wort_tree *tree)
 {
-	u64 off = (void __pmem *)wort_tree_root(tree) - wort_region_at(tree->region, 0);
+	u64 off = (void __pmem *)wort_tree_root(tree) -
+		  wort_region_at(tree->region, 0);
 
 	return wort_region_verify(tree->region, off, WORT_LINE);
 }
@@ -111,7 +112,8 @@ static int enter_beside(struct wort_tree *tree, struct wort_op *op)
 }
 
 static int find_shape(struct wort_tree *tree, size_t room,
-		      const struct wort_top_ops *ops, struct wort_top_shape *shape)
+		      const struct wort_top_ops *ops,
+		      struct wort_top_shape *shape)
 {
 	struct wort_op op;
 	int section, err;

@@ -90,8 +90,8 @@ struct wort_top {
  * Both may sleep, in a section of writers.  They return 0, -EUCLEAN or -EIO.
  */
 struct wort_top_ops {
-	int (*shape)(struct wort_op *op, struct wort_tree *tree, size_t max_size,
-		     struct wort_top_shape *shape);
+	int (*shape)(struct wort_op *op, struct wort_tree *tree,
+		     size_t max_size, struct wort_top_shape *shape);
 	int (*fill)(struct wort_op *op, struct wort_tree *tree, u32 part);
 };
 
@@ -109,7 +109,8 @@ void wort_top_tend(struct wort_tree *tree, size_t room,
  * Context: A section; the table is not freed before its end.
  * Return: The table; &wort_top_none if the tree is not open.
  */
-static __always_inline struct wort_top *wort_tree_top(const struct wort_tree *tree)
+static __always_inline struct wort_top *
+wort_tree_top(const struct wort_tree *tree)
 {
 	/* pairs with the release that publishes a table */
 	struct wort_top *top = smp_load_acquire(&tree->priv);
@@ -126,7 +127,8 @@ static __always_inline struct wort_top *wort_tree_top(const struct wort_tree *tr
  * Context: As wort_tree_top().
  * Return: The table.
  */
-static __always_inline struct wort_top *wort_open_top(const struct wort_tree *tree)
+static __always_inline struct wort_top *
+wort_open_top(const struct wort_tree *tree)
 {
 	/* pairs with the release that publishes a table */
 	return smp_load_acquire(&tree->priv);
@@ -217,7 +219,8 @@ static inline void rdx_skip_learn(const struct wort_tree *tree, u64 link,
  * before the table was looked for: another one is not filled in from it until
  * it is unlocked.  Returns the table, for rdx_top_enter(), or NULL.
  */
-static inline struct wort_top *rdx_top_leave(struct wort_top *top, bool leads, u64 digits)
+static inline struct wort_top *rdx_top_leave(struct wort_top *top, bool leads,
+					     u64 digits)
 {
 	if (!leads)
 		return NULL;
@@ -226,8 +229,9 @@ static inline struct wort_top *rdx_top_leave(struct wort_top *top, bool leads, u
 }
 
 /* A node at @place comes to a slot with @start digits consumed. */
-static __always_inline struct wort_top *rdx_top_split(struct wort_tree *tree, u32 start,
-						      u32 place, u64 digits)
+static __always_inline struct wort_top *rdx_top_split(struct wort_tree *tree,
+						      u32 start, u32 place,
+						      u64 digits)
 {
 	struct wort_top *top = wort_tree_top(tree);
 	u32 end = top->shape.place;
@@ -236,7 +240,8 @@ static __always_inline struct wort_top *rdx_top_split(struct wort_tree *tree, u3
 }
 
 /* A node goes, or another one takes its place. */
-static inline struct wort_top *rdx_top_merge(struct wort_tree *tree, u64 node, u64 digits)
+static inline struct wort_top *rdx_top_merge(struct wort_tree *tree, u64 node,
+					     u64 digits)
 {
 	struct wort_top *top = wort_tree_top(tree);
 
@@ -247,7 +252,8 @@ static inline struct wort_top *rdx_top_merge(struct wort_tree *tree, u64 node, u
  * The word is durable, and its slot still locked.  If there is another table
  * now, this one is looked at by those who had begun before.
  */
-static __always_inline void rdx_top_enter(struct wort_top *top, u64 link, u64 digits)
+static __always_inline void rdx_top_enter(struct wort_top *top, u64 link,
+					  u64 digits)
 {
 	if (top && link && !wort_link_is_record(link))
 		wort_top_set(top, digits, link);
@@ -259,7 +265,8 @@ static __always_inline void rdx_top_enter(struct wort_top *top, u64 link, u64 di
  * Of the nodes that are made those count which begin a page: one counter for
  * all.
  */
-static __always_inline void rdx_tree_grows(struct wort_tree *tree, u64 node, u64 digits)
+static __always_inline void rdx_tree_grows(struct wort_tree *tree, u64 node,
+					   u64 digits)
 {
 	struct wort_top *top;
 	u64 made, missed;

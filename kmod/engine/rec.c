@@ -304,7 +304,8 @@ u32 wort_rec_common_any(struct wort_op *op, const struct wort_rec *rec,
 
 	/* A key that has ended goes on with zeroes, and then its length. */
 	for (; pos < max_t(u32, rec->key_len, key->len); pos++) {
-		differs = rec_byte(rec, pos) ^ (pos < key->len ? key->data[pos] : 0);
+		differs = rec_byte(rec, pos) ^
+			  (pos < key->len ? key->data[pos] : 0);
 		if (differs)
 			return 2 * pos + (differs < 16);
 	}

@@ -84,7 +84,8 @@ static __always_inline int wort_rec_reserve(struct wort_op *op,
 {
 	if (unlikely(value->len > sizeof(u64)))
 		return wort_rec_reserve_any(op, key, value);
-	return wort_alloc_reserve(op, sizeof(struct wort_media_leaf) + key->len);
+	return wort_alloc_reserve(op,
+				  sizeof(struct wort_media_leaf) + key->len);
 }
 
 /* Write a leaf with its key, without a flush.  Returns its offset. */
@@ -291,9 +292,10 @@ static inline u64 wort_rec_word_meta(u32 key_len)
  * key is another one; -EAGAIN: the caller must use wort_rec_look_other() or
  * wort_rec_lookup(); -ERANGE if the value does not fit.
  */
-static __always_inline int wort_rec_look(const struct wort_media_leaf __pmem *leaf,
-					 const struct wort_key *key, u32 len, u64 word,
-					 struct wort_buf *buf)
+static __always_inline int
+wort_rec_look(const struct wort_media_leaf __pmem *leaf,
+	      const struct wort_key *key, u32 len, u64 word,
+	      struct wort_buf *buf)
 {
 	if (wort_pm_load(&leaf->meta) != wort_rec_word_meta(len))
 		return -EAGAIN;

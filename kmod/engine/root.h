@@ -16,7 +16,8 @@
  */
 static __always_inline u64 wort_root_off(const struct wort_tree *tree)
 {
-	return (void __pmem *)wort_tree_root(tree) - wort_region_at(tree->region, 0);
+	return (void __pmem *)wort_tree_root(tree) -
+	       wort_region_at(tree->region, 0);
 }
 
 /* The name for locks of a root record: its catalogue entry. */

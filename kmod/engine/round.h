@@ -94,7 +94,8 @@ static inline void wort_words_empty(struct wort_words *words)
  * Context: As wort_batch_ops.prepare.
  * Return: The change, or NULL.
  */
-static inline struct wort_change *wort_round_find(const struct wort_round *round, u64 slot)
+static inline struct wort_change *
+wort_round_find(const struct wort_round *round, u64 slot)
 {
 	u32 place = wort_words_find(&round->slots, slot);
 
@@ -161,7 +162,8 @@ static inline bool wort_round_is_last(const struct wort_round *round,
  *
  * Context: As wort_batch_ops.prepare.
  */
-static inline void wort_round_join(struct wort_change *last, struct wort_change *change)
+static inline void wort_round_join(struct wort_change *last,
+				   struct wort_change *change)
 {
 	change->first = last->first ?: last;
 	last->next = change;

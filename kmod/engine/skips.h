@@ -42,7 +42,8 @@ struct wort_skip {
 };
 
 #define WORT_SKIP_BUSY	1
-#define WORT_SKIP_WRITTEN	(WORT_MEDIA_LINK_LABEL_MASK & -WORT_MEDIA_LINK_LABEL_MASK)
+#define WORT_SKIP_WRITTEN \
+	(WORT_MEDIA_LINK_LABEL_MASK & -WORT_MEDIA_LINK_LABEL_MASK)
 
 /**
  * struct wort_skips - The digits that nodes of a pool skip
@@ -95,7 +96,8 @@ static inline bool wort_skips_match(const struct wort_skips *skips, u64 link,
 	/* pairs with the second release in wort_skips_learn() */
 	u64 found = smp_load_acquire(&entry->link), known;
 
-	if ((found & ~WORT_MEDIA_LINK_LABEL_MASK) != link || nr > WORT_SKIPS_DIGITS)
+	if ((found & ~WORT_MEDIA_LINK_LABEL_MASK) != link ||
+	    nr > WORT_SKIPS_DIGITS)
 		return false;
 	/*
 	 * The digits may be those of another node.  Then the word that is

@@ -89,7 +89,8 @@
 
 u32 tls_slots(const struct wort_tree *tree)
 {
-	return (tree->attr >> TLS_ATTR_SHIFT & GENMASK_ULL(TLS_ATTR_BITS - 1, 0)) ?:
+	return (tree->attr >> TLS_ATTR_SHIFT &
+		GENMASK_ULL(TLS_ATTR_BITS - 1, 0)) ?:
 	       TLS_SLOTS_DEFAULT;
 }
 
@@ -111,9 +112,10 @@ static int parse_meta(struct wort_op *op, const struct wort_tree *tree,
 	chunk->slots = meta & WORT_MEDIA_TLIST_SLOTS_MASK;
 	chunk->bound_len = meta >> WORT_MEDIA_TLIST_BOUND_SHIFT &
 			   WORT_MEDIA_TLIST_BOUND_MASK;
-	if (meta & ~WORT_MEDIA_TLIST_META_ALL || chunk->slots != tls_slots(tree) ||
-	    chunk->bound_len > WORT_KEY_MAX)
-		return wort_corrupt(op, chunk->off, "chunk with meta word %#llx",
+	if (meta & ~WORT_MEDIA_TLIST_META_ALL ||
+	    chunk->slots != tls_slots(tree) || chunk->bound_len > WORT_KEY_MAX)
+		return wort_corrupt(op, chunk->off,
+				    "chunk with meta word %#llx",
 				    (unsigned long long)meta);
 	return 0;
 }
@@ -164,7 +166,8 @@ int tls_bound_cmp(struct wort_op *op, const struct tls_chunk *chunk,
 	u32 same = len ? wort_pm_common(&op->n, tls_chunk_bound(chunk), key->data, len) : 0;
 
 	if (same < len)
-		return wort_pm_load_byte(tls_chunk_bound(chunk) + same) - key->data[same];
+		return wort_pm_load_byte(tls_chunk_bound(chunk) + same) -
+		       key->data[same];
 	return (int)chunk->bound_len - (int)key->len;
 }
 
@@ -207,8 +210,8 @@ int tls_slot_open(struct wort_op *op, const struct tls_chunk *chunk, u32 slot,
 	u64 off = tls_chunk_link(chunk, slot);
 
 	if (!off || off % 8)
-		return wort_corrupt(op, chunk->off, "slot %u with link %#llx", slot,
-				    (unsigned long long)off);
+		return wort_corrupt(op, chunk->off, "slot %u with link %#llx",
+				    slot, (unsigned long long)off);
 	return wort_rec_open(op, off, rec);
 }
 
@@ -239,17 +242,19 @@ static int bound_verify(struct wort_op *op, const struct tls_pos *pos)
  * Descend from the chunk to which the word above leads, or from any one without
  * that word.
  */
-static int descend_from(struct wort_op *op, const struct wort_tree *tree, u64 next,
-			enum tls_goal goal, const struct wort_key *key,
-			struct tls_pos *pos)
+static int descend_from(struct wort_op *op, const struct wort_tree *tree,
+			u64 next, enum tls_goal goal,
+			const struct wort_key *key, struct tls_pos *pos)
 {
 	int err = 0;
 
 	pos->chunk.off = 0;
 	pos->behind.off = 0;
 	while (!err && next) {
-		err = tls_chunk_open(op, tree, next, &pos->behind) ?: bound_verify(op, pos);
-		if (err || (pos->chunk.off && !leads_on(op, &pos->behind, goal, key)))
+		err = tls_chunk_open(op, tree, next, &pos->behind) ?:
+		      bound_verify(op, pos);
+		if (err ||
+		    (pos->chunk.off && !leads_on(op, &pos->behind, goal, key)))
 			break;
 		if (pos->chunk.off) {
 			pos->node = pos->chunk.off;
@@ -267,8 +272,9 @@ static int descend_from(struct wort_op *op, const struct wort_tree *tree, u64 ne
  * and fails, or does not come by that word, begins again at the root; so errors
  * tell of the word that leads to what is wrong.
  */
-static int descend(struct wort_op *op, const struct wort_tree *tree, enum tls_goal goal,
-		   const struct wort_key *key, bool above, struct tls_pos *pos)
+static int descend(struct wort_op *op, const struct wort_tree *tree,
+		   enum tls_goal goal, const struct wort_key *key, bool above,
+		   struct tls_pos *pos)
 {
 	u64 start;
 	int err = tls_array_start(op, tree, goal, key, above, &start);
@@ -288,8 +294,9 @@ static int descend(struct wort_op *op, const struct wort_tree *tree, enum tls_go
 }
 
 /* Descend for an answer, not for a change. */
-int tls_descend(struct wort_op *op, const struct wort_tree *tree, enum tls_goal goal,
-		const struct wort_key *key, struct tls_pos *pos)
+int tls_descend(struct wort_op *op, const struct wort_tree *tree,
+		enum tls_goal goal, const struct wort_key *key,
+		struct tls_pos *pos)
 {
 	return descend(op, tree, goal, key, false, pos);
 }
@@ -314,7 +321,8 @@ static int find(struct wort_op *op, const struct wort_tree *tree,
 }
 
 /* -ENOENT if there is none. */
-int tls_pick(struct wort_op *op, const struct tls_pick *want, struct tls_pos *pos)
+int tls_pick(struct wort_op *op, const struct tls_pick *want,
+	     struct tls_pos *pos)
 {
 	struct wort_key best = { .data = want->best };
 	struct wort_rec rec;
@@ -328,9 +336,11 @@ int tls_pick(struct wort_op *op, const struct tls_pick *want, struct tls_pos *po
 			return err;
 		}
 		cmp = want->key.len ? tls_rec_cmp(op, &rec, &want->key) : 0;
-		if (want->key.len && (cmp ? (cmp < 0) != want->reverse : !want->equal))
+		if (want->key.len &&
+		    (cmp ? (cmp < 0) != want->reverse : !want->equal))
 			continue;
-		if (best.len && (tls_rec_cmp(op, &rec, &best) < 0) == want->reverse)
+		if (best.len &&
+		    (tls_rec_cmp(op, &rec, &best) < 0) == want->reverse)
 			continue;
 		pos->slot = __ffs(bits);
 		pos->rec = rec;
@@ -366,7 +376,8 @@ static int tls_lookup(struct wort_op *op, struct wort_tree *tree,
 static void slot_freed(struct wort_op *op, const struct tls_change *c)
 {
 	const struct tls_entry chunk = {
-		.prefix = tls_chunk_prefix(&c->pos.chunk), .off = c->pos.chunk.off,
+		.prefix = tls_chunk_prefix(&c->pos.chunk),
+		.off = c->pos.chunk.off,
 	};
 
 	tls_slot_freed(op, c->tree, &chunk, BIT(c->pos.slot));
@@ -390,8 +401,9 @@ void tls_commit(struct wort_op *op, struct tls_change *c, u64 node,
 	wort_nodes_unlock(op);
 	if (c->old && !gone)
 		slot_freed(op, c);
-	if (gone && wort_alloc_free(op, gone, tls_chunk_size(c->pos.chunk.slots,
-							     c->pos.chunk.bound_len)))
+	if (gone && wort_alloc_free(op, gone,
+				    tls_chunk_size(c->pos.chunk.slots,
+						   c->pos.chunk.bound_len)))
 		op->damaged = true;
 	if (c->old && wort_rec_free(op, &c->pos.rec))
 		op->damaged = true;
@@ -522,7 +534,8 @@ struct tls_build {
 };
 
 /* Part the records in the middle of their order. */
-static int build_part(struct wort_op *op, struct tls_change *c, struct tls_build *b)
+static int build_part(struct wort_op *op, struct tls_change *c,
+		      struct tls_build *b)
 {
 	struct tls_pos pos = c->pos;
 	struct tls_pick want = { .best = b->best };
@@ -547,15 +560,18 @@ static int build_part(struct wort_op *op, struct tls_change *c, struct tls_build
  * Write a chunk with the links of some slots of the one that goes, and perhaps
  * another.
  */
-static u64 chunk_write(struct wort_op *op, const struct tls_chunk *from, u64 bits,
-		       u64 link, u64 next, const struct wort_key *bound, u32 slots)
+static u64 chunk_write(struct wort_op *op, const struct tls_chunk *from,
+		       u64 bits, u64 link, u64 next,
+		       const struct wort_key *bound, u32 slots)
 {
 	u64 off = wort_alloc_take(op);
-	struct wort_media_tlist_chunk __pmem *media = wort_region_at(op->region, off);
+	struct wort_media_tlist_chunk __pmem *media =
+		wort_region_at(op->region, off);
 	u32 nr = 0;
 
 	for (; bits; bits &= bits - 1)
-		wort_pm_store(op, &media->slot[nr++], tls_chunk_link(from, __ffs(bits)));
+		wort_pm_store(op, &media->slot[nr++],
+			      tls_chunk_link(from, __ffs(bits)));
 	if (link)
 		wort_pm_store(op, &media->slot[nr++], link);
 	wort_pm_store(op, &media->next, next);
@@ -589,7 +605,8 @@ static bool key_below(const struct wort_key *a, const struct wort_key *b)
 }
 
 /* A chunk is written.  Returns its offset. */
-static u64 chunk_made(struct tls_change *c, u64 off, const struct wort_key *bound)
+static u64 chunk_made(struct tls_change *c, u64 off,
+		      const struct wort_key *bound)
 {
 	c->made[c->nr_made++] = (struct tls_entry){
 		.prefix = tls_prefix(bound->data, bound->len), .off = off,
@@ -609,12 +626,12 @@ static u64 build_write(struct wort_op *op, struct tls_change *c,
 
 	c->link = wort_rec_create(op, &put->key, &put->value);
 	if (!b->two) {
-		off = chunk_write(op, from, b->bits, c->link, from->next, &bound,
-				  from->slots);
+		off = chunk_write(op, from, b->bits, c->link, from->next,
+				  &bound, from->slots);
 		return chunk_made(c, off, &bound);
 	}
-	upper = chunk_write(op, from, b->bits & ~b->low, low ? 0 : c->link, from->next,
-			    &mid, from->slots);
+	upper = chunk_write(op, from, b->bits & ~b->low, low ? 0 : c->link,
+			    from->next, &mid, from->slots);
 	chunk_made(c, upper, &mid);
 	off = chunk_write(op, from, b->low, low ? c->link : 0, upper, &bound,
 			  from->slots);
@@ -656,8 +673,8 @@ static int put_in_full(struct wort_op *op, struct tls_change *c,
 }
 
 /* The first record of an index. */
-static int put_first(struct wort_op *op, struct wort_tree *tree, struct tls_change *c,
-		     const struct wort_put *put)
+static int put_first(struct wort_op *op, struct wort_tree *tree,
+		     struct tls_change *c, const struct wort_put *put)
 {
 	const struct wort_key bound = { };
 	u32 slots = tls_slots(tree);
@@ -666,13 +683,14 @@ static int put_first(struct wort_op *op, struct wort_tree *tree, struct tls_chan
 	if (err)
 		return err;
 	c->link = wort_rec_create(op, &put->key, &put->value);
-	c->val = chunk_made(c, chunk_write(op, NULL, 0, c->link, 0, &bound, slots),
+	c->val = chunk_made(c,
+			    chunk_write(op, NULL, 0, c->link, 0, &bound, slots),
 			    &bound);
 	return launch_above(op, c);
 }
 
-static int put_record(struct wort_op *op, struct wort_tree *tree, struct tls_change *c,
-		      const struct wort_put *put)
+static int put_record(struct wort_op *op, struct wort_tree *tree,
+		      struct tls_change *c, const struct wort_put *put)
 {
 	int err;
 
@@ -688,8 +706,8 @@ static int put_record(struct wort_op *op, struct wort_tree *tree, struct tls_cha
 }
 
 /* Find what a put is about.  Returns 1 if the value can be updated in place. */
-int tls_put_plan(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
-		 struct tls_change *c)
+int tls_put_plan(struct wort_op *op, struct wort_tree *tree,
+		 struct wort_put *put, struct tls_change *c)
 {
 	struct wort_rec *rec = &c->pos.rec;
 	int err = find(op, tree, &put->key, true, &c->pos);
@@ -700,7 +718,8 @@ int tls_put_plan(struct wort_op *op, struct wort_tree *tree, struct wort_put *pu
 	if (err)
 		return err;
 	put->replaced = !put->create;
-	err = wort_rec_expect(op, rec, put->create ? NULL : put->expect, put->old);
+	err = wort_rec_expect(op, rec, put->create ? NULL : put->expect,
+			      put->old);
 	if (!err && put->create)
 		err = -EEXIST;
 	if (err)
@@ -710,7 +729,8 @@ int tls_put_plan(struct wort_op *op, struct wort_tree *tree, struct wort_put *pu
 	return !c->old;
 }
 
-static int tls_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
+static int tls_put(struct wort_op *op, struct wort_tree *tree,
+		   struct wort_put *put)
 {
 	struct tls_change c = { .tree = tree };
 	int err = tls_put_plan(op, tree, put, &c);
@@ -730,7 +750,8 @@ static bool above_lock(struct wort_op *op, const struct tls_change *c)
 	const struct tls_pos *pos = &c->pos;
 
 	return pos->chunk.bound_len && wort_node_trylock(op, pos->node) &&
-	       (!tls_array(c->tree) || wort_node_trylock(op, wort_root_node(c->tree))) &&
+	       (!tls_array(c->tree) ||
+		wort_node_trylock(op, wort_root_node(c->tree))) &&
 	       wort_pm_load(pos->above) == pos->chunk.off;
 }
 

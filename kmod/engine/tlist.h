@@ -167,23 +167,26 @@ int tls_rec_cmp(struct wort_op *op, const struct wort_rec *rec,
 		const struct wort_key *key);
 int tls_slot_open(struct wort_op *op, const struct tls_chunk *chunk, u32 slot,
 		  struct wort_rec *rec);
-int tls_descend(struct wort_op *op, const struct wort_tree *tree, enum tls_goal goal,
-		const struct wort_key *key, struct tls_pos *pos);
-int tls_pick(struct wort_op *op, const struct tls_pick *want, struct tls_pos *pos);
-void tls_commit(struct wort_op *op, struct tls_change *c, u64 node, __le64 __pmem *word,
-		u64 val);
+int tls_descend(struct wort_op *op, const struct wort_tree *tree,
+		enum tls_goal goal, const struct wort_key *key,
+		struct tls_pos *pos);
+int tls_pick(struct wort_op *op, const struct tls_pick *want,
+	     struct tls_pos *pos);
+void tls_commit(struct wort_op *op, struct tls_change *c, u64 node,
+		__le64 __pmem *word, u64 val);
 
 void tls_slot_fill(struct wort_op *op, const struct tls_chunk *chunk, u32 slot,
 		   u64 link);
-int tls_put_plan(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
-		 struct tls_change *c);
+int tls_put_plan(struct wort_op *op, struct wort_tree *tree,
+		 struct wort_put *put, struct tls_change *c);
 int tls_remove_plan(struct wort_op *op, struct wort_tree *tree,
 		    const struct wort_del *del, struct tls_change *c);
 
 u64 tls_prefix(const u8 *data, u32 len);
 u64 tls_chunk_prefix(const struct tls_chunk *chunk);
-int tls_array_start(struct wort_op *op, const struct wort_tree *tree, enum tls_goal goal,
-		    const struct wort_key *key, bool above, u64 *start);
+int tls_array_start(struct wort_op *op, const struct wort_tree *tree,
+		    enum tls_goal goal, const struct wort_key *key, bool above,
+		    u64 *start);
 void tls_array_goes(struct wort_op *op, const struct tls_change *c);
 void tls_array_made(struct wort_op *op, const struct tls_change *c);
 void tls_slot_freed(struct wort_op *op, struct wort_tree *tree,
@@ -203,7 +206,8 @@ int tls_drop(struct wort_cursor *cur);
 /* Bytes of a chunk that mean something. */
 static inline u64 tls_chunk_used(u32 slots, u32 bound_len)
 {
-	return sizeof(struct wort_media_tlist_chunk) + slots * sizeof(__le64) + bound_len;
+	return sizeof(struct wort_media_tlist_chunk) + slots * sizeof(__le64) +
+	       bound_len;
 }
 
 /*
@@ -213,8 +217,9 @@ static inline u64 tls_chunk_used(u32 slots, u32 bound_len)
  */
 static inline u64 tls_chunk_size(u32 slots, u32 bound_len)
 {
-	return tls_chunk_used(slots, bound_len <= TLS_BOUND_SHORT ? TLS_BOUND_SHORT :
-								    WORT_KEY_MAX);
+	return tls_chunk_used(slots, bound_len <= TLS_BOUND_SHORT ?
+					     TLS_BOUND_SHORT :
+					     WORT_KEY_MAX);
 }
 
 static inline const void __pmem *tls_chunk_bound(const struct tls_chunk *chunk)

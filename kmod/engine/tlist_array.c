@@ -100,8 +100,9 @@ static u32 nr_below(const struct tls_array *array, u64 prefix)
 static u64 start_in(const struct tls_array *array, enum tls_goal goal,
 		    const struct wort_key *key, u32 back)
 {
-	u32 nr = goal == TLS_LAST ? READ_ONCE(array->nr) :
-				    nr_below(array, tls_prefix(key->data, key->len));
+	u32 nr = goal == TLS_LAST ?
+			 READ_ONCE(array->nr) :
+			 nr_below(array, tls_prefix(key->data, key->len));
 
 	return nr < back ? 0 : READ_ONCE(array->entry[nr - back].off);
 }
@@ -111,8 +112,9 @@ static u64 start_in(const struct tls_array *array, enum tls_goal goal,
  * key; of such entries it is the last one, or with @above the one before.
  * -EAGAIN as wort_node_read_begin().
  */
-int tls_array_start(struct wort_op *op, const struct wort_tree *tree, enum tls_goal goal,
-		    const struct wort_key *key, bool above, u64 *start)
+int tls_array_start(struct wort_op *op, const struct wort_tree *tree,
+		    enum tls_goal goal, const struct wort_key *key, bool above,
+		    u64 *start)
 {
 	struct wort_node_read read = { .node = wort_root_node(tree) };
 	int err;
@@ -129,7 +131,8 @@ int tls_array_start(struct wort_op *op, const struct wort_tree *tree, enum tls_g
 	return 0;
 }
 
-static void entry_set(struct tls_array *array, u32 at, const struct tls_entry *entry)
+static void entry_set(struct tls_array *array, u32 at,
+		      const struct tls_entry *entry)
 {
 	WRITE_ONCE(array->entry[at].prefix, entry->prefix);
 	WRITE_ONCE(array->entry[at].off, entry->off);
@@ -184,12 +187,14 @@ static void make_unused(struct wort_op *op, u64 off, u64 slots)
 }
 
 /* Slots that were freed and do not wait yet are dropped with the entry. */
-static void entry_remove(struct wort_op *op, const struct wort_tree *tree, u32 at)
+static void entry_remove(struct wort_op *op, const struct wort_tree *tree,
+			 u32 at)
 {
 	struct tls_array *array = tls_array(tree);
 	u64 root = wort_root_node(tree);
 
-	wort_alloc_parts_dropped(tree->alloc, slot_bytes(array->entry[at].freed));
+	wort_alloc_parts_dropped(tree->alloc,
+				 slot_bytes(array->entry[at].freed));
 	wort_nodes_moving(op, &root, 1);
 	for (; at + 1 < array->nr; at++)
 		entry_move(array, at + 1, at);

@@ -49,7 +49,8 @@ static struct tls_batched *batched(const struct wort_change *change)
 	return (struct tls_batched *)change->engine;
 }
 
-static int prepare_update(struct wort_change *change, const struct tls_change *c)
+static int prepare_update(struct wort_change *change,
+			  const struct tls_change *c)
 {
 	struct tls_batched *b = batched(change);
 
@@ -70,7 +71,8 @@ static int prepare_update(struct wort_change *change, const struct tls_change *c
 }
 
 /* Take a slot for a link; the number of slots if there is none. */
-static u32 slot_take(struct wort_op *op, const struct tls_chunk *chunk, u64 link)
+static u32 slot_take(struct wort_op *op, const struct tls_chunk *chunk,
+		     u64 link)
 {
 	u32 slot;
 
@@ -85,14 +87,16 @@ static u32 slot_take(struct wort_op *op, const struct tls_chunk *chunk, u64 link
 
 /* Write the new record, and take a slot for it. */
 static int prepare_record(struct wort_op *op, struct tls_batched *b,
-			  const struct tls_chunk *chunk, const struct wort_put *put)
+			  const struct tls_chunk *chunk,
+			  const struct wort_put *put)
 {
 	u32 slot;
 	int err = wort_rec_reserve(op, &put->key, &put->value);
 
 	if (err)
 		return err;
-	slot = slot_take(op, chunk, wort_rec_create(op, &put->key, &put->value));
+	slot = slot_take(op, chunk,
+			 wort_rec_create(op, &put->key, &put->value));
 	if (slot == chunk->slots)
 		return -EAGAIN;
 	b->val |= BIT(slot);
@@ -131,7 +135,8 @@ static u32 chain_nodes(const struct wort_change *first, u64 *nodes)
 }
 
 /* May the change join the chain of another one? */
-static bool may_join(const struct wort_change *change, const struct wort_change *last)
+static bool may_join(const struct wort_change *change,
+		     const struct wort_change *last)
 {
 	const struct tls_batched *b = batched(change);
 	u64 nodes[WORT_HELD_MAX];
@@ -173,7 +178,8 @@ static int prepare_bits(struct wort_op *op, struct wort_change *change,
 
 	if (!chunk->off)
 		return -EAGAIN;
-	change->slot = chunk->off + offsetof(struct wort_media_tlist_chunk, bits);
+	change->slot = chunk->off +
+		       offsetof(struct wort_media_tlist_chunk, bits);
 	last = wort_round_find(change->round, change->slot);
 	if (!plan_bits(change, c, last))
 		return -EAGAIN;
@@ -226,7 +232,8 @@ static int chain_lock(struct wort_op *op, struct wort_change *first,
 static int commit_chain(struct wort_op *op, struct wort_change *first)
 {
 	u64 off = batched(first)->chunk;
-	struct wort_media_tlist_chunk __pmem *media = wort_region_at(op->region, off);
+	struct wort_media_tlist_chunk __pmem *media =
+		wort_region_at(op->region, off);
 	struct wort_change *last = first;
 	int err = chain_lock(op, first, &media->bits);
 
@@ -234,7 +241,8 @@ static int commit_chain(struct wort_op *op, struct wort_change *first)
 		return err;
 	while (last->next)
 		last = last->next;
-	wort_pm_launch(op, wort_lock_of(op, off), &media->bits, batched(last)->val);
+	wort_pm_launch(op, wort_lock_of(op, off), &media->bits,
+		       batched(last)->val);
 	for (; first; first = first->next)
 		if (batched(first)->old)
 			wort_nodes_removed(op, batched(first)->rec.off, 0);

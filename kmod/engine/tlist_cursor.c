@@ -39,7 +39,8 @@ static int cursor_descend(struct wort_cursor *cur, enum tls_goal goal,
 	struct tls_cursor *tc = tls_cursor(cur);
 
 	tc->lost.off = 0;
-	return lose_chunk(tc, tls_descend(cur->op, cur->tree, goal, key, &tc->pos));
+	return lose_chunk(tc,
+			  tls_descend(cur->op, cur->tree, goal, key, &tc->pos));
 }
 
 static int cursor_pick(struct wort_cursor *cur, struct tls_pick *want)
@@ -60,7 +61,8 @@ static int cursor_pick(struct wort_cursor *cur, struct tls_pick *want)
 static int cursor_fence(struct wort_cursor *cur, struct wort_key *key)
 {
 	struct tls_cursor *tc = tls_cursor(cur);
-	struct tls_chunk *chunk = cur->reverse ? &tc->pos.chunk : &tc->pos.behind;
+	struct tls_chunk *chunk = cur->reverse ? &tc->pos.chunk :
+						 &tc->pos.behind;
 
 	if (!chunk->off || !chunk->bound_len)
 		return -ENOENT;
@@ -69,7 +71,8 @@ static int cursor_fence(struct wort_cursor *cur, struct wort_key *key)
 }
 
 /* Move to the record that is next to a key, chunk by chunk. */
-static int cursor_move(struct wort_cursor *cur, const struct wort_key *key, bool equal)
+static int cursor_move(struct wort_cursor *cur, const struct wort_key *key,
+		       bool equal)
 {
 	struct tls_pick want = { .reverse = cur->reverse, .equal = equal };
 	struct tls_cursor *tc = tls_cursor(cur);
@@ -125,14 +128,16 @@ int tls_value(struct wort_cursor *cur, struct wort_buf *buf)
 
 static bool is_greatest(const struct wort_key *key)
 {
-	return key->len == WORT_KEY_MAX && !memchr_inv(key->data, 0xff, WORT_KEY_MAX);
+	return key->len == WORT_KEY_MAX &&
+	       !memchr_inv(key->data, 0xff, WORT_KEY_MAX);
 }
 
 /*
  * Verify the records of a step, which are from @pos on; the chunk may begin
  * before.
  */
-static int step_records(struct wort_cursor *cur, const struct wort_key *pos, bool whole)
+static int step_records(struct wort_cursor *cur, const struct wort_key *pos,
+			bool whole)
 {
 	struct tls_cursor *tc = tls_cursor(cur);
 	const struct wort_key end = { tc->fence, tc->pos.behind.bound_len };
@@ -146,11 +151,13 @@ static int step_records(struct wort_cursor *cur, const struct wort_key *pos, boo
 		if (err)
 			return lose_record(tc, __ffs(bits), err);
 		if (tc->pos.behind.off && tls_rec_cmp(cur->op, rec, &end) >= 0)
-			return wort_corrupt(cur->op, rec->off, "record behind its chunk");
+			return wort_corrupt(cur->op, rec->off,
+					    "record behind its chunk");
 		if (!pos->len || tls_rec_cmp(cur->op, rec, pos) >= 0)
 			tc->nr++;
 		else if (whole)
-			return wort_corrupt(cur->op, rec->off, "record before its chunk");
+			return wort_corrupt(cur->op, rec->off,
+					    "record before its chunk");
 	}
 	return 0;
 }
@@ -184,7 +191,8 @@ static int step_find(struct wort_cursor *cur, bool *whole)
 		pos.len = cur->key_len;
 		if (is_greatest(&pos))
 			return -ENOENT;
-		err = cursor_descend(cur, pos.len ? TLS_COVERS : TLS_FIRST, &pos);
+		err = cursor_descend(cur, pos.len ? TLS_COVERS : TLS_FIRST,
+				     &pos);
 		if (!err && !chunk->off)
 			err = -ENOENT;
 		if (!err && behind->off)
@@ -264,7 +272,8 @@ int tls_drop(struct wort_cursor *cur)
 {
 	struct tls_cursor *tc = tls_cursor(cur);
 	const struct tls_lost *lost = &tc->lost;
-	struct tls_change c = { .pos = { .chunk = lost->chunk, .slot = lost->slot } };
+	struct tls_change c = { .pos = { .chunk = lost->chunk,
+					 .slot = lost->slot } };
 	bool chunk = lost->slot == TLS_SLOTS_MAX;
 	u64 node = lost->chunk.off ?: wort_root_node(cur->tree);
 	__le64 __pmem *word = wort_tree_root(cur->tree);
@@ -274,7 +283,8 @@ int tls_drop(struct wort_cursor *cur)
 	if (err)
 		return err;
 	if (lost->chunk.off)
-		word = chunk ? &lost->chunk.media->next : &lost->chunk.media->bits;
+		word = chunk ? &lost->chunk.media->next :
+			       &lost->chunk.media->bits;
 	if (!wort_nodes_lock(cur->op, nodes, ARRAY_SIZE(nodes)))
 		return -EAGAIN;
 	wort_pm_fence_in_flight(cur->op);

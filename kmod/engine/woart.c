@@ -17,7 +17,8 @@
  */
 #include "art.h"
 
-static int woart_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
+static int woart_put(struct wort_op *op, struct wort_tree *tree,
+		     struct wort_put *put)
 {
 	return art_put(op, tree, put, ART_MAPS_ALL);
 }

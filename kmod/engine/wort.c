@@ -128,7 +128,8 @@ u32 wrt_other_entries(struct wort_op *op, const struct wrt_node *node, u32 mine,
  * Find the first record below a link: any record there has the digits of the
  * path.
  */
-int wrt_any_record(struct wort_op *op, u64 link, u32 start, struct wort_rec *rec)
+int wrt_any_record(struct wort_op *op, u64 link, u32 start,
+		   struct wort_rec *rec)
 {
 	struct wrt_node node;
 	int err;
@@ -152,12 +153,13 @@ static void wrt_create(struct wort_op *op, struct wort_tree *tree)
 }
 
 /* As rdx_find(). */
-static __always_inline int descend(struct wort_op *op, const struct wort_tree *tree,
-				   const struct wort_key *key, u32 limit, bool root,
-				   bool skips, struct rdx_pos *pos)
+static __always_inline int descend(struct wort_op *op,
+				   const struct wort_tree *tree,
+				   const struct wort_key *key, u32 limit,
+				   bool root, bool skips, struct rdx_pos *pos)
 {
-	return rdx_find(wrt_descend, wrt_link_verify, op, tree, key, limit, root, skips,
-			pos);
+	return rdx_find(wrt_descend, wrt_link_verify, op, tree, key, limit,
+			root, skips, pos);
 }
 
 static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
@@ -173,8 +175,9 @@ static int wrt_lookup(struct wort_op *op, struct wort_tree *tree,
 
 /* Changes; radix_change.h says how they go. */
 
-static void node_write(struct wort_op *op, struct wort_media_wort_node __pmem *node,
-		       u32 slot_a, u64 link_a, u32 slot_b, u64 link_b)
+static void node_write(struct wort_op *op,
+		       struct wort_media_wort_node __pmem *node, u32 slot_a,
+		       u64 link_a, u32 slot_b, u64 link_b)
 {
 	wort_pm_zero(op, node->slot, sizeof(node->slot));
 	wort_pm_store(op, &node->slot[slot_a], link_a);
@@ -312,7 +315,8 @@ static int prepare_put(struct wort_op *op, struct wort_tree *tree,
 		       struct wort_put *put, struct rdx_change *c)
 {
 	u32 place;
-	int err = descend(op, tree, &put->key, WORT_KEY_DIGITS, false, true, &c->pos);
+	int err = descend(op, tree, &put->key, WORT_KEY_DIGITS, false, true,
+			  &c->pos);
 
 	put->replaced = false;
 	if (err)
@@ -342,10 +346,12 @@ static int plan_merge(struct wort_op *op, struct wort_tree *tree,
 	if (!c->pos.node)
 		return 0;
 	wrt_node_at(op, c->pos.node, &node);
-	c->merges = wrt_other_entries(op, &node, wrt_slot_nr(&c->pos), &link) < 2;
+	c->merges = wrt_other_entries(op, &node, wrt_slot_nr(&c->pos), &link) <
+		    2;
 	if (!c->merges || c->pos.above)
 		return 0;
-	return descend(op, tree, &c->key, WORT_KEY_DIGITS, true, false, &c->pos) ?:
+	return descend(op, tree, &c->key, WORT_KEY_DIGITS, true, false,
+		       &c->pos) ?:
 	       rdx_pos_agree(op, &was, &c->pos);
 }
 
@@ -365,7 +371,8 @@ static int only_entry(struct wort_op *op, const struct rdx_pos *pos, u64 link)
 
 	if (err || !wrt_link_is_node(link))
 		return err;
-	return rdx_entry_verify(op, link, pos->start, sizeof(struct wort_media_wort_node),
+	return rdx_entry_verify(op, link, pos->start,
+				sizeof(struct wort_media_wort_node),
 				wort_link_place_valid(link, pos->start));
 }
 
@@ -422,7 +429,8 @@ static __always_inline int change_launch(struct wort_op *op,
 	case RDX_RECORD:
 		return rdx_launch_record(op, c);
 	case RDX_NODE:
-		return rdx_launch_node(op, tree, c, wrt_link_is_node(c->pos.link));
+		return rdx_launch_node(op, tree, c,
+				       wrt_link_is_node(c->pos.link));
 	case RDX_REPLACE:
 		return rdx_launch_replace(op, c);
 	case RDX_UPDATE:
@@ -448,7 +456,8 @@ static void change_stored(struct wort_tree *tree, const struct rdx_change *c)
  * Store the word of a prepared change, and flush it.  It stays marked as in
  * flight.
  */
-static __always_inline int change_commit(struct wort_op *op, struct wort_tree *tree,
+static __always_inline int change_commit(struct wort_op *op,
+					 struct wort_tree *tree,
 					 struct rdx_change *c)
 {
 	int err = change_launch(op, tree, c);
@@ -504,7 +513,8 @@ int wrt_unlink_lost(struct wort_op *op, struct wort_tree *tree,
 	if (err)
 		return err;
 	if (c.merges)
-		rdx_node_free(op, pos->node, sizeof(struct wort_media_wort_node));
+		rdx_node_free(op, pos->node,
+			      sizeof(struct wort_media_wort_node));
 	op->bad_off = c.rec.off;
 	return 0;
 }

@@ -36,7 +36,8 @@ u32 wrt_slot_scan(struct wort_op *op, const struct wrt_node *node, u32 slot,
 		  bool reverse, u64 *link);
 u32 wrt_other_entries(struct wort_op *op, const struct wrt_node *node, u32 mine,
 		      u64 *link);
-int wrt_any_record(struct wort_op *op, u64 link, u32 start, struct wort_rec *rec);
+int wrt_any_record(struct wort_op *op, u64 link, u32 start,
+		   struct wort_rec *rec);
 int wrt_unlink_lost(struct wort_op *op, struct wort_tree *tree,
 		    const struct rdx_pos *pos);
 
@@ -102,7 +103,8 @@ static __always_inline void wrt_prefetch(void __pmem *base, u64 plain, u64 link)
 }
 
 /* A node whose link was verified. */
-static inline void wrt_node_at(struct wort_op *op, u64 link, struct wrt_node *node)
+static inline void wrt_node_at(struct wort_op *op, u64 link,
+			       struct wrt_node *node)
 {
 	node->link = link;
 	node->place = wort_link_place(link);
@@ -119,8 +121,8 @@ static inline int wrt_node_open(struct wort_op *op, u64 link, u32 start,
 }
 
 /* An answer rests on all slots of the node, also on empty ones. */
-static __always_inline void wrt_node_flush_in_flight(struct wort_op *op,
-						     const struct wrt_node *node)
+static __always_inline void
+wrt_node_flush_in_flight(struct wort_op *op, const struct wrt_node *node)
 {
 	u64 off = wort_link_off(node->link);
 
@@ -151,12 +153,14 @@ static __always_inline int wrt_step(struct rdx_descent *d, bool skips)
 		if (err)
 			return err;
 	}
-	if (skips && place > pos->start && !rdx_skips_match(d, pos->link, place))
+	if (skips && place > pos->start &&
+	    !rdx_skips_match(d, pos->link, place))
 		pos->skip = pos->link;
 	pos->above = pos->slot;
 	pos->above_node = pos->node;
 	pos->node = pos->link;
-	pos->slot = node + wort_radix_digit(d->key, d->word, place) * sizeof(u64);
+	pos->slot = node +
+		    wort_radix_digit(d->key, d->word, place) * sizeof(u64);
 	pos->link = wort_pm_load(d->base + pos->slot);
 	pos->start = place + 1;
 	d->nr_nodes++;
@@ -171,7 +175,8 @@ static __always_inline int wrt_step(struct rdx_descent *d, bool skips)
  * A whole descent: to an empty slot, a record, or the first node from @limit
  * on.
  */
-static __always_inline int wrt_descend(struct rdx_descent *d, u32 limit, bool skips)
+static __always_inline int wrt_descend(struct rdx_descent *d, u32 limit,
+				       bool skips)
 {
 	int err;
 
@@ -205,11 +210,13 @@ static __always_inline u32 wrt_slot_nr(const struct rdx_pos *pos)
  * slots if @mine is WRT_SLOTS.  Tells one of them.  The line of the slot, which
  * was read before, is often enough; @lines counts the other one.
  */
-static __always_inline u32 wrt_entries(const struct wort_media_wort_node __pmem *node,
-				       u32 mine, u64 *link, u32 *lines)
+static __always_inline u32
+wrt_entries(const struct wort_media_wort_node __pmem *node, u32 mine, u64 *link,
+	    u32 *lines)
 {
 	u32 first = mine & WRT_LINE_SLOTS;
-	u32 entries = wrt_line_entries(&node->slot[first]) << first & ~BIT(mine);
+	u32 entries = wrt_line_entries(&node->slot[first]) << first &
+		      ~BIT(mine);
 
 	if (!(entries & (entries - 1))) {
 		first ^= WRT_LINE_SLOTS;
@@ -227,8 +234,10 @@ static __always_inline u32 wrt_entries(const struct wort_media_wort_node __pmem 
  * node, whose other entry @link moves up.  The nodes are locked, and no other
  * entry is in flight.
  */
-static __always_inline void wrt_unlink(struct wort_op *op, struct wort_tree *tree,
-				       struct rdx_change *c, u64 link, u64 digits)
+static __always_inline void wrt_unlink(struct wort_op *op,
+				       struct wort_tree *tree,
+				       struct rdx_change *c, u64 link,
+				       u64 digits)
 {
 	u64 node = c->merges ? wort_link_off(c->pos.node) : 0;
 	u64 slot = c->merges ? c->pos.above : c->pos.slot;
@@ -240,7 +249,8 @@ static __always_inline void wrt_unlink(struct wort_op *op, struct wort_tree *tre
 	wort_pm_launch(op, c->lock, c->word, c->val);
 	wort_nodes_removed(op, c->rec.off, node);
 	if (c->merges)
-		trace_wort_merge(op->region->dev, node, wort_link_place(c->pos.node),
+		trace_wort_merge(op->region->dev, node,
+				 wort_link_place(c->pos.node),
 				 wort_link_is_record(link));
 }
 

@@ -16,7 +16,8 @@ static __always_inline u64 slot_load(struct wort_op *op,
 	u64 link = wort_pm_load(&node->media->slot[slot]);
 	u64 off = wort_link_off(node->link);
 
-	wort_pm_flush_in_flight(op, off, off + slot * sizeof(link), sizeof(link));
+	wort_pm_flush_in_flight(op, off, off + slot * sizeof(link),
+				sizeof(link));
 	return link;
 }
 
@@ -61,7 +62,8 @@ static __always_inline struct wrt_view node_view(struct wort_op *op,
 
 static __always_inline u32 seen_nr(u64 link)
 {
-	return wort_link_off(link) / sizeof(struct wort_media_wort_node) % WRT_SEEN;
+	return wort_link_off(link) / sizeof(struct wort_media_wort_node) %
+	       WRT_SEEN;
 }
 
 /* Look at a node ahead of the cursor. */
@@ -129,7 +131,8 @@ static void level_prefetch(struct wort_cursor *cur, const struct wrt_node *node,
 
 	for (; ahead && max; ahead &= ~BIT(slot), max--) {
 		slot = wrt_slot_next(ahead, cur->reverse);
-		wrt_prefetch(base, plain, wort_pm_load(&node->media->slot[slot]));
+		wrt_prefetch(base, plain,
+			     wort_pm_load(&node->media->slot[slot]));
 	}
 }
 
@@ -243,7 +246,8 @@ static int cursor_down(struct wort_cursor *cur, u64 link, u32 start,
 		}
 		if (!link) {
 			if (key)
-				level_begin(level, node_view(cur->op, &node, false));
+				level_begin(level,
+					    node_view(cur->op, &node, false));
 			else
 				wrt_level_enter(cur, &node, level);
 			wort_count(cur->op, more_loads, WRT_LINES - 1);
@@ -281,7 +285,8 @@ static int cursor_step(struct wort_cursor *cur)
 			continue;
 		wc->fresh = wc->nr;
 		if (wort_link_is_record(link))
-			return wort_rec_open(cur->op, wort_link_record(link), &wc->rec);
+			return wort_rec_open(cur->op, wort_link_record(link),
+					     &wc->rec);
 		return cursor_down(cur, link, node.place + 1, NULL);
 	}
 	return -ENOENT;
@@ -434,8 +439,10 @@ static int cursor_pos(struct wort_cursor *cur, struct rdx_pos *pos)
 		pos->above_node = pos->node;
 		pos->node = level->link;
 		pos->start = wort_link_place(level->link) + 1;
-		pos->slot = wort_link_off(level->link) + level->slot * sizeof(u64);
-		pos->link = wort_pm_load(wort_region_at(cur->op->region, pos->slot));
+		pos->slot = wort_link_off(level->link) +
+			    level->slot * sizeof(u64);
+		pos->link = wort_pm_load(wort_region_at(cur->op->region,
+							pos->slot));
 	}
 	return err;
 }
@@ -446,8 +453,9 @@ static bool link_is_lost(struct wort_op *op, u64 link, u32 start)
 	struct wort_rec rec;
 
 	return link && (wrt_link_is_node(link) ?
-			wrt_node_verify(op, link, start) :
-			wort_rec_peek(op, wort_link_record(link), &rec)) == -EIO;
+				wrt_node_verify(op, link, start) :
+				wort_rec_peek(op, wort_link_record(link),
+					      &rec)) == -EIO;
 }
 
 int wrt_drop(struct wort_cursor *cur)
@@ -497,7 +505,8 @@ int wrt_walk(struct wort_cursor *cur, const struct wort_key *pos,
 	for (i = wc->fresh; i < wc->nr && !err; i++)
 		err = visitor->visit(visitor, cur->op,
 				     wort_link_off(wc->level[i].link),
-				     sizeof(struct wort_media_wort_node), false);
+				     sizeof(struct wort_media_wort_node),
+				     false);
 	return err ?: wort_rec_visit(cur->op, &wc->rec, visitor) ?: 1;
 }
 

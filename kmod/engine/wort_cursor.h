@@ -74,7 +74,8 @@ static __always_inline u32 wrt_slots_behind(u32 slot, bool reverse)
 	return reverse ? BIT(slot) - 1 : -BIT(slot + 1);
 }
 
-struct wrt_level *wrt_level_push(struct wrt_cursor *wc, const struct wrt_node *node);
+struct wrt_level *wrt_level_push(struct wrt_cursor *wc,
+				 const struct wrt_node *node);
 void wrt_level_enter(struct wort_cursor *cur, const struct wrt_node *node,
 		     struct wrt_level *level);
 

@@ -9,11 +9,13 @@
 #include "radix_fast.h"
 #include "wort.h"
 
-static int wrt_fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
-			   struct wort_buf *buf, struct wort_index_stats __percpu *stats)
+static int wrt_fast_lookup(const struct wort_tree *tree,
+			   const struct wort_key *key, struct wort_buf *buf,
+			   struct wort_index_stats __percpu *stats)
 {
 	if (likely(key->len == sizeof(u64)))
-		return rdx_fast_lookup(wrt_descend, tree, key, sizeof(u64), buf, stats);
+		return rdx_fast_lookup(wrt_descend, tree, key, sizeof(u64), buf,
+				       stats);
 	return wort_key_valid(key) ?
 	       rdx_fast_lookup(wrt_descend, tree, key, key->len, buf, stats) :
 				     -EAGAIN;
@@ -26,12 +28,14 @@ static int wrt_fast_lookup(const struct wort_tree *tree, const struct wort_key *
 static __always_inline u64 fast_node(struct rdx_fast *fast, u64 off, u32 place,
 				     u64 record, u64 other)
 {
-	struct wort_media_wort_node __pmem *node = wort_region_at(fast->op.region, off);
+	struct wort_media_wort_node __pmem *node =
+		wort_region_at(fast->op.region, off);
 
 	wort_pm_clear(&fast->op, node->slot, WRT_SLOTS);
 	wort_pm_store(&fast->op, &node->slot[wort_word_digit(other, place)],
 		      fast->d.pos.link);
-	wort_pm_store(&fast->op, &node->slot[wort_word_digit(fast->d.word, place)],
+	wort_pm_store(&fast->op,
+		      &node->slot[wort_word_digit(fast->d.word, place)],
 		      record);
 	wort_pm_flush_now(&fast->op, node, sizeof(*node));
 	return wrt_link(off, place);
@@ -88,7 +92,8 @@ static __always_inline int fast_at_record(struct rdx_fast *fast)
 	leaf = rdx_fast_found(&fast->d, &key);
 	if (unlikely(!leaf))
 		return -EAGAIN;
-	return key == fast->d.word ? rdx_fast_value(fast, leaf) : fast_beside(fast, key);
+	return key == fast->d.word ? rdx_fast_value(fast, leaf) :
+				     fast_beside(fast, key);
 }
 
 static int wrt_fast_put(struct wort_tree *tree, struct wort_put *put,
@@ -110,8 +115,8 @@ static int wrt_fast_put(struct wort_tree *tree, struct wort_put *put,
  * The node goes, too: lock the one above, and verify its slot and the entry
  * @link, which moves up.
  */
-static __always_inline bool removal_merges(struct rdx_fast *fast, struct rdx_removal *r,
-					   u64 link)
+static __always_inline bool removal_merges(struct rdx_fast *fast,
+					   struct rdx_removal *r, u64 link)
 {
 	const struct rdx_pos *pos = &fast->d.pos;
 	u64 off = wort_link_off(link);
@@ -121,7 +126,8 @@ static __always_inline bool removal_merges(struct rdx_fast *fast, struct rdx_rem
 	      (wrt_link_is_node(link) && off < fast->d.plain &&
 	       wort_link_place_valid(link, pos->start))))
 		return false;
-	r->node_spot = wort_alloc_find(fast->tree->alloc, wort_link_off(pos->node),
+	r->node_spot = wort_alloc_find(fast->tree->alloc,
+				       wort_link_off(pos->node),
 				       sizeof(struct wort_media_wort_node));
 	r->above = wort_node_try(&fast->op, wrt_slot_node(pos->above));
 	return r->node_spot.slots && r->above &&
@@ -129,14 +135,16 @@ static __always_inline bool removal_merges(struct rdx_fast *fast, struct rdx_rem
 }
 
 /* As unlink_locked(), with the locks before it and the frees after it. */
-static __always_inline bool removal_launch(struct rdx_fast *fast, struct rdx_removal *r)
+static __always_inline bool removal_launch(struct rdx_fast *fast,
+					   struct rdx_removal *r)
 {
 	struct wort_alloc *alloc = fast->tree->alloc;
 	u32 nr = 2, lines = 0;
 	u64 link = 0;
 
 	r->record_spot = wort_alloc_find(alloc, r->c.rec.off, RDX_WORD_RECORD);
-	if (!rdx_removal_lock(fast, r, wrt_slot_node(fast->d.pos.slot)) || !r->record_spot.slots)
+	if (!rdx_removal_lock(fast, r, wrt_slot_node(fast->d.pos.slot)) ||
+	    !r->record_spot.slots)
 		return false;
 	if (likely(fast->d.pos.node))
 		nr = wrt_entries(fast->d.base + wort_link_off(fast->d.pos.node),
@@ -164,7 +172,8 @@ static int wrt_fast_remove(struct wort_tree *tree, const struct wort_del *del,
  * far: while it waits for the last fence of the operation before, it gets to
  * this, not to the descent.
  */
-static void prefetch_key(const struct wort_tree *tree, const struct wort_key *key)
+static void prefetch_key(const struct wort_tree *tree,
+			 const struct wort_key *key)
 {
 	struct rdx_descent d __uninitialized;
 
@@ -182,8 +191,9 @@ struct wrt_path {
 	u32 start;
 };
 
-static void path_follow(const struct wort_tree *tree, const struct wort_key *key,
-			u64 link, struct wrt_path *path)
+static void path_follow(const struct wort_tree *tree,
+			const struct wort_key *key, u64 link,
+			struct wrt_path *path)
 {
 	u64 plain = wort_region_plain(tree->region), off = wort_link_off(link);
 	u32 place = wort_link_place(link);
@@ -215,8 +225,8 @@ static void path_begin(const struct wort_tree *tree, const struct wort_key *key,
  * Follow all paths, a step of each at a time, so that many lines are loaded at
  * once.
  */
-static void prefetch_many(const struct wort_tree *tree, const struct wort_key *keys,
-			  u32 nr)
+static void prefetch_many(const struct wort_tree *tree,
+			  const struct wort_key *keys, u32 nr)
 {
 	struct wrt_path path[WORT_PREFETCH_MAX] __uninitialized;
 	u32 i, going = nr;
@@ -227,7 +237,8 @@ static void prefetch_many(const struct wort_tree *tree, const struct wort_key *k
 		for (i = going = 0; i < nr; i++)
 			if (path[i].slot) {
 				path_follow(tree, &keys[i],
-					    wort_pm_load(path[i].slot), &path[i]);
+					    wort_pm_load(path[i].slot),
+					    &path[i]);
 				going++;
 			}
 }
@@ -236,8 +247,8 @@ static void prefetch_many(const struct wort_tree *tree, const struct wort_key *k
  * @prefetch_keys of struct wort_engine.  Nothing that is read here is trusted
  * or answered.
  */
-void wrt_prefetch_keys(const struct wort_tree *tree, const struct wort_key *keys,
-		       u32 nr)
+void wrt_prefetch_keys(const struct wort_tree *tree,
+		       const struct wort_key *keys, u32 nr)
 {
 	if (!wort_region_plain(tree->region))
 		return;

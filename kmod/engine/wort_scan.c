@@ -126,7 +126,8 @@ static __always_inline u32 leaves_ahead(const struct wrt_pairs *p,
 	for (; ahead; ahead = wrt_slots_after(ahead, slot, reverse)) {
 		slot = wrt_slot_next(ahead, reverse);
 		link = wort_pm_load(&slots[slot]);
-		if (!wort_link_is_record(link) || wort_link_record(link) >= p->plain)
+		if (!wort_link_is_record(link) ||
+		    wort_link_record(link) >= p->plain)
 			break;
 		end->off = wort_link_record(link);
 		end->slot = slot;
@@ -171,7 +172,8 @@ static noinline u32 pairs_tell(struct wrt_pairs *p, const struct wrt_leaf *leaf,
 static bool pair_fits(const struct wrt_pairs *p, const struct wrt_level *first,
 		      const struct wrt_level *last, u64 key)
 {
-	if ((key ^ be64_to_cpu(p->last.key)) >> (60 - 4 * wort_link_place(first->link)) >> 4)
+	if ((key ^ be64_to_cpu(p->last.key)) >>
+	    (60 - 4 * wort_link_place(first->link)) >> 4)
 		return false;
 	for (; first < last; first++)
 		if (wort_word_digit(key, wort_link_place(first->link)) !=

@@ -25,7 +25,8 @@ static void survey_link(struct wrt_survey *survey, u32 above, u64 link)
 
 	for (digits = 1; digits <= WORT_TOP_DIGITS; digits++) {
 		end = survey->place + digits;
-		survey->nr[digits] += above < end && end <= wort_link_place(link);
+		survey->nr[digits] += above < end &&
+				      end <= wort_link_place(link);
 	}
 }
 
@@ -78,9 +79,11 @@ static int wrt_top_shape(struct wort_op *op, struct wort_tree *tree,
 	*shape = wort_top_none.shape;
 	err = wort_root_load(op, wort_root_off(tree), &link);
 	survey.place = wort_link_place(link);
-	if (err || !wrt_link_is_node(link) || survey.place >= WORT_KEY_WORD_DIGITS)
+	if (err || !wrt_link_is_node(link) ||
+	    survey.place >= WORT_KEY_WORD_DIGITS)
 		return err;
-	err = survey_below(&survey, link, 0) ?: wrt_any_record(op, link, 0, &rec);
+	err = survey_below(&survey, link, 0) ?:
+	      wrt_any_record(op, link, 0, &rec);
 	if (err)
 		return err;
 	shape->first = digits_before(wort_rec_digits(&rec), survey.place);
@@ -171,7 +174,8 @@ static int wrt_top_fill(struct wort_op *op, struct wort_tree *tree, u32 part)
 	if (err || !wrt_link_is_node(link) ||
 	    wort_link_place(link) >= wort_tree_top(tree)->shape.place)
 		return err;
-	err = wrt_node_open(op, link, 0, &node) ?: wrt_any_record(op, link, 0, &rec);
+	err = wrt_node_open(op, link, 0, &node) ?:
+	      wrt_any_record(op, link, 0, &rec);
 	return err ?: fill_slot(op, tree, &node, part, wort_rec_digits(&rec));
 }
 

@@ -8,7 +8,8 @@
 #include "group.h"
 
 /* The request of a change, as a program would make it. */
-static void request_of(struct wort_request *req, const struct wort_redo_change *change)
+static void request_of(struct wort_request *req,
+		       const struct wort_redo_change *change)
 {
 	memset(&req->op, 0, sizeof(req->op));
 	req->op.op = change->remove ? WORT_BATCH_DELETE : WORT_BATCH_INSERT;
@@ -18,7 +19,8 @@ static void request_of(struct wort_request *req, const struct wort_redo_change *
 }
 
 /* Put the next change into a group; false: it is not for this group. */
-static bool add(struct wort_commit_group *group, const struct wort_apply *change)
+static bool add(struct wort_commit_group *group,
+		const struct wort_apply *change)
 {
 	struct wort_index *index = change->index;
 	struct wort_member *m;
@@ -149,8 +151,8 @@ static u32 count_missing(const struct wort_apply *changes, u32 nr)
 }
 
 /* Carry out one change or more, all of which are missing.  How many is told. */
-static int apply_some(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
-		      struct wort_purse *purse, u32 *nr_tried)
+static int apply_some(struct wort_pool *pool, struct wort_apply *changes,
+		      u32 nr, struct wort_purse *purse, u32 *nr_tried)
 {
 	u32 done = apply_group(pool, changes, nr, purse), i;
 	int err = 0;

@@ -117,9 +117,11 @@ static void find_records(struct atomic *a)
 	a->nr = 0;
 	a->nr_gates = 0;
 	for (i = 0; i < batch->nr_ops; i++)
-		a->of_op[i] = record_of(a, batch->indexes[i], &batch->reqs[i].put.key);
+		a->of_op[i] = record_of(a, batch->indexes[i],
+					&batch->reqs[i].put.key);
 	for (i = 0; i < a->nr; i++)
-		add_gate(a, wort_gate_nr(a->record[i].index->id, &a->record[i].key));
+		add_gate(a, wort_gate_nr(a->record[i].index->id,
+					 &a->record[i].key));
 }
 
 /* Nothing was looked up or changed. */
@@ -189,8 +191,10 @@ static int answer(const struct record *rec, struct wort_buf *buf)
 static int condition(const struct record *rec, const struct wort_request *req)
 {
 	const struct wort_batch_op *op = &req->op;
-	bool absent = (op->op == WORT_BATCH_INSERT && op->flags & WORT_INSERT_F_CREATE) ||
-		      (op->op == WORT_BATCH_EXPECT && op->flags & WORT_EXPECT_F_ABSENT);
+	bool absent = (op->op == WORT_BATCH_INSERT &&
+		       op->flags & WORT_INSERT_F_CREATE) ||
+		      (op->op == WORT_BATCH_EXPECT &&
+		       op->flags & WORT_EXPECT_F_ABSENT);
 	bool any = absent || (op->op == WORT_BATCH_INSERT &&
 			      !(op->flags & WORT_INSERT_F_REPLACE));
 
@@ -242,7 +246,8 @@ static int run_op(struct record *rec, struct wort_request *req, bool relaxed)
 
 static bool refuses(int err)
 {
-	return err == -EEXIST || err == -ENOENT || err == -ECANCELED || err == -ERANGE;
+	return err == -EEXIST || err == -ENOENT || err == -ECANCELED ||
+	       err == -ERANGE;
 }
 
 static int run_ops(struct atomic *a)
@@ -294,7 +299,8 @@ static int indexes_verify(const struct atomic *a)
 					 sizeof(struct wort_media_head));
 	for (i = 0; i < a->nr_changes && !err; i++) {
 		index = a->change[i].index;
-		err = READ_ONCE(index->dead) ? -ESTALE : wort_index_verify(index);
+		err = READ_ONCE(index->dead) ? -ESTALE :
+					       wort_index_verify(index);
 		if (!err && READ_ONCE(index->damaged))
 			err = -EROFS;
 		if (!err && READ_ONCE(index->shut))
@@ -337,7 +343,8 @@ static int fill_purse(struct atomic *a)
 		return -ENOMEM;
 	for (c = a->change; c < end; c++)
 		for (i = 0; i < c->need.nr && !err; i++)
-			err = wort_purse_add(&a->op, a->purse, c->need.of[i].size,
+			err = wort_purse_add(&a->op, a->purse,
+					     c->need.of[i].size,
 					     c->need.of[i].count);
 	return err;
 }
@@ -378,7 +385,8 @@ static int set_aside(struct atomic *a)
 	if (!err && a->nr_changes > 1)
 		err = make_redo(a);
 	if (!err && a->redo)
-		err = wort_alloc_reserve(&a->op, le32_to_cpu(a->redo->media.len));
+		err = wort_alloc_reserve(&a->op,
+					 le32_to_cpu(a->redo->media.len));
 	return err;
 }
 
@@ -394,7 +402,8 @@ static void store_list(struct atomic *a)
 	wort_redo_register(a->pool, redo);
 	wort_pm_write(&a->op, to, &redo->media, len);
 	wort_pm_flush(&a->op, to, len);
-	wort_pm_publish(&a->op, wort_head_at(a->op.region, redo->head), redo->off);
+	wort_pm_publish(&a->op, wort_head_at(a->op.region, redo->head),
+			redo->off);
 	/*
 	 * After the list is freed, its extent can be opened for something else.
 	 */
@@ -543,7 +552,8 @@ static int wait_again(const struct atomic *a, int err)
 {
 	if (err == -ENOSPC)
 		return wort_pool_wait_space(a->pool, &a->op);
-	return wort_pool_wait_thawed(a->pool) ?: wort_apply_usable(a->change, a->nr_changes);
+	return wort_pool_wait_thawed(a->pool) ?:
+	       wort_apply_usable(a->change, a->nr_changes);
 }
 
 static bool only_looks(const struct wort_atomic *batch)
@@ -657,7 +667,8 @@ int wort_pool_atomic(struct wort_pool *pool, struct wort_atomic *batch)
 	find_records(a);
 	do
 		err = atomic_once(a);
-	while ((err == -ENOSPC || err == -EAGAIN) && !(err = wait_again(a, err)));
+	while ((err == -ENOSPC || err == -EAGAIN) &&
+	       !(err = wait_again(a, err)));
 	if (err == -EROFS && only_looks(batch))
 		err = look_at_left(a);
 	trace_wort_atomic(pool->region->dev, batch->nr_ops, a->nr_changes,

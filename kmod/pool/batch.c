@@ -143,8 +143,9 @@ static int run_alone(struct wort_index *index, struct wort_batch *batch,
 /* Take the next operation into the round, if it can be. */
 static bool round_add(struct round *round)
 {
+	const struct wort_engine *engine = READ_ONCE(round->index->engine);
 	struct wort_member *m = wort_group_next(round->group, round->index,
-						READ_ONCE(round->index->engine));
+						engine);
 	struct wort_batch *batch = round->batch;
 	bool refused;
 
@@ -165,10 +166,12 @@ static bool round_add(struct round *round)
 }
 
 /* Prefetch what the next operations, from @at on, will need. */
-static void prefetch_ops(struct wort_index *index, const struct wort_batch *batch,
-			 u32 at, u32 *prefetched)
+static void prefetch_ops(struct wort_index *index,
+			 const struct wort_batch *batch, u32 at,
+			 u32 *prefetched)
 {
-	u32 max = min_t(u32, batch->nr_ops - batch->done, WORT_PREFETCH_MAX), nr;
+	u32 max = min_t(u32, batch->nr_ops - batch->done, WORT_PREFETCH_MAX);
+	u32 nr;
 	struct wort_key keys[WORT_PREFETCH_MAX] __uninitialized;
 	struct wort_request req __uninitialized;
 
@@ -184,7 +187,8 @@ static void prefetch_ops(struct wort_index *index, const struct wort_batch *batc
 
 /* The same for lookups, which are carried out one by one. */
 static void prefetch_lookups(struct wort_index *index,
-			     const struct wort_batch *batch, u32 at, u32 *prefetched)
+			     const struct wort_batch *batch, u32 at,
+			     u32 *prefetched)
 {
 	struct wort_op op;
 
@@ -206,7 +210,8 @@ static u32 round_run(struct round *round, u32 *at)
 	round->ops_at = *at;
 	round->results_end = batch->results_len;
 	round->max = min_t(u32, batch->nr_ops - batch->done, WORT_ROUND_MAX);
-	if (round->max < 2 || wort_index_enter(round->index, &group->op, WORT_WRITE))
+	if (round->max < 2 ||
+	    wort_index_enter(round->index, &group->op, WORT_WRITE))
 		return 0;
 	wort_group_begin(group);
 	if (*at >= *round->prefetched)

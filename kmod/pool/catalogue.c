@@ -59,8 +59,8 @@ static struct wort_media_entry __pmem *entry_at(struct wort_pool *pool, u64 off)
 	return wort_region_at(pool->region, off);
 }
 
-static int no_fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
-			  struct wort_buf *buf,
+static int no_fast_lookup(const struct wort_tree *tree,
+			  const struct wort_key *key, struct wort_buf *buf,
 			  struct wort_index_stats __percpu *stats)
 {
 	return -EAGAIN;
@@ -78,8 +78,8 @@ static int no_fast_remove(struct wort_tree *tree, const struct wort_del *del,
 	return -EAGAIN;
 }
 
-static void no_prefetch(const struct wort_tree *tree, const struct wort_key *keys,
-			u32 nr)
+static void no_prefetch(const struct wort_tree *tree,
+			const struct wort_key *keys, u32 nr)
 {
 }
 
@@ -93,9 +93,11 @@ static void index_update(struct wort_index *index)
 	bool writable = readable && !index->damaged;
 
 	WRITE_ONCE(index->shut, shut);
-	WRITE_ONCE(index->fast_lookup, readable ? fast->lookup : no_fast_lookup);
+	WRITE_ONCE(index->fast_lookup,
+		   readable ? fast->lookup : no_fast_lookup);
 	WRITE_ONCE(index->fast_put, writable ? fast->put : no_fast_put);
-	WRITE_ONCE(index->fast_remove, writable ? fast->remove : no_fast_remove);
+	WRITE_ONCE(index->fast_remove,
+		   writable ? fast->remove : no_fast_remove);
 }
 
 static struct wort_index *index_alloc(struct wort_pool *pool, u64 entry_off,
@@ -260,7 +262,8 @@ static int read_but_root(struct wort_op *op, struct wort_pool *pool, u64 off,
 	int err;
 
 	memset(entry->root, 0, sizeof(entry->root));
-	err = wort_pm_read_words(op, entry, from, offsetof(typeof(*entry), root));
+	err = wort_pm_read_words(op, entry, from,
+				 offsetof(typeof(*entry), root));
 	if (!err)
 		err = wort_pm_probe(op, from->root, sizeof(from->root));
 	return err ?: wort_pm_read(op, &entry->name_len, &from->name_len,
@@ -748,7 +751,8 @@ int wort_index_open(struct wort_pool *pool, const u8 *name, u32 name_len,
 	if (err)
 		return err;
 	/* Not under the lock, where it could not wait for memory. */
-	stats = alloc_percpu_gfp(struct wort_index_stats, GFP_KERNEL | WORT_GFP_CALL);
+	stats = alloc_percpu_gfp(struct wort_index_stats,
+				 GFP_KERNEL | WORT_GFP_CALL);
 	if (!stats)
 		return -ENOMEM;
 	do {
@@ -791,7 +795,8 @@ static struct wort_index *find_id(struct wort_pool *pool, u64 id)
  */
 int wort_index_open_id(struct wort_pool *pool, u64 id, struct wort_index **out)
 {
-	struct wort_index_stats __percpu *stats = alloc_percpu(struct wort_index_stats);
+	struct wort_index_stats __percpu *stats =
+		alloc_percpu(struct wort_index_stats);
 	struct wort_index *index;
 	int err = -ENOENT;
 
@@ -855,9 +860,11 @@ static void take_out(struct wort_pool *pool, struct wort_index *index)
  * that is committed.  Then the pool cannot be cleared before the index has
  * gone.
  */
-static bool may_destroy(const struct wort_pool *pool, const struct wort_index *index)
+static bool may_destroy(const struct wort_pool *pool,
+			const struct wort_index *index)
 {
-	return wort_pool_writable(pool) || (!pool->readonly && READ_ONCE(index->damaged));
+	return wort_pool_writable(pool) ||
+	       (!pool->readonly && READ_ONCE(index->damaged));
 }
 
 /**
@@ -923,7 +930,8 @@ static int read_whole(struct wort_op *op, struct wort_index *index,
 				   sizeof(entry->root));
 }
 
-static void set_name(struct wort_media_entry *entry, const u8 *name, u32 name_len)
+static void set_name(struct wort_media_entry *entry, const u8 *name,
+		     u32 name_len)
 {
 	memset(entry->name, 0, sizeof(entry->name));
 	memcpy(entry->name, name, name_len);
@@ -1027,13 +1035,15 @@ static int may_rename(struct wort_pool *pool, const struct wort_index *index)
 		return -EROFS;
 	if (READ_ONCE(index->owned))
 		return -EBUSY;
-	return wort_region_verify(pool->region, index->slot_off, sizeof(__le64));
+	return wort_region_verify(pool->region, index->slot_off,
+				  sizeof(__le64));
 }
 
 static int rename_locked(struct wort_op *op, struct wort_pool *pool,
 			 const u8 *from, u32 from_len, const u8 *to, u32 to_len)
 {
-	struct wort_index *index = wort_names_find(&pool->names, from, from_len);
+	struct wort_index *index = wort_names_find(&pool->names, from,
+						   from_len);
 	int err;
 
 	if (!index)
@@ -1108,7 +1118,8 @@ static struct wort_index *find_in_slot(struct wort_pool *pool, u64 slot)
 }
 
 /* The entry has the name and the root, so the index is lost. */
-static void drop_entry(struct wort_op *op, struct wort_pool *pool, u64 slot, u64 off)
+static void drop_entry(struct wort_op *op, struct wort_pool *pool, u64 slot,
+		       u64 off)
 {
 	struct wort_index *index = find_in_slot(pool, slot);
 
@@ -1154,7 +1165,8 @@ static bool drop_entries(struct wort_op *op, struct wort_pool *pool, u64 off,
 				   le64_to_cpu(block->slot[i]));
 			++*nr;
 		} else {
-			served &= !err && is_served(pool, slot_off(off, i), &entry);
+			served &= !err &&
+				  is_served(pool, slot_off(off, i), &entry);
 		}
 	}
 	return served;
@@ -1206,7 +1218,8 @@ static int replace_first(struct wort_op *op, struct wort_pool *pool)
 /*
  * The block has the only references to its indexes and to the blocks behind it.
  */
-static int drop_block(struct wort_op *op, struct wort_pool *pool, u64 before, u64 off)
+static int drop_block(struct wort_op *op, struct wort_pool *pool, u64 before,
+		      u64 off)
 {
 	int err = 0;
 
@@ -1457,8 +1470,8 @@ static void stats_add(struct wort_op_stats *sum,
  * Add the operations of a class of fast paths, by the nodes that they visited.
  */
 static void stats_add_class(struct wort_op_stats stats[WORT_OP_NR],
-			    const struct wort_cost_class *class, const u64 *by_nodes,
-			    bool flush)
+			    const struct wort_cost_class *class,
+			    const u64 *by_nodes, bool flush)
 {
 	struct wort_op_stats *sum = &stats[class->type];
 	u64 ops;
@@ -1486,8 +1499,10 @@ static void stats_add_fast(struct wort_op_stats stats[WORT_OP_NR],
 	u32 i;
 
 	for (i = 0; i < WORT_COST_CLASSES; i++) {
-		stats_add_class(stats, &fast->class[i], local->fast[0][i], false);
-		stats_add_class(stats, &fast->class[i], local->fast[1][i], true);
+		stats_add_class(stats, &fast->class[i], local->fast[0][i],
+				false);
+		stats_add_class(stats, &fast->class[i], local->fast[1][i],
+				true);
 	}
 }
 

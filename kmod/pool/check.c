@@ -97,8 +97,8 @@ static int add_found(struct checker *ck, struct wort_op *op, u64 off, u64 size,
 	return ck->nr_found == FOUND_MAX ? mark_found(ck, op) : 0;
 }
 
-static int mark_object(struct wort_visitor *visitor, struct wort_op *op, u64 off,
-		       u64 size, bool first)
+static int mark_object(struct wort_visitor *visitor, struct wort_op *op,
+		       u64 off, u64 size, bool first)
 {
 	struct checker *ck = container_of(visitor, struct checker, tree);
 

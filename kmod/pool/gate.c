@@ -31,7 +31,8 @@ static struct wort_index *index_of(const struct wort_tree *tree)
 	return container_of(tree, struct wort_index, tree);
 }
 
-static atomic_t *gate_of(const struct wort_tree *tree, const struct wort_key *key)
+static atomic_t *gate_of(const struct wort_tree *tree,
+			 const struct wort_key *key)
 {
 	const struct wort_index *index = index_of(tree);
 
@@ -48,7 +49,8 @@ static void gate_leave(const struct wort_tree *tree, atomic_t *gate)
  * The gate of a key, entered; NULL if it is closed.  Whoever closes it sees
  * that somebody is inside, or is seen here: both are one read-modify-write.
  */
-static atomic_t *gate_enter(const struct wort_tree *tree, const struct wort_key *key)
+static atomic_t *gate_enter(const struct wort_tree *tree,
+			    const struct wort_key *key)
 {
 	atomic_t *gate = gate_of(tree, key);
 
@@ -58,7 +60,8 @@ static atomic_t *gate_enter(const struct wort_tree *tree, const struct wort_key 
 	return NULL;
 }
 
-static int gated_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
+static int gated_put(struct wort_op *op, struct wort_tree *tree,
+		     struct wort_put *put)
 {
 	atomic_t *gate = gate_enter(tree, &put->key);
 	int err;
@@ -128,7 +131,8 @@ static bool any_registered(const struct wort_tree *tree)
 	return atomic_read(&index_of(tree)->pool->gates->registered);
 }
 
-static int answer_from(const struct wort_redo_change *change, struct wort_buf *buf)
+static int answer_from(const struct wort_redo_change *change,
+		       struct wort_buf *buf)
 {
 	if (change->remove)
 		return -ENOENT;
@@ -140,8 +144,8 @@ static int answer_from(const struct wort_redo_change *change, struct wort_buf *b
 }
 
 /* Answer from the list that has a key; -EAGAIN if none has it. */
-static int answer_listed(const struct wort_tree *tree, const struct wort_key *key,
-			 struct wort_buf *buf)
+static int answer_listed(const struct wort_tree *tree,
+			 const struct wort_key *key, struct wort_buf *buf)
 {
 	struct wort_gates *gates = index_of(tree)->pool->gates;
 	struct wort_redo_change change;
@@ -178,8 +182,8 @@ static int gated_lookup(struct wort_op *op, struct wort_tree *tree,
 	return tree->engine->lookup(op, tree, key, buf);
 }
 
-static int gated_fast_lookup(const struct wort_tree *tree, const struct wort_key *key,
-			     struct wort_buf *buf,
+static int gated_fast_lookup(const struct wort_tree *tree,
+			     const struct wort_key *key, struct wort_buf *buf,
 			     struct wort_index_stats __percpu *stats)
 {
 	if (unlikely(any_registered(tree)))
@@ -229,7 +233,8 @@ static void gated_drop(struct wort_tree *tree, struct wort_change *change)
 }
 
 /* Put gates around the functions of an engine. */
-static void gated_init(struct wort_gated *gated, const struct wort_engine *engine)
+static void gated_init(struct wort_gated *gated,
+		       const struct wort_engine *engine)
 {
 	gated->engine = *engine;
 	gated->engine.put = gated_put;
@@ -473,7 +478,8 @@ static void no_batches(struct wort_pool_info_arg *arg)
  *
  * Context: Any context.
  */
-void wort_gates_info(const struct wort_pool *pool, struct wort_pool_info_arg *arg)
+void wort_gates_info(const struct wort_pool *pool,
+		     struct wort_pool_info_arg *arg)
 {
 	struct wort_gates *gates = gates_of(pool);
 
@@ -540,12 +546,14 @@ static int gate_close(struct wort_pool *pool, atomic_t *gate)
 		count_wait(pool);
 		err = wait_event_state(pool->gates->wait,
 				       (closed = try_close(gate)) ||
-				       is_hopeless(pool), wort_pool_waiting(pool));
+					       is_hopeless(pool),
+				       wort_pool_waiting(pool));
 	}
 	if (closed)
 		err = wait_event_state(pool->gates->wait,
 				       (empty = atomic_read(gate) == CLOSED) ||
-				       is_hopeless(pool), wort_pool_waiting(pool));
+					       is_hopeless(pool),
+				       wort_pool_waiting(pool));
 	if (empty)
 		return 0;
 	if (closed)
@@ -702,7 +710,8 @@ void wort_redo_answer(struct wort_pool *pool, struct wort_redo *redo)
 {
 	struct wort_gates *gates = pool->gates;
 
-	WRITE_ONCE(gates->answering[redo->head], atomic64_inc_return(&gates->nr));
+	WRITE_ONCE(gates->answering[redo->head],
+		   atomic64_inc_return(&gates->nr));
 	/* pairs with the acquire in answer_listed() */
 	smp_store_release(&redo->answers, true);
 }
@@ -755,7 +764,8 @@ int wort_redo_wait(struct wort_pool *pool)
 		count_wait(pool);
 		if (wait_event_state(gates->wait,
 				     READ_ONCE(gates->answering[i]) != nr ||
-				     is_hopeless(pool), wort_pool_waiting(pool)))
+					     is_hopeless(pool),
+				     wort_pool_waiting(pool)))
 			return -EINTR;
 		if (READ_ONCE(gates->answering[i]) == nr)
 			return 1;

@@ -90,7 +90,8 @@ void wort_gates_unuse(struct wort_pool *pool);
 bool wort_gates_rest(struct wort_pool *pool);
 void wort_gates_free(struct wort_pool *pool);
 void wort_gates_wake(struct wort_pool *pool);
-void wort_gates_info(const struct wort_pool *pool, struct wort_pool_info_arg *arg);
+void wort_gates_info(const struct wort_pool *pool,
+		     struct wort_pool_info_arg *arg);
 const struct wort_engine *wort_gated_engine(const struct wort_pool *pool,
 					    const struct wort_engine *engine);
 u32 wort_gate_nr(u64 index, const struct wort_key *key);

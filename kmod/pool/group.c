@@ -17,7 +17,8 @@
 struct wort_commit_group *wort_group_get(struct wort_pool *pool)
 {
 	return xchg(&pool->spare_group, NULL) ?:
-	       kvzalloc(sizeof(struct wort_commit_group), GFP_NOIO | WORT_GFP_CALL);
+		       kvzalloc(sizeof(struct wort_commit_group),
+				GFP_NOIO | WORT_GFP_CALL);
 }
 
 /**
@@ -58,7 +59,8 @@ static void drop(struct wort_commit_group *group, struct wort_member *m)
 	wort_index_leave(m->index, &m->op, m->type, -EAGAIN);
 }
 
-static void wait_in_group(struct wort_commit_group *group, struct wort_member *m, u64 key)
+static void wait_in_group(struct wort_commit_group *group,
+			  struct wort_member *m, u64 key)
 {
 	struct wort_round *waiting = &group->waiting;
 	struct wort_change *change = &m->change;
@@ -70,7 +72,8 @@ static void wait_in_group(struct wort_commit_group *group, struct wort_member *m
 	wort_words_add(&waiting->slots, change->slot);
 	for (i = 0; change->claims >> i; i++)
 		if (change->claims >> i & 1 && change->node[i])
-			__set_bit(wort_lock_nr(change->node[i]), waiting->claimed);
+			__set_bit(wort_lock_nr(change->node[i]),
+				  waiting->claimed);
 }
 
 /* What has joined a chain was committed with the first one, right before it. */
@@ -197,7 +200,8 @@ static u32 commit_all(struct wort_commit_group *group)
 static void finish(struct wort_member *m)
 {
 	if (m->state == WORT_MEMBER_COMMITTED)
-		m->engine->batch_ops->finish(&m->op, &m->index->tree, &m->change);
+		m->engine->batch_ops->finish(&m->op, &m->index->tree,
+					     &m->change);
 	if (m->begun)
 		wort_index_leave(m->index, &m->op, m->type, m->err);
 }

@@ -65,7 +65,8 @@ static bool plan(struct grow *g)
 	g->nr = le64_to_cpu(g->sb.nr_extents);
 	g->old_end = le64_to_cpu(g->sb.pool_size);
 	g->new_end = end;
-	g->new_nr = min_t(u64, (end - WORT_MEDIA_SB_SPACE - g->data) >> g->shift,
+	g->new_nr = min_t(u64,
+			  (end - WORT_MEDIA_SB_SPACE - g->data) >> g->shift,
 			  U32_MAX / 2);
 	if (end <= g->old_end || g->new_nr <= g->nr)
 		return false;
@@ -96,7 +97,8 @@ static int write_words(struct grow *g, u32 first, u32 n)
 
 	err = wort_pm_read(&g->op, words,
 			   wort_region_at(g->op.region,
-					  g->table + (u64)first * sizeof(__le64)),
+					  g->table +
+						  (u64)first * sizeof(__le64)),
 			   old * sizeof(__le64));
 	if (err)
 		return err;

@@ -30,8 +30,10 @@
  */
 int wort_pool_wait_thawed(struct wort_pool *pool)
 {
-	if (wait_event_state(pool->work_done, !READ_ONCE(pool->frozen) ||
-			     READ_ONCE(pool->stopping), wort_pool_waiting(pool)))
+	if (wait_event_state(pool->work_done,
+			     !READ_ONCE(pool->frozen) ||
+				     READ_ONCE(pool->stopping),
+			     wort_pool_waiting(pool)))
 		return -EINTR;
 	return READ_ONCE(pool->stopping) ? -ENODEV : 0;
 }

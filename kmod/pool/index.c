@@ -307,7 +307,8 @@ void wort_index_leave(struct wort_index *index, struct wort_op *op, u32 type,
  * Context: May sleep, in no section.  With @alone holds wort_pool.lock until
  * wort_committed_exit().
  */
-void wort_committed_enter(struct wort_pool *pool, struct wort_op *op, bool alone)
+void wort_committed_enter(struct wort_pool *pool, struct wort_op *op,
+			  bool alone)
 {
 	if (alone) {
 		mutex_lock(&pool->lock);
@@ -410,8 +411,9 @@ void wort_index_kick(struct wort_index *index)
 	struct wort_alloc *alloc = &pool->alloc;
 	u64 size = (u64)alloc->geo.nr_extents << alloc->geo.extent_shift;
 
-	if (READ_ONCE(alloc->freeing_bytes) + atomic64_read(&alloc->parts_bytes) >
-	    min_t(u64, size / 64, 1 << 20) ||
+	if (READ_ONCE(alloc->freeing_bytes) +
+			    atomic64_read(&alloc->parts_bytes) >
+		    min_t(u64, size / 64, 1 << 20) ||
 	    READ_ONCE(pool->work_err))
 		wort_pool_kick(pool);
 }
@@ -459,7 +461,8 @@ static __always_inline int put_once(struct wort_index *index,
  * an atomic batch with the key, or space that is about to be given back.  0:
  * try again.
  */
-static noinline int wait_for(struct wort_index *index, const struct wort_key *key,
+static noinline int wait_for(struct wort_index *index,
+			     const struct wort_key *key,
 			     const struct wort_op *op, int err)
 {
 	if (err == -EINPROGRESS)
@@ -476,7 +479,8 @@ static int put_waiting(struct wort_index *index, struct wort_put *put)
 		err = put_once(index, &op, put, WORT_WRITE);
 		if (unlikely(err == -EAGAIN))
 			err = put_once(index, &op, put, WORT_WRITE_ALONE);
-	} while (unlikely(err) && !(err = wait_for(index, &put->key, &op, err)));
+	} while (unlikely(err) &&
+		 !(err = wait_for(index, &put->key, &op, err)));
 	return err;
 }
 
@@ -635,7 +639,8 @@ static int delete_waiting(struct wort_index *index, const struct wort_del *del)
 		err = delete_once(index, &op, del, WORT_WRITE);
 		if (unlikely(err == -EAGAIN))
 			err = delete_once(index, &op, del, WORT_WRITE_ALONE);
-	} while (unlikely(err) && !(err = wait_for(index, &del->key, &op, err)));
+	} while (unlikely(err) &&
+		 !(err = wait_for(index, &del->key, &op, err)));
 	return err;
 }
 
@@ -809,7 +814,8 @@ static __always_inline int request_lookup(struct wort_index *index,
 {
 	int err = lookup_plainly(index, &req->put.key, &req->answer);
 
-	return unlikely(err == -EAGAIN) ? request_lookup_carefully(index, req) : err;
+	return unlikely(err == -EAGAIN) ? request_lookup_carefully(index, req) :
+					  err;
 }
 
 /* An insert without flags has no more than a key and a value. */
@@ -825,7 +831,8 @@ static noinline int request_change(struct wort_index *index,
 {
 	if (req->op.op != WORT_BATCH_DELETE)
 		return wort_index_insert(index, put_of(req));
-	return wort_index_delete(index, &req->put.key, expect_of(req), old_of(req));
+	return wort_index_delete(index, &req->put.key, expect_of(req),
+				 old_of(req));
 }
 
 /**
@@ -873,7 +880,8 @@ int wort_request_prepare(struct wort_member *m)
 		m->type = WORT_OP_LOOKUP;
 		if (req->answer.relaxed)
 			wort_op_relax(&m->op);
-		err = m->engine->lookup(&m->op, tree, &req->put.key, &req->answer);
+		err = m->engine->lookup(&m->op, tree, &req->put.key,
+					&req->answer);
 	} else if (req->op.op == WORT_BATCH_DELETE) {
 		m->type = WORT_OP_DELETE;
 		wort_del_init(&req->del, &req->put.key, expect_of(req),

@@ -45,7 +45,8 @@ static void take_lists(struct wort_merge *m)
  * Find the change that is next to a key, or has it with @equal; without a key
  * the first one.  They are few, so each list is read.
  */
-static void find_change(struct wort_merge *m, const struct wort_key *key, bool equal)
+static void find_change(struct wort_merge *m, const struct wort_key *key,
+			bool equal)
 {
 	struct wort_redo_change change;
 	u32 i, at;
@@ -59,7 +60,8 @@ static void find_change(struct wort_merge *m, const struct wort_key *key, bool e
 			diff = key ? compare(m, &change.key, key) : 1;
 			if (diff < 0 || (!diff && !equal))
 				continue;
-			if (m->listed && compare(m, &change.key, &m->change.key) > 0)
+			if (m->listed &&
+			    compare(m, &change.key, &m->change.key) > 0)
 				continue;
 			m->change = change;
 			m->listed = true;

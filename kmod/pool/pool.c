@@ -372,7 +372,8 @@ int wort_pool_wait_round(struct wort_pool *pool)
 	wort_pool_kick(pool);
 	err = wait_event_state(pool->work_done,
 			       READ_ONCE(pool->rounds) != rounds ||
-			       READ_ONCE(pool->stopping), wort_pool_waiting(pool));
+				       READ_ONCE(pool->stopping),
+			       wort_pool_waiting(pool));
 	if (err)
 		return -EINTR;
 	if (READ_ONCE(pool->stopping))
@@ -451,7 +452,8 @@ u32 wort_pool_state(const struct wort_pool *pool)
 		state |= WORT_STATE_UNKNOWN;
 	if (pool->readonly)
 		return state | WORT_STATE_READONLY;
-	return state | (READ_ONCE(pool->alloc.walking) ? WORT_STATE_WALKING : 0);
+	return state |
+	       (READ_ONCE(pool->alloc.walking) ? WORT_STATE_WALKING : 0);
 }
 
 /**

@@ -314,12 +314,14 @@ struct wort_format_opts {
 
 u64 wort_sb_off(const struct wort_media_sb *sb, u32 copy);
 int wort_sb_read(struct wort_op *op, u64 off, struct wort_media_sb *sb);
-void wort_sb_write(struct wort_op *op, const struct wort_media_sb *sb, u32 copy);
+void wort_sb_write(struct wort_op *op, const struct wort_media_sb *sb,
+		   u32 copy);
 void wort_sb_destroy(struct wort_op *op, u64 off);
 void wort_sb_refused(const struct wort_region *region,
 		     const struct wort_media_sb *sb, int err);
 void wort_sb_attach(struct wort_op *op, struct wort_pool *pool);
-void wort_sb_check(struct wort_pool *pool, struct wort_check_arg *arg, bool renew);
+void wort_sb_check(struct wort_pool *pool, struct wort_check_arg *arg,
+		   bool renew);
 int wort_sb_generation(struct wort_op *op, u64 *generation);
 bool wort_sb_unchanged(struct wort_pool *pool);
 void wort_sb_set_generation(struct wort_op *op, u64 generation);
@@ -385,8 +387,9 @@ static inline void wort_pool_changed(struct wort_pool *pool)
  */
 static inline unsigned int wort_pool_waiting(const struct wort_pool *pool)
 {
-	return READ_ONCE(pool->suspendable) ? TASK_KILLABLE | TASK_FREEZABLE_UNSAFE :
-					      TASK_KILLABLE;
+	return READ_ONCE(pool->suspendable) ?
+		       TASK_KILLABLE | TASK_FREEZABLE_UNSAFE :
+		       TASK_KILLABLE;
 }
 
 /**
@@ -637,8 +640,10 @@ void wort_index_leave(struct wort_index *index, struct wort_op *op, u32 type,
 		      int err);
 void wort_index_account(struct wort_index *index, u32 type,
 			const struct wort_counts *n);
-void wort_committed_enter(struct wort_pool *pool, struct wort_op *op, bool alone);
-void wort_committed_exit(struct wort_pool *pool, struct wort_op *op, bool alone);
+void wort_committed_enter(struct wort_pool *pool, struct wort_op *op,
+			  bool alone);
+void wort_committed_exit(struct wort_pool *pool, struct wort_op *op,
+			 bool alone);
 int wort_index_pause(struct wort_index *index);
 bool wort_index_again(struct wort_index *index, struct wort_op *op, int err);
 int wort_request_prepare(struct wort_member *m);
@@ -654,7 +659,8 @@ static inline bool wort_request_answers(const struct wort_batch_op *op)
 static inline bool wort_request_expects(const struct wort_batch_op *op)
 {
 	return op->op == WORT_BATCH_CAS ||
-	       (op->op == WORT_BATCH_DELETE && op->flags & WORT_DELETE_F_EXPECT) ||
+	       (op->op == WORT_BATCH_DELETE &&
+		op->flags & WORT_DELETE_F_EXPECT) ||
 	       (op->op == WORT_BATCH_EXPECT && !op->flags);
 }
 

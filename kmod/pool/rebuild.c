@@ -95,7 +95,8 @@ void wort_rebuild_all(struct wort_pool *pool)
 		.records = &pool->rebuild_records,
 		.rebuild = true,
 	};
-	struct list_head *last = wort_due_last(pool, &pool->rebuild), *entry = NULL;
+	struct list_head *last = wort_due_last(pool, &pool->rebuild);
+	struct list_head *entry = NULL;
 	struct wort_index *index;
 
 	while (entry != last && (entry = wort_due_next(pool, &pool->rebuild))) {
@@ -159,9 +160,11 @@ int wort_rebuild_wait(struct wort_index *index)
 		if (!READ_ONCE(index->unbuilt))
 			return 0;
 		wort_due_add(pool, &pool->rebuild, &index->rebuild);
-		if (wait_event_state(pool->work_done, attempt_ended(index, nr) ||
-				     READ_ONCE(index->dead) ||
-				     READ_ONCE(pool->stopping), wort_pool_waiting(pool)))
+		if (wait_event_state(pool->work_done,
+				     attempt_ended(index, nr) ||
+					     READ_ONCE(index->dead) ||
+					     READ_ONCE(pool->stopping),
+				     wort_pool_waiting(pool)))
 			return -EINTR;
 		if (READ_ONCE(pool->stopping))
 			return -ENODEV;

@@ -53,7 +53,8 @@ static u8 *entry_at(const struct wort_redo *redo, u32 at)
  *
  * Context: Any context.
  */
-void wort_redo_add(struct wort_redo *redo, const struct wort_redo_change *change)
+void wort_redo_add(struct wort_redo *redo,
+		   const struct wort_redo_change *change)
 {
 	u32 at = le32_to_cpu(redo->media.len);
 	u32 value_len = wort_redo_value_len(change);
@@ -96,7 +97,8 @@ static u32 csum_of(struct wort_redo *redo, u32 len)
  */
 void wort_redo_seal(struct wort_redo *redo)
 {
-	redo->media.csum = cpu_to_le32(csum_of(redo, le32_to_cpu(redo->media.len)));
+	redo->media.csum = cpu_to_le32(csum_of(redo,
+					       le32_to_cpu(redo->media.len)));
 }
 
 /*
@@ -234,7 +236,8 @@ static bool entries_sound(const struct wort_redo *redo)
 }
 
 /* Does another list have one of the keys?  Its gate was closed for both then. */
-static bool keys_shared(const struct wort_gates *gates, const struct wort_redo *redo)
+static bool keys_shared(const struct wort_gates *gates,
+			const struct wort_redo *redo)
 {
 	struct wort_redo_change change, other;
 	const struct wort_redo *before;
@@ -252,8 +255,8 @@ static bool keys_shared(const struct wort_gates *gates, const struct wort_redo *
 }
 
 /* Read the list at an offset, which is not trusted. */
-static int read_list(struct wort_op *op, struct wort_pool *pool, u64 off, u32 head,
-		     struct wort_redo **out)
+static int read_list(struct wort_op *op, struct wort_pool *pool, u64 off,
+		     u32 head, struct wort_redo **out)
 {
 	struct wort_media_redo media;
 	struct wort_redo *redo;
@@ -277,7 +280,8 @@ static int read_list(struct wort_op *op, struct wort_pool *pool, u64 off, u32 he
 		return -ENOMEM;
 	redo->head = head;
 	redo->off = off;
-	err = wort_pm_read(op, &redo->media, wort_region_at(op->region, off), len);
+	err = wort_pm_read(op, &redo->media, wort_region_at(op->region, off),
+			   len);
 	/* The memory may be hostile, and have changed in between. */
 	redo->media.len = media.len;
 	if (!err && (csum_of(redo, len) != le32_to_cpu(redo->media.csum) ||
@@ -311,7 +315,8 @@ static void close_early(struct wort_pool *pool, const struct wort_redo *redo)
 	u32 nr = gates_of(redo, gates);
 
 	while (nr--)
-		atomic_fetch_or(WORT_GATE_CLOSED, &pool->gates->gate[gates[nr]]);
+		atomic_fetch_or(WORT_GATE_CLOSED,
+				&pool->gates->gate[gates[nr]]);
 }
 
 /* May all indexes of a list be changed by this module? */
@@ -329,7 +334,8 @@ static int engines_known(struct wort_pool *pool, const struct wort_redo *redo)
 	return 0;
 }
 
-static int load_list(struct wort_op *op, struct wort_pool *pool, u32 head, u64 off)
+static int load_list(struct wort_op *op, struct wort_pool *pool, u32 head,
+		     u64 off)
 {
 	struct wort_redo *redo = NULL;
 	int err = wort_gates_on(pool);
@@ -449,7 +455,8 @@ bool wort_heads_agree(struct wort_op *op, struct wort_pool *pool)
 	for (i = 0; i < WORT_MEDIA_NR_HEADS; i++) {
 		if (pool->gates)
 			redo = rcu_dereference_protected(pool->gates->redo[i], true);
-		if (wort_pm_load(wort_head_at(op->region, i)) != (redo ? redo->off : 0))
+		if (wort_pm_load(wort_head_at(op->region, i)) !=
+		    (redo ? redo->off : 0))
 			return false;
 	}
 	return true;
@@ -558,7 +565,8 @@ static bool is_done(struct wort_op *op, struct wort_index *index,
 		    const struct wort_redo_change *change, u8 *room)
 {
 	struct wort_buf buf = { .data = room, .size = change->value.len };
-	int err = index->tree.engine->lookup(op, &index->tree, &change->key, &buf);
+	int err = index->tree.engine->lookup(op, &index->tree, &change->key,
+					     &buf);
 
 	if (change->remove)
 		return err == -ENOENT;
@@ -570,8 +578,8 @@ static bool is_done(struct wort_op *op, struct wort_index *index,
  * A power cut within an attach has left some changes done.  To put their values
  * again would take space that those which are missing need.
  */
-static void find_done(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
-		      u8 *room)
+static void find_done(struct wort_pool *pool, struct wort_apply *changes,
+		      u32 nr, u8 *room)
 {
 	struct wort_op section;
 	u32 i;

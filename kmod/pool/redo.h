@@ -81,12 +81,14 @@ static inline u32 wort_redo_entry_len(u32 key_len, u32 value_len)
 }
 
 struct wort_redo *wort_redo_alloc(u32 len);
-void wort_redo_add(struct wort_redo *redo, const struct wort_redo_change *change);
+void wort_redo_add(struct wort_redo *redo,
+		   const struct wort_redo_change *change);
 void wort_redo_seal(struct wort_redo *redo);
 u32 wort_redo_next(const struct wort_redo *redo, u32 at,
 		   struct wort_redo_change *change);
 bool wort_redo_find(const struct wort_redo *redo, u64 index,
-		    const struct wort_key *key, struct wort_redo_change *change);
+		    const struct wort_key *key,
+		    struct wort_redo_change *change);
 
 __le64 __pmem *wort_head_at(const struct wort_region *region, u32 nr);
 int wort_heads_verify(struct wort_op *op);

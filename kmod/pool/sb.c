@@ -142,7 +142,8 @@ static int read_copy(struct wort_op *op, u64 off, struct wort_media_sb *sb,
 	memset(sb, 0, sizeof(*sb));
 	/* Without the magic the rest is not looked at: it may be anything. */
 	if (!err)
-		err = wort_pm_read(op, &sb->magic, &sb_at(op->region, off)->magic,
+		err = wort_pm_read(op, &sb->magic,
+				   &sb_at(op->region, off)->magic,
 				   sizeof(sb->magic));
 	if (!err && le64_to_cpu(sb->magic) != WORT_MEDIA_MAGIC)
 		return -ENODATA;
@@ -273,7 +274,8 @@ void wort_sb_write(struct wort_op *op, const struct wort_media_sb *sb, u32 copy)
 }
 
 /* On a page known to be bad, or found so? */
-static int copy_bad(struct wort_op *op, const struct wort_media_sb *sb, u32 copy)
+static int copy_bad(struct wort_op *op, const struct wort_media_sb *sb,
+		    u32 copy)
 {
 	struct wort_media_sb found;
 
@@ -400,7 +402,8 @@ static int read_words(struct wort_op *op, struct wort_media_words *words)
 void wort_sb_set_generation(struct wort_op *op, u64 generation)
 {
 	if (!words_bad(op))
-		wort_pm_publish(op, &words_at(op->region)->generation, generation);
+		wort_pm_publish(op, &words_at(op->region)->generation,
+				generation);
 }
 
 /**
@@ -451,7 +454,8 @@ enum verdict {
 	FOREIGN,	/* somebody else has written it */
 };
 
-static bool is_same(const struct wort_media_sb *a, const struct wort_media_sb *b)
+static bool is_same(const struct wort_media_sb *a,
+		    const struct wort_media_sb *b)
 {
 	struct wort_media_sb x = *a, y = *b;
 
@@ -616,7 +620,8 @@ void wort_sb_attach(struct wort_op *op, struct wort_pool *pool)
  *
  * Context: May sleep.  Holds wort_pool.lock; nobody else stores.
  */
-void wort_sb_check(struct wort_pool *pool, struct wort_check_arg *arg, bool renew)
+void wort_sb_check(struct wort_pool *pool, struct wort_check_arg *arg,
+		   bool renew)
 {
 	struct wort_op op;
 	u32 copy;

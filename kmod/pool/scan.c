@@ -133,8 +133,8 @@ static bool with_values(const struct wort_scan *scan)
 }
 
 /* What the record at the cursor begins with. */
-static __always_inline struct wort_record record_head(const struct wort_cursor *cur,
-						      const struct wort_scan *scan)
+static __always_inline struct wort_record
+record_head(const struct wort_cursor *cur, const struct wort_scan *scan)
 {
 	u32 value_len = with_values(scan) ? cur->value_len : 0;
 
@@ -199,8 +199,8 @@ static int emit(struct wort_cursor *cur, struct wort_scan *scan)
 }
 
 /* How many of the pairs are wanted: those before the bound. */
-static u32 wanted_pairs(const struct wort_scan *scan, const struct wort_pair *pairs,
-			u32 nr, u32 key_len)
+static u32 wanted_pairs(const struct wort_scan *scan,
+			const struct wort_pair *pairs, u32 nr, u32 key_len)
 {
 	u32 i = scan->bound ? 0 : nr;
 
@@ -215,8 +215,8 @@ static u32 wanted_pairs(const struct wort_scan *scan, const struct wort_pair *pa
  * its key.  Without values a pair overwrites bytes behind its record, which the
  * next one, or nobody, has.
  */
-static void pack_pairs(struct wort_scan *scan, const struct wort_pair *pairs, u32 nr,
-		       const struct wort_record *head)
+static void pack_pairs(struct wort_scan *scan, const struct wort_pair *pairs,
+		       u32 nr, const struct wort_record *head)
 {
 	const u32 value_at = with_values(scan) ? sizeof(*head) + head->key_len :
 						 head->rec_len;
@@ -250,7 +250,8 @@ static int emit_pairs(struct wort_cursor *cur, struct wort_scan *scan,
 	u32 want, got, good;
 
 	do {
-		want = counting ? most : (scan->buf_len - scan->len) / PAIR_BYTES;
+		want = counting ? most :
+				  (scan->buf_len - scan->len) / PAIR_BYTES;
 		want = min(min(want, max), most);
 		got = cur->tree->engine->next_many(cur, pairs, want);
 		good = wanted_pairs(scan, pairs, got, cur->key_len);

@@ -15,7 +15,8 @@ static size_t *bytes_of_engine(const struct wort_index *index)
 /* Bytes that an index may have, with those that it has. */
 static size_t room(const struct wort_index *index)
 {
-	size_t all = index->pool->region->size >> index->tree.engine->volatile_ops->room_shift;
+	size_t all = index->pool->region->size >>
+		     index->tree.engine->volatile_ops->room_shift;
 	size_t others = *bytes_of_engine(index) - index->tree.priv_bytes;
 
 	return all > others ? all - others : 0;
@@ -222,7 +223,8 @@ size_t wort_pool_shrink(struct wort_pool *pool, size_t bytes)
 	if (!mutex_trylock(&pool->lock))
 		return 0;
 	list_for_each_entry(index, &pool->indexes, list) {
-		some = READ_ONCE(index->shrink) ? 0 : min(left, spare_bytes(index));
+		some = READ_ONCE(index->shrink) ? 0 :
+						  min(left, spare_bytes(index));
 		if (!some)
 			continue;
 		WRITE_ONCE(index->shrink, some);

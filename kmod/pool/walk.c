@@ -41,7 +41,8 @@
  */
 static int rebuild(struct wort_walk *walk)
 {
-	const struct wort_volatile_ops *ops = walk->index->tree.engine->volatile_ops;
+	const struct wort_volatile_ops *ops =
+		walk->index->tree.engine->volatile_ops;
 	int err;
 
 	if (walk->rebuild_err || READ_ONCE(walk->index->dead))
@@ -120,7 +121,8 @@ static int take_step(struct wort_walk *walk, struct wort_cursor *cur)
 	int nr;
 
 	walk->checked = false;
-	nr = walk->index->tree.engine->walk(cur, walk->moved ? NULL : &walk->pos,
+	nr = walk->index->tree.engine->walk(cur,
+					    walk->moved ? NULL : &walk->pos,
 					    &walk->step);
 	if (nr < 0)
 		return nr;
@@ -243,7 +245,8 @@ int wort_walk_chunk(struct wort_walk *walk, bool alone)
 	 * Inserts into an index without a table take twice as long, and a
 	 * rebuild may wait for more room.
 	 */
-	if (++walk->chunks % TEND_CHUNKS == 0 || (walk->rebuild && err == -EAGAIN))
+	if (++walk->chunks % TEND_CHUNKS == 0 ||
+	    (walk->rebuild && err == -EAGAIN))
 		wort_tend_all(walk->pool);
 	return err;
 }

@@ -302,7 +302,8 @@ out:
 }
 
 static struct wort_kernel_atomic_op atomic_op(struct wort_kernel_index *index,
-					      u16 op, u16 flags, const char *key,
+					      u16 op, u16 flags,
+					      const char *key,
 					      const char *value)
 {
 	return (struct wort_kernel_atomic_op){
@@ -316,9 +317,12 @@ static void test_atomic_rename(struct wort_kernel_index *index,
 {
 	struct wort_kernel_atomic_op ops[] = {
 		atomic_op(index, WORT_BATCH_LOOKUP, 0, "old", ""),
-		atomic_op(index, WORT_BATCH_DELETE, WORT_DELETE_F_EXPECT, "old", ""),
-		atomic_op(other, WORT_BATCH_EXPECT, WORT_EXPECT_F_ABSENT, "new", ""),
-		atomic_op(other, WORT_BATCH_INSERT, WORT_INSERT_F_CREATE, "new", "v"),
+		atomic_op(index, WORT_BATCH_DELETE, WORT_DELETE_F_EXPECT, "old",
+			  ""),
+		atomic_op(other, WORT_BATCH_EXPECT, WORT_EXPECT_F_ABSENT, "new",
+			  ""),
+		atomic_op(other, WORT_BATCH_INSERT, WORT_INSERT_F_CREATE, "new",
+			  "v"),
 		atomic_op(index, WORT_BATCH_LOOKUP, 0, "old", ""),
 		atomic_op(other, WORT_BATCH_LOOKUP, 0, "new", ""),
 	};
@@ -363,7 +367,8 @@ static void test_atomic_invalid(struct wort_kernel_index *index)
 	ops[1] = atomic_op(index, WORT_BATCH_INSERT, 0, "", "v");
 	EXPECT(-EINVAL, wort_kernel_atomic(ops, 2, &refused));
 	EXPECT(1, refused);
-	ops[1] = atomic_op(index, WORT_BATCH_INSERT, WORT_F_FETCH, "a1", "long");
+	ops[1] = atomic_op(index, WORT_BATCH_INSERT, WORT_F_FETCH, "a1",
+			   "long");
 	EXPECT(-ERANGE, wort_kernel_atomic(ops, 2, &refused));
 	EXPECT(1, refused);
 	EXPECT(-ENOENT, lookup(index, "a1", 1));
@@ -506,7 +511,8 @@ static int delete_range(struct wort_kernel_index *index, const char *start,
 	struct wort_kernel_bytes from = text(start), to = text(bound);
 
 	return wort_kernel_delete_range(index, *start ? &from : NULL,
-					*bound ? &to : NULL, flags, max, deleted);
+					*bound ? &to : NULL, flags, max,
+					deleted);
 }
 
 /* Numbers are "n" and five digits. */
@@ -530,7 +536,8 @@ static void test_delete_range(struct wort_kernel_index *index)
 	EXPECT(0, delete_range(index, "", "n", WORT_SCAN_F_PREFIX, 0, &n));
 	EXPECT(NR_RECORDS - 120, n);
 	EXPECT(1, lookup(index, "before", BUF_SIZE));
-	EXPECT(-EOPNOTSUPP, delete_range(index, "", "", WORT_SCAN_F_REVERSE, 0, &n));
+	EXPECT(-EOPNOTSUPP,
+	       delete_range(index, "", "", WORT_SCAN_F_REVERSE, 0, &n));
 	EXPECT(0, delete_range(index, "o", "", 0, 0, &n));
 	EXPECT(1, n);
 	EXPECT(0, delete(index, "before", NULL));
@@ -684,7 +691,8 @@ static void test_destroy(struct wort_kernel_pool *p,
 }
 
 /* All that takes a second index. */
-static int test_with(struct wort_kernel_pool *p, struct wort_kernel_index *index)
+static int test_with(struct wort_kernel_pool *p,
+		     struct wort_kernel_index *index)
 {
 	struct wort_kernel_index *other;
 

@@ -195,6 +195,8 @@ rung_static()
 	step layers-self-test selftests/lint/layers.sh --self-test
 	step engines selftests/lint/engines.sh
 	step engines-self-test selftests/lint/engines.sh --self-test
+	step width selftests/lint/width.sh
+	step width-self-test selftests/lint/width.sh --self-test
 	step version selftests/lint/version.sh
 	step kernels selftests/lint/kernels.sh
 	step newer-kernel selftests/scripts/kernel.sh newer

@@ -190,7 +190,8 @@ int wort_kernel_delete_range(struct wort_kernel_index *index,
 			     const struct wort_kernel_bytes *bound, u32 flags,
 			     u64 max, u64 *deleted);
 int wort_kernel_index_list(struct wort_kernel_pool *pool, u64 after,
-			   struct wort_index_record *records, u32 max, bool *more);
+			   struct wort_index_record *records, u32 max,
+			   bool *more);
 int wort_kernel_index_info(struct wort_kernel_index *index,
 			   struct wort_index_info_arg *info);
 int wort_kernel_stats(struct wort_kernel_index *index,
