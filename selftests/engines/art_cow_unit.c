@@ -29,6 +29,7 @@ const struct engine_unit engine_unit_art_cow = {
 	.spared = 1,
 	.verify = art_top_verify,
 	.verified = 100,
+	.golden = "v4-art_cow.txt",
 	.tests = tests,
 	.nr_tests = ARRAY_SIZE(tests),
 };

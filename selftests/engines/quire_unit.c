@@ -597,6 +597,7 @@ const struct engine_unit engine_unit_quire = {
 	.spared_any = 200,
 	.verify = shadows_verify,
 	.verified = 1000,
+	.golden = "v4-quire.txt",
 	.tests = tests,
 	.nr_tests = ARRAY_SIZE(tests),
 };

@@ -77,7 +77,8 @@ struct engine_cost {
  * @verify: verify what it keeps in DRAM for an open index; how many entries were
  *	verified.  NULL: it keeps nothing
  * @verified: the random operations verify at least so many
- * @golden: file in unit/golden that holds an image of it, or NULL
+ * @golden: file in unit/golden that holds an image of it with the usual
+ *	attributes, or NULL
  * @tests: tests of its own
  * @nr_tests: number of @tests
  */

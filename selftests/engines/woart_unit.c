@@ -24,6 +24,7 @@ const struct engine_unit engine_unit_woart = {
 	.spared = 1,
 	.verify = art_top_verify,
 	.verified = 100,
+	.golden = "v4-woart.txt",
 	.tests = tests,
 	.nr_tests = ARRAY_SIZE(tests),
 };

@@ -92,7 +92,7 @@ const struct engine_unit engine_unit_wort = {
 	.spared = 1,
 	.verify = wort_top_verify,
 	.verified = 1000,
-	.golden = "v4.txt",
+	.golden = "v4-wort.txt",
 	.tests = tests,
 	.nr_tests = ARRAY_SIZE(tests),
 };
