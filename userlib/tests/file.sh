@@ -24,6 +24,8 @@ check_first_record()
 {
 	"$wort" format --size 64M pool.img >/dev/null
 	"$wort" create pool.img names
+	expect 0 "^created  *20[2-9]" "$wort" stat pool.img names
+	expect 0 "^counted  *20[2-9]" "$wort" stat pool.img names
 	"$wort" put pool.img names hello world
 	expect 0 '^world$' "$wort" get pool.img names hello
 	expect 1 'no such key' "$wort" get pool.img names other
