@@ -262,10 +262,14 @@ rung_unit()
 # All peers have to give the same answers; how fast is not judged.
 bench_answers()
 {
-	local peer plugins=() engines
+	local peer plugins=() engine engines
 
-	engines=$("$build/bench/bench" --list |
-		sed -n 's/^  \(.*\)-mandatory .*/\1,\1-mandatory/p' | paste -s -d ,)
+	engines=$("$build/bench/bench" --list | sed -n 's/^  \(.*\)-mandatory .*/\1/p')
+	for engine in $engines; do
+		"$build/bench/attach" -e "$engine" -n 2000
+		"$build/bench/threads" -e "$engine" -n 2000 -r 1
+	done
+	engines=$(sed 's/.*/&,&-mandatory/' <<<"$engines" | paste -s -d ,)
 	"$build/bench/bench" -r 1 -n 20000 -P "$engines,wort-mapped,wort-mcsafe,wort-eadr,wort-request,wort-gated,wort-rested" \
 		-w dense,sparse,clustered,sequential,random,paths -o all -b 1000
 	for peer in "$build"/bench/*.so; do
