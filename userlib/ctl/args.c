@@ -280,5 +280,6 @@ int parse_args(const struct syntax *syntax, int argc, char **argv,
 		exit(ST_USAGE);
 	show_stderr();
 	*args = parse.args;
+	settings.target = parse.nr ? parse.args[0] : "";
 	return parse.nr;
 }

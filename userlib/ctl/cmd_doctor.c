@@ -9,7 +9,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "backup_file.h"
 #include "ctl.h"
 #include "sysfs.h"
 
@@ -99,11 +102,36 @@ bool device_empty(const struct device *dev)
 	       image_probe(sys_path("%s", dev->path), &label) == -ENODATA;
 }
 
+/* A file without a pool; @type: what libblkid finds. */
+static void check_other_file(const struct device *dev, const char *type)
+{
+	const char *path = shell_word(dev->path);
+	char remedy[11 * PATH_MAX];
+	struct stat st;
+
+	if (backup_is(dev->path)) {
+		snprintf(remedy, sizeof(remedy), "wort restore %s POOL", path);
+		report(PROBLEM, "contents", remedy, "a backup");
+	} else if (*type || file_has_content(dev->path)) {
+		snprintf(remedy, sizeof(remedy),
+			 "file %s    # save what it holds, then: wort format -f %s", path, path);
+		report(PROBLEM, "contents", remedy, "no pool, but something else%s%s",
+		       *type ? ": " : "", type);
+	} else {
+		snprintf(remedy, sizeof(remedy), "wort format %s%s",
+			 stat(dev->path, &st) || (uint64_t)st.st_size < POOL_MIN ?
+			 "--size 64M " : "", path);
+		report(NOTE, "contents", remedy, "no pool yet, and nothing else");
+	}
+}
+
 static void check_foreign(const struct device *dev)
 {
 	const char *type = signature(dev), *path = shell_word(dev->path);
 	char remedy[9 * PATH_MAX];
 
+	if (dev->kind == DEVICE_FILE)
+		return check_other_file(dev, type ? type : "");
 	if (!type)
 		return;
 	if (*type) {
@@ -188,7 +216,10 @@ static void look_at_file(const struct device *dev)
 {
 	report(FINE, "device", NULL,
 	       "a plain file: a pool in it needs neither module nor persistent memory");
-	check_contents(dev);
+	if (access(dev->path, R_OK))
+		report(PROBLEM, "contents", NULL, "cannot be read: %s", strerror(errno));
+	else
+		check_contents(dev);
 }
 
 static void look_at_device(const struct device *dev)

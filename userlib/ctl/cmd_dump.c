@@ -66,15 +66,15 @@ static int dump_record(const struct wort_scan_item *item, void *data)
 }
 
 /* A pool of an older version cannot be checked: what was left out stays so. */
-static int incomplete(const struct reader *reader, int err)
+static int incomplete(const struct reader *reader, const char *name, int err)
 {
 	if (!reader->old || (err != -EUCLEAN && err != -EIO))
-		return fail("dump", err);
+		return fail(name, err);
 	complain("records are missing: the places above cannot be read");
 	return status_of(err);
 }
 
-static int dump(struct reader *reader, const struct wort_scan_opts *opts,
+static int dump(struct reader *reader, const char *name, const struct wort_scan_opts *opts,
 		const char *path)
 {
 	bool named = path && strcmp(path, "-");
@@ -98,7 +98,7 @@ static int dump(struct reader *reader, const struct wort_scan_opts *opts,
 		return complain("%s: cannot write all of the records: %s",
 				named ? path : "standard output",
 				strerror(dump.err));
-	return err ? incomplete(reader, err) : 0;
+	return err ? incomplete(reader, name, err) : 0;
 }
 
 int cmd_dump(int argc, char **argv)
@@ -122,7 +122,7 @@ int cmd_dump(int argc, char **argv)
 		return err;
 	err = reader_open(&src, args[1], &reader);
 	if (!err) {
-		err = dump(&reader, &sel.opts, nr == 3 ? args[2] : NULL);
+		err = dump(&reader, args[1], &sel.opts, nr == 3 ? args[2] : NULL);
 		reader_close(&reader);
 	}
 	source_close(&src);

@@ -143,7 +143,9 @@ int cmd_rename(int argc, char **argv)
 		complain("%s: an index has this name already", args[2]);
 		return ST_REFUSED;
 	}
-	return err ? fail(args[1], err) : show_renamed(args[1], args[2]);
+	if (err)
+		return fail(args[err == -EMSGSIZE ? 2 : 1], err);
+	return show_renamed(args[1], args[2]);
 }
 
 static const struct syntax destroy_syntax = {

@@ -179,7 +179,6 @@ static int open_ctl(struct wort_ctl **ctl)
 		return complain_no_module();
 	if (err == -EACCES) {
 		complain("/dev/wort-control: permission denied");
-		mend("sudo wort ...");
 		return ST_REFUSED;
 	}
 	return err ? fail("/dev/wort-control", err) : 0;
@@ -248,10 +247,22 @@ static int no_file(const char *path)
 	return ST_NOTHING;
 }
 
+/* A number, or what begins so, would never name the file. */
+static bool names_pool(const char *name)
+{
+	return !strncmp(name, "LABEL=", 6) || !strncmp(name, "UUID=", 5) ||
+	       name[strspn(name, "0123456789")] == 0;
+}
+
 static int format_any(const char *path, const struct wort_format_opts *opts)
 {
 	struct stat st;
 
+	if (names_pool(path)) {
+		complain("%s: this names a pool, and no file or device", path);
+		mend("wort format --size 64M ./%s    # makes a file", shell_word(path));
+		return ST_USAGE;
+	}
 	if (names_file(path))
 		return format_file(path, format.size, opts);
 	if (stat(path, &st)) {

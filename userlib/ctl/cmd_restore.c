@@ -75,8 +75,8 @@ static int verify_absent(struct restore *rs, const char *name)
 	if (err && err != -EOPNOTSUPP && err != -EUCLEAN && err != -EIO)
 		return fail(name, err);
 	complain("%s: the pool has an index of this name: nothing was restored", name);
-	mend("wort format, or wort destroy %s %s    # its records are lost",
-	     shell_word(rs->pool_name), shell_word(name));
+	mend("wort destroy %s %s    # its records are lost", shell_word(rs->pool_name),
+	     shell_word(name));
 	return ST_REFUSED;
 }
 

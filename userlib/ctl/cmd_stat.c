@@ -240,6 +240,63 @@ static void counted_text(const struct wort_index_info_arg *info)
 	say_time("counted", info->out_count_time);
 }
 
+/* The name of a value; NULL: it is a number. */
+static const char *value_name(const struct wort_attr *attr, uint64_t val, int *len)
+{
+	const char *at = attr->values;
+	uint64_t nr;
+
+	for (nr = attr->min; at && nr < val; nr++) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	*len = at ? strcspn(at, " ") : 0;
+	return at;
+}
+
+static void attrs_text(const struct wort_index_info_arg *info)
+{
+	const struct wort_attr *attr;
+	const char *name;
+	unsigned int i;
+	uint64_t val;
+	int len;
+
+	for (i = 0; (attr = wort_engine_attr(info->out_engine, i)); i++) {
+		val = wort_attr_get(attr, info->out_attr);
+		name = value_name(attr, val, &len);
+		printf("%-20s %s=", i ? "" : "attributes", attr->name);
+		if (name)
+			printf("%.*s\n", len, name);
+		else
+			printf("%llu\n", ull(val));
+	}
+}
+
+static json_object *attrs_array(const struct wort_index_info_arg *info)
+{
+	json_object *array = json_object_new_array(), *obj;
+	const struct wort_attr *attr;
+	const char *name;
+	unsigned int i;
+	uint64_t val;
+	int len;
+
+	for (i = 0; (attr = wort_engine_attr(info->out_engine, i)); i++) {
+		val = wort_attr_get(attr, info->out_attr);
+		name = value_name(attr, val, &len);
+		obj = json_object_new_object();
+		json_add_str(obj, "name", attr->name);
+		if (name)
+			json_object_object_add(obj, "value",
+					       json_object_new_string_len(name, len));
+		else
+			json_add_u64(obj, "value", val);
+		json_object_array_add(array, obj);
+	}
+	return array;
+}
+
 static void index_text(const struct wort_index_info_arg *info,
 		       const char *engine, bool attached)
 {
@@ -248,6 +305,7 @@ static void index_text(const struct wort_index_info_arg *info,
 	putchar('\n');
 	say_count("id", info->out_id);
 	say("engine", engine);
+	attrs_text(info);
 	say("state", info->out_state & WORT_STATE_DAMAGED ?
 	    "damaged: read-only" : "ok");
 	say_time("created", info->out_create_time);
@@ -265,6 +323,7 @@ static json_object *index_object(const struct wort_index_info_arg *info,
 	json_add_u64(obj, "id", info->out_id);
 	json_add_str(obj, "engine", engine);
 	json_add_u64(obj, "attr", info->out_attr);
+	json_object_object_add(obj, "attributes", attrs_array(info));
 	json_add_bool(obj, "damaged", info->out_state & WORT_STATE_DAMAGED);
 	json_add_u64(obj, "create_time", info->out_create_time);
 	json_add_count(obj, info);

@@ -31,10 +31,12 @@ enum status {
 /* ---- arguments: args.c ---- */
 
 #define ATTRS_MAX	16
+#define POOL_MIN	(256ULL << 10)	/* bytes */
 
 /**
  * struct settings - Options that several verbs share
  * @verb: the verb that runs
+ * @target: its first argument, which most verbs do something with, or ""
  * @json: -o json
  * @hex: -x: keys and values are hexadecimal
  * @number: -n: keys are 64-bit numbers
@@ -47,6 +49,7 @@ enum status {
  */
 struct settings {
 	const char *verb;
+	const char *target;
 	bool json;
 	bool hex;
 	bool number;
@@ -272,12 +275,16 @@ int open_pool(const char *name, int flags, struct wort_pool **out);
 int open_index(const char *pool_name, const char *name, bool write,
 	       struct wort_index **out);
 
-/* file_pool.c: pools in plain files.  The three that return an int complain. */
+/* file_pool.c: pools in plain files.  Those that return an int complain. */
 bool is_file_pool(const char *path);
 int open_file_pool(const char *path, int flags, struct wort_pool **out);
 int format_file(const char *path, uint64_t size, const struct wort_format_opts *opts);
-/* Another process has it open. */
-int file_in_use(const char *path);
+/* What an open of a file has returned. */
+int file_failed(const char *path, int err);
+/* -ENODATA of a file: its beginning may be lost, with a copy of the superblock at its end. */
+int no_pool_in_file(const char *path);
+/* Is there anything but zeroes in it? */
+bool file_has_content(const char *path);
 
 /* What libblkid finds, "" for nothing; -errno if it cannot look. */
 int foreign_signature(const char *path, char *type, size_t size);

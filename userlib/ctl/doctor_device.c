@@ -11,7 +11,6 @@
 #include "ctl.h"
 #include "sysfs.h"
 
-#define POOL_MIN	(256ULL << 10)
 #define POOL_MAX	(1ULL << 44)
 #define QEMU_NVDIMM	"qemu-system-x86_64 -machine nvdimm=on -m 2G,slots=2,maxmem=8G -object memory-backend-file,id=m,share=on,mem-path=pmem.img,size=1G -device nvdimm,memdev=m"
 

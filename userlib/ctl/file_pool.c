@@ -3,15 +3,17 @@
  * Pools in plain files, which the library serves without the module.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "backup_file.h"
 #include "ctl.h"
 #include "image.h"
-
-#define POOL_MIN	(256ULL << 10)
 
 /* A file whose pool begins with it; in images of namespaces it begins later. */
 bool is_file_pool(const char *path)
@@ -23,7 +25,8 @@ bool is_file_pool(const char *path)
 	       S_ISREG(st.st_mode) && !image_probe(path, &label) && !label.offset;
 }
 
-int file_in_use(const char *path)
+/* Another process has it open. */
+static int file_in_use(const char *path)
 {
 	pid_t pid = wort_file_holder(path);
 	char place[32], name[64] = "";
@@ -41,6 +44,46 @@ int file_in_use(const char *path)
 	return ST_REFUSED;
 }
 
+/* Is it the filesystem that cannot be written, of a file or of the folder for one? */
+static bool is_on_readonly(const char *path)
+{
+	char folder[PATH_MAX];
+	struct statvfs fs;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	return (!statvfs(path, &fs) || !statvfs(dirname(folder), &fs)) && fs.f_flag & ST_RDONLY;
+}
+
+int file_failed(const char *path, int err)
+{
+	if (err == -EWOULDBLOCK)
+		return file_in_use(path);
+	if (err != -EROFS || !is_on_readonly(path))
+		return fail(path, err);
+	complain("%s: its filesystem is mounted read-only", path);
+	return status_of(err);
+}
+
+bool file_has_content(const char *path)
+{
+	static const char zeroes[4096];
+	char buf[sizeof(zeroes)];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool found = false;
+	ssize_t len = 0;
+	off_t at;
+
+	for (at = 0; fd >= 0 && !found && (at = lseek(fd, at, SEEK_DATA)) >= 0; at += len) {
+		len = pread(fd, buf, sizeof(buf), at);
+		if (len <= 0)
+			break;
+		found = memcmp(buf, zeroes, len);
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
 int open_file_pool(const char *path, int flags, struct wort_pool **out)
 {
 	struct wort_pool_opts opts = {
@@ -49,14 +92,12 @@ int open_file_pool(const char *path, int flags, struct wort_pool **out)
 	};
 	int err = wort_pool_open_with(path, flags, &opts, out);
 
-	if (err == -EWOULDBLOCK)
-		return file_in_use(path);
 	if (err == -ENOSPC) {
 		complain("%s: the file has holes, and its filesystem is full", path);
 		mend("df %s", shell_word(path));
 		return ST_REFUSED;
 	}
-	return err ? fail(path, err) : 0;
+	return err ? file_failed(path, err) : 0;
 }
 
 static int size_fits(const char *path, uint64_t size, const struct stat *st)
@@ -73,6 +114,25 @@ static int size_fits(const char *path, uint64_t size, const struct stat *st)
 	return 0;
 }
 
+/* A pool whose beginning is lost: 0 if there is none. */
+static int refuse_lost(const char *path)
+{
+	struct image_label label;
+
+	if (image_copy(path, settings.offset, IMAGE_COPY_REACH, false, &label))
+		return 0;
+	complain("%s: the beginning of a pool is lost; at its end is a copy of what it said", path);
+	mend("wort check --clear --from-copy %s", shell_word(path));
+	return ST_REFUSED;
+}
+
+int no_pool_in_file(const char *path)
+{
+	int status = refuse_lost(path);
+
+	return status ? status : fail(path, -ENODATA);
+}
+
 /* A pool that begins elsewhere in the file, or whose beginning is lost. */
 static int refuse_pool(const char *path)
 {
@@ -81,11 +141,7 @@ static int refuse_pool(const char *path)
 
 	if (!err || err == -EUCLEAN || err == -EPROTONOSUPPORT || err == -EOVERFLOW)
 		return fail(path, -EEXIST);
-	if (image_copy(path, IMAGE_FIND, IMAGE_COPY_REACH, false, &label))
-		return 0;
-	complain("%s: the beginning of a pool is lost; at its end is a copy of what it said", path);
-	mend("wort check --clear --from-copy %s", shell_word(path));
-	return ST_REFUSED;
+	return refuse_lost(path);
 }
 
 /* Nothing is overwritten unless it is said so. */
@@ -110,19 +166,30 @@ static int refuse_content(const char *path, bool force)
 	if (!*type)
 		return 0;
 	complain("%s: there is something else (%s)", path, type);
-	mend("wort format -f    # what it holds is lost");
+	mend("wort format -f %s    # what it holds is lost", shell_word(path));
 	return ST_REFUSED;
 }
 
+/* Pools were looked for: another content is what the library has refused. */
 static int format_failed(const char *path, int err)
 {
-	if (err == -EWOULDBLOCK)
-		return file_in_use(path);
-	if (err != -ENOSPC)
-		return fail(path, err);
-	complain("%s: the filesystem has less space than that", path);
-	mend("df %s", shell_word(path));
-	return ST_REFUSED;
+	char folder[PATH_MAX];
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	if (err == -EEXIST) {
+		complain("%s: there is something else in the file", path);
+		mend("wort format -f %s    # what it holds is lost", shell_word(path));
+	} else if (err == -ENOENT) {
+		complain("%s: its folder is missing, or it is a link that leads nowhere", path);
+	} else if (err == -ENODATA) {
+		complain("%s: too small for a pool with extents of that size", path);
+	} else if (err == -ENOSPC) {
+		complain("%s: the filesystem has less space than that", path);
+		mend("df %s", shell_word(dirname(folder)));
+	} else {
+		return file_failed(path, err);
+	}
+	return err == -ENOENT ? ST_NOTHING : ST_REFUSED;
 }
 
 int format_file(const char *path, uint64_t size, const struct wort_format_opts *opts)

@@ -320,6 +320,8 @@ int image_open(const char *path, bool write, uint64_t offset,
 		release(image);
 		return err;
 	}
+	if (!write && image->pool->nr_lost)
+		pr_warn("%s: that is so in memory only: nothing is stored to it\n", image->name);
 	*out = image;
 	return 0;
 }

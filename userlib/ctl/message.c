@@ -17,7 +17,7 @@ static const struct reason {
 	int err;
 	const char *verbs;	/* separated by spaces; NULL: any */
 	const char *text;
-	const char *mend;	/* %s: the object; or NULL */
+	const char *mend;	/* %s: the object, %p: the first argument; or NULL */
 } reasons[] = {
 	{ ENOENT, "format attach", "no such device", "ls /dev/pmem*" },
 	{ ENOENT, "detach", "no such pool", "wort list" },
@@ -38,10 +38,12 @@ static const struct reason {
 	{ EBUSY, "backup", "the device is in use, or wort check --clear runs",
 	  "wort doctor %s" },
 	{ EBUSY, "detach", "the pool has open descriptors", "fuser -v %s" },
-	{ EPERM, NULL, "this takes CAP_SYS_ADMIN", "sudo wort ..." },
+	{ EPERM, NULL, "this takes CAP_SYS_ADMIN (sudo); or the file is immutable",
+	  NULL },
 	{ EACCES, "attach", "write-protected, or on a nodev mount",
 	  "wort attach --read-only %s" },
-	{ EACCES, NULL, "permission denied", "sudo wort ..." },
+	{ EACCES, NULL, "permission denied; pools of the module take root, or a udev rule",
+	  NULL },
 	{ ENOTBLK, "format attach", "not a block device", "wort doctor %s" },
 	{ ENOTBLK, NULL, "not a block device, nor an image of one", NULL },
 	{ ENXIO, NULL, "not a DAX device, or not in fsdax mode",
@@ -57,19 +59,20 @@ static const struct reason {
 	  "wort doctor %s" },
 	{ ENODATA, "attach", "there is no pool; wort format makes one",
 	  "wort doctor %s" },
-	{ ENODATA, NULL, "there is no pool",
-	  "--offset, if it lies somewhere unusual" },
+	{ ENODATA, NULL, "there is no pool, or not where one is looked for (--offset)",
+	  "wort doctor %p" },
 	{ EPROTONOSUPPORT, NULL,
 	  "the pool has a version, a feature or an atomic batch unknown here; the kernel log (of an image: stderr) has which",
-	  "of an older version: wort dump IMAGE, then wort format and wort load" },
+	  "wort doctor %p" },
 	{ EOVERFLOW, NULL,
-	  "the pool is larger than what it lies on; nothing of it is lost yet",
-	  "give the device or image back the size it had" },
-	{ EFBIG, NULL, "larger than a pool can be (16 TiB)", NULL },
-	{ ENOSPC, "format attach", "smaller than a pool can be (256 KiB)",
+	  "the pool is larger than what it lies on: give that back the size it had; nothing is lost yet",
 	  NULL },
-	{ ENOSPC, NULL, "the pool is full; nothing was changed",
-	  "wort del or wort destroy, or a larger device" },
+	{ EFBIG, NULL, "larger than a pool can be (16 TiB)", NULL },
+	{ ENOSPC, "format attach", "smaller than a pool can be (256 KiB, or some large extents)",
+	  NULL },
+	{ ENOSPC, NULL,
+	  "the pool is full; nothing was changed: delete records, or take a larger device",
+	  "wort stat %p" },
 	{ EREMOTEIO, NULL,
 	  "the device did not keep what was stored to it: it is no memory", NULL },
 	{ ENODEV, NULL, "the pool was detached, or its device removed or changed",
@@ -77,22 +80,24 @@ static const struct reason {
 	{ ENOTTY, "atomic", "the module has no atomic batches: it is too old", NULL },
 	{ ENOTTY, "rename", "the module cannot rename an index: it is too old", NULL },
 	{ ENOTTY, "backup", "the module cannot freeze a pool: it is too old",
-	  "wort detach, then wort backup DEVICE FILE" },
+	  "wort detach %p    # then wort backup of its device" },
 	{ ENOTTY, NULL, "not a wort device", "wort list" },
 	{ EMSGSIZE, "atomic",
 	  "too long: keys have 1024 bytes, values 65536, names 111, a batch 256 KiB at most",
+	  NULL },
+	{ EMSGSIZE, "create rename destroy stat", "too long: names have 111 bytes at most",
 	  NULL },
 	{ EMSGSIZE, NULL,
 	  "too long: keys have 1024 bytes, values 65536, names 111 at most",
 	  NULL },
 	{ EROFS, "attach",
 	  "the pool cannot grow: damage was found in it, or it takes a newer wort to write it",
-	  "wort attach %s, then wort check --clear" },
+	  "wort attach %s    # without --grow; then wort check --clear" },
 	{ EROFS, NULL, "read-only, because damage was found",
-	  "wort check, then wort check --clear" },
+	  "wort check %p    # then wort check --clear" },
 	{ EUCLEAN, NULL,
 	  "damage was found; the kernel log (of an image: stderr) has the place",
-	  "wort check" },
+	  "wort check %p" },
 	{ EIO, NULL, "the data lies on a page known to be bad",
 	  "ndctl list --media-errors" },
 	{ ESTALE, NULL, "the index was destroyed", NULL },
@@ -101,7 +106,7 @@ static const struct reason {
 	{ ENOMEM, NULL, "out of memory", NULL },
 	{ EINVAL, "create",
 	  "the index has another engine or other attributes, or the module does not know one of them",
-	  "wort stat POOL INDEX" },
+	  "wort stat %p %s" },
 	{ EINVAL, "format", "the extent size is no power of two from 4k to 1M",
 	  NULL },
 };
@@ -226,6 +231,16 @@ int complain(const char *fmt, ...)
 	return ST_REFUSED;
 }
 
+/* A line for each of several. */
+static void add_mend(const char *text)
+{
+	const char *before = json_object_get_string(json_object_object_get(complaint, "mend"));
+	char lines[4 * PATH_MAX];
+
+	snprintf(lines, sizeof(lines), "%s%s%s", before ? before : "", before ? "\n" : "", text);
+	json_add_str(complaint, "mend", lines);
+}
+
 void mend(const char *fmt, ...)
 {
 	va_list args;
@@ -235,7 +250,7 @@ void mend(const char *fmt, ...)
 	text = vshown(fmt, args);
 	va_end(args);
 	if (text && complaint)
-		json_add_str(complaint, "mend", text);
+		add_mend(text);
 	else if (text)
 		fprintf(stderr, "  try: %s\n", text);
 	free(text);
@@ -269,23 +284,30 @@ int status_of(int err)
 {
 	if (!err)
 		return ST_OK;
-	if (err == -ENOENT || err == -ECANCELED)
+	if (err == -ENOENT || err == -ENODATA || err == -ECANCELED)
 		return ST_NOTHING;
 	if (err == -EUCLEAN || err == -EROFS)
 		return ST_DAMAGE;
 	return ST_REFUSED;
 }
 
-/* The one conversion that a reason may contain is the object. */
-static void mend_object(const char *text, const char *object)
+static void mend_reason(const char *text, const char *object)
 {
-	const char *mark = strstr(text, "%s");
+	char *line = NULL;
+	size_t size;
+	FILE *out = open_memstream(&line, &size);
 
-	if (mark)
-		mend("%.*s%s%s", (int)(mark - text), text, shell_word(object),
-		     mark + 2);
-	else
-		mend("%s", text);
+	if (!out)
+		return;
+	for (; *text; text++) {
+		if (*text != '%')
+			fputc(*text, out);
+		else
+			fputs(shell_word(*++text == 'p' ? settings.target : object), out);
+	}
+	if (!fclose(out))
+		mend("%s", line);
+	free(line);
 }
 
 int fail(const char *object, int err)
@@ -296,6 +318,6 @@ int fail(const char *object, int err)
 	if (complaint && strerrorname_np(-err))
 		json_add_str(complaint, "errno", strerrorname_np(-err));
 	if (reason && reason->mend)
-		mend_object(reason->mend, object);
+		mend_reason(reason->mend, object);
 	return status_of(err);
 }

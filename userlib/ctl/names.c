@@ -60,12 +60,28 @@ static int out_of_range(uint32_t engine, const char *text)
 	return ST_USAGE;
 }
 
+/* Is the attribute chosen before, too? */
+static bool is_repeated(int nr)
+{
+	size_t len = strcspn(settings.attrs[nr], "=") + 1;
+	int i;
+
+	for (i = 0; i < nr; i++)
+		if (!strncmp(settings.attrs[i], settings.attrs[nr], len))
+			return true;
+	return false;
+}
+
 int attrs_read(uint32_t engine, uint64_t *word)
 {
 	int i, err;
 
 	*word = 0;
 	for (i = 0; i < settings.nr_attrs; i++) {
+		if (is_repeated(i)) {
+			complain("%s: the attribute is chosen twice", settings.attrs[i]);
+			return ST_USAGE;
+		}
 		err = wort_attr_set(engine, settings.attrs[i], word);
 		if (err == -ERANGE)
 			return out_of_range(engine, settings.attrs[i]);

@@ -55,13 +55,8 @@ static int not_a_pool(const char *name, const struct stat *st)
 	if (!S_ISREG(st->st_mode))
 		return complain("%s: neither a file nor a device", name);
 	err = image_peek(name, &label);
-	if (err == -ENODATA) {
-		complain("%s: no pool is in the file", name);
-		mend("wort format --size=SIZE %s", shell_word(name));
-		return ST_NOTHING;
-	}
 	if (err)
-		return fail(name, err);
+		return err == -ENODATA ? no_pool_in_file(name) : fail(name, err);
 	return complain("%s: an image of a namespace can only be read and checked", name);
 }
 
@@ -251,9 +246,13 @@ static int open_with(const char *name, int pool_flags, bool repair,
 	if (err)
 		return err;
 	err = image_open(place.path, repair, settings.offset, &src->image);
-	if (err == -EWOULDBLOCK)
-		return file_in_use(place.path);
-	return err ? fail(name, err) : 0;
+	if (err == -EINVAL && settings.offset != IMAGE_FIND) {
+		complain("%s: no pool can be at this offset: a multiple of 4096, within it", name);
+		return ST_USAGE;
+	}
+	if (err == -ENODATA)
+		return no_pool_in_file(place.path);
+	return err ? file_failed(place.path, err) : 0;
 }
 
 int source_open(const char *name, bool repair, struct source *src)

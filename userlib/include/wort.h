@@ -97,8 +97,9 @@ int wort_ctl_list(struct wort_ctl *ctl, unsigned int start,
 /*
  * Makes an empty pool in a file of @size bytes.  The file is made if it is not there; one
  * that is shorter grows; 0: the file is there and keeps its size.  -EEXIST if there is a
- * pool already, without WORT_FORMAT_F_FORCE; -EWOULDBLOCK if it is open as a pool; -ENODATA
- * if it is too small; -ENOSPC, and other errors of open() and posix_fallocate().
+ * pool or anything else but zeroes in it, without WORT_FORMAT_F_FORCE; -EWOULDBLOCK if it
+ * is open as a pool; -ENODATA if it is too small; -ENOSPC, and other errors of open() and
+ * posix_fallocate().
  */
 int wort_format_file(const char *path, uint64_t size,
 		     const struct wort_format_opts *opts);

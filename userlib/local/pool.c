@@ -346,27 +346,36 @@ static int format_mapped(struct wort_dev *wdev, const struct wort_format_arg *ar
 
 	fill_opts(&opts, arg);
 	err = wort_pool_format(&wdev->region, &opts);
+	if (err == -ENOSPC)
+		return -ENODATA;	/* for the file has its space */
 	return !err && wdev->sync->error ? -wdev->sync->error : err;
 }
 
-/*
- * May the file be formatted?  With its lock: nothing of it is changed before.  A pool of
- * another version, or one with a broken superblock, is a pool, too.
- */
-static int format_allowed(int fd, u64 size, const struct wort_format_arg *arg)
+/* Is there anything but zeroes?  Holes are not read. */
+static int content_find(int fd)
 {
-	struct wort_region region = { .size = round_down(size, 4096ULL), .readonly = true };
-	struct wort_media_sb sb;
-	int err;
+	off_t at = 0;
+	ssize_t len;
+	u8 buf[16 << 10];
 
-	if (arg->flags & WORT_FORMAT_F_FORCE || region.size < WORT_MEDIA_POOL_MIN)
-		return 0;
-	region.base = mmap(NULL, region.size, PROT_READ, MAP_SHARED, fd, 0);
-	if (region.base == MAP_FAILED)
-		return -errno;
-	err = wort_pool_probe(&region, &sb);
-	munmap(region.base, region.size);
-	return err == -ENODATA || err == -EIO ? 0 : -EEXIST;
+	while ((at = lseek(fd, at, SEEK_DATA)) >= 0) {
+		len = pread(fd, buf, sizeof(buf), at);
+		if (len <= 0)
+			return len ? -errno : 0;
+		if (memchr_inv(buf, 0, len))
+			return -EEXIST;
+		at += len;
+	}
+	return errno == ENXIO ? 0 : -errno;
+}
+
+/*
+ * May the file be formatted?  With its lock: nothing of it is changed before.  It is read
+ * and not mapped, so that no hole of it takes memory.
+ */
+static int format_allowed(int fd, const struct wort_format_arg *arg)
+{
+	return arg->flags & WORT_FORMAT_F_FORCE ? 0 : content_find(fd);
 }
 
 /* A file that was there is never cut short, and has its size again after a failure. */
@@ -382,7 +391,7 @@ static int format_opened(struct wort_dev *wdev, const char *path, u64 size,
 	if (!S_ISREG(st.st_mode))
 		return -ENOTBLK;
 	before = st.st_size;
-	err = format_allowed(wdev->fd, before, arg);
+	err = format_allowed(wdev->fd, arg);
 	if (err)
 		return err;
 	if (size > before && ftruncate(wdev->fd, size))
@@ -446,9 +455,10 @@ int wort_local_format(const char *path, uint64_t size, const struct wort_format_
 			fd = open(path, flags | O_CREAT | O_EXCL, 0666);
 			made = fd >= 0;
 		}
-		if (fd < 0)
+		if (fd < 0 && errno != EEXIST)
 			return -errno;
-		err = format_file(fd, path, size, made, arg);
-	} while (err == -ESTALE && ++tries < FORMAT_TRIES);
+		/* Made meanwhile; each time: a link that leads nowhere. */
+		err = fd < 0 ? -ENOENT : format_file(fd, path, size, made, arg);
+	} while ((err == -ESTALE || err == -ENOENT) && ++tries < FORMAT_TRIES);
 	return err;
 }

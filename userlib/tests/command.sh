@@ -28,7 +28,7 @@ if command -v mke2fs >/dev/null; then
 	expect 1 'PROBLEM.*contents.*ext' "$wort" doctor "$device"
 	dd if=/dev/zero of="$device" bs=4096 count=16 2>/dev/null
 fi
-expect 3 'there is no pool' "$wort" attach "$device"
+expect 1 'there is no pool' "$wort" attach "$device"
 expect 1 'no such pool' "$wort" detach 0
 expect 3 'no such device\|not a block' "$wort" attach /dev/null
 expect 1 'no such device' "$wort" attach /dev/absent

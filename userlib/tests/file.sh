@@ -54,7 +54,17 @@ check_format()
 	: >empty.img
 	expect 3 'wort format --size' "$wort" format empty.img
 	head -c 1M /dev/urandom >noise.img
-	"$wort" format noise.img >/dev/null
+	expect 3 'there is something else in the file' "$wort" format noise.img
+	seq 100 >small.txt
+	expect 3 'there is something else in the file' "$wort" format --size 1M small.txt
+	seq 100 | cmp - small.txt
+	expect 1 'try: wort doctor noise.img' "$wort" put noise.img a b c
+	expect 1 'no pool, but something else' "$wort" doctor noise.img
+	expect 1 'leads nowhere' "$wort" format --size 1M no-folder/a.img
+	expect 2 'this names a pool' "$wort" format --size 1M 77
+	expect 3 'too small for a pool' "$wort" format -e 1M --size 2M extents.img
+	[ ! -e extents.img ]
+	"$wort" format -f noise.img >/dev/null
 	expect 0 '^clean$' "$wort" check noise.img
 	expect 3 'the file is larger' "$wort" format -f --size 512k noise.img
 	truncate -s 8M sparse.img
@@ -127,7 +137,7 @@ check_refusals()
 	expect 4 'damage was found' "$wort" backup damaged.img part
 	[ ! -e part ]
 	: >nothing
-	expect 1 'no pool is in the file' "$wort" put nothing names a
+	expect 1 'there is no pool' "$wort" put nothing names a
 	expect 3 'neither a file nor a device' "$wort" put . names a
 	expect 3 'neither a block device nor a file' "$wort" format .
 	expect 3 'neither a block device nor a file' "$wort" format --size 2M /dev/null

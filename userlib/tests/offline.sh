@@ -125,9 +125,10 @@ check_names()
 check_whole flat.img
 check_whole nvdimm.img
 head -c 1000000 /dev/zero >zero.img
-expect 3 'there is no pool' "$wort" check zero.img
+expect 1 'there is no pool' "$wort" check zero.img
 expect 0 '^clean' "$wort" check --offset 4M nvdimm.img
-expect 3 'there is no pool' "$wort" check --offset 8k flat.img
+expect 1 'there is no pool' "$wort" check --offset 8k flat.img
+expect 2 'no pool can be at this offset' "$wort" check --offset 1 flat.img
 head -c 300000 flat.img >cut.img
 expect 3 'cut.img: the pool has 8388608 bytes, the device 300000' \
 	"$wort" check cut.img
@@ -142,7 +143,9 @@ expect 4 '1 copies of the superblock were lost' "$wort" check lost.img
 expect 0 'written anew' "$wort" check -c lost.img
 expect 0 '^clean$' "$wort" check lost.img
 zero_copies 1 2
-expect 3 'there is no pool' "$wort" check -c lost.img
+expect 3 'the beginning of a pool is lost' "$wort" check -c lost.img
+expect 3 'the beginning of a pool is lost' "$wort" count -o json lost.img n
+expect 3 'wort check --clear --from-copy lost.img' "$wort" put lost.img n a b
 expect 3 'nothing was changed' "$wort" check -c --from-copy lost.img </dev/null
 cmp -s -i 4096 -n 4096 lost.img zero.img
 expect 0 '^clean$' "$wort" check -c --from-copy --yes lost.img

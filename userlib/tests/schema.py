@@ -100,6 +100,9 @@ def member(title, name, kinds, val, where):
     elif "attributes" in kinds:
         for attr in val:
             match("attributes", attr, where)
+    elif "chosen" in kinds:
+        for attr in val:
+            match("chosen", attr, where)
     elif "answers" in kinds:
         for answer in val:
             match("answers", answer, where)
@@ -129,8 +132,7 @@ class Command:
             wrong(f"{where}: no complaint in:\n{done.stderr}")
         for line in complaints:
             match("errors", json.loads(line), where)
-        if title:
-            self.answer(title, done.stdout, where)
+        return self.answer(title, done.stdout, where) if title else None
 
     @staticmethod
     def answer(title, text, where):
@@ -143,6 +145,7 @@ class Command:
             wrong(f"{where}: not {form}")
         for obj in val if isinstance(val, list) else [val]:
             match(title, obj, where)
+        return val
 
 
 def use(wort, device):
@@ -151,7 +154,10 @@ def use(wort, device):
     wort("format", "format", "-f", "-L", "me", device)
     wort("attach", "attach", device)
     wort("list", "list")
-    wort("engines", "engines")
+    for engine in wort("engines", "engines"):
+        wort("create", "create", "-e", engine["name"], "0", "a")
+        wort("stat POOL INDEX", "stat", "0", "a")
+        wort("destroy", "destroy", "0", "a")
     wort("create", "create", "0", "a")
     wort("create", "create", "-k", "0", "a")
     wort("list POOL", "list", "0")
