@@ -24,6 +24,7 @@
  * @sep: the separator between them
  * @key: for a copy of a key
  * @page: what replaces them
+ * @before: the neighbour is the one before, not the next one
  */
 struct qr_merge {
 	struct qr_pos parent;
@@ -36,6 +37,7 @@ struct qr_merge {
 	struct wort_bound sep;
 	u8 key[WORT_KEY_MAX] __aligned(8);
 	struct qr_page page;
+	bool before;
 };
 
 static int child_load(struct wort_op *op, const struct qr_merge *m, u32 place,
@@ -44,9 +46,9 @@ static int child_load(struct wort_op *op, const struct qr_merge *m, u32 place,
 	return qr_rec_at(op, &m->parent.page, place, child);
 }
 
-/* The last child of a page becomes the second one of the pair. */
-static int last_choose(struct wort_op *op, struct qr_merge *m,
-		       struct qr_way *way)
+/* The child becomes the second one of the pair. */
+static int before_choose(struct wort_op *op, struct qr_merge *m,
+			 struct qr_way *way)
 {
 	int err = child_load(op, m, way->place, &m->child[0]);
 	struct wort_key sep;
@@ -79,8 +81,8 @@ static int is_in_range(struct wort_op *op, const struct qr_merge *m,
 }
 
 /*
- * Choose the child of a key and a neighbour of it: the next one, or else the
- * one before.
+ * Choose the child of a key and a neighbour of it: the next one, unless it is
+ * the last child or the one before is wanted.
  */
 static int pair_choose(struct wort_op *op, struct qr_merge *m,
 		       const struct wort_key *key)
@@ -90,11 +92,11 @@ static int pair_choose(struct wort_op *op, struct qr_merge *m,
 	int got = qr_end_find(op, parent, &m->end) ?:
 		  qr_inner_find(op, parent, QR_COVERS, key, &way, NULL);
 
-	if (!got && way.next)
+	if (!got && way.next && !m->before)
 		got = child_load(op, m, way.next, &m->child[1]) ?:
 		      is_in_range(op, m, &m->child[1]);
 	if (got <= 0)
-		return got ?: last_choose(op, m, &way);
+		return got ?: before_choose(op, m, &way);
 	return child_load(op, m, way.place, &m->child[0]) ?:
 	       qr_sep_key(op, parent, way.next, &m->sep);
 }
@@ -224,6 +226,19 @@ static void pair_commit(struct wort_op *op, const struct wort_tree *tree,
 	wort_nodes_removed(op, parent->off, 0);
 }
 
+/*
+ * Half of a page is left free, so that the next few records do not split it
+ * again.  What is empty would stay for ever between two full pages, so the one
+ * before takes its range, however full it is.
+ */
+static u32 pair_recs_max(const struct qr_merge *m)
+{
+	u32 max = qr_recs_max(m->old[0].level);
+
+	return m->before && (!m->order[0].nr || !m->order[1].nr) ? max : max / 2;
+}
+
+/* Returns -E2BIG if they are too much for one page. */
 static int pair_replace(struct wort_op *op, struct wort_tree *tree,
 			struct qr_merge *m)
 {
@@ -237,8 +252,8 @@ static int pair_replace(struct wort_op *op, struct wort_tree *tree,
 	prefix_len = min_t(u32, prefix_len,
 			   min(m->old[0].prefix_len, m->old[1].prefix_len));
 	size = pair_bytes(m, prefix_len);
-	if (nr > qr_recs_max(level) / 2 || size > qr_page_max(tree, level))
-		return -ENOENT;
+	if (nr > pair_recs_max(m) || size > qr_page_max(tree, level))
+		return -E2BIG;
 	size = qr_page_size(op, tree, level, false, size, nr, 0);
 	err = wort_alloc_reserve(op, size) ?: pair_lock(op, m);
 	if (err)
@@ -301,9 +316,11 @@ static int level_merge(struct wort_op *op, struct wort_tree *tree, u32 level,
 		       const struct wort_key *key, struct qr_merge *m)
 {
 	const struct qr_page *page = &m->parent.page;
-	int err = qr_descend(op, tree, level + 1, QR_COVERS, key, &m->parent,
-			     &m->upper);
+	int err;
 
+	wort_op_step(op);
+	err = qr_descend(op, tree, level + 1, QR_COVERS, key, &m->parent,
+			 &m->upper);
 	if (err || !page->off)
 		return err ?: -ENOENT;
 	if (!page->level)
@@ -311,6 +328,8 @@ static int level_merge(struct wort_op *op, struct wort_tree *tree, u32 level,
 	err = pair_choose(op, m, key);
 	if (err)
 		return err;
+	if (!m->child[1].head && m->before)
+		return -ENOENT;
 	if (!m->child[1].head && m->parent.depth)
 		return 0;
 	if (!m->child[1].head)
@@ -321,6 +340,20 @@ static int level_merge(struct wort_op *op, struct wort_tree *tree, u32 level,
 	if (err)
 		return err;
 	return qr_has_at_most(op, page, FEW_CHILDREN) ? 0 : -ENOENT;
+}
+
+/* With the next page, or with the one before if that does not fit. */
+static int level_tidy(struct wort_op *op, struct wort_tree *tree, u32 level,
+		      const struct wort_key *key, struct qr_merge *m)
+{
+	int err;
+
+	m->before = false;
+	err = level_merge(op, tree, level, key, m);
+	if (err != -E2BIG)
+		return err;
+	m->before = true;
+	return level_merge(op, tree, level, key, m);
 }
 
 /*
@@ -341,8 +374,7 @@ void qr_tidy(struct wort_op *op, struct wort_tree *tree,
 		return;
 	op->must_free = false;
 	do {
-		wort_op_step(op);
-		err = level_merge(op, tree, level++, key, m);
+		err = level_tidy(op, tree, level++, key, m);
 	} while (!err && level < QR_LEVELS);
 	op->must_free = must_free;
 	kvfree(m);
@@ -427,8 +459,8 @@ int qr_drop(struct wort_cursor *cur)
 
 	if (qc->pos.depth) {
 		err = lost_find(cur, &parent, &sep, &anchor) ?:
-			      empty_create(op, cur->tree, parent.level - 1,
-					   &anchor, &off);
+		      empty_create(op, cur->tree, parent.level - 1, &anchor,
+				   &off);
 		if (err)
 			return err;
 		node = parent.off;

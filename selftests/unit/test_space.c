@@ -333,3 +333,66 @@ void check_space_aged(void)
 	bed_check(&bed);
 	bed_close(&bed);
 }
+
+#define QUEUE_LENGTH	300
+#define QUEUE_ROUNDS	50000
+#define FOLDER_NAMES	6400
+
+/* Keys come at one end and go at the other: what was emptied is given back. */
+static void queue_run(struct bed *bed, bool down)
+{
+	u64 i, value = 0;
+	u8 key[8];
+
+	for (i = 0; i < QUEUE_ROUNDS + QUEUE_LENGTH; i++) {
+		key_u64(key, down ? U64_MAX - i : i);
+		if (i < QUEUE_ROUNDS)
+			CHECK_EQ(pm_put(bed->index, key, sizeof(key), &value, sizeof(value)), 0);
+		key_u64(key, (down ? U64_MAX - i : i) + (down ? QUEUE_LENGTH : -QUEUE_LENGTH));
+		if (i >= QUEUE_LENGTH)
+			CHECK_EQ(pm_del(bed->index, key, sizeof(key)), 0);
+	}
+}
+
+static u32 folder_name(char *key, u32 nr)
+{
+	return sprintf(key, "%04u/%02u", nr / 64, nr % 64);
+}
+
+static u64 bytes_owned(struct bed *bed)
+{
+	struct wort_check_arg arg;
+
+	pmpool_settle();
+	bed_check_arg(bed, 0, &arg);
+	return arg.out_owned_bytes;
+}
+
+/* Nine folders of ten go, then the tenth: what is between those that stay goes, too. */
+static void folders_run(struct bed *bed)
+{
+	const u32 left[] = { FOLDER_NAMES / 10, 0 };
+	char key[16];
+	u32 i, last;
+
+	for (i = 0; i < FOLDER_NAMES; i++)
+		CHECK_EQ(pm_put(bed->index, key, folder_name(key, i), key, 8), 0);
+	for (last = 0; last < 2; last++) {
+		for (i = 0; i < FOLDER_NAMES; i++)
+			if ((i / 64 % 10 == 5) == last)
+				CHECK_EQ(pm_del(bed->index, key, folder_name(key, i)), 0);
+		CHECK_LE(bytes_owned(bed), 16384 + 80 * left[last]);
+	}
+}
+
+void check_space_queue(void)
+{
+	struct bed bed;
+
+	bed_open(&bed, MIB, 4096);
+	queue_run(&bed, false);
+	queue_run(&bed, true);
+	folders_run(&bed);
+	bed_check(&bed);
+	bed_close(&bed);
+}

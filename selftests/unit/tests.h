@@ -125,6 +125,7 @@ void check_full_after_attach(void);
 void check_full_catalogue(void);
 void check_space_rounds(void);
 void check_space_aged(void);
+void check_space_queue(void);
 
 /* test_nomem.c */
 void check_nomem_attach(void);
