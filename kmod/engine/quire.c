@@ -115,6 +115,21 @@ static void qr_create(struct wort_op *op, struct wort_tree *tree)
 	wort_pm_store(op, wort_tree_root(tree), 0);
 }
 
+/* Verify where the object of a value is, and its size. */
+static int object_verify(struct wort_op *op, const struct qr_page *page,
+			 const struct qr_rec *rec)
+{
+	u32 len = qr_object_len(rec->val);
+	int err = wort_region_verify(op->region, qr_object_off(rec->val),
+				     len ?: 1);
+
+	if (err == -EUCLEAN || len <= QR_WORD || len > WORT_VALUE_MAX)
+		return wort_corrupt(op, page->off,
+				    "record at word %u with value %#llx",
+				    rec->place, (unsigned long long)rec->val);
+	return err;
+}
+
 /* Copy the value of a record. */
 int qr_value_read(struct wort_op *op, const struct qr_page *page,
 		  const struct qr_rec *rec, struct wort_buf *buf)
@@ -126,11 +141,9 @@ int qr_value_read(struct wort_op *op, const struct qr_page *page,
 		return wort_rec_copy_word(buf, rec->val,
 					  qr_rec_kind(rec->head));
 	buf->len = qr_object_len(rec->val);
-	err = wort_region_verify(op->region, off, buf->len ?: 1);
-	if (err == -EUCLEAN || buf->len <= QR_WORD || buf->len > WORT_VALUE_MAX)
-		return wort_corrupt(op, page->off,
-				    "record at word %u with value %#llx",
-				    rec->place, (unsigned long long)rec->val);
+	err = object_verify(op, page, rec);
+	if (err == -EUCLEAN)
+		return err;
 	if (buf->len > buf->size)
 		return -ERANGE;
 	return err ?: wort_pm_read(op, buf->data,
@@ -162,9 +175,10 @@ static int expect(struct wort_op *op, const struct qr_pos *pos,
 		return -ECANCELED;
 	if (qr_rec_kind(rec->head) != WORT_MEDIA_QUIRE_VALUE_OBJECT)
 		return rec->val == wort_value_word(expected) ? 0 : -ECANCELED;
-	if (wort_region_verify(op->region, off, expected->len) ||
-	    wort_pm_probe(op, wort_region_at(op->region, off), expected->len))
-		return -EIO;
+	err = object_verify(op, &pos->page, rec) ?:
+	      wort_pm_probe(op, wort_region_at(op->region, off), expected->len);
+	if (err)
+		return err;
 	return wort_pm_common(&op->n, wort_region_at(op->region, off), expected->data,
 			      expected->len) == expected->len ? 0 : -ECANCELED;
 }

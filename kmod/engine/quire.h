@@ -371,6 +371,8 @@ int qr_recs_cmp(const struct qr_page *page, const struct qr_rec *a,
 		const struct qr_rec *b);
 int qr_rec_key(struct wort_op *op, const struct qr_page *page,
 	       const struct qr_rec *rec, u8 *buf);
+int qr_sep_read(struct wort_op *op, const struct qr_page *page, u32 place,
+		u8 *buf);
 int qr_sep_key(struct wort_op *op, const struct qr_page *page, u32 place,
 	       struct wort_bound *bound);
 int qr_end_find(struct wort_op *op, const struct qr_page *page,

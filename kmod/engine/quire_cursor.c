@@ -263,21 +263,10 @@ static int anchor_verify(struct wort_cursor *cur, u32 level)
 	u64 below = level + 1 < qc->pos.depth ? above[1].off : qc->pos.page.off;
 	struct qr_page parent, page;
 	struct wort_key key = { .data = qc->key };
-	struct qr_rec sep;
 	int len = qr_page_open(cur->op, NULL, above->off, &parent) ?:
 		  qr_page_open(cur->op, NULL, below, &page) ?:
-		  qr_rec_at(cur->op, &parent, above->place, &sep) ?:
-		  qr_padding_verify(cur->op, &parent, &sep);
+		  qr_sep_read(cur->op, &parent, above->place, qc->key);
 
-	if (len)
-		return len;
-	if (!sep.len) {
-		len = parent.anchor_len;
-		if (wort_pm_read(cur->op, qc->key, parent.media->anchor, len))
-			return -EIO;
-	} else {
-		len = qr_rec_key(cur->op, &parent, &sep, qc->key);
-	}
 	if (len < 0)
 		return len;
 	key.len = len;
@@ -317,7 +306,8 @@ static int step_end(struct wort_cursor *cur)
 /*
  * Find the next step that visits anything.  A leaf that begins before the
  * position was visited before, or is new.  @from is told: its first record to
- * visit.
+ * visit.  Each page must end above the position, so that the walk of a damaged
+ * tree ends.
  */
 static int step_find(struct wort_cursor *cur, struct wort_key *pos, int *from,
 		     bool *whole)
@@ -335,6 +325,9 @@ static int step_find(struct wort_cursor *cur, struct wort_key *pos, int *from,
 				       &qc->pos, &qc->upper);
 		if (!err && !qc->pos.page.off)
 			err = -ENOENT;
+		if (!err && !bound_is_above(&qc->upper, pos))
+			err = wort_corrupt(cur->op, qc->pos.page.off,
+					   "page out of order");
 		err = err ?: qr_order(cur->op, &qc->pos.page, &qc->upper,
 				      &qc->order);
 		if (err)

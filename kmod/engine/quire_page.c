@@ -126,18 +126,26 @@ static __always_inline bool head_valid(const struct qr_page *page,
 	return !(rec->head & QR_HEAD_WITNESSES) || witnesses_valid(page, rec);
 }
 
-/* Did all of its words become durable before the power went? */
+/*
+ * Did all of its words become durable before the power went?  If not, a writer
+ * takes the head away before it stores another record there.  A reader that has
+ * loaded the head before would take the words of that record for its own, so it
+ * looks at the head again.
+ */
 static noinline bool rec_whole(const struct qr_page *page,
 			       const struct qr_rec *rec)
 {
 	u32 line, place;
+	u64 head;
 
 	for (line = 1; line <= 2; line++) {
 		place = witness_place(page, rec, line);
 		if (place && !wort_pm_load(qr_word(page, place)))
 			return false;
 	}
-	return true;
+	smp_rmb();	/* pairs with the fence of qr_tail_clean() */
+	head = wort_pm_load(qr_word(page, rec->place));
+	return !((head ^ rec->head) & ~WORT_MEDIA_QUIRE_DEAD);
 }
 
 /* As qr_rec_load(), for those who read many. */
@@ -269,8 +277,8 @@ int qr_rec_key(struct wort_op *op, const struct qr_page *page,
 				    "record at word %u with a long key",
 				    rec->place);
 	err = wort_pm_read(op, buf, page->media->anchor, page->prefix_len) ?:
-		      wort_pm_read(op, buf + page->prefix_len,
-				   qr_rest(page, rec), rec->len);
+	      wort_pm_read(op, buf + page->prefix_len, qr_rest(page, rec),
+			   rec->len);
 	return err ?: page->prefix_len + rec->len;
 }
 
@@ -286,6 +294,26 @@ int qr_sep_key(struct wort_op *op, const struct qr_page *page, u32 place,
 		return len;
 	bound->len = len;
 	return 0;
+}
+
+/*
+ * The anchor that the page must have to which the separator at a place leads:
+ * the key of the separator, which of the first one is not stored.  As
+ * qr_rec_key().
+ */
+int qr_sep_read(struct wort_op *op, const struct qr_page *page, u32 place,
+		u8 *buf)
+{
+	struct qr_rec sep;
+	int err = qr_rec_at(op, page, place, &sep) ?:
+		  qr_padding_verify(op, page, &sep);
+
+	if (err)
+		return err;
+	if (sep.len)
+		return qr_rec_key(op, page, &sep, buf);
+	err = wort_pm_read(op, buf, page->media->anchor, page->anchor_len);
+	return err ?: page->anchor_len;
 }
 
 /* A hash of a key, of 16 bits.  It is on media. */

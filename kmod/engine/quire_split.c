@@ -638,6 +638,33 @@ static int split(struct wort_op *op, struct wort_tree *tree, struct qr_build *b,
 }
 
 /*
+ * A split makes room only if the page begins where its parent says, the new
+ * separator lies in its range, and the key has its prefix.  In a damaged tree
+ * the key would come to the same page again, however often that is split.
+ */
+static int split_verify(struct wort_op *op, struct qr_build *b,
+			const struct qr_page *parent,
+			const struct wort_key *key)
+{
+	const struct wort_key sep = wort_bound_key(&b->sep);
+	const struct wort_key upper = wort_bound_key(&b->upper);
+	u32 prefix_len = b->pos.page.prefix_len;
+	int len = qr_sep_read(op, parent, sep_place(b), b->key);
+	struct wort_key from = { b->key, len };
+
+	if (len < 0)
+		return len;
+	if (b->anchor.len == from.len &&
+	    !memcmp(b->anchor.bytes, from.data, from.len) &&
+	    wort_key_compare(&from, &sep) < 0 &&
+	    (upper.len == WORT_NO_KEY || wort_key_compare(&sep, &upper) < 0) &&
+	    key->len >= prefix_len &&
+	    !memcmp(b->anchor.bytes, key->data, prefix_len))
+		return 0;
+	return wort_corrupt(op, b->pos.page.off, "page with keys out of its range");
+}
+
+/*
  * Split the page.  If its parent has no room for the separator, so many words
  * are needed there, and nothing is done.
  */
@@ -657,6 +684,7 @@ static int split_or_need(struct wort_op *op, struct wort_tree *tree,
 	if (!b->pos.depth)
 		return root_split(op, tree, b);
 	err = parent_open(op, tree, b, &parent) ?:
+	      split_verify(op, b, &parent, key) ?:
 	      qr_end_find(op, &parent, &end);
 	if (err)
 		return err;

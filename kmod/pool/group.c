@@ -17,8 +17,8 @@
 struct wort_commit_group *wort_group_get(struct wort_pool *pool)
 {
 	return xchg(&pool->spare_group, NULL) ?:
-		       kvzalloc(sizeof(struct wort_commit_group),
-				GFP_NOIO | WORT_GFP_CALL);
+	       kvzalloc(sizeof(struct wort_commit_group),
+			GFP_NOIO | WORT_GFP_CALL);
 }
 
 /**

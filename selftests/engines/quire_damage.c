@@ -368,3 +368,132 @@ void quire_damaged_twice(void)
 	pm_get(bed.index, second, sizeof(second), &value, &len);
 	bed_close(&bed);
 }
+
+/* Write a page anew, without records, as large as it was. */
+static u64 page_forge(struct bed *bed, u64 page, u32 level, const char *anchor, u32 prefix)
+{
+	u64 words = load(bed, page) & WORT_MEDIA_QUIRE_SIZE_MASK, len = strlen(anchor);
+
+	memset(memory(bed) + page, 0, words * QR_WORD);
+	store(bed, page, words | (u64)level << WORT_MEDIA_QUIRE_LEVEL_SHIFT |
+	      len << WORT_MEDIA_QUIRE_ANCHOR_SHIFT |
+	      (u64)prefix << WORT_MEDIA_QUIRE_PREFIX_SHIFT);
+	memcpy(memory(bed) + page + QR_WORD, anchor, len);
+	return page + QR_WORD + round_up(len, QR_WORD);
+}
+
+static u64 separator_forge(struct bed *bed, u64 at, const char *rest, u64 link)
+{
+	u32 len = strlen(rest);
+
+	memcpy(memory(bed) + at + QR_REC_WORDS * QR_WORD, rest, len);
+	store(bed, at + QR_WORD, link);
+	store(bed, at, HEAD_OF_WORD | len);
+	return at + QR_REC_WORDS * QR_WORD + round_up(len, QR_WORD);
+}
+
+static u64 leaf_of(struct bed *bed, u64 n, u32 level)
+{
+	u8 key[8];
+
+	key_u64(key, n);
+	return page_of(bed, level, key, sizeof(key));
+}
+
+/* Two pages lead to the same two leaves, each behind the other: the walk has to end. */
+void quire_damaged_loop(void)
+{
+	u64 root, inner[2], leaf[2], at, i;
+	struct wort_check_arg arg;
+	struct bed bed;
+
+	count_open(&bed, 16 * MIB);
+	for (i = 0; i < 2000; i++)
+		count_put(&bed, 1000 * i, i);
+	root = leaf_of(&bed, 0, 1);
+	inner[0] = leaf_of(&bed, 0, 0);
+	inner[1] = leaf_of(&bed, 400000, 0);
+	leaf[0] = leaf_of(&bed, 800000, 0);
+	leaf[1] = leaf_of(&bed, 1200000, 0);
+	bed_detach(&bed);
+	at = page_forge(&bed, root, 2, "", 0);
+	at = separator_forge(&bed, at, "", inner[0]);
+	separator_forge(&bed, at, "mz", inner[1]);
+	at = page_forge(&bed, inner[0], 1, "", 0);
+	at = separator_forge(&bed, at, "", leaf[0]);
+	separator_forge(&bed, at, "zb", leaf[1]);
+	at = page_forge(&bed, inner[1], 1, "mz", 1);
+	at = separator_forge(&bed, at, "", leaf[1]);
+	separator_forge(&bed, at, "c", leaf[0]);
+	page_forge(&bed, leaf[0], 0, "", 0);
+	page_forge(&bed, leaf[1], 0, "mz", 0);
+	bed_attach(&bed);
+	bed_check_arg(&bed, 0, &arg);
+	CHECK_EQ(arg.out_nr_damaged, 1);
+	bed_close(&bed);
+}
+
+/* The prefix of the leaf of a key, if a separator leads there that says more. */
+static u32 prefix_of_leaf(struct bed *bed, u64 n, u64 *leaf)
+{
+	u64 words[PROBE_WORDS], sep_len;
+	u8 key[8];
+
+	key_u64(key, n);
+	if (bed_path(bed, key, sizeof(key), words) < 2)
+		return 0;
+	*leaf = load(bed, words[0]);
+	sep_len = load(bed, words[0] - QR_WORD) & WORT_MEDIA_QUIRE_LEN_MASK;
+	return sep_len > prefix_of(bed, *leaf) ? prefix_of(bed, *leaf) : 0;
+}
+
+/*
+ * A leaf begins below the separator that leads to it, so one between its keys leads no key
+ * elsewhere: it is not split again and again.
+ */
+void quire_damaged_split(void)
+{
+	struct wort_check_arg arg;
+	u64 leaf = 0, n = 1000, i;
+	u32 prefix = 0;
+	struct bed bed;
+	int err = 0;
+	u8 key[8];
+
+	count_open(&bed, 16 * MIB);
+	for (i = 0; i < 2000; i++)
+		count_put(&bed, 1000 * (i * 641 % 2000), i);
+	while (n < 2000000 && prefix < 6) {
+		n += 1000;
+		prefix = prefix_of_leaf(&bed, n, &leaf);
+	}
+	CHECK_GE(prefix, 6);
+	bed_detach(&bed);
+	memory(&bed)[leaf + QR_WORD + prefix - 1]--;
+	bed_attach(&bed);
+	for (i = 1; i < 1000 && !err; i++) {
+		key_u64(key, n + i);
+		err = pm_put(bed.index, key, sizeof(key), &i, sizeof(i));
+	}
+	CHECK_EQ(err, -EUCLEAN);
+	bed_check_arg(&bed, 0, &arg);
+	CHECK_EQ(arg.out_nr_damaged, 1);
+	CHECK_LE(arg.out_owned_bytes, MIB);
+	bed_close(&bed);
+}
+
+/* A value outside the pool is damage to whom a change asks for it, too. */
+void quire_damaged_value(void)
+{
+	const struct wort_value want = { "abcdefghijkl", 12 };
+	const u8 key[8] = { 1 };
+	struct bed bed;
+	u64 at;
+
+	count_open(&bed, 16 * MIB);
+	CHECK_EQ(pm_put(bed.index, key, sizeof(key), want.data, want.len), 0);
+	at = first_record(memory(&bed), page_of(&bed, 0, key, sizeof(key)));
+	store(&bed, at + QR_WORD, load(&bed, at + QR_WORD) | 1ULL << 40);
+	CHECK_EQ(unit_put(bed.index, key, sizeof(key), "1", 1, 0, &want, NULL), -EUCLEAN);
+	bed_close(&bed);
+}

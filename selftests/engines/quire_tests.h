@@ -44,5 +44,8 @@ void quire_damaged_order(void);
 void quire_lost_page(void);
 void quire_child_comes(void);
 void quire_damaged_twice(void);
+void quire_damaged_loop(void);
+void quire_damaged_split(void);
+void quire_damaged_value(void);
 
 #endif /* _WORT_TEST_QUIRE_TESTS_H */
