@@ -303,23 +303,33 @@ static void attach_image(struct tracer *t, struct runner *r, const struct start 
 		;
 }
 
-/* Apply the stores before that fence to the image.  Return: false if the trace has fewer fences. */
-static bool keep_stored(const struct tracer *t, struct start *s, u32 fences)
+#define LINE_OF(word)	((word) / (64 / sizeof(u64)))
+
+/*
+ * Apply the stores before that fence to the image, of a torn one those to the line of the
+ * last store.  Return: false if the trace has fewer fences.
+ */
+static bool keep_stored(const struct tracer *t, struct start *s, u32 fences, bool torn)
 {
 	u64 *words = (u64 *)s->image;
-	const struct event *e;
+	const struct event *e, *end;
+	u32 last = 0;
 
-	for (e = t->events; fences && e < t->events + t->nr_events; e++) {
-		if (e->kind == EVENT_STORE)
-			words[e->word] = e->val;
-		fences -= e->kind == EVENT_FENCE;
+	for (end = t->events; fences && end < t->events + t->nr_events; end++) {
+		if (end->kind == EVENT_STORE)
+			last = end->word;
+		fences -= end->kind == EVENT_FENCE;
 	}
+	for (e = t->events; e < end; e++)
+		if (e->kind == EVENT_STORE && (!torn || LINE_OF(e->word) == LINE_OF(last)))
+			words[e->word] = e->val;
 	return !fences;
 }
 
-/* The power goes in a step.  False: it has not so many fences with this attribute word. */
-static bool cut(struct tracer *t, struct start *s, const struct step *step, u32 fences)
+/* The power goes in the last step.  False: it has not so many fences with this attribute word. */
+static bool cut(struct tracer *t, struct start *s, const struct engine_start *of)
 {
+	const struct step *step = &of->steps[of->nr_steps - 1];
 	struct world after = s->world;
 	struct runner r;
 
@@ -329,7 +339,7 @@ static bool cut(struct tracer *t, struct start *s, const struct step *step, u32 
 	must(runner_step(&r, &after, step), s->name);
 	tracer_stop(t);
 	runner_detach(&r);
-	if (!keep_stored(t, s, fences))
+	if (!keep_stored(t, s, of->fences, of->torn))
 		return false;
 	attach_image(t, &r, s);
 	if (runner_compare(&r, &s->world))
@@ -350,7 +360,7 @@ static void make_engine(struct tracer *t, struct start *list, u32 *nr)
 		s = start_with(t, list, nr, one->name, one->steps,
 			       one->nr_steps - !!one->fences);
 		s->unsettled = one->unsettled;
-		if (one->fences && !cut(t, s, &one->steps[one->nr_steps - 1], one->fences))
+		if (one->fences && !cut(t, s, one))
 			--*nr;
 	}
 }

@@ -36,6 +36,8 @@ static const struct engine_start starts[] = {
 	      PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 1)),
 	START("three levels", CROWD(40)),
 	START("two trees", CREATE(1), PUT_B(0, 1), PUT_B(5, 3), PUT(5, 1), PUT(6, 1)),
+	/* Its head is there, and the line behind it is not. */
+	TORN("half a record", PUT(3, 1), PUT(8, 1), PUT(5, 1)),
 	CUT("half a split", 3, PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4), PUT(2, 1), PUT(3, 1)),
 	CUT("half a split of an inner page", 3, CROWD(24), PUT(4, 1), PUT(6, 1), PUT(1, 1),
 	    PUT(2, 1), PUT(5, 3), PUT(8, 1), PUT(9, 1)),

@@ -31,6 +31,7 @@
  * @fences: a power cut ends the last step at this fence, counted from 1: all stores before
  *	it are left.  If the step has fewer fences with an attribute word, the pool is not
  *	made for that.  0: no power cut
+ * @torn: of these, only those to the line of the last one
  */
 struct engine_start {
 	const char *name;
@@ -38,15 +39,17 @@ struct engine_start {
 	__u32 nr_steps;
 	bool unsettled;
 	__u32 fences;
+	bool torn;
 };
 
 #define STEPS(...)	((const struct step[]){ __VA_ARGS__ })
-#define START_ROW(name, unsettled, fences, ...)				\
+#define START_ROW(name, unsettled, fences, torn, ...)			\
 	{ name, STEPS(__VA_ARGS__),					\
-	  sizeof(STEPS(__VA_ARGS__)) / sizeof(struct step), unsettled, fences }
-#define START(name, ...)	START_ROW(name, false, 0, __VA_ARGS__)
-#define UNSETTLED(name, ...)	START_ROW(name, true, 0, __VA_ARGS__)
-#define CUT(name, fences, ...)	START_ROW(name, false, fences, __VA_ARGS__)
+	  sizeof(STEPS(__VA_ARGS__)) / sizeof(struct step), unsettled, fences, torn }
+#define START(name, ...)	START_ROW(name, false, 0, false, __VA_ARGS__)
+#define UNSETTLED(name, ...)	START_ROW(name, true, 0, false, __VA_ARGS__)
+#define CUT(name, fences, ...)	START_ROW(name, false, fences, false, __VA_ARGS__)
+#define TORN(name, ...)		START_ROW(name, false, 1, true, __VA_ARGS__)
 
 #define ENGINE_SIZES	6
 
