@@ -114,6 +114,7 @@ struct wort_counted {
  * @shrink: bytes of what its engine keeps in DRAM that the background is to
  *	free
  * @rebuild: in wort_pool.rebuild
+ * @never_due: it comes to neither any more; changes under wort_pool.due_lock
  * @hash: in wort_pool.names
  * @counted: what the last walk or check counted; under @lock
  * @past: costs of operations until it was last closed
@@ -152,6 +153,7 @@ struct wort_index {
 	struct list_head due;
 	size_t shrink;
 	struct list_head rebuild;
+	bool never_due;
 	struct hlist_node hash;
 	struct wort_counted counted;
 	struct wort_op_stats past[WORT_OP_NR];
@@ -465,7 +467,7 @@ static inline bool wort_pool_interrupted(struct wort_pool *pool)
 /* tend.c */
 struct list_head *wort_due_next(struct wort_pool *pool, struct list_head *list);
 struct list_head *wort_due_last(struct wort_pool *pool, struct list_head *list);
-void wort_due_add(struct wort_pool *pool, struct list_head *list,
+void wort_due_add(struct wort_index *index, struct list_head *list,
 		  struct list_head *entry);
 void wort_tend_all(struct wort_pool *pool);
 void wort_tend_due(struct wort_index *index);

@@ -159,7 +159,7 @@ int wort_rebuild_wait(struct wort_index *index)
 			return -ESTALE;
 		if (!READ_ONCE(index->unbuilt))
 			return 0;
-		wort_due_add(pool, &pool->rebuild, &index->rebuild);
+		wort_due_add(index, &pool->rebuild, &index->rebuild);
 		if (wait_event_state(pool->work_done,
 				     attempt_ended(index, nr) ||
 					     READ_ONCE(index->dead) ||

@@ -94,18 +94,21 @@ struct list_head *wort_due_last(struct wort_pool *pool, struct list_head *list)
 }
 
 /**
- * wort_due_add() - Have the background do something
- * @pool: The pool.
+ * wort_due_add() - Have the background do something for an index
+ * @index: The index.  Nothing happens after wort_tend_never(): who has entered
+ *	it before may ask until it leaves.
  * @list: wort_pool.due or wort_pool.rebuild.
- * @entry: That of an index; may be on the list.
+ * @entry: That of the index; may be on the list.
  *
  * Context: Any context.
  */
-void wort_due_add(struct wort_pool *pool, struct list_head *list,
+void wort_due_add(struct wort_index *index, struct list_head *list,
 		  struct list_head *entry)
 {
+	struct wort_pool *pool = index->pool;
+
 	spin_lock(&pool->due_lock);
-	if (list_empty(entry))
+	if (!index->never_due && list_empty(entry))
 		list_add_tail(entry, list);
 	spin_unlock(&pool->due_lock);
 	wort_pool_kick(pool);
@@ -119,7 +122,7 @@ void wort_due_add(struct wort_pool *pool, struct list_head *list,
  */
 void wort_tend_due(struct wort_index *index)
 {
-	wort_due_add(index->pool, &index->pool->due, &index->due);
+	wort_due_add(index, &index->pool->due, &index->due);
 }
 
 /**
@@ -146,6 +149,7 @@ void wort_tend_never(struct wort_index *index)
 
 	lockdep_assert_held(&pool->work_lock);
 	spin_lock(&pool->due_lock);
+	index->never_due = true;
 	list_del_init(&index->due);
 	list_del_init(&index->rebuild);
 	spin_unlock(&pool->due_lock);
