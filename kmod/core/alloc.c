@@ -1017,11 +1017,33 @@ void wort_alloc_settle(struct wort_op *op)
 }
 
 /*
+ * An extent may begin a run of so many if it ends inside the pool, and what it
+ * covers is not known to be something else.
+ */
+static int guess_run(struct wort_op *op, u32 nr, u32 run)
+{
+	struct wort_alloc *alloc = op->alloc;
+	u32 i;
+
+	if (run > alloc->geo.nr_extents - nr)
+		return 0;
+	for (i = nr + 1; i < nr + run; i++) {
+		if (wort_group_read(op, i / WORT_GROUP_EXTENTS))
+			return -ENOMEM;
+		if (!wort_extent_made(alloc, i) ||
+		    wort_extent_at(alloc, i)->state != WORT_EXTENT_UNKNOWN)
+			return 0;
+	}
+	wort_extent_set_class(wort_extent_at(alloc, nr), WORT_CLASS_RUN, run);
+	return 0;
+}
+
+/*
  * The class of an extent whose word is lost is not known: the first object
  * found in it tells.  Only a check that finds all else sound stores to such a
- * pool.  The size is not trusted: a run must end inside the pool.
+ * pool.  The size is not trusted.
  */
-static void guess_class(struct wort_op *op, u32 nr, u64 size)
+static int guess_class(struct wort_op *op, u32 nr, u64 size)
 {
 	struct wort_alloc *alloc = op->alloc;
 	struct wort_extent *extent = wort_extent_at(alloc, nr);
@@ -1029,12 +1051,11 @@ static void guess_class(struct wort_op *op, u32 nr, u64 size)
 	if (extent->state != WORT_EXTENT_UNKNOWN ||
 	    extent->class != WORT_CLASS_NONE ||
 	    !(alloc->table_lost || wort_table_is_bad(op, nr)))
-		return;
-	if (!wort_is_run(alloc, size))
-		wort_extent_set_class(extent, wort_class_of(size), 0);
-	else if (wort_run_of(alloc, size) <= alloc->geo.nr_extents - nr)
-		wort_extent_set_class(extent, WORT_CLASS_RUN,
-				      wort_run_of(alloc, size));
+		return 0;
+	if (wort_is_run(alloc, size))
+		return guess_run(op, nr, wort_run_of(alloc, size));
+	wort_extent_set_class(extent, wort_class_of(size), 0);
+	return 0;
 }
 
 static int find_run(struct wort_op *op, u64 off, u64 size, u32 nr)
@@ -1091,7 +1112,8 @@ int wort_extent_find(struct wort_op *op, u64 off, u64 size, u32 *nr, u32 *slot)
 		return -ENOMEM;
 	if (!wort_extent_made(alloc, *nr))
 		return wort_corrupt(op, off, "object in a free extent");
-	guess_class(op, *nr, size);
+	if (guess_class(op, *nr, size))
+		return -ENOMEM;
 	extent = wort_extent_at(alloc, *nr);
 	if (!wort_is_run(alloc, size))
 		class = wort_class_of(size);

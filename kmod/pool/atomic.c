@@ -64,6 +64,8 @@ struct atomic {
 	struct wort_op op;	/* stores list and head */
 	struct wort_redo *redo;
 	struct wort_purse *purse;
+	u32 head;
+	bool has_head;		/* that no list has yet */
 };
 
 static int compare(const struct record *rec, const struct wort_index *index,
@@ -470,10 +472,10 @@ static int apply(struct atomic *a)
 
 static int commit_list(struct atomic *a)
 {
-	int err = wort_head_take(a->pool, &a->redo->head);
+	int err;
 
-	if (err)
-		return err;
+	a->redo->head = a->head;
+	a->has_head = false;
 	store_list(a);
 	err = apply(a);
 	if (err)
@@ -507,10 +509,17 @@ static int lock_usable(struct atomic *a)
 	return err;
 }
 
-/* Steps 3 to 8, while the gates are closed. */
-static int commit(struct atomic *a)
+/* Before the semaphore: what frees a head may need the walk, which may wait for that. */
+static int take_head(struct atomic *a)
 {
-	struct wort_pool *pool = a->pool;
+	int err = a->nr_changes > 1 ? wort_head_take(a->pool, &a->head) : 0;
+
+	a->has_head = a->nr_changes > 1 && !err;
+	return err;
+}
+
+static int commit_locked(struct atomic *a)
+{
 	int err = lock_usable(a);
 
 	if (err)
@@ -519,7 +528,18 @@ static int commit(struct atomic *a)
 	if (!err)
 		err = a->redo ? commit_list(a) : apply(a);
 	give_back(a);
-	up_read(&pool->atomic_sem);
+	up_read(&a->pool->atomic_sem);
+	return err;
+}
+
+/* Steps 3 to 8, while the gates are closed. */
+static int commit(struct atomic *a)
+{
+	struct wort_pool *pool = a->pool;
+	int err = take_head(a) ?: commit_locked(a);
+
+	if (a->has_head)
+		wort_head_give(pool, a->head);
 	if (err)
 		return err;
 	atomic64_add(1, &pool->gates->batches);

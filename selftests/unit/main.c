@@ -51,6 +51,7 @@ static const struct test pool_tests[] = {
 	TEST(table_early),
 	TEST(table_loop),
 	TEST(table_entry),
+	TEST(table_guess),
 
 	TEST(walk_steps),
 	TEST(walk_check),
@@ -118,6 +119,7 @@ static const struct test pool_tests[] = {
 	TEST(pool_fatal_signal),
 	TEST(pool_slots),
 	TEST(pool_destroy_walk),
+	TEST(pool_never_due),
 	TEST(pool_detach_quiet),
 	TEST(pool_superblock_turns),
 	TEST(pool_notify),
@@ -259,6 +261,7 @@ static const struct test engine_tests[] = {
 	TEST(left_met_before),
 	TEST(left_detach),
 	TEST(left_killed),
+	TEST(left_heads),
 	TEST(left_gate),
 	TEST(left_readonly),
 	TEST(left_lost),

@@ -1008,3 +1008,41 @@ void check_left_scan_nomem(void)
 	attach(&bed);
 	close(&bed);
 }
+
+/* Two inserts, so that they take a list. */
+static int put_two(struct bed *bed)
+{
+	struct wort_index *indexes[] = { bed->index, bed->index };
+	struct wort_request reqs[2] = { };
+	struct wort_atomic batch = { .reqs = reqs, .indexes = indexes, .nr_ops = 2 };
+	u32 i;
+
+	for (i = 0; i < batch.nr_ops; i++) {
+		reqs[i].op.op = WORT_BATCH_INSERT;
+		reqs[i].put.key = (struct wort_key){ (const u8 *)"ab" + i, 1 };
+		reqs[i].put.value = (struct wort_value){ "v", 1 };
+	}
+	return wort_pool_atomic(bed->pm.pool, &batch);
+}
+
+/*
+ * A batch waits for a head while the background waits for batches: it does not hold them up.
+ * Nobody gives a head here, which ends the wait.
+ */
+void check_left_heads(void)
+{
+	struct bed bed;
+
+	bed_open(&bed, MIB, 4096);
+	bed_detach(&bed);
+	bed_attach(&bed);
+	CHECK_EQ(wort_gates_on(bed.pm.pool), 0);
+	bed.pm.pool->gates->heads = ~0ULL;
+	bed.pm.pool->rewalk = true;
+	wort_pool_kick(bed.pm.pool);
+	CHECK_EQ(put_two(&bed), -EINTR);
+	bed.pm.pool->gates->heads = 0;
+	CHECK_EQ(put_two(&bed), 0);
+	bed_check(&bed);
+	bed_close(&bed);
+}

@@ -1011,3 +1011,22 @@ void check_pool_alone(void)
 	CHECK_EQ(writers->nr[0] + writers->nr[1], 0);
 	bed_close(&bed);
 }
+
+/* Who has entered an index before it was destroyed asks for work that nobody does any more. */
+void check_pool_never_due(void)
+{
+	struct wort_index *index;
+	struct bed bed;
+
+	bed_open(&bed, MIB, 4096);
+	index = pmpool_index(&bed.pm, "u");
+	CHECK_EQ(pm_put(index, "k", 1, "v", 1), 0);
+	pmpool_settle();
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (const u8 *)"u", 1), 0);
+	pmpool_settle();
+	index->tree.want_tend(&index->tree);
+	CHECK(list_empty(&bed.pm.pool->due));
+	wort_index_put(index);
+	pmpool_settle();
+	bed_close(&bed);
+}

@@ -237,3 +237,33 @@ void check_table_entry(void)
 	CHECK(bed.pm.pool->damaged);
 	bed_close(&bed);
 }
+
+/*
+ * The last extent of a group may begin a run that nobody owns; nothing is known of the next
+ * group, which is free.  Then the page of the table goes bad, and a damaged link leads there.
+ */
+void check_table_guess(void)
+{
+	const u32 last = WORT_GROUP_EXTENTS - 1;
+	struct wort_alloc *alloc;
+	bool stop = false;
+	struct wort_op op;
+	struct bed bed;
+	__le64 *word;
+
+	bed_open(&bed, 8 * MIB, EXTENT);
+	word = table_word(&bed, last - 1);
+	bed_detach(&bed);
+	*word = cpu_to_le64(WORT_MEDIA_EXTENT_RUN | 2 << WORT_MEDIA_EXTENT_LEN_SHIFT);
+	pmpool_attach(&bed.pm);
+	alloc = &bed.pm.pool->alloc;
+	CHECK_GE(alloc->geo.nr_extents, 2 * WORT_GROUP_EXTENTS);
+	wort_op_begin(&op, &bed.pm.region, alloc);
+	CHECK_EQ(wort_alloc_read_table(&op, &stop), 0);
+	wort_region_add_bad(&bed.pm.region, alloc->geo.table_off, 4096);
+	CHECK_EQ(wort_alloc_mark(&op, wort_extent_off(alloc, last), 2 * EXTENT, true), -EUCLEAN);
+	wort_op_end(&op);
+	wort_region_forget_bad(&bed.pm.region);
+	pmpool_detach(&bed.pm);
+	pmpool_unmap(&bed.pm);
+}
