@@ -324,12 +324,17 @@ static int engines_known(struct wort_pool *pool, const struct wort_redo *redo)
 {
 	struct wort_redo_change change;
 	struct wort_index *index;
-	u32 at = 0;
+	u32 at = wort_redo_next(redo, 0, &change);
 
-	while ((at = wort_redo_next(redo, at, &change))) {
-		list_for_each_entry(index, &pool->indexes, list)
-			if (index->id == change.index && !index->tree.engine)
-				return -EPROTONOSUPPORT;
+	/* Both are in the order of ids. */
+	list_for_each_entry(index, &pool->indexes, list) {
+		cond_resched();
+		while (at && change.index < index->id)
+			at = wort_redo_next(redo, at, &change);
+		if (!at)
+			break;
+		if (change.index == index->id && !index->tree.engine)
+			return -EPROTONOSUPPORT;
 	}
 	return 0;
 }
@@ -534,7 +539,10 @@ static void applied(struct wort_pool *pool, struct wort_redo *redo)
 	wort_pool_kick(pool);
 }
 
-/* Indexes of a list, opened; those that are destroyed are NULL. */
+/*
+ * Indexes of a list, each opened once, since changes are in the order of ids;
+ * those that are destroyed are NULL.
+ */
 static int open_indexes(struct wort_pool *pool, const struct wort_redo *redo,
 			struct wort_apply *changes, u32 *nr)
 {
@@ -545,6 +553,11 @@ static int open_indexes(struct wort_pool *pool, const struct wort_redo *redo,
 	for (; !err && (at = wort_redo_next(redo, at, &c->change)); c++) {
 		c->index = NULL;
 		c->done = false;
+		if (c > changes && c[-1].change.index == c->change.index) {
+			c->index = c[-1].index;
+			continue;
+		}
+		cond_resched();
 		err = wort_index_open_id(pool, c->change.index, &c->index);
 		if (err == -ENOENT)
 			err = 0;
@@ -555,9 +568,14 @@ static int open_indexes(struct wort_pool *pool, const struct wort_redo *redo,
 
 static void close_indexes(struct wort_apply *changes, u32 nr)
 {
-	while (nr--)
-		if (changes[nr].index)
-			wort_index_put(changes[nr].index);
+	struct wort_index *last = NULL;
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		if (changes[i].index && changes[i].index != last)
+			wort_index_put(changes[i].index);
+		last = changes[i].index;
+	}
 }
 
 /* Does the tree say of a key what a change makes of it?  @room: for its value. */
