@@ -239,31 +239,42 @@ void check_table_entry(void)
 }
 
 /*
- * The last extent of a group may begin a run that nobody owns; nothing is known of the next
- * group, which is free.  Then the page of the table goes bad, and a damaged link leads there.
+ * An extent may begin a run that nobody owns.  Then the page of the table with its word goes
+ * bad, and a damaged link says that the run is longer.
  */
-void check_table_guess(void)
+static void guess_last(struct bed *bed, u32 last)
 {
-	const u32 last = WORT_GROUP_EXTENTS - 1;
+	__le64 *word = table_word(bed, last - 1);
 	struct wort_alloc *alloc;
 	bool stop = false;
 	struct wort_op op;
-	struct bed bed;
-	__le64 *word;
 
-	bed_open(&bed, 8 * MIB, EXTENT);
-	word = table_word(&bed, last - 1);
-	bed_detach(&bed);
+	bed_detach(bed);
 	*word = cpu_to_le64(WORT_MEDIA_EXTENT_RUN | 2 << WORT_MEDIA_EXTENT_LEN_SHIFT);
-	pmpool_attach(&bed.pm);
-	alloc = &bed.pm.pool->alloc;
-	CHECK_GE(alloc->geo.nr_extents, 2 * WORT_GROUP_EXTENTS);
-	wort_op_begin(&op, &bed.pm.region, alloc);
+	pmpool_attach(&bed->pm);
+	alloc = &bed->pm.pool->alloc;
+	wort_op_begin(&op, &bed->pm.region, alloc);
 	CHECK_EQ(wort_alloc_read_table(&op, &stop), 0);
-	wort_region_add_bad(&bed.pm.region, alloc->geo.table_off, 4096);
+	wort_region_add_bad(&bed->pm.region, alloc->geo.table_off + last * sizeof(*word), 1);
 	CHECK_EQ(wort_alloc_mark(&op, wort_extent_off(alloc, last), 2 * EXTENT, true), -EUCLEAN);
 	wort_op_end(&op);
-	wort_region_forget_bad(&bed.pm.region);
-	pmpool_detach(&bed.pm);
-	pmpool_unmap(&bed.pm);
+	wort_region_forget_bad(&bed->pm.region);
+	pmpool_detach(&bed->pm);
+	pmpool_unmap(&bed->pm);
+}
+
+/* Behind the last extent of a group comes one of which nothing is known, or no group. */
+void check_table_guess(void)
+{
+	u64 size = 4 * MIB;
+	struct bed bed;
+
+	bed_open(&bed, 8 * MIB, EXTENT);
+	guess_last(&bed, WORT_GROUP_EXTENTS - 1);
+	for (bed_open(&bed, size, EXTENT);
+	     bed.pm.pool->alloc.geo.nr_extents < 2 * WORT_GROUP_EXTENTS;
+	     bed_open(&bed, size += EXTENT, EXTENT))
+		bed_close(&bed);
+	CHECK_EQ(bed.pm.pool->alloc.geo.nr_extents, 2 * WORT_GROUP_EXTENTS);
+	guess_last(&bed, 2 * WORT_GROUP_EXTENTS - 1);
 }
