@@ -44,6 +44,8 @@
  * split of the root	the root word := an inner page with two separators
  * merge		the link to the page := a page with the records of two.
  *			Then the separator of the second one := dead
+ * merge with an empty	its separator := dead: the leaf before has its range
+ *	leaf
  * root of one child	the root word := the child
  *
  * How one fence makes a record durable: the memory behind the top is 0, and

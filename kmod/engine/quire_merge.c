@@ -238,13 +238,49 @@ static u32 pair_recs_max(const struct qr_merge *m)
 	return m->before && (!m->order[0].nr || !m->order[1].nr) ? max : max / 2;
 }
 
+/*
+ * May the first one take the range of the second one, as it is?  The second one
+ * is empty, keys of both have the prefix of the first one, and that has no
+ * records beyond its range, which half a split or half a merge leaves there:
+ * they would count again.
+ */
+static int is_absorbing(struct wort_op *op, struct qr_merge *m, u32 prefix_len)
+{
+	struct qr_order *all = &m->order[1];
+	const struct qr_end end = all->end;
+	int err;
+
+	if (m->old[0].level || all->nr || m->old[0].prefix_len > prefix_len)
+		return 0;
+	err = qr_order(op, &m->old[0], &m->upper, all) ?:
+	      all->nr == m->order[0].nr;
+	all->nr = 0;
+	all->words = 0;
+	all->end = end;
+	return err;
+}
+
+/* Takes no space: a full pool gets room from the first leaf that is emptied. */
+static int pair_absorb(struct wort_op *op, const struct wort_tree *tree,
+		       struct qr_merge *m)
+{
+	struct qr_page *parent = &m->parent.page;
+	int err = pair_lock(op, m);
+
+	if (err)
+		return err;
+	qr_sep_change(op, tree, parent, m->child[1].place, 0,
+		      m->child[1].head | WORT_MEDIA_QUIRE_DEAD);
+	wort_nodes_removed(op, m->old[1].off, parent->off);
+	wort_nodes_unlock(op);
+	qr_page_free(op, tree, &m->old[1]);
+	return 0;
+}
+
 /* Returns -E2BIG if they are too much for one page. */
 static int pair_replace(struct wort_op *op, struct wort_tree *tree,
-			struct qr_merge *m)
+			struct qr_merge *m, u32 prefix_len)
 {
-	const struct wort_key anchor = wort_bound_key(&m->anchor);
-	const struct wort_key upper = wort_bound_key(&m->upper);
-	u32 prefix_len = wort_bounds_common(&anchor, &upper);
 	u32 level = m->old[0].level;
 	u32 nr = m->order[0].nr + m->order[1].nr, size, i;
 	int err;
@@ -267,6 +303,20 @@ static int pair_replace(struct wort_op *op, struct wort_tree *tree,
 	for (i = 0; i < 2 && !err; i++)
 		qr_page_free(op, tree, &m->old[i]);
 	return err;
+}
+
+static int pair_merge(struct wort_op *op, struct wort_tree *tree,
+		      struct qr_merge *m)
+{
+	const struct wort_key anchor = wort_bound_key(&m->anchor);
+	const struct wort_key upper = wort_bound_key(&m->upper);
+	u32 prefix_len = wort_bounds_common(&anchor, &upper);
+	int absorbs = is_absorbing(op, m, prefix_len);
+
+	if (absorbs < 0)
+		return absorbs;
+	return absorbs ? pair_absorb(op, tree, m) :
+			 pair_replace(op, tree, m, prefix_len);
 }
 
 /*
@@ -336,13 +386,13 @@ static int level_merge(struct wort_op *op, struct wort_tree *tree, u32 level,
 		return root_replace(op, tree, m) ?: -ENOENT;
 	if (page->level != level + 1)
 		return -ENOENT;
-	err = pair_open(op, tree, m) ?: pair_replace(op, tree, m);
+	err = pair_open(op, tree, m) ?: pair_merge(op, tree, m);
 	if (err)
 		return err;
 	return qr_has_at_most(op, page, FEW_CHILDREN) ? 0 : -ENOENT;
 }
 
-/* With the next page, or with the one before if that does not fit. */
+/* With the next page, or else with the one before. */
 static int level_tidy(struct wort_op *op, struct wort_tree *tree, u32 level,
 		      const struct wort_key *key, struct qr_merge *m)
 {
@@ -350,7 +400,7 @@ static int level_tidy(struct wort_op *op, struct wort_tree *tree, u32 level,
 
 	m->before = false;
 	err = level_merge(op, tree, level, key, m);
-	if (err != -E2BIG)
+	if (err != -E2BIG && err != -ENOSPC && err != -ENOMEM)
 		return err;
 	m->before = true;
 	return level_merge(op, tree, level, key, m);

@@ -385,6 +385,24 @@ static void folders_run(struct bed *bed)
 	}
 }
 
+/* A full pool gets room by deletes: in this order, and in the other one. */
+static void full_run(struct bed *bed, bool down)
+{
+	u64 n, i, value = 0;
+	u8 key[8];
+
+	for (n = 0; ; n++) {
+		key_u64(key, n);
+		if (pm_put(bed->index, key, sizeof(key), &value, sizeof(value)))
+			break;
+	}
+	for (i = 0; i < n; i++) {
+		key_u64(key, down ? n - 1 - i : i);
+		CHECK_EQ(pm_del(bed->index, key, sizeof(key)), 0);
+	}
+	CHECK_LE(bytes_owned(bed), bed->pm.region.size / 2);
+}
+
 void check_space_queue(void)
 {
 	struct bed bed;
@@ -393,6 +411,8 @@ void check_space_queue(void)
 	queue_run(&bed, false);
 	queue_run(&bed, true);
 	folders_run(&bed);
+	full_run(&bed, false);
+	full_run(&bed, true);
 	bed_check(&bed);
 	bed_close(&bed);
 }
