@@ -227,18 +227,6 @@ static void pair_commit(struct wort_op *op, const struct wort_tree *tree,
 }
 
 /*
- * Half of a page is left free, so that the next few records do not split it
- * again.  What is empty would stay for ever between two full pages, so the one
- * before takes its range, however full it is.
- */
-static u32 pair_recs_max(const struct qr_merge *m)
-{
-	u32 max = qr_recs_max(m->old[0].level);
-
-	return m->before && (!m->order[0].nr || !m->order[1].nr) ? max : max / 2;
-}
-
-/*
  * May the first one take the range of the second one, as it is?  The second one
  * is empty, keys of both have the prefix of the first one, and that has no
  * records beyond its range, which half a split or half a merge leaves there:
@@ -288,7 +276,7 @@ static int pair_replace(struct wort_op *op, struct wort_tree *tree,
 	prefix_len = min_t(u32, prefix_len,
 			   min(m->old[0].prefix_len, m->old[1].prefix_len));
 	size = pair_bytes(m, prefix_len);
-	if (nr > pair_recs_max(m) || size > qr_page_max(tree, level))
+	if (nr > qr_recs_max(level) / 2 || size > qr_page_max(tree, level))
 		return -E2BIG;
 	size = qr_page_size(op, tree, level, false, size, nr, 0);
 	err = wort_alloc_reserve(op, size) ?: pair_lock(op, m);
