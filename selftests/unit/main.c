@@ -250,6 +250,7 @@ static const struct test engine_tests[] = {
 	TEST(atomic_reads),
 	TEST(atomic_many),
 	TEST(atomic_bytes),
+	TEST(atomic_long),
 	TEST(atomic_full),
 	TEST(atomic_nomem),
 	TEST(atomic_counts),

@@ -298,6 +298,55 @@ void check_atomic_bytes(void)
 	bed_close(&bed);
 }
 
+#define LONG_VALUE	3000
+
+/* "a" had the long value, which is fetched, and gets another one; so does "b". */
+static void replace_long(struct bed *bed, const u8 *value, u8 *fetched, const u8 *other_value)
+{
+	struct wort_request *req;
+
+	begin();
+	req = add(bed->index, WORT_BATCH_EXPECT, 0, "a", NULL, NULL);
+	req->expect = (struct wort_value){ value, LONG_VALUE };
+	req->op.expect_len = LONG_VALUE;
+	req = add(bed->index, WORT_BATCH_INSERT, WORT_F_FETCH, "a", NULL, NULL);
+	req->put.value = (struct wort_value){ other_value, 500 };
+	req->op.value_len = 500;
+	req->op.max_len = LONG_VALUE;
+	req->answer = (struct wort_buf){ fetched, LONG_VALUE };
+	put(bed->index, "b", "new");
+}
+
+/* Values that are longer than what a batch has room for are looked up in memory of their own. */
+void check_atomic_long(void)
+{
+	static u8 value[LONG_VALUE], fetched[LONG_VALUE], other_value[500];
+	struct bed bed;
+	u32 i;
+	int err;
+
+	bed_open(&bed, MIB, 4096);
+	for (i = 0; i < LONG_VALUE; i++)
+		value[i] = i * 7;
+	for (i = 0; i < 40; i++) {
+		CHECK_EQ(pm_put(bed.index, "a", 1, value, sizeof(value)), 0);
+		memset(fetched, 0, sizeof(fetched));
+		replace_long(&bed, value, fetched, other_value);
+		shim_alloc_fail_nth = i;
+		err = run(&bed);
+		shim_alloc_fail_nth = -1;
+		CHECK(!err || err == -ENOMEM);
+		CHECK(err || (reqs[1].answer.len == LONG_VALUE &&
+			      !memcmp(fetched, value, sizeof(value))));
+	}
+	CHECK_EQ(err, 0);
+	/* It has another value by now. */
+	replace_long(&bed, value, fetched, other_value);
+	CHECK_EQ(run(&bed), -ECANCELED);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
 /* A pool that is full at any point of a batch: all or nothing, and nothing is lost. */
 void check_atomic_full(void)
 {

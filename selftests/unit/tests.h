@@ -204,6 +204,7 @@ void check_atomic_order(void);
 void check_atomic_reads(void);
 void check_atomic_many(void);
 void check_atomic_bytes(void);
+void check_atomic_long(void);
 void check_atomic_full(void);
 void check_atomic_nomem(void);
 void check_atomic_counts(void);
