@@ -583,7 +583,8 @@ static bool is_done(struct wort_op *op, struct wort_index *index,
 		    const struct wort_redo_change *change, u8 *room)
 {
 	struct wort_buf buf = { .data = room, .size = change->value.len };
-	int err = index->tree.engine->lookup(op, &index->tree, &change->key,
+	int err = wort_index_verify(index) ?:
+		  index->tree.engine->lookup(op, &index->tree, &change->key,
 					     &buf);
 
 	if (change->remove)
