@@ -15,6 +15,7 @@
 #define FEWEST_SLOTS	16
 #define FEWEST_BYTES	65536	/* a tree may have these before it was tended */
 #define FEWEST_GONE	64
+#define SLOTS_AT_ONCE	1024	/* that are looked at with the lock held */
 #define MOST_SHADOWS	BIT(24)	/* a table of more is larger than kvmalloc() gives memory for */
 
 static size_t shadow_size(const struct qr_page *page)
@@ -213,18 +214,35 @@ static int shadows_open(struct wort_tree *tree)
 	return 0;
 }
 
+/* The next slots; returns the bytes of their shadows. */
+static size_t shadows_leave_some(struct qr_shadows *shadows, size_t bytes,
+				 u32 nr)
+{
+	size_t gone = 0;
+
+	spin_lock(&shadows->lock);
+	while (nr-- && gone < bytes)
+		gone += shadow_leave(shadows,
+				     shadows->hand++ & shadows->table->mask);
+	spin_unlock(&shadows->lock);
+	return gone;
+}
+
 /*
  * Shadows go until so many bytes have: those behind the hand first, which goes
- * round, so that one which was made lately stays for a while.  Holds the lock
- * of the table.
+ * round, so that one which was made lately stays for a while.  There may be
+ * millions, so others get the lock in between.
  */
 static void shadows_leave(struct qr_shadows *shadows, size_t bytes)
 {
-	u32 mask = shadows->table->mask, left = mask + 1;
+	u32 left = READ_ONCE(shadows->table)->mask + 1, nr;
 	size_t gone = 0;
 
-	for (; left && gone < bytes; left--)
-		gone += shadow_leave(shadows, shadows->hand++ & mask);
+	for (; left && gone < bytes; left -= nr) {
+		nr = min_t(u32, left, SLOTS_AT_ONCE);
+		gone += shadows_leave_some(shadows, bytes - gone, nr);
+		cond_resched();
+	}
 }
 
 /* All shadows of a tree go. */
@@ -235,8 +253,8 @@ void qr_shadows_drop(const struct wort_tree *tree)
 
 	if (!shadows)
 		return;
-	spin_lock(&shadows->lock);
 	shadows_leave(shadows, SIZE_MAX);
+	spin_lock(&shadows->lock);
 	due = ask(shadows);
 	spin_unlock(&shadows->lock);
 	want_tend(tree, due);
@@ -388,10 +406,10 @@ static void shadows_tend(struct wort_tree *tree, size_t room)
 
 	room = min_t(size_t, room,
 		     tree->region->size / 100 * QR_ATTR(tree, 48));
-	spin_lock(&shadows->lock);
-	has = shadows->bytes;
+	has = READ_ONCE(shadows->bytes);
 	if (room < has)
 		shadows_leave(shadows, has - room);
+	spin_lock(&shadows->lock);
 	WRITE_ONCE(shadows->most,
 		   room ? min(room, max_t(size_t, 4 * has, FEWEST_BYTES)) : 0);
 	spin_unlock(&shadows->lock);
@@ -416,9 +434,7 @@ static void shadows_shrink(struct wort_tree *tree, size_t bytes)
 {
 	struct qr_shadows *shadows = tree->priv;
 
-	spin_lock(&shadows->lock);
 	shadows_leave(shadows, bytes);
-	spin_unlock(&shadows->lock);
 	gone_free(tree, false);
 }
 
