@@ -442,8 +442,9 @@ static __always_inline int art_step(struct rdx_descent *d, bool skips)
 	u64 node = wort_link_off(pos->link), slot;
 	int err;
 
-	if (unlikely(node >= d->plain || place < pos->start ||
-		     place >= WORT_KEY_DIGITS || place % ART_BYTE_DIGITS)) {
+	if (unlikely(node >= d->plain || node % WORT_LINE ||
+		     place < pos->start || place >= WORT_KEY_DIGITS ||
+		     place % ART_BYTE_DIGITS)) {
 		err = d->op ? art_node_verify(d->op, pos->link, pos->start) : -EAGAIN;
 		if (err)
 			return err;

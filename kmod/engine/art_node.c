@@ -21,6 +21,8 @@ noinline int art_node_verify(struct wort_op *op, u64 link, u32 start)
 	u64 off = wort_link_off(link);
 	int err = wort_region_verify(op->region, off, size);
 
+	if (unlikely(!err && off % WORT_LINE))
+		err = -EUCLEAN;
 	if (unlikely(err || !art_place_valid(link, start)))
 		return rdx_report_node(op, link, start, err);
 	return wort_pm_probe(op, wort_region_at(op->region, off), size);

@@ -32,7 +32,7 @@ noinline int rdx_report_node(struct wort_op *op, u64 link, u32 start, int err)
 {
 	if (err == -EUCLEAN)
 		return wort_corrupt(op, wort_link_off(link),
-				    "node outside the pool");
+				    "node outside the pool, or not at its lines");
 	return err ?: wort_corrupt(op, wort_link_off(link),
 				   "place %u is before %u or beyond all keys",
 				   wort_link_place(link), start);

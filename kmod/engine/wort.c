@@ -83,6 +83,8 @@ noinline int wrt_node_verify(struct wort_op *op, u64 link, u32 start)
 	int err = wort_region_verify(op->region, off,
 				     sizeof(struct wort_media_wort_node));
 
+	if (unlikely(!err && off % sizeof(struct wort_media_wort_node)))
+		err = -EUCLEAN;
 	if (unlikely(err || !wort_link_place_valid(link, start)))
 		return rdx_report_node(op, link, start, err);
 	return wort_pm_probe(op, wort_region_at(op->region, off),

@@ -147,8 +147,9 @@ static __always_inline int wrt_step(struct rdx_descent *d, bool skips)
 	u64 node = wort_link_off(pos->link);
 	int err;
 
-	if (unlikely(node >= d->plain || place < pos->start ||
-		     place >= WORT_KEY_DIGITS)) {
+	if (unlikely(node >= d->plain ||
+		     node % sizeof(struct wort_media_wort_node) ||
+		     place < pos->start || place >= WORT_KEY_DIGITS)) {
 		err = d->op ? wrt_node_verify(d->op, pos->link, pos->start) : -EAGAIN;
 		if (err)
 			return err;

@@ -273,7 +273,7 @@ int wort_walk_run(struct wort_walk *walk)
 		err = walk->pause(walk);
 		if (err)
 			return err;
-		err = wort_walk_chunk(walk, tries == WALK_TRIES);
+		err = wort_walk_chunk(walk, tries >= WALK_TRIES);
 		tries = err ? tries + 1 : 0;
 	} while (!err || err == -EAGAIN);
 	return err;

@@ -272,6 +272,21 @@ void check_art_rest(void)
 	bed_close(&bed);
 }
 
+/* A node whose lines are not those of the memory: a map and its slots could be torn apart. */
+void check_art_misaligned(void)
+{
+	__le64 *root;
+	u32 i;
+
+	bed_open(&bed, MIB, 4096);
+	for (i = 0; i < 8; i++)
+		CHECK_EQ(put(byte_nr(i)), 0);
+	root = (__le64 *)wort_tree_root(&bed.index->tree);
+	*root = cpu_to_le64(le64_to_cpu(*root) + WORT_LINE / 2);
+	CHECK_EQ(put(byte_nr(8)), -EUCLEAN);
+	bed_close(&bed);
+}
+
 /* The key of a byte of one of many nodes. */
 static u64 node_key(u32 node, u8 byte)
 {

@@ -16,6 +16,7 @@ void check_art_multiples(void);
 void check_art_slots(void);
 void check_art_dirty_slots(void);
 void check_art_rest(void);
+void check_art_misaligned(void);
 void check_art_growth(void);
 void check_art_lost_elsewhere(void);
 void check_art_cow_copies(void);
@@ -34,6 +35,7 @@ u32 art_top_verify(struct wort_index *index);
 	{ "slots", check_art_slots },					\
 	{ "dirty_slots", check_art_dirty_slots },			\
 	{ "rest", check_art_rest },					\
+	{ "misaligned", check_art_misaligned },				\
 	{ "growth", check_art_growth, .optional = true },		\
 	{ "lost_elsewhere", check_art_lost_elsewhere },			\
 	{ "maps", check_art_maps },					\

@@ -76,6 +76,9 @@ static void links(void)
 	hostile_case("node outside", ops);
 	image_set(image_slot(0, "k00"), node_link(IMAGE_SIZE - 120, 6));
 	hostile_case("node at the end", ops);
+	image_set(image_node_slot(0, "apple", 1),
+		  image_get(image_node_slot(0, "apple", 1)) + 64);
+	hostile_case("node between two", ops);
 	image_set(image_slot(0, "apples"),
 		  image_get(image_node_slot(0, "apple", 1)));
 	hostile_case("cycle", ops);
