@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <linux/bitmap.h>
 #include <linux/bug.h>
@@ -72,7 +73,8 @@ void *shim_alloc(size_t size, size_t max, unsigned int gfp, bool zero)
 	if (!(gfp & __GFP_NOFAIL) && shim_alloc_fail_nth >= 0 &&
 	    shim_alloc_fail_nth-- == 0)
 		return NULL;
-	ptr = zero ? calloc(1, size) : malloc(size);
+	while (!(ptr = zero ? calloc(1, size) : malloc(size)) && gfp & __GFP_NOFAIL)
+		usleep(1000);
 	if (ptr)
 		__atomic_add_fetch(&shim_alloc_live, 1, __ATOMIC_RELAXED);
 	return ptr;

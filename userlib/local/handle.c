@@ -223,6 +223,22 @@ static void tell_flush(const struct wort_dev *wdev, struct wort_pool_info_arg *i
 		info->out_flush = WORT_FLUSH_PAGES;
 }
 
+/* What an operation has told although it is not durable. */
+static void take_back(unsigned long cmd, void *arg, long err)
+{
+	struct wort_index_open_arg *open = arg;
+	struct wort_batch_arg *batch = arg;
+
+	if (cmd == WORT_IOC_INDEX_OPEN && !err) {
+		wort_local_close(open->out_fd);
+		open->out_fd = -1;
+	} else if (cmd == WORT_IOC_BATCH) {
+		batch->out_done = 0;
+		batch->out_failed = 0;
+		batch->out_results_len = 0;
+	}
+}
+
 int wort_local_ioctl(int fd, unsigned long cmd, void *arg)
 {
 	struct file *filp = file_of(fd);
@@ -235,6 +251,7 @@ int wort_local_ioctl(int fd, unsigned long cmd, void *arg)
 	/* What could not be written is not acknowledged, whatever it was. */
 	if (wdev->sync && READ_ONCE(wdev->sync->error)) {
 		WRITE_ONCE(wdev->pool->locks.control->state, WORT_MAP_DEAD);
+		take_back(cmd, arg, err);
 		return -EIO;
 	}
 	if (!err && cmd == WORT_IOC_POOL_INFO)

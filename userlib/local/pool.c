@@ -214,6 +214,12 @@ static int attach(const char *path, int fd, const struct stat *st, bool write, b
 		return -ENOMEM;
 	}
 	err = open_file(wdev, path, st);
+	/*
+	 * What a process has stored that was killed, or that did without power
+	 * cuts, is there, but not on disk: nothing may rest on it before.
+	 */
+	if (!err && !process && fsync(fd))
+		err = -errno;
 	if (!err)
 		err = wort_pool_attach(&wdev->region, &wdev->pool);
 	if (!err && wdev->sync && wdev->sync->error) {

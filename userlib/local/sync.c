@@ -33,6 +33,15 @@ static __thread struct {
 	char *from, *to;
 } flushed;
 
+/* Under files_lock.  Who reads both without it sees both of one mapping. */
+static void set_mapping(struct sync_file *file, char *base, size_t size)
+{
+	__atomic_add_fetch(&file->sequence, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&file->base, base, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&file->size, size, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&file->sequence, 1, __ATOMIC_SEQ_CST);
+}
+
 struct sync_file *sync_file_add(void *base, size_t size, enum sync_way way)
 {
 	struct sync_file *file = NULL;
@@ -43,11 +52,10 @@ struct sync_file *sync_file_add(void *base, size_t size, enum sync_way way)
 		if (!files[i].base)
 			file = &files[i];
 	if (file) {
-		file->size = size;
 		file->way = way;
 		file->error = 0;
 		/* The thread that looks it up by an address has got that later. */
-		__atomic_store_n(&file->base, base, __ATOMIC_RELEASE);
+		set_mapping(file, base, size);
 	}
 	pthread_mutex_unlock(&files_lock);
 	return file;
@@ -56,7 +64,7 @@ struct sync_file *sync_file_add(void *base, size_t size, enum sync_way way)
 void sync_file_del(struct sync_file *file)
 {
 	pthread_mutex_lock(&files_lock);
-	__atomic_store_n(&file->base, NULL, __ATOMIC_RELEASE);
+	set_mapping(file, NULL, 0);
 	pthread_mutex_unlock(&files_lock);
 }
 
@@ -65,11 +73,19 @@ void sync_begin_child(void)
 	pthread_mutex_init(&files_lock, NULL);
 }
 
+/*
+ * The slot of the caller's own mapping does not change, another one may, and
+ * then holds nothing of the caller's.
+ */
 static bool holds(const struct sync_file *file, const char *addr)
 {
-	char *base = __atomic_load_n(&file->base, __ATOMIC_ACQUIRE);
+	unsigned int sequence = __atomic_load_n(&file->sequence, __ATOMIC_SEQ_CST);
+	char *base = __atomic_load_n(&file->base, __ATOMIC_SEQ_CST);
+	size_t size = __atomic_load_n(&file->size, __ATOMIC_SEQ_CST);
 
-	return base && addr >= base && (size_t)(addr - base) < file->size;
+	return base && addr >= base && (size_t)(addr - base) < size &&
+	       !(sequence & 1) &&
+	       __atomic_load_n(&file->sequence, __ATOMIC_SEQ_CST) == sequence;
 }
 
 static struct sync_file *file_of(const char *addr)

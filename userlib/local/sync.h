@@ -14,12 +14,14 @@ enum sync_way { SYNC_NONE, SYNC_PAGES, SYNC_LINES };
 
 /**
  * struct sync_file - A mapped file
+ * @sequence: odd while the slot gets another mapping, or none
  * @base: first byte of the mapping; NULL: the slot is free
  * @size: bytes
  * @way: what a fence does
  * @error: of the first msync() that failed, positive; stores since are not durable
  */
 struct sync_file {
+	unsigned int sequence;
 	char *base;
 	size_t size;
 	enum sync_way way;
