@@ -54,6 +54,7 @@ exceptions()
 	userlib/local/kernel/	MACRO_ARG_REUSE	defines what the kernel defines
 	userlib/local/kernel/	NEW_TYPEDEFS	the same
 	userlib/tests/file-crash.c	AVOID_EXTERNS	what the linker puts in the place of functions
+	userlib/tests/file-sync.c	AVOID_EXTERNS	the same
 	userlib/ctl/backup_file.c	CAMELCASE	calls libxxhash
 	END
 }
