@@ -509,7 +509,10 @@ static int lock_usable(struct atomic *a)
 	return err;
 }
 
-/* Before the semaphore: what frees a head may need the walk, which may wait for that. */
+/*
+ * Before the semaphore: what frees a head may need the walk, which may wait for
+ * that semaphore.
+ */
 static int take_head(struct atomic *a)
 {
 	int err = a->nr_changes > 1 ? wort_head_take(a->pool, &a->head) : 0;
