@@ -112,7 +112,7 @@ static void check_other_file(const struct device *dev, const char *type)
 	if (backup_is(dev->path)) {
 		snprintf(remedy, sizeof(remedy), "wort restore %s POOL", path);
 		report(PROBLEM, "contents", remedy, "a backup");
-	} else if (*type || file_has_content(dev->path)) {
+	} else if (*type || holds_something(dev->path)) {
 		snprintf(remedy, sizeof(remedy),
 			 "file %s    # save what it holds, then: wort format -f %s", path, path);
 		report(PROBLEM, "contents", remedy, "no pool, but something else%s%s",

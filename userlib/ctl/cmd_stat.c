@@ -240,36 +240,45 @@ static void counted_text(const struct wort_index_info_arg *info)
 	say_time("counted", info->out_count_time);
 }
 
-/* The name of a value; NULL: it is a number. */
-static const char *value_name(const struct wort_attr *attr, uint64_t val, int *len)
-{
-	const char *at = attr->values;
-	uint64_t nr;
+/* What was chosen for an attribute; @name: of the value, NULL if it is a number. */
+struct chosen {
+	uint64_t val;
+	const char *name;
+	int len;
+};
 
-	for (nr = attr->min; at && nr < val; nr++) {
-		at = strchr(at, ' ');
-		at = at ? at + 1 : NULL;
+/* The attribute by number; NULL: there are not so many. */
+static const struct wort_attr *chosen_attr(const struct wort_index_info_arg *info,
+					   unsigned int nr, struct chosen *chosen)
+{
+	const struct wort_attr *attr = wort_engine_attr(info->out_engine, nr);
+	uint64_t val;
+
+	if (!attr)
+		return NULL;
+	chosen->val = wort_attr_get(attr, info->out_attr);
+	chosen->name = attr->values;
+	for (val = attr->min; chosen->name && val < chosen->val; val++) {
+		chosen->name = strchr(chosen->name, ' ');
+		if (chosen->name)
+			chosen->name++;
 	}
-	*len = at ? strcspn(at, " ") : 0;
-	return at;
+	chosen->len = chosen->name ? strcspn(chosen->name, " ") : 0;
+	return attr;
 }
 
 static void attrs_text(const struct wort_index_info_arg *info)
 {
 	const struct wort_attr *attr;
-	const char *name;
+	struct chosen chosen;
 	unsigned int i;
-	uint64_t val;
-	int len;
 
-	for (i = 0; (attr = wort_engine_attr(info->out_engine, i)); i++) {
-		val = wort_attr_get(attr, info->out_attr);
-		name = value_name(attr, val, &len);
+	for (i = 0; (attr = chosen_attr(info, i, &chosen)); i++) {
 		printf("%-20s %s=", i ? "" : "attributes", attr->name);
-		if (name)
-			printf("%.*s\n", len, name);
+		if (chosen.name)
+			printf("%.*s\n", chosen.len, chosen.name);
 		else
-			printf("%llu\n", ull(val));
+			printf("%llu\n", ull(chosen.val));
 	}
 }
 
@@ -277,21 +286,15 @@ static json_object *attrs_array(const struct wort_index_info_arg *info)
 {
 	json_object *array = json_object_new_array(), *obj;
 	const struct wort_attr *attr;
-	const char *name;
+	struct chosen chosen;
 	unsigned int i;
-	uint64_t val;
-	int len;
 
-	for (i = 0; (attr = wort_engine_attr(info->out_engine, i)); i++) {
-		val = wort_attr_get(attr, info->out_attr);
-		name = value_name(attr, val, &len);
+	for (i = 0; (attr = chosen_attr(info, i, &chosen)); i++) {
 		obj = json_object_new_object();
 		json_add_str(obj, "name", attr->name);
-		if (name)
-			json_object_object_add(obj, "value",
-					       json_object_new_string_len(name, len));
-		else
-			json_add_u64(obj, "value", val);
+		json_object_object_add(obj, "value", chosen.name ?
+			json_object_new_string_len(chosen.name, chosen.len) :
+			json_object_new_uint64(chosen.val));
 		json_object_array_add(array, obj);
 	}
 	return array;

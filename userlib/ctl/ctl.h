@@ -284,7 +284,7 @@ int file_failed(const char *path, int err);
 /* -ENODATA of a file: its beginning may be lost, with a copy of the superblock at its end. */
 int no_pool_in_file(const char *path);
 /* Is there anything but zeroes in it? */
-bool file_has_content(const char *path);
+bool holds_something(const char *path);
 
 /* What libblkid finds, "" for nothing; -errno if it cannot look. */
 int foreign_signature(const char *path, char *type, size_t size);

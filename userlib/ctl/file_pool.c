@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "../local/content.h"
 #include "backup_file.h"
 #include "ctl.h"
 #include "image.h"
@@ -64,24 +65,15 @@ int file_failed(const char *path, int err)
 	return status_of(err);
 }
 
-bool file_has_content(const char *path)
+bool holds_something(const char *path)
 {
-	static const char zeroes[4096];
-	char buf[sizeof(zeroes)];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool found = false;
-	ssize_t len = 0;
-	off_t at;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), found;
 
-	for (at = 0; fd >= 0 && !found && (at = lseek(fd, at, SEEK_DATA)) >= 0; at += len) {
-		len = pread(fd, buf, sizeof(buf), at);
-		if (len <= 0)
-			break;
-		found = memcmp(buf, zeroes, len);
-	}
-	if (fd >= 0)
-		close(fd);
-	return found;
+	if (fd < 0)
+		return false;
+	found = file_has_content(fd);
+	close(fd);
+	return found > 0;
 }
 
 int open_file_pool(const char *path, int flags, struct wort_pool **out)

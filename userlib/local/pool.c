@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "content.h"
 #include "local.h"
 #include "pool.h"
 
@@ -203,6 +204,16 @@ static struct wort_dev *new_pool(int fd, bool write, bool process)
 	return wdev;
 }
 
+/*
+ * A process that was killed before its msync(), or that needed none, has left
+ * pages that are not on disk.  A power cut would take them, and with them what
+ * is stored below.  A filesystem that writes nothing has no such pages.
+ */
+static int write_earlier(int fd)
+{
+	return fsync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
+}
+
 static int attach(const char *path, int fd, const struct stat *st, bool write, bool process,
 		  struct wort_dev **out)
 {
@@ -214,12 +225,8 @@ static int attach(const char *path, int fd, const struct stat *st, bool write, b
 		return -ENOMEM;
 	}
 	err = open_file(wdev, path, st);
-	/*
-	 * What a process has stored that was killed, or that did without power
-	 * cuts, is there, but not on disk: nothing may rest on it before.
-	 */
-	if (!err && !process && fsync(fd))
-		err = -errno;
+	if (!err && !process)
+		err = write_earlier(fd);
 	if (!err)
 		err = wort_pool_attach(&wdev->region, &wdev->pool);
 	if (!err && wdev->sync && wdev->sync->error) {
@@ -357,31 +364,15 @@ static int format_mapped(struct wort_dev *wdev, const struct wort_format_arg *ar
 	return !err && wdev->sync->error ? -wdev->sync->error : err;
 }
 
-/* Is there anything but zeroes?  Holes are not read. */
-static int content_find(int fd)
-{
-	off_t at = 0;
-	ssize_t len;
-	u8 buf[16 << 10];
-
-	while ((at = lseek(fd, at, SEEK_DATA)) >= 0) {
-		len = pread(fd, buf, sizeof(buf), at);
-		if (len <= 0)
-			return len ? -errno : 0;
-		if (memchr_inv(buf, 0, len))
-			return -EEXIST;
-		at += len;
-	}
-	return errno == ENXIO ? 0 : -errno;
-}
-
 /*
  * May the file be formatted?  With its lock: nothing of it is changed before.  It is read
  * and not mapped, so that no hole of it takes memory.
  */
 static int format_allowed(int fd, const struct wort_format_arg *arg)
 {
-	return arg->flags & WORT_FORMAT_F_FORCE ? 0 : content_find(fd);
+	int found = arg->flags & WORT_FORMAT_F_FORCE ? 0 : file_has_content(fd);
+
+	return found > 0 ? -EEXIST : found;
 }
 
 /* A file that was there is never cut short, and has its size again after a failure. */
