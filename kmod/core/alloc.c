@@ -886,17 +886,17 @@ void wort_alloc_drop_reserve(struct wort_alloc *alloc, u64 size)
 }
 
 /*
- * What carries out a commit finds space in its purse.  A purse that never had
- * anything is that of an attach: its objects are free again, but before the
- * walk has ended it is not known which slots are free.  So attach opens more
- * extents than the batch did, and takes those that are kept back.
+ * What carries out a commit finds space in its purse.  During an attach its
+ * objects are free again, but before the walk has ended it is not known which
+ * slots are free.  So attach opens more extents than the batch did, and takes
+ * those that are kept back.
  */
 static int reserve_committed(struct wort_op *op, u64 size, u64 *off)
 {
 	bool must_free = op->must_free;
 	int err = wort_purse_lend(op, size, off);
 
-	if (err != -ENOSPC || op->purse->max)
+	if (err != -ENOSPC || !op->purse->attach)
 		return err;
 	op->must_free = true;
 	err = reserve(op, size, off);

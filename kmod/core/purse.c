@@ -29,6 +29,7 @@ struct wort_purse *wort_purse_new(u32 max)
 	if (purse) {
 		purse->nr = 0;
 		purse->max = max;
+		purse->attach = false;
 	}
 	return purse;
 }
@@ -88,6 +89,30 @@ void wort_purse_free(struct wort_op *op, struct wort_purse *purse)
 	op->released += alloc->released - released;
 	mutex_unlock(&alloc->lock);
 	kvfree(purse);
+}
+
+/**
+ * wort_purse_reserve_beside() - Reserve an object that can be done without
+ * @op: The operation, with a purse or without.
+ * @size: Bytes, as for wort_alloc_reserve().
+ *
+ * As wort_alloc_reserve(), but what is in a purse stays there for those that
+ * need it.  During an attach the pool has no space to spare.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock.
+ * Return: 0; -ENOMEM; -ENOSPC.
+ */
+int wort_purse_reserve_beside(struct wort_op *op, u64 size)
+{
+	struct wort_purse *purse = op->purse;
+	int err;
+
+	if (purse && purse->attach)
+		return -ENOSPC;
+	op->purse = NULL;
+	err = wort_alloc_reserve(op, size);
+	op->purse = purse;
+	return err;
 }
 
 /**

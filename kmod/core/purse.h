@@ -26,17 +26,20 @@ struct wort_purse_object {
  * struct wort_purse - Objects that are set aside
  * @nr: how many are there; under wort_alloc.lock while operations use it
  * @max: for how many there is room
+ * @attach: it is that of an attach: it has nothing, but what it had is free
  * @object: the objects
  */
 struct wort_purse {
 	u32 nr;
 	u32 max;
+	bool attach;
 	struct wort_purse_object object[];
 };
 
 struct wort_purse *wort_purse_new(u32 max);
 int wort_purse_add(struct wort_op *op, struct wort_purse *purse, u64 size,
 		   u32 nr);
+int wort_purse_reserve_beside(struct wort_op *op, u64 size);
 void wort_purse_free(struct wort_op *op, struct wort_purse *purse);
 
 /* For the allocator, with wort_alloc.lock held. */

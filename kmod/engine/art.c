@@ -11,6 +11,7 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
+#include "../core/purse.h"
 #include "art_copy.h"
 #include "round.h"
 
@@ -161,18 +162,6 @@ static int find_above(struct wort_op *op, struct wort_tree *tree,
 	return err;
 }
 
-/* Write the node again, with these entries. */
-static int node_copy(struct wort_op *op, struct rdx_change *c,
-		     const struct art_node *node, u32 kind,
-		     const struct art_entries *list)
-{
-	int err = wort_alloc_reserve(op, art_node_size(kind));
-
-	if (!err)
-		c->val = art_node_write(op, node, kind, list);
-	return err;
-}
-
 /*
  * The node has no slot for the key, and maps none: write a copy that has.  It
  * leaves behind slots that have a byte and no entry.
@@ -183,6 +172,7 @@ static noinline int prepare_copy(struct wort_op *op, struct wort_tree *tree,
 	int err = find_above(op, tree, c);
 	struct art_entries list;
 	struct art_node node;
+	u32 kind;
 
 	if (err)
 		return err;
@@ -191,8 +181,13 @@ static noinline int prepare_copy(struct wort_op *op, struct wort_tree *tree,
 		return art_map_report(op, node.link);
 	c->copied = list.nr;
 	art_entries_add_link(&list, change_byte(c), c->val);
+	kind = art_kind_for(&list);
+	err = wort_alloc_reserve(op, art_node_size(kind));
+	if (err)
+		return err;
 	c->kind = RDX_COPY;
-	return node_copy(op, c, &node, art_kind_for(&list), &list);
+	c->val = art_node_write(op, &node, kind, &list);
+	return 0;
 }
 
 /* Can the node of the slot map the byte of the key while it is in the tree? */
@@ -250,19 +245,18 @@ static int prepare_put(struct wort_op *op, struct wort_tree *tree,
 }
 
 /*
- * Will the node of the slot be left with few entries?  A smaller node is not
- * worth waiting for: without space the node stays as it is.
+ * A node that is left with few entries becomes a smaller one, if that has room
+ * in its lines.  It is not worth waiting for: without space the node stays as
+ * it is.
  */
 static int plan_shrink(struct wort_op *op, struct wort_tree *tree,
 		       struct rdx_change *c, const struct art_node *node)
 {
-	u32 byte = change_byte(c), few = art_shrinks_at(node->kind, byte), kind;
+	u32 byte = change_byte(c), kind;
 	struct art_entries list;
-	u64 link;
 	int err;
 
-	if (!few || op->purse ||
-	    art_count_others(node, byte, few + 1, &link) > few)
+	if (!art_is_sparse(node, byte))
 		return 0;
 	err = find_above(op, tree, c);
 	if (err || !art_others_list(node, byte, &list))
@@ -273,11 +267,13 @@ static int plan_shrink(struct wort_op *op, struct wort_tree *tree,
 	/* Others have deleted meanwhile: the node goes. */
 	if (list.nr < 2)
 		return -EAGAIN;
+	err = wort_purse_reserve_beside(op, art_node_size(kind));
+	if (err)
+		return err == -ENOSPC || err == -ENOMEM ? 0 : err;
 	c->copied = list.nr;
-	err = node_copy(op, c, node, kind, &list);
-	if (!err)
-		c->kind = RDX_SHRINK;
-	return err == -ENOSPC || err == -ENOMEM ? 0 : err;
+	c->kind = RDX_SHRINK;
+	c->val = art_node_write(op, node, kind, &list);
+	return 0;
 }
 
 /*

@@ -159,6 +159,7 @@ int art_map_report(struct wort_op *op, u64 link);
 bool art_entry_next(const struct art_node *node, u32 from, bool reverse,
 		    struct art_entry *entry);
 u32 art_count_others(const struct art_node *node, u32 byte, u32 max, u64 *link);
+bool art_is_sparse(const struct art_node *node, u32 byte);
 u32 art_others(struct wort_op *op, const struct art_node *node, u32 byte,
 	       u32 max, u64 *link);
 bool art_others_list(const struct art_node *node, u32 byte,
@@ -331,20 +332,6 @@ static __always_inline u32 art_key_byte(const struct wort_key *key, u64 word,
 static inline u32 art_rec_byte(const struct wort_rec *rec, u32 place)
 {
 	return wort_rec_digit(rec, place) << 4 | wort_rec_digit(rec, place + 1);
-}
-
-/*
- * With so many entries, or fewer, a node becomes a smaller one, if that has
- * room in its lines: so few that one of a quarter of its size mostly has.  0:
- * it stays.  Counting and copying take longer than the rest of a delete, so
- * only deletes of some bytes do so.
- */
-static __always_inline u32 art_shrinks_at(u32 kind, u32 byte)
-{
-	u32 lines = art_node_size(kind) / WORT_LINE;
-
-	/* A mask: lines are a power of two, and a division is slow. */
-	return lines == 1 || art_spread(byte) & (max(lines / 2, 2U) - 1) ? 0 : 5 * lines / 4;
 }
 
 /* A node whose link was verified. */

@@ -398,14 +398,11 @@ static __always_inline bool removal_merges(struct rdx_fast *fast,
  */
 static __always_inline u32 removal_stay(struct rdx_fast *fast, u64 *link)
 {
-	u32 byte = fast_byte(fast), few;
 	struct art_node node;
 
 	art_node_at(&fast->op, fast->d.pos.node, &node);
-	few = art_shrinks_at(node.kind, byte);
-	if (few && art_count_others(&node, byte, few + 1, link) <= few)
-		return 0;
-	return art_count_others(&node, byte, 2, link);
+	return art_is_sparse(&node, fast_byte(fast)) ?
+		       0 : art_count_others(&node, fast_byte(fast), 2, link);
 }
 
 /* As unlink_locked(), with the locks before it and the frees after it. */

@@ -6,6 +6,8 @@
 
 #include "art_copy.h"
 
+#define LINE_WORDS	(WORT_LINE / sizeof(u64))
+
 /**
  * art_node_verify() - Verify a link to a node, and that the node can be read
  * @op: The operation.
@@ -168,25 +170,26 @@ static u32 line_count(const struct wort_media_art_line __pmem *line, u32 byte,
 	return nr;
 }
 
-static u32 lines_count(const struct art_node *node, u32 byte, u32 max,
-		       u64 *link)
+static u32 lines_count(const struct art_node *node, u32 byte, u32 lines,
+		       u32 max, u64 *link)
 {
 	u32 first = art_line_of(node->kind, byte);
-	u32 lines = art_lines(node->kind), nr = 0, i;
+	u32 mask = art_lines(node->kind) - 1, nr = 0, i;
 
 	for (i = 0; i < lines && nr < max; i++)
-		nr = line_count(art_line_at(node, (first + i) & (lines - 1)),
-				byte, nr, max, link);
+		nr = line_count(art_line_at(node, (first + i) & mask), byte,
+				nr, max, link);
 	return nr;
 }
 
-static u32 n256_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
+static u32 slots_count(const struct art_node *node, u32 byte, u32 slots,
+		       u32 max, u64 *link)
 {
 	const struct wort_media_art_n256 __pmem *n256 = node->media;
-	u32 begin = round_down(byte, WORT_LINE / sizeof(u64)), nr = 0, i, at;
+	u32 begin = round_down(byte, LINE_WORDS), nr = 0, i, at;
 	u64 found;
 
-	for (i = 0; i < ART_BYTES && nr < max; i++) {
+	for (i = 0; i < slots && nr < max; i++) {
 		at = (begin + i) % ART_BYTES;
 		found = at == byte ? 0 : wort_pm_load(&n256->slot[at]);
 		if (found) {
@@ -195,6 +198,15 @@ static u32 n256_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
 		}
 	}
 	return nr;
+}
+
+/* In so many lines, the first of which is that of the byte. */
+static u32 count_others(const struct art_node *node, u32 byte, u32 lines,
+			u32 max, u64 *link)
+{
+	return node->kind == WORT_MEDIA_ART_KIND_N256 ?
+		       slots_count(node, byte, lines * LINE_WORDS, max, link) :
+		       lines_count(node, byte, lines, max, link);
 }
 
 /**
@@ -212,9 +224,31 @@ static u32 n256_count(const struct art_node *node, u32 byte, u32 max, u64 *link)
  */
 u32 art_count_others(const struct art_node *node, u32 byte, u32 max, u64 *link)
 {
-	return node->kind == WORT_MEDIA_ART_KIND_N256 ?
-		       n256_count(node, byte, max, link) :
-		       lines_count(node, byte, max, link);
+	u32 lines = art_node_size(node->kind) / WORT_LINE;
+
+	return count_others(node, byte, lines, max, link);
+}
+
+/**
+ * art_is_sparse() - Is a node left with so few entries that it should be smaller?
+ * @node: The node.
+ * @byte: Of the entry that goes.
+ *
+ * With so few that a node of a quarter of its size mostly has room for them.
+ * Counting and copying take longer than the rest of a delete, so only a delete
+ * looks that leaves the line of its byte empty.  That happens the more often,
+ * the fewer entries there are; also when a shrink before has found no space.
+ *
+ * Context: A section.
+ * Return: True if it is.
+ */
+bool art_is_sparse(const struct art_node *node, u32 byte)
+{
+	u32 lines = art_node_size(node->kind) / WORT_LINE, few = 5 * lines / 4;
+	u64 link;
+
+	return lines > 1 && !count_others(node, byte, 1, 1, &link) &&
+	       count_others(node, byte, lines, few + 1, &link) <= few;
 }
 
 /**
@@ -251,7 +285,7 @@ static bool line_list(const struct art_node *node, u32 nr, u32 byte,
 		    art_line_match(map, at) != BIT(__ffs(used)))
 			return false;
 		if (at != byte && wort_pm_load(&line->slot[__ffs(used)]))
-			art_entries_add(list, at, (WORT_LINE / sizeof(u64)) * nr + 1 + __ffs(used));
+			art_entries_add(list, at, LINE_WORDS * nr + 1 + __ffs(used));
 	}
 	return true;
 }

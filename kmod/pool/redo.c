@@ -627,6 +627,7 @@ static int apply_all(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
 
 	if (!purse)
 		return -ENOMEM;
+	purse->attach = true;
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	do {
 		pending = wort_pool_space_pending(pool);

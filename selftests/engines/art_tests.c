@@ -92,14 +92,12 @@ static u32 kind_of(u32 entries)
 	return kind;
 }
 
-/* The kind once so many are left: deletes of some bytes let the node shrink. */
+/* The kind once so many are left: deletes that empty a line let the node shrink. */
 static u32 kind_left(u32 entries)
 {
-	if (entries > 36)
+	if (entries > 35)
 		return WORT_MEDIA_ART_KIND_N256;
-	if (entries > 8)
-		return WORT_MEDIA_ART_KIND_N56;
-	return entries > 2 ? WORT_MEDIA_ART_KIND_N14 : WORT_MEDIA_ART_KIND_N7;
+	return entries > 7 ? WORT_MEDIA_ART_KIND_N56 : WORT_MEDIA_ART_KIND_N7;
 }
 
 /* All bytes come and go: the root has each kind of node, and each smaller one again. */
@@ -125,6 +123,33 @@ void check_art_kinds(void)
 			verify_all(i + 1, ART_BYTES);
 	}
 	CHECK_EQ(root_link(), 0);
+	bed_close(&bed);
+}
+
+/* Deletes of atomic batches let nodes shrink, too. */
+void check_art_atomic(void)
+{
+	static struct wort_request reqs[WORT_ATOMIC_MAX];
+	static struct wort_index *indexes[WORT_ATOMIC_MAX];
+	struct wort_atomic batch = { .reqs = reqs, .indexes = indexes };
+	u8 byte[WORT_ATOMIC_MAX];
+	u32 i;
+
+	bed_open(&bed, MIB, 4096);
+	for (i = 0; i < WORT_ATOMIC_MAX; i++) {
+		byte[i] = byte_nr(i);
+		CHECK_EQ(put(byte[i]), 0);
+		indexes[i] = bed.index;
+		reqs[i].op = (struct wort_batch_op){
+			.op = WORT_BATCH_DELETE, .key_len = 1,
+		};
+		reqs[i].put.key = (struct wort_key){ &byte[i], 1 };
+	}
+	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N112);
+	batch.nr_ops = WORT_ATOMIC_MAX - 4;
+	CHECK_EQ(wort_pool_atomic(bed.pm.pool, &batch), 0);
+	CHECK_LE(root_kind(), WORT_MEDIA_ART_KIND_N28);
+	verify_all(WORT_ATOMIC_MAX - 4, WORT_ATOMIC_MAX);
 	bed_close(&bed);
 }
 
@@ -265,10 +290,11 @@ void check_art_rest(void)
 		CHECK_EQ(del(byte_nr(i)), 0);
 	verify_all(5, 8);
 	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N14);
-	/* byte_nr(5) is a byte whose deletes look whether a smaller node would do */
-	CHECK_EQ(del(byte_nr(5)), 0);
+	/* byte_nr(6) is the last of its line */
+	CHECK_EQ(del(byte_nr(6)), 0);
 	CHECK_EQ(root_kind(), WORT_MEDIA_ART_KIND_N7);
-	verify_all(6, 8);
+	CHECK_EQ(del(byte_nr(5)), 0);
+	verify_all(7, 8);
 	bed_close(&bed);
 }
 

@@ -11,6 +11,7 @@ extern const struct engine_probe art_probe;
 
 /* art_tests.c */
 void check_art_kinds(void);
+void check_art_atomic(void);
 void check_art_one_line(void);
 void check_art_multiples(void);
 void check_art_slots(void);
@@ -30,6 +31,7 @@ u32 art_top_verify(struct wort_index *index);
 
 #define ART_TESTS							\
 	{ "kinds", check_art_kinds },					\
+	{ "atomic", check_art_atomic },					\
 	{ "one_line", check_art_one_line },				\
 	{ "multiples", check_art_multiples },				\
 	{ "slots", check_art_slots },					\

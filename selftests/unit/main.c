@@ -173,6 +173,7 @@ static const struct test pool_tests[] = {
 	TEST(parts_waited_for),
 	TEST(parts_kick),
 	TEST(purse_full),
+	TEST(purse_beside),
 	TEST(purse_returns),
 	TEST(purse_memory),
 	TEST(hold),

@@ -73,6 +73,33 @@ void check_purse_full(void)
 	close_full(&bed);
 }
 
+/* What can be done without takes nothing out of a purse, and no space during an attach. */
+void check_purse_beside(void)
+{
+	struct wort_purse *none = wort_purse_new(0);
+	struct wort_op op;
+	struct bed bed;
+
+	bed_open(&bed, MIB, 4096);
+	space_begin(&bed, &op);
+	none->attach = true;
+	op.purse = none;
+	CHECK_EQ(wort_purse_reserve_beside(&op, SLOT), -ENOSPC);
+	op.purse = NULL;
+	CHECK_EQ(wort_purse_reserve_beside(&op, SLOT), 0);
+	wort_op_end(&op);
+	bed_close(&bed);
+	kvfree(none);
+
+	open_full(&bed);
+	space_begin(&bed, &op);
+	op.purse = purse;
+	CHECK_EQ(wort_purse_reserve_beside(&op, SLOT), -ENOSPC);
+	CHECK_EQ(wort_alloc_reserve(&op, SLOT), 0);
+	wort_op_end(&op);
+	close_full(&bed);
+}
+
 /* What was taken is gone; what was not taken can be lent again. */
 void check_purse_returns(void)
 {

@@ -249,6 +249,7 @@ void check_left_scan_nomem(void);
 
 /* test_purse.c */
 void check_purse_full(void);
+void check_purse_beside(void);
 void check_purse_returns(void);
 void check_purse_memory(void);
 
