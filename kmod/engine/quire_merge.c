@@ -270,16 +270,18 @@ static int pair_replace(struct wort_op *op, struct wort_tree *tree,
 			struct qr_merge *m, u32 prefix_len)
 {
 	u32 level = m->old[0].level;
-	u32 nr = m->order[0].nr + m->order[1].nr, size, i;
+	u32 nr = m->order[0].nr + m->order[1].nr, least, size, i;
+	const struct qr_page *larger = &m->old[m->old[0].words < m->old[1].words];
 	int err;
 
 	prefix_len = min_t(u32, prefix_len,
 			   min(m->old[0].prefix_len, m->old[1].prefix_len));
-	size = pair_bytes(m, prefix_len);
-	if (nr > qr_recs_max(level) / 2 || size > qr_page_max(tree, level))
+	least = pair_bytes(m, prefix_len);
+	if (nr > qr_recs_max(level) / 2 || least > qr_page_max(tree, level))
 		return -E2BIG;
-	size = qr_page_size(op, tree, level, false, size, nr, 0);
-	err = wort_alloc_reserve(op, size) ?: pair_lock(op, m);
+	size = qr_page_size(op, tree, level, false, least, nr, 0);
+	err = qr_page_reserve(op, tree, level, least, larger, &size) ?:
+	      pair_lock(op, m);
 	if (err)
 		return err;
 	err = pair_write(op, m, size, prefix_len);

@@ -45,6 +45,7 @@ bool qr_has_room(const struct qr_page *page, const struct qr_end *end,
  * @first: its records are those of the old page from here on in their order
  * @end: and up to here
  * @prefix_len: its prefix
+ * @least: bytes that are enough
  * @size: its bytes; 0: it is not made
  * @page: the page
  */
@@ -52,6 +53,7 @@ struct qr_part {
 	u32 first;
 	u32 end;
 	u32 prefix_len;
+	u32 least;
 	u32 size;
 	struct qr_page page;
 };
@@ -115,6 +117,57 @@ u32 qr_page_size(const struct wort_op *op, const struct wort_tree *tree,
 	return size_round(max(min(size, most), bytes + more));
 }
 
+/* Reserve a page of any size from @least to @most bytes; which one is told. */
+static int reserve_any(struct wort_op *op, u32 least, u32 most, u32 *size)
+{
+	u32 next = size_round(least);
+	int err;
+
+	do {
+		*size = next;
+		err = wort_alloc_reserve(op, *size);
+		next = size_round(*size + WORT_LINE);
+	} while (err == -ENOSPC && next <= most);
+	return err;
+}
+
+/*
+ * Reserve a slot that is kept for pages of a size.  The first time the tree
+ * asks that they are kept, and gets one from what the pool has left.
+ */
+static int reserve_kept(struct wort_op *op, const struct wort_tree *tree,
+			u32 size)
+{
+	bool must_free = op->must_free;
+	int err;
+
+	qr_size_keep(tree, size);
+	op->must_free = true;
+	err = wort_alloc_reserve(op, size);
+	op->must_free = must_free;
+	return err;
+}
+
+/*
+ * Reserve a page of @size bytes or, if the pool is full, of any other size from
+ * @least on.  If it takes the place of @old it gives back the slot of that, so
+ * it may have one that is kept: however full the pool is, records that died
+ * make room.  The size is told.
+ */
+int qr_page_reserve(struct wort_op *op, const struct wort_tree *tree, u32 level,
+		    u32 least, const struct qr_page *old, u32 *size)
+{
+	int err = wort_alloc_reserve(op, *size);
+
+	if (err != -ENOSPC || op->purse)
+		return err;
+	err = reserve_any(op, least, qr_page_max(tree, level), size);
+	if (err != -ENOSPC || !old || old->words * QR_WORD < least)
+		return err;
+	*size = old->words * QR_WORD;
+	return reserve_kept(op, tree, *size);
+}
+
 /* Bytes of the records of a part, and what is before them. */
 static u32 part_bytes(const struct qr_build *b, const struct qr_part *part,
 		      u32 anchor_len)
@@ -144,6 +197,7 @@ static int part_plan(struct wort_op *op, const struct wort_tree *tree,
 	if (bytes + more > QR_PAGE_MAX)
 		return wort_corrupt(op, b->pos.page.off,
 				    "page with too many bytes");
+	part->least = bytes + more;
 	part->size = qr_page_size(op, tree, level,
 				  !b->pos.depth && !b->higher.end, bytes,
 				  part->end - part->first, more);
@@ -444,15 +498,20 @@ static int part_write(struct wort_op *op, struct qr_build *b,
 	return 0;
 }
 
-static int parts_reserve(struct wort_op *op, const struct qr_build *b)
+static int part_reserve(struct wort_op *op, const struct wort_tree *tree,
+			const struct qr_build *b, const struct qr_page *old,
+			struct qr_part *part)
 {
-	int err = 0;
+	return part->size ? qr_page_reserve(op, tree, b->pos.page.level,
+					    part->least, old, &part->size) : 0;
+}
 
-	if (b->lower.size)
-		err = wort_alloc_reserve(op, b->lower.size);
-	if (!err && b->higher.size)
-		err = wort_alloc_reserve(op, b->higher.size);
-	return err;
+/* The parts of a page that is split take more space than it gives back. */
+static int parts_reserve(struct wort_op *op, const struct wort_tree *tree,
+			 struct qr_build *b)
+{
+	return part_reserve(op, tree, b, NULL, &b->lower) ?:
+	       part_reserve(op, tree, b, NULL, &b->higher);
 }
 
 static int parts_write(struct wort_op *op, struct qr_build *b)
@@ -545,7 +604,8 @@ static int rebuild(struct wort_op *op, struct wort_tree *tree,
 	b->lower.end = b->order.nr;
 	err = anchor_read(op, b) ?:
 	      part_plan(op, tree, b, &b->lower, &b->anchor, &b->upper) ?:
-	      parent_open(op, tree, b, &parent) ?: parts_reserve(op, b) ?:
+	      parent_open(op, tree, b, &parent) ?:
+	      part_reserve(op, tree, b, &b->pos.page, &b->lower) ?:
 	      build_lock(op, tree, b, &parent);
 	if (err)
 		return err;
@@ -581,7 +641,7 @@ static int root_split(struct wort_op *op, struct wort_tree *tree,
 
 	if (level > QR_LEVELS)
 		return -ENOSPC;
-	err = parts_reserve(op, b) ?: wort_alloc_reserve(op, size) ?:
+	err = parts_reserve(op, tree, b) ?: wort_alloc_reserve(op, size) ?:
 	      build_lock(op, tree, b, NULL);
 	if (err)
 		return err;
@@ -618,7 +678,7 @@ static int split(struct wort_op *op, struct wort_tree *tree, struct qr_build *b,
 		 struct qr_page *parent)
 {
 	u32 words = qr_rec_words(b->sep.len - parent->prefix_len);
-	int err = parts_reserve(op, b) ?: build_lock(op, tree, b, parent);
+	int err = parts_reserve(op, tree, b) ?: build_lock(op, tree, b, parent);
 	struct qr_end end;
 
 	if (err)
@@ -723,30 +783,61 @@ static int first_page(struct wort_op *op, struct wort_tree *tree)
 }
 
 /*
+ * Find the page of a level in whose range a key is, and its records, to make
+ * room for one of so many words; 0: for that of the key.
+ */
+static int level_open(struct wort_op *op, struct wort_tree *tree, u32 level,
+		      const struct wort_key *key, struct qr_build *b, u32 words)
+{
+	int err = qr_descend(op, tree, level, QR_COVERS, key, &b->pos,
+			     &b->upper);
+
+	if (err || !b->pos.page.off)
+		return err;
+	if (b->pos.page.level != level)
+		return -EAGAIN;
+	b->words = words ?: qr_rec_words(key->len - b->pos.page.prefix_len);
+	b->lower = (struct qr_part){ };
+	b->higher = (struct qr_part){ };
+	return qr_order(op, &b->pos.page, &b->upper, &b->order);
+}
+
+/*
  * Make room in the page of a level for a record of so many words, or, where
  * that is needed first, tell how many words in its parent.
  */
 static int level_room(struct wort_op *op, struct wort_tree *tree, u32 level,
 		      const struct wort_key *key, struct qr_build *b, u32 *need)
 {
-	int err = qr_descend(op, tree, level, QR_COVERS, key, &b->pos,
-			     &b->upper);
+	int err = level_open(op, tree, level, key, b, *need);
 
 	if (err)
 		return err;
 	if (!b->pos.page.off)
 		return first_page(op, tree);
-	if (b->pos.page.level != level)
-		return -EAGAIN;
-	err = qr_order(op, &b->pos.page, &b->upper, &b->order);
-	if (err)
-		return err;
-	b->words = *need ?: qr_rec_words(key->len - b->pos.page.prefix_len);
-	b->lower = (struct qr_part){ };
-	b->higher = (struct qr_part){ };
 	*need = 0;
 	return is_worth_rebuild(b, qr_page_max(tree, level)) ?
 	       rebuild(op, tree, b) : split_or_need(op, tree, b, key, need);
+}
+
+/*
+ * There is no space to split the leaf.  Rebuild it for few records that died,
+ * too: that takes no more than it gives back.
+ */
+static int leaf_compact(struct wort_op *op, struct wort_tree *tree,
+			const struct wort_key *key, struct qr_build *b)
+{
+	const struct qr_page *page = &b->pos.page;
+	struct qr_end end;
+	int err;
+
+	wort_op_step(op);
+	err = level_open(op, tree, 0, key, b, 0);
+	if (err)
+		return err;
+	end = (struct qr_end){ page->first + b->order.words, b->order.nr };
+	return page->off && qr_has_room(page, &end, b->words) ?
+	       rebuild(op, tree, b) : -ENOSPC;
 }
 
 /*
@@ -765,6 +856,8 @@ int qr_make_room(struct wort_op *op, struct wort_tree *tree,
 	do
 		err = level_room(op, tree, level++, key, b, &need);
 	while (!err && need);
+	if (err == -ENOSPC)
+		err = leaf_compact(op, tree, key, b);
 	kvfree(b);
 	return err;
 }

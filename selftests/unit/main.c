@@ -236,6 +236,7 @@ static const struct test engine_tests[] = {
 	TEST(bad_pages_later),
 	TEST(bad_pages_later_poison),
 	TEST(space_queue),
+	TEST(space_refill),
 	TEST(golden),
 	TEST(counts_insert),
 	TEST(counts_update),

@@ -385,17 +385,31 @@ static void folders_run(struct bed *bed)
 	}
 }
 
-/* A full pool gets room by deletes: in this order, and in the other one. */
-static void full_run(struct bed *bed, bool down)
+/* The numbers in their order, or far from one another. */
+static u64 scattered(u64 n, bool random)
 {
-	u64 n, i, value = 0;
+	return random ? n * 0x9e3779b97f4a7c15ULL : n;
+}
+
+/* Returns how many numbers have a record. */
+static u64 fill_up(struct bed *bed, bool random)
+{
+	u64 n, value = 0;
 	u8 key[8];
 
 	for (n = 0; ; n++) {
-		key_u64(key, n);
+		key_u64(key, scattered(n, random));
 		if (pm_put(bed->index, key, sizeof(key), &value, sizeof(value)))
-			break;
+			return n;
 	}
+}
+
+/* A full pool gets room by deletes: in this order, and in the other one. */
+static void full_run(struct bed *bed, bool down)
+{
+	u64 n = fill_up(bed, false), i;
+	u8 key[8];
+
 	for (i = 0; i < n; i++) {
 		key_u64(key, down ? n - 1 - i : i);
 		CHECK_EQ(pm_del(bed->index, key, sizeof(key)), 0);
@@ -415,4 +429,51 @@ void check_space_queue(void)
 	full_run(&bed, true);
 	bed_check(&bed);
 	bed_close(&bed);
+}
+
+/*
+ * Of a full pool so many of a hundred records go, here and there.  Then they come back, or as
+ * many others come, up to the first for which there is no room.  Returns how many of a hundred
+ * of those that went.
+ */
+static u32 refill_run(u64 bytes, u32 percent, bool others)
+{
+	u64 rnd = unit_seed, n, i, nr_went = 0, nr = 0;
+	struct bed bed;
+	u8 key[8], *went;
+
+	bed_open(&bed, bytes, bytes == MIB ? 4096 : 65536);
+	n = fill_up(&bed, true);
+	went = calloc(n, 1);
+	for (i = 0; i < n; i++) {
+		went[i] = (test_random(&rnd) >> 20) % 100 < percent;
+		nr_went += went[i];
+		key_u64(key, scattered(i, true));
+		if (went[i])
+			CHECK_EQ(pm_del(bed.index, key, sizeof(key)), 0);
+		if (i % 64 == 0)
+			pmpool_settle();
+	}
+	for (i = 0; i < n && nr < nr_went; i++) {
+		key_u64(key, scattered(others ? n + i : i, true));
+		if (!others && !went[i])
+			continue;
+		if (pm_put(bed.index, key, sizeof(key), &i, sizeof(i)))
+			break;
+		nr++;
+	}
+	free(went);
+	bed_check(&bed);
+	bed_close(&bed);
+	return 100 * nr / nr_went;
+}
+
+void check_space_refill(void)
+{
+	CHECK_EQ(refill_run(MIB, 1, false), 100);
+	CHECK_GE(refill_run(MIB, 10, false), 25);
+	CHECK_GE(refill_run(MIB, 90, false), 50);
+	CHECK_GE(refill_run(MIB, 90, true), 50);
+	/* Extents have many pages of one size, and others have none. */
+	refill_run(4 * MIB, 10, true);
 }

@@ -127,6 +127,7 @@ void check_full_catalogue(void);
 void check_space_rounds(void);
 void check_space_aged(void);
 void check_space_queue(void);
+void check_space_refill(void);
 
 /* test_nomem.c */
 void check_nomem_attach(void);
