@@ -33,6 +33,7 @@ static const struct test pool_tests[] = {
 	TEST(alloc_parts),
 	TEST(alloc_reuse),
 	TEST(alloc_cache),
+	TEST(alloc_other_class),
 	TEST(alloc_leak),
 	TEST(alloc_walking),
 	TEST(alloc_freed_unknown),

@@ -782,3 +782,53 @@ void check_alloc_table_once(void)
 	bed_check(&bed);
 	bed_close(&bed);
 }
+
+#define OBJECT_SMALL	24
+#define OBJECT_LARGE	14336	/* so that four leave a rest of an extent of 64 KiB */
+
+/* Frees what processors have at hand, too, as records of a hostile image do. */
+static u64 free_all_slots(struct bed *bed)
+{
+	const u32 size = wort_class_size(wort_class_of(OBJECT_SMALL));
+	u64 base = take(bed, OBJECT_SMALL);
+	u32 slots = 65536 / size, i;
+
+	/* Up to the last word of the bitmap, which is then at hand as a whole. */
+	for (i = 1; i <= (slots - 1) / 64 * 64; i++)
+		CHECK_EQ(take(bed, OBJECT_SMALL), base + i * size);
+	for (i = 0; i < slots; i++)
+		CHECK_EQ(give(bed, base + i * size, OBJECT_SMALL), 0);
+	CHECK(reclaim(bed));
+	return base;
+}
+
+/*
+ * Slots at hand are given back when the pool is full.  Their extent has become one of larger
+ * objects before, and ends in front of the last of them: no object lies behind it.
+ */
+void check_alloc_other_class(void)
+{
+	struct wort_alloc *alloc;
+	u64 base, off, in;
+	struct wort_op op;
+	struct bed bed;
+	int err = 0;
+
+	bed_open(&bed, MIB, 65536);
+	alloc = alloc_of(&bed);
+	base = free_all_slots(&bed);
+	CHECK_EQ(wort_extent_of(alloc, base)->state, WORT_EXTENT_FREE);
+	while (!err) {
+		begin(&bed, &op);
+		err = wort_alloc_reserve(&op, OBJECT_LARGE);
+		if (!err) {
+			off = wort_alloc_take(&op);
+			in = (off - alloc->geo.data_off) % 65536;
+			CHECK_LE(in + OBJECT_LARGE, 65536);
+		}
+		wort_pm_fence(&op);
+		wort_op_end(&op);
+	}
+	CHECK_EQ(err, -ENOSPC);
+	bed_close(&bed);
+}

@@ -12,6 +12,7 @@ void check_alloc_reserve(void);
 void check_alloc_parts(void);
 void check_alloc_reuse(void);
 void check_alloc_cache(void);
+void check_alloc_other_class(void);
 void check_alloc_leak(void);
 void check_alloc_walking(void);
 void check_alloc_freed_unknown(void);

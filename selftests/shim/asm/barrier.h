@@ -14,6 +14,7 @@
 #define smp_rmb()		__atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
+#define smp_mb__before_atomic()	smp_mb()
 #define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
 
 #endif
