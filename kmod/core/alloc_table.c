@@ -419,14 +419,20 @@ static bool found_owned(struct wort_alloc *alloc, u32 nr)
 /*
  * Store the word that belongs in the place of an invalid one.  If the check has
  * found objects in the extent, these have told its class, since the table is
- * lost.
+ * lost.  The lock keeps an operation from opening the extent meanwhile.
  */
 static void mend_word(struct wort_op *op, u32 nr)
 {
-	if (found_owned(op->alloc, nr))
+	struct wort_alloc *alloc = op->alloc;
+
+	mutex_lock(&alloc->lock);
+	if (wort_marks_any(alloc->marks, nr) ||
+	    (wort_extent_made(alloc, nr) &&
+	     wort_extent_in_use(wort_extent_at(alloc, nr))))
 		wort_table_store(op, nr);
 	else
 		wort_table_clear(op, nr);
+	mutex_unlock(&alloc->lock);
 }
 
 /*

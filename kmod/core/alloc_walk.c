@@ -370,9 +370,10 @@ int wort_alloc_walk_end(struct wort_op *op)
 	if (op->pending)
 		wort_pm_fence(op);
 	mutex_lock(&alloc->lock);
-	WRITE_ONCE(alloc->walking, false);
-	WRITE_ONCE(alloc->keeping, false);
 	wort_alloc_released(alloc);
+	/* pairs with the acquire in wort_pool_space_pending() */
+	smp_store_release(&alloc->walking, false);
+	WRITE_ONCE(alloc->keeping, false);
 	mutex_unlock(&alloc->lock);
 	return 0;
 }

@@ -252,9 +252,9 @@ static u64 zero_taken(struct wort_op *op, struct wort_cached *dirty)
 	fence_zeroes(op, pending);
 	off = wort_cached_get(dirty);
 	mutex_lock(&alloc->lock);
-	wort_alloc_freed(alloc, -bytes);
 	while ((rest = wort_cached_get(dirty)))
 		wort_extent_untake_zero(alloc, rest);
+	wort_alloc_freed(alloc, -bytes);
 	mutex_unlock(&alloc->lock);
 	return off;
 }

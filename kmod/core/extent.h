@@ -212,11 +212,15 @@ void wort_marks_forget(struct wort_marks *marks, u32 nr, u32 n);
 /*
  * Both figures are looked at without the lock, by whoever asks whether the
  * background has work or whether trying again makes sense: one that is about
- * to change answers as if it had been asked a moment earlier.
+ * to change answers as if it had been asked a moment earlier.  What comes back
+ * is counted before it is waited for no longer, and who asks looks at the count
+ * last.  Otherwise an operation could be told that no space is left in the
+ * moment in which it comes.
  */
 static inline void wort_alloc_freed(struct wort_alloc *alloc, u64 bytes)
 {
-	WRITE_ONCE(alloc->freeing_bytes, alloc->freeing_bytes + bytes);
+	/* pairs with the acquire in wort_alloc_freeing() */
+	smp_store_release(&alloc->freeing_bytes, alloc->freeing_bytes + bytes);
 }
 
 static inline void wort_alloc_released(struct wort_alloc *alloc)

@@ -98,8 +98,8 @@ static void release(struct wort_op *op, struct wort_slots *slots)
 	u64 bytes = n * wort_slot_size(alloc, extent);
 
 	alloc->used_bytes -= bytes;
-	wort_alloc_freed(alloc, -bytes);
 	wort_alloc_released(alloc);
+	wort_alloc_freed(alloc, -bytes);
 	if (!wort_slots_freed(alloc, slots, n)) {
 		wort_extent_clear(op, slots->nr);
 		wort_extent_close(alloc, slots->nr);
@@ -135,6 +135,7 @@ static void reclaim_parts(struct wort_op *op, struct wort_parts *parts,
 	mutex_lock(&alloc->lock);
 	wort_alloc_released(alloc);
 	mutex_unlock(&alloc->lock);
+	smp_mb__before_atomic();	/* as in wort_alloc_freed() */
 	atomic64_sub(bytes, &alloc->parts_bytes);
 }
 
@@ -188,6 +189,7 @@ bool wort_alloc_reclaim(struct wort_op *op, struct wort_parts *parts)
  */
 bool wort_alloc_freeing(const struct wort_alloc *alloc)
 {
-	return READ_ONCE(alloc->freeing_bytes) ||
-	       atomic64_read(&alloc->parts_bytes);
+	/* pairs with the release in wort_alloc_freed() */
+	return smp_load_acquire(&alloc->freeing_bytes) ||
+	       atomic64_read_acquire(&alloc->parts_bytes);
 }

@@ -134,10 +134,14 @@ int wort_apply_usable(const struct wort_apply *changes, u32 nr)
 	int err = 0;
 	u32 i;
 
-	for (i = 0; i < nr && !err; i++)
+	for (i = 0; i < nr && !err; i++) {
 		if (changes[i].index && READ_ONCE(changes[i].index->shut))
 			err = wort_rebuild_wait(changes[i].index);
-	return err == -ESTALE ? 0 : err;
+		/* It is destroyed, and the others are still waited for. */
+		if (err == -ESTALE)
+			err = 0;
+	}
+	return err;
 }
 
 /* As many of the first changes as are not done yet. */

@@ -657,7 +657,8 @@ int wort_atomic_verify(const struct wort_batch_op *op, bool write)
  *
  * The batch closes the gates of its keys, works out what becomes of them,
  * stores that as a list which one word commits, and carries it out.  During a
- * hold of the pool it waits before the commit, with the gates open.
+ * hold of the pool it waits before the commit, with the gates open.  An index
+ * that is destroyed at the same time may be left out of it.
  *
  * Context: May sleep; memory is allocated with GFP_NOIO.  Holds no lock, and is
  * in no section.

@@ -346,13 +346,14 @@ bool wort_pool_walk_blocked(struct wort_pool *pool)
  */
 int wort_pool_space_pending(struct wort_pool *pool)
 {
-	bool pending;
+	bool walking, pending;
 
 	if (mutex_lock_killable(&pool->lock))
 		return -EINTR;
+	/* pairs with the release in wort_alloc_walk_end() */
+	walking = smp_load_acquire(&pool->alloc.walking);
 	pending = wort_alloc_freeing(&pool->alloc) || pool->nr_dying ||
-		  (READ_ONCE(pool->alloc.walking) &&
-		   !wort_pool_walk_blocked(pool));
+		  (walking && !wort_pool_walk_blocked(pool));
 	mutex_unlock(&pool->lock);
 	return pending;
 }

@@ -11,6 +11,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/printk.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -642,8 +643,13 @@ static int apply_all(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
 	return err;
 }
 
+/*
+ * The gates of its keys are closed, and memory that is short may be written
+ * back by somebody who waits at one of them.
+ */
 static int run(struct wort_pool *pool, struct wort_redo *redo)
 {
+	unsigned int noio = memalloc_noio_save();
 	struct wort_apply *changes = kvcalloc(WORT_MEDIA_REDO_ENTRIES,
 					      sizeof(*changes), GFP_NOIO);
 	/* No value is longer than the list. */
@@ -660,6 +666,7 @@ static int run(struct wort_pool *pool, struct wort_redo *redo)
 	close_indexes(changes, nr);
 	kvfree(room);
 	kvfree(changes);
+	memalloc_noio_restore(noio);
 	return err;
 }
 
