@@ -15,7 +15,6 @@
  * times.  System suspend ends the call, which begins again after resume.
  */
 #include <linux/errno.h>
-#include <linux/freezer.h>
 #include <linux/kernel.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -44,8 +43,6 @@ struct checker {
 	bool counted;		/* all objects of the index were visited */
 	u64 bytes;		/* of objects of the index that is visited */
 	bool unknown;		/* some owned objects cannot be found */
-	u64 nr_lost;
-	u64 nr_dropped;
 	u32 nr_found;			/* objects that are still to be marked */
 	struct wort_object found[FOUND_MAX];
 };
@@ -142,7 +139,7 @@ static int must_end(const struct checker *ck)
 		return -ENODEV;
 	if (fatal_signal_pending(current))
 		return -EINTR;
-	if (freezing(current))
+	if (wort_must_freeze())
 		return -ERESTARTNOINTR;
 	return atomic_read(&pool->space_waiters) ? -EBUSY : 0;
 }
@@ -398,17 +395,13 @@ static void check_heads(struct checker *ck)
 	wort_op_end(&op);
 }
 
-/*
- * Redundant data.  Lost copies are told once, also if the check begins again.
- */
+/* Redundant data. */
 static void check_copies(struct checker *ck)
 {
 	check_heads(ck);
 	mutex_lock(&ck->pool->lock);
 	wort_sb_check(ck->pool, ck->arg, ck->clear);
 	mutex_unlock(&ck->pool->lock);
-	ck->nr_lost += ck->arg->out_nr_lost;
-	ck->arg->out_nr_lost = ck->nr_lost;
 }
 
 static int check_all(struct checker *ck)
@@ -439,16 +432,34 @@ static int check_all(struct checker *ck)
  */
 static int drop_lost(struct checker *ck)
 {
+	struct wort_pool *pool = ck->pool;
 	struct wort_op op;
 	u64 nr = 0;
-	int err = wort_pool_drop_lost(ck->pool, &nr);
+	int err = wort_pool_drop_lost(pool, &nr);
 
-	wort_op_begin(&op, ck->pool->region, &ck->pool->alloc);
-	wort_redo_drop(&op, ck->pool, &nr);
+	wort_op_begin(&op, pool->region, &pool->alloc);
+	wort_redo_drop(&op, pool, &nr);
 	wort_op_end(&op);
-	ck->nr_dropped += nr;
-	ck->arg->out_nr_dropped = ck->nr_dropped;
-	return err || !nr ? err : wort_pool_round(ck->pool);
+	mutex_lock(&pool->lock);
+	pool->nr_dropped += nr;
+	ck->arg->out_nr_dropped = pool->nr_dropped;
+	mutex_unlock(&pool->lock);
+	if (!err && nr)
+		err = wort_pool_round(pool);
+	/* Both end also for what makes a check begin again later. */
+	return err == -EINTR ? must_end(ck) ?: err : err;
+}
+
+/*
+ * The program learns of what was lost.  A check that ended early has told
+ * nobody, and leaves it to the next one.
+ */
+static void told(struct wort_pool *pool, const struct wort_check_arg *arg)
+{
+	mutex_lock(&pool->lock);
+	pool->nr_lost -= min_t(u64, pool->nr_lost, arg->out_nr_lost);
+	pool->nr_dropped -= min_t(u64, pool->nr_dropped, arg->out_nr_dropped);
+	mutex_unlock(&pool->lock);
 }
 
 static void clear_results(struct checker *ck)
@@ -459,7 +470,7 @@ static void clear_results(struct checker *ck)
 	memset(arg, 0, sizeof(*arg));
 	arg->size = size;
 	arg->flags = flags;
-	arg->out_nr_dropped = ck->nr_dropped;
+	arg->out_nr_dropped = READ_ONCE(ck->pool->nr_dropped);
 	arg->out_owned_bytes = wort_alloc_table_bytes(&ck->pool->alloc);
 	arg->out_nr_unknown = ck->pool->nr_unknown;
 	ck->unknown = arg->out_nr_unknown;
@@ -547,6 +558,8 @@ static int check_pool(struct wort_pool *pool, struct wort_check_arg *arg)
 		if (err)
 			wort_pool_damaged(pool);
 	}
+	if (!err)
+		told(pool, arg);
 	kfree(ck);
 	return err;
 }

@@ -26,6 +26,7 @@
 #define _WORT_POOL_H
 
 #include <linux/atomic.h>
+#include <linux/freezer.h>
 #include <linux/sched.h>
 #include <linux/hashtable.h>
 #include <linux/kref.h>
@@ -196,7 +197,8 @@ struct wort_index {
  *	sets space aside until it has given it back; for writing, to wait for
  *	that
  * @generation: generation on media; 0 if it could not be read
- * @nr_lost: redundant data on media found lost since the last check reported it
+ * @nr_lost: redundant data on media found lost, and
+ * @nr_dropped: references dropped, since a check that ended told of them
  * @catalogue_last: offset of the last catalogue block
  * @catalogue_hint: offset of a block from which to look for an empty slot
  * @catalogue_nr_free: empty catalogue slots
@@ -265,6 +267,7 @@ struct wort_pool {
 	struct rw_semaphore atomic_sem;
 	u64 generation;
 	u32 nr_lost;
+	u64 nr_dropped;
 	u64 catalogue_last;
 	u64 catalogue_hint;
 	u32 catalogue_nr_free;
@@ -456,12 +459,22 @@ int wort_pool_round(struct wort_pool *pool);
 bool wort_pool_rest(struct wort_pool *pool);
 
 /*
+ * Must this task stop for the machine to sleep?  A call begins again only after
+ * the signal, which comes some time after freezing() has become true.
+ */
+static inline bool wort_must_freeze(void)
+{
+	return freezing(current) && signal_pending(current);
+}
+
+/*
  * Must a long piece of work end?  A check does background work in the task of
- * its caller, which may be killed.
+ * its caller, which may be killed or frozen.
  */
 static inline bool wort_pool_interrupted(struct wort_pool *pool)
 {
-	return wort_pool_rest(pool) || fatal_signal_pending(current);
+	return wort_pool_rest(pool) || fatal_signal_pending(current) ||
+	       wort_must_freeze();
 }
 
 /* tend.c */

@@ -623,8 +623,8 @@ void wort_sb_attach(struct wort_op *op, struct wort_pool *pool)
 void wort_sb_check(struct wort_pool *pool, struct wort_check_arg *arg,
 		   bool renew)
 {
+	u32 nr_lost = pool->nr_lost, copy;
 	struct wort_op op;
-	u32 copy;
 
 	lockdep_assert_held(&pool->lock);
 	wort_op_begin(&op, pool->region, NULL);
@@ -638,5 +638,7 @@ void wort_sb_check(struct wort_pool *pool, struct wort_check_arg *arg,
 		wort_sb_set_generation(&op, ++pool->generation);
 	wort_op_end(&op);
 	arg->out_nr_lost = pool->nr_lost;
-	pool->nr_lost = 0;
+	/* What stays lost the next check will find again. */
+	if (!renew)
+		pool->nr_lost = nr_lost;
 }

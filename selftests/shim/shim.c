@@ -20,7 +20,7 @@
 #include <linux/xxhash.h>
 
 bool shim_log_quiet;
-bool shim_fatal_signal, shim_freezing;
+bool shim_fatal_signal, shim_signal, shim_freezing;
 void (*shim_woken)(void);
 unsigned int shim_waited;
 void (*shim_in_resched)(void);

@@ -207,6 +207,14 @@ static void kill_it(void)
 static void sleep_soon(void)
 {
 	shim_freezing = true;
+	shim_signal = true;
+	turns++;
+}
+
+/* Not yet this task: it goes on. */
+static void others_sleep(void)
+{
+	shim_freezing = true;
 }
 
 static void want_space(void)
@@ -220,21 +228,48 @@ static void want_space_once(void)
 	atomic_set(&bed.pm.pool->space_waiters, give_ways++ == 3);
 }
 
+/* Memory may be bad, so all of it is searched first: that ends as well. */
+static void search_ends(void)
+{
+	struct wort_check_arg arg = {
+		.size = sizeof(arg), .flags = WORT_CHECK_F_CLEAR,
+	};
+
+	bed.pm.region.mcsafe = true;
+	shim_in_resched = sleep_soon;
+	turns = 0;
+	CHECK_EQ(wort_pool_check(bed.pm.pool, &arg), -ERESTARTNOINTR);
+	CHECK_LE(turns, 3);
+	shim_in_resched = NULL;
+	shim_freezing = false;
+	shim_signal = false;
+	bed.pm.region.mcsafe = false;
+}
+
 /* It ends early when it has to, and leaves nothing behind. */
 void check_check_ends(void)
 {
 	struct wort_check_arg arg;
 
 	fill();
+	bed.pm.pool->nr_lost = 1;
+	bed.pm.pool->nr_dropped = 2;
 	CHECK_EQ(check_with(kill_it, &arg), -EINTR);
 	shim_fatal_signal = false;
 	CHECK_EQ(check_with(sleep_soon, &arg), -ERESTARTNOINTR);
+	shim_signal = false;
+	/* What earlier checks have found is told by the one that ends, and once. */
+	CHECK_EQ(check_with(others_sleep, &arg), 0);
 	shim_freezing = false;
+	CHECK_EQ(arg.out_nr_lost, 1);
+	CHECK_EQ(arg.out_nr_dropped, 2);
 	CHECK_EQ(check_with(want_space, &arg), -EBUSY);
 	atomic_set(&bed.pm.pool->space_waiters, 0);
 	CHECK_EQ(check_with(want_space_once, &arg), 0);
 	CHECK_GE(give_ways, 5);
 	CHECK_EQ(arg.out_nr_leaves, RECORDS);
+	CHECK_EQ(arg.out_nr_lost + arg.out_nr_dropped, 0);
+	search_ends();
 	CHECK(!bed.pm.pool->alloc.marks);
 	bed_check(&bed);
 	bed_close(&bed);

@@ -467,10 +467,11 @@ struct wort_pool_info_arg {
  * @out_damaged_off: offset of the first of them
  * @out_damaged_index: id of its index, 0 if it belongs to none
  * @out_nr_dropped: references dropped by CLEAR because their targets cannot be
- *	read; the kernel's log has the offset of each
+ *	read; the kernel's log has the offset of each.  Those that an earlier call
+ *	dropped, which failed, are among them
  * @out_nr_lost: redundant data (copies of the superblock, the words of the pool)
- *	found lost since the last check: by attach, which has written it anew, and
- *	by this call.  CLEAR writes it anew, without CLEAR it is damage.  What
+ *	found lost since the last check that succeeded: by attach, which has
+ *	written it anew, and by this call.  CLEAR writes it anew, without CLEAR it is damage.  What
  *	another system has written there is damage, too, and stays
  * @out_nr_unknown: indexes of engines that the module does not know.  They are not
  *	examined, so space is not compared with what is owned, and CLEAR changes nothing
