@@ -105,7 +105,8 @@ int wort_cmd_detach(struct wort_call *call, void *data)
 int wort_cmd_list(struct wort_call *call, void *data)
 {
 	struct wort_list_arg *arg = data;
-	u32 max = arg->buf_len / sizeof(struct wort_pool_record);
+	/* One piece has more than a machine has pools. */
+	u32 len = min_t(u32, arg->buf_len, WORT_PIECE_SIZE);
 	struct wort_ubuf buf;
 	bool more;
 	int err;
@@ -116,10 +117,11 @@ int wort_cmd_list(struct wort_call *call, void *data)
 		return -EOPNOTSUPP;
 	if (arg->buf_len > WORT_BUF_MAX)
 		return -EMSGSIZE;
-	err = wort_ubuf_alloc(&buf, arg->buf_len);
+	err = wort_ubuf_alloc(&buf, len);
 	if (!err) {
 		arg->out_count = wort_dev_list(arg->start, (void *)buf.data,
-					       max, &more);
+					       len / sizeof(struct wort_pool_record),
+					       &more);
 		arg->out_more = more;
 		err = wort_ubuf_write(&buf, arg->buf_ptr, arg->out_count *
 				      sizeof(struct wort_pool_record));

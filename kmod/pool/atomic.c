@@ -141,9 +141,9 @@ static void forget_values(struct atomic *a)
 
 /*
  * Look up the value of a key; its gate is closed, so no other operation changes
- * it.  A long value that the operation replaces is not read.
+ * it.  A long value that the operation does not need is not read.
  */
-static int know(struct record *rec, bool replaced, bool relaxed)
+static int know(struct record *rec, bool needed, bool relaxed)
 {
 	struct wort_buf buf = {
 		.data = rec->small, .size = SMALL, .relaxed = relaxed,
@@ -153,8 +153,10 @@ static int know(struct record *rec, bool replaced, bool relaxed)
 	if (rec->known || rec->changed)
 		return 0;
 	err = wort_index_lookup(rec->index, &rec->key, &buf);
-	if (err == -ERANGE && replaced)
+	if (err == -ERANGE && !needed) {
+		rec->there = true;
 		return 0;
+	}
 	if (err == -ERANGE) {
 		rec->mem = kvmalloc(buf.len, GFP_NOIO | WORT_GFP_CALL);
 		if (!rec->mem)
@@ -207,10 +209,11 @@ static int condition(const struct record *rec, const struct wort_request *req)
 	return wort_request_expects(op) && !has_value(rec, &req->expect) ? -ECANCELED : 0;
 }
 
-/* Does an operation replace any value that the key has? */
-static bool replaces(const struct wort_batch_op *op)
+/* Does an operation compare the value that the key has, or answer with it? */
+static bool needs_value(const struct wort_batch_op *op)
 {
-	return op->op == WORT_BATCH_INSERT && !op->flags;
+	return wort_request_expects(op) ||
+	       (op->op != WORT_BATCH_EXPECT && wort_request_answers(op));
 }
 
 static void change(struct record *rec, const struct wort_request *req)
@@ -228,7 +231,7 @@ static void change(struct record *rec, const struct wort_request *req)
 static int run_op(struct record *rec, struct wort_request *req, bool relaxed)
 {
 	const u16 nr = req->op.op;
-	int err = know(rec, replaces(&req->op), relaxed);
+	int err = know(rec, needs_value(&req->op), relaxed);
 
 	req->err = 0;
 	req->answer.len = WORT_NO_VALUE;
@@ -238,7 +241,7 @@ static int run_op(struct record *rec, struct wort_request *req, bool relaxed)
 		req->err = rec->there ? answer(rec, &req->answer) : -ENOENT;
 		return 0;
 	}
-	err = replaces(&req->op) ? 0 : condition(rec, req);
+	err = condition(rec, req);
 	if (!err && req->op.flags & WORT_F_FETCH && nr != WORT_BATCH_EXPECT)
 		err = answer(rec, &req->answer);
 	if (!err && nr != WORT_BATCH_EXPECT)

@@ -343,6 +343,14 @@ void check_atomic_long(void)
 	/* It has another value by now. */
 	replace_long(&bed, value, fetched, other_value);
 	CHECK_EQ(run(&bed), -ECANCELED);
+	/* Whoever does not need a long value takes no memory for it. */
+	CHECK_EQ(pm_put(bed.index, "a", 1, value, sizeof(value)), 0);
+	begin();
+	add(bed.index, WORT_BATCH_EXPECT, WORT_EXPECT_F_PRESENT, "a", NULL, NULL);
+	shim_alloc_fail_nth = 1;
+	CHECK_EQ(run(&bed), 0);
+	CHECK_EQ(shim_alloc_fail_nth, 0);
+	shim_alloc_fail_nth = -1;
 	bed_check(&bed);
 	bed_close(&bed);
 }
