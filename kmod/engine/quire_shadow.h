@@ -49,7 +49,8 @@
 #define QR_STEP_BITS		8
 #define QR_STEP_FEW		4	/* children of a step, of most */
 #define QR_STEPS		BIT(QR_STEP_BITS)
-#define QR_SHADOW_GFP		(GFP_NOWAIT | __GFP_NOWARN)
+/* Shadows can be done without: the last memory is left to those that need it. */
+#define QR_SHADOW_GFP		(GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC)
 
 /**
  * struct qr_shadow - What DRAM keeps of a page

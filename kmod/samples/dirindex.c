@@ -564,7 +564,11 @@ static ssize_t dirindex_write(struct file *file, const char __user *text,
 	err = run(strim(line), m->private);
 	mutex_unlock(&m->lock);
 	kfree(line);
-	return err ? err : len;
+	if (err)
+		return err;
+	/* The next read begins at the beginning of the answer. */
+	*pos = 0;
+	return len;
 }
 
 static int dirindex_open(struct inode *inode, struct file *file)

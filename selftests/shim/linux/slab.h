@@ -17,6 +17,7 @@
 #define __GFP_NOFAIL	4U	/* waits for memory instead */
 #define __GFP_ACCOUNT	0U
 #define __GFP_NORETRY	0U
+#define __GFP_NOMEMALLOC	0U
 #define __GFP_NOWARN	0U
 
 typedef unsigned int gfp_t;
