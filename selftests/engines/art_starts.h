@@ -38,8 +38,8 @@ static const struct engine_start art_starts[] = {
 	START("full root, one deleted", CROWD(4), PUT(0, 1), PUT(4, 1), PUT(9, 1), DEL(4)),
 	/* There is room in both lines of an N14, in the second for one more. */
 	START("root of eight", CROWD(5), PUT(0, 1), PUT(9, 1), PUT(10, 1)),
-	/* An N28 whose two entries are in two lines; the slot of key 0 is in another one. */
-	START("two of 28", CROWD(8), PUT(0, 1), PUT(9, 1), PUT(5, 1), DEL(0), CROWD(0)),
+	/* An N14 whose two entries are in one line; the slot of key 9 is in the other one. */
+	START("two of 14", PUT(5, 1), CROWD(5), PUT(0, 1), PUT(9, 1), DEL(9), CROWD(0)),
 	/*
 	 * An N14 of three, which the delete of key 9 makes an N7, or two deletes a record.  Key
 	 * 5 comes first: otherwise its record has the lock of another one, by chance.
