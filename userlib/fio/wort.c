@@ -166,6 +166,12 @@ static int wort_init(struct thread_data *td)
 		return 1;
 	}
 	td->io_ops_data = store;
+	/* Otherwise fio takes the time of completion from after the I/O on. */
+	if (store_queues(store))
+		td->io_ops->flags &= ~FIO_SYNCIO;
+	else
+		td->io_ops->flags |= FIO_SYNCIO;
+	td_set_ioengine_flags(td);
 	return 0;
 }
 
