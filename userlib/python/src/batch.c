@@ -183,7 +183,7 @@ static int add_or_submit(struct batch *batch, struct wort_batch *ptr,
 
 	/* While it is submitted another thread waits, and may fill it again. */
 	while ((err = add(ptr, key, value)) == -ENOBUFS) {
-		if (submit_batch(batch, ptr) ||
+		if (submit_batch(batch, ptr) || PyErr_CheckSignals() ||
 		    turn_wait(&batch->turn, Py_TYPE(batch)->tp_name))
 			return -1;
 	}
@@ -254,18 +254,19 @@ static PyObject *delete_method(PyObject *self, PyObject *key)
 	Py_RETURN_NONE;
 }
 
+/* Taking the key may run code of the program, which may change a list. */
 static int append_pair(struct batch *batch, PyObject *pair)
 {
-	PyObject *two = PySequence_Fast(pair, "update() takes pairs");
+	PyObject *two = PySequence_Tuple(pair);
 	int err = -1;
 
 	if (!two)
 		return -1;
-	if (PySequence_Fast_GET_SIZE(two) != 2)
+	if (PyTuple_GET_SIZE(two) != 2)
 		PyErr_SetString(PyExc_ValueError, "update() takes pairs");
 	else
-		err = append(batch, PySequence_Fast_GET_ITEM(two, 0),
-			     PySequence_Fast_GET_ITEM(two, 1));
+		err = append(batch, PyTuple_GET_ITEM(two, 0),
+			     PyTuple_GET_ITEM(two, 1));
 	Py_DECREF(two);
 	return err;
 }

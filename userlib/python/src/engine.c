@@ -45,7 +45,10 @@ static PyObject *engines_method(PyObject *module, PyObject *none)
 	return list;
 }
 
-/* _attr_set(engine, "NAME=VALUE", word): the word with it */
+/*
+ * _attr_set(engine, "NAME=VALUE", word): the word with it.  What an engine does
+ * not have, or cannot be, is wrong in the program, as the name of an engine is.
+ */
 static PyObject *attr_set_method(PyObject *module, PyObject *args)
 {
 	unsigned long long given;
@@ -62,6 +65,11 @@ static PyObject *attr_set_method(PyObject *module, PyObject *args)
 	word = given;
 	err = wort_attr_set(engine, PyBytes_AS_STRING(bytes), &word);
 	Py_DECREF(bytes);
+	if (err == -ENOENT)
+		return PyErr_Format(PyExc_ValueError, "the engine has no such attribute: %S",
+				    text);
+	if (err == -EINVAL || err == -ERANGE)
+		return PyErr_Format(PyExc_ValueError, "an attribute cannot be that: %S", text);
 	return err ? raise_errno(err, text) : PyLong_FromUnsignedLongLong(word);
 }
 

@@ -639,7 +639,7 @@ static int many_run(struct many *many)
 
 	for (from = 0; from < PySequence_Fast_GET_SIZE(many->keys); from += nr) {
 		nr = many_append(many, from);
-		if (nr < 0 || many_submit(many, from, nr))
+		if (nr < 0 || many_submit(many, from, nr) || PyErr_CheckSignals())
 			return -1;
 	}
 	return 0;

@@ -134,9 +134,14 @@ class Typed(MutableMapping, Generic[K, V]):
                 for data in found]
 
     def popitem(self) -> tuple[K, V]:
-        """As Index.popitem()."""
-        key, value = self.index.popitem()
-        return self.key.decode(key), self.value.decode(value)
+        """As Index.popitem(); a record that cannot be decoded stays."""
+        while True:
+            key, data = next(iter(self.index.items()), (b"", None))
+            if data is None:
+                raise KeyError("popitem(): the index is empty")
+            pair = self.key.decode(key), self.value.decode(data)
+            if self.index.delete_if(key, data):
+                return pair
 
     def put(self, key: K, value: V, create: bool = False,
             replace: bool = False) -> None:
@@ -156,14 +161,16 @@ class Typed(MutableMapping, Generic[K, V]):
                                     self.value.encode(expected))
 
     def pop(self, key: K, *default: Any) -> Any:
-        """Remove a record and return its value, in one step."""
-        try:
-            data = self.index.pop(self.key.encode(key))
-        except KeyError:
-            if default:
-                return default[0]
-            raise KeyError(key) from None
-        return self.value.decode(data)
+        """Remove a record and return its value, in one step; one whose value cannot be
+        decoded stays."""
+        encoded = self.key.encode(key)
+        while (data := self.index.get(encoded)) is not None:
+            value = self.value.decode(data)
+            if self.index.delete_if(encoded, data):
+                return value
+        if default:
+            return default[0]
+        raise KeyError(key)
 
     def setdefault(self, key: K, default: V) -> V:  # type: ignore[override]
         """The value of the key, which is @default if there was none, in one step."""
