@@ -991,13 +991,18 @@ static bool parse_number(const char *text, u64 *number)
 	return true;
 }
 
-static u32 parse_models(const char *text)
+/* 0: one of them is none. */
+static u32 parse_models(char *text)
 {
 	u32 i, models = 0;
 
-	for (i = 0; i < NR_MODELS; i++)
-		if (strstr(text, model_names[i]))
-			models |= 1 << i;
+	for (text = strtok(text, ","); text; text = strtok(NULL, ",")) {
+		for (i = 0; i < NR_MODELS && strcmp(text, model_names[i]); i++)
+			;
+		if (i == NR_MODELS)
+			return 0;
+		models |= 1 << i;
+	}
 	return models;
 }
 
@@ -1172,6 +1177,10 @@ int main(int argc, char **argv)
 			break;
 		case 'm':
 			models = parse_models(optarg);
+			if (!models) {
+				fprintf(stderr, "explore: no such model, of x86, arm64 and eadr\n");
+				return 2;
+			}
 			work.beside_models = models;
 			break;
 		case 's':
@@ -1273,7 +1282,7 @@ int main(int argc, char **argv)
 		return replay(name, steps, models, &work, schedule);
 	if (name && !only_start(name))
 		return 2;
-	if (work.max_len > MAX_STEPS || !models || !work.workers ||
+	if (work.max_len > MAX_STEPS || !work.workers ||
 	    work.workers > MAX_WORKERS) {
 		usage();
 		return 2;

@@ -59,8 +59,8 @@ class Explorer:
         done = subprocess.run([self.program, "--engine", self.engine,
                                *shlex.split(options), "--workers", "1"],
                               capture_output=True, text=True, check=False)
-        if done.stderr.startswith("explore: no such"):
-            return False        # a stale pin shows nothing
+        if done.returncode == 2:
+            return False        # it was not run: a stale pin shows nothing
         failed = "FAILURE" in done.stderr or done.returncode not in (0, 1) or \
             re.search("^LINT: ", done.stdout, re.M)
         if not failed and (not done.returncode or self.name == "control"):
@@ -100,6 +100,8 @@ def judge(program, name, engine, pins, found):
     """(killed, how): by what killed it before, or else by the first search,
     which is put into found."""
     explorer = Explorer(program, name, engine)
+    if name == "control" and explorer.explore("--no-such-option"):
+        return True, "what the explorer does not run kills"
     if name in pins and explorer.explore(pins[name]):
         return True, explorer.how
     if not any(map(explorer.explore, searches(engine, name))):

@@ -13,3 +13,4 @@ while read -r line; do
 	nr=$((nr + 1))
 done <"$(dirname "$0")/pairs.txt"
 echo "$nr pairs"
+[ "$nr" -gt 0 ]

@@ -33,8 +33,10 @@ for name in *; do
 	insmod $name/wort.ko || exit 4
 	if ./powercut -x -n 4 >/tmp/log; then
 		echo "MUTANT $name survived: $(tail -n 1 /tmp/log)"
-	else
+	elif grep -q 'power lost' /tmp/log; then
 		echo "MUTANT $name killed: $(grep -m 1 'power lost' /tmp/log)"
+	else
+		echo "MUTANT $name lost no power: $(tail -n 1 /tmp/log)"
 	fi
 	rmmod wort || exit 4
 done

@@ -18,10 +18,10 @@ no_strings='^(wort_index_(insert|lookup|join|leave)|put_waiting|delete_once|'
 no_strings+='wort_kernel_(insert|lookup|delete)|wort_request_(run|prepare)|'
 no_strings+='wort_request_verify|wrt_(fast_lookup|fast_put|fast_remove|prefetch_keys|lookup|put|remove|commit|finish))$'
 
-# Lines of "function instruction".
+# Lines of "function instruction" of what objdump has printed.
 slow_instructions()
 {
-	objdump -d --no-show-raw-insn "$1" | awk -F '\t' -v no_strings="$no_strings" '
+	awk -F '\t' -v no_strings="$no_strings" '
 		/^[0-9a-f]+ </ {
 			split($0, part, /[<>]/)
 			function_name = part[2]
@@ -31,21 +31,28 @@ slow_instructions()
 		}
 		$2 ~ /^rep (stos|movs)/ && function_name ~ no_strings {
 			print function_name, $2
-		}'
+		}' "$1"
 }
 
 main()
 {
-	local function instruction bad=0
+	local function instruction bad=0 code
 
 	[ $# -eq 1 ] || die "usage: hot-code.sh MODULE"
 	[ -r "$1" ] || die "no module: $1"
 	need objdump static
+	code=$(mktemp)
+	trap "rm -f '$code'" EXIT
+	objdump -d --no-show-raw-insn "$1" >"$code" || die "$1 cannot be disassembled"
+	awk -F '[<>]' -v names="$no_strings" '
+		/^[0-9a-f]+ </ && $2 ~ names { nr++ }
+		END { exit !nr }' "$code" ||
+		die "$1 has no function that is looked at here"
 	while read -r function instruction; do
 		[[ $function =~ $cold ]] && continue
 		printf '%s: %s\n' "$function" "$instruction" >&2
 		bad=1
-	done < <(slow_instructions "$1")
+	done < <(slow_instructions "$code")
 	[ $bad -eq 0 ] || die "slow instructions in hot code"
 }
 

@@ -11,9 +11,11 @@ set -euo pipefail
 cd "$wort_top"
 page=build/docs/reference.html
 [ -f "$page" ] || die "$page is not there: make docs"
-{
-	sed -n 's/^EXPORT_SYMBOL_NS_GPL(\(\w*\),.*/id="c.\1"/p' kmod/dev/api.c
-	sed -n 's|^struct \(wort_\w*_arg\) {|<span class="pre">\1</span></span></dt>|p' uapi/linux/wort.h
-} | while read -r what; do
+exports=$(sed -n 's/^EXPORT_SYMBOL_NS_GPL(\(\w*\),.*/id="c.\1"/p' kmod/dev/*.c)
+structs=$(sed -n 's|^struct \(wort_\w*_arg\) {|<span class="pre">\1</span></span></dt>|p' uapi/linux/wort.h)
+[ -n "$exports" ] || die "no function is exported"
+[ -n "$structs" ] || die "no ioctl has a struct"
+while read -r what; do
 	grep -qF "$what" "$page" || die "$page does not have $what"
-done
+done <<<"$exports
+$structs"

@@ -106,8 +106,8 @@ try_inside()
 		/etc/systemd/system/wort.target.wants/wort-attach@a.service
 	apt-get -y -q purge wort-tools wort-dkms python3-wort libwort0 \
 		wort-doc
-	! find /etc/systemd -name '*wort*' | grep .
-	! dkms status | grep wort
+	[ -z "$(find /etc/systemd -name '*wort*')" ]
+	[ -z "$(dkms status | grep wort)" ]
 	END
 }
 

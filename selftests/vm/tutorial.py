@@ -71,7 +71,7 @@ def run_all(flavour, image, commands):
         guest = []
         while commands and commands[0][0].startswith("#"):
             guest.append(commands.pop(0))
-        yield from zip(guest, run_guest(flavour, image, guest))
+        yield from zip(guest, run_guest(flavour, image, guest), strict=True)
 
 
 def main():
@@ -90,7 +90,7 @@ def main():
             print(f"{command}\n  should print:\n" + "\n".join(lines) +
                   f"\n  prints:\n{output}")
     print(f"{typed} commands, {wrong} print something else")
-    return 1 if wrong else 0
+    return 1 if wrong or not typed else 0
 
 
 if __name__ == "__main__":

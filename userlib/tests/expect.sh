@@ -1,6 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 
+# lacks PATTERN FILE: ends the test if the file has that.  A "!" before grep alone would not.
+lacks()
+{
+	if grep -- "$1" "$2"; then
+		echo "$2 has \"$1\""
+		exit 1
+	fi
+}
+
 # expect STATUS TEXT COMMAND...: ends the test unless the command exits so and says that.
 expect()
 {

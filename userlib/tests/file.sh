@@ -131,7 +131,8 @@ check_refusals()
 	ln -s copy link
 	: >copy
 	"$wort" backup -q sound.img link >/dev/null
-	[ -L link ] && [ -s copy ]
+	[ -L link ]
+	[ -s copy ]
 	sed 's/index two/index owt/' sound.img >damaged.img
 	expect 4 'damage was found' "$wort" list damaged.img
 	expect 4 'damage was found' "$wort" backup damaged.img part
@@ -176,9 +177,22 @@ check_refusals()
 }
 
 # Each acknowledged record is there after a kill, and the pool is sound.
+# wait_for_line FILE: until it has one, a minute at most.
+wait_for_line()
+{
+	local i
+
+	for ((i = 0; i < 1200; i++)); do
+		[ ! -s "$1" ] || return 0
+		sleep 0.05
+	done
+	echo "nothing was put in a minute"
+	exit 1
+}
+
 check_kills()
 {
-	local i way last=0 said
+	local i way last=0
 
 	"$wort" create pool.img kills
 	for ((i = 0; i < kills; i++)); do
@@ -190,6 +204,7 @@ check_kills()
 			echo $k
 		done ) >said 2>/dev/null &
 		set +m
+		wait_for_line said
 		sleep 0.1
 		kill -KILL -- -$!
 		wait $! 2>/dev/null || true
@@ -197,11 +212,8 @@ check_kills()
 		while is_open pool.img; do
 			sleep 0.05
 		done
-		said=$(tail -n 1 said)
-		last=${said:-$last}
-		# On a busy machine the first one may not have come so far.
-		[ "$last" -eq 0 ] ||
-			expect 0 "^$last\$" "$wort" get pool.img kills "$(printf %08d "$last")"
+		last=$(tail -n 1 said)
+		expect 0 "^$last\$" "$wort" get pool.img kills "$(printf %08d "$last")"
 		[ "$("$wort" count pool.img kills)" -ge "$last" ]
 		last=$("$wort" count pool.img kills)
 	done

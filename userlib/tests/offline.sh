@@ -113,11 +113,11 @@ check_names()
 	expect 3 . "$wort" count flat.img ''
 	cp flat.img $'\e[2J\xc2\x9b'
 	"$wort" check --offset 8k $'\e[2J\xc2\x9b' >said 2>&1 || true
-	! grep -q $'\e\|\xc2\x9b' said
+	lacks $'\e\|\xc2\x9b' said
 	cp word.img $'\e[2J\xc2\x9b'
 	"$wort" check $'\e[2J\xc2\x9b' >said 2>&1 || true
 	grep -q '\\x1b' said
-	! grep -q $'\e\|\xc2\x9b' said
+	lacks $'\e\|\xc2\x9b' said
 }
 
 "$mkimage" flat.img 8 0 3000
