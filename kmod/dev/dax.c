@@ -296,8 +296,11 @@ static void open_gate(struct wort_dax *dax)
 	if (dax->suspended && !dax->killed) {
 		percpu_ref_resurrect(&dax->users);
 		/*
-		 * The count cannot reach zero again before it is killed again.
+		 * Whoever has brought the count to zero may not have told yet,
+		 * which it does in an RCU section.  The count cannot reach zero
+		 * again before it is killed again.
 		 */
+		synchronize_rcu();
 		reinit_completion(&dax->idle);
 		wort_pool_resume(dax->pool);
 		WRITE_ONCE(dax->suspended, false);
