@@ -243,10 +243,8 @@ static int attach(const char *path, int fd, const struct stat *st, bool write, b
 	return 0;
 }
 
-/* Open a file as a pool, or hold that which it is already. */
-int local_pool_get(const char *path, int flags, bool process, struct wort_dev **out)
+static int get_locked(const char *path, bool write, bool process, struct wort_dev **out)
 {
-	bool write = (flags & O_ACCMODE) != O_RDONLY;
 	int fd = open(path, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC), err;
 	struct wort_dev *wdev;
 	struct stat st;
@@ -258,14 +256,23 @@ int local_pool_get(const char *path, int flags, bool process, struct wort_dev **
 		close(fd);
 		return err;
 	}
-	pthread_mutex_lock(&pools_lock);
 	wdev = find(&st);
-	if (wdev) {
-		close(fd);
-		err = share(wdev, write, process, out);
-	} else {
-		err = attach(path, fd, &st, write, process, out);
-	}
+	if (!wdev)
+		return attach(path, fd, &st, write, process, out);
+	close(fd);
+	return share(wdev, write, process, out);
+}
+
+/*
+ * Open a file as a pool, or hold that which it is already.  No child is forked meanwhile: it
+ * would have a descriptor that it does not know of, and with it the lock.
+ */
+int local_pool_get(const char *path, int flags, bool process, struct wort_dev **out)
+{
+	int err;
+
+	pthread_mutex_lock(&pools_lock);
+	err = get_locked(path, (flags & O_ACCMODE) != O_RDONLY, process, out);
 	pthread_mutex_unlock(&pools_lock);
 	return err;
 }
