@@ -136,13 +136,16 @@ int dirindex_command(const char *command, const char **answer)
 	static char text[4096];
 	struct file file = { };
 	ssize_t done = device->open(NULL, &file);
+	loff_t pos = 1;	/* where an answer before has ended */
 
 	if (done)
 		return done;
 	text[0] = 0;
-	done = device->write(&file, command, strlen(command), NULL);
+	done = device->write(&file, command, strlen(command), &pos);
+	if (done > 0 && pos)
+		done = -ESPIPE;
 	if (done > 0 && answer)
-		done = device->read(&file, text, sizeof(text), NULL);
+		done = device->read(&file, text, sizeof(text), &pos);
 	if (answer)
 		*answer = text;
 	device->release(NULL, &file);

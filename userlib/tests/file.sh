@@ -198,6 +198,7 @@ check_kills()
 	for ((i = 0; i < kills; i++)); do
 		way=media
 		[ $((i % 2)) -eq 0 ] || way=process
+		rm -f said
 		set -m
 		( for ((k = last + 1; ; k++)); do
 			"$wort" put --sync $way pool.img kills "$(printf %08d $k)" $k

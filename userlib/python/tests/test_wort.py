@@ -1092,8 +1092,10 @@ class WithoutModule(unittest.TestCase):
         self.assertEqual(engines[0].attributes, [])
         with self.assertRaisesRegex(ValueError, "node=512"):
             _engine.attr_word(engines[0].id, {"node": 512})
-        with self.assertRaisesRegex(ValueError, "leaf=7"):
-            _engine.attr_word(_engine.engine_id("quire"), {"leaf": 7})
+        for engine in engines:
+            for attr in engine.attributes:
+                with self.assertRaisesRegex(ValueError, attr.name):
+                    _engine.attr_word(engine.id, {attr.name: attr.max + 1})
 
     def test_attribute(self):
         self.assertEqual(
