@@ -659,7 +659,7 @@ void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
  * A link of a hostile image can lead to a slot that no operation has published,
  * and the removal of that record frees it.  Return: true if this happened, in
  * which case reclaim gives the slot back, or has done so with its whole extent.
- * That may be one of larger objects by now, and end before the slot.
+ * That may serve another size by now, and have no such slot.
  */
 static bool is_freed(struct wort_alloc *alloc, u32 nr, u32 slot)
 {

@@ -96,8 +96,9 @@ void wort_purse_free(struct wort_op *op, struct wort_purse *purse)
  * @op: The operation, with a purse or without.
  * @size: Bytes, as for wort_alloc_reserve().
  *
- * As wort_alloc_reserve(), but what is in a purse stays there for those that
- * need it.  During an attach the pool has no space to spare.
+ * As wort_alloc_reserve(), but what is in a purse, and what is kept back for
+ * wort_op.must_free, stays for those that need it.  During an attach the pool
+ * has no space to spare.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  * Return: 0; -ENOMEM; -ENOSPC.
@@ -105,13 +106,16 @@ void wort_purse_free(struct wort_op *op, struct wort_purse *purse)
 int wort_purse_reserve_beside(struct wort_op *op, u64 size)
 {
 	struct wort_purse *purse = op->purse;
+	bool must_free = op->must_free;
 	int err;
 
 	if (purse && purse->attach)
 		return -ENOSPC;
 	op->purse = NULL;
+	op->must_free = false;
 	err = wort_alloc_reserve(op, size);
 	op->purse = purse;
+	op->must_free = must_free;
 	return err;
 }
 

@@ -377,7 +377,8 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_insert, WORT_NS);
  * @value: Where the value goes; may be NULL if @size is 0.
  * @size: Room for it.  0: the question is only for its length.
  *
- * Context: May sleep, killably while the pool is examined.  Needs no memory.
+ * Context: May sleep, killably while the pool is examined.  Allocates
+ * only what it can do without.
  * Return: Length of the value; -ENOENT; -ERANGE if it does not fit; -EINVAL,
  * -EMSGSIZE for a length; -ENOMEM if there is no memory for what the engine
  * keeps in DRAM; -EINTR; -ESTALE; -EUCLEAN; -EIO; -ENODEV.
@@ -413,8 +414,8 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_lookup, WORT_NS);
  * Durable when the call returns 0; otherwise nothing was changed.  Needs no
  * space.
  *
- * Context: May sleep, killably while the pool is examined.  Allocates without
- * input and output, and waits for that memory.
+ * Context: May sleep, killably while the pool is examined.  Allocates with
+ * GFP_NOIO, and waits for that memory.
  * Return: 0; -ENOENT; -ECANCELED if the value is not @expect; -ERANGE if it
  * does not fit; -EINVAL, -EMSGSIZE for a length; -ENOSPC if the engine needs
  * space for a delete; -ENOMEM if there is no memory for what the engine keeps

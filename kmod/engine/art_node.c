@@ -230,7 +230,7 @@ u32 art_count_others(const struct art_node *node, u32 byte, u32 max, u64 *link)
 }
 
 /**
- * art_is_sparse() - Is a node left with so few entries that it should be smaller?
+ * art_is_sparse() - Should a node be smaller, for the few entries it is left with?
  * @node: The node.
  * @byte: Of the entry that goes.
  *

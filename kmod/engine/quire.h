@@ -443,8 +443,7 @@ void qr_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 u32 qr_page_size(const struct wort_op *op, const struct wort_tree *tree,
 		 u32 level, bool alone, u32 bytes, u32 nr, u32 more);
 int qr_page_reserve(struct wort_op *op, const struct wort_tree *tree, u32 level,
-		    u32 least, const struct qr_page *old, u32 *size);
-void qr_size_keep(const struct wort_tree *tree, u32 size);
+		    u32 least, u32 *size);
 u32 qr_page_max(const struct wort_tree *tree, u32 level);
 u32 qr_recs_max(u32 level);
 bool qr_has_grown(struct wort_op *op, const struct qr_page *page, u32 top);

@@ -271,7 +271,6 @@ static int pair_replace(struct wort_op *op, struct wort_tree *tree,
 {
 	u32 level = m->old[0].level;
 	u32 nr = m->order[0].nr + m->order[1].nr, least, size, i;
-	const struct qr_page *larger = &m->old[m->old[0].words < m->old[1].words];
 	int err;
 
 	prefix_len = min_t(u32, prefix_len,
@@ -280,7 +279,7 @@ static int pair_replace(struct wort_op *op, struct wort_tree *tree,
 	if (nr > qr_recs_max(level) / 2 || least > qr_page_max(tree, level))
 		return -E2BIG;
 	size = qr_page_size(op, tree, level, false, least, nr, 0);
-	err = qr_page_reserve(op, tree, level, least, larger, &size) ?:
+	err = qr_page_reserve(op, tree, level, least, &size) ?:
 	      pair_lock(op, m);
 	if (err)
 		return err;

@@ -9,11 +9,9 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "../core/alloc.h"
 #include "../core/lock.h"
 #include "quire_shadow.h"
 
-#define KEPT_PAGES	4	/* slots of a size, so many replacements at a time */
 #define FEWEST_SLOTS	16
 #define FEWEST_BYTES	65536	/* a tree may have these before it was tended */
 #define FEWEST_GONE	64
@@ -216,24 +214,6 @@ static int shadows_open(struct wort_tree *tree)
 	return 0;
 }
 
-/*
- * The pool is full for pages of a size: from now on slots of that size are left
- * to pages that give one back.
- */
-void qr_size_keep(const struct wort_tree *tree, u32 size)
-{
-	struct qr_shadows *shadows = qr_shadows_of(tree);
-	bool kept = true;
-
-	if (shadows) {
-		spin_lock(&shadows->lock);
-		kept = __test_and_set_bit(wort_class_of(size), shadows->kept);
-		spin_unlock(&shadows->lock);
-	}
-	if (!kept)
-		wort_alloc_keep_reserve(tree->alloc, size, KEPT_PAGES);
-}
-
 /* The next slots; returns the bytes of their shadows. */
 static size_t shadows_leave_some(struct qr_shadows *shadows, size_t bytes,
 				 u32 nr)
@@ -296,12 +276,7 @@ static size_t shadows_free(struct qr_shadow *shadow)
 static void shadows_close(struct wort_tree *tree)
 {
 	struct qr_shadows *shadows = tree->priv;
-	u32 class;
 
-	for (class = 0; class < WORT_NR_CLASSES; class++)
-		if (test_bit(class, shadows->kept))
-			wort_alloc_drop_reserve(tree->alloc,
-						wort_class_size(class));
 	shadows_leave(shadows, SIZE_MAX);
 	shadows_free(shadows->gone);
 	kvfree(shadows->table);

@@ -36,7 +36,6 @@
 #ifndef _WORT_QUIRE_SHADOW_H
 #define _WORT_QUIRE_SHADOW_H
 
-#include <linux/bitmap.h>
 #include <linux/bitops.h>
 #include <linux/spinlock.h>
 
@@ -171,8 +170,6 @@ struct qr_table {
  * @nr_gone_due: or with so many that have gone, or when half of the slots are
  *	in use
  * @asked: it was asked
- * @kept: classes of pages of which the allocator keeps slots, see
- *	qr_size_keep()
  */
 struct qr_shadows {
 	spinlock_t lock;		/* after those of nodes */
@@ -187,7 +184,6 @@ struct qr_shadows {
 	size_t bytes_due;
 	u32 nr_gone_due;
 	bool asked;
-	DECLARE_BITMAP(kept, WORT_NR_CLASSES);
 };
 
 static inline struct qr_shadows *qr_shadows_of(const struct wort_tree *tree)

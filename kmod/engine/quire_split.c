@@ -132,40 +132,23 @@ static int reserve_any(struct wort_op *op, u32 least, u32 most, u32 *size)
 }
 
 /*
- * Reserve a slot that is kept for pages of a size.  The first time the tree
- * asks that they are kept, and gets one from what the pool has left.
- */
-static int reserve_kept(struct wort_op *op, const struct wort_tree *tree,
-			u32 size)
-{
-	bool must_free = op->must_free;
-	int err;
-
-	qr_size_keep(tree, size);
-	op->must_free = true;
-	err = wort_alloc_reserve(op, size);
-	op->must_free = must_free;
-	return err;
-}
-
-/*
  * Reserve a page of @size bytes or, if the pool is full, of any other size from
- * @least on.  If it takes the place of @old it gives back the slot of that, so
- * it may have one that is kept: however full the pool is, records that died
- * make room.  The size is told.
+ * @least on; which one is told.  What is about to come back may be of the size
+ * that is wanted, so it is waited for first.
  */
 int qr_page_reserve(struct wort_op *op, const struct wort_tree *tree, u32 level,
-		    u32 least, const struct qr_page *old, u32 *size)
+		    u32 least, u32 *size)
 {
 	int err = wort_alloc_reserve(op, *size);
+	u64 released = op->released;
 
-	if (err != -ENOSPC || op->purse)
+	if (err != -ENOSPC || op->purse || wort_alloc_freeing(op->alloc))
 		return err;
 	err = reserve_any(op, least, qr_page_max(tree, level), size);
-	if (err != -ENOSPC || !old || old->words * QR_WORD < least)
-		return err;
-	*size = old->words * QR_WORD;
-	return reserve_kept(op, tree, *size);
+	/* What came back since the first try is a reason to try again. */
+	if (err == -ENOSPC)
+		op->released = released;
+	return err;
 }
 
 /* Bytes of the records of a part, and what is before them. */
@@ -499,19 +482,17 @@ static int part_write(struct wort_op *op, struct qr_build *b,
 }
 
 static int part_reserve(struct wort_op *op, const struct wort_tree *tree,
-			const struct qr_build *b, const struct qr_page *old,
-			struct qr_part *part)
+			const struct qr_build *b, struct qr_part *part)
 {
 	return part->size ? qr_page_reserve(op, tree, b->pos.page.level,
-					    part->least, old, &part->size) : 0;
+					    part->least, &part->size) : 0;
 }
 
-/* The parts of a page that is split take more space than it gives back. */
 static int parts_reserve(struct wort_op *op, const struct wort_tree *tree,
 			 struct qr_build *b)
 {
-	return part_reserve(op, tree, b, NULL, &b->lower) ?:
-	       part_reserve(op, tree, b, NULL, &b->higher);
+	return part_reserve(op, tree, b, &b->lower) ?:
+	       part_reserve(op, tree, b, &b->higher);
 }
 
 static int parts_write(struct wort_op *op, struct qr_build *b)
@@ -605,7 +586,7 @@ static int rebuild(struct wort_op *op, struct wort_tree *tree,
 	err = anchor_read(op, b) ?:
 	      part_plan(op, tree, b, &b->lower, &b->anchor, &b->upper) ?:
 	      parent_open(op, tree, b, &parent) ?:
-	      part_reserve(op, tree, b, &b->pos.page, &b->lower) ?:
+	      parts_reserve(op, tree, b) ?:
 	      build_lock(op, tree, b, &parent);
 	if (err)
 		return err;
@@ -822,22 +803,27 @@ static int level_room(struct wort_op *op, struct wort_tree *tree, u32 level,
 
 /*
  * There is no space to split the leaf.  Rebuild it for few records that died,
- * too: that takes no more than it gives back.
+ * too: that needs one page, and gives one back.
  */
 static int leaf_compact(struct wort_op *op, struct wort_tree *tree,
 			const struct wort_key *key, struct qr_build *b)
 {
 	const struct qr_page *page = &b->pos.page;
 	struct qr_end end;
+	u64 released;
 	int err;
 
 	wort_op_step(op);
+	released = op->released;
 	err = level_open(op, tree, 0, key, b, 0);
 	if (err)
 		return err;
 	end = (struct qr_end){ page->first + b->order.words, b->order.nr };
-	return page->off && qr_has_room(page, &end, b->words) ?
-	       rebuild(op, tree, b) : -ENOSPC;
+	err = page->off && qr_has_room(page, &end, b->words) ?
+		      rebuild(op, tree, b) : -ENOSPC;
+	if (err == -ENOSPC)
+		op->released = released;
+	return err;
 }
 
 /*

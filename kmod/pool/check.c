@@ -427,34 +427,38 @@ static int check_all(struct checker *ck)
 }
 
 /*
- * Drop lost references; the walk can end without them, so it runs before the
- * check.
+ * A check that clears drops lost references; the walk can end without them, so
+ * it runs before the check.
  */
 static int drop_lost(struct checker *ck)
 {
 	struct wort_pool *pool = ck->pool;
 	struct wort_op op;
 	u64 nr = 0;
-	int err = wort_pool_drop_lost(pool, &nr);
+	int err = 0;
 
-	wort_op_begin(&op, pool->region, &pool->alloc);
-	wort_redo_drop(&op, pool, &nr);
-	wort_op_end(&op);
+	if (ck->clear) {
+		err = wort_pool_drop_lost(pool, &nr);
+		wort_op_begin(&op, pool->region, &pool->alloc);
+		wort_redo_drop(&op, pool, &nr);
+		wort_op_end(&op);
+	}
 	mutex_lock(&pool->lock);
 	pool->nr_dropped += nr;
 	ck->arg->out_nr_dropped = pool->nr_dropped;
 	mutex_unlock(&pool->lock);
 	if (!err && nr)
 		err = wort_pool_round(pool);
-	/* Both end also for what makes a check begin again later. */
-	return err == -EINTR ? must_end(ck) ?: err : err;
+	if (err == -EINTR)
+		err = must_end(ck) ?: -EBUSY;
+	return err;
 }
 
 /*
  * The program learns of what was lost.  A check that ended early has told
  * nobody, and leaves it to the next one.
  */
-static void told(struct wort_pool *pool, const struct wort_check_arg *arg)
+static void forget_told(struct wort_pool *pool, const struct wort_check_arg *arg)
 {
 	mutex_lock(&pool->lock);
 	pool->nr_lost -= min_t(u64, pool->nr_lost, arg->out_nr_lost);
@@ -470,7 +474,6 @@ static void clear_results(struct checker *ck)
 	memset(arg, 0, sizeof(*arg));
 	arg->size = size;
 	arg->flags = flags;
-	arg->out_nr_dropped = READ_ONCE(ck->pool->nr_dropped);
 	arg->out_owned_bytes = wort_alloc_table_bytes(&ck->pool->alloc);
 	arg->out_nr_unknown = ck->pool->nr_unknown;
 	ck->unknown = arg->out_nr_unknown;
@@ -491,8 +494,7 @@ static int check_once(struct checker *ck)
 	if (err)
 		return err;
 	clear_results(ck);
-	if (ck->clear)
-		err = drop_lost(ck);
+	err = drop_lost(ck);
 	if (!err)
 		err = check_all(ck);
 	WRITE_ONCE(pool->check_records, 0);
@@ -559,7 +561,7 @@ static int check_pool(struct wort_pool *pool, struct wort_check_arg *arg)
 			wort_pool_damaged(pool);
 	}
 	if (!err)
-		told(pool, arg);
+		forget_told(pool, arg);
 	kfree(ck);
 	return err;
 }

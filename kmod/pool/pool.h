@@ -197,8 +197,8 @@ struct wort_index {
  *	sets space aside until it has given it back; for writing, to wait for
  *	that
  * @generation: generation on media; 0 if it could not be read
- * @nr_lost: redundant data on media found lost, and
- * @nr_dropped: references dropped, since a check that ended told of them
+ * @nr_lost: redundant data on media found lost, of which no check has told yet
+ * @nr_dropped: references dropped, of which no check has told yet
  * @catalogue_last: offset of the last catalogue block
  * @catalogue_hint: offset of a block from which to look for an empty slot
  * @catalogue_nr_free: empty catalogue slots

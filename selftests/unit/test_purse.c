@@ -97,6 +97,13 @@ void check_purse_beside(void)
 	CHECK_EQ(wort_purse_reserve_beside(&op, SLOT), -ENOSPC);
 	CHECK_EQ(wort_alloc_reserve(&op, SLOT), 0);
 	wort_op_end(&op);
+
+	/* What is kept for deletes and for the walk stays, too. */
+	space_begin(&bed, &op);
+	op.must_free = true;
+	CHECK_EQ(wort_purse_reserve_beside(&op, RUN), -ENOSPC);
+	CHECK_EQ(wort_alloc_reserve(&op, RUN), 0);
+	wort_op_end(&op);
 	close_full(&bed);
 }
 

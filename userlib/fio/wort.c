@@ -148,6 +148,23 @@ static bool has_one_size(const struct thread_data *td)
 	return td->o.nr_files == 1;
 }
 
+/*
+ * Unless an engine is synchronous fio takes the time of completion from after the I/O on.
+ * Threads have the flags of the engine in common, and copy them.
+ */
+static void tell_way(struct thread_data *td, bool queues)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_lock(&lock);
+	if (queues)
+		td->io_ops->flags &= ~FIO_SYNCIO;
+	else
+		td->io_ops->flags |= FIO_SYNCIO;
+	td_set_ioengine_flags(td);
+	pthread_mutex_unlock(&lock);
+}
+
 static int wort_init(struct thread_data *td)
 {
 	const struct wort_options *o = td->eo;
@@ -166,12 +183,7 @@ static int wort_init(struct thread_data *td)
 		return 1;
 	}
 	td->io_ops_data = store;
-	/* Otherwise fio takes the time of completion from after the I/O on. */
-	if (store_queues(store))
-		td->io_ops->flags &= ~FIO_SYNCIO;
-	else
-		td->io_ops->flags |= FIO_SYNCIO;
-	td_set_ioengine_flags(td);
+	tell_way(td, store_queues(store));
 	return 0;
 }
 
