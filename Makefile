@@ -32,17 +32,23 @@ MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/wort
 PYTHON ?= python3
 INSTALL ?= install
+ifneq ($(words x$(DESTDIR)x$(PREFIX)x$(MANDIR)x$(DOCDIR)x),1)
+$(error nothing can be installed in a folder with a space in its path: change \
+DESTDIR, PREFIX, MANDIR or DOCDIR)
+endif
 
 help:
 	@echo "For a machine with persistent memory:"
 	@echo "  modules           build wort.ko for the kernel that runs (KDIR=...)"
 	@echo "  modules_install   install it"
 	@echo "  lib               build libwort and the wort command"
-	@echo "  python            build the package for Python, in its folder (PYTHON=)"
-	@echo "  fio               build an engine for fio (FIO_SRC=)"
 	@echo "  install           install them, manual pages, completion, units for"
 	@echo "                    systemd and udev (PREFIX=$(PREFIX), DESTDIR=)"
 	@echo "  install-dkms      install the module's source for DKMS (DESTDIR=)"
+	@echo "  install-docs      install the documentation (DOCDIR=, DESTDIR=)"
+	@echo "  uninstall         remove what these three have installed"
+	@echo "  python            build the package for Python, in its folder (PYTHON=)"
+	@echo "  fio               build an engine for fio (FIO_SRC=)"
 	@echo "  deb               build Debian packages of all of it"
 	@echo "  tree              put wort into the source of a kernel (KERNEL= its folder)"
 	@echo "  docs              build the documentation (HTML, manual pages)"
@@ -76,12 +82,12 @@ modules modules_install:
 	$(call alone,$(MAKE) -C $(KDIR) M=$(CURDIR) $(clang) $@)
 
 lib:
-	$(DEPS) build
+	$(DEPS) lib
 	$(MAKE) -C userlib O=$(BUILD)/userlib
 
 # With libwort inside; a package of a distribution is built otherwise.
 python:
-	$(DEPS) build python
+	$(DEPS) lib python
 	cd userlib/python && PYTHONDONTWRITEBYTECODE= $(PYTHON) -W ignore setup.py -q \
 		build_ext --inplace --build-temp $(BUILD)/python
 	@PYTHONPATH=userlib/python $(PYTHON) -c 'import wort; \
@@ -103,7 +109,16 @@ install-dkms:
 	cp -R --parents Kbuild COPYING LICENSES dkms.conf \
 		$$(find kmod uapi -name '*.[ch]' ! -name '*.mod.c' -o -name 'K*' -o \
 			-path '*/samples/[MR]*' -o -name '*.sh') $(dkms_source)
-	@echo "next: dkms install wort/$(VERSION)"
+	chmod -R go=rX $(dkms_source)
+	@echo "next: dkms install --force wort/$(VERSION)"
+
+# Who installs the same into an empty folder knows what is to go.
+uninstall:
+	all=$$(mktemp -d) && trap "rm -rf $$all" EXIT && \
+		$(MAKE) -s DEPS=true DESTDIR=$$all install >/dev/null && \
+		cd $$all && find . ! -type d -printf '$(DESTDIR)/%P\0' | xargs -0 rm -f
+	rm -rf $(dkms_source) $(DESTDIR)$(DOCDIR)/html $(DESTDIR)$(DOCDIR)/examples
+	@echo "next, if DKMS has built it: dkms remove wort/$(VERSION) --all"
 
 deb:
 	$(DEPS) packaging
@@ -204,9 +219,10 @@ html man:
 		$(BUILD)/$(subst html,docs,$@)
 
 install-docs: html
-	$(INSTALL) -d $(DESTDIR)$(DOCDIR)
-	cp -R $(BUILD)/docs $(DESTDIR)$(DOCDIR)/html
-	cp -R Documentation/examples $(DESTDIR)$(DOCDIR)/examples
+	$(INSTALL) -d $(DESTDIR)$(DOCDIR)/html $(DESTDIR)$(DOCDIR)/examples
+	cp -R $(BUILD)/docs/. $(DESTDIR)$(DOCDIR)/html
+	cp -R Documentation/examples/. $(DESTDIR)$(DOCDIR)/examples
+	chmod -R go=rX $(DESTDIR)$(DOCDIR)
 
 clean:
 	rm -rf $(BUILD) userlib/python/build userlib/python/*.egg-info
@@ -215,7 +231,7 @@ clean:
 		-name '.*.cmd' -o -name '.*.d' -o -name 'modules.order' \) -delete
 	rm -f *.o .*.o .*.cmd .*.d Module.symvers modules.order
 
-.PHONY: help modules modules_install lib python install install-dkms install-docs \
+.PHONY: help modules modules_install lib python install install-dkms install-docs uninstall \
 	deb tree html man check check-static check-unit check-mutants check-vm \
 	check-debug check-kills check-removal check-breakages explore-long check-powercuts \
 	check-powercut-mutants check-tutorial explore fuzz soak demo vm-shell bench fio \

@@ -14,16 +14,16 @@ set -euo pipefail
 package_table()
 {
 	cat <<-'END'
-	build	gcc			cmd gcc cc
-	build	make			cmd make
-	build	libc6-dev		hdr stdio.h
-	build	linux-libc-dev		hdr linux/types.h
-	build	pkg-config		cmd pkg-config
-	build	libblkid-dev		pkg blkid
-	build	libjson-c-dev		pkg json-c
-	build	libxxhash-dev		pkg libxxhash
+	lib	gcc			cmd gcc cc
+	lib	make			cmd make
+	lib	libc6-dev		hdr stdio.h
+	lib	linux-libc-dev		hdr linux/types.h
+	lib	pkg-config		cmd pkg-config
+	lib	libblkid-dev		pkg blkid
+	lib	libjson-c-dev		pkg json-c
+	lib	libxxhash-dev		pkg libxxhash
+	lib	uuid-dev		pkg uuid
 	build	liburcu-dev		pkg liburcu
-	build	uuid-dev		pkg uuid
 	build	kmod			cmd depmod
 	build	xz-utils		cmd xz
 	build	libelf-dev		lib libelf.so.1
@@ -90,9 +90,15 @@ package_table()
 	END
 }
 
+# Tests need what the library needs, and more.
 rows_of_group()
 {
-	package_table | awk -v group="$1" '$1 == group'
+	package_table | awk -v group="$1" '$1 == group || (group == "build" && $1 == "lib")'
+}
+
+groups()
+{
+	package_table | awk '{ print $1 }' | uniq | paste -s -d '|'
 }
 
 installed()
@@ -224,11 +230,10 @@ main()
 	local group missing
 
 	[ $# -gt 0 ] ||
-		die "usage: deps.sh build|python|static|kernel|vm|lmdb|docs|packaging|data..."
+		die "usage: deps.sh $(groups)..."
 	for group; do
 		[ -n "$(rows_of_group "$group")" ] ||
-			die "no such group: $group (build, python, static, kernel, vm," \
-				"docs, packaging, data)"
+			die "no such group: $group ($(groups))"
 	done
 
 	if ! is_debian; then

@@ -71,16 +71,18 @@ static bool kernel_fits(void)
 	return false;
 }
 
-static bool is_dkms_source(const char *name, void *data)
+/* @version: told. */
+static bool is_dkms_source(const char *name, void *version)
 {
-	(void)data;
-	return !strncmp(name, "wort-", 5) &&
-	       sys_exists("/usr/src/%s/dkms.conf", name);
+	if (strncmp(name, "wort-", 5) || !sys_exists("/usr/src/%s/dkms.conf", name))
+		return false;
+	snprintf(version, SYS_NAME, "%s", name + 5);
+	return true;
 }
 
 static void not_installed(void)
 {
-	char other[sizeof(host.release)], remedy[512];
+	char other[sizeof(host.release)], version[SYS_NAME], remedy[512];
 
 	if (!kernel_fits()) {
 		report(PROBLEM, "module",
@@ -98,17 +100,17 @@ static void not_installed(void)
 		       other, host.release);
 		return;
 	}
-	if (sys_each("/usr/src", is_dkms_source, NULL)) {
+	if (sys_each("/usr/src", is_dkms_source, version)) {
 		snprintf(remedy, sizeof(remedy),
-			 "apt install linux-headers-%s && dkms autoinstall",
-			 host.release);
+			 "apt install linux-headers-%s && dkms install wort/%s",
+			 host.release, version);
 		report(PROBLEM, "module", remedy,
 		       "its source is here, but was not built for the kernel %s",
 		       host.release);
 		return;
 	}
 	report(PROBLEM, "module",
-	       "apt install ./wort-dkms_*.deb    # or: make modules && make modules_install",
+	       "apt install ./wort-dkms_*.deb    # or: make modules && make modules_install && depmod",
 	       "not installed for the kernel %s", host.release);
 }
 
