@@ -66,7 +66,7 @@ static void must(const char *bad, const char *where)
 		return;
 	fprintf(stderr, "explorer: cannot make the pool \"%s\": %s\n", where,
 		bad);
-	exit(2);
+	exit(1);
 }
 
 static struct start *start_new(struct start *list, u32 *nr, const char *name,
