@@ -84,7 +84,7 @@ def main():
                 print(f"{typed!r} becomes {got!a}, not {name!r}")
                 failures += 1
         shell.send("wort get wort0 \t\t")
-        said = shell.until("nothing", 2)
+        said = shell.until("plain") + shell.until("nothing", 2)
         if "plain" not in said or "[2J" in said:
             print(f"shown: {said!a}")
             failures += 1
