@@ -26,7 +26,8 @@ struct wort_purse_object {
  * struct wort_purse - Objects that are set aside
  * @nr: how many are there; under wort_alloc.lock while operations use it
  * @max: for how many there is room
- * @attach: it is that of an attach: it has nothing, but what it had is free
+ * @attach: it is that of a list that was found by an attach: it has nothing, but
+ *	what it had is free
  * @object: the objects
  */
 struct wort_purse {
