@@ -96,9 +96,9 @@ void wort_purse_free(struct wort_op *op, struct wort_purse *purse)
  * @op: The operation, with a purse or without.
  * @size: Bytes, as for wort_alloc_reserve().
  *
- * As wort_alloc_reserve(), but what is in a purse, and what is kept back for
- * wort_op.must_free, stays for those that need it.  During an attach the pool
- * has no space to spare.
+ * As wort_alloc_reserve(), but takes neither an object of the purse nor space
+ * that is kept back for wort_op.must_free: others need those.  During an attach
+ * it takes nothing, since the changes that follow may need all space.
  *
  * Context: May sleep.  Takes wort_alloc.lock.
  * Return: 0; -ENOMEM; -ENOSPC.

@@ -105,7 +105,7 @@ int wort_cmd_detach(struct wort_call *call, void *data)
 int wort_cmd_list(struct wort_call *call, void *data)
 {
 	struct wort_list_arg *arg = data;
-	/* One piece has more than a machine has pools. */
+	/* One piece holds more records than a machine has pools. */
 	u32 len = min_t(u32, arg->buf_len, WORT_PIECE_SIZE);
 	struct wort_ubuf buf;
 	bool more;

@@ -296,9 +296,9 @@ static void open_gate(struct wort_dax *dax)
 	if (dax->suspended && !dax->killed) {
 		percpu_ref_resurrect(&dax->users);
 		/*
-		 * Whoever has brought the count to zero may not have told yet,
-		 * which it does in an RCU section.  The count cannot reach zero
-		 * again before it is killed again.
+		 * The task that brought the count to zero completes @idle in an
+		 * RCU section, perhaps only now: wait for it.  The count cannot
+		 * reach zero again before it is killed again.
 		 */
 		synchronize_rcu();
 		reinit_completion(&dax->idle);

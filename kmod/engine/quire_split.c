@@ -117,7 +117,7 @@ u32 qr_page_size(const struct wort_op *op, const struct wort_tree *tree,
 	return size_round(max(min(size, most), bytes + more));
 }
 
-/* Reserve a page of any size from @least to @most bytes; which one is told. */
+/* Reserve a page of any size from @least to @most bytes; @size tells which. */
 static int reserve_any(struct wort_op *op, u32 least, u32 most, u32 *size)
 {
 	u32 next = size_round(least);
@@ -132,9 +132,9 @@ static int reserve_any(struct wort_op *op, u32 least, u32 most, u32 *size)
 }
 
 /*
- * Reserve a page of @size bytes or, if the pool is full, of any other size from
- * @least on; which one is told.  What is about to come back may be of the size
- * that is wanted, so it is waited for first.
+ * Reserve a page of @size bytes.  In a full pool the page may have any size from
+ * @least bytes on, and @size tells which.  While space is about to come back
+ * this fails, so that the operation waits: that space may have the right size.
  */
 int qr_page_reserve(struct wort_op *op, const struct wort_tree *tree, u32 level,
 		    u32 least, u32 *size)

@@ -455,8 +455,8 @@ static int drop_lost(struct checker *ck)
 }
 
 /*
- * The program learns of what was lost.  A check that ended early has told
- * nobody, and leaves it to the next one.
+ * This check tells its program what was lost, so the next one need not.  A check
+ * that ends early tells nothing, and does not come here.
  */
 static void forget_told(struct wort_pool *pool, const struct wort_check_arg *arg)
 {

@@ -61,7 +61,7 @@ check_space()
 	cp Makefile "$work/with space"
 	expect 'a space in its path' make -C "$work/with space" lib DEPS=true
 	expect 'a space in its path' make -C "$work/with space" modules
-	# "rm -rf" of what is there would see two words.
+	# The shell would split the path, and "rm -rf" would remove another folder.
 	mkdir "$work/decoy"
 	expect 'a space in its path' make DESTDIR="$work/decoy dir" install-dkms
 	[ -d "$work/decoy" ] || die "a folder with another name is gone"

@@ -786,14 +786,17 @@ void check_alloc_table_once(void)
 #define OBJECT_SMALL	24
 #define OBJECT_LARGE	14336	/* so that four leave a rest of an extent of 64 KiB */
 
-/* Frees what processors have at hand, too, as records of a hostile image do. */
+/*
+ * Take most slots of an extent, and free all of them.  The cache of a processor holds the
+ * others; records of a hostile image can free those as well.
+ */
 static u64 free_all_slots(struct bed *bed)
 {
 	const u32 size = wort_class_size(wort_class_of(OBJECT_SMALL));
 	u64 base = take(bed, OBJECT_SMALL);
 	u32 slots = 65536 / size, i;
 
-	/* Up to the last word of the bitmap, which is then at hand as a whole. */
+	/* The first slot of the last word of the bitmap brings the others into the cache. */
 	for (i = 1; i <= (slots - 1) / 64 * 64; i++)
 		CHECK_EQ(take(bed, OBJECT_SMALL), base + i * size);
 	for (i = 0; i < slots; i++)
@@ -803,8 +806,8 @@ static u64 free_all_slots(struct bed *bed)
 }
 
 /*
- * Slots at hand are given back when the pool is full.  Their extent has become one of larger
- * objects before, and ends in front of the last of them: no object lies behind it.
+ * A full pool takes slots back from the caches.  Their extent serves larger objects by then,
+ * and the last cached slot lies where no object of it fits: no object may be given out there.
  */
 void check_alloc_other_class(void)
 {

@@ -343,7 +343,7 @@ void check_atomic_long(void)
 	/* It has another value by now. */
 	replace_long(&bed, value, fetched, other_value);
 	CHECK_EQ(run(&bed), -ECANCELED);
-	/* Whoever does not need a long value takes no memory for it. */
+	/* A condition that compares no value allocates no memory for a long one. */
 	CHECK_EQ(pm_put(bed.index, "a", 1, value, sizeof(value)), 0);
 	begin();
 	add(bed.index, WORT_BATCH_EXPECT, WORT_EXPECT_F_PRESENT, "a", NULL, NULL);

@@ -98,7 +98,7 @@ void check_purse_beside(void)
 	CHECK_EQ(wort_alloc_reserve(&op, SLOT), 0);
 	wort_op_end(&op);
 
-	/* What is kept for deletes and for the walk stays, too. */
+	/* It also leaves the extents that deletes and the walk may take. */
 	space_begin(&bed, &op);
 	op.must_free = true;
 	CHECK_EQ(wort_purse_reserve_beside(&op, RUN), -ENOSPC);

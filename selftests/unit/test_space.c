@@ -465,7 +465,7 @@ static u32 refill_run(u64 bytes, u32 percent, bool others)
 	}
 	free(went);
 	bed_check(&bed);
-	/* The walk after the next attach has what is kept for it. */
+	/* The pool has kept the free extents that the walk after an attach needs. */
 	pmpool_settle();
 	CHECK_GE(bed.pm.pool->alloc.nr_free, bed.pm.pool->alloc.reserve);
 	bed_close(&bed);
