@@ -78,6 +78,16 @@ untold()
 		END { judge() }' "$log"
 }
 
+# Tests that failed, each with what was said since the one before it.
+failures()
+{
+	awk '
+		/^# run: / { program = $3 }
+		/^not ok / { print "# " program ": " $0 said }
+		/^(not )?ok |^# run: |^1\.\./ { said = ""; next }
+		{ said = said "\n" $0 }' "$log" | tail -n 30
+}
+
 untold=$(untold)
 passed=$(grep -c '^ok ' "$log")
 skipped=$(grep -c '^ok .*# SKIP' "$log")
@@ -85,6 +95,7 @@ failed=$(grep -c '^not ok ' "$log")
 planned=$(sed -n 's/^1\.\.//p' "$log" | awk '{ n += $1 } END { print n + 0 }')
 echo "# all: $planned tests, $((passed - skipped)) passed," \
 	"$skipped skipped, $failed failed"
+failures
 [ -z "$untold" ] || echo "$untold"
 [ "$planned" -gt 0 ] && [ "$failed" -eq 0 ] && [ "$planned" -eq "$passed" ] &&
 	[ -z "$untold" ]
