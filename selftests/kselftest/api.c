@@ -219,7 +219,7 @@ static void create_many(struct __test_metadata *_metadata)
 	}
 }
 
-TEST_F_TIMEOUT(api, entries, 120)
+TEST_F_TIMEOUT(api, entries, 300)
 {
 	const char *line;
 	int i, got, ino, at;
@@ -389,7 +389,7 @@ TEST_F(api, destroyed)
 }
 
 /* Every function and errno, and the contexts, are tested from within. */
-TEST_F_TIMEOUT(api, contract, 120)
+TEST_F_TIMEOUT(api, contract, 300)
 {
 	char params[32];
 
@@ -551,7 +551,7 @@ TEST_F(api, rename_while_appending)
 }
 
 /* What was acknowledged is there afterwards, and nothing else is. */
-TEST_F_TIMEOUT(api, unbind_under_load, 120)
+TEST_F_TIMEOUT(api, unbind_under_load, 300)
 {
 	struct user users[NR_THREADS] = { };
 	char name[64];

@@ -628,7 +628,7 @@ static void *read_often(void *arg)
  * Whoever has seen one of the changes sees the others, and single changes of the same
  * keys come before or after a batch.
  */
-TEST_F_TIMEOUT(atomic, one_moment, 120)
+TEST_F_TIMEOUT(atomic, one_moment, 300)
 {
 	struct reader reader = { .a = self->a, .b = self->b };
 	char old[16] = "0", new[16];
@@ -780,7 +780,7 @@ static void *add_alone_often(void *arg)
 #define NR_PAUSES	40
 
 /* Gates go and come back beside single changes of the same key: none is lost. */
-TEST_F_TIMEOUT(atomic, after_pauses, 120)
+TEST_F_TIMEOUT(atomic, after_pauses, 300)
 {
 	struct single single = { .index = self->a };
 	char old[24], new[24];

@@ -67,16 +67,17 @@ static void __attribute__((constructor)) test##_register(void)		\
 	ktap_add(&test##_metadata);					\
 }
 
-#define TEST(test) TEST_SECONDS(test, 60)
+/* To give up after, not to wait for: a machine may be slow, and a test that hangs not the last. */
+#define KTAP_SECONDS	300
 
-#define TEST_SECONDS(test, seconds)					\
+#define TEST(test)							\
 static void test##_body(struct __test_metadata *_metadata UNUSED);		\
 static void test##_run(struct __test_metadata *_metadata UNUSED)		\
 {									\
 	if (!setjmp(_metadata->env))					\
 		test##_body(_metadata);					\
 }									\
-KTAP_REGISTER("global", test, test##_run, seconds)			\
+KTAP_REGISTER("global", test, test##_run, KTAP_SECONDS)		\
 static void test##_body(struct __test_metadata *_metadata UNUSED)
 
 #define FIXTURE(fix) struct fix##_data
@@ -89,7 +90,7 @@ static void fix##_setup(struct __test_metadata *_metadata UNUSED,	\
 static void fix##_teardown(struct __test_metadata *_metadata UNUSED,	\
 			   struct fix##_data *self UNUSED)
 
-#define TEST_F(fix, test) TEST_F_TIMEOUT(fix, test, 60)
+#define TEST_F(fix, test) TEST_F_TIMEOUT(fix, test, KTAP_SECONDS)
 
 #define TEST_F_TIMEOUT(fix, test, seconds)				\
 static void fix##_##test##_body(struct __test_metadata *_metadata UNUSED,	\

@@ -258,7 +258,7 @@ TEST_F(map, without_descriptors)
 	self->pool.fd = -1;
 }
 
-TEST_F_TIMEOUT(map, unbound, 120)
+TEST_F_TIMEOUT(map, unbound, 300)
 {
 	char name[64];
 

@@ -239,7 +239,7 @@ static int measure(pid_t pid)
 	return status;
 }
 
-TEST_F_TIMEOUT(memory, charged_to_the_caller, 120)
+TEST_F_TIMEOUT(memory, charged_to_the_caller, 300)
 {
 	int status;
 	pid_t pid;

@@ -386,7 +386,7 @@ TEST_F(sysfs, damage)
 }
 
 /* A file that was read from does not keep the device. */
-TEST_F_TIMEOUT(sysfs, dead, 120)
+TEST_F_TIMEOUT(sysfs, dead, 300)
 {
 	struct wort_check_arg found;
 	char name[64], text[64];
@@ -485,7 +485,7 @@ static void *write_on(void *index)
 }
 
 /* Space can be read beside writers, whom that does not disturb. */
-TEST_F_TIMEOUT(sysfs, space_beside_writers, 120)
+TEST_F_TIMEOUT(sysfs, space_beside_writers, 300)
 {
 	int index = open_index(self->pool.fd, "a", WORT_INDEX_OPEN_F_CREATE);
 	struct wort_check_arg found;
@@ -545,7 +545,7 @@ static void *read_on(void *data)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(sysfs, readers_beside_detach, 120)
+TEST_F_TIMEOUT(sysfs, readers_beside_detach, 300)
 {
 	pthread_t thread;
 	long reads = 0;

@@ -291,7 +291,7 @@ TEST_F(trace, corrupt)
 	EXPECT_EQ(true, is(&found, "dev", self->dev));
 }
 
-TEST_F_TIMEOUT(trace, dead, 120)
+TEST_F_TIMEOUT(trace, dead, 300)
 {
 	struct found found;
 	char name[64];

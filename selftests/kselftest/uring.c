@@ -832,7 +832,7 @@ static void verify(struct __test_metadata *_metadata, int pool, int fd,
 	EXPECT_EQ(0, found.out_nr_damaged);
 }
 
-TEST_F_TIMEOUT(uring, many_in_flight, 120)
+TEST_F_TIMEOUT(uring, many_in_flight, 300)
 {
 	struct load *load = new_load(self->fd, 10000);
 
@@ -848,7 +848,7 @@ static void wait_for_load(const struct load *load)
 		usleep(1000);
 }
 
-TEST_F_TIMEOUT(uring, detach_under_load, 120)
+TEST_F_TIMEOUT(uring, detach_under_load, 300)
 {
 	struct load *load = new_load(self->fd, LONG_MAX);
 	pthread_t thread;
@@ -870,7 +870,7 @@ TEST_F_TIMEOUT(uring, detach_under_load, 120)
 	close(pool);
 }
 
-TEST_F_TIMEOUT(uring, process_killed, 120)
+TEST_F_TIMEOUT(uring, process_killed, 300)
 {
 	struct load *load = new_load(self->fd, LONG_MAX);
 	pid_t pid = fork();
