@@ -305,12 +305,16 @@ static PyObject *submit_method(PyObject *self, PyObject *none)
 
 static PyMethodDef methods[] = {
 	{ "put", (PyCFunction)(void *)put_method, METH_FASTCALL,
-	  "put(key, value): store a record, whether or not the key exists." },
+	  SIGNATURE("put($self, key, value, /)")
+	  "Store a record, whether or not the key exists." },
 	{ "delete", delete_method, METH_O,
-	  "delete(key): remove a record; it is an error if the key does not exist." },
+	  SIGNATURE("delete($self, key, /)")
+	  "Remove a record; it is an error if the key does not exist." },
 	{ "update", update_method, METH_O,
-	  "update(pairs): put() of each pair of key and value." },
+	  SIGNATURE("update($self, pairs, /)")
+	  "put() of each pair of key and value." },
 	{ "submit", submit_method, METH_NOARGS,
+	  SIGNATURE("submit($self, /)")
 	  "Carry out the operations that were appended; @done counts those that\n"
 	  "are durable." },
 	{ }

@@ -81,6 +81,7 @@ static PyObject *version_method(PyObject *module, PyObject *none)
 PyMethodDef engine_methods[] = {
 	{ "_engines", engines_method, METH_NOARGS, NULL },
 	{ "_attr_set", attr_set_method, METH_VARARGS, NULL },
-	{ "version", version_method, METH_NOARGS, "The version of libwort." },
+	{ "version", version_method, METH_NOARGS, SIGNATURE("version()")
+	  "The version of libwort." },
 	{ }
 };

@@ -23,6 +23,9 @@
 	Py_END_ALLOW_THREADS		\
 } while (0)
 
+/* What help() says of a method, before a string with the rest. */
+#define SIGNATURE(text)	text "\n--\n\n"
+
 /* ---- error.c ---- */
 
 /* wort.Error, an OSError */

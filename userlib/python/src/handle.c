@@ -107,6 +107,7 @@ static PyObject *closed_get(PyObject *self, void *none)
 
 static PyMethodDef methods[] = {
 	{ "close", close_method, METH_NOARGS,
+	  SIGNATURE("close($self, /)")
 	  "Close the handle, once no call on it is under way.  Closing it again\n"
 	  "has no effect." },
 	{ "__enter__", enter_method, METH_NOARGS, NULL },

@@ -757,34 +757,42 @@ static PyObject *info_method(PyObject *self, PyObject *none)
 
 static PyMethodDef methods[] = {
 	{ "get", METHOD(get_method), METH_FASTCALL,
-	  "get(key, default=None): the value of a key, or @default." },
+	  SIGNATURE("get($self, key, default=None, /)")
+	  "The value of a key, or @default." },
 	{ "get_many", get_many_method, METH_O,
-	  "get_many(keys): a list of the values of keys, None where there is no\n"
-	  "such key, with few calls.  They are not read at one moment." },
+	  SIGNATURE("get_many($self, keys, /)")
+	  "A list of the values of keys, None where there is no such key, with few\n"
+	  "calls.  They are not read at one moment." },
 	{ "put", METHOD(put_method), METH_VARARGS | METH_KEYWORDS,
-	  "put(key, value, create=False, replace=False): store a record; with\n"
-	  "@create only if the key does not exist, with @replace only if it does." },
+	  SIGNATURE("put($self, key, value, create=False, replace=False)")
+	  "Store a record; with @create only if the key does not exist, with\n"
+	  "@replace only if it does." },
 	{ "exchange", METHOD(exchange_method), METH_VARARGS | METH_KEYWORDS,
-	  "exchange(key, value, create=False, replace=False): put() that returns\n"
-	  "the former value, or None, in one step." },
+	  SIGNATURE("exchange($self, key, value, create=False, replace=False)")
+	  "put() that returns the former value, or None, in one step." },
 	{ "setdefault", METHOD(setdefault_method), METH_FASTCALL,
-	  "setdefault(key, value): the value of the key, which is @value if there\n"
-	  "was none, in one step." },
+	  SIGNATURE("setdefault($self, key, value, /)")
+	  "The value of the key, which is @value if there was none, in one step." },
 	{ "pop", METHOD(pop_method), METH_FASTCALL,
 	  "pop(key[, default]): remove a record and return its value, in one step." },
 	{ "cas", METHOD(cas_method), METH_FASTCALL,
-	  "cas(key, expected, value): replace the value if it is the one expected.\n"
-	  "False if it is another one, or if there is none." },
+	  SIGNATURE("cas($self, key, expected, value, /)")
+	  "Replace the value if it is the one expected.  False if it is another\n"
+	  "one, or if there is none." },
 	{ "compare_exchange", METHOD(compare_exchange_method), METH_FASTCALL,
-	  "compare_exchange(key, expected, value): cas() that returns the value\n"
-	  "that it found, or None: the value was replaced if @expected is\n"
-	  "returned, and otherwise what is returned can be expected next." },
+	  SIGNATURE("compare_exchange($self, key, expected, value, /)")
+	  "cas() that returns the value that it found, or None: the value was\n"
+	  "replaced if @expected is returned, and otherwise what is returned can\n"
+	  "be expected next." },
 	{ "delete_if", METHOD(delete_if_method), METH_FASTCALL,
-	  "delete_if(key, expected): remove the record if its value is the one\n"
-	  "expected.  False if it is another one, or if there is none." },
+	  SIGNATURE("delete_if($self, key, expected, /)")
+	  "Remove the record if its value is the one expected.  False if it is\n"
+	  "another one, or if there is none." },
 	{ "count", METHOD(count_method), METH_VARARGS | METH_KEYWORDS,
-	  "count(**selection): the number of records that a scan would find." },
+	  SIGNATURE("count($self, **selection)")
+	  "The number of records that a scan would find." },
 	{ "stats", stats_method, METH_NOARGS,
+	  SIGNATURE("stats($self, /)")
 	  "{operation: {counter: sum}} of what operations have cost." },
 	{ "_info", info_method, METH_NOARGS, NULL },
 	{ }

@@ -242,15 +242,19 @@ static PyObject *check_method(PyObject *self, PyObject *clear)
 
 static PyMethodDef methods[] = {
 	{ "map", map_method, METH_NOARGS,
+	  SIGNATURE("map($self, /)")
 	  "Map the pool: lookups in indexes opened afterwards make no system\n"
 	  "call, unless a writer changes what they read." },
 	{ "map_stats", map_stats_method, METH_NOARGS,
+	  SIGNATURE("map_stats($self, /)")
 	  "{\"retries\": n, \"fallbacks\": n} of lookups since map(): repeated, and\n"
 	  "answered by the module after all." },
 	{ "destroy", destroy_method, METH_O,
-	  "destroy(name): drop an index with all of its records." },
+	  SIGNATURE("destroy($self, name, /)")
+	  "Drop an index with all of its records." },
 	{ "rename", rename_method, METH_VARARGS,
-	  "rename(name, new_name): give an index a name that no index has." },
+	  SIGNATURE("rename($self, name, new_name, /)")
+	  "Give an index a name that no index has." },
 	{ "_list", list_method, METH_O, NULL },
 	{ "_info", info_method, METH_NOARGS, NULL },
 	{ "_check", check_method, METH_O, NULL },

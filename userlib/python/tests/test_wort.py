@@ -11,6 +11,7 @@ import doctest
 import errno
 import faulthandler
 import gc
+import inspect
 import os
 import pathlib
 import pickle
@@ -1504,6 +1505,40 @@ class Hints(unittest.TestCase):
             elif not name.startswith("__") and item is not wort.Error:
                 actual.add(name)
         self.assertEqual(declared, actual)
+
+    def test_signatures(self):
+        """help() has the parameters; that of pop() has no default to show."""
+        tree = ast.parse((SOURCE / "wort" / "_wort.pyi").read_text())
+        methods = [(node.name, item) for node in tree.body
+                   if isinstance(node, ast.ClassDef)
+                   for item in node.body if isinstance(item, ast.FunctionDef)]
+        shown = 0
+        for kind, item in methods:
+            if item.name.startswith("_") or item.name in ("closed", "done", "pop"):
+                continue
+            args = item.args
+            names = [arg.arg for arg in args.posonlyargs + args.args]
+            told = inspect.signature(getattr(getattr(_wort, kind), item.name))
+            with self.subTest(kind=kind, name=item.name):
+                self.assertEqual(
+                    [name for name, parameter in told.parameters.items()
+                     if parameter.kind != parameter.VAR_KEYWORD], names)
+                self.assertEqual("selection" in told.parameters,
+                                 bool(args.kwonlyargs))
+            shown += 1
+        self.assertGreater(shown, 15)
+
+    def test_repr(self):
+        pool = wort.Pool("/dev/wort0", write=True)
+        index = pool.index(b"r", create=True)
+        self.assertEqual(repr(pool), "<wort.Pool '/dev/wort0'>")
+        self.assertEqual(repr(index), "<wort.Index 'r'>")
+        self.assertEqual(repr(index.typed()), "<wort.Typed of <wort.Index 'r'>>")
+        index.close()
+        pool.destroy("r")
+        pool.close()
+        self.assertEqual(repr(pool), "<wort.Pool '/dev/wort0', closed>")
+        self.assertEqual(repr(index), "<wort.Index 'r', closed>")
 
     def test_marker(self):
         for name in "py.typed", "_wort.pyi":

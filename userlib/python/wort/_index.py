@@ -81,6 +81,7 @@ class Index(_wort.Index, MutableMapping):   # type: ignore[misc]
 
     Keys have 1 to KEY_MAX bytes, values up to VALUE_MAX.  index[start:stop] is a
     scan from @start up to, not including @stop; with a step of -1 it goes down.
+    @name: the one it was opened by.
     """
 
     def __init__(self, pool: _wort.Pool, name: str | bytes, flags: int = 0,
@@ -89,6 +90,10 @@ class Index(_wort.Index, MutableMapping):   # type: ignore[misc]
         number = engine_id(engine)
         super().__init__(pool, name, flags, number,
                          attr_word(number, attributes or {}))
+        self.name = os.fsdecode(name)
+
+    def __repr__(self) -> str:
+        return f"<wort.Index {self.name!r}{', closed' * self.closed}>"
 
     def __iter__(self) -> Iterator[bytes]:
         return Scan(self, values=False, _what=_wort.SELECT_KEYS)

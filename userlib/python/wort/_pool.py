@@ -98,6 +98,7 @@ class Pool(_wort.Pool):
     A file is served in this process, by the code of the module; one process at a time
     has it open for writing.  With @sync="media" what was acknowledged survives a power
     cut; with "process", for files only, it survives the process and not the machine.
+    @path: the file or device.
     """
 
     def __init__(self, path: StrPath, write: bool = False, *,
@@ -114,6 +115,10 @@ class Pool(_wort.Pool):
                 raise
             raise _wort.Error(err.errno, f"{err.strerror} ({hint})",
                               path) from None
+        self.path = os.fsdecode(path)
+
+    def __repr__(self) -> str:
+        return f"<wort.Pool {self.path!r}{', closed' * self.closed}>"
 
     def index(self, name: str | bytes, create: bool = False,
               exclusive: bool = False, readonly: bool = False,

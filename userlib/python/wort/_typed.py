@@ -70,6 +70,9 @@ class Typed(MutableMapping, Generic[K, V]):
         self.key = key
         self.value = value
 
+    def __repr__(self) -> str:
+        return f"<wort.Typed of {self.index!r}>"
+
     def _ends(self, selection: dict[str, Any]) -> dict[str, Any]:
         return {name: self.key.encode(end)
                 if name in ENDS and end is not None else end
