@@ -311,11 +311,11 @@ TEST_F(pool, check_needs_write)
 	close(fd);
 }
 
-#define NR_BATCHES	40
+#define NR_BATCHES	20
 #define NR_IN_BATCH	4096
 
-/* Enough for a check to take a while. */
-static int insert_many(int fd)
+/* So many that a check takes a while. */
+static int insert_many(int fd, int nr_batches)
 {
 	static struct {
 		struct wort_batch_op head;
@@ -330,7 +330,7 @@ static int insert_many(int fd)
 	};
 	int i, n, err = 0;
 
-	for (n = 0; n < NR_BATCHES && !err; n++) {
+	for (n = 0; n < nr_batches && !err; n++) {
 		for (i = 0; i < NR_IN_BATCH; i++) {
 			ops[i].head = (struct wort_batch_op){
 				.rec_len = sizeof(ops[i]),
@@ -451,7 +451,7 @@ TEST_F_TIMEOUT(pool, questions_are_killed_beside_check, 300)
 	size_t i;
 
 	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, insert_many(fd));
+	ASSERT_EQ(0, insert_many(fd, NR_BATCHES / 4));
 	for (i = 0; i < ARRAY_SIZE(questions); i++)
 		while (!killed_in_time(_metadata, &self->pool, questions[i]))
 			ASSERT_GE(5, ++tries);
@@ -489,7 +489,7 @@ TEST_F_TIMEOUT(pool, check_is_killed, 300)
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, found);
 	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, insert_many(fd));
+	ASSERT_EQ(0, insert_many(fd, NR_BATCHES));
 	while (!killed_in_check(&self->pool, found))
 		ASSERT_GE(20, ++tries);
 	EXPECT_EQ(0, records_checked(self->pool.minor));
