@@ -59,11 +59,10 @@ static u32 change_start(const struct rdx_change *c)
 /*
  * Write a node between the slot and what it refers to, with the new record as
  * the second entry.  The key and the record c->rec, which is below the slot,
- * differ first at @digit.
+ * differ first in the byte at @place.
  */
-static void change_to_node(struct wort_op *op, struct rdx_change *c, u32 digit)
+static void write_above(struct wort_op *op, struct rdx_change *c, u32 place)
 {
-	u32 place = round_down(digit, ART_BYTE_DIGITS);
 	struct art_entry below = { art_rec_byte(&c->rec, place), c->pos.link };
 	struct art_entry new = { art_key_byte(&c->key, rdx_change_digits(c), place), c->val };
 	u64 off = wort_alloc_take(op);
@@ -76,47 +75,13 @@ static void change_to_node(struct wort_op *op, struct rdx_change *c, u32 digit)
 	c->val = art_link(off, WORT_MEDIA_ART_KIND_N7, place);
 }
 
-static int n7_reserve(struct wort_op *op)
-{
-	return wort_alloc_reserve(op, art_node_size(WORT_MEDIA_ART_KIND_N7));
-}
+static const struct rdx_nodes nodes;
 
-/*
- * Go back to where a node belongs that selects by the byte of @digit: the key
- * parts there from all keys below a node further up, within the digits that
- * this node skips.
- */
-static noinline int pos_cut(struct wort_op *op, struct wort_tree *tree,
-			    struct rdx_change *c, u32 digit)
-{
-	u32 place = round_down(digit, ART_BYTE_DIGITS);
-	struct rdx_pos *pos = &c->pos;
-	int err = descend(op, tree, &c->key, place, true, false, pos);
-
-	if (!err && (!art_link_is_node(pos->link) ||
-		     wort_link_place(pos->link) == place))
-		err = wort_corrupt(op, c->rec.off, "leaf in a wrong place");
-	return err;
-}
-
-/* The descent has ended at a record, which is of another key. */
 static noinline int prepare_beside(struct wort_op *op, struct wort_tree *tree,
 				   struct rdx_change *c,
-				   const struct wort_value *value, u32 digit)
+				   const struct wort_value *value, u32 place)
 {
-	int err = 0;
-
-	if (digit < c->pos.start)
-		err = pos_cut(op, tree, c, digit);
-	if (!err)
-		err = wort_rec_reserve(op, &c->key, value);
-	if (!err)
-		err = n7_reserve(op);
-	if (err)
-		return err;
-	rdx_change_to_record(op, c, value, RDX_RECORD);
-	change_to_node(op, c, digit);
-	return 0;
+	return rdx_prepare_beside(&nodes, op, tree, c, value, place);
 }
 
 /*
@@ -137,29 +102,14 @@ static noinline int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
 		return wort_corrupt(op, c->rec.off, "leaf in a wrong place");
 	if (digit >= c->pos.start - ART_BYTE_DIGITS)
 		return 0;
-	err = pos_cut(op, tree, c, digit) ?: n7_reserve(op);
-	if (!err)
-		change_to_node(op, c, digit);
-	return err;
+	return rdx_prepare_cut(&nodes, op, tree, c,
+			       round_down(digit, ART_BYTE_DIGITS));
 }
 
-/*
- * The slot above will change, which a descent that began at the table of the
- * top does not know.
- */
 static int find_above(struct wort_op *op, struct wort_tree *tree,
 		      struct rdx_change *c)
 {
-	struct rdx_pos was = c->pos;
-	int err;
-
-	if (was.above)
-		return 0;
-	err = descend(op, tree, &c->key, WORT_KEY_DIGITS, true, false,
-		      &c->pos) ?:
-	      rdx_pos_agree(op, &was, &c->pos);
-	c->pos.skip = was.skip;
-	return err;
+	return rdx_find_above(&nodes, op, tree, c);
 }
 
 /*
@@ -241,7 +191,8 @@ static int prepare_put(struct wort_op *op, struct wort_tree *tree,
 	err = rdx_prepare_at_record(op, c, put, &digit);
 	if (err || digit == WORT_KEY_DIGITS)
 		return err;
-	return prepare_beside(op, tree, c, &put->value, digit);
+	return prepare_beside(op, tree, c, &put->value,
+			      round_down(digit, ART_BYTE_DIGITS));
 }
 
 /*
@@ -298,7 +249,7 @@ static int plan_remove(struct wort_op *op, struct wort_tree *tree,
 static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
 			  const struct wort_del *del, struct rdx_change *c)
 {
-	return rdx_prepare_remove(descend, plan_remove, op, tree, del, c);
+	return rdx_prepare_remove(&nodes, op, tree, del, c);
 }
 
 /*
@@ -398,63 +349,10 @@ static noinline int launch_copy(struct wort_op *op, struct wort_tree *tree,
 	return 0;
 }
 
-/*
- * Verify the last entry of a node, which moves up.  The object that it refers
- * to is not read: it may lie on a bad page.
- */
-static int only_entry(struct wort_op *op, const struct rdx_pos *pos, u64 link)
-{
-	int err = art_link_verify(op, link);
-
-	if (err || !art_link_is_node(link))
-		return err;
-	return rdx_entry_verify(op, link, pos->start,
-				art_node_size(art_link_kind(link)),
-				art_place_valid(link, pos->start));
-}
-
-/*
- * With the nodes locked.  Return: -EAGAIN if a merge is needed that was not
- * planned.
- */
-static int unlink_locked(struct wort_op *op, struct wort_tree *tree,
-			 struct rdx_change *c, u32 byte)
-{
-	struct art_node node;
-	u64 link = 0;
-	u32 nr = 2;
-	int err = 0;
-
-	if (c->pos.node) {
-		art_node_at(op, c->pos.node, &node);
-		nr = art_others(op, &node, byte, 2, &link);
-	}
-	if (!nr)
-		return wort_corrupt(op, wort_link_off(c->pos.node),
-				    "node with one entry");
-	if (nr == 1 && !c->merges)
-		return -EAGAIN;
-	/* A word that was read, or the entry that stays, could be lost. */
-	wort_pm_fence_in_flight(op);
-	c->merges = nr == 1;
-	if (c->merges)
-		err = only_entry(op, &c->pos, link);
-	if (!err)
-		art_unlink(op, tree, c, link, rdx_change_digits(c));
-	return err;
-}
-
 static noinline int launch_remove(struct wort_op *op, struct wort_tree *tree,
 				  struct rdx_change *c)
 {
-	int err = rdx_rec_lock(op, &c->pos, &c->rec, c->merges);
-
-	if (err)
-		return err;
-	err = unlink_locked(op, tree, c, c->pos.node ? change_byte(c) : 0);
-	if (err)
-		wort_nodes_unlock(op);
-	return err;
+	return rdx_launch_remove(&nodes, op, tree, c);
 }
 
 /* Afterwards nodes are locked, unless it fails. */
@@ -496,30 +394,38 @@ static void change_stored(struct wort_tree *tree, const struct rdx_change *c)
 		wort_skips_forget(wort_tree_top(tree)->skips, c->val);
 }
 
-/*
- * Bytes of the node of the slot; 0 for the slot of the root, which is in none.
- */
-static u32 slot_node_size(const struct rdx_change *c)
+static u32 node_size(u64 link)
 {
-	return c->pos.node ? art_node_size(art_link_kind(c->pos.node)) : 0;
+	return art_node_size(art_link_kind(link));
 }
 
-/*
- * Store the word of a prepared change, and flush it.  It stays marked as in
- * flight.
- */
+static u32 others(struct wort_op *op, u64 link, u32 byte, u64 *other)
+{
+	struct art_node node;
+
+	art_node_at(op, link, &node);
+	return art_others(op, &node, byte, 2, other);
+}
+
+static const struct rdx_nodes nodes = {
+	.find = descend,
+	.plan = plan_remove,
+	.launch = change_launch,
+	.stored = change_stored,
+	.write_above = write_above,
+	.above_size = sizeof(struct wort_media_art_line),
+	.verify = art_link_verify,
+	.is_node = art_link_is_node,
+	.place_valid = art_place_valid,
+	.size = node_size,
+	.others = others,
+	.slot_nr = change_byte,
+};
+
 static int change_commit(struct wort_op *op, struct wort_tree *tree,
 			 struct rdx_change *c)
 {
-	int err = change_launch(op, tree, c);
-
-	if (err)
-		return err;
-	wort_pm_flush(op, c->word, sizeof(*c->word));
-	change_stored(tree, c);
-	wort_nodes_unlock(op);
-	rdx_change_free(op, c, slot_node_size(c));
-	return 0;
+	return rdx_change_commit(&nodes, op, tree, c);
 }
 
 int art_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put,
@@ -540,34 +446,11 @@ int art_remove(struct wort_op *op, struct wort_tree *tree,
 	       rdx_change_run(change_commit, op, tree, &c);
 }
 
-/*
- * Take the object out of the tree that a slot refers to and that cannot be
- * read: a record, or a node with all that is below it.  Its node may go, too,
- * and the other entry, which moves up, be lost as well: that is for the next
- * time.  @byte: of the slot in its node.
- */
+/* As rdx_unlink_lost(); @byte: of the slot in its node. */
 int art_unlink_lost(struct wort_op *op, struct wort_tree *tree,
 		    const struct rdx_pos *pos, u32 byte)
 {
-	struct rdx_change c = { .kind = RDX_REMOVE, .pos = *pos };
-	int err;
-
-	c.merges = pos->node;
-	c.rec.off = wort_link_off(pos->link);
-	err = rdx_pos_lock(op, pos, c.rec.off, c.merges);
-	if (err)
-		return err;
-	err = unlink_locked(op, tree, &c, byte);
-	if (!err)
-		wort_pm_land(op, c.lock, c.word);
-	wort_nodes_unlock(op);
-	if (err)
-		return err;
-	if (c.merges)
-		rdx_node_free(op, pos->node,
-			      art_node_size(art_link_kind(pos->node)));
-	op->bad_off = c.rec.off;
-	return 0;
+	return rdx_unlink_lost(&nodes, op, tree, pos, byte);
 }
 
 /* Batches. */
@@ -600,12 +483,6 @@ int art_commit(struct wort_op *op, struct wort_tree *tree,
 	       struct wort_change *change)
 {
 	return change_commit(op, tree, rdx_change_of(change));
-}
-
-void art_finish(struct wort_op *op, struct wort_tree *tree,
-		struct wort_change *change)
-{
-	rdx_change_finish(op, tree, rdx_change_of(change));
 }
 
 /* A new record, with the object of its value, and a node of any kind. */

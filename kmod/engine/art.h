@@ -62,8 +62,6 @@
 
 #include <linux/wort_format_art.h>
 
-#include <trace/events/wort.h>
-
 #include "radix_change.h"
 #include "radix_descent.h"
 #include "radix_fast.h"
@@ -184,8 +182,6 @@ int art_prepare(struct wort_op *op, struct wort_tree *tree,
 		struct wort_change *change, u32 maps);
 int art_commit(struct wort_op *op, struct wort_tree *tree,
 	       struct wort_change *change);
-void art_finish(struct wort_op *op, struct wort_tree *tree,
-		struct wort_change *change);
 void art_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 	      struct wort_need *need);
 int art_unlink_lost(struct wort_op *op, struct wort_tree *tree,
@@ -471,32 +467,6 @@ static __always_inline int art_descend(struct rdx_descent *d, u32 limit,
 			return err;
 	}
 	return likely(!d->nr_marks) ? 0 : -EAGAIN;
-}
-
-/*
- * Store the word that takes a record out of the tree; if it merges also its
- * node, whose other entry @link moves up.  The nodes are locked, and no other
- * entry is in flight.
- */
-static __always_inline void art_unlink(struct wort_op *op,
-				       struct wort_tree *tree,
-				       struct rdx_change *c, u64 link,
-				       u64 digits)
-{
-	const struct rdx_pos *pos = &c->pos;
-	u64 node = c->merges ? wort_link_off(pos->node) : 0;
-
-	c->val = c->merges ? link : 0;
-	c->top = c->merges ? rdx_top_merge(tree, pos->node, digits) : NULL;
-	if (c->merges)
-		rdx_slot_store(op, c, pos->above_node, pos->above, link);
-	else
-		rdx_slot_store(op, c, pos->node, pos->slot, 0);
-	wort_nodes_removed(op, c->rec.off, node);
-	if (c->merges)
-		trace_wort_merge(op->region->dev, node,
-				 wort_link_place(pos->node),
-				 wort_link_is_record(link));
 }
 
 #endif /* _WORT_ART_H */

@@ -28,7 +28,7 @@ static int cow_prepare(struct wort_op *op, struct wort_tree *tree,
 static const struct wort_batch_ops cow_batch_ops = {
 	.prepare = cow_prepare,
 	.commit = art_commit,
-	.finish = art_finish,
+	.finish = rdx_finish,
 };
 
 static const struct wort_fast_ops cow_fast_ops = {

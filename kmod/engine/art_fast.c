@@ -405,7 +405,7 @@ static __always_inline u32 removal_stay(struct rdx_fast *fast, u64 *link)
 		       0 : art_count_others(&node, fast_byte(fast), 2, link);
 }
 
-/* As unlink_locked(), with the locks before it and the frees after it. */
+/* As rdx_unlink_locked(), with the locks before it and the frees after it. */
 static __always_inline bool removal_launch(struct rdx_fast *fast,
 					   struct rdx_removal *r)
 {
@@ -423,7 +423,7 @@ static __always_inline bool removal_launch(struct rdx_fast *fast,
 	if (!nr || (r->c.merges && !removal_merges(fast, r, link)))
 		return false;
 	r->c.pos = fast->d.pos;
-	art_unlink(&fast->op, fast->tree, &r->c, link, fast->d.word);
+	rdx_unlink(&fast->op, fast->tree, &r->c, link, fast->d.word);
 	wort_alloc_free_found(alloc, r->record_spot);
 	if (r->c.merges)
 		wort_alloc_free_found(alloc, r->node_spot);

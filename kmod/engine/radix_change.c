@@ -108,25 +108,6 @@ int rdx_rec_lock(struct wort_op *op, const struct rdx_pos *pos,
 }
 
 /**
- * rdx_entry_verify() - Verify the link to a node that moves up
- * @op: The operation.
- * @link: The link.  The node is not read: it may lie on a bad page.
- * @start: Digits consumed on the path to the slot that the link leaves.
- * @size: Bytes of the node.
- * @place_valid: Its place is one of the engine, and not before @start.
- *
- * Context: A section.
- * Return: 0; -EUCLEAN; -EAGAIN if another writer may be the reason.
- */
-int rdx_entry_verify(struct wort_op *op, u64 link, u32 start, u32 size,
-		     bool place_valid)
-{
-	if (!wort_region_inside(op->region, wort_link_off(link), size))
-		return rdx_report_node(op, link, start, -EUCLEAN);
-	return place_valid ? 0 : rdx_report_node(op, link, start, 0);
-}
-
-/**
  * rdx_launch_record() - Store the link to a new record in an empty slot
  * @op: The operation.
  * @c: The change, prepared.
@@ -357,4 +338,18 @@ void rdx_change_finish(struct wort_op *op, struct wort_tree *tree,
 	wort_nodes_unlock(op);
 	if (c->kind == RDX_RECORD && c->pos.skip)
 		rdx_skip_learn(tree, c->pos.skip, &c->key);
+}
+
+/**
+ * rdx_finish() - @finish of struct wort_batch_ops
+ * @op: The operation.
+ * @tree: The tree.
+ * @change: The change of a batch, whose word is durable.
+ *
+ * Context: As rdx_change_finish().
+ */
+void rdx_finish(struct wort_op *op, struct wort_tree *tree,
+		struct wort_change *change)
+{
+	rdx_change_finish(op, tree, rdx_change_of(change));
 }

@@ -32,7 +32,7 @@ static int woart_prepare(struct wort_op *op, struct wort_tree *tree,
 static const struct wort_batch_ops woart_batch_ops = {
 	.prepare = woart_prepare,
 	.commit = art_commit,
-	.finish = art_finish,
+	.finish = rdx_finish,
 };
 
 static const struct wort_fast_ops woart_fast_ops = {

@@ -187,17 +187,12 @@ static void node_write(struct wort_op *op,
 	wort_pm_flush(op, node, sizeof(*node));
 }
 
-static int node_reserve(struct wort_op *op)
-{
-	return wort_alloc_reserve(op, sizeof(struct wort_media_wort_node));
-}
-
 /*
  * Write a node between the slot and what it refers to, with the new record as
  * the second entry.  The key and the record c->rec, which is below the slot,
  * differ first at @place.
  */
-static void change_to_node(struct wort_op *op, struct rdx_change *c, u32 place)
+static void write_above(struct wort_op *op, struct rdx_change *c, u32 place)
 {
 	u64 off = wort_alloc_take(op), record = c->val;
 
@@ -208,40 +203,13 @@ static void change_to_node(struct wort_op *op, struct rdx_change *c, u32 place)
 		   wort_key_digit(c->key.data, c->key.len, place), record);
 }
 
-/*
- * Go back to where a node at @place belongs: the key parts there from all keys
- * below a node further up, within the digits that this node skips.
- */
-static noinline int pos_cut(struct wort_op *op, struct wort_tree *tree,
-			    struct rdx_change *c, u32 place)
-{
-	struct rdx_pos *pos = &c->pos;
-	int err = descend(op, tree, &c->key, place, true, false, pos);
+static const struct rdx_nodes nodes;
 
-	if (!err && (!wrt_link_is_node(pos->link) ||
-		     wort_link_place(pos->link) == place))
-		err = wort_corrupt(op, c->rec.off, "leaf in a wrong place");
-	return err;
-}
-
-/* The descent has ended at a record, which is of another key. */
 static noinline int prepare_beside(struct wort_op *op, struct wort_tree *tree,
 				   struct rdx_change *c,
 				   const struct wort_value *value, u32 place)
 {
-	int err = 0;
-
-	if (place < c->pos.start)
-		err = pos_cut(op, tree, c, place);
-	if (!err)
-		err = wort_rec_reserve(op, &c->key, value);
-	if (!err)
-		err = node_reserve(op);
-	if (err)
-		return err;
-	rdx_change_to_record(op, c, value, RDX_RECORD);
-	change_to_node(op, c, place);
-	return 0;
+	return rdx_prepare_beside(&nodes, op, tree, c, value, place);
 }
 
 /*
@@ -280,10 +248,7 @@ static noinline int prepare_unsure(struct wort_op *op, struct wort_tree *tree,
 		return 0;
 	if (place >= c->pos.start)
 		return wort_corrupt(op, c->rec.off, "leaf in a wrong place");
-	err = pos_cut(op, tree, c, place) ?: node_reserve(op);
-	if (!err)
-		change_to_node(op, c, place);
-	return err;
+	return rdx_prepare_cut(&nodes, op, tree, c, place);
 }
 
 /*
@@ -333,93 +298,40 @@ static int prepare_put(struct wort_op *op, struct wort_tree *tree,
 	return prepare_beside(op, tree, c, &put->value, place);
 }
 
-/*
- * Will the node of the slot be left with one entry?  Then the slot above
- * changes, which a descent that began at the table of the top may not know.
- */
+static u32 slot_nr(const struct rdx_change *c)
+{
+	return wrt_slot_nr(&c->pos);
+}
+
+static u32 others(struct wort_op *op, u64 link, u32 nr, u64 *other)
+{
+	struct wrt_node node;
+
+	wrt_node_at(op, link, &node);
+	return wrt_other_entries(op, &node, nr, other);
+}
+
+/* Will the node of the slot be left with one entry?  Then it goes. */
 static int plan_merge(struct wort_op *op, struct wort_tree *tree,
 		      struct rdx_change *c)
 {
-	struct rdx_pos was = c->pos;
-	struct wrt_node node;
 	u64 link;
 
-	c->merges = false;
-	if (!c->pos.node)
-		return 0;
-	wrt_node_at(op, c->pos.node, &node);
-	c->merges = wrt_other_entries(op, &node, wrt_slot_nr(&c->pos), &link) <
-		    2;
-	if (!c->merges || c->pos.above)
-		return 0;
-	return descend(op, tree, &c->key, WORT_KEY_DIGITS, true, false,
-		       &c->pos) ?:
-	       rdx_pos_agree(op, &was, &c->pos);
+	c->merges = c->pos.node &&
+		    others(op, c->pos.node, slot_nr(c), &link) < 2;
+	return c->merges ? rdx_find_above(&nodes, op, tree, c) : 0;
 }
 
 static int prepare_remove(struct wort_op *op, struct wort_tree *tree,
 			  const struct wort_del *del, struct rdx_change *c)
 {
-	return rdx_prepare_remove(descend, plan_merge, op, tree, del, c);
-}
-
-/*
- * Verify the last entry of a node, which moves up.  The object that it refers
- * to is not read: it may lie on a bad page.
- */
-static int only_entry(struct wort_op *op, const struct rdx_pos *pos, u64 link)
-{
-	int err = wrt_link_verify(op, link);
-
-	if (err || !wrt_link_is_node(link))
-		return err;
-	return rdx_entry_verify(op, link, pos->start,
-				sizeof(struct wort_media_wort_node),
-				wort_link_place_valid(link, pos->start));
-}
-
-/*
- * With the nodes locked.  Return: -EAGAIN if a merge is needed that was not
- * planned.
- */
-static int unlink_locked(struct wort_op *op, struct wort_tree *tree,
-			 struct rdx_change *c)
-{
-	struct wrt_node node;
-	u64 link = 0;
-	u32 nr = 2;
-	int err = 0;
-
-	if (c->pos.node) {
-		wrt_node_at(op, c->pos.node, &node);
-		nr = wrt_other_entries(op, &node, wrt_slot_nr(&c->pos), &link);
-	}
-	if (!nr)
-		return wort_corrupt(op, wort_link_off(c->pos.node),
-				    "node with one entry");
-	if (nr == 1 && !c->merges)
-		return -EAGAIN;
-	/* A word that was read, or the entry that stays, could be lost. */
-	wort_pm_fence_in_flight(op);
-	c->merges = nr == 1;
-	if (c->merges)
-		err = only_entry(op, &c->pos, link);
-	if (!err)
-		wrt_unlink(op, tree, c, link, rdx_change_digits(c));
-	return err;
+	return rdx_prepare_remove(&nodes, op, tree, del, c);
 }
 
 static noinline int launch_remove(struct wort_op *op, struct wort_tree *tree,
 				  struct rdx_change *c)
 {
-	int err = rdx_rec_lock(op, &c->pos, &c->rec, c->merges);
-
-	if (err)
-		return err;
-	err = unlink_locked(op, tree, c);
-	if (err)
-		wort_nodes_unlock(op);
-	return err;
+	return rdx_launch_remove(&nodes, op, tree, c);
 }
 
 /* Afterwards nodes are locked, unless it fails. */
@@ -454,23 +366,31 @@ static void change_stored(struct wort_tree *tree, const struct rdx_change *c)
 		wort_skips_forget(wort_tree_top(tree)->skips, c->val);
 }
 
-/*
- * Store the word of a prepared change, and flush it.  It stays marked as in
- * flight.
- */
+static u32 node_size(u64 link)
+{
+	return sizeof(struct wort_media_wort_node);
+}
+
+static const struct rdx_nodes nodes = {
+	.find = descend,
+	.plan = plan_merge,
+	.launch = change_launch,
+	.stored = change_stored,
+	.write_above = write_above,
+	.above_size = sizeof(struct wort_media_wort_node),
+	.verify = wrt_link_verify,
+	.is_node = wrt_link_is_node,
+	.place_valid = wort_link_place_valid,
+	.size = node_size,
+	.others = others,
+	.slot_nr = slot_nr,
+};
+
 static __always_inline int change_commit(struct wort_op *op,
 					 struct wort_tree *tree,
 					 struct rdx_change *c)
 {
-	int err = change_launch(op, tree, c);
-
-	if (err)
-		return err;
-	wort_pm_flush(op, c->word, sizeof(*c->word));
-	change_stored(tree, c);
-	wort_nodes_unlock(op);
-	rdx_change_free(op, c, sizeof(struct wort_media_wort_node));
-	return 0;
+	return rdx_change_commit(&nodes, op, tree, c);
 }
 
 static int wrt_put(struct wort_op *op, struct wort_tree *tree,
@@ -491,34 +411,12 @@ static int wrt_remove(struct wort_op *op, struct wort_tree *tree,
 	       rdx_change_run(change_commit, op, tree, &c);
 }
 
-/*
- * Take the object out of the tree that a slot refers to and that cannot be
- * read: a record, or a node with all that is below it.  Its node may go, too,
- * and the other entry, which moves up, be lost as well: that is for the next
- * time.
- */
+/* As rdx_unlink_lost(). */
 int wrt_unlink_lost(struct wort_op *op, struct wort_tree *tree,
 		    const struct rdx_pos *pos)
 {
-	struct rdx_change c = { .kind = RDX_REMOVE, .pos = *pos };
-	int err;
-
-	c.merges = pos->node;
-	c.rec.off = wort_link_off(pos->link);
-	err = rdx_pos_lock(op, pos, c.rec.off, c.merges);
-	if (err)
-		return err;
-	err = unlink_locked(op, tree, &c);
-	if (!err)
-		wort_pm_land(op, c.lock, c.word);
-	wort_nodes_unlock(op);
-	if (err)
-		return err;
-	if (c.merges)
-		rdx_node_free(op, pos->node,
-			      sizeof(struct wort_media_wort_node));
-	op->bad_off = c.rec.off;
-	return 0;
+	return rdx_unlink_lost(&nodes, op, tree, pos,
+			       pos->node ? wrt_slot_nr(pos) : 0);
 }
 
 /* Batches. */
@@ -543,12 +441,6 @@ static int wrt_commit(struct wort_op *op, struct wort_tree *tree,
 	return change_commit(op, tree, rdx_change_of(change));
 }
 
-static void wrt_finish(struct wort_op *op, struct wort_tree *tree,
-		       struct wort_change *change)
-{
-	rdx_change_finish(op, tree, rdx_change_of(change));
-}
-
 /* A new record, with the object of its value, and a new node. */
 static void wrt_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 		     struct wort_need *need)
@@ -564,7 +456,7 @@ static void wrt_need(const struct wort_tree *tree, u32 key_len, u32 value_len,
 static const struct wort_batch_ops wrt_batch_ops = {
 	.prepare = wrt_prepare,
 	.commit = wrt_commit,
-	.finish = wrt_finish,
+	.finish = rdx_finish,
 };
 
 const struct wort_engine wort_engine_wort = {

@@ -7,8 +7,6 @@
 
 #include <linux/wort_format_wort.h>
 
-#include <trace/events/wort.h>
-
 #include "../core/alloc.h"
 #include "../core/pmem.h"
 #include "engine.h"
@@ -228,31 +226,6 @@ wrt_entries(const struct wort_media_wort_node __pmem *node, u32 mine, u64 *link,
 		return 0;
 	*link = wort_pm_load(&node->slot[__ffs(entries)]);
 	return entries & (entries - 1) ? 2 : 1;
-}
-
-/*
- * Store the word that takes a record out of the tree; with @merges also its
- * node, whose other entry @link moves up.  The nodes are locked, and no other
- * entry is in flight.
- */
-static __always_inline void wrt_unlink(struct wort_op *op,
-				       struct wort_tree *tree,
-				       struct rdx_change *c, u64 link,
-				       u64 digits)
-{
-	u64 node = c->merges ? wort_link_off(c->pos.node) : 0;
-	u64 slot = c->merges ? c->pos.above : c->pos.slot;
-
-	c->val = c->merges ? link : 0;
-	c->top = c->merges ? rdx_top_merge(tree, c->pos.node, digits) : NULL;
-	c->word = wort_region_at(op->region, slot);
-	c->lock = wort_lock_of(op, wrt_slot_node(slot));
-	wort_pm_launch(op, c->lock, c->word, c->val);
-	wort_nodes_removed(op, c->rec.off, node);
-	if (c->merges)
-		trace_wort_merge(op->region->dev, node,
-				 wort_link_place(c->pos.node),
-				 wort_link_is_record(link));
 }
 
 #endif /* _WORT_WORT_H */

@@ -134,7 +134,7 @@ static __always_inline bool removal_merges(struct rdx_fast *fast,
 	       wort_pm_load(fast->d.base + pos->above) == pos->node;
 }
 
-/* As unlink_locked(), with the locks before it and the frees after it. */
+/* As rdx_unlink_locked(), with the locks before it and the frees after it. */
 static __always_inline bool removal_launch(struct rdx_fast *fast,
 					   struct rdx_removal *r)
 {
@@ -153,7 +153,7 @@ static __always_inline bool removal_launch(struct rdx_fast *fast,
 	if (!nr || (r->c.merges && !removal_merges(fast, r, link)))
 		return false;
 	r->c.pos = fast->d.pos;
-	wrt_unlink(&fast->op, fast->tree, &r->c, link, fast->d.word);
+	rdx_unlink(&fast->op, fast->tree, &r->c, link, fast->d.word);
 	wort_alloc_free_found(alloc, r->record_spot);
 	if (r->c.merges)
 		wort_alloc_free_found(alloc, r->node_spot);
