@@ -40,7 +40,8 @@
  *			holds the entries of the node and a record.  Needed
  *			where the node maps no byte, or the line has no slot for
  *			it; then the new node is of the smallest kind whose lines
- *			have room (grow)
+ *			have room (grow).  A fast path leaves the kind as it is
+ *			while the line has a free slot
  * delete		with three or more entries: slot := 0
  *			with few entries for its kind (shrink): the slot above
  *			:= link to a smaller node that holds the others

@@ -18,14 +18,21 @@ static struct art_cursor *art_cursor(struct wort_cursor *cur)
 	return (struct art_cursor *)cur->engine;
 }
 
-/* As art_entry_next().  An answer may rest on it, so it is made durable. */
+/* An answer may rest on what was loaded of the node. */
+static void node_durable(struct wort_cursor *cur, const struct art_node *node)
+{
+	u64 off = wort_link_off(node->link);
+
+	wort_pm_flush_in_flight(cur->op, off, off, art_node_size(node->kind));
+}
+
+/* As art_entry_next(), of what is or becomes durable. */
 static bool node_next(struct wort_cursor *cur, const struct art_node *node,
 		      u32 from, bool reverse, struct art_entry *entry)
 {
-	u64 off = wort_link_off(node->link);
 	bool found = art_entry_next(node, from, reverse, entry);
 
-	wort_pm_flush_in_flight(cur->op, off, off, art_node_size(node->kind));
+	node_durable(cur, node);
 	return found;
 }
 
@@ -36,12 +43,11 @@ static bool node_next(struct wort_cursor *cur, const struct art_node *node,
 static bool node_enter(struct wort_cursor *cur, const struct art_node *node,
 		       const struct wort_key *key, struct art_entry *entry)
 {
-	u32 byte;
-
 	if (key) {
-		byte = art_key_byte(key, wort_key_word(key, 0), node->place);
-		if (node_next(cur, node, byte, false, entry) &&
-		    entry->byte == byte)
+		entry->byte = art_key_byte(key, wort_key_word(key, 0), node->place);
+		entry->link = art_byte_link(node, entry->byte);
+		node_durable(cur, node);
+		if (entry->link)
 			return true;
 	}
 	return node_next(cur, node, cur->reverse ? ART_BYTES - 1 : 0,

@@ -6,6 +6,7 @@
 #ifndef _WORT_BOUND_H
 #define _WORT_BOUND_H
 
+#include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 

@@ -426,8 +426,8 @@ typedef void wort_prefetch_fn(const struct wort_tree *tree,
  *	Called by the visitor before it takes note of the first object of the
  *	step.
  * @need: tell which objects one put or removal of a record with such lengths
- *	reserves at most, alone, over all its steps; @value_len is U32_MAX for a
- *	removal
+ *	reserves at most, alone, over all its steps, but for those that it can do
+ *	without (wort_purse_reserve_beside()); @value_len is U32_MAX for a removal
  * @drop: the last step, or the last move of a cursor that is not reversed,
  *	failed with -EIO: clear the one word that leads to the object that could
  *	not be read, and set wort_op.bad_off to its offset.  To continue, walk
@@ -476,7 +476,7 @@ typedef void wort_prefetch_fn(const struct wort_tree *tree,
  * writers run concurrently.  The engine chooses what a step is: a record with
  * the inner nodes entered on the way to it, a leaf page with its records, a
  * chunk of a hash table.  A step visits at least one object and at most some
- * hundreds.  The engine guarantees:
+ * hundreds, or all nodes on one path.  The engine guarantees:
  *
  * - Each object that the index owned when the walk began, and still owns when
  *   the walk ends, is visited, whatever legal state a power cut or a concurrent

@@ -93,10 +93,7 @@ void wort_top_close(struct wort_tree *tree)
 /* May the root record be read? */
 static int root_verify(const struct wort_tree *tree)
 {
-	u64 off = (void __pmem *)wort_tree_root(tree) -
-		  wort_region_at(tree->region, 0);
-
-	return wort_region_verify(tree->region, off, WORT_LINE);
+	return wort_region_verify(tree->region, wort_root_off(tree), WORT_LINE);
 }
 
 /*

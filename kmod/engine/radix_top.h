@@ -55,7 +55,7 @@ struct wort_top_shape {
  * @shape: which digits it covers
  * @shift: shifts the distance of a key from @first to the number of its entry
  * @mask: the number of the last entry, all ones
- * @skips: skipped digits of the nodes of all trees of the pool
+ * @skips: skipped digits of the nodes of all trees of the engine in the pool
  * @made: nodes made since the last review, roughly
  * @missed: of these, nodes for keys outside the table
  * @made_due: value of @made at which the next review is due

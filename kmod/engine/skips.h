@@ -5,8 +5,8 @@
  * A node of a radix tree with path compression skips digits that all keys below
  * it have in common.  They are in these keys and not in the node, so an insert
  * into an empty slot below skipped digits would have to read one of the keys.
- * This cache, which all trees of a pool share, avoids that.  An entry can be
- * lost at any time.
+ * This cache, which all trees of an engine in a pool share, avoids that.  An
+ * entry can be lost at any time.
  *
  * The digits before the branching place of a node stay the same as long as the
  * node lives, whatever changes above it.  An entry can outlive its node.
@@ -32,8 +32,10 @@
 /**
  * struct wort_skip - The digits that a node skips
  * @link: the link to the node with its place, and in the bits of its label,
- *	which are 0 in it, how often the entry was written, modulo 256; without
- *	these 0: no node; WORT_SKIP_BUSY: the entry is being written
+ *	which are 0 in it, how often the entry was written, modulo 256: a
+ *	reader that rests while it is written 256 times, or so often again,
+ *	and last for the same node, is not told; without these 0: no node;
+ *	WORT_SKIP_BUSY: the entry is being written
  * @digits: the sixteen digits before its place, or all with zeroes before them
  */
 struct wort_skip {
@@ -48,7 +50,7 @@ struct wort_skip {
 /**
  * struct wort_skips - The digits that nodes of a pool skip
  * @bits: log2 of the number of entries, more than that of WORT_SKIPS_RUN
- * @entry: the entries; WORT_SKIPS_RUN adjacent nodes have adjacent entries
+ * @entry: the entries; those of a run of WORT_SKIPS_RUN nodes are adjacent
  */
 struct wort_skips {
 	u32 bits;
@@ -57,12 +59,14 @@ struct wort_skips {
 
 extern struct wort_skips wort_skips_none;
 
-#define WORT_SKIPS_NODE		128	/* bytes, of the smallest there are */
+#define WORT_SKIPS_NODE		128	/* bytes */
 #define WORT_SKIPS_RUN		64U
 
 /*
  * Nodes that are made in succession are adjacent.  Adjacent nodes have adjacent
  * entries, so that these are in the cache; a hash spreads runs of entries.
+ * Two nodes of 64 bytes have one entry between them: with one for each, a run
+ * covers half as many bytes, and fewer of the entries are found.
  */
 static __always_inline struct wort_skip *
 wort_skip_of(const struct wort_skips *skips, u64 link)

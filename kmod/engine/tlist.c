@@ -597,13 +597,6 @@ static int build_reserve(struct wort_op *op, const struct wort_put *put,
 	return err ?: wort_alloc_reserve(op, tls_chunk_size(slots, bound_len));
 }
 
-static bool key_below(const struct wort_key *a, const struct wort_key *b)
-{
-	int cmp = memcmp(a->data, b->data, min(a->len, b->len));
-
-	return cmp ? cmp < 0 : a->len < b->len;
-}
-
 /* A chunk is written.  Returns its offset. */
 static u64 chunk_made(struct tls_change *c, u64 off,
 		      const struct wort_key *bound)
@@ -621,7 +614,7 @@ static u64 build_write(struct wort_op *op, struct tls_change *c,
 	const struct tls_chunk *from = &c->pos.chunk;
 	const struct wort_key bound = { b->bound, from->bound_len };
 	const struct wort_key mid = { b->mid, b->mid_len };
-	bool low = b->two && key_below(&put->key, &mid);
+	bool low = b->two && wort_key_compare(&put->key, &mid) < 0;
 	u64 upper, off;
 
 	c->link = wort_rec_create(op, &put->key, &put->value);

@@ -4,6 +4,7 @@
  */
 #include <linux/string.h>
 
+#include "bound.h"
 #include "tlist.h"
 
 /*
@@ -126,12 +127,6 @@ int tls_value(struct wort_cursor *cur, struct wort_buf *buf)
  * three records at least.
  */
 
-static bool is_greatest(const struct wort_key *key)
-{
-	return key->len == WORT_KEY_MAX &&
-	       !memchr_inv(key->data, 0xff, WORT_KEY_MAX);
-}
-
 /*
  * Verify the records of a step, which are from @pos on; the chunk may begin
  * before.
@@ -169,7 +164,7 @@ static int step_fence(struct wort_cursor *cur)
 	const struct wort_key end = { tc->fence, tc->pos.behind.bound_len };
 	int err = tls_bound_read(cur->op, &tc->pos.behind, tc->fence);
 
-	if (!err && is_greatest(&end))
+	if (!err && wort_key_is_greatest(&end))
 		err = wort_corrupt(cur->op, tc->pos.behind.off,
 				   "chunk behind all keys");
 	return err;
@@ -189,7 +184,7 @@ static int step_find(struct wort_cursor *cur, bool *whole)
 	do {
 		memcpy(tc->best, cur->key, cur->key_len);
 		pos.len = cur->key_len;
-		if (is_greatest(&pos))
+		if (wort_key_is_greatest(&pos))
 			return -ENOENT;
 		err = cursor_descend(cur, pos.len ? TLS_COVERS : TLS_FIRST,
 				     &pos);

@@ -62,8 +62,8 @@
  * the node's digits, however stale the path to it.
  *
  * A change locks the node of the slot; a merge the node above, too; a change
- * that removes or updates a record the record.  pos_lock() then verifies what
- * the descent has seen.
+ * that removes or updates a record the record.  rdx_pos_lock() then verifies
+ * what the descent has seen.
  *
  * A cursor finds every key that is there from its first move to its last,
  * once and in order.

@@ -130,7 +130,7 @@ wrt_node_flush_in_flight(struct wort_op *op, const struct wrt_node *node)
 /**
  * wrt_step() - Go from a link to a node to the link in its slot for the key
  * @d: The descent; it is at a link to a node, which is untrusted.
- * @skips: Tell wrt_pos.skip; a constant.
+ * @skips: Tell rdx_pos.skip; a constant.
  *
  * The slot may be in flight.  Then an operation flushes it, and waits for that
  * before it answers; a fast path gives up at the end of its descent.

@@ -352,10 +352,9 @@ static int cursor_approach(struct wort_cursor *cur, const struct wort_key *key,
 
 static bool beyond(struct wort_cursor *cur, const struct wort_key *key)
 {
-	int cmp = memcmp(cur->key, key->data, min(cur->key_len, key->len));
+	struct wort_key at = wrt_cursor_key(cur);
+	int cmp = wort_key_compare(&at, key);
 
-	if (!cmp)
-		cmp = (int)cur->key_len - (int)key->len;
 	return cur->reverse ? cmp <= 0 : cmp >= 0;
 }
 
@@ -478,15 +477,14 @@ int wrt_value(struct wort_cursor *cur, struct wort_buf *buf)
 /* Behind a position, or without one to the record after the current one. */
 static int walk_move(struct wort_cursor *cur, const struct wort_key *pos)
 {
+	struct wort_key at;
 	int err;
 
 	if (!pos)
 		return wrt_next(cur);
 	err = wrt_seek(cur, pos->len ? pos : NULL);
-	if (!err && cur->key_len == pos->len &&
-	    !memcmp(cur->key, pos->data, pos->len))
-		err = wrt_next(cur);
-	return err;
+	at = wrt_cursor_key(cur);
+	return !err && pos->len && !wort_key_compare(&at, pos) ? wrt_next(cur) : err;
 }
 
 /*

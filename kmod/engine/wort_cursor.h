@@ -12,14 +12,7 @@
 
 #include "wort.h"
 
-/*
- * Cursors.
- *
- * A cursor keeps the nodes on the path to its leaf.  Moving on looks at the
- * last of them for a further entry, goes up while there is none, then down
- * along the edge: each link of the tree is taken once in a full scan, and a
- * tree in which every node has two entries has fewer than two links a leaf.
- */
+/* A node on the path of a cursor. */
 struct wrt_level {
 	u64 link;		/* to the node */
 	u8 slot;

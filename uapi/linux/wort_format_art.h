@@ -14,7 +14,7 @@
  *
  *	a byte without a slot	no key below the node has it
  *	a slot that holds 0	the same
- *	a slot of no byte	its content means nothing
+ *	a slot of no byte	is 0; a reader does not look at it
  *
  * A byte keeps its slot as long as the node lives.
  */
