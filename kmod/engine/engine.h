@@ -89,6 +89,17 @@ struct wort_buf {
 	bool relaxed;
 };
 
+/* Answer with a value that lies in memory. */
+static inline int wort_buf_fill(struct wort_buf *buf,
+				const struct wort_value *value)
+{
+	buf->len = value->len;
+	if (value->len > buf->size)
+		return -ERANGE;
+	memcpy(buf->data, value->data, value->len);
+	return 0;
+}
+
 /**
  * struct wort_put - A record to store
  * @key: its key

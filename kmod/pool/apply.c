@@ -144,6 +144,24 @@ int wort_apply_usable(const struct wort_apply *changes, u32 nr)
 	return err;
 }
 
+/**
+ * wort_apply_shut() - Can an index not be used before it was made again?
+ * @changes: Changes of indexes.
+ * @nr: How many.
+ *
+ * Context: Holds wort_pool.atomic_sem, so that the answer stays true.
+ */
+bool wort_apply_shut(const struct wort_apply *changes, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		if (changes[i].index && !READ_ONCE(changes[i].index->dead) &&
+		    READ_ONCE(changes[i].index->shut))
+			return true;
+	return false;
+}
+
 /* As many of the first changes as are not done yet. */
 static u32 count_missing(const struct wort_apply *changes, u32 nr)
 {

@@ -25,6 +25,7 @@ struct wort_apply {
 };
 
 int wort_apply_usable(const struct wort_apply *changes, u32 nr);
+bool wort_apply_shut(const struct wort_apply *changes, u32 nr);
 int wort_apply(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
 	       struct wort_purse *purse);
 

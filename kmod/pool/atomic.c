@@ -184,11 +184,7 @@ static int answer(const struct record *rec, struct wort_buf *buf)
 {
 	if (!rec->there)
 		return 0;
-	buf->len = rec->value.len;
-	if (buf->len > buf->size)
-		return -ERANGE;
-	memcpy(buf->data, rec->value.data, buf->len);
-	return 0;
+	return wort_buf_fill(buf, &rec->value);
 }
 
 /* Does what a key has let an operation go on? */
@@ -314,13 +310,18 @@ static int indexes_verify(const struct atomic *a)
 	return err;
 }
 
-/* Asked once: an index may need more as soon as others have changed it. */
+/*
+ * Asked once: an index may need more as soon as others have changed it.  An
+ * engine may look at its tree, of which nothing is reused meanwhile.
+ */
 static void ask_need(struct wort_apply *c)
 {
 	const struct wort_tree *tree = &c->index->tree;
 
+	rcu_read_lock();
 	tree->engine->need(tree, c->change.key.len,
 			   wort_redo_value_len(&c->change), &c->need);
+	rcu_read_unlock();
 }
 
 static u32 nr_objects(const struct wort_need *need)

@@ -250,7 +250,7 @@ static int read_table(struct wort_pool *pool)
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	err = wort_alloc_read_table(&op, &pool->stopping);
 	wort_op_end(&op);
-	if (err == -EUCLEAN || err == -EIO) {
+	if (wort_is_damage(err)) {
 		wort_pool_damaged(pool);
 		err = 0;
 	}
@@ -271,7 +271,7 @@ static int walk(struct wort_pool *pool)
 		if (!err)
 			err = end_walk(pool);
 	} while (!err && READ_ONCE(pool->rewalk));
-	if (err == -EUCLEAN || err == -EIO) {
+	if (wort_is_damage(err)) {
 		wort_pool_damaged(pool);
 		err = 0;
 	}

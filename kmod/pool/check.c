@@ -150,12 +150,6 @@ static int pause_check(struct wort_walk *walk)
 	return must_end(container_of(walk, struct checker, walk));
 }
 
-/* Does an error tell of damage in the pool, not of a check that had to end? */
-static bool is_damage(int err)
-{
-	return err == -EUCLEAN || err == -EIO;
-}
-
 /* Mark the objects of an index that were found and not marked yet. */
 static int mark_rest(struct checker *ck)
 {
@@ -183,15 +177,15 @@ static int mark_index(struct checker *ck, struct wort_index *index, bool tree)
 	};
 	if (tree)
 		err = wort_walk_run(&ck->walk);
-	if (err && err != -ENOENT && !is_damage(err))
+	if (err && err != -ENOENT && !wort_is_damage(err))
 		return err;
 	err2 = mark_rest(ck);
 	if (err2)
 		err = err2;
-	if (is_damage(err))
+	if (wort_is_damage(err))
 		damaged(ck, ck->walk.bad_off ?: READ_ONCE(index->entry_off), index->id);
 	ck->counted = err == -ENOENT;
-	return is_damage(err) || err == -ENOENT ? 0 : err;
+	return wort_is_damage(err) || err == -ENOENT ? 0 : err;
 }
 
 /* A destroyed index owns its tree and its entry until these are freed. */
@@ -267,9 +261,9 @@ static int check_catalogue(struct checker *ck)
 	if (!err)
 		err = check_lists(ck, &op);
 	wort_op_end(&op);
-	if (is_damage(err))
+	if (wort_is_damage(err))
 		damaged(ck, op.bad_off, 0);
-	return is_damage(err) ? 0 : err;
+	return wort_is_damage(err) ? 0 : err;
 }
 
 /*
@@ -557,7 +551,7 @@ static int check_pool(struct wort_pool *pool, struct wort_check_arg *arg)
 		 * What waits for a list that was not carried out has to be
 		 * told.
 		 */
-		if (err)
+		if (err && err != -ENODEV)
 			wort_pool_damaged(pool);
 	}
 	if (!err)

@@ -158,15 +158,9 @@ static int merge_next(struct wort_cursor *cur)
 static int merge_value(struct wort_cursor *cur, struct wort_buf *buf)
 {
 	struct wort_merge *m = merge_of(cur);
-	const struct wort_value *value = &m->change.value;
 
-	if (!m->from_list)
-		return m->index->tree.engine->value(m->cur, buf);
-	buf->len = value->len;
-	if (value->len > buf->size)
-		return -ERANGE;
-	memcpy(buf->data, value->data, value->len);
-	return 0;
+	return m->from_list ? wort_buf_fill(buf, &m->change.value) :
+			      m->index->tree.engine->value(m->cur, buf);
 }
 
 /**

@@ -41,11 +41,11 @@ static int load(struct wort_op *op, struct wort_pool *pool, bool *damaged)
 	if (err)
 		return err;
 	err = wort_catalogue_load(op, pool);
-	if (err && err != -EUCLEAN && err != -EIO)
+	if (err && !wort_is_damage(err))
 		return err;
 	pool->left_out = err;
 	lists = wort_redo_load(op, pool);
-	if (lists && lists != -EUCLEAN && lists != -EIO)
+	if (lists && !wort_is_damage(lists))
 		return lists;
 	wort_todo_fill(pool);
 	*damaged = lists || err || pool->alloc.table_err;

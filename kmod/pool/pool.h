@@ -83,8 +83,8 @@ struct wort_counted {
  * @fast_put: fast put of its engine; likewise, also of a damaged index
  * @fast_remove: fast remove of its engine; as @fast_put
  * @prefetch_keys: that of its engine, or a function that does nothing
- * @stats: costs of operations since the first of the present openings; NULL
- *	while the index is not open
+ * @stats: costs of operations since the first of the present openings by
+ *	programs; NULL: none has it open
  * @ref: the pool holds one reference until the index is destroyed, each opening
  *	another one
  * @pool: its pool
@@ -361,6 +361,12 @@ void wort_pool_thaw(struct wort_pool *pool);
 bool wort_pool_walk_blocked(struct wort_pool *pool);
 int wort_pool_wait_walk(struct wort_pool *pool);
 int wort_pool_wait_round(struct wort_pool *pool);
+
+/* Does an error tell of damage in the pool, not of work that had to end? */
+static inline bool wort_is_damage(int err)
+{
+	return err == -EUCLEAN || err == -EIO;
+}
 
 /* May anything be stored? */
 static inline bool wort_pool_writable(const struct wort_pool *pool)

@@ -62,7 +62,7 @@ void wort_rebuild_end(struct wort_index *index, int err)
 	struct wort_pool *pool = index->pool;
 
 	lockdep_assert_held(&pool->work_lock);
-	if (err == -ENOENT || err == -EUCLEAN || err == -EIO) {
+	if (err == -ENOENT || wort_is_damage(err)) {
 		/*
 		 * An operation that finds the index usable is in a section that
 		 * began after this one did, so it finds what the engine has

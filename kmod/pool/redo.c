@@ -299,7 +299,7 @@ static int read_list(struct wort_op *op, struct wort_pool *pool, u64 off,
 	return err;
 }
 
-/* Close the gates of its keys: nobody is inside yet. */
+/* The gates of its keys. */
 static u32 gates_of(const struct wort_redo *redo, u16 *gates)
 {
 	struct wort_redo_change change;
@@ -310,6 +310,7 @@ static u32 gates_of(const struct wort_redo *redo, u16 *gates)
 	return nr;
 }
 
+/* Nobody is inside yet. */
 static void close_early(struct wort_pool *pool, const struct wort_redo *redo)
 {
 	u16 gates[WORT_MEDIA_REDO_ENTRIES];
@@ -352,7 +353,7 @@ static int load_list(struct wort_op *op, struct wort_pool *pool, u32 head,
 	pool->gates->heads |= BIT_ULL(head);
 	if (!err)
 		err = engines_known(pool, redo);
-	if (err == -EUCLEAN || err == -EIO)
+	if (wort_is_damage(err))
 		pool->gates->lost_heads |= BIT_ULL(head);
 	if (err) {
 		kvfree(redo);
@@ -393,7 +394,7 @@ int wort_redo_load(struct wort_op *op, struct wort_pool *pool)
 		if (err == -EPROTONOSUPPORT)
 			pr_err_ratelimited("%s: head %u refers to an atomic batch at %#llx, which this module cannot carry out: attach the pool with a newer one\n",
 					   name, nr, (unsigned long long)off);
-		if (err && err != -EUCLEAN && err != -EIO)
+		if (err && !wort_is_damage(err))
 			return err;
 		if (err)
 			bad = err;
@@ -614,6 +615,24 @@ static void find_done(struct wort_pool *pool, struct wort_apply *changes,
 }
 
 /*
+ * An index that has to be made again may be so from now on, by a check, which
+ * takes the semaphore for that.  -EAGAIN: it is, and has to be waited for.
+ */
+static int apply_usable(struct wort_pool *pool, struct wort_apply *changes,
+			u32 nr, u8 *room, struct wort_purse *purse)
+{
+	int err = -EAGAIN;
+
+	down_read(&pool->atomic_sem);
+	if (!wort_apply_shut(changes, nr)) {
+		find_done(pool, changes, nr, room);
+		err = wort_apply(pool, changes, nr, purse);
+	}
+	up_read(&pool->atomic_sem);
+	return err;
+}
+
+/*
  * Waits for space, which its objects had before the power cut.  Each try gives
  * back what it reserved, and that would look like new space for ever.  So
  * another try follows only if background work was about to give space back when
@@ -633,12 +652,11 @@ static int apply_all(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
 	do {
 		pending = wort_pool_space_pending(pool);
 		err = pending < 0 ? pending : wort_apply_usable(changes, nr);
-		if (!err) {
-			find_done(pool, changes, nr, room);
-			err = wort_apply(pool, changes, nr, purse);
-		}
+		if (!err)
+			err = apply_usable(pool, changes, nr, room, purse);
 		op.released = READ_ONCE(pool->alloc.released) - pending;
-	} while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &op)));
+	} while (err == -EAGAIN ||
+		 (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &op))));
 	wort_purse_free(&op, purse);
 	return err;
 }

@@ -53,13 +53,6 @@ static void from_set(struct scan_from *from, const u8 *key, u32 len, bool after)
 	from->after = after;
 }
 
-static int key_cmp(const u8 *a, u32 a_len, const struct wort_key *b)
-{
-	int cmp = memcmp(a, b->data, min(a_len, b->len));
-
-	return cmp ? cmp : (int)a_len - (int)b->len;
-}
-
 static bool has_prefix(const u8 *key, u32 len, const struct wort_key *prefix)
 {
 	return len >= prefix->len && !memcmp(key, prefix->data, prefix->len);
@@ -67,13 +60,14 @@ static bool has_prefix(const u8 *key, u32 len, const struct wort_key *prefix)
 
 static bool past_bound(const struct wort_scan *scan, const u8 *key, u32 len)
 {
+	struct wort_key at = { key, len };
 	int cmp;
 
 	if (!scan->bound)
 		return false;
 	if (scan->flags & WORT_SCAN_F_PREFIX)
 		return !has_prefix(key, len, scan->bound);
-	cmp = key_cmp(key, len, scan->bound);
+	cmp = wort_key_compare(&at, scan->bound);
 	return scan->flags & WORT_SCAN_F_REVERSE ? cmp <= 0 : cmp >= 0;
 }
 
@@ -97,7 +91,7 @@ static int seek_first(struct wort_cursor *cur, const struct wort_scan *scan,
 			edge.data = from->edge;
 			edge.len = WORT_KEY_MAX;
 		}
-		cmp = start ? key_cmp(start->data, start->len, &edge) : 0;
+		cmp = start ? wort_key_compare(start, &edge) : 0;
 		if (!start || (cur->reverse ? cmp > 0 : cmp < 0))
 			start = &edge;
 	}
@@ -108,9 +102,9 @@ static int seek_start(struct wort_cursor *cur, const struct wort_scan *scan,
 		      struct scan_from *from)
 {
 	int err = seek_first(cur, scan, from);
+	struct wort_key at = { cur->key, cur->key_len };
 
-	if (!err && from->after &&
-	    !key_cmp(cur->key, cur->key_len, &from->key))
+	if (!err && from->after && !wort_key_compare(&at, &from->key))
 		err = cur->tree->engine->next(cur);
 	return err;
 }
