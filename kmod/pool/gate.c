@@ -131,18 +131,6 @@ static bool any_registered(const struct wort_tree *tree)
 	return atomic_read(&index_of(tree)->pool->gates->registered);
 }
 
-static int answer_from(const struct wort_redo_change *change,
-		       struct wort_buf *buf)
-{
-	if (change->remove)
-		return -ENOENT;
-	buf->len = change->value.len;
-	if (change->value.len > buf->size)
-		return -ERANGE;
-	memcpy(buf->data, change->value.data, change->value.len);
-	return 0;
-}
-
 /* Answer from the list that has a key; -EAGAIN if none has it. */
 static int answer_listed(const struct wort_tree *tree,
 			 const struct wort_key *key, struct wort_buf *buf)
@@ -161,7 +149,8 @@ static int answer_listed(const struct wort_tree *tree,
 		/* pairs with the release in wort_redo_answer() */
 		if (redo && smp_load_acquire(&redo->answers) &&
 		    wort_redo_find(redo, index_of(tree)->id, key, &change))
-			err = answer_from(&change, buf);
+			err = change.remove ? -ENOENT :
+					      wort_buf_fill(buf, &change.value);
 	}
 	rcu_read_unlock();
 	return err;
@@ -523,6 +512,46 @@ static int gave_up(struct wort_pool *pool, int err)
 	return err ? -EINTR : is_hopeless(pool) ?: -EROFS;
 }
 
+static bool list_has_gate(const struct wort_gates *gates,
+			  const struct wort_redo *redo, const atomic_t *gate)
+{
+	struct wort_redo_change change;
+	u32 at = 0;
+
+	while ((at = wort_redo_next(redo, at, &change)))
+		if (gate == &gates->gate[wort_gate_nr(change.index, &change.key)])
+			return true;
+	return false;
+}
+
+/* Does a list that was left behind keep a gate closed? */
+static bool is_left(const struct wort_gates *gates, const atomic_t *gate)
+{
+	const struct wort_redo *redo;
+	bool found = false;
+	u32 i;
+
+	rcu_read_lock();
+	for (i = 0; i < WORT_MEDIA_NR_HEADS && !found; i++) {
+		redo = rcu_dereference(gates->redo[i]);
+		found = redo && READ_ONCE(redo->left) &&
+			list_has_gate(gates, redo, gate);
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/*
+ * As is_hopeless(), for who waits until a gate is open.  A batch that is under
+ * way opens its gates, also in a read-only pool: it may only look.
+ */
+static int is_shut(struct wort_pool *pool, const atomic_t *gate)
+{
+	int err = is_hopeless(pool);
+
+	return err == -EROFS && !is_left(pool->gates, gate) ? 0 : err;
+}
+
 static void count_wait(struct wort_pool *pool)
 {
 	atomic64_add(1, &pool->gates->waits);
@@ -546,13 +575,13 @@ static int gate_close(struct wort_pool *pool, atomic_t *gate)
 		count_wait(pool);
 		err = wait_event_state(pool->gates->wait,
 				       (closed = try_close(gate)) ||
-					       is_hopeless(pool),
+					       is_shut(pool, gate),
 				       wort_pool_waiting(pool));
 	}
 	if (closed)
 		err = wait_event_state(pool->gates->wait,
 				       (empty = atomic_read(gate) == CLOSED) ||
-					       is_hopeless(pool),
+					       READ_ONCE(pool->stopping),
 				       wort_pool_waiting(pool));
 	if (empty)
 		return 0;
@@ -569,8 +598,8 @@ static int gate_close(struct wort_pool *pool, atomic_t *gate)
  * @nr: How many.
  *
  * Context: May sleep, killably, in no section.
- * Return: 0; -EINTR; -EROFS if the pool became read-only; -ENODEV if it is
- * being detached: none is closed then.
+ * Return: 0; -EINTR; -EROFS if a list that was left behind keeps one closed;
+ * -ENODEV if the pool is being detached: none is closed then.
  */
 int wort_gates_close(struct wort_pool *pool, const u16 *gates, u32 nr)
 {

@@ -3,6 +3,7 @@
  * Atomic batches: what they do, what they refuse, and that nothing is changed then.
  */
 #include <pthread.h>
+#include <sys/wait.h>
 
 #include "wort_test.h"
 
@@ -413,10 +414,23 @@ TEST_F(atomic, index_destroyed)
 	EXPECT_REFUSED(-ESTALE, NONE, self->b);
 }
 
+#define NR_ROUNDS	2000
+
+static int run_often(int fd)
+{
+	int i, err = 0;
+
+	for (i = 0; i < NR_ROUNDS && !err; i++)
+		err = run(fd);
+	return err;
+}
+
 /* errno-table: operation EROFS */
 TEST_F(atomic, read_only_pool)
 {
 	__u32 at = 0;
+	int status;
+	pid_t pid;
 
 	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
 	ASSERT_EQ(0, reattach_with(&self->pool, WORT_ATTACH_F_RDONLY));
@@ -429,6 +443,14 @@ TEST_F(atomic, read_only_pool)
 	EXPECT_EQ(0, run(self->a));
 	EXPECT_EQ(0, answer(&at, NULL));
 	EXPECT_EQ(0, answer(&at, "value"));
+	/* Two at a time wait for each other's gates. */
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(-run_often(self->a));
+	EXPECT_EQ(0, run_often(self->a));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
 	put(SELF, "x", "v");
 	EXPECT_REFUSED(-EROFS, NONE, self->a);
 }
@@ -587,8 +609,6 @@ TEST_F(atomic, durable)
 	ASSERT_EQ(0, info(self->pool.fd, &pool));
 	EXPECT_EQ(0, pool.out_atomic_redone);
 }
-
-#define NR_ROUNDS	2000
 
 struct reader {
 	int a;
