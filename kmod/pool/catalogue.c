@@ -212,7 +212,7 @@ index_opened(struct wort_index *index, struct wort_index_stats __percpu *stats)
 {
 	kref_get(&index->ref);
 	mutex_lock(&index->lock);
-	if (!index->nr_open)
+	if (!index->stats)
 		swap(index->stats, stats);
 	/* wort_rebuild_begin() reads it without the lock. */
 	WRITE_ONCE(index->nr_open, index->nr_open + 1);
@@ -239,8 +239,9 @@ void wort_index_put(struct wort_index *index)
 
 	mutex_lock(&index->lock);
 	WRITE_ONCE(index->nr_open, index->nr_open - 1);
-	if (!index->nr_open) {
+	if (!index->nr_open)
 		WRITE_ONCE(index->owned, false);
+	if (!index->nr_open && index->stats) {
 		wort_index_stats(index, sums);
 		memcpy(index->past, sums, sizeof(sums));
 		swap(index->stats, stats);
@@ -345,6 +346,8 @@ static int sort_indexes(struct wort_op *op, struct wort_pool *pool)
 			continue;
 		}
 		err = wort_corrupt(op, index->entry_off, "id not unique");
+		atomic_add(-(int)index->damaged, &pool->nr_damaged);
+		pool->nr_unknown -= !index->tree.engine;
 		index_unlink(pool, index);
 		wort_index_drop(index);
 	}
@@ -371,12 +374,6 @@ static u64 slot_off(u64 block_off, u32 slot)
 	       slot * sizeof(__le64);
 }
 
-/* Is it only that something was left out? */
-static bool is_damage(int err)
-{
-	return err == -EUCLEAN || err == -EIO;
-}
-
 static int load_slots(struct wort_op *op, struct wort_pool *pool, u64 off,
 		      const struct wort_media_catalogue *block, bool *sorted)
 {
@@ -390,7 +387,7 @@ static int load_slots(struct wort_op *op, struct wort_pool *pool, u64 off,
 		}
 		err = load_entry(op, pool, slot_off(off, i),
 				 le64_to_cpu(block->slot[i]), sorted);
-		if (err && !is_damage(err))
+		if (err && !wort_is_damage(err))
 			return err;
 		if (err)
 			bad = err;
@@ -416,7 +413,7 @@ static int load_blocks(struct wort_op *op, struct wort_pool *pool, bool *sorted)
 		pool->catalogue_last = off;
 		pool->catalogue_blocks++;
 		err = load_slots(op, pool, off, &block, sorted);
-		if (err && !is_damage(err))
+		if (err && !wort_is_damage(err))
 			return err;
 		if (err)
 			bad = err;
@@ -444,7 +441,7 @@ int wort_catalogue_load(struct wort_op *op, struct wort_pool *pool)
 	pool->catalogue_hint = le64_to_cpu(pool->sb.catalogue_off);
 	wort_alloc_witness(op, pool->catalogue_hint);
 	err = load_blocks(op, pool, &sorted);
-	if (!sorted && (!err || is_damage(err)))
+	if (!sorted && (!err || wort_is_damage(err)))
 		err2 = sort_indexes(op, pool);
 	return err ? err : err2;
 }
@@ -788,30 +785,26 @@ static struct wort_index *find_id(struct wort_pool *pool, u64 id)
  * @out: The index, held for the caller.
  *
  * For the pool itself: it does not matter whether the index is open with
- * WORT_INDEX_OPEN_F_OWN.
+ * WORT_INDEX_OPEN_F_OWN.  What is done counts only while a program has it open,
+ * too: memory for each processor can be short where GFP_NOIO is due.
  *
  * Context: May sleep.  Takes wort_pool.lock.
  * Return: 0; -ENOENT; -EOPNOTSUPP if its engine is unknown; -ENOMEM.
  */
 int wort_index_open_id(struct wort_pool *pool, u64 id, struct wort_index **out)
 {
-	struct wort_index_stats __percpu *stats =
-		alloc_percpu(struct wort_index_stats);
 	struct wort_index *index;
 	int err = -ENOENT;
 
-	if (!stats)
-		return -ENOMEM;
 	mutex_lock(&pool->lock);
 	index = find_id(pool, id);
 	if (index)
 		err = index->tree.engine ? tree_open(index) : -EOPNOTSUPP;
 	if (!err) {
-		stats = index_opened(index, stats);
+		index_opened(index, NULL);
 		*out = index;
 	}
 	mutex_unlock(&pool->lock);
-	free_percpu(stats);
 	return err;
 }
 
@@ -1508,7 +1501,7 @@ static void stats_add_fast(struct wort_op_stats stats[WORT_OP_NR],
 
 /**
  * wort_index_stats() - What operations on an index cost
- * @index: The index, open.
+ * @index: The index, opened by wort_index_open().
  * @stats: Filled in, by WORT_OP_*, since the index was first opened.
  *
  * Of operations under way some figures may be in and others not yet.

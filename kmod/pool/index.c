@@ -278,7 +278,7 @@ void wort_index_join(struct wort_index *index, struct wort_op *op,
 
 /**
  * wort_index_leave() - End an operation that joined another one
- * @index: The index.
+ * @index: The index, held and opened, perhaps by the pool itself.
  * @op: The operation.
  * @type: WORT_OP_*.
  * @err: How it ended; -EAGAIN: it will be begun again and does not count.
@@ -288,11 +288,13 @@ void wort_index_join(struct wort_index *index, struct wort_op *op,
 void wort_index_leave(struct wort_index *index, struct wort_op *op, u32 type,
 		      int err)
 {
+	struct wort_index_stats __percpu *stats = READ_ONCE(index->stats);
+
 	wort_op_end(op);
 	if (unlikely(err == -EUCLEAN || op->damaged))
 		damage_met(index);
-	if (counts(err))
-		wort_costs_add(index->stats, type, &op->n);
+	if (counts(err) && stats)
+		wort_costs_add(stats, type, &op->n);
 }
 
 /**
