@@ -200,8 +200,11 @@ static int measure_with_index(void)
 		return PTR_ERR(opened);
 	}
 	bench_index = wort_kernel_index_open(opened, NAME,
-					     WORT_INDEX_OPEN_F_CREATE, 0);
+					     WORT_INDEX_OPEN_F_CREATE |
+					     WORT_INDEX_OPEN_F_EXCL, 0);
 	err = PTR_ERR_OR_ZERO(bench_index);
+	if (err == -EEXIST)
+		pr_err("the index " NAME " exists, and would be destroyed\n");
 	if (!err) {
 		err = measure_all();
 		wort_kernel_index_close(bench_index);

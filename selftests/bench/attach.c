@@ -35,8 +35,9 @@ static u64 key_of(u64 nr)
 	return test_random(&state);
 }
 
+/* @order: which keys, instead of those from @from up to @to. */
 static void change_all(struct wort_index *index, u16 kind, u64 from, u64 to,
-		       u32 step)
+		       const u64 *order)
 {
 	static u8 ops[64 * BATCH_OPS], results[32 * BATCH_OPS];
 	struct wort_batch batch;
@@ -46,8 +47,8 @@ static void change_all(struct wort_index *index, u16 kind, u64 from, u64 to,
 			.ops = ops, .results = results, .write = true,
 			.results_size = sizeof(results),
 		};
-		for (; from < to && batch.nr_ops < BATCH_OPS; from += step) {
-			u64 key = key_of(from);
+		for (; from < to && batch.nr_ops < BATCH_OPS; from++) {
+			u64 key = key_of(order ? order[from] : from);
 
 			batch.ops_len += pm_pack(ops + batch.ops_len, kind,
 						 &key, sizeof(key), &key,
@@ -138,7 +139,7 @@ static void pool_of(const char *what, u64 size, u64 keys)
 	struct pmpool pm;
 	struct wort_index *index = begin(&pm, size);
 
-	change_all(index, WORT_BATCH_INSERT, 0, keys, 1);
+	change_all(index, WORT_BATCH_INSERT, 0, keys, NULL);
 	wort_index_put(index);
 	attach_cold(&pm, what, keys, 0, keys);
 	pmpool_detach(&pm);
@@ -153,21 +154,37 @@ static double share_free(struct pmpool *pm)
 	return 1 - (double)info.out_used_bytes / pm->region.size;
 }
 
+static u64 *any_order(u64 nr)
+{
+	u64 *order = malloc(nr * sizeof(*order)), seed = setting.seed, i, j;
+
+	if (!order)
+		die("no memory");
+	for (i = 0; i < nr; i++) {
+		j = test_random(&seed) % (i + 1);
+		order[i] = order[j];
+		order[j] = i;
+	}
+	return order;
+}
+
 /* Filled to 95 percent, then keys deleted at random until half is free. */
 static void aged_pool(u64 size, u64 keys)
 {
 	struct pmpool pm;
 	struct wort_index *index = begin(&pm, size);
-	u64 n = 0, deleted;
+	u64 n = 0, deleted, *order;
 
 	for (; share_free(&pm) > 0.05; n += keys / 100)
-		change_all(index, WORT_BATCH_INSERT, n, n + keys / 100, 1);
+		change_all(index, WORT_BATCH_INSERT, n, n + keys / 100, NULL);
+	order = any_order(n);
 	for (deleted = 0; deleted < n && share_free(&pm) < 0.5;
 	     deleted += n / 100)
 		change_all(index, WORT_BATCH_DELETE, deleted,
-			   min(n, deleted + n / 100), 1);
+			   min(n, deleted + n / 100), order);
 	wort_index_put(index);
-	attach_cold(&pm, "95 percent full, then 50", n - deleted, n - 1, n);
+	attach_cold(&pm, "95 percent full, then 50", n - deleted, order[n - 1], n);
+	free(order);
 	pmpool_detach(&pm);
 	pmpool_unmap(&pm);
 }

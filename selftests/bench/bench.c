@@ -5,10 +5,12 @@
 #define _GNU_SOURCE
 #include <argp.h>
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../engines/engines.h"
@@ -270,6 +272,41 @@ static const struct argp_option option_table[] = {
 
 /* ---- the run ---- */
 
+/* Peers make theirs in this one.  Whatever ends the run, it goes. */
+static char folder[256];
+
+/* Also within a signal: by another process. */
+static void folder_remove(void)
+{
+	pid_t pid = vfork();
+
+	if (!pid) {
+		execlp("rm", "rm", "-rf", "--", folder, (char *)NULL);
+		_exit(127);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+static void interrupted(int nr)
+{
+	folder_remove();
+	signal(nr, SIG_DFL);
+	raise(nr);
+}
+
+static void folder_make(void)
+{
+	snprintf(folder, sizeof(folder), "%s/bench.XXXXXX", options.dir);
+	if (!mkdtemp(folder))
+		die("%s: %m", options.dir);
+	options.dir = folder;
+	atexit(folder_remove);
+	signal(SIGINT, interrupted);
+	signal(SIGTERM, interrupted);
+	signal(SIGHUP, interrupted);
+}
+
 static void take_sample(const struct sample *sample)
 {
 	samples[nr_samples++] = *sample;
@@ -345,6 +382,7 @@ int main(int argc, char **argv)
 	}
 	if (!options.ops)
 		each_word("lookup,delete,insert-64", add_op);
+	folder_make();
 	setting_detect(&options.setting);
 	options.setting.flush = flush_names[options.flush];
 	samples = calloc(MAX_SAMPLES, sizeof(*samples));

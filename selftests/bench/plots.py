@@ -382,7 +382,11 @@ def parse(argv=None):
                         help="measure again what was measured before")
     parser.add_argument("--plan", action="store_true",
                         help="print the runs and how long each may take")
-    return parser.parse_args(argv)
+    args = parser.parse_args(argv)
+    if args.largest < min(10000, args.keys):
+        parser.error("--largest is below the least number of keys, "
+                     f"{min(10000, args.keys)}")
+    return args
 
 
 def main(argv=None):

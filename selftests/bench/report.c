@@ -33,11 +33,31 @@ static unsigned int measure_of(const struct sample *samples, size_t nr,
 	return peer;
 }
 
-static void print_latency(const struct sample *sample)
+/* Medians of the turns, as all figures but exact counts are. */
+static void print_latency(const struct sample *const *of, unsigned int turns)
 {
-	if (sample->latency[0])
-		printf("  p50 %.0f p99 %.0f p99.9 %.0f", sample->latency[0],
-		       sample->latency[1], sample->latency[2]);
+	static const char *const names[] = { "p50", "p99", "p99.9" };
+	double column[MAX_TURNS];
+	unsigned int i, turn;
+
+	for (i = 0; i < 3 && of[0]->latency[0]; i++) {
+		for (turn = 0; turn < turns; turn++)
+			column[turn] = of[turn]->latency[i];
+		printf(" %s %s %.0f", i ? "" : " ", names[i],
+		       median_of(column, turns));
+	}
+}
+
+static void print_misses(const struct sample *const *of, unsigned int turns)
+{
+	double column[MAX_TURNS];
+	unsigned int turn;
+
+	if (of[0]->misses < 0)
+		return;
+	for (turn = 0; turn < turns; turn++)
+		column[turn] = of[turn]->misses / (double)of[turn]->nr;
+	printf("  %.2f misses", median_of(column, turns));
 }
 
 static void print_counts(const struct sample *sample)
@@ -54,32 +74,33 @@ static void print_counts(const struct sample *sample)
 		printf("  %.2f loads", n->loads / ops);
 	if (n->nodes)
 		printf(", %.2f nodes", n->nodes / ops);
-	if (sample->misses >= 0)
-		printf("  %.2f misses", sample->misses / ops);
 }
 
 static void print_row(const char *name, const struct sample *samples, size_t nr,
 		      unsigned int peer, unsigned int op, unsigned int measure,
 		      uint64_t keys, unsigned int turns)
 {
-	const struct sample *sample = find(samples, nr, peer, op, 0);
+	const struct sample *of[MAX_TURNS] = {
+		find(samples, nr, peer, op, 0)
+	};
 	double ns[MAX_TURNS], ratio[MAX_TURNS], mid;
 	unsigned int i;
 
-	if (!sample)
+	if (!of[0])
 		return;
 	for (i = 0; i < turns; i++) {
-		sample = find(samples, nr, peer, op, i);
-		ns[i] = sample->ns;
-		ratio[i] = sample->ns / find(samples, nr, measure, op, i)->ns;
+		of[i] = find(samples, nr, peer, op, i);
+		ns[i] = of[i]->ns;
+		ratio[i] = of[i]->ns / find(samples, nr, measure, op, i)->ns;
 	}
 	mid = median_of(ratio, turns);
 	printf("  %-10s %-15s %8.0f ns  %5.2f [%.2f..%.2f]", bench_ops[op].name,
 	       name, median_of(ns, turns), mid, ratio[0], ratio[turns - 1]);
 	if (bench_ops[op].fills)
-		printf("  %.1f bytes/key", (double)sample->bytes / keys);
-	print_counts(sample);
-	print_latency(sample);
+		printf("  %.1f bytes/key", (double)of[0]->bytes / keys);
+	print_counts(of[0]);
+	print_misses(of, turns);
+	print_latency(of, turns);
 	putchar('\n');
 }
 

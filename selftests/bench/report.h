@@ -7,8 +7,6 @@
 #include "run.h"
 #include "setting.h"
 
-#define MAX_TURNS	100
-
 /* All samples of a workload, for people: medians, the first peer as measure. */
 void report_table(const char *workload, uint64_t nr, unsigned int turns,
 		  const struct bench_peer *const *peers, unsigned int nr_peers,

@@ -142,7 +142,10 @@ static void add_latencies(const struct run *run, struct sample *sample)
 			run->ticks[(uint64_t)(sample->nr * shares[i])];
 }
 
-/* @each: the time of every operation was taken. */
+/*
+ * What goes on behind is a part of what was done.  @each: the time of every
+ * operation was taken.
+ */
 static void timed_end(struct run *run, unsigned int op, uint64_t nr, bool each)
 {
 	struct sample sample = {
@@ -150,6 +153,8 @@ static void timed_end(struct run *run, unsigned int op, uint64_t nr, bool each)
 	};
 	struct bench_counts *n = &sample.counts;
 
+	if (run->peer->settle)
+		run->peer->settle(run->handle);
 	timed_pause(run);
 	misses_profile(bench_ops[op].name);
 	sample.ns = run->ns / nr;
@@ -303,8 +308,6 @@ static __always_inline void op_each(struct run *run, unsigned int op,
 
 	timed_begin(run);
 	for_each_timed(run, i, keys->nr, one(run, keys, i));
-	if (run->peer->settle)
-		run->peer->settle(run->handle);
 	timed_end(run, op, keys->nr, true);
 }
 
@@ -453,6 +456,10 @@ struct step {
 	uint64_t key;
 };
 
+/*
+ * By Zipf's law a key is as wanted as it was before others were inserted: those
+ * that the workload itself inserts are wanted by none.
+ */
 static uint64_t pick(const struct plan *plan, const struct mix *mix,
 		     const struct zipf *zipf, uint64_t present, uint64_t *seed)
 {
@@ -464,7 +471,7 @@ static uint64_t pick(const struct plan *plan, const struct mix *mix,
 	case CHOICE_LATEST:
 		return present - 1 - zipf_next(zipf, seed);
 	case CHOICE_ZIPFIAN:
-		return zipf_scatter(zipf_next(zipf, seed)) % present;
+		return zipf_scatter(zipf_next(zipf, seed)) % plan->keys->nr;
 	default:
 		return test_random(seed) % present;
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "../engines/engines.h"
@@ -51,10 +52,36 @@ static void find_processor(struct setting *setting)
 		fclose(f);
 }
 
+/* Does memory that is to be in huge pages get them? */
+static bool huge_pages(void)
+{
+	const size_t size = 8 << 20;
+	char line[128];
+	bool huge = false;
+	size_t len = 0;
+	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	FILE *f;
+
+	if (at == MAP_FAILED)
+		return false;
+	madvise(at, size, MADV_HUGEPAGE);
+	memset(at, 1, size);
+	f = fopen("/proc/self/smaps_rollup", "r");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "AnonHugePages: %zu", &len) == 1)
+			huge = len << 10 >= size / 2;
+	if (f)
+		fclose(f);
+	munmap(at, size);
+	return huge;
+}
+
 void setting_detect(struct setting *setting)
 {
 	find_processor(setting);
-	setting->memory = "plain DRAM in huge pages";
+	setting->memory = huge_pages() ? "plain DRAM in huge pages" :
+					 "plain DRAM in small pages";
 	setting->flush = flush_names[shim_flush];
 }
 

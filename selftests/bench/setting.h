@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define MAX_TURNS	100
+
 struct setting {
 	char processor[128];
 	const char *memory;
@@ -25,7 +27,7 @@ extern const char *const flush_names[5];
  * indexes keep in DRAM would be slower here than there.
  */
 void setting_huge_pages(char **argv);
-/* Plain DRAM in huge pages, the best flush of this processor, nothing added. */
+/* Plain DRAM, in huge pages if the kernel gives them, the best flush, nothing added. */
 void setting_detect(struct setting *setting);
 void setting_print(const struct setting *setting);
 /* Indexes are to have the engine with a name; false if there is none. */

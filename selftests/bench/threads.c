@@ -20,7 +20,6 @@
 #include "pmpool.h"
 #include "setting.h"
 
-#define MAX_TURNS	25
 #define MAX_THREADS	14
 
 static u64 nr_keys = 1000000;

@@ -186,13 +186,17 @@ static void report(double (*runs)[NR_FIGURES], unsigned int nr)
 static void make_index(void)
 {
 	struct wort_index_opts opts = {
-		.sz = sizeof(opts), .flags = WORT_INDEX_OPEN_F_CREATE,
+		.sz = sizeof(opts),
+		.flags = WORT_INDEX_OPEN_F_CREATE | WORT_INDEX_OPEN_F_EXCL,
 	};
 	unsigned int i;
 
 	check(path, wort_pool_open(path, O_RDWR, &pool));
-	for (i = 0; i < NR_WRITERS; i++)
-		check(NAME, wort_index_open(pool, NAME, &opts, &indexes[i]));
+	for (i = 0; i < NR_WRITERS; i++) {
+		check("the index \"" NAME "\", which must not be there before",
+		      wort_index_open(pool, NAME, &opts, &indexes[i]));
+		opts.flags = 0;
+	}
 }
 
 int main(int argc, char **argv)

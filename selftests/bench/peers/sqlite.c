@@ -22,7 +22,7 @@ static const char setup[] =
 #ifdef SYNC
 	"pragma synchronous = full;"
 #else
-	"pragma synchronous = normal;"
+	"pragma synchronous = off;"
 #endif
 	"create table t (key blob primary key, value integer) without rowid;";
 

@@ -7,8 +7,8 @@ index "bench" of the pool is made anew.  LMDB's files are in a folder of --lmdb,
 it does not wait for the disk unless --sync is given; a change of wort is durable.
 """
 import argparse
+import errno
 import random
-import shutil
 import statistics
 import sys
 import tempfile
@@ -49,9 +49,14 @@ class Wort:
         for handle in self.index, self.reader, self.mapped:
             if handle:
                 handle.close()
-        if b"bench" in {rec.name for rec in self.pool.indexes()}:
+        if self.index:
             self.pool.destroy("bench")
-        self.index = self.pool.index("bench", create=True)
+        try:
+            self.index = self.pool.index("bench", exclusive=True)
+        except wort.Error as err:
+            if err.errno != errno.EEXIST:
+                raise
+            sys.exit(f'{self.pool.path} has an index "bench", which would be destroyed')
         self.reader = wort.Pool(args.pool, **self.how)
         try:
             self.reader.map()
@@ -108,8 +113,8 @@ class Lmdb:
     """The same; reads are made in one transaction."""
 
     def __init__(self, args, keys):
-        self.folder = tempfile.mkdtemp(dir=args.lmdb)
-        self.env = lmdb.open(self.folder, map_size=200 * args.records + (64 << 20),
+        self.folder = tempfile.TemporaryDirectory(dir=args.lmdb)
+        self.env = lmdb.open(self.folder.name, map_size=200 * args.records + (64 << 20),
                              sync=args.sync, metasync=args.sync)
         self.keys = keys
         self.pairs = [(key, key) for key in keys]
@@ -166,7 +171,7 @@ class Lmdb:
 
     def close(self):
         self.env.close()
-        shutil.rmtree(self.folder)
+        self.folder.cleanup()
 
 
 ROWS = (("load", "update(pairs)", "load"), ("put", "in a batch", "put"),
