@@ -614,21 +614,23 @@ static void find_done(struct wort_pool *pool, struct wort_apply *changes,
 	wort_committed_exit(pool, &section, false);
 }
 
-/*
- * An index that has to be made again may be so from now on, by a check, which
- * takes the semaphore for that.  -EAGAIN: it is, and has to be waited for.
- */
+/* Without the semaphore a check could find that an index has to be made again. */
 static int apply_usable(struct wort_pool *pool, struct wort_apply *changes,
 			u32 nr, u8 *room, struct wort_purse *purse)
 {
-	int err = -EAGAIN;
+	bool shut = true;
+	int err = 0;
 
-	down_read(&pool->atomic_sem);
-	if (!wort_apply_shut(changes, nr)) {
-		find_done(pool, changes, nr, room);
-		err = wort_apply(pool, changes, nr, purse);
+	while (shut && !err) {
+		err = wort_apply_usable(changes, nr);
+		down_read(&pool->atomic_sem);
+		shut = wort_apply_shut(changes, nr);
+		if (!shut && !err) {
+			find_done(pool, changes, nr, room);
+			err = wort_apply(pool, changes, nr, purse);
+		}
+		up_read(&pool->atomic_sem);
 	}
-	up_read(&pool->atomic_sem);
 	return err;
 }
 
@@ -651,12 +653,10 @@ static int apply_all(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	do {
 		pending = wort_pool_space_pending(pool);
-		err = pending < 0 ? pending : wort_apply_usable(changes, nr);
-		if (!err)
-			err = apply_usable(pool, changes, nr, room, purse);
+		err = pending < 0 ? pending :
+				    apply_usable(pool, changes, nr, room, purse);
 		op.released = READ_ONCE(pool->alloc.released) - pending;
-	} while (err == -EAGAIN ||
-		 (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &op))));
+	} while (err == -ENOSPC && !(err = wort_pool_wait_space(pool, &op)));
 	wort_purse_free(&op, purse);
 	return err;
 }
