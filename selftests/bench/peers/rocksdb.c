@@ -137,6 +137,24 @@ static size_t rocks_scan(void *arg, const void *key, size_t len, size_t nr,
 	return found;
 }
 
+/* Threads of its own write out tables, and merge them. */
+static void rocks_settle(void *arg)
+{
+	static const char *const behind[] = {
+		"rocksdb.mem-table-flush-pending", "rocksdb.num-running-flushes",
+		"rocksdb.compaction-pending", "rocksdb.num-running-compactions",
+	};
+	struct rocks *peer = arg;
+	uint64_t nr, sum;
+	size_t i;
+
+	do {
+		for (i = sum = 0; i < sizeof(behind) / sizeof(*behind); i++)
+			if (!rocksdb_property_int(peer->db, behind[i], &nr))
+				sum += nr;
+	} while (sum && !usleep(100));
+}
+
 static size_t rocks_bytes(void *arg)
 {
 	struct rocks *peer = arg;
@@ -156,6 +174,7 @@ static const struct bench_peer rocks = {
 	.remove = rocks_remove,
 	.scan = rocks_scan,
 	.insert_many = rocks_insert_many,
+	.settle = rocks_settle,
 	.bytes = rocks_bytes,
 };
 
