@@ -218,6 +218,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case 'f':
 		options.flush = name_index(arg, flush_names, 5, state);
+		if ((enum shim_flush)options.flush < shim_flush)
+			argp_error(state, "the processor has no %s", arg);
 		break;
 	case 'z':
 		options.choice = name_index(arg, choices, 4, state);
@@ -261,7 +263,7 @@ static const struct argp_option option_table[] = {
 	{ "added", 'a', "NS", 0, "Wait this long for each flushed line (0)", 0 },
 	{ "flush", 'f', "HOW", 0, "clwb, clflushopt, clflush, none, eadr (the best there is)", 0 },
 	{ "choice", 'z', "HOW", 0, "How YCSB picks keys: zipfian, uniform, latest or usual", 0 },
-	{ "beside", 'b', "NUMBER", 0, "All peers at once, another after so many operations", 0 },
+	{ "beside", 'b', "NUMBER", 0, "All peers at once, another after so many operations; of few, the clock is a large part", 0 },
 	{ "times", 't', NULL, 0, "Take the time of each operation, for percentiles", 0 },
 	{ "csv", 'c', "FILE", 0, "Write every figure of every turn there", 0 },
 	{ "dir", 'd', "FOLDER", 0, "For peers that keep files (/var/tmp)", 0 },

@@ -204,7 +204,8 @@ static void make_strings(struct keys *keys, const char *workload,
 	if (strcmp(workload, "sequential"))
 		strings_mix(&list, &seed);
 	if (list.nr < all) {	/* of both parts the same share */
-		keys->nr = list.nr * keys->nr / all;
+		keys->nr = max_t(uint64_t, list.nr * keys->nr / all,
+				 list.nr > 0);
 		keys->more = list.nr - keys->nr;
 		all = list.nr;
 	}

@@ -53,7 +53,7 @@ struct run {
 	struct bench_env *env;
 	struct bench_env own;	/* what is in @env while others run */
 	uint64_t nr_used;	/* of the keys behind those to load */
-	uint32_t *ticks;	/* of each operation, or NULL */
+	uint32_t *ticks;	/* of each operation, at most UINT32_MAX; or NULL */
 	double ns_per_tick;
 
 	double begin;		/* of what is timed since others ran last */
@@ -293,7 +293,8 @@ static uint64_t next_stop(struct run *run, uint64_t done, uint64_t nr, size_t ke
 		for (; _i < _stop; _i++) {				\
 			_begin = bench_ticks();				\
 			_call;						\
-			(_run)->ticks[_i] = bench_ticks() - _begin;	\
+			(_run)->ticks[_i] = min_t(uint64_t, UINT32_MAX,	\
+						  bench_ticks() - _begin); \
 		}							\
 	}
 
