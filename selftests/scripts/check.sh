@@ -216,6 +216,7 @@ rung_static()
 		"step kernel-doc selftests/lint/kernel-doc.sh" \
 		"${calls[@]}" static_userlib "step docs make -s docs"
 	step reference selftests/lint/reference.sh
+	step uninstall selftests/packaging/uninstall.sh
 	for flavour in $(flavours); do
 		step "hot-code-$flavour" selftests/lint/hot-code.sh \
 			"$build/static-$flavour-gcc/wort.ko"
