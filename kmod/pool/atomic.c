@@ -558,7 +558,7 @@ static int commit(struct atomic *a)
 /* Steps 1 to 9. */
 static int atomic_once(struct atomic *a)
 {
-	int err = wort_gates_close(a->pool, a->gate, a->nr_gates);
+	int err = wort_gates_close(a->pool, a->gate, a->nr_gates, false);
 
 	if (err)
 		return err;
@@ -597,8 +597,8 @@ static bool only_looks(const struct wort_atomic *batch)
 /*
  * In a read-only pool the gates of lists that were left behind stay closed.
  * While the lists are held, no operation changes their keys, and lookups answer
- * from the lists.  -EROFS: the list of a batch that was under way has been left
- * behind meanwhile.
+ * from the lists.  -EAGAIN: the list of a batch that was under way has been left
+ * behind meanwhile, or a check is about to carry the lists out.
  */
 static int look_at_left(struct atomic *a)
 {
@@ -608,7 +608,9 @@ static int look_at_left(struct atomic *a)
 	if (err)
 		return err;
 	a->nr_gates = wort_redo_other_gates(pool, a->gate, a->nr_gates);
-	err = wort_gates_close(pool, a->gate, a->nr_gates);
+	err = wort_gates_close(pool, a->gate, a->nr_gates, true);
+	if (err == -EROFS)
+		err = -EAGAIN;
 	if (!err) {
 		forget_values(a);
 		err = run_ops(a);
@@ -692,13 +694,15 @@ int wort_pool_atomic(struct wort_pool *pool, struct wort_atomic *batch)
 	a->redo = NULL;
 	a->purse = NULL;
 	a->nr_changes = 0;
-	find_records(a);
-	do
-		err = atomic_once(a);
-	while ((err == -ENOSPC || err == -EAGAIN) &&
-	       !(err = wait_again(a, err)));
-	if (err == -EROFS && only_looks(batch))
-		err = look_at_left(a);
+	do {
+		find_records(a);
+		do
+			err = atomic_once(a);
+		while ((err == -ENOSPC || err == -EAGAIN) &&
+		       !(err = wait_again(a, err)));
+		if (err == -EROFS && only_looks(batch))
+			err = look_at_left(a);
+	} while (err == -EAGAIN);
 	trace_wort_atomic(pool->region->dev, batch->nr_ops, a->nr_changes,
 			  batch->refused, err);
 	wort_gates_unuse(pool);

@@ -212,8 +212,11 @@ index_opened(struct wort_index *index, struct wort_index_stats __percpu *stats)
 {
 	kref_get(&index->ref);
 	mutex_lock(&index->lock);
-	if (!index->stats)
-		swap(index->stats, stats);
+	if (!index->stats) {
+		/* pairs with wort_index_leave() */
+		smp_store_release(&index->stats, stats);
+		stats = NULL;
+	}
 	/* wort_rebuild_begin() reads it without the lock. */
 	WRITE_ONCE(index->nr_open, index->nr_open + 1);
 	mutex_unlock(&index->lock);

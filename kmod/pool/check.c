@@ -22,6 +22,7 @@
 #include <linux/string.h>
 
 #include "../core/pmem.h"
+#include "gate.h"
 #include "redo.h"
 
 /* A check makes this many attempts, if operations that need space end it. */
@@ -346,6 +347,7 @@ static void clear_damage(struct wort_pool *pool)
 		index->walk_failed = false;
 	}
 	mutex_unlock(&pool->lock);
+	wort_gates_wake(pool);
 }
 
 /*

@@ -543,12 +543,16 @@ static bool is_left(const struct wort_gates *gates, const atomic_t *gate)
 
 /*
  * As is_hopeless(), for who waits until a gate is open.  A batch that is under
- * way opens its gates, also in a read-only pool: it may only look.
+ * way opens its gates, also in a read-only pool: it may only look.  In a pool
+ * that is writable again it may wait for a list that a check carries out next,
+ * and the check for who holds the lists.
  */
-static int is_shut(struct wort_pool *pool, const atomic_t *gate)
+static int is_shut(struct wort_pool *pool, const atomic_t *gate, bool held)
 {
 	int err = is_hopeless(pool);
 
+	if (!err && held)
+		return -EROFS;
 	return err == -EROFS && !is_left(pool->gates, gate) ? 0 : err;
 }
 
@@ -566,7 +570,7 @@ static bool try_close(atomic_t *gate)
  * Whether a condition held is noted when it is evaluated: a change that turns
  * away at a closed gate is inside for a moment.
  */
-static int gate_close(struct wort_pool *pool, atomic_t *gate)
+static int gate_close(struct wort_pool *pool, atomic_t *gate, bool held)
 {
 	bool closed = try_close(gate), empty = false;
 	int err = 0;
@@ -575,7 +579,7 @@ static int gate_close(struct wort_pool *pool, atomic_t *gate)
 		count_wait(pool);
 		err = wait_event_state(pool->gates->wait,
 				       (closed = try_close(gate)) ||
-					       is_shut(pool, gate),
+					       is_shut(pool, gate, held),
 				       wort_pool_waiting(pool));
 	}
 	if (closed)
@@ -596,18 +600,21 @@ static int gate_close(struct wort_pool *pool, atomic_t *gate)
  * @gates: Their numbers, ascending: whoever waits for one has closed only such
  *	with lower numbers.
  * @nr: How many.
+ * @held: The caller holds the lists that were left behind: wait only while the
+ *	pool is read-only.
  *
  * Context: May sleep, killably, in no section.
- * Return: 0; -EINTR; -EROFS if a list that was left behind keeps one closed;
- * -ENODEV if the pool is being detached: none is closed then.
+ * Return: 0; -EINTR; -EROFS if a list that was left behind keeps one closed, or
+ * @held lists are to be released; -ENODEV if the pool is being detached: none
+ * is closed then.
  */
-int wort_gates_close(struct wort_pool *pool, const u16 *gates, u32 nr)
+int wort_gates_close(struct wort_pool *pool, const u16 *gates, u32 nr, bool held)
 {
 	u32 nr_closed = 0;
 	int err = 0;
 
 	while (nr_closed < nr && !err) {
-		err = gate_close(pool, &pool->gates->gate[gates[nr_closed]]);
+		err = gate_close(pool, &pool->gates->gate[gates[nr_closed]], held);
 		nr_closed += !err;
 	}
 	if (err)

@@ -95,7 +95,7 @@ void wort_gates_info(const struct wort_pool *pool,
 const struct wort_engine *wort_gated_engine(const struct wort_pool *pool,
 					    const struct wort_engine *engine);
 u32 wort_gate_nr(u64 index, const struct wort_key *key);
-int wort_gates_close(struct wort_pool *pool, const u16 *gates, u32 nr);
+int wort_gates_close(struct wort_pool *pool, const u16 *gates, u32 nr, bool held);
 void wort_gates_open(struct wort_pool *pool, const u16 *gates, u32 nr);
 int wort_gate_wait(struct wort_index *index, const struct wort_key *key);
 int wort_head_take(struct wort_pool *pool, u32 *head);

@@ -84,7 +84,7 @@ struct wort_counted {
  * @fast_remove: fast remove of its engine; as @fast_put
  * @prefetch_keys: that of its engine, or a function that does nothing
  * @stats: costs of operations since the first of the present openings by
- *	programs; NULL: none has it open
+ *	programs; NULL: there was none
  * @ref: the pool holds one reference until the index is destroyed, each opening
  *	another one
  * @pool: its pool
