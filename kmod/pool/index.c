@@ -288,10 +288,10 @@ void wort_index_join(struct wort_index *index, struct wort_op *op,
 void wort_index_leave(struct wort_index *index, struct wort_op *op, u32 type,
 		      int err)
 {
-	/* A program may open the index while the pool uses it. */
-	struct wort_index_stats __percpu *stats =
-		smp_load_acquire(&index->stats);
+	struct wort_index_stats __percpu *stats;
 
+	/* A program may open the index while the pool uses it: pairs with index_opened(). */
+	stats = smp_load_acquire(&index->stats);
 	wort_op_end(op);
 	if (unlikely(err == -EUCLEAN || op->damaged))
 		damage_met(index);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Atomic batches that only look, in a pool that is read-only for a list that was
- * left behind, beside a check that carries it out: all end, and find the values
- * before the list or those after it, of one moment.
+ * left behind, beside a check that carries it out: all end, and find what the
+ * list says.
  */
 #include <linux/rcupdate.h>
 #include <linux/turn.h>
@@ -35,11 +35,16 @@ static void fail(const char *what, long was)
 	exit(1);
 }
 
-/* An operation on "a", or with @b on the record of that name in the other index. */
-static void add(struct wort_atomic *batch, u16 op, const char *key, bool b,
-		char *value)
+struct batch {
+	struct wort_index *indexes[3];
+	struct wort_request reqs[3];
+	u32 nr;
+};
+
+static void add(struct batch *batch, u16 op, struct wort_index *index,
+		const char *key, char *value)
 {
-	struct wort_request *req = &batch->reqs[batch->nr_ops];
+	struct wort_request *req = &batch->reqs[batch->nr];
 
 	*req = (struct wort_request){
 		.op = { .op = op, .key_len = strlen(key),
@@ -48,26 +53,29 @@ static void add(struct wort_atomic *batch, u16 op, const char *key, bool b,
 		.put.value = { value, op == WORT_BATCH_INSERT },
 		.answer = { (u8 *)value, op == WORT_BATCH_LOOKUP },
 	};
-	batch->indexes[batch->nr_ops++] = b ? index_b : index_a;
+	batch->indexes[batch->nr++] = index;
 }
 
-#define BATCH(name)							\
-	struct wort_index *name##_indexes[3];				\
-	struct wort_request name##_reqs[3];				\
-	struct wort_atomic name = {					\
-		.reqs = name##_reqs, .indexes = name##_indexes,		\
-	}
+static int run(struct batch *batch)
+{
+	struct wort_atomic atomic = {
+		.reqs = batch->reqs, .indexes = batch->indexes,
+		.nr_ops = batch->nr,
+	};
+
+	return wort_pool_atomic(pm.pool, &atomic);
+}
 
 static void look(void)
 {
 	char none = 0, a = 0, b = 0;
-	BATCH(batch);
+	struct batch batch = { };
 	int err;
 
-	add(&batch, WORT_BATCH_LOOKUP, low, false, &none);
-	add(&batch, WORT_BATCH_LOOKUP, "a", false, &a);
-	add(&batch, WORT_BATCH_LOOKUP, "b", true, &b);
-	err = wort_pool_atomic(pm.pool, &batch);
+	add(&batch, WORT_BATCH_LOOKUP, index_a, low, &none);
+	add(&batch, WORT_BATCH_LOOKUP, index_a, "a", &a);
+	add(&batch, WORT_BATCH_LOOKUP, index_b, "b", &b);
+	err = run(&batch);
 	if (err)
 		fail("a batch that only looks", err);
 	if (a != '2' || b != '2')
@@ -108,16 +116,16 @@ static void leave_behind(void)
 {
 	const struct wort_engine *sound = index_b->tree.engine;
 	struct wort_engine broken = *sound;
+	struct batch batch = { };
 	char value = '2';
-	BATCH(batch);
 	int err;
 
 	broken.put = no_put;
 	broken.batch_ops = NULL;
 	index_b->tree.engine = &broken;
-	add(&batch, WORT_BATCH_INSERT, "a", false, &value);
-	add(&batch, WORT_BATCH_INSERT, "b", true, &value);
-	err = wort_pool_atomic(pm.pool, &batch);
+	add(&batch, WORT_BATCH_INSERT, index_a, "a", &value);
+	add(&batch, WORT_BATCH_INSERT, index_b, "b", &value);
+	err = run(&batch);
 	index_b->tree.engine = sound;
 	if (err != -EUCLEAN)
 		fail("a batch that meets damage", err);
