@@ -40,6 +40,7 @@ static struct options {
 	uint64_t beside;
 	const char *csv;
 	const char *dir;
+	bool files;		/* plug-ins may keep some there */
 	size_t mib;
 	struct setting setting;
 } options = {
@@ -87,6 +88,7 @@ static void add_plugin(const char *path)
 	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	const struct bench_peer *peer;
 
+	options.files = true;
 	if (!object)
 		die("%s (a path without a slash is looked for where libraries are)",
 		    dlerror());
@@ -263,7 +265,7 @@ static const struct argp_option option_table[] = {
 	{ "added", 'a', "NS", 0, "Wait this long for each flushed line (0)", 0 },
 	{ "flush", 'f', "HOW", 0, "clwb, clflushopt, clflush, none, eadr (the best there is)", 0 },
 	{ "choice", 'z', "HOW", 0, "How YCSB picks keys: zipfian, uniform, latest or usual", 0 },
-	{ "beside", 'b', "NUMBER", 0, "All peers at once, another after so many operations; of few, the clock is a large part", 0 },
+	{ "beside", 'b', "NUMBER", 0, "All peers at once, another after so many operations", 0 },
 	{ "times", 't', NULL, 0, "Take the time of each operation, for percentiles", 0 },
 	{ "csv", 'c', "FILE", 0, "Write every figure of every turn there", 0 },
 	{ "dir", 'd', "FOLDER", 0, "For peers that keep files (/var/tmp)", 0 },
@@ -274,7 +276,7 @@ static const struct argp_option option_table[] = {
 
 /* ---- the run ---- */
 
-/* Peers make theirs in this one.  Whatever ends the run, it goes. */
+/* Peers make theirs in this one, which goes with the run, also if a signal ends that. */
 static char folder[256];
 
 /* Also within a signal: by another process. */
@@ -283,7 +285,7 @@ static void folder_remove(void)
 	pid_t pid = vfork();
 
 	if (!pid) {
-		execlp("rm", "rm", "-rf", "--", folder, (char *)NULL);
+		execl("/bin/rm", "rm", "-rf", "--", folder, (char *)NULL);
 		_exit(127);
 	}
 	if (pid > 0)
@@ -299,14 +301,17 @@ static void interrupted(int nr)
 
 static void folder_make(void)
 {
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	unsigned int i;
+
 	snprintf(folder, sizeof(folder), "%s/bench.XXXXXX", options.dir);
 	if (!mkdtemp(folder))
 		die("%s: %m", options.dir);
 	options.dir = folder;
 	atexit(folder_remove);
-	signal(SIGINT, interrupted);
-	signal(SIGTERM, interrupted);
-	signal(SIGHUP, interrupted);
+	for (i = 0; i < 3; i++)
+		if (signal(signals[i], interrupted) == SIG_IGN)
+			signal(signals[i], SIG_IGN);
 }
 
 static void take_sample(const struct sample *sample)
@@ -384,7 +389,8 @@ int main(int argc, char **argv)
 	}
 	if (!options.ops)
 		each_word("lookup,delete,insert-64", add_op);
-	folder_make();
+	if (options.files)
+		folder_make();
 	setting_detect(&options.setting);
 	options.setting.flush = flush_names[options.flush];
 	samples = calloc(MAX_SAMPLES, sizeof(*samples));

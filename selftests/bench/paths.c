@@ -87,7 +87,10 @@ static void destroy_index(void)
 		fail("destroy the index", err);
 }
 
-/* Work in the background belongs to no operation that is measured. */
+/*
+ * Work in the background belongs to no operation that is measured.  A walk that
+ * damage keeps from ending is none.
+ */
 static void settle(void)
 {
 	struct wort_pool_info_arg info = { .size = sizeof(info) };
@@ -98,7 +101,9 @@ static void settle(void)
 		err = wort_pool_info(pool, &info);
 		if (err)
 			fail("pool", err);
-	} while (info.out_nr_dying || info.out_freeing_bytes);
+		if (info.out_nr_damaged || info.out_state & WORT_STATE_DAMAGED)
+			fail("damage was met in the pool", -EUCLEAN);
+	} while (info.out_nr_dying || info.out_state & WORT_STATE_WALKING);
 }
 
 /* ---- the ways ---- */

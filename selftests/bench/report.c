@@ -43,7 +43,7 @@ static void print_latency(const struct sample *const *of, unsigned int turns)
 	for (i = 0; i < 3 && of[0]->latency[0]; i++) {
 		for (turn = 0; turn < turns; turn++)
 			column[turn] = of[turn]->latency[i];
-		printf(" %s %s %.0f", i ? "" : " ", names[i],
+		printf("%s %s %.0f", i ? "" : " ", names[i],
 		       median_of(column, turns));
 	}
 }

@@ -446,8 +446,10 @@ TEST_F(atomic, read_only_pool)
 	/* Two at a time wait for each other's gates. */
 	pid = fork();
 	ASSERT_LE(0, pid);
-	if (!pid)
+	if (!pid) {
+		alarm(60);
 		_exit(-run_often(self->a));
+	}
 	EXPECT_EQ(0, run_often(self->a));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);

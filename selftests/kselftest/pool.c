@@ -416,26 +416,28 @@ static bool killed_while_waiting(void (*question)(int fd), int fd)
 
 /*
  * Asks until a question that waited was killed, or until the check has ended.  False: the check
- * was behind its last record by then, as it may be now and then if the question met its end.
+ * was behind its last record by then, as it may be now and then, or before any question.
  */
 static bool killed_in_time(struct __test_metadata *_metadata, struct pool *pool,
 			   void (*question)(int fd))
 {
-	bool in_time = true;
+	bool in_time = true, asked = false;
 	pthread_t checker;
 	void *failed;
 
 	checked = false;
 	ASSERT_EQ(0, pthread_create(&checker, NULL, check_once, &pool->fd));
 	while (!checked)
-		if (records_checked(pool->minor) &&
-		    killed_while_waiting(question, pool->fd)) {
-			in_time = records_checked(pool->minor);
-			break;
+		if (records_checked(pool->minor)) {
+			asked = true;
+			if (killed_while_waiting(question, pool->fd)) {
+				in_time = records_checked(pool->minor);
+				break;
+			}
 		}
 	ASSERT_EQ(0, pthread_join(checker, &failed));
 	EXPECT_EQ(0, PTR(failed));
-	return in_time;
+	return asked && in_time;
 }
 
 /*
@@ -447,13 +449,14 @@ TEST_F_TIMEOUT(pool, questions_are_killed_beside_check, 300)
 	static void (*const questions[])(int fd) = {
 		ask_info, ask_list, ask_open,
 	};
-	int fd = open_index(self->fd, "a", CREATE), tries = 0;
+	int fd = open_index(self->fd, "a", CREATE), tries;
 	size_t i;
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, insert_many(fd, NR_BATCHES / 4));
 	for (i = 0; i < ARRAY_SIZE(questions); i++)
-		while (!killed_in_time(_metadata, &self->pool, questions[i]))
+		for (tries = 0; !killed_in_time(_metadata, &self->pool,
+						questions[i]);)
 			ASSERT_GE(5, ++tries);
 	close(fd);
 }

@@ -78,14 +78,14 @@ untold()
 		END { judge() }' "$log"
 }
 
-# Tests that failed, each with what was said since the one before it.
+# The first tests that failed, each with the first lines since the one before it.
 failures()
 {
 	awk '
 		/^# run: / { program = $3 }
-		/^not ok / { print "# " program ": " $0 said }
-		/^(not )?ok |^# run: |^1\.\./ { said = ""; next }
-		{ said = said "\n" $0 }' "$log" | tail -n 30
+		/^not ok / && ++nr <= 8 { print "# " program ": " $0 said }
+		/^(not )?ok |^# run: |^1\.\./ { said = ""; lines = 0; next }
+		++lines <= 5 { said = said "\n" $0 }' "$log"
 }
 
 untold=$(untold)

@@ -144,7 +144,7 @@ static size_t lite_bytes(void *arg)
 static const struct bench_peer lite = {
 	.version = BENCH_PEER_VERSION,
 	VARIANT("sqlite", "each operation: WAL, synchronous = full",
-		"a power cut loses the latest: WAL, synchronous = normal"),
+		"a power cut may damage it: WAL, synchronous = off"),
 	.by_wall_clock = 1,
 	.open = lite_open,
 	.close = lite_close,

@@ -87,10 +87,10 @@ class Index(_wort.Index, MutableMapping):   # type: ignore[misc]
     def __init__(self, pool: _wort.Pool, name: str | bytes, flags: int = 0,
                  engine: str | None = None,
                  attributes: Mapping[str, int | str] | None = None) -> None:
+        self.name = os.fsdecode(name)
         number = engine_id(engine)
         super().__init__(pool, name, flags, number,
                          attr_word(number, attributes or {}))
-        self.name = os.fsdecode(name)
 
     def __repr__(self) -> str:
         return f"<wort.Index {self.name!r}{', closed' * self.closed}>"

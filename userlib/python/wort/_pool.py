@@ -104,6 +104,7 @@ class Pool(_wort.Pool):
     def __init__(self, path: StrPath, write: bool = False, *,
                  sync: str = "media") -> None:
         path = place(path)
+        self.path = os.fsdecode(path)
         if sync not in SYNC:
             raise ValueError(f'sync is {sync!r}, and not "media" or "process"')
         try:
@@ -115,7 +116,6 @@ class Pool(_wort.Pool):
                 raise
             raise _wort.Error(err.errno, f"{err.strerror} ({hint})",
                               path) from None
-        self.path = os.fsdecode(path)
 
     def __repr__(self) -> str:
         return f"<wort.Pool {self.path!r}{', closed' * self.closed}>"
