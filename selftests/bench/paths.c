@@ -94,16 +94,19 @@ static void destroy_index(void)
 static void settle(void)
 {
 	struct wort_pool_info_arg info = { .size = sizeof(info) };
+	uint64_t freeing;
 	int err;
 
 	do {
-		usleep(1000);
+		freeing = info.out_freeing_bytes;
+		usleep(20000);
 		err = wort_pool_info(pool, &info);
 		if (err)
 			fail("pool", err);
 		if (info.out_nr_damaged || info.out_state & WORT_STATE_DAMAGED)
 			fail("damage was met in the pool", -EUCLEAN);
-	} while (info.out_nr_dying || info.out_state & WORT_STATE_WALKING);
+	} while (info.out_nr_dying || info.out_state & WORT_STATE_WALKING ||
+		 info.out_freeing_bytes != freeing);
 }
 
 /* ---- the ways ---- */
