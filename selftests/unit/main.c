@@ -256,6 +256,7 @@ static const struct test engine_tests[] = {
 	TEST(atomic_long),
 	TEST(atomic_full),
 	TEST(atomic_nomem),
+	TEST(atomic_damaged),
 	TEST(atomic_counts),
 	TEST(atomic_cut),
 	TEST(left_damage),
@@ -304,6 +305,11 @@ u64 unit_seed = 1;
 u32 unit_extent;
 
 static unsigned long nr_checks, nr_passed, nr_failed_here;
+
+unsigned long check_failures(void)
+{
+	return nr_failed_here;
+}
 
 bool unit_check(bool good, const char *file, int line, const char *what,
 		long long a, long long b)

@@ -413,6 +413,30 @@ void check_atomic_nomem(void)
 	}
 	CHECK_GE(n, 3);
 	expect_no_heads(&bed);
+	CHECK_EQ(bed.pm.pool->gates->heads, 0);
+	bed_check(&bed);
+	close(&bed);
+}
+
+/* An index that damage has made read-only is not changed by a batch, nor are the others. */
+void check_atomic_damaged(void)
+{
+	struct bed bed;
+
+	open(&bed);
+	mutex_lock(&other->lock);
+	wort_index_set_damaged(other, true);
+	mutex_unlock(&other->lock);
+	begin();
+	put(bed.index, "a", "1");
+	put(other, "b", "1");
+	CHECK_EQ(run(&bed), -EROFS);
+	CHECK(has(bed.index, "a", NULL) && has(other, "b", NULL));
+	CHECK_EQ(bed.pm.pool->gates->heads, 0);
+	mutex_lock(&other->lock);
+	wort_index_set_damaged(other, false);
+	mutex_unlock(&other->lock);
+	CHECK_EQ(run(&bed), 0);
 	bed_check(&bed);
 	close(&bed);
 }
@@ -746,6 +770,8 @@ void check_atomic_left(void)
 	struct bed bed;
 
 	open(&bed);
+	/* Not what a list says, but how it begins. */
+	set(bed.index, "b", "");
 	leave_list(&bed, 0, "a", "1");
 	leave_list(&bed, 7, "b", "2");
 	leave_list(&bed, WORT_MEDIA_NR_HEADS - 1, "c", "3");

@@ -73,6 +73,12 @@ static int open_new(void)
 	return err;
 }
 
+static int rename_to(const char *from, const char *to)
+{
+	return wort_index_rename(bed.pm.pool, (u8 *)from, strlen(from),
+				 (u8 *)to, strlen(to));
+}
+
 static int clear(void)
 {
 	struct wort_check_arg arg = {
@@ -92,6 +98,8 @@ static void change_all(int err, int check_err)
 	CHECK_EQ(put_atomic(1), err);
 	CHECK_EQ(put_atomic(2), err);
 	CHECK_EQ(open_new(), err);
+	CHECK_EQ(rename_to("new", "newer"), err);
+	CHECK_EQ(rename_to("newer", "new"), err);
 	CHECK_EQ(wort_index_destroy(bed.pm.pool, (u8 *)"new", 3), err);
 	CHECK_EQ(clear(), check_err);
 }

@@ -348,6 +348,8 @@ static u32 check_answer(const u8 *at, const struct expect_op *expect)
 	CHECK_EQ(result.rec_len, round_up(sizeof(result) + len, 8));
 	value_fill(value, expect->value_seed, len);
 	CHECK(!memcmp(at + sizeof(result), value, len));
+	for (len += sizeof(result); len < result.rec_len; len++)
+		CHECK_EQ(at[len], 0);
 	return result.rec_len;
 }
 
@@ -363,6 +365,8 @@ static void do_batch(void)
 	};
 	u32 i, failed = 0, at = 0;
 
+	/* Programs get all bytes of an answer. */
+	memset(run.out, 0xee, sizeof(run.out));
 	for (i = 0; i < batch.nr_ops; i++) {
 		batch.ops_len += batch_op(run.buf + batch.ops_len, &expect[i]);
 		failed += expect[i].err != 0;

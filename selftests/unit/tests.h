@@ -209,6 +209,7 @@ void check_atomic_bytes(void);
 void check_atomic_long(void);
 void check_atomic_full(void);
 void check_atomic_nomem(void);
+void check_atomic_damaged(void);
 void check_atomic_counts(void);
 void check_table_run(void);
 void check_table_open(void);

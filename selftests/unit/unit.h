@@ -37,6 +37,9 @@ struct test {
 extern u64 unit_seed;
 extern u32 unit_extent;		/* 0: as each test likes it */
 
+/* Checks that have failed in the test that runs. */
+unsigned long check_failures(void);
+
 /* Counts a check; a failed one prints the place and both values. */
 bool unit_check(bool good, const char *file, int line, const char *what,
 		long long a, long long b);

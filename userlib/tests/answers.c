@@ -31,6 +31,8 @@ static int failures;
 
 /* What is answered, and what was asked. */
 static struct wort_scan_arg scan_answer;
+static const void *scan_bytes;
+static int scan_err;
 static struct wort_batch_arg batch_answer;
 static struct wort_atomic_arg atomic_answer;
 static int atomic_err;
@@ -50,11 +52,13 @@ int __wrap_wort_open_path(const char *path, int flags)
 
 static int scan(struct wort_scan_arg *arg)
 {
+	if (scan_bytes)
+		memcpy((void *)(uintptr_t)arg->buf_ptr, scan_bytes, scan_answer.out_len);
 	arg->out_count = scan_answer.out_count;
 	arg->out_len = scan_answer.out_len;
 	arg->out_more = scan_answer.out_more;
 	arg->out_last_len = scan_answer.out_last_len;
-	return 0;
+	return scan_err;
 }
 
 static int batch(struct wort_batch_arg *arg)
@@ -184,6 +188,29 @@ static void check_index_users(struct wort_pool *pool)
 	CHECK(fcntl(fd, F_GETFD) < 0);
 }
 
+/* Records before damage are told, and then the damage. */
+static void check_scan_error(struct wort_index *index)
+{
+	static const struct {
+		struct wort_record record;
+		char key[8];
+	} one = { { .rec_len = sizeof(one), .key_len = 1 }, "k" };
+	struct wort_scan_item item;
+	struct wort_scan *scan;
+
+	scan_bytes = &one;
+	scan_err = -EUCLEAN;
+	scan_answer = (struct wort_scan_arg){
+		.out_count = 1, .out_len = sizeof(one),
+	};
+	CHECK(wort_scan_begin(index, NULL, &scan) == 0);
+	CHECK(wort_scan_next(scan, &item) == 1 && item.key_len == 1);
+	CHECK(wort_scan_next(scan, &item) == -EUCLEAN);
+	wort_scan_end(scan);
+	scan_bytes = NULL;
+	scan_err = 0;
+}
+
 /* What is said to be longer than its buffer is not read, nor is it later. */
 static void check_scan_answers(struct wort_index *index)
 {
@@ -303,6 +330,7 @@ int main(void)
 	    wort_index_open(pool, "index", NULL, &index))
 		return 1;
 	check_index_users(pool);
+	check_scan_error(index);
 	check_scan_answers(index);
 	check_batch_answers(index);
 	check_atomic_answers(index);
