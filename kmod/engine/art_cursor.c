@@ -18,7 +18,7 @@ static struct art_cursor *art_cursor(struct wort_cursor *cur)
 	return (struct art_cursor *)cur->engine;
 }
 
-/* An answer may rest on what was loaded of the node. */
+/* The answer may rest on any word of the node, so flush those in flight. */
 static void node_durable(struct wort_cursor *cur, const struct art_node *node)
 {
 	u64 off = wort_link_off(node->link);
@@ -26,7 +26,7 @@ static void node_durable(struct wort_cursor *cur, const struct art_node *node)
 	wort_pm_flush_in_flight(cur->op, off, off, art_node_size(node->kind));
 }
 
-/* As art_entry_next(), of what is or becomes durable. */
+/* As art_entry_next(), but flushes words of the node that are in flight. */
 static bool node_next(struct wort_cursor *cur, const struct art_node *node,
 		      u32 from, bool reverse, struct art_entry *entry)
 {

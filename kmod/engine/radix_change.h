@@ -186,8 +186,8 @@ typedef int rdx_change_fn(struct wort_op *op, struct wort_tree *tree,
  * @is_node: does a link lead to a node?
  * @place_valid: may a node with this link be found behind so many digits?
  * @size: bytes of the node of a link
- * @others: count the entries of a node but for that in one slot, up to 2, and
- *	tell one of them; what is in flight is flushed
+ * @others: count the entries of a node but for that in one slot, up to 2, tell
+ *	one of them, and flush words of the node that are in flight
  * @slot_nr: what @others calls the slot of a change
  *
  * Each engine has one, which is a constant, so the compiler inlines what it

@@ -788,8 +788,9 @@ static struct wort_index *find_id(struct wort_pool *pool, u64 id)
  * @out: The index, held for the caller.
  *
  * For the pool itself: it does not matter whether the index is open with
- * WORT_INDEX_OPEN_F_OWN.  What is done counts only while a program has it open,
- * too: memory for each processor can be short where GFP_NOIO is due.
+ * WORT_INDEX_OPEN_F_OWN.  It makes no counters, since memory for each processor
+ * can be short where the caller must use GFP_NOIO.  So statistics have what the
+ * pool does only while a program has the index open, too.
  *
  * Context: May sleep.  Takes wort_pool.lock.
  * Return: 0; -ENOENT; -EOPNOTSUPP if its engine is unknown; -ENOMEM.

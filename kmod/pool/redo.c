@@ -310,7 +310,7 @@ static u32 gates_of(const struct wort_redo *redo, u16 *gates)
 	return nr;
 }
 
-/* Nobody is inside yet. */
+/* No operation has begun yet, so none is inside a gate and is waited for. */
 static void close_early(struct wort_pool *pool, const struct wort_redo *redo)
 {
 	u16 gates[WORT_MEDIA_REDO_ENTRIES];
@@ -614,7 +614,10 @@ static void find_done(struct wort_pool *pool, struct wort_apply *changes,
 	wort_committed_exit(pool, &section, false);
 }
 
-/* Without the semaphore a check could find that an index has to be made again. */
+/*
+ * A check takes the semaphore for writing before it declares void what an engine
+ * keeps for an index.  So the changes meet none that is void.
+ */
 static int apply_usable(struct wort_pool *pool, struct wort_apply *changes,
 			u32 nr, u8 *room, struct wort_purse *purse)
 {

@@ -88,8 +88,8 @@ static void destroy_index(void)
 }
 
 /*
- * Work in the background belongs to no operation that is measured.  A walk that
- * damage keeps from ending is none.
+ * Wait until the background is idle, so that no way pays for the work of the one
+ * before.  In a damaged pool the walk would perhaps never end.
  */
 static void settle(void)
 {

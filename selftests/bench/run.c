@@ -143,8 +143,8 @@ static void add_latencies(const struct run *run, struct sample *sample)
 }
 
 /*
- * What goes on behind is a part of what was done.  @each: the time of every
- * operation was taken.
+ * The clock runs until the peer has done what it does in the background.
+ * @each: the time of every operation was taken.
  */
 static void timed_end(struct run *run, unsigned int op, uint64_t nr, bool each)
 {

@@ -532,7 +532,7 @@ static void catalogue_off_case(u64 off)
 	image_restore(image.clean);
 }
 
-/* Of two entries with one id the other is left out, whatever it says, and does not count. */
+/* Two entries have one id: attach leaves out the second, and does not count it. */
 static void twin_case(u64 state, u32 engine)
 {
 	struct wort_media_entry *entry = entry_of(2), was = *entry;
