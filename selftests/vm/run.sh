@@ -152,12 +152,16 @@ persistent_memory()
 		-device nvdimm,id=nvdimm,memdev=pmem)
 }
 
+# Where much else goes on, a guest may stand still for half a minute.  Its kernel takes that
+# for code that does not end.
+patience="rcupdate.rcu_cpu_stall_timeout=100 watchdog_thresh=50"
+
 build_qemu()
 {
 	local kernel=$1 append
 
 	append="console=ttyS0 quiet printk.time=1 panic=-1 oops=panic"
-	append+=" nokaslr no_timer_check"
+	append+=" nokaslr no_timer_check $patience"
 	rm -f "${pid_file:=$work/pid}"
 	qemu=(qemu-system-x86_64 -display none -nic none -no-reboot
 		-smp "$cpus" -pidfile "$pid_file")

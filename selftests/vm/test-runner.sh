@@ -44,6 +44,17 @@ log_has()
 	grep -q "$1" "$work/log"
 }
 
+# wait_for_text FILE TEXT: for at most a minute.
+wait_for_text()
+{
+	local tries=600
+
+	until grep -q "$2" "$1" 2>/dev/null; do
+		[ $((tries -= 1)) -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
 # printf's output has what a terminal would change: it must arrive as it is.
 test_green()
 {
@@ -126,15 +137,25 @@ test_hang()
 	expect "a hang is red" status_is 92
 }
 
-# wait_for_text FILE TEXT: for at most a minute.
-wait_for_text()
+# Mounting asks for one grace period after the other, each of which would be late.
+test_pause()
 {
-	local tries=600
+	local runner
 
-	until grep -q "$2" "$1" 2>/dev/null; do
-		[ $((tries -= 1)) -gt 0 ] || return 1
-		sleep 0.1
-	done
+	"$run" -k "$flavour" -p "$work/pid" -c '
+		echo begin
+		mkdir /m
+		for i in $(seq 1000); do
+			mount -t tmpfs m /m && umount /m || exit 1
+		done' >"$work/log" 2>&1 &
+	runner=$!
+	wait_for_text "$work/log" '^begin' || true
+	kill -STOP "$(cat "$work/pid")"
+	sleep 30
+	kill -CONT "$(cat "$work/pid")"
+	status=0
+	wait "$runner" || status=$?
+	expect "a guest that stood still for half a minute is green" status_is 0
 }
 
 # The guest is killed while it acknowledges as fast as it can.
@@ -197,6 +218,7 @@ main()
 	test_hung_end
 	test_silence
 	test_hang
+	test_pause
 	test_kill
 	echo "# $(seconds_since "$begin") s"
 	return "$failed"
