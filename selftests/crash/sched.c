@@ -80,15 +80,15 @@ static uint32_t others(uint32_t *list)
 static void switch_to(uint32_t to)
 {
 	int from = running, held = shim_locks_held, quiet = shim_locks_quiet;
-	int spins = shim_spins_held;
+	int spins = shim_atomic;
 
 	running = to;
 	shim_locks_held = 0;
-	shim_spins_held = 0;
+	shim_atomic = 0;
 	shim_locks_quiet = 0;
 	swapcontext(&threads[from].context, &threads[to].context);
 	shim_locks_held = held;
-	shim_spins_held = spins;
+	shim_atomic = spins;
 	shim_locks_quiet = quiet;
 }
 

@@ -28,7 +28,7 @@ long shim_alloc_fail_nth = -1;
 const char *shim_poison;
 long shim_alloc_live;
 int shim_locks_held, shim_locks_quiet;
-__thread int shim_spins_held;
+__thread int shim_atomic;
 void (*shim_in_grace_period)(void);
 int shim_rcu_sections;
 

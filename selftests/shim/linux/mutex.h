@@ -10,6 +10,8 @@
 #ifndef _SHIM_MUTEX_H
 #define _SHIM_MUTEX_H
 
+#include <linux/errno.h>
+#include <linux/sched/signal.h>
 #include <linux/string.h>
 #include <linux/turns.h>
 
@@ -41,9 +43,10 @@ static inline void mutex_lock(struct mutex *lock)
 	barrier();
 }
 
-/* Nobody is killed here. */
 static inline int mutex_lock_killable(struct mutex *lock)
 {
+	if (lock->held && shim_fatal_signal)
+		return -EINTR;
 	mutex_lock(lock);
 	return 0;
 }

@@ -19,17 +19,20 @@ extern int shim_rcu_sections;
 static inline void rcu_read_lock(void)
 {
 	shim_rcu_sections++;
+	shim_atomic++;
 	barrier();
 }
 
 static inline void rcu_read_unlock(void)
 {
 	barrier();
+	shim_atomic--;
 	WARN_ON_ONCE(--shim_rcu_sections < 0);
 }
 
 static inline void synchronize_rcu(void)
 {
+	might_sleep();
 	while (shim_rcu_sections)
 		if (WARN_ON_ONCE(!shim_others()))
 			break;

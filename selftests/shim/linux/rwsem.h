@@ -15,6 +15,7 @@ struct rw_semaphore {
 
 static inline void down_read(struct rw_semaphore *sem)
 {
+	might_sleep();
 	while (sem->writer)
 		if (WARN_ON_ONCE(!shim_others()))
 			break;
@@ -30,6 +31,7 @@ static inline void up_read(struct rw_semaphore *sem)
 
 static inline void down_write(struct rw_semaphore *sem)
 {
+	might_sleep();
 	while (sem->writer || sem->readers)
 		if (WARN_ON_ONCE(!shim_others()))
 			break;

@@ -28,7 +28,7 @@ static inline void spin_lock_irq(spinlock_t *lock)
 		if (WARN_ON_ONCE(turns++ == SHIM_SPINS || !shim_others()))
 			break;
 	lock->held = true;
-	shim_spins_held++;
+	shim_atomic++;
 	barrier();
 }
 
@@ -36,7 +36,7 @@ static inline void spin_unlock_irq(spinlock_t *lock)
 {
 	barrier();
 	WARN_ON_ONCE(!lock->held);
-	shim_spins_held--;
+	shim_atomic--;
 	lock->held = false;
 }
 
@@ -46,7 +46,7 @@ static inline bool spin_trylock(spinlock_t *lock)
 	if (lock->held)
 		return false;
 	lock->held = true;
-	shim_spins_held++;
+	shim_atomic++;
 	barrier();
 	return true;
 }

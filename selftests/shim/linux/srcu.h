@@ -52,6 +52,7 @@ static inline void synchronize_srcu(struct srcu_struct *ssp)
 {
 	int idx;
 
+	might_sleep();
 	while (ssp->waited && shim_others())
 		;
 	ssp->waited = true;

@@ -12,8 +12,8 @@
 /* Turns of the others after which they wait for each other. */
 #define SHIM_SPINS	10000
 
-/* Spinlocks that a thread holds. */
-extern __thread int shim_spins_held;
+/* Spinlocks that a thread holds, and RCU sections that it is in. */
+extern __thread int shim_atomic;
 
 #ifdef SHIM_RECORD
 #define shim_point()	sched_point()
@@ -24,7 +24,7 @@ bool shim_others(void);
 #define shim_others()	false
 #endif
 
-/* Under a spinlock a task of the kernel must not sleep. */
-#define might_sleep()	WARN_ON_ONCE(shim_spins_held)
+/* There a task of the kernel must not sleep. */
+#define might_sleep()	WARN_ON_ONCE(shim_atomic)
 
 #endif

@@ -2,36 +2,59 @@
 #ifndef _SHIM_WAIT_H
 #define _SHIM_WAIT_H
 
+#include <linux/errno.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/turns.h>
 #include <linux/workqueue.h>
 
 typedef struct {
-	int unused;
+	u32 wakes;
 } wait_queue_head_t;
 
-#define init_waitqueue_head(wq)	((void)(wq))
-#define wake_up_all(wq)		((void)(wq))
+#define init_waitqueue_head(wq)	((void)((wq)->wakes = 0))
+#define wake_up_all(wq)		((void)(wq)->wakes++)
 
-extern bool shim_fatal_signal;	/* whoever waits killably is killed */
 extern void (*shim_woken)(void);	/* what others do before one that waited goes on */
 extern unsigned int shim_waited;	/* states in which tasks have waited */
 
+static inline u32 shim_wakes(const wait_queue_head_t *wq)
+{
+	u32 wakes = wq->wakes;
+
+	barrier();
+	return wakes;
+}
+
+/* Does anybody do anything that a sleeping task may wait for?  Not for ever. */
+static inline bool shim_sleep(u32 *turns)
+{
+	return !WARN_ON_ONCE((*turns)++ == SHIM_SPINS) && (shim_run_work() || shim_others());
+}
+
 /*
  * Whoever waits drives the background work that he waits for, or lets another thread do so.
- * Threads that wait for each other are told after many turns.
+ * As in the kernel he looks whether his condition holds only when he is woken, or killed.
  */
-#define wait_event_state(wq, cond, state) ({	\
-	int __err = shim_fatal_signal ? -EINTR : 0; \
-	u32 __turns = 0;			\
-	while (!(cond) && !__err) {		\
-		shim_waited |= (state);		\
-		if (WARN_ON_ONCE(__turns++ == SHIM_SPINS) || \
-		    (!shim_run_work() && !shim_others())) \
-			__err = -EDEADLK;	\
-	}					\
-	if (__turns && !__err && shim_woken)	\
-		shim_woken();			\
-	__err;					\
+#define wait_event_state(wq, cond, state) ({			\
+	u32 __turns = 0, __wakes = shim_wakes(&(wq));		\
+	int __err = 0;						\
+	might_sleep();						\
+	while (!(cond) && !__err) {				\
+		shim_waited |= (state);				\
+		while (shim_wakes(&(wq)) == __wakes && !__err) { \
+			if ((state) & TASK_KILLABLE && shim_fatal_signal) \
+				__err = -EINTR;			\
+			else if (!shim_sleep(&__turns) &&	\
+				 shim_wakes(&(wq)) == __wakes)	\
+				__err = -EDEADLK;		\
+		}						\
+		__wakes = shim_wakes(&(wq));			\
+	}							\
+	WARN_ON_ONCE(__err == -EDEADLK && (cond));		\
+	if (__turns && !__err && shim_woken)			\
+		shim_woken();					\
+	__err;							\
 })
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <urcu/urcu-memb.h>
 
+#include <linux/turns.h>
 #include <linux/types.h>
 
 extern int shim_rcu;
@@ -32,6 +33,7 @@ void shim_thread_end(void);
 
 static inline void rcu_read_lock(void)
 {
+	shim_atomic++;
 	urcu_memb_read_lock();
 	__tsan_acquire(&shim_rcu);
 }
@@ -40,10 +42,12 @@ static inline void rcu_read_unlock(void)
 {
 	__tsan_release(&shim_rcu);
 	urcu_memb_read_unlock();
+	shim_atomic--;
 }
 
 static inline void synchronize_rcu(void)
 {
+	might_sleep();
 	__tsan_release(&shim_rcu);
 	urcu_memb_synchronize_rcu();
 	__tsan_acquire(&shim_rcu);

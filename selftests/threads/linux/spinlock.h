@@ -26,7 +26,7 @@ static inline void spin_lock(spinlock_t *lock)
 	while (__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE))
 		while (READ_ONCE(lock->held))
 			sched_yield();
-	shim_spins_held++;
+	shim_atomic++;
 }
 
 static inline bool spin_trylock(spinlock_t *lock)
@@ -35,13 +35,13 @@ static inline bool spin_trylock(spinlock_t *lock)
 
 	shim_turn(5);
 	got = !__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE);
-	shim_spins_held += got;
+	shim_atomic += got;
 	return got;
 }
 
 static inline void spin_unlock(spinlock_t *lock)
 {
-	shim_spins_held--;
+	shim_atomic--;
 	__atomic_store_n(&lock->held, 0, __ATOMIC_RELEASE);
 }
 

@@ -4,18 +4,44 @@
 
 #include <unistd.h>
 
+#include <asm/barrier.h>
+#include <linux/compiler.h>
+#include <linux/turns.h>
+
 typedef struct {
-	int unused;
+	u32 wakes;
 } wait_queue_head_t;
 
-#define init_waitqueue_head(wq)	((void)(wq))
-#define wake_up_all(wq)		((void)(wq))
+static inline void init_waitqueue_head(wait_queue_head_t *wq)
+{
+	WRITE_ONCE(wq->wakes, 0);
+}
 
-/* Marked loads in the condition order nothing: locks do, after it. */
-#define wait_event_state(wq, cond, state) ({	\
-	while (!(cond))				\
-		usleep(50);			\
-	0;					\
+/* A wake orders nothing for the sanitiser, which knows no barriers: locks do, after it. */
+static inline void wake_up_all(wait_queue_head_t *wq)
+{
+	smp_mb();	/* what the waiter looks at comes before */
+	__atomic_add_fetch(&wq->wakes, 1, __ATOMIC_RELAXED);
+}
+
+static inline u32 shim_wakes(wait_queue_head_t *wq)
+{
+	u32 wakes = READ_ONCE(wq->wakes);
+
+	smp_mb();	/* and is looked at after */
+	return wakes;
+}
+
+/* As in the kernel, whoever waits looks whether his condition holds only when he is woken. */
+#define wait_event_state(wq, cond, state) ({		\
+	u32 __wakes = shim_wakes(&(wq));		\
+	might_sleep();					\
+	while (!(cond)) {				\
+		while (shim_wakes(&(wq)) == __wakes)	\
+			usleep(50);			\
+		__wakes = shim_wakes(&(wq));		\
+	}						\
+	0;						\
 })
 
 #endif
