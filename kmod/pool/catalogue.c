@@ -843,6 +843,8 @@ static void take_out(struct wort_pool *pool, struct wort_index *index)
 	struct wort_map_control *control = pool->locks.control;
 
 	unpublish(pool, index);
+	/* Who waits until it can be used waits no longer. */
+	wake_up_all(&pool->work_done);
 	if (index->walk_failed)
 		WRITE_ONCE(pool->rewalk, true);
 	pool->catalogue_nr_free++;

@@ -178,6 +178,7 @@ static const struct test pool_tests[] = {
 	TEST(purse_returns),
 	TEST(purse_memory),
 	TEST(hold),
+	TEST(waits),
 	TEST(heads_damaged),
 	TEST(heads_foreign),
 	TEST(heads_bad_page),

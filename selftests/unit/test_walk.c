@@ -270,11 +270,12 @@ static void rebuild_now(void)
 
 /*
  * Objects that the walk has met are freed and given back before its next section.  Each was
- * marked before that, so none is taken for damage.
+ * marked before that, so none is taken for damage.  Whoever waits for space is woken then.
  */
 void check_walk_section(void)
 {
-	u64 released;
+	u64 released, rounds;
+	u32 wakes;
 
 	bed_open(&bed, 64 * MIB, 65536);
 	put_late(2);
@@ -284,12 +285,16 @@ void check_walk_section(void)
 	put_late(1);
 	deleted = false;
 	released = bed.pm.pool->alloc.released;
+	rounds = bed.pm.pool->rounds;
+	wakes = bed.pm.pool->work_done.wakes;
 	shim_in_resched = delete_late;
 	pmpool_settle();
 	shim_in_resched = NULL;
 	atomic_set(&bed.pm.pool->space_waiters, 0);
 	CHECK(deleted);
 	CHECK(bed.pm.pool->alloc.released > released);
+	CHECK_GE(bed.pm.pool->rounds - rounds, 2);
+	CHECK_GE(bed.pm.pool->work_done.wakes - wakes, bed.pm.pool->rounds - rounds);
 	CHECK(!bed.index->damaged);
 	CHECK(!bed.pm.pool->alloc.walking);
 	bed_check(&bed);

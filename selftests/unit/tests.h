@@ -258,6 +258,9 @@ void check_purse_memory(void);
 
 /* test_heads.c */
 void check_hold(void);
+
+/* test_waits.c */
+void check_waits(void);
 void check_heads_damaged(void);
 void check_heads_foreign(void);
 void check_heads_bad_page(void);

@@ -32,12 +32,15 @@ static inline u32 shim_wakes(wait_queue_head_t *wq)
 	return wakes;
 }
 
+/* Turns of a wait after which nobody will wake it: minutes. */
+#define SHIM_NAPS	1000000
+
 /* As in the kernel, whoever waits looks whether his condition holds only when he is woken. */
 #define wait_event_state(wq, cond, state) ({		\
-	u32 __wakes = shim_wakes(&(wq));		\
+	u32 __wakes = shim_wakes(&(wq)), __naps = 0;	\
 	might_sleep();					\
 	while (!(cond)) {				\
-		while (shim_wakes(&(wq)) == __wakes)	\
+		while (shim_wakes(&(wq)) == __wakes && !WARN_ON_ONCE(__naps++ == SHIM_NAPS)) \
 			usleep(50);			\
 		__wakes = shim_wakes(&(wq));		\
 	}						\
