@@ -214,6 +214,7 @@ static const struct test engine_tests[] = {
 	TEST(random_small_pool),
 	TEST(random_reattach),
 	NEEDS(cursor_seek, WORT_TRAIT_ORDERED),
+	NEEDS(cursor_again, WORT_TRAIT_ORDERED),
 	NEEDS(cursor_pages, WORT_TRAIT_ORDERED),
 	NEEDS(cursor_prefix, WORT_TRAIT_ORDERED),
 	NEEDS(cursor_limits, WORT_TRAIT_ORDERED),

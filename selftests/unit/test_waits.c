@@ -225,6 +225,33 @@ static void end_round(void)
 	wort_pool_work(&bed.pm.pool->work);
 }
 
+static void free_one(void)
+{
+	CHECK_EQ(put(), 0);
+	CHECK_EQ(pm_del(bed.index, "a", 1), 0);
+	begin_round();
+}
+
+static int wait_space(void)
+{
+	struct wort_op op;
+
+	wort_op_begin(&op, bed.pm.pool->region, &bed.pm.pool->alloc);
+	return wort_pool_wait_space(bed.pm.pool, &op);
+}
+
+/* The walk gives back early what somebody waits for. */
+static void end_round_for_space(void)
+{
+	CHECK_EQ(atomic_read(&bed.pm.pool->space_waiters), 1);
+	end_round();
+}
+
+static void nobody_waits(void)
+{
+	CHECK_EQ(atomic_read(&bed.pm.pool->space_waiters), 0);
+}
+
 static void void_index(void)
 {
 	mutex_lock(&bed.pm.pool->work_lock);
@@ -321,6 +348,7 @@ static const struct {
 	{ begin_round, wait_round, end_round, 0, NULL },
 	{ begin_round, wait_round, stop, -ENODEV, end_work },
 	{ begin_round, wait_round, kill_waiter, -EINTR, end_work },
+	{ free_one, wait_space, end_round_for_space, 0, nobody_waits },
 	{ void_index, wait_built, build, 0, end_work },
 	{ void_index, wait_built, destroy, -ESTALE, end_work },
 	{ void_index, wait_built, stop, -ENODEV, end_work },

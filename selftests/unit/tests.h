@@ -56,6 +56,7 @@ void check_random_reattach(void);
 
 /* test_cursor.c */
 void check_cursor_seek(void);
+void check_cursor_again(void);
 void check_cursor_pages(void);
 void check_cursor_prefix(void);
 void check_cursor_limits(void);
