@@ -314,8 +314,13 @@ static u64 count(struct wort_index *index)
 /* Everybody finds the batch done, and nobody can change anything. */
 static void expect_stuck(struct bed *bed)
 {
+	u32 i;
+
 	CHECK(bed_pool_state(bed) & WORT_STATE_DAMAGED);
 	CHECK_EQ(nr_heads(bed), 1);
+	/* No batch gets its head while a check carries it out. */
+	for (i = 0; i < WORT_MEDIA_NR_HEADS; i++)
+		CHECK_EQ(bed->pm.pool->gates->heads >> i & 1, !!*head_at(bed, i));
 	expect_told(bed, 1, 0);
 	CHECK(small_done(bed));
 	CHECK_EQ(batch_get(bed->index, "a"), -ENOENT);
@@ -498,6 +503,12 @@ void check_left_detach(void)
 	close(&bed);
 }
 
+/* As a put that waits for space and is killed. */
+static int killed_put(struct wort_op *op, struct wort_tree *tree, struct wort_put *put)
+{
+	return -EINTR;
+}
+
 /* A check that is killed leaves the pool read-only, so that nobody waits. */
 void check_left_killed(void)
 {
@@ -508,6 +519,9 @@ void check_left_killed(void)
 	int n, err;
 
 	open_stuck(&bed);
+	broken.put = killed_put;
+	CHECK_EQ(wort_pool_check(bed.pm.pool, &arg), -EINTR);
+	expect_stuck(&bed);
 	mend_put(other);
 	for (n = 0, err = -ENOMEM; err; n++) {
 		shim_alloc_fail_nth = n;
