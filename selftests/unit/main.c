@@ -117,6 +117,7 @@ static const struct test pool_tests[] = {
 	TEST(pool_many_indexes),
 	TEST(pool_id_order),
 	TEST(pool_stale),
+	TEST(pool_locked_killed),
 	TEST(pool_fatal_signal),
 	TEST(pool_slots),
 	TEST(pool_destroy_walk),

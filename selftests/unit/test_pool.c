@@ -6,6 +6,7 @@
 #include <linux/rcupdate.h>
 #include <sys/mman.h>
 
+#include "../../kmod/pool/gate.h"
 #include "../engines/unit.h"
 
 static int format(struct pmpool *pm, u64 size, u32 extent_size)
@@ -602,6 +603,50 @@ void check_pool_stale(void)
 	CHECK_EQ(pm_put(old, "k", 1, "new", 3), -ESTALE);
 	bed_check(&bed);
 	wort_index_put(old);
+	bed_close(&bed);
+}
+
+/*
+ * A fatal signal while another task has the lock of the pool.  What would wait keeps
+ * nothing: the hold not the semaphore of batches, a batch not the gates.
+ */
+void check_pool_locked_killed(void)
+{
+	struct wort_pool_info_arg info = { .size = sizeof(info) };
+	struct wort_check_arg arg = {
+		.size = sizeof(arg), .flags = WORT_CHECK_F_CLEAR,
+	};
+	struct wort_index_record record;
+	bool held = false, more;
+	struct wort_index *index;
+	struct wort_pool *pool;
+	struct bed bed;
+
+	bed_open(&bed, MIB, 4096);
+	pmpool_settle();
+	pool = bed.pm.pool;
+	pool->lock.held = true;
+	shim_fatal_signal = true;
+	CHECK_EQ(wort_index_open(pool, (u8 *)"t", 1, 0, 0, 0, &index), -EINTR);
+	CHECK_EQ(wort_index_open(pool, (u8 *)"new", 3, WORT_INDEX_OPEN_F_CREATE, 0, 0,
+				 &index), -EINTR);
+	CHECK_EQ(wort_index_rename(pool, (u8 *)"t", 1, (u8 *)"u", 1), -EINTR);
+	CHECK_EQ(wort_index_destroy(pool, (u8 *)"t", 1), -EINTR);
+	CHECK_EQ(wort_index_list(pool, 0, &record, 1, &more), -EINTR);
+	CHECK_EQ(wort_pool_info(pool, &info), -EINTR);
+	CHECK_EQ(wort_pool_hold(pool, &held), -EINTR);
+	CHECK_EQ(wort_pool_check(pool, &arg), -EINTR);
+	CHECK_EQ(wort_pool_space_pending(pool), -EINTR);
+	CHECK_EQ(wort_gates_use(pool), -EINTR);
+	shim_fatal_signal = false;
+	pool->lock.held = false;
+	CHECK(!held && !pool->clearing && !pool->frozen);
+	CHECK(down_write_trylock(&pool->atomic_sem));
+	up_write(&pool->atomic_sem);
+	CHECK(down_write_trylock(&pool->gates_sem));
+	up_write(&pool->gates_sem);
+	CHECK_EQ(pm_put(bed.index, "k", 1, "v", 1), 0);
+	bed_check(&bed);
 	bed_close(&bed);
 }
 

@@ -109,6 +109,7 @@ void check_pool_alone(void);
 void check_pool_many_indexes(void);
 void check_pool_id_order(void);
 void check_pool_stale(void);
+void check_pool_locked_killed(void);
 void check_pool_fatal_signal(void);
 void check_pool_slots(void);
 void check_pool_destroy_walk(void);
