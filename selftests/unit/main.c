@@ -64,6 +64,7 @@ static const struct test pool_tests[] = {
 	OPTIONAL(rebuild_between),
 	OPTIONAL(rebuild_rounds),
 	OPTIONAL(rebuild_room),
+	OPTIONAL(rebuild_shared_room),
 	TEST(lock_try),
 	TEST(lock_sequence),
 	TEST(lock_read),

@@ -413,3 +413,44 @@ void check_rebuild_room(void)
 	bed_check(&bed);
 	end();
 }
+
+static size_t offered, wanted;
+
+static void take_room(struct wort_tree *tree, size_t room)
+{
+	offered = room;
+	tree->priv_bytes = min(room, wanted);
+}
+
+/* What an index is offered when it is tended, and wants so much. */
+static size_t offer(struct wort_index *index, size_t bytes)
+{
+	wanted = bytes;
+	index->tree.want_tend(&index->tree);
+	pmpool_settle();
+	return offered;
+}
+
+/* The trees of an engine have their room together. */
+void check_rebuild_shared_room(void)
+{
+	struct wort_index *other;
+	size_t all;
+
+	begin();
+	ops.tend = take_room;
+	other = pmpool_index(&bed.pm, "other");
+	other->tree.engine = &engine;
+	all = bed.pm.region.size >> ops.room_shift;
+	offer(other, 0);
+	CHECK_EQ(offer(bed.index, all / 4 * 3), all);
+	CHECK_EQ(offer(other, all), all / 4);
+	CHECK_EQ(offer(bed.index, all), all / 4 * 3);
+	CHECK_EQ(offer(bed.index, all / 4), all / 4 * 3);
+	CHECK_EQ(offer(other, all), all / 4 * 3);
+	wort_index_put(other);
+	CHECK_EQ(wort_index_destroy(bed.pm.pool, (const u8 *)"other", 5), 0);
+	pmpool_settle();
+	CHECK_EQ(offer(bed.index, all), all);
+	end();
+}

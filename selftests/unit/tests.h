@@ -297,6 +297,7 @@ void check_rebuild_walk(void);
 void check_rebuild_between(void);
 void check_rebuild_rounds(void);
 void check_rebuild_room(void);
+void check_rebuild_shared_room(void);
 void check_lock_try(void);
 void check_lock_sequence(void);
 void check_lock_read(void);
