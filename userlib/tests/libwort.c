@@ -186,6 +186,67 @@ static void check_requests(struct wort_index *index, struct wort_batch *batch)
 	wort_batch_reset(batch);
 }
 
+/* No length becomes a short one by losing its upper half. */
+static void check_lengths(struct wort_index *index, struct wort_batch *batch)
+{
+	const size_t huge = (1ULL << 32) + 1;
+	const struct wort_batch_request requests[] = {
+		{ .sz = sizeof(*requests), .op = WORT_BATCH_DELETE, .key = "a", .key_len = huge },
+		{ .sz = sizeof(*requests), .op = WORT_BATCH_CAS, .key = "a", .key_len = 1,
+		  .expect = "v", .expect_len = huge },
+		{ .sz = sizeof(*requests), .op = WORT_BATCH_INSERT, .key = "a", .key_len = 1,
+		  .value = "v", .value_len = huge },
+	};
+	struct wort_scan_opts opts = { .sz = sizeof(opts), .start = "a", .start_len = huge };
+	char value[4];
+	size_t len = huge;
+	uint64_t count;
+	unsigned int i;
+
+	CHECK(wort_put(index, "a", 1, "v", 1, 0) == 0);
+	CHECK(wort_get(index, "a", huge, value, &len) == -EMSGSIZE);
+	CHECK(wort_get(index, "a", 1, value, &len) == 0 && len == 1);
+	CHECK(wort_put(index, "a", 1, "w", huge, 0) == -EMSGSIZE);
+	CHECK(wort_put(index, "a", huge, "w", 1, 0) == -EMSGSIZE);
+	CHECK(wort_cas(index, "a", huge, "v", 1, "w", 1, NULL) == -EMSGSIZE);
+	CHECK(wort_cas(index, "a", 1, "v", huge, "w", 1, NULL) == -EMSGSIZE);
+	CHECK(wort_cas(index, "a", 1, "v", 1, "w", huge, NULL) == -EMSGSIZE);
+	CHECK(wort_del(index, "a", huge) == -EMSGSIZE);
+	CHECK(wort_del_if(index, "a", 1, "v", huge, NULL) == -EMSGSIZE);
+	CHECK(wort_count(index, &opts, &count) == -EMSGSIZE);
+	opts = (struct wort_scan_opts){ .sz = sizeof(opts), .bound = "a", .bound_len = huge };
+	CHECK(wort_count(index, &opts, &count) == -EMSGSIZE);
+	for (i = 0; i < 3; i++)
+		CHECK(wort_batch_add(batch, &requests[i]) == -EMSGSIZE);
+	CHECK(wort_batch_count(batch) == 0);
+	len = sizeof(value);
+	CHECK(wort_get(index, "a", 1, value, &len) == 0 && len == 1 && value[0] == 'v');
+	CHECK(wort_del(index, "a", 1) == 0);
+}
+
+/* Operations and answers each have room for so many bytes. */
+static void check_room(struct wort_index *index)
+{
+	struct wort_batch_opts opts = { .sz = sizeof(opts), .max_bytes = 256 };
+	static char value[256];
+	struct wort_batch_item item;
+	struct wort_batch *batch;
+
+	CHECK(wort_batch_new(&opts, &batch) == 0);
+	CHECK(wort_batch_put(batch, "a", 1, value, 256, 0) == -EMSGSIZE);
+	CHECK(wort_batch_get(batch, "a", 1, 256) == -EMSGSIZE);
+	CHECK(wort_batch_put(batch, "a", 1, value, 150, 0) == 0);
+	CHECK(wort_batch_put(batch, "b", 1, value, 150, 0) == -ENOBUFS);
+	CHECK(wort_batch_get(batch, "a", 1, 150) == 0);
+	CHECK(wort_batch_get(batch, "a", 1, 150) == -ENOBUFS);
+	CHECK(wort_batch_count(batch) == 2);
+	CHECK(wort_batch_submit(batch, index, 0) == 0);
+	CHECK(wort_batch_next(batch, &item) == 1 && !item.error);
+	CHECK(wort_batch_next(batch, &item) == 1 && !item.error && item.value_len == 150);
+	wort_batch_free(batch);
+	CHECK(wort_del(index, "a", 1) == 0);
+}
+
 static void check_batch(struct wort_index *index)
 {
 	struct wort_batch_opts opts = { .sz = sizeof(opts), .max_ops = 100 };
@@ -195,6 +256,8 @@ static void check_batch(struct wort_index *index)
 	fill(index, batch);
 	check_answers(index, batch);
 	check_requests(index, batch);
+	check_lengths(index, batch);
+	check_room(index);
 	wort_batch_free(batch);
 }
 
@@ -324,6 +387,11 @@ static void check_atomic_limits(struct wort_index *a, struct wort_atomic *atomic
 	      -EMSGSIZE);
 	CHECK(wort_atomic_put(atomic, a, "k", (1ULL << 32) + 1, "", 0, 0) ==
 	      -EMSGSIZE);
+	wort_atomic_reset(atomic);
+	for (i = 0; i < 3; i++)
+		CHECK(wort_atomic_get(atomic, a, "k", 1, WORT_VALUE_MAX) == 0);
+	CHECK(wort_atomic_get(atomic, a, "k", 1, WORT_VALUE_MAX) == -EMSGSIZE);
+	CHECK(wort_atomic_count(atomic) == 3);
 	wort_atomic_reset(atomic);
 }
 
