@@ -874,6 +874,7 @@ TEST_F_TIMEOUT(uring, process_killed, 300)
 {
 	struct load *load = new_load(self->fd, LONG_MAX);
 	pid_t pid = fork();
+	int status;
 
 	ASSERT_LE(0, pid);
 	if (!pid) {
@@ -882,7 +883,9 @@ TEST_F_TIMEOUT(uring, process_killed, 300)
 	}
 	wait_for_load(load);
 	ASSERT_EQ(0, kill(pid, SIGKILL));
-	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	/* It has not ended before, which a load does that went wrong. */
+	EXPECT_EQ(true, WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	verify(_metadata, self->pool.fd, self->fd, load);
 }
 
