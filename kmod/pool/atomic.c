@@ -621,6 +621,24 @@ static int look_at_left(struct atomic *a)
 	return err;
 }
 
+/*
+ * Tries until the batch is carried out, or cannot be.  -EAGAIN: as
+ * look_at_left().
+ */
+static int atomic_run(struct atomic *a)
+{
+	int err;
+
+	find_records(a);
+	do {
+		err = atomic_once(a);
+		if (err != -ENOSPC && err != -EAGAIN)
+			break;
+		err = wait_again(a, err);
+	} while (!err);
+	return err == -EROFS && only_looks(a->batch) ? look_at_left(a) : err;
+}
+
 static int expect_verify(const struct wort_batch_op *op)
 {
 	const u16 either = WORT_EXPECT_F_PRESENT | WORT_EXPECT_F_ABSENT;
@@ -695,13 +713,7 @@ int wort_pool_atomic(struct wort_pool *pool, struct wort_atomic *batch)
 	a->purse = NULL;
 	a->nr_changes = 0;
 	do {
-		find_records(a);
-		do
-			err = atomic_once(a);
-		while ((err == -ENOSPC || err == -EAGAIN) &&
-		       !(err = wait_again(a, err)));
-		if (err == -EROFS && only_looks(batch))
-			err = look_at_left(a);
+		err = atomic_run(a);
 	} while (err == -EAGAIN);
 	trace_wort_atomic(pool->region->dev, batch->nr_ops, a->nr_changes,
 			  batch->refused, err);
