@@ -263,6 +263,28 @@ static int get_locked(const char *path, bool write, bool process, struct wort_de
 	return share(wdev, write, process, out);
 }
 
+#define WALK_NAPS	200	/* of 100 us: no program notices them */
+
+/*
+ * Before the walk has ended nobody knows which slots of an extent are free, and what is
+ * stored opens another extent.  A program that is run for each record would open all of them
+ * like this.  So it waits for the end of the walk: for a moment, and as long as it takes if
+ * few extents are left.
+ */
+static void wait_walk(struct wort_pool *pool)
+{
+	struct wort_op op;
+	unsigned int naps;
+
+	if (!wort_pool_writable(pool))
+		return;
+	for (naps = 0; naps < WALK_NAPS && READ_ONCE(pool->alloc.walking); naps++)
+		usleep(100);
+	wort_op_begin(&op, pool->region, &pool->alloc);
+	if (!wort_alloc_has_extents(&op, pool->alloc.geo.nr_extents / 4))
+		wort_pool_wait_walk(pool);
+}
+
 /*
  * Open a file as a pool, or hold that which it is already.  No child is forked meanwhile: it
  * would have a descriptor that it does not know of, and with it the lock.
@@ -274,6 +296,8 @@ int local_pool_get(const char *path, int flags, bool process, struct wort_dev **
 	pthread_mutex_lock(&pools_lock);
 	err = get_locked(path, (flags & O_ACCMODE) != O_RDONLY, process, out);
 	pthread_mutex_unlock(&pools_lock);
+	if (!err)
+		wait_walk((*out)->pool);
 	return err;
 }
 

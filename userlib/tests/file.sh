@@ -84,6 +84,20 @@ check_format()
 	expect 0 '^b$' "$wort" get pool.img people a
 }
 
+# Sessions that store one record each do not take all extents, of which none is full.
+check_short_sessions()
+{
+	local i
+
+	"$wort" format --size 1M short.img >/dev/null
+	"$wort" create --sync process short.img names
+	for ((i = 0; i < 300; i++)); do
+		"$wort" put --sync process short.img names "$i" "$i"
+	done
+	"$wort" put --sync process short.img names long "$(head -c 20000 /dev/zero | tr '\0' x)"
+	expect 0 '^clean$' "$wort" check short.img
+}
+
 # A second process is told which has the file open.
 check_exclusive()
 {
@@ -225,6 +239,7 @@ check_kills()
 mkfifo fifo
 check_first_record
 check_format
+check_short_sessions
 check_exclusive
 check_refusals
 check_kills
