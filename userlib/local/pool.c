@@ -281,7 +281,7 @@ static void wait_walk(struct wort_pool *pool)
 	for (naps = 0; naps < WALK_NAPS && READ_ONCE(pool->alloc.walking); naps++)
 		usleep(100);
 	wort_op_begin(&op, pool->region, &pool->alloc);
-	if (!wort_alloc_has_extents(&op, pool->alloc.geo.nr_extents / 4))
+	if (!wort_alloc_has_extents(&op, pool->alloc.geo.nr_extents / 8))
 		wort_pool_wait_walk(pool);
 }
 
