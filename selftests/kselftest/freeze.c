@@ -165,7 +165,7 @@ static bool waits(pid_t pid)
 	int flags = WEXITED | WNOHANG | WNOWAIT;
 
 	while (!waitid(P_PID, pid, &end, flags) && !end.si_pid)
-		if (state_of(pid) == 'D')
+		if (sleeps_in_module(pid))
 			return true;
 	return false;
 }

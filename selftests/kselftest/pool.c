@@ -406,7 +406,7 @@ static bool killed_while_waiting(void (*question)(int fd), int fd)
 		_exit(0);
 	}
 	while (!waits && waitpid(pid, &status, WNOHANG) == 0)
-		waits = state_of(pid) == 'D';
+		waits = sleeps_in_module(pid);
 	if (!waits)
 		return false;
 	kill(pid, SIGKILL);

@@ -313,19 +313,34 @@ static inline int write_file(const char *path, const char *fmt, ...)
 	return len;
 }
 
-/* The letter that proc(5) has for what a process does; 0: it is gone. */
-static inline char state_of(pid_t pid)
+/* What proc(5) has of a process by a name; empty if it has nothing. */
+static inline void read_proc(pid_t pid, const char *name, char *text, size_t size)
 {
-	char path[64], text[256] = "", *at;
+	char path[64];
+	ssize_t len;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = 0;
+	len = read(fd, text, size - 1);
+	text[len < 0 ? 0 : len] = 0;
 	close(fd);
-	at = strrchr(text, ')');
-	return at && at[1] ? at[2] : 0;
+}
+
+/*
+ * Does a process sleep in the module, so that only a fatal signal ends that?  Kernels without
+ * CONFIG_STACKTRACE do not tell where.
+ */
+static inline bool sleeps_in_module(pid_t pid)
+{
+	char text[4096], *end;
+
+	read_proc(pid, "stat", text, sizeof(text));
+	end = strrchr(text, ')');
+	if (!end || strncmp(end, ") D", 3))
+		return false;
+	read_proc(pid, "stack", text, sizeof(text));
+	return !text[0] || strstr(text, "wort");
 }
 
 /* The name of the device that the driver of the memory is bound to. */
