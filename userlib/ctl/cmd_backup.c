@@ -7,13 +7,8 @@
  * of a pool that is not attached, nobody changes.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "backup_file.h"
 #include "ctl.h"
@@ -27,14 +22,11 @@ static const struct syntax backup_syntax = {
 	.max_args = 2,
 };
 
-/* @part: what is written becomes @path when it is whole */
 struct backup {
 	struct backup_file file;
 	struct source src;
 	struct progress progress;
-	const char *path;
-	char target[PATH_MAX];
-	char part[PATH_MAX];
+	struct part part;
 	double frozen;
 	int write_err;
 };
@@ -47,23 +39,10 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-static bool to_stdout(const struct backup *bk)
-{
-	return !strcmp(bk->path, "-");
-}
-
-/* Into a pipe or a device is written; no file takes its name. */
-static bool to_special(const struct backup *bk)
-{
-	struct stat st;
-
-	return !to_stdout(bk) && !stat(bk->path, &st) && !S_ISREG(st.st_mode);
-}
-
 static int write_failed(struct backup *bk, int err)
 {
 	return complain("%s: cannot write: %s",
-			to_stdout(bk) ? "standard output" : bk->path,
+			part_is_stdout(&bk->part) ? "standard output" : bk->part.path,
 			strerror(-err));
 }
 
@@ -173,115 +152,10 @@ static int copy_pool(struct backup *bk, FILE *out)
 	return err ? write_failed(bk, err) : 0;
 }
 
-/* For the handler of signals. */
-static const char *unfinished;
-
-static void remove_part(int sig)
-{
-	unlink(unfinished);
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
-
-static void watch_signals(const char *part)
-{
-	static const int ends[] = { SIGHUP, SIGINT, SIGTERM };
-	size_t i;
-
-	unfinished = part;
-	for (i = 0; i < ARRAY_SIZE(ends); i++)
-		if (signal(ends[i], part ? remove_part : SIG_DFL) == SIG_IGN)
-			signal(ends[i], SIG_IGN);
-}
-
-/* That of the file that it replaces, or of any new one. */
-static mode_t mode_of_part(const struct backup *bk)
-{
-	mode_t mask = umask(0);
-	struct stat st;
-
-	umask(mask);
-	return stat(bk->path, &st) ? 0666 & ~mask : st.st_mode & 0777;
-}
-
-/* A file of its own, whoever else makes a backup there. */
-static FILE *make_part(struct backup *bk)
-{
-	FILE *out;
-	int fd;
-
-	/* What a symbolic link refers to is replaced, not the link. */
-	if (realpath(bk->path, bk->target))
-		bk->path = bk->target;
-	if ((size_t)snprintf(bk->part, sizeof(bk->part), "%s.XXXXXX", bk->path) >=
-	    sizeof(bk->part)) {
-		errno = ENAMETOOLONG;
-		return NULL;
-	}
-	fd = mkostemp(bk->part, O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	watch_signals(bk->part);
-	out = fchmod(fd, mode_of_part(bk)) ? NULL : fdopen(fd, "w");
-	if (!out) {
-		unlink(bk->part);
-		close(fd);
-	}
-	return out;
-}
-
-static FILE *open_part(struct backup *bk)
-{
-	if (to_stdout(bk))
-		return stdout;
-	return to_special(bk) ? fopen(bk->path, "w") : make_part(bk);
-}
-
-/* The name in its folder is on disk, too. */
-static int sync_name(const struct backup *bk)
-{
-	const char *slash = strrchr(bk->path, '/');
-	char folder[PATH_MAX];
-	int fd, err;
-
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - bk->path + 1) : 1,
-		 slash ? bk->path : ".");
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = fsync(fd) ? -errno : 0;
-	close(fd);
-	return err;
-}
-
-static int publish_part(struct backup *bk)
-{
-	if (rename(bk->part, bk->path))
-		return -errno;
-	watch_signals(NULL);
-	*bk->part = '\0';
-	return sync_name(bk);
-}
-
-/* What is on disk under its name is whole. */
-static int close_part(struct backup *bk, FILE *out, int status)
-{
-	int err = 0;
-
-	if (fflush(out) || (*bk->part && fsync(fileno(out))))
-		err = -errno;
-	if (!to_stdout(bk) && fclose(out) && !err)
-		err = -errno;
-	if (*bk->part && !status && !err)
-		err = publish_part(bk);
-	if (*bk->part && (status || err))
-		unlink(bk->part);
-	return status ? status : err ? write_failed(bk, err) : 0;
-}
-
 static void summary(const struct backup *bk, double secs)
 {
-	FILE *out = to_stdout(bk) ? stderr : stdout;
+	bool copied = part_is_stdout(&bk->part);
+	FILE *out = copied ? stderr : stdout;
 	json_object *obj;
 
 	if (!settings.json) {
@@ -296,7 +170,7 @@ static void summary(const struct backup *bk, double secs)
 	json_add_u64(obj, "bytes", bk->file.bytes);
 	json_object_object_add(obj, "seconds", json_object_new_double(secs));
 	json_object_object_add(obj, "frozen", json_object_new_double(bk->frozen));
-	if (!to_stdout(bk)) {
+	if (!copied) {
 		json_print(obj);
 		return;
 	}
@@ -304,17 +178,19 @@ static void summary(const struct backup *bk, double secs)
 	fputc('\n', stderr);
 }
 
-static int backup(struct backup *bk)
+static int backup(struct backup *bk, const char *path)
 {
-	FILE *out = open_part(bk);
+	FILE *out = part_open(&bk->part, path);
+	int status, err;
 	double secs;
-	int status;
 
 	if (!out)
-		return complain("%s: %s", bk->path, strerror(errno));
+		return complain("%s: %s", path, strerror(errno));
 	progress_begin(&bk->progress);
 	status = copy_pool(bk, out);
-	status = close_part(bk, out, status);
+	err = part_close(&bk->part, out, !status);
+	if (err && !status)
+		status = write_failed(bk, err);
 	secs = progress_end(&bk->progress);
 	if (!status)
 		summary(bk, secs);
@@ -328,7 +204,6 @@ int cmd_backup(int argc, char **argv)
 	int status;
 
 	parse_args(&backup_syntax, argc, argv, &args);
-	bk.path = args[1];
 	status = refuse_output(args[1], args[0]);
 	if (status)
 		return status;
@@ -336,7 +211,7 @@ int cmd_backup(int argc, char **argv)
 	status = source_open_to_check(args[0], false, &bk.src);
 	if (status)
 		return status;
-	status = backup(&bk);
+	status = backup(&bk, args[1]);
 	source_close(&bk.src);
 	backup_free(&bk.file);
 	return status;

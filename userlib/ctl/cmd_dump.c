@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "ctl.h"
 
@@ -74,11 +73,17 @@ static int incomplete(const struct reader *reader, const char *name, int err)
 	return status_of(err);
 }
 
+/* What can be read of a damaged pool is a dump, too: all that there is. */
+static bool is_kept(int err)
+{
+	return !err || err == -EUCLEAN || err == -EIO;
+}
+
 static int dump(struct reader *reader, const char *name, const struct wort_scan_opts *opts,
 		const char *path)
 {
-	bool named = path && strcmp(path, "-");
-	struct dumper dump = { .out = named ? fopen(path, "w") : stdout };
+	struct part part;
+	struct dumper dump = { .out = part_open(&part, path) };
 	int err, end;
 
 	if (!dump.out)
@@ -86,18 +91,11 @@ static int dump(struct reader *reader, const char *name, const struct wort_scan_
 	progress_begin(&dump.progress);
 	err = reader_scan(reader, opts, dump_record, &dump);
 	progress_end(&dump.progress);
-	fflush(dump.out);
-	failed(&dump);
-	/* A pipe has nothing to sync. */
-	if (named && fsync(fileno(dump.out)) && errno != EINVAL && errno != EROFS && !dump.err)
-		dump.err = errno;
-	end = named ? fclose(dump.out) : 0;
-	if (end && !dump.err)
-		dump.err = errno;
-	if (dump.err)
+	end = part_close(&part, dump.out, !dump.err && is_kept(err));
+	if (dump.err || end)
 		return complain("%s: cannot write all of the records: %s",
-				named ? path : "standard output",
-				strerror(dump.err));
+				part_is_stdout(&part) ? "standard output" : path,
+				strerror(dump.err ? dump.err : -end));
 	return err ? incomplete(reader, name, err) : 0;
 }
 
@@ -122,7 +120,7 @@ int cmd_dump(int argc, char **argv)
 		return err;
 	err = reader_open(&src, args[1], &reader);
 	if (!err) {
-		err = dump(&reader, args[1], &sel.opts, nr == 3 ? args[2] : NULL);
+		err = dump(&reader, args[1], &sel.opts, nr == 3 ? args[2] : "-");
 		reader_close(&reader);
 	}
 	source_close(&src);

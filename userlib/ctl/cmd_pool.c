@@ -405,10 +405,8 @@ static void warn_of_twins(unsigned int minor, const char *device)
 static int refuse_file(const char *name)
 {
 	struct pool_place place;
-	struct stat st;
 
-	if (find_pool(name, &place) || !place.offline || stat(place.path, &st) ||
-	    !S_ISREG(st.st_mode))
+	if (find_pool(name, &place) || !place.offline || !is_plain_file(place.path))
 		return 0;
 	complain("%s: a plain file is not attached: each command opens it", name);
 	mend("wort list %s", shell_word(name));

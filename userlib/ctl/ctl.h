@@ -276,6 +276,7 @@ int open_index(const char *pool_name, const char *name, bool write,
 	       struct wort_index **out);
 
 /* file_pool.c: pools in plain files.  Those that return an int complain. */
+bool is_plain_file(const char *path);
 bool is_file_pool(const char *path);
 int open_file_pool(const char *path, int flags, struct wort_pool **out);
 int format_file(const char *path, uint64_t size, const struct wort_format_opts *opts);
@@ -399,6 +400,30 @@ struct progress {
 void progress_begin(struct progress *progress);
 void progress_tick(struct progress *progress);
 double progress_end(struct progress *progress);
+
+/* ---- files that get their name when they are whole ---- */
+
+/**
+ * struct part - A file that is being written
+ * @path: the name that it gets; "-": standard output
+ * @target: room for what a symbolic link at @path refers to
+ * @name: the name that it has; empty: it is written to @path itself, a pipe or a device
+ */
+struct part {
+	const char *path;
+	char target[PATH_MAX];
+	char name[PATH_MAX];
+};
+
+/* NULL: errno says why.  One at a time: signals that end the program remove it. */
+FILE *part_open(struct part *part, const char *path);
+bool part_is_stdout(const struct part *part);
+
+/*
+ * A negative errno if not all of it could be written.  Only with @whole, and then on disk, it
+ * takes the place of what was there.
+ */
+int part_close(struct part *part, FILE *out, bool whole);
 
 /* ---- verbs ---- */
 

@@ -16,14 +16,20 @@
 #include "ctl.h"
 #include "image.h"
 
+bool is_plain_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
 /* A file whose pool begins with it; in images of namespaces it begins later. */
 bool is_file_pool(const char *path)
 {
 	struct image_label label;
-	struct stat st;
 
-	return settings.offset == IMAGE_FIND && !stat(path, &st) &&
-	       S_ISREG(st.st_mode) && !image_probe(path, &label) && !label.offset;
+	return settings.offset == IMAGE_FIND && is_plain_file(path) &&
+	       !image_probe(path, &label) && !label.offset;
 }
 
 /* Another process has it open. */

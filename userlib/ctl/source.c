@@ -123,7 +123,7 @@ int open_pool(const char *name, int flags, struct wort_pool **out)
 		return no_pool(name, err);
 	if (place.offline && is_file_pool(place.path))
 		return open_file_pool(place.path, flags, out);
-	if (settings.process) {
+	if (settings.process && !(place.offline && is_plain_file(place.path))) {
 		complain("%s: --sync is for pools in plain files", name);
 		return ST_USAGE;
 	}

@@ -75,6 +75,8 @@ check_format()
 	expect 3 'is not attached' "$wort" detach pool.img
 	expect 0 'written by msync' "$wort" stat pool.img
 	expect 2 'neither media nor process' "$wort" put --sync never pool.img a b c
+	expect 1 'there is no pool' "$wort" put --sync process small.txt a b c
+	expect 2 'is for pools in plain files' "$wort" put --sync process . a b c
 	"$wort" create --sync process pool.img names
 	"$wort" put --sync process pool.img names a b
 	"$wort" backup -q pool.img pool.bak >/dev/null
@@ -96,6 +98,28 @@ check_short_sessions()
 	done
 	"$wort" put --sync process short.img names long "$(head -c 20000 /dev/zero | tr '\0' x)"
 	expect 0 '^clean$' "$wort" check short.img
+}
+
+# A dump that cannot be written leaves the one before, and a file that it made is gone.
+check_dump()
+{
+	"$wort" format --size 4M dumped.img >/dev/null
+	"$wort" create dumped.img names
+	seq 1 2000 | sed 's/.*/&\t&/' | "$wort" load -q --sync process dumped.img names >/dev/null
+	"$wort" dump dumped.img names good.tsv
+	[ "$(wc -l <good.tsv)" -eq 2000 ]
+	ln -s good.tsv last.tsv
+	chmod 640 good.tsv
+	"$wort" put --sync process dumped.img names more x
+	expect 3 'cannot write all of the records: File too large' \
+		bash -c 'trap "" XFSZ; ulimit -f 4; "$0" dump dumped.img names last.tsv' "$wort"
+	[ "$(wc -l <good.tsv)" -eq 2000 ]
+	"$wort" dump dumped.img names last.tsv
+	[ "$(wc -l <good.tsv)" -eq 2001 ]
+	[ -L last.tsv ]
+	[ "$(stat -c %a good.tsv)" = 640 ]
+	[ -z "$(find . -name 'good.tsv.*')" ]
+	expect 3 'cannot write all of the records: No space' "$wort" dump dumped.img names /dev/full
 }
 
 # A second process is told which has the file open.
@@ -240,6 +264,7 @@ mkfifo fifo
 check_first_record
 check_format
 check_short_sessions
+check_dump
 check_exclusive
 check_refusals
 check_kills
