@@ -529,9 +529,10 @@ static PyObject *count_method(PyObject *self, PyObject *args, PyObject *kwargs)
 	return err ? raise_errno(err, NULL) : PyLong_FromUnsignedLongLong(number);
 }
 
-static Py_ssize_t length(PyObject *self)
+/* The records, but at most so many of them; 0: all. */
+static Py_ssize_t count_to(PyObject *self, uint64_t max)
 {
-	struct wort_scan_opts opts = { .sz = sizeof(opts) };
+	struct wort_scan_opts opts = { .sz = sizeof(opts), .max_count = max };
 	struct handle *handle = (struct handle *)self;
 	struct wort_index *index = handle_use(handle);
 	uint64_t number;
@@ -544,6 +545,16 @@ static Py_ssize_t length(PyObject *self)
 	if (err)
 		raise_errno(err, NULL);
 	return err ? -1 : (Py_ssize_t)number;
+}
+
+static Py_ssize_t length(PyObject *self)
+{
+	return count_to(self, 0);
+}
+
+static int has_records(PyObject *self)
+{
+	return (int)count_to(self, 1);
 }
 
 /* Keys in order, of which some are in the batch and some were answered. */
@@ -804,6 +815,7 @@ static PyType_Slot slots[] = {
 	{ Py_mp_subscript, subscript },
 	{ Py_mp_ass_subscript, assign },
 	{ Py_mp_length, length },
+	{ Py_nb_bool, has_records },
 	{ Py_sq_contains, contains },
 	{ }
 };

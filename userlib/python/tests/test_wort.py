@@ -75,6 +75,7 @@ class IndexTest(unittest.TestCase):
         self.assertEqual(list(index), [b"\0\xff", b"a", b"b"])
         self.assertEqual(list(reversed(index)), [b"b", b"a", b"\0\xff"])
         self.assertEqual(len(index), 3)
+        self.assertIs(bool(index), True)
         self.assertIn(b"a", index)
         self.assertIn(b"b", index)
         self.assertNotIn(b"c", index)
@@ -435,6 +436,7 @@ class IndexTest(unittest.TestCase):
             with self.assertRaises(TypeError):
                 use(b"k", None)
         self.assertEqual(len(index), 0)
+        self.assertIs(bool(index), False)
 
     def test_cas(self):
         index = self.index

@@ -104,6 +104,9 @@ class Typed(MutableMapping, Generic[K, V]):
     def __len__(self) -> int:
         return len(self.index)
 
+    def __bool__(self) -> bool:
+        return bool(self.index)
+
     def __iter__(self) -> Iterator[K]:
         return map(self.key.decode, self.index)
 
