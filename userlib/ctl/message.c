@@ -71,7 +71,7 @@ static const struct reason {
 	{ ENOSPC, "format attach", "smaller than a pool can be (256 KiB, or some large extents)",
 	  NULL },
 	{ ENOSPC, NULL,
-	  "the pool is full; nothing was changed: delete records, or take a larger device",
+	  "the pool is full; nothing was changed: delete records, or take a larger device or file",
 	  "wort stat %p" },
 	{ EREMOTEIO, NULL,
 	  "the device did not keep what was stored to it: it is no memory", NULL },
@@ -225,8 +225,8 @@ int complain(const char *fmt, ...)
 	if (settings.json)
 		begin_complaint(text ? text : "");
 	else
-		fprintf(stderr, "wort %s: %s\n", settings.verb,
-			text ? text : "");
+		fprintf(stderr, "wort%s%s: %s\n", settings.verb ? " " : "",
+			settings.verb ? settings.verb : "", text ? text : "");
 	free(text);
 	return ST_REFUSED;
 }

@@ -180,8 +180,8 @@ const char *version_mend(const char *path, uint32_t version)
 	if (version < OLD_VERSION_MIN || version > OLD_VERSION_MAX)
 		return NULL;
 	snprintf(line, sizeof(line),
-		 "wort dump %s INDEX >FILE    # each index of wort list; then wort format -f, wort attach, wort load -m",
-		 shell_word(path));
+		 "wort dump %s INDEX >FILE    # each index of wort list; then wort format -f,%s wort load -m",
+		 shell_word(path), is_plain_file(path) ? "" : " wort attach,");
 	return line;
 }
 

@@ -263,7 +263,15 @@ static int get_locked(const char *path, bool write, bool process, struct wort_de
 	return share(wdev, write, process, out);
 }
 
-#define WALK_NAPS	200	/* of 100 us: no program notices them */
+#define WALK_WAIT	20000000	/* ns: no program notices them */
+
+static u64 now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
 
 /*
  * Before the walk has ended nobody knows which slots of an extent are free, and what is
@@ -273,12 +281,12 @@ static int get_locked(const char *path, bool write, bool process, struct wort_de
  */
 static void wait_walk(struct wort_pool *pool)
 {
+	u64 end = now_ns() + WALK_WAIT;
 	struct wort_op op;
-	unsigned int naps;
 
 	if (!wort_pool_writable(pool))
 		return;
-	for (naps = 0; naps < WALK_NAPS && READ_ONCE(pool->alloc.walking); naps++)
+	while (READ_ONCE(pool->alloc.walking) && now_ns() < end)
 		usleep(100);
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	if (!wort_alloc_has_extents(&op, pool->alloc.geo.nr_extents / 8))
