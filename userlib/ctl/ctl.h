@@ -134,6 +134,8 @@ extern struct range range;
  * ST_REFUSED
  */
 int complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* With -o json the complaint names this negative errno. */
+void name_errno(int err);
 /*
  * The line that mends what was complained about, to be given to a shell: what
  * is not ours in it goes through shell_word().

@@ -39,8 +39,11 @@ static int file_in_use(const char *path)
 	char place[32], name[64] = "";
 	FILE *comm;
 
-	if (!pid)
-		return complain("%s: another process has it open", path);
+	if (!pid) {
+		complain("%s: another process has it open", path);
+		name_errno(-EAGAIN);
+		return ST_REFUSED;
+	}
 	snprintf(place, sizeof(place), "/proc/%d/comm", pid);
 	comm = fopen(place, "r");
 	if (comm && fgets(name, sizeof(name), comm))
@@ -48,6 +51,7 @@ static int file_in_use(const char *path)
 	if (comm)
 		fclose(comm);
 	complain("%s: process %d (%s) has it open", path, pid, name);
+	name_errno(-EAGAIN);
 	return ST_REFUSED;
 }
 

@@ -291,6 +291,12 @@ int status_of(int err)
 	return ST_REFUSED;
 }
 
+void name_errno(int err)
+{
+	if (complaint && strerrorname_np(-err))
+		json_add_str(complaint, "errno", strerrorname_np(-err));
+}
+
 static void mend_reason(const char *text, const char *object)
 {
 	char *line = NULL;
@@ -315,8 +321,7 @@ int fail(const char *object, int err)
 	const struct reason *reason = find_reason(-err);
 
 	complain("%s: %s", object, reason ? reason->text : strerror(-err));
-	if (complaint && strerrorname_np(-err))
-		json_add_str(complaint, "errno", strerrorname_np(-err));
+	name_errno(err);
 	if (reason && reason->mend)
 		mend_reason(reason->mend, object);
 	return status_of(err);

@@ -39,6 +39,7 @@ int no_pool(const char *name, int err)
 	if (err != -ENOENT && err != -ENXIO)
 		return fail(name, err);
 	complain("%s: no such pool", name);
+	name_errno(-ENOENT);
 	mend("wort list    # or wort attach DEVICE");
 	mend_file(name);
 	return ST_NOTHING;
@@ -136,6 +137,7 @@ static int no_index(const char *pool_name, const char *name, int err)
 	if (err != -ENOENT)
 		return fail(err == -ENOTTY ? pool_name : name, err);
 	complain("%s: no such index", name);
+	name_errno(err);
 	mend("wort list %s    # or wort create %s %s", shell_word(pool_name),
 	     shell_word(pool_name), shell_word(name));
 	return ST_NOTHING;

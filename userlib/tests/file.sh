@@ -134,6 +134,7 @@ check_exclusive()
 	done
 	expect 3 'process [0-9]* (wort) has it open' "$wort" put pool.img names a b
 	expect 3 'process [0-9]* (wort) has it open' "$wort" check pool.img
+	expect 3 '"errno": *"EAGAIN"' "$wort" put -o json pool.img names a b
 	expect 3 'process [0-9]* (wort) has it open' "$wort" format -f pool.img
 	exec 3>&-
 	wait
