@@ -22,7 +22,7 @@
 bool shim_log_quiet;
 bool shim_fatal_signal, shim_signal, shim_freezing;
 void (*shim_woken)(void);
-unsigned int shim_waited;
+unsigned int shim_waited, shim_deadlocks;
 void (*shim_in_resched)(void);
 long shim_alloc_fail_nth = -1;
 const char *shim_poison;

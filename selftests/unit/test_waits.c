@@ -113,6 +113,32 @@ static void still_inside(void)
 	verify_gates(0, INSIDE);
 }
 
+static void enter_a(void)
+{
+	use_gates();
+	atomic_add(INSIDE, gate(gate_of_a()));
+}
+
+static int close_entered(void)
+{
+	u16 nr = gate_of_a();
+
+	return wort_gates_close(bed.pm.pool, &nr, 1, false);
+}
+
+/* The one inside goes without a word, and one that finds the gate closed comes by. */
+static void come_by(void)
+{
+	struct wort_put change;
+	struct wort_op op;
+
+	atomic_add(-INSIDE, gate(gate_of_a()));
+	wort_op_begin(&op, bed.pm.pool->region, &bed.pm.pool->alloc);
+	wort_put_init(&change, &(struct wort_key){ (u8 *)"a", 1 },
+		      &(struct wort_value){ (u8 *)"v", 1 }, 0);
+	CHECK_EQ(bed.index->engine->put(&op, &bed.index->tree, &change), -EINPROGRESS);
+}
+
 static void take_heads(void)
 {
 	u32 i;
@@ -333,6 +359,7 @@ static const struct {
 	{ close_second, close_both, kill_waiter, -EINTR, still_closed },
 	{ enter_second, close_both, stop, -ENODEV, still_inside },
 	{ enter_second, close_both, kill_waiter, -EINTR, still_inside },
+	{ enter_a, close_entered, come_by, 0, open_a },
 	{ close_in_damaged, close_and_look, open_second, 0, both_closed },
 	{ close_in_damaged, close_and_look, clear, -EROFS, still_closed },
 	{ take_heads, take_head, give_head, 0, fifth_head },
@@ -369,7 +396,9 @@ static void wait_for_end(void)
 	INIT_WORK(&end, end_wait);
 	waits[row].begin();
 	queue_work(NULL, &end);
+	shim_deadlocks = 0;
 	CHECK_EQ(waits[row].wait(), waits[row].answer);
+	CHECK_EQ(shim_deadlocks, 0);
 	CHECK(!end.queued);
 	shim_fatal_signal = false;
 	if (waits[row].verify)

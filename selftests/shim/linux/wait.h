@@ -17,6 +17,13 @@ typedef struct {
 
 extern void (*shim_woken)(void);	/* what others do before one that waited goes on */
 extern unsigned int shim_waited;	/* states in which tasks have waited */
+extern unsigned int shim_deadlocks;	/* waits that nobody would have ended */
+
+static inline int shim_deadlock(void)
+{
+	shim_deadlocks++;
+	return -EDEADLK;
+}
 
 static inline u32 shim_wakes(const wait_queue_head_t *wq)
 {
@@ -47,7 +54,7 @@ static inline bool shim_sleep(u32 *turns)
 				__err = -EINTR;			\
 			else if (!shim_sleep(&__turns) &&	\
 				 shim_wakes(&(wq)) == __wakes)	\
-				__err = -EDEADLK;		\
+				__err = shim_deadlock();	\
 		}						\
 		__wakes = shim_wakes(&(wq));			\
 	}							\

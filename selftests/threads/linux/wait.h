@@ -37,11 +37,13 @@ static inline u32 shim_wakes(wait_queue_head_t *wq)
 
 /* As in the kernel, whoever waits looks whether his condition holds only when he is woken. */
 #define wait_event_state(wq, cond, state) ({		\
-	u32 __wakes = shim_wakes(&(wq)), __naps = 0;	\
+	u32 __wakes = shim_wakes(&(wq)), __naps;	\
 	might_sleep();					\
 	while (!(cond)) {				\
-		while (shim_wakes(&(wq)) == __wakes && !WARN_ON_ONCE(__naps++ == SHIM_NAPS)) \
+		for (__naps = 0; shim_wakes(&(wq)) == __wakes; __naps++) { \
+			WARN_ON_ONCE(__naps == SHIM_NAPS); \
 			usleep(50);			\
+		}					\
 		__wakes = shim_wakes(&(wq));		\
 	}						\
 	0;						\
