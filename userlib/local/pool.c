@@ -273,6 +273,16 @@ static u64 now_ns(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
+static bool walk_blocked(struct wort_pool *pool)
+{
+	bool blocked;
+
+	mutex_lock(&pool->lock);
+	blocked = wort_pool_walk_blocked(pool);
+	mutex_unlock(&pool->lock);
+	return blocked;
+}
+
 /*
  * Before the walk has ended nobody knows which slots of an extent are free, and what is
  * stored opens another extent.  A program that is run for each record would open all of them
@@ -284,10 +294,11 @@ static void wait_walk(struct wort_pool *pool)
 	u64 end = now_ns() + WALK_WAIT;
 	struct wort_op op;
 
-	if (!wort_pool_writable(pool))
-		return;
-	while (READ_ONCE(pool->alloc.walking) && now_ns() < end)
+	while (READ_ONCE(pool->alloc.walking) && now_ns() < end) {
+		if (walk_blocked(pool))
+			return;
 		usleep(100);
+	}
 	wort_op_begin(&op, pool->region, &pool->alloc);
 	if (!wort_alloc_has_extents(&op, pool->alloc.geo.nr_extents / 8))
 		wort_pool_wait_walk(pool);
