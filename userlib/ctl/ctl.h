@@ -409,7 +409,7 @@ double progress_end(struct progress *progress);
  * struct part - A file that is being written
  * @path: the name that it gets; "-": standard output
  * @target: room for what a symbolic link at @path refers to
- * @name: the name that it has; empty: it is written to @path itself, a pipe or a device
+ * @name: the name that it has; empty: it is written to @path itself
  */
 struct part {
 	const char *path;

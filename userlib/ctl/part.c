@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files that get their name when they are whole: what was there stays until then, and
- * whoever ends the program leaves nothing half written.
+ * Files that get their name when they are whole: what was there stays until then, and a
+ * signal that ends the program, but SIGKILL, leaves nothing half written.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,9 @@ static void remove_part(int sig)
 
 static void watch_signals(const char *name)
 {
-	static const int ends[] = { SIGHUP, SIGINT, SIGTERM };
+	static const int ends[] = {
+		SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGPIPE, SIGALRM, SIGXCPU, SIGXFSZ,
+	};
 	size_t i;
 
 	unfinished = name;
@@ -39,22 +41,43 @@ bool part_is_stdout(const struct part *part)
 	return !strcmp(part->path, "-");
 }
 
-/* Into a pipe or a device is written; no file takes its name. */
-static bool is_special(const struct part *part)
+/*
+ * Can another file take the name?  Not that of a pipe or a device, nor of a file that has
+ * none any more, as /dev/stdout may lead to, nor where a link leads to nothing.  What a
+ * symbolic link refers to is replaced, not the link.
+ */
+static bool is_replaceable(struct part *part)
 {
 	struct stat st;
 
-	return !stat(part->path, &st) && !S_ISREG(st.st_mode);
+	if (stat(part->path, &st))
+		return lstat(part->path, &st) && errno == ENOENT;
+	if (!S_ISREG(st.st_mode) || !st.st_nlink || !realpath(part->path, part->target))
+		return false;
+	part->path = part->target;
+	return true;
 }
 
-/* That of the file that it replaces, or of any new one. */
-static mode_t mode_of(const struct part *part)
+static mode_t mode_of_new(void)
 {
 	mode_t mask = umask(0);
-	struct stat st;
 
 	umask(mask);
-	return stat(part->path, &st) ? 0666 & ~mask : st.st_mode & 0777;
+	return 0666 & ~mask;
+}
+
+/* As the file that it replaces; a group that it cannot have may read nothing of it. */
+static int set_owner(const struct part *part, int fd)
+{
+	struct stat st;
+	mode_t mode;
+
+	if (stat(part->path, &st))
+		return fchmod(fd, mode_of_new());
+	mode = st.st_mode & 0777;
+	if (fchown(fd, st.st_uid, st.st_gid) && fchown(fd, -1, st.st_gid))
+		mode &= ~070;
+	return fchmod(fd, mode);
 }
 
 static void drop(struct part *part)
@@ -64,25 +87,27 @@ static void drop(struct part *part)
 	*part->name = '\0';
 }
 
-/* A file of its own, whoever else writes one there. */
+/* A file of its own, whoever else writes one there.  What cannot be written is not replaced. */
 static FILE *make(struct part *part)
 {
 	FILE *out;
 	int fd;
 
-	/* What a symbolic link refers to is replaced, not the link. */
-	if (realpath(part->path, part->target))
-		part->path = part->target;
+	if (access(part->path, W_OK) && errno != ENOENT)
+		return NULL;
 	if ((size_t)snprintf(part->name, sizeof(part->name), "%s.XXXXXX", part->path) >=
 	    sizeof(part->name)) {
+		*part->name = '\0';
 		errno = ENAMETOOLONG;
 		return NULL;
 	}
 	fd = mkostemp(part->name, O_CLOEXEC);
-	if (fd < 0)
+	if (fd < 0) {
+		*part->name = '\0';
 		return NULL;
+	}
 	watch_signals(part->name);
-	out = fchmod(fd, mode_of(part)) ? NULL : fdopen(fd, "w");
+	out = set_owner(part, fd) ? NULL : fdopen(fd, "w");
 	if (!out) {
 		drop(part);
 		close(fd);
@@ -90,13 +115,31 @@ static FILE *make(struct part *part)
 	return out;
 }
 
+/* Does the folder take no other file? */
+static bool no_place(int err)
+{
+	return err == EACCES || err == EROFS || err == ENAMETOOLONG;
+}
+
+/* Where there is no place for another file, it is written in its own. */
 FILE *part_open(struct part *part, const char *path)
 {
+	FILE *out;
+
 	part->path = path;
 	*part->name = '\0';
 	if (part_is_stdout(part))
 		return stdout;
-	return is_special(part) ? fopen(path, "w") : make(part);
+	if (!is_replaceable(part))
+		return fopen(path, "w");
+	out = make(part);
+	return !out && no_place(errno) ? fopen(path, "w") : out;
+}
+
+/* A pipe has nothing to sync, nor has a filesystem without a disk. */
+static bool is_unsyncable(int err)
+{
+	return err == EINVAL || err == EROFS;
 }
 
 /* The name in its folder is on disk, too. */
@@ -109,9 +152,10 @@ static int sync_name(const struct part *part)
 	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - part->path + 1) : 1,
 		 slash ? part->path : ".");
 	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* One that may be written and not read. */
 	if (fd < 0)
-		return -errno;
-	err = fsync(fd) ? -errno : 0;
+		return errno == EACCES ? 0 : -errno;
+	err = fsync(fd) && !is_unsyncable(errno) ? -errno : 0;
 	close(fd);
 	return err;
 }
@@ -123,12 +167,6 @@ static int publish(struct part *part)
 	watch_signals(NULL);
 	*part->name = '\0';
 	return sync_name(part);
-}
-
-/* A pipe has nothing to sync. */
-static bool is_unsyncable(int err)
-{
-	return err == EINVAL || err == EROFS;
 }
 
 int part_close(struct part *part, FILE *out, bool whole)

@@ -32,6 +32,7 @@ int no_pool(const char *name, int err)
 	if (err == -EUNATCH) {
 		complain("%s: no such file, and no pool: the module is not loaded",
 			 name);
+		name_errno(-ENOENT);
 		mend("modprobe wort");
 		mend_file(name);
 		return ST_NOTHING;

@@ -120,6 +120,14 @@ check_dump()
 	[ "$(stat -c %a good.tsv)" = 640 ]
 	[ -z "$(find . -name 'good.tsv.*')" ]
 	expect 3 'cannot write all of the records: No space' "$wort" dump dumped.img names /dev/full
+	ln -s behind.tsv leads.tsv
+	"$wort" dump dumped.img names leads.tsv
+	[ "$(wc -l <behind.tsv)" -eq 2001 ]
+	ln -s /proc/self/fd/1 out.tsv
+	( exec >unnamed && rm unnamed && "$wort" dump dumped.img names out.tsv )
+	[ -L out.tsv ]
+	( ulimit -f 4; ! "$wort" dump dumped.img names cut.tsv ) 2>/dev/null
+	[ -z "$(find . -name 'cut.tsv*')" ]
 }
 
 # A second process is told which has the file open.
