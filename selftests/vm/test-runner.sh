@@ -142,17 +142,21 @@ test_pause()
 {
 	local runner
 
-	"$run" -k "$flavour" -p "$work/pid" -c '
-		echo begin
+	# shellcheck disable=SC2016 # the guest expands it
+	"$run" -k "$flavour" -p "$work/pid" -t 400 -c '
+		uptime() { cut -d. -f1 /proc/uptime; }
 		mkdir /m
-		for i in $(seq 1000); do
+		end=$(($(uptime) + 35))
+		echo begin
+		while [ "$(uptime)" -lt $end ]; do
 			mount -t tmpfs m /m && umount /m || exit 1
 		done' >"$work/log" 2>&1 &
 	runner=$!
-	wait_for_text "$work/log" '^begin' || true
-	kill -STOP "$(cat "$work/pid")"
+	expect "a guest begins before it stands still" \
+		wait_for_text "$work/log" '^begin'
+	kill -STOP "$(cat "$work/pid")" || failed=1
 	sleep 30
-	kill -CONT "$(cat "$work/pid")"
+	kill -CONT "$(cat "$work/pid")" || failed=1
 	status=0
 	wait "$runner" || status=$?
 	expect "a guest that stood still for half a minute is green" status_is 0
