@@ -328,8 +328,8 @@ static inline void read_proc(pid_t pid, const char *name, char *text, size_t siz
 }
 
 /*
- * Does a process sleep in the module, so that only a fatal signal ends that?  Kernels without
- * CONFIG_STACKTRACE do not tell where.
+ * Does a process sleep in the module, so that only a fatal signal ends that?  A kernel without
+ * CONFIG_STACKTRACE does not tell where, and of one that runs again nothing is told.
  */
 static inline bool sleeps_in_module(pid_t pid)
 {
@@ -339,8 +339,10 @@ static inline bool sleeps_in_module(pid_t pid)
 	end = strrchr(text, ')');
 	if (!end || strncmp(end, ") D", 3))
 		return false;
+	if (access("/proc/self/stack", F_OK))
+		return true;
 	read_proc(pid, "stack", text, sizeof(text));
-	return !text[0] || strstr(text, "wort");
+	return strstr(text, "wort");
 }
 
 /* The name of the device that the driver of the memory is bound to. */
