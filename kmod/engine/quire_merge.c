@@ -227,6 +227,24 @@ static void pair_commit(struct wort_op *op, const struct wort_tree *tree,
 }
 
 /*
+ * Has the first one no records from the separator on?  The last one tells:
+ * deletes beside this merge change how many there are.
+ */
+static int ends_before_sep(struct wort_op *op, const struct qr_merge *m,
+			   const struct qr_order *all)
+{
+	const struct wort_key sep = wort_bound_key(&m->sep);
+	struct qr_rec last;
+	int err;
+
+	if (!all->nr)
+		return 1;
+	err = qr_rec_at(op, &m->old[0], all->slot[all->nr - 1].place, &last) ?:
+	      qr_key_verify(op, &m->old[0], &sep);
+	return err ?: qr_rec_cmp(&m->old[0], &last, &sep) < 0;
+}
+
+/*
  * May the first one take the range of the second one, as it is?  The second one
  * is empty, keys of both have the prefix of the first one, and that has no
  * records beyond its range, which half a split or half a merge leaves there:
@@ -241,7 +259,7 @@ static int is_absorbing(struct wort_op *op, struct qr_merge *m, u32 prefix_len)
 	if (m->old[0].level || all->nr || m->old[0].prefix_len > prefix_len)
 		return 0;
 	err = qr_order(op, &m->old[0], &m->upper, all) ?:
-	      all->nr == m->order[0].nr;
+	      ends_before_sep(op, m, all);
 	all->nr = 0;
 	all->words = 0;
 	all->end = end;
