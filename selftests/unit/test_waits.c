@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waits: what each is for wakes it, and so does what makes it hopeless.  A wait runs the
- * work that the test has queued, as that of another task: the shim looks at what is waited
- * for again only when somebody has woken the queue.
+ * Waits: the event that a task waits for wakes it, and so does one that makes the wait
+ * hopeless.  The test queues the event as background work, which the waiting task runs.  The
+ * shim evaluates the condition again only after a wake, so a missing one leaves a deadlock.
  */
 #include "../../kmod/pool/gate.h"
 #include "../../kmod/pool/pool.h"
@@ -49,12 +49,17 @@ static int put(void)
 	return pm_put(bed.index, "a", 1, "v", 1);
 }
 
-static void close_a(void)
+static int close_gate_of_a(void)
 {
 	u16 nr = gate_of_a();
 
+	return wort_gates_close(bed.pm.pool, &nr, 1, false);
+}
+
+static void close_a(void)
+{
 	use_gates();
-	CHECK_EQ(wort_gates_close(bed.pm.pool, &nr, 1, false), 0);
+	CHECK_EQ(close_gate_of_a(), 0);
 }
 
 static void open_a(void)
@@ -119,14 +124,7 @@ static void enter_a(void)
 	atomic_add(INSIDE, gate(gate_of_a()));
 }
 
-static int close_entered(void)
-{
-	u16 nr = gate_of_a();
-
-	return wort_gates_close(bed.pm.pool, &nr, 1, false);
-}
-
-/* The one inside goes without a word, and one that finds the gate closed comes by. */
+/* Nobody is inside any more, and a change that finds the gate closed tells whoever waits. */
 static void come_by(void)
 {
 	struct wort_put change;
@@ -359,7 +357,7 @@ static const struct {
 	{ close_second, close_both, kill_waiter, -EINTR, still_closed },
 	{ enter_second, close_both, stop, -ENODEV, still_inside },
 	{ enter_second, close_both, kill_waiter, -EINTR, still_inside },
-	{ enter_a, close_entered, come_by, 0, open_a },
+	{ enter_a, close_gate_of_a, come_by, 0, open_a },
 	{ close_in_damaged, close_and_look, open_second, 0, both_closed },
 	{ close_in_damaged, close_and_look, clear, -EROFS, still_closed },
 	{ take_heads, take_head, give_head, 0, fifth_head },

@@ -270,7 +270,7 @@ static void rebuild_now(void)
 
 /*
  * Objects that the walk has met are freed and given back before its next section.  Each was
- * marked before that, so none is taken for damage.  Whoever waits for space is woken then.
+ * marked before that, so none is taken for damage.  The walk wakes those who wait for space.
  */
 void check_walk_section(void)
 {

@@ -422,8 +422,8 @@ FILE *part_open(struct part *part, const char *path);
 bool part_is_stdout(const struct part *part);
 
 /*
- * A negative errno if not all of it could be written.  Only with @whole, and then on disk, it
- * takes the place of what was there.
+ * With @whole, syncs the file and gives it its name, which replaces the file that had it.
+ * Otherwise removes it.  A negative errno if not all of it could be written.
  */
 int part_close(struct part *part, FILE *out, bool whole);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files that get their name when they are whole: what was there stays until then, and a
- * signal that ends the program, but SIGKILL, leaves nothing half written.
+ * Files that get their name when they are whole.  A file that had the name stays until then.
+ * A signal that ends the program, but SIGKILL, removes what is half written.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -87,7 +87,10 @@ static void drop(struct part *part)
 	*part->name = '\0';
 }
 
-/* A file of its own, whoever else writes one there.  What cannot be written is not replaced. */
+/*
+ * Make a file of its own, so that several programs may write to one name.  A file that the
+ * user must not write is not replaced, either.
+ */
 static FILE *make(struct part *part)
 {
 	FILE *out;

@@ -284,10 +284,9 @@ static bool walk_blocked(struct wort_pool *pool)
 }
 
 /*
- * Before the walk has ended nobody knows which slots of an extent are free, and what is
- * stored opens another extent.  A program that is run for each record would open all of them
- * like this.  So it waits for the end of the walk: for a moment, and as long as it takes if
- * few extents are left.
+ * Before the end of the walk the pool does not know which slots are free, so a change opens
+ * another extent.  A script that runs a program for each record would open all extents.
+ * Therefore opening waits for the walk: for a moment, or to its end if few extents are free.
  */
 static void wait_walk(struct wort_pool *pool)
 {

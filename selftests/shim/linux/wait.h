@@ -33,15 +33,18 @@ static inline u32 shim_wakes(const wait_queue_head_t *wq)
 	return wakes;
 }
 
-/* Does anybody do anything that a sleeping task may wait for?  Not for ever. */
+/*
+ * Let queued work or another thread run, since it may end the wait.  False: there is none, or
+ * they wait for each other.
+ */
 static inline bool shim_sleep(u32 *turns)
 {
 	return !WARN_ON_ONCE((*turns)++ == SHIM_SPINS) && (shim_run_work() || shim_others());
 }
 
 /*
- * Whoever waits drives the background work that he waits for, or lets another thread do so.
- * As in the kernel he looks whether his condition holds only when he is woken, or killed.
+ * A task that waits runs the background work that it waits for, or lets another thread do so.
+ * As in the kernel, it evaluates its condition again only after a wake, and ends when killed.
  */
 #define wait_event_state(wq, cond, state) ({			\
 	u32 __turns = 0, __wakes = shim_wakes(&(wq));		\

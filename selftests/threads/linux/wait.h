@@ -32,10 +32,10 @@ static inline u32 shim_wakes(wait_queue_head_t *wq)
 	return wakes;
 }
 
-/* Turns of a wait after which nobody will wake it: minutes. */
+/* A task that naps so often without a wake, for minutes, waits for one that nobody sends. */
 #define SHIM_NAPS	1000000
 
-/* As in the kernel, whoever waits looks whether his condition holds only when he is woken. */
+/* As in the kernel, a task that waits evaluates its condition again only after a wake. */
 #define wait_event_state(wq, cond, state) ({		\
 	u32 __wakes = shim_wakes(&(wq)), __naps;	\
 	might_sleep();					\
