@@ -153,20 +153,24 @@ static void unmap(struct wort_dev *wdev)
 	free(wdev);
 }
 
-static int open_file(struct wort_dev *wdev, const char *path, const struct stat *st)
+/* Its size counts from the lock on: whoever had it before may have changed that. */
+static int open_file(struct wort_dev *wdev, const char *path)
 {
 	int err = lock_file(wdev->fd, wdev->write);
+	struct stat st;
 
+	if (!err && fstat(wdev->fd, &st))
+		err = -errno;
 	if (!err && wdev->write)
-		err = fill_holes(wdev->fd, st);
+		err = fill_holes(wdev->fd, &st);
 	if (err)
 		return err;
-	wdev->dev = st->st_dev;
-	wdev->ino = st->st_ino;
+	wdev->dev = st.st_dev;
+	wdev->ino = st.st_ino;
 	wdev->region.name = strdup(path);
 	if (!wdev->region.name)
 		return -ENOMEM;
-	return map_file(wdev, st->st_size);
+	return map_file(wdev, st.st_size);
 }
 
 static struct wort_dev *find(const struct stat *st)
@@ -214,8 +218,7 @@ static int write_earlier(int fd)
 	return fsync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
-static int attach(const char *path, int fd, const struct stat *st, bool write, bool process,
-		  struct wort_dev **out)
+static int attach(const char *path, int fd, bool write, bool process, struct wort_dev **out)
 {
 	struct wort_dev *wdev = new_pool(fd, write, process);
 	int err;
@@ -224,7 +227,7 @@ static int attach(const char *path, int fd, const struct stat *st, bool write, b
 		close(fd);
 		return -ENOMEM;
 	}
-	err = open_file(wdev, path, st);
+	err = open_file(wdev, path);
 	if (!err && !process)
 		err = write_earlier(fd);
 	if (!err)
@@ -258,7 +261,7 @@ static int get_locked(const char *path, bool write, bool process, struct wort_de
 	}
 	wdev = find(&st);
 	if (!wdev)
-		return attach(path, fd, &st, write, process, out);
+		return attach(path, fd, write, process, out);
 	close(fd);
 	return share(wdev, write, process, out);
 }
@@ -442,7 +445,7 @@ static int format_opened(struct wort_dev *wdev, const char *path, u64 size,
 		return err;
 	if (size > before && ftruncate(wdev->fd, size))
 		return -errno;
-	err = fstat(wdev->fd, &st) ? -errno : open_file(wdev, path, &st);
+	err = open_file(wdev, path);
 	if (!err)
 		err = format_mapped(wdev, arg);
 	if (err && size > before && ftruncate(wdev->fd, before))
