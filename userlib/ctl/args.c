@@ -11,7 +11,7 @@
 struct settings settings = { .offset = IMAGE_FIND, .nr_attrs = -1 };
 struct range range;
 
-enum { KEY_OFFSET = 0x100, KEY_ATTR, KEY_SYNC };
+enum { KEY_OFFSET = 0x100, KEY_ATTR, KEY_SYNC, KEY_WAIT };
 
 static const struct argp_option output_options[] = {
 	{ "output", 'o', "FORMAT", 0, "text (default) or json", 10 },
@@ -41,6 +41,12 @@ static const struct argp_option sync_options[] = {
 	{ "sync", KEY_SYNC, "media|process", 0,
 	  "what a record in a plain file survives: a power cut (default), or the end of this process only, which is faster",
 	  10 },
+	{ }
+};
+
+static const struct argp_option wait_options[] = {
+	{ "wait", KEY_WAIT, "SECONDS", 0,
+	  "wait so long for other processes that have the plain file open", 10 },
 	{ }
 };
 
@@ -96,6 +102,15 @@ static void add_attr(const char *arg, struct argp_state *state)
 	settings.attrs[settings.nr_attrs++] = arg;
 }
 
+static void set_wait(const char *arg, struct argp_state *state)
+{
+	uint64_t seconds = 0;
+
+	if (number_parse(arg, strlen(arg), &seconds) || seconds > UINT32_MAX / 1000)
+		usage_error(state, "not a number of seconds: %s", arg);
+	settings.wait_ms = seconds * 1000;
+}
+
 static error_t parse_common(int key, char *arg, struct argp_state *state)
 {
 	switch (key) {
@@ -127,6 +142,9 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 		if (strcmp(arg, "media") && strcmp(arg, "process"))
 			usage_error(state, "neither media nor process: %s", arg);
 		settings.process = !strcmp(arg, "process");
+		return 0;
+	case KEY_WAIT:
+		set_wait(arg, state);
 		return 0;
 	case KEY_OFFSET:
 		settings.offset = parse_size(arg, state);
@@ -186,6 +204,7 @@ static const struct {
 	{ GROUP_OFFLINE,
 	  { .options = offline_options, .parser = parse_common } },
 	{ GROUP_SYNC, { .options = sync_options, .parser = parse_common } },
+	{ GROUP_FILE, { .options = wait_options, .parser = parse_common } },
 	{ GROUP_ATTRS, { .options = attr_options, .parser = parse_common } },
 	{ GROUP_VERBOSE,
 	  { .options = verbose_options, .parser = parse_common } },
@@ -274,6 +293,7 @@ int parse_args(const struct syntax *syntax, int argc, char **argv,
 			children[n++].argp = &groups[i].argp;
 	if (syntax->groups & GROUP_ATTRS)
 		settings.nr_attrs = 0;
+	settings.waits = syntax->groups & GROUP_FILE;
 	argp_err_exit_status = ST_USAGE;
 	hold_stderr();
 	if (argp_parse(&argp, argc, argv, 0, NULL, &parse))
@@ -281,5 +301,6 @@ int parse_args(const struct syntax *syntax, int argc, char **argv,
 	show_stderr();
 	*args = parse.args;
 	settings.target = parse.nr ? parse.args[0] : "";
+	settings.nr_args = parse.nr;
 	return parse.nr;
 }

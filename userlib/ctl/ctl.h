@@ -37,6 +37,7 @@ enum status {
  * struct settings - Options that several verbs share
  * @verb: the verb that runs
  * @target: its first argument, which most verbs do something with, or ""
+ * @nr_args: how many arguments it has
  * @json: -o json
  * @hex: -x: keys and values are hexadecimal
  * @number: -n: keys are 64-bit numbers
@@ -46,10 +47,13 @@ enum status {
  * @nr_attrs: number of them; -1: the verb takes none
  * @offset: --offset
  * @process: --sync process
+ * @waits: the verb takes --wait
+ * @wait_ms: --wait
  */
 struct settings {
 	const char *verb;
 	const char *target;
+	unsigned int nr_args;
 	bool json;
 	bool hex;
 	bool number;
@@ -59,6 +63,8 @@ struct settings {
 	int nr_attrs;
 	uint64_t offset;
 	bool process;
+	bool waits;
+	unsigned int wait_ms;
 };
 
 extern struct settings settings;
@@ -74,6 +80,8 @@ int attrs_read(uint32_t engine, uint64_t *word);
 #define GROUP_VERBOSE	(1U << 4)	/* -v -q */
 #define GROUP_ATTRS	(1U << 5)	/* --attr and, with GROUP_OUTPUT, -o */
 #define GROUP_SYNC	(1U << 6)	/* --sync */
+/* Of both, as their verbs open pools in plain files: --wait */
+#define GROUP_FILE	(GROUP_OFFLINE | GROUP_SYNC)
 
 /**
  * struct syntax - What the command line of a verb looks like

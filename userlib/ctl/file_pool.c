@@ -32,26 +32,37 @@ bool is_file_pool(const char *path)
 	       !image_probe(path, &label) && !label.offset;
 }
 
+/* The name of a process, or "". */
+static void process_name(pid_t pid, char *name, size_t size)
+{
+	char place[32];
+	FILE *comm;
+
+	*name = 0;
+	snprintf(place, sizeof(place), "/proc/%d/comm", pid);
+	comm = fopen(place, "r");
+	if (comm && fgets(name, size, comm))
+		name[strcspn(name, "\n")] = 0;
+	if (comm)
+		fclose(comm);
+}
+
 /* Another process has it open. */
 static int file_in_use(const char *path)
 {
 	pid_t pid = wort_file_holder(path);
-	char place[32], name[64] = "";
-	FILE *comm;
+	char name[64];
 
-	if (!pid) {
+	if (pid) {
+		process_name(pid, name, sizeof(name));
+		complain("%s: process %d (%s) has it open", path, pid, name);
+	} else {
 		complain("%s: another process has it open", path);
-		name_errno(-EAGAIN);
-		return ST_REFUSED;
 	}
-	snprintf(place, sizeof(place), "/proc/%d/comm", pid);
-	comm = fopen(place, "r");
-	if (comm && fgets(name, sizeof(name), comm))
-		name[strcspn(name, "\n")] = 0;
-	if (comm)
-		fclose(comm);
-	complain("%s: process %d (%s) has it open", path, pid, name);
 	name_errno(-EAGAIN);
+	if (settings.waits && !settings.wait_ms)
+		mend("wort %s --wait 60 %s%s    # waits so many seconds", settings.verb,
+		     shell_word(settings.target), settings.nr_args > 1 ? " ARGUMENT..." : "");
 	return ST_REFUSED;
 }
 
@@ -91,6 +102,7 @@ int open_file_pool(const char *path, int flags, struct wort_pool **out)
 	struct wort_pool_opts opts = {
 		.sz = sizeof(opts),
 		.sync = settings.process ? WORT_SYNC_PROCESS : WORT_SYNC_MEDIA,
+		.wait_ms = settings.wait_ms,
 	};
 	int err = wort_pool_open_with(path, flags, &opts, out);
 

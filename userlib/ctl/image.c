@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <asm/byteorder.h>
@@ -47,6 +48,8 @@ struct image {
 	bool write;
 	bool device;
 	bool shared;		/* a device that others may have open for themselves */
+	bool locked;		/* a file: as libwort, one process at a time stores to it */
+	unsigned int wait_ms;	/* for that lock */
 	u64 size;
 	u64 offset;
 	void *map;
@@ -75,10 +78,44 @@ static u32 le32_at(const u8 *p)
 	return le32_to_cpu(val);
 }
 
+static u64 now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
+}
+
+/* A look now and then: flock() that waits knows no limit but a signal. */
+static int lock_file(const struct image *image)
+{
+	int way = (image->write ? LOCK_EX : LOCK_SH) | LOCK_NB, err;
+	static const struct timespec moment = { .tv_nsec = 2000000 };
+	u64 end = now_ms() + image->wait_ms;
+
+	while ((err = flock(image->fd, way) ? -errno : 0) == -EWOULDBLOCK &&
+	       now_ms() < end)
+		nanosleep(&moment, NULL);
+	return err;
+}
+
+/* Whoever had the lock before may have changed the size of the file. */
+static int measure(struct image *image)
+{
+	struct stat st;
+
+	if (image->device)
+		return ioctl(image->fd, BLKGETSIZE64, &image->size) ? -errno : 0;
+	if (fstat(image->fd, &st))
+		return -errno;
+	image->size = st.st_size;
+	return 0;
+}
+
 /* A block device in use by others is refused: it would change under us. */
 static int open_media(struct image *image, const char *path)
 {
-	int flags = image->write ? O_RDWR : O_RDONLY;
+	int flags = image->write ? O_RDWR : O_RDONLY, err = 0;
 	struct stat st;
 
 	if (stat(path, &st))
@@ -95,10 +132,12 @@ static int open_media(struct image *image, const char *path)
 	image->fd = open(path, flags | O_CLOEXEC);
 	if (image->fd < 0)
 		return -errno;
-	image->size = st.st_size;
-	if (image->device &&
-	    ioctl(image->fd, BLKGETSIZE64, &image->size))
-		return -errno;
+	if (image->locked && !image->device)
+		err = lock_file(image);
+	if (!err)
+		err = measure(image);
+	if (err)
+		return err;
 	return image->size < WORT_MEDIA_POOL_MIN ? -ENODATA : 0;
 }
 
@@ -265,14 +304,6 @@ static int image_load(struct image *image, const char *path, u64 offset)
 	return err ? err : find_pool(image, offset);
 }
 
-/* As libwort: one process at a time stores to a file. */
-static int lock_media(const struct image *image)
-{
-	int way = (image->write ? LOCK_EX : LOCK_SH) | LOCK_NB;
-
-	return !image->device && flock(image->fd, way) ? -errno : 0;
-}
-
 static int release(struct image *image)
 {
 	int err = 0;
@@ -304,16 +335,16 @@ static struct image *image_new(bool write)
 }
 
 int image_open(const char *path, bool write, uint64_t offset,
-	       struct image **out)
+	       unsigned int wait_ms, struct image **out)
 {
 	struct image *image = image_new(write);
 	int err;
 
 	if (!image)
 		return -ENOMEM;
+	image->locked = true;
+	image->wait_ms = wait_ms;
 	err = image_load(image, path, offset);
-	if (!err)
-		err = lock_media(image);
 	if (!err)
 		err = wort_pool_attach(&image->region, &image->pool);
 	if (err) {
@@ -440,11 +471,10 @@ int image_copy(const char *path, uint64_t offset, uint64_t reach, bool restore,
 
 	if (!image)
 		return -ENOMEM;
+	image->locked = restore;
 	err = look_for_copy(image, path, offset, reach, &sb);
 	if (!err)
 		fill_label(image, &sb, label);
-	if (!err && restore)
-		err = lock_media(image);
 	if (!err && restore) {
 		wort_op_begin(&op, &image->region, NULL);
 		err = wort_sb_replace(&op, &sb, 0);

@@ -35,10 +35,11 @@ struct image_label {
  * All of them return 0 or a negative errno.  Unless @write, nothing is changed
  * on the media: what the code stores stays in private memory.  Damage is told
  * about on stderr.  Where a page of the file cannot be read, the program ends
- * with IMAGE_LOST and a line on stderr.
+ * with IMAGE_LOST and a line on stderr.  Others that have the file open are waited
+ * for @wait_ms: -EWOULDBLOCK then.
  */
 int image_open(const char *path, bool write, uint64_t offset,
-	       struct image **out);
+	       unsigned int wait_ms, struct image **out);
 /* With @write: the error of writing back what was changed. */
 int image_close(struct image *image);
 uint64_t image_offset(const struct image *image);

@@ -248,7 +248,8 @@ static int open_with(const char *name, int pool_flags, bool repair,
 	err = other_version(name, place.path);
 	if (err)
 		return err;
-	err = image_open(place.path, repair, settings.offset, &src->image);
+	err = image_open(place.path, repair, settings.offset, settings.wait_ms,
+			 &src->image);
 	if (err == -EINVAL && settings.offset != IMAGE_FIND) {
 		complain("%s: no pool can be at this offset: a multiple of 4096, within it", name);
 		return ST_USAGE;

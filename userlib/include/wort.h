@@ -117,11 +117,13 @@ pid_t wort_file_holder(const char *path);
  * struct wort_pool_opts - How to open a pool
  * @sz: sizeof(struct wort_pool_opts)
  * @sync: WORT_SYNC_*; other than 0 for plain files only, or -ENOTBLK
+ * @wait_ms: how long to wait for other processes that have the plain file open,
+ *	milliseconds; -EINTR if a signal comes meanwhile
  */
 struct wort_pool_opts {
 	size_t sz;
 	uint32_t sync;
-	uint32_t __reserved;
+	uint32_t wait_ms;
 };
 
 /*
@@ -129,13 +131,14 @@ struct wort_pool_opts {
  * there is no pool in the file.
  *
  * A pool in a plain file is served in this process by the code of the module.  One process
- * at a time has it open for writing: -EWOULDBLOCK for others, and wort_file_holder() says
- * which.  In one process it may be opened any number of times: -EBUSY for writing after
- * reading only, or with another @sync.  Holes of the file are filled: -ENOSPC.  A fence is an
- * msync() of the pages stored to since the last one, or where the file is mapped
- * persistent memory (MAP_SYNC), a flush of cache lines.  When one fails, calls return
- * -EIO from then on.  A child after fork() must not use it.  Opening for writing waits some
- * 20 ms for the search for free space, or until it has ended in a pool that is nearly full.
+ * at a time has it open for writing: -EWOULDBLOCK for others after @opts->wait_ms, and
+ * wort_file_holder() says which.  In one process it may be opened any number of times:
+ * -EBUSY for writing after reading only, or with another @sync.  Holes of the file are
+ * filled: -ENOSPC.  A fence is an msync() of the pages stored to since the last one, or
+ * where the file is mapped persistent memory (MAP_SYNC), a flush of cache lines.  When one
+ * fails, calls return -EIO from then on.  A child after fork() must not use it.  Opening for
+ * writing waits some 20 ms for the search for free space, or until it has ended in a pool
+ * that is nearly full.
  */
 int wort_pool_open(const char *path, int flags, struct wort_pool **out);
 int wort_pool_open_with(const char *path, int flags,

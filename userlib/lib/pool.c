@@ -17,15 +17,16 @@ struct wort_pool {
 };
 
 /* A plain file is served in this process. */
-static int open_any(const char *path, int flags, uint32_t sync)
+static int open_any(const char *path, int flags, const struct wort_pool_opts *opts)
 {
 	struct stat st;
 
-	if (sync != WORT_SYNC_MEDIA && sync != WORT_SYNC_PROCESS)
+	if (opts->sync != WORT_SYNC_MEDIA && opts->sync != WORT_SYNC_PROCESS)
 		return -EINVAL;
 	if (wort_local_path(path))
-		return wort_local_open(path, flags, sync == WORT_SYNC_PROCESS);
-	if (sync != WORT_SYNC_MEDIA)
+		return wort_local_open(path, flags, opts->sync == WORT_SYNC_PROCESS,
+				       opts->wait_ms);
+	if (opts->sync != WORT_SYNC_MEDIA)
 		return -ENOTBLK;
 	/* Reading only, open() takes a folder. */
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
@@ -51,7 +52,7 @@ WORT_API int wort_pool_open_with(const char *path, int flags,
 	pool = calloc(1, sizeof(*pool));
 	if (!pool)
 		return -ENOMEM;
-	pool->fd = open_any(path, flags, o.sync);
+	pool->fd = open_any(path, flags, &o);
 	if (pool->fd < 0) {
 		err = pool->fd;
 		free(pool);

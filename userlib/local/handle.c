@@ -176,7 +176,7 @@ int wort_cmd_list(struct wort_call *call, void *data)
 	return -ENOTTY;
 }
 
-int wort_local_open(const char *path, int flags, bool process)
+int wort_local_open(const char *path, int flags, bool process, unsigned int wait_ms)
 {
 	struct wort_dev *wdev;
 	struct file *filp;
@@ -185,7 +185,7 @@ int wort_local_open(const char *path, int flags, bool process)
 	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0)
 		return fd;
-	err = local_pool_get(path, flags, process, &wdev);
+	err = local_pool_get(path, flags, process, wait_ms, &wdev);
 	if (err) {
 		put_unused_fd(fd);
 		return err;

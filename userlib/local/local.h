@@ -28,9 +28,10 @@ int wort_local_format(const char *path, uint64_t size,
 
 /*
  * Open a pool: a descriptor, or a negative errno.  -EWOULDBLOCK: another process has it
- * open.  @process: what is stored is to survive the process, and not a power cut.
+ * open, and has not ended within @wait_ms; -EINTR: a signal came meanwhile.  @process: what
+ * is stored is to survive the process, and not a power cut.
  */
-int wort_local_open(const char *path, int flags, bool process);
+int wort_local_open(const char *path, int flags, bool process, unsigned int wait_ms);
 
 /* The process that has the file open as a pool; 0: none, or it is not known. */
 pid_t wort_local_holder(const char *path);

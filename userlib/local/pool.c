@@ -310,16 +310,38 @@ static void wait_walk(struct wort_pool *pool)
  * Open a file as a pool, or hold that which it is already.  No child is forked meanwhile: it
  * would have a descriptor that it does not know of, and with it the lock.
  */
-int local_pool_get(const char *path, int flags, bool process, struct wort_dev **out)
+static int try_get(const char *path, int flags, bool process, struct wort_dev **out)
 {
 	int err;
 
 	pthread_mutex_lock(&pools_lock);
 	err = get_locked(path, (flags & O_ACCMODE) != O_RDONLY, process, out);
 	pthread_mutex_unlock(&pools_lock);
+	return err;
+}
+
+/* Another process has the file: a moment, if it is not @end yet. */
+static int wait_turn(u64 end)
+{
+	static const struct timespec moment = { .tv_nsec = 2000000 };
+
+	if (now_ns() >= end)
+		return -EWOULDBLOCK;
+	return nanosleep(&moment, NULL) ? -errno : 0;
+}
+
+/* A look now and then: flock() that waits knows no limit but a signal. */
+int local_pool_get(const char *path, int flags, bool process, unsigned int wait_ms,
+		   struct wort_dev **out)
+{
+	u64 end = now_ns() + wait_ms * 1000000ULL;
+	int err, waited = 0;
+
+	while ((err = try_get(path, flags, process, out)) == -EWOULDBLOCK && !waited)
+		waited = wait_turn(end);
 	if (!err)
 		wait_walk((*out)->pool);
-	return err;
+	return err == -EWOULDBLOCK ? waited : err;
 }
 
 void local_pool_hold(struct wort_dev *wdev)

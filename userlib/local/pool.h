@@ -36,7 +36,8 @@ struct wort_dev {
 	struct wort_pool *pool;
 };
 
-int local_pool_get(const char *path, int flags, bool process, struct wort_dev **out);
+int local_pool_get(const char *path, int flags, bool process, unsigned int wait_ms,
+		   struct wort_dev **out);
 void local_pool_hold(struct wort_dev *wdev);
 void local_pool_put(struct wort_dev *wdev);
 bool local_pool_usable(const struct wort_dev *wdev);

@@ -152,6 +152,39 @@ check_exclusive()
 		bash -c '"$0" dump pool.img names | "$0" load pool.img copy' "$wort"
 }
 
+# Who waits for a file finds it as those before have left it, with another size, too.
+check_wait()
+{
+	local put i
+
+	"$wort" format --size 1M wait.img >/dev/null
+	"$wort" create wait.img names
+	"$wort" format --size 3M large.img >/dev/null
+	"$wort" create large.img names
+	"$wort" put large.img names first x
+	exec 4<wait.img
+	flock 4
+	expect 3 'wort put --wait 60 wait.img ARG' "$wort" put wait.img names a b
+	expect 3 'wort list --wait 60 wait.img  ' "$wort" list wait.img
+	expect 3 'process [0-9]* ([a-z.]*) has it open$' "$wort" list --wait 1 wait.img
+	expect 2 'not a number of seconds' "$wort" list --wait never wait.img
+	"$wort" put --wait 600 wait.img names second y &
+	put=$!
+	"$wort" get --wait 600 wait.img names first >waited &
+	sleep 0.2
+	cat large.img >wait.img
+	flock -u 4
+	wait $put
+	wait $!
+	[ "$(cat waited)" = x ]
+	for ((i = 0; i < 20; i++)); do
+		"$wort" put --wait 600 wait.img names $i $i &
+	done
+	wait
+	expect 0 '^22$' "$wort" count wait.img names
+	expect 0 '^clean$' "$wort" check --wait 600 wait.img
+}
+
 # What is refused leaves the pool as it is, and nothing is written over it.
 check_refusals()
 {
@@ -275,5 +308,6 @@ check_format
 check_short_sessions
 check_dump
 check_exclusive
+check_wait
 check_refusals
 check_kills

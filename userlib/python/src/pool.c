@@ -2,6 +2,9 @@
 /*
  * Pools.
  */
+#include <errno.h>
+#include <time.h>
+
 #include "ext.h"
 
 PyTypeObject *pool_type;
@@ -11,6 +14,30 @@ static void give_back(void *pool)
 	wort_pool_close(pool);
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
+}
+
+/* After a signal whose handler raises nothing the rest of the wait goes on. */
+static int open_pool(const char *path, int flags, struct wort_pool_opts *opts,
+		     struct wort_pool **pool)
+{
+	uint64_t end = now_ms() + opts->wait_ms, now;
+	int err;
+
+	for (;;) {
+		WITHOUT_GIL(err, wort_pool_open_with(path, flags, opts, pool));
+		if (err != -EINTR || PyErr_CheckSignals())
+			return err;
+		now = now_ms();
+		opts->wait_ms = now < end ? end - now : 0;
+	}
+}
+
 static int pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
 	struct wort_pool_opts opts = { .sz = sizeof(opts) };
@@ -18,18 +45,17 @@ static int pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
 	struct wort_pool *pool;
 	int flags, err;
 
-	if (!PyArg_ParseTuple(args, "OiI", &path, &flags, &opts.sync))
+	if (!PyArg_ParseTuple(args, "OiII", &path, &flags, &opts.sync, &opts.wait_ms))
 		return -1;
 	bytes = c_string(path);
 	if (!bytes)
 		return -1;
-	WITHOUT_GIL(err, wort_pool_open_with(PyBytes_AS_STRING(bytes), flags, &opts,
-					     &pool));
+	err = open_pool(PyBytes_AS_STRING(bytes), flags, &opts, &pool);
 	Py_DECREF(bytes);
-	if (err) {
+	if (err && !PyErr_Occurred())
 		raise_errno(err, path);
+	if (err)
 		return -1;
-	}
 	return handle_set((struct handle *)self, pool, give_back);
 }
 

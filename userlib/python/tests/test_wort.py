@@ -1404,9 +1404,9 @@ class Files(unittest.TestCase):
             with self.assertRaises(KeyError):
                 words.popitem()
 
-    def test_held(self):
-        """Another process has it: which one is said."""
-        wort.format_file(self.path, 16 << 20)
+    @contextlib.contextmanager
+    def holder(self):
+        """A process that has the file open until its input ends."""
         child = subprocess.Popen(
             [sys.executable, "-c", "import sys, wort\n"
              "with wort.Pool(sys.argv[1], write=True):\n"
@@ -1414,10 +1414,50 @@ class Files(unittest.TestCase):
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         with child:
             child.stdout.readline()
-            with Errno(errno.EWOULDBLOCK) as caught:
-                wort.Pool(self.path, write=True)
+            yield child
             child.stdin.close()
-        self.assertIn(f"process {child.pid} has it open", str(caught.exc))
+
+    def test_held(self):
+        """Another process has it: which one is said."""
+        wort.format_file(self.path, 16 << 20)
+        with self.holder() as child:
+            for wait in 0, 0.01:
+                with Errno(errno.EWOULDBLOCK) as caught:
+                    wort.Pool(self.path, write=True, wait=wait)
+                self.assertIn(f"process {child.pid} has it open", str(caught.exc))
+
+    def test_wait(self):
+        """One that waits gets the file when the other has closed it."""
+        wort.format_file(self.path, 16 << 20)
+        with self.holder() as child:
+            timer = threading.Timer(0.2, child.stdin.close)
+            timer.start()
+            wort.Pool(self.path, write=True, wait=600).close()
+            timer.join()
+        for wait in -1, 1e9, float("nan"):
+            with self.assertRaises(ValueError):
+                wort.Pool(self.path, wait=wait)
+
+    def test_wait_signal(self):
+        """A handler that raises ends the wait, and one that does not lets it go on."""
+        wort.format_file(self.path, 16 << 20)
+        handler = mock.Mock()
+        before = signal.signal(signal.SIGALRM, handler)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        with self.holder():
+            signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+            self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
+            with Errno(errno.EWOULDBLOCK):
+                wort.Pool(self.path, write=True, wait=0.1)
+            handler.assert_called()
+
+            def end(*_):
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                raise TimeoutError
+
+            handler.side_effect = end
+            with self.assertRaises(TimeoutError):
+                wort.Pool(self.path, write=True, wait=600)
 
 
 class Missing(unittest.TestCase):

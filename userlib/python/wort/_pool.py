@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import uuid as _uuid
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ from ._index import Buffer, Index
 
 
 SYNC = {"media": _wort.SYNC_MEDIA, "process": _wort.SYNC_PROCESS}
+WAIT_MAX = 1_000_000
 
 
 class IndexRecord(NamedTuple):
@@ -98,18 +100,21 @@ class Pool(_wort.Pool):
     A file is served in this process, by the code of the module; one process at a time
     has it open for writing.  With @sync="media" what was acknowledged survives a power
     cut; with "process", for files only, it survives the process and not the machine.
+    Other processes that have the file open are waited for, @wait seconds.
     @path: the file or device.
     """
 
     def __init__(self, path: StrPath, write: bool = False, *,
-                 sync: str = "media") -> None:
+                 sync: str = "media", wait: float = 0) -> None:
         path = place(path)
         self.path = os.fsdecode(path)
         if sync not in SYNC:
             raise ValueError(f'sync is {sync!r}, and not "media" or "process"')
+        if not 0 <= wait <= WAIT_MAX:
+            raise ValueError(f"wait is {wait!r}, and not from 0 to {WAIT_MAX} seconds")
         try:
             super().__init__(path, os.O_RDWR if write else os.O_RDONLY,
-                             SYNC[sync])
+                             SYNC[sync], math.ceil(wait * 1000))
         except _wort.Error as err:
             hint = _hint(err, path)
             if not hint:
