@@ -13,13 +13,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "content.h"
 #include "local.h"
 #include "pool.h"
 
@@ -83,7 +81,7 @@ bool wort_local_path(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-static int lock_file(int fd, bool write)
+int local_file_lock(int fd, bool write)
 {
 	return flock(fd, (write ? LOCK_EX : LOCK_SH) | LOCK_NB) ? -errno : 0;
 }
@@ -138,7 +136,7 @@ static int fill_holes(int fd, const struct stat *st)
 	return -posix_fallocate(fd, 0, st->st_size);
 }
 
-static void unmap(struct wort_dev *wdev)
+void local_pool_unmap(struct wort_dev *wdev)
 {
 	if (wdev->sync)
 		sync_file_del(wdev->sync);
@@ -154,9 +152,9 @@ static void unmap(struct wort_dev *wdev)
 }
 
 /* Its size counts from the lock on: whoever had it before may have changed that. */
-static int open_file(struct wort_dev *wdev, const char *path)
+int local_pool_map(struct wort_dev *wdev, const char *path)
 {
-	int err = lock_file(wdev->fd, wdev->write);
+	int err = local_file_lock(wdev->fd, wdev->write);
 	struct stat st;
 
 	if (!err && fstat(wdev->fd, &st))
@@ -194,7 +192,7 @@ static int share(struct wort_dev *wdev, bool write, bool process, struct wort_de
 	return 0;
 }
 
-static struct wort_dev *new_pool(int fd, bool write, bool process)
+struct wort_dev *local_pool_new(int fd, bool write, bool process)
 {
 	struct wort_dev *wdev = calloc(1, sizeof(*wdev));
 
@@ -220,14 +218,14 @@ static int write_earlier(int fd)
 
 static int attach(const char *path, int fd, bool write, bool process, struct wort_dev **out)
 {
-	struct wort_dev *wdev = new_pool(fd, write, process);
+	struct wort_dev *wdev = local_pool_new(fd, write, process);
 	int err;
 
 	if (!wdev) {
 		close(fd);
 		return -ENOMEM;
 	}
-	err = open_file(wdev, path);
+	err = local_pool_map(wdev, path);
 	if (!err && !process)
 		err = write_earlier(fd);
 	if (!err)
@@ -237,7 +235,7 @@ static int attach(const char *path, int fd, bool write, bool process, struct wor
 		wort_pool_detach(wdev->pool);
 	}
 	if (err) {
-		unmap(wdev);
+		local_pool_unmap(wdev);
 		return err;
 	}
 	wort_locks_map_state(&wdev->pool->locks, WORT_MAP_ASK, WORT_MAP_FOLLOW);
@@ -362,7 +360,7 @@ void local_pool_put(struct wort_dev *wdev)
 		list_del_init(&wdev->list);
 		if (local_pool_usable(wdev))
 			wort_pool_detach(wdev->pool);
-		unmap(wdev);
+		local_pool_unmap(wdev);
 	}
 	pthread_mutex_unlock(&pools_lock);
 }
@@ -389,147 +387,4 @@ pid_t wort_local_holder(const char *path)
 			found = pid;
 	fclose(locks);
 	return found;
-}
-
-/* The file and, of one that was not there, its name. */
-static int sync_names(int fd, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char *folder;
-	int dir, err;
-
-	if (fsync(fd))
-		return -errno;
-	folder = slash ? strndup(path, slash - path + 1) : strdup(".");
-	if (!folder)
-		return -ENOMEM;
-	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	free(folder);
-	if (dir < 0)
-		return -errno;
-	err = fsync(dir) ? -errno : 0;
-	close(dir);
-	return err;
-}
-
-static void fill_opts(struct wort_format_opts *opts, const struct wort_format_arg *arg)
-{
-	memset(opts, 0, sizeof(*opts));
-	opts->extent_size = arg->extent_size;
-	opts->time = time(NULL);
-	memcpy(opts->uuid, arg->uuid, sizeof(opts->uuid));
-	memcpy(opts->label, arg->label, sizeof(opts->label));
-	if (memchr_inv(opts->uuid, 0, sizeof(opts->uuid)) ||
-	    getrandom(opts->uuid, sizeof(opts->uuid), 0) != sizeof(opts->uuid))
-		return;
-	opts->uuid[6] = (opts->uuid[6] & 0x0f) | 0x40;
-	opts->uuid[8] = (opts->uuid[8] & 0x3f) | 0x80;
-}
-
-static int format_mapped(struct wort_dev *wdev, const struct wort_format_arg *arg)
-{
-	struct wort_format_opts opts;
-	int err;
-
-	fill_opts(&opts, arg);
-	err = wort_pool_format(&wdev->region, &opts);
-	if (err == -ENOSPC)
-		return -ENODATA;	/* for the file has its space */
-	return !err && wdev->sync->error ? -wdev->sync->error : err;
-}
-
-/*
- * May the file be formatted?  With its lock: nothing of it is changed before.  It is read
- * and not mapped, so that no hole of it takes memory.
- */
-static int format_allowed(int fd, const struct wort_format_arg *arg)
-{
-	int found = arg->flags & WORT_FORMAT_F_FORCE ? 0 : file_has_content(fd);
-
-	return found > 0 ? -EEXIST : found;
-}
-
-/* A file that was there is never cut short, and has its size again after a failure. */
-static int format_opened(struct wort_dev *wdev, const char *path, u64 size,
-			 const struct wort_format_arg *arg)
-{
-	struct stat st;
-	u64 before;
-	int err;
-
-	if (fstat(wdev->fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -ENOTBLK;
-	before = st.st_size;
-	err = format_allowed(wdev->fd, arg);
-	if (err)
-		return err;
-	if (size > before && ftruncate(wdev->fd, size))
-		return -errno;
-	err = open_file(wdev, path);
-	if (!err)
-		err = format_mapped(wdev, arg);
-	if (err && size > before && ftruncate(wdev->fd, before))
-		return err;
-	return err ? err : sync_names(wdev->fd, path);
-}
-
-/* -ESTALE: another process has taken the name away since the file was opened. */
-static int lock_named(int fd, const char *path)
-{
-	struct stat opened, named;
-	int err = lock_file(fd, true);
-
-	if (err)
-		return err;
-	if (fstat(fd, &opened))
-		return -errno;
-	return !stat(path, &named) && named.st_dev == opened.st_dev &&
-	       named.st_ino == opened.st_ino ? 0 : -ESTALE;
-}
-
-/* A file that was made here goes again, unless somebody else has locked it. */
-static int format_file(int fd, const char *path, u64 size, bool made,
-		       const struct wort_format_arg *arg)
-{
-	struct wort_dev *wdev = new_pool(fd, true, false);
-	int err;
-
-	if (!wdev) {
-		close(fd);
-		return -ENOMEM;
-	}
-	err = lock_named(fd, path);
-	if (!err) {
-		err = format_opened(wdev, path, size, arg);
-		if (err && made)
-			unlink(path);
-	}
-	unmap(wdev);
-	return err;
-}
-
-#define FORMAT_TRIES	16	/* while others take the name away */
-
-int wort_local_format(const char *path, uint64_t size, const struct wort_format_arg *arg)
-{
-	int flags = O_RDWR | O_CLOEXEC, tries = 0, fd, err;
-	bool made;
-
-	if (arg->flags & ~WORT_FORMAT_F_FORCE)
-		return -EOPNOTSUPP;
-	do {
-		made = false;
-		fd = open(path, flags);
-		if (fd < 0 && errno == ENOENT && size) {
-			fd = open(path, flags | O_CREAT | O_EXCL, 0666);
-			made = fd >= 0;
-		}
-		if (fd < 0 && errno != EEXIST)
-			return -errno;
-		/* Made meanwhile; each time: a link that leads nowhere. */
-		err = fd < 0 ? -ENOENT : format_file(fd, path, size, made, arg);
-	} while ((err == -ESTALE || err == -ENOENT) && ++tries < FORMAT_TRIES);
-	return err;
 }

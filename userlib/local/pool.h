@@ -42,4 +42,12 @@ void local_pool_hold(struct wort_dev *wdev);
 void local_pool_put(struct wort_dev *wdev);
 bool local_pool_usable(const struct wort_dev *wdev);
 
+/* A pool to be made, or to grow, has the same fields, and is in no list. */
+struct wort_dev *local_pool_new(int fd, bool write, bool process);
+/* Locks the file, too, and fills its holes. */
+int local_pool_map(struct wort_dev *wdev, const char *path);
+/* Closes the file, and frees @wdev. */
+void local_pool_unmap(struct wort_dev *wdev);
+int local_file_lock(int fd, bool write);
+
 #endif
