@@ -84,6 +84,9 @@ uint64_t parse_size(const char *text, struct argp_state *state)
 	case 'G':
 		shift = 30;
 		break;
+	case 'T':
+		shift = 40;
+		break;
 	}
 	err = number_parse(text, len - !!shift, &val);
 	if (err == -ERANGE || val > UINT64_MAX >> shift)

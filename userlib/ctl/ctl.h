@@ -107,7 +107,7 @@ struct syntax {
 int parse_args(const struct syntax *syntax, int argc, char **argv,
 	       char ***args);
 
-/* A number with an optional suffix k, M, G; ends the program if it is none. */
+/* A number with an optional suffix k, M, G, T; ends the program if it is none. */
 uint64_t parse_size(const char *text, struct argp_state *state);
 /* argp_error() with arguments that hold any bytes. */
 void usage_error(struct argp_state *state, const char *fmt, ...)
@@ -264,6 +264,8 @@ struct pool_place {
 int find_pool(const char *name, struct pool_place *place);
 /* What find_pool() or an open of the pool returned; a status. */
 int no_pool(const char *name, int err);
+/* Complains of what is no attached pool, and no pool in a plain file. */
+int not_attached(const char *name);
 bool label_is(const uint8_t *label, const char *text);
 /* Is it the pool of the block device that the kernel calls so? */
 bool lies_on(const struct wort_pool_record *rec, const char *device);
@@ -288,6 +290,8 @@ int open_index(const char *pool_name, const char *name, bool write,
 /* file_pool.c: pools in plain files.  Those that return an int complain. */
 bool is_plain_file(const char *path);
 bool is_file_pool(const char *path);
+/* What --sync and --wait say. */
+struct wort_pool_opts file_pool_opts(void);
 int open_file_pool(const char *path, int flags, struct wort_pool **out);
 int format_file(const char *path, uint64_t size, const struct wort_format_opts *opts);
 /* What an open of a file has returned. */
@@ -452,6 +456,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_format(int argc, char **argv);
 int cmd_get(int argc, char **argv);
+int cmd_grow(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_engines(int argc, char **argv);
 int cmd_load(int argc, char **argv);

@@ -97,13 +97,18 @@ bool holds_something(const char *path)
 	return found > 0;
 }
 
-int open_file_pool(const char *path, int flags, struct wort_pool **out)
+struct wort_pool_opts file_pool_opts(void)
 {
-	struct wort_pool_opts opts = {
-		.sz = sizeof(opts),
+	return (struct wort_pool_opts) {
+		.sz = sizeof(struct wort_pool_opts),
 		.sync = settings.process ? WORT_SYNC_PROCESS : WORT_SYNC_MEDIA,
 		.wait_ms = settings.wait_ms,
 	};
+}
+
+int open_file_pool(const char *path, int flags, struct wort_pool **out)
+{
+	struct wort_pool_opts opts = file_pool_opts();
 	int err = wort_pool_open_with(path, flags, &opts, out);
 
 	if (err == -ENOSPC) {

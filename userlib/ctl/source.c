@@ -62,7 +62,7 @@ static int not_a_pool(const char *name, const struct stat *st)
 	return complain("%s: an image of a namespace can only be read and checked", name);
 }
 
-static int not_attached(const char *name)
+int not_attached(const char *name)
 {
 	struct stat st;
 	int err = other_version(name, name);

@@ -20,6 +20,7 @@ static const struct verb {
 	{ "format", cmd_format, "make an empty pool on a device" },
 	{ "attach", cmd_attach, "serve the pool of a device" },
 	{ "detach", cmd_detach, "stop serving pools" },
+	{ "grow", cmd_grow, "let a pool in a plain file take in more of it" },
 	{ "list", cmd_list, "attached pools, or the indexes of a pool" },
 	{ "engines", cmd_engines, "structures that an index can have" },
 	{ "create", cmd_create, "make an index" },

@@ -16,12 +16,17 @@ struct wort_pool {
 	struct wort_map *map;	/* NULL: it was not asked for; set once */
 };
 
+static bool sync_is_known(uint32_t sync)
+{
+	return sync == WORT_SYNC_MEDIA || sync == WORT_SYNC_PROCESS;
+}
+
 /* A plain file is served in this process. */
 static int open_any(const char *path, int flags, const struct wort_pool_opts *opts)
 {
 	struct stat st;
 
-	if (opts->sync != WORT_SYNC_MEDIA && opts->sync != WORT_SYNC_PROCESS)
+	if (!sync_is_known(opts->sync))
 		return -EINVAL;
 	if (wort_local_path(path))
 		return wort_local_open(path, flags, opts->sync == WORT_SYNC_PROCESS,
@@ -69,6 +74,20 @@ WORT_API int wort_format_file(const char *path, uint64_t size,
 	int err = wort_format_read(&arg, opts);
 
 	return err ? err : wort_local_format(path, size, &arg);
+}
+
+WORT_API int wort_grow_file(const char *path, uint64_t size, const struct wort_pool_opts *opts)
+{
+	struct wort_pool_opts o;
+	int err = wort_opts_read(&o, sizeof(o), opts);
+
+	if (err)
+		return err;
+	if (!sync_is_known(o.sync))
+		return -EINVAL;
+	if (!wort_local_path(path))
+		return access(path, F_OK) ? -errno : -ENOTBLK;
+	return wort_local_grow(path, size, o.sync == WORT_SYNC_PROCESS, o.wait_ms);
 }
 
 WORT_API pid_t wort_file_holder(const char *path)

@@ -27,6 +27,12 @@ int wort_local_format(const char *path, uint64_t size,
 		      const struct wort_format_arg *arg);
 
 /*
+ * Let the pool in a file take in what the file has gained, or the file grow to @size bytes
+ * first.  -ERANGE: it has more than that; the others as of wort_local_open().
+ */
+int wort_local_grow(const char *path, uint64_t size, bool process, unsigned int wait_ms);
+
+/*
  * Open a pool: a descriptor, or a negative errno.  -EWOULDBLOCK: another process has it
  * open, and has not ended within @wait_ms; -EINTR: a signal came meanwhile.  @process: what
  * is stored is to survive the process, and not a power cut.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Making pools in files.
+ * Pools in files are made, and grow.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -157,4 +157,89 @@ int wort_local_format(const char *path, uint64_t size, const struct wort_format_
 		err = fd < 0 ? -ENOENT : format_file(fd, path, size, made, arg);
 	} while ((err == -ESTALE || err == -ENOENT) && ++tries < FORMAT_TRIES);
 	return err;
+}
+
+/* All of it gets its blocks, and is on disk, before the pool says that it has them. */
+static int extend(struct wort_dev *wdev, u64 size)
+{
+	int err;
+
+	if (ftruncate(wdev->fd, size))
+		return -errno;
+	err = -posix_fallocate(wdev->fd, 0, size);
+	if (!err && !wdev->process)
+		err = local_write_earlier(wdev->fd);
+	return err ? err : local_pool_map_again(wdev, size);
+}
+
+/*
+ * After an error.  Where nothing could be stored it has not changed; true also if it cannot be
+ * told: then the file keeps what it has gained.
+ */
+static bool uses_more_than(struct wort_dev *wdev, u64 size)
+{
+	struct wort_media_sb sb;
+
+	return wdev->sync && (wdev->sync->error || wort_pool_probe(&wdev->region, &sb) ||
+			      le64_to_cpu(sb.pool_size) > size);
+}
+
+static int grow_to(struct wort_dev *wdev, u64 before, u64 size)
+{
+	int err = extend(wdev, size);
+
+	if (!err)
+		err = wort_pool_grow(&wdev->region);
+	if (!err && wdev->sync->error)
+		err = -wdev->sync->error;
+	if (err && !uses_more_than(wdev, before) && ftruncate(wdev->fd, before))
+		return -errno;
+	return err;
+}
+
+/* What is no pool keeps its size, and a pool that has lost its end is left alone. */
+static int grow_opened(struct wort_dev *wdev, const char *path, u64 size)
+{
+	int err = local_pool_map(wdev, path);
+	struct wort_media_sb sb;
+	struct stat st;
+
+	if (!err && fstat(wdev->fd, &st))
+		err = -errno;
+	if (!err)
+		err = wort_pool_probe(&wdev->region, &sb);
+	if (err)
+		return err;
+	if (size && size < (u64)st.st_size)
+		return -ERANGE;
+	if (size > WORT_MEDIA_POOL_MAX)
+		return -EFBIG;
+	return grow_to(wdev, st.st_size, size ? size : (u64)st.st_size);
+}
+
+static int grow_file(const char *path, u64 size, bool process)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC), err;
+	struct wort_dev *wdev;
+
+	if (fd < 0)
+		return -errno;
+	wdev = local_pool_new(fd, true, process);
+	if (!wdev) {
+		close(fd);
+		return -ENOMEM;
+	}
+	err = grow_opened(wdev, path, size);
+	local_pool_unmap(wdev);
+	return err;
+}
+
+int wort_local_grow(const char *path, uint64_t size, bool process, unsigned int wait_ms)
+{
+	u64 end = local_turn_end(wait_ms);
+	int err, waited = 0;
+
+	while ((err = grow_file(path, size, process)) == -EWOULDBLOCK && !waited)
+		waited = local_turn_wait(end);
+	return err == -EWOULDBLOCK ? waited : err;
 }

@@ -87,10 +87,10 @@ int local_file_lock(int fd, bool write)
 }
 
 /*
- * Map all whole pages of a file.  Where the file is persistent memory, its filesystem lets
- * it be mapped so that flushes of cache lines are enough (MAP_SYNC).
+ * Map all whole pages of a file of @size bytes.  Where the file is persistent memory, its
+ * filesystem lets it be mapped so that flushes of cache lines are enough (MAP_SYNC).
  */
-static int map_file(struct wort_dev *wdev, u64 size)
+static int map_pages(struct wort_dev *wdev, u64 size)
 {
 	int prot = wdev->write ? PROT_READ | PROT_WRITE : PROT_READ;
 	enum sync_way way = wdev->process ? SYNC_NONE : SYNC_LINES;
@@ -136,12 +136,26 @@ static int fill_holes(int fd, const struct stat *st)
 	return -posix_fallocate(fd, 0, st->st_size);
 }
 
-void local_pool_unmap(struct wort_dev *wdev)
+static void unmap_pages(struct wort_dev *wdev)
 {
 	if (wdev->sync)
 		sync_file_del(wdev->sync);
 	if (wdev->region.base)
 		munmap(wdev->region.base, wdev->region.size);
+	wdev->sync = NULL;
+	wdev->region.base = NULL;
+}
+
+/* Its size has changed. */
+int local_pool_map_again(struct wort_dev *wdev, u64 size)
+{
+	unmap_pages(wdev);
+	return map_pages(wdev, size);
+}
+
+void local_pool_unmap(struct wort_dev *wdev)
+{
+	unmap_pages(wdev);
 	/* A child that has been forked has the file open, too, and with it the lock. */
 	if (wdev->fd >= 0 && wdev->write)
 		flock(wdev->fd, LOCK_UN);
@@ -168,7 +182,7 @@ int local_pool_map(struct wort_dev *wdev, const char *path)
 	wdev->region.name = strdup(path);
 	if (!wdev->region.name)
 		return -ENOMEM;
-	return map_file(wdev, st.st_size);
+	return map_pages(wdev, st.st_size);
 }
 
 static struct wort_dev *find(const struct stat *st)
@@ -211,7 +225,7 @@ struct wort_dev *local_pool_new(int fd, bool write, bool process)
  * pages that are not on disk.  A power cut would take them, and with them what
  * is stored below.  A filesystem that writes nothing has no such pages.
  */
-static int write_earlier(int fd)
+int local_write_earlier(int fd)
 {
 	return fsync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
@@ -227,7 +241,7 @@ static int attach(const char *path, int fd, bool write, bool process, struct wor
 	}
 	err = local_pool_map(wdev, path);
 	if (!err && !process)
-		err = write_earlier(fd);
+		err = local_write_earlier(fd);
 	if (!err)
 		err = wort_pool_attach(&wdev->region, &wdev->pool);
 	if (!err && wdev->sync && wdev->sync->error) {
@@ -318,8 +332,13 @@ static int try_get(const char *path, int flags, bool process, struct wort_dev **
 	return err;
 }
 
-/* Another process has the file: a moment, if it is not @end yet. */
-static int wait_turn(u64 end)
+u64 local_turn_end(unsigned int wait_ms)
+{
+	return now_ns() + wait_ms * 1000000ULL;
+}
+
+/* A look now and then: flock() that waits knows no limit but a signal. */
+int local_turn_wait(u64 end)
 {
 	static const struct timespec moment = { .tv_nsec = 2000000 };
 
@@ -328,15 +347,14 @@ static int wait_turn(u64 end)
 	return nanosleep(&moment, NULL) ? -errno : 0;
 }
 
-/* A look now and then: flock() that waits knows no limit but a signal. */
 int local_pool_get(const char *path, int flags, bool process, unsigned int wait_ms,
 		   struct wort_dev **out)
 {
-	u64 end = now_ns() + wait_ms * 1000000ULL;
+	u64 end = local_turn_end(wait_ms);
 	int err, waited = 0;
 
 	while ((err = try_get(path, flags, process, out)) == -EWOULDBLOCK && !waited)
-		waited = wait_turn(end);
+		waited = local_turn_wait(end);
 	if (!err)
 		wait_walk((*out)->pool);
 	return err == -EWOULDBLOCK ? waited : err;

@@ -48,6 +48,12 @@ struct wort_dev *local_pool_new(int fd, bool write, bool process);
 int local_pool_map(struct wort_dev *wdev, const char *path);
 /* Closes the file, and frees @wdev. */
 void local_pool_unmap(struct wort_dev *wdev);
+int local_pool_map_again(struct wort_dev *wdev, u64 size);
 int local_file_lock(int fd, bool write);
+int local_write_earlier(int fd);
+
+/* Another process has the file: wait for a moment.  -EWOULDBLOCK: @end has passed; -EINTR. */
+int local_turn_wait(u64 end);
+u64 local_turn_end(unsigned int wait_ms);
 
 #endif

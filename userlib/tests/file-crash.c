@@ -7,7 +7,8 @@
  * and traps behind its instruction.  At each msync() images are made of what a disk may
  * hold: of every sector of 512 bytes any of the contents that it had since the last
  * msync() of its page; and after each operation.  Each image has to be sound, and to hold
- * what was acknowledged, with the operation under way done or not.
+ * what was acknowledged, with the operation under way done or not.  First the pool grows
+ * to its size so.
  *
  *	file-crash FOLDER IMAGES [SEED]
  */
@@ -25,12 +26,14 @@
 #include <wort.h>
 
 #define POOL_SIZE	(512u << 10)
+#define SIZE_BEFORE	(256u << 10)
 #define PAGE		4096u
 #define SECTOR		512u
 #define NR_PAGES	(POOL_SIZE / PAGE)
 #define MAX_VERSIONS	256
 #define NR_KEYS		24
 #define MAX_CHANGES	4
+#define GROW_TRIES	100	/* images at each of a few fences */
 #define VALUE_MAX	1500
 #define TRAP_FLAG	0x100
 
@@ -46,7 +49,7 @@ struct change {
 
 static struct page pages[NR_PAGES];
 static unsigned char *base;		/* of the mapping that is traced */
-static bool tracing;
+static bool tracing, growing;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread unsigned char *stepping;	/* the page that the next trap is about */
 static char pool_path[512], image_path[512];
@@ -64,6 +67,8 @@ static struct {
 	struct change under_way[MAX_CHANGES];
 	unsigned int nr_under_way;
 	bool index_made;
+	uint64_t pool_size;	/* and before */
+	uint64_t size_before;
 } *told;
 static int to_judge, from_judge;
 
@@ -208,6 +213,17 @@ static void judge(struct wort_pool *pool)
 		die("damage", err ? err : (long)check.out_nr_damaged);
 }
 
+static void judge_size(struct wort_pool *pool)
+{
+	struct wort_pool_info_arg info = { .size = sizeof(info) };
+	int err = wort_pool_info(pool, &info);
+
+	if (err)
+		die("the size", err);
+	if (info.out_pool_size != told->pool_size && info.out_pool_size != told->size_before)
+		die("another size", info.out_pool_size);
+}
+
 static void judge_image(void)
 {
 	struct wort_pool_opts opts = { .sz = sizeof(opts), .sync = WORT_SYNC_PROCESS };
@@ -221,6 +237,7 @@ static void judge_image(void)
 	err = wort_pool_open_with(image_path, O_RDWR, &opts, &pool);
 	if (err)
 		die("open", err);
+	judge_size(pool);
 	judge(pool);
 	wort_pool_close(pool);
 	nr_images++;
@@ -280,7 +297,7 @@ void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off
 int __wrap_msync(void *addr, size_t len, int flags)
 {
 	unsigned char *at = addr;
-	unsigned int nr, i, tries = 1 + rnd(6);
+	unsigned int nr, i, tries = growing ? GROW_TRIES : 1 + rnd(6);
 	struct page *page;
 
 	if (!base || at < base || at >= base + POOL_SIZE)
@@ -315,7 +332,7 @@ static void acknowledge(void)
 	for (i = 0; i < told->nr_under_way; i++)
 		told->acked[told->under_way[i].key] = told->under_way[i].val;
 	told->nr_under_way = 0;
-	if (nr_images < max_images)
+	if (base && nr_images < max_images)
 		try_image();
 	pthread_mutex_unlock(&lock);
 }
@@ -367,11 +384,57 @@ static void catch(void)
 	sigaction(SIGTRAP, &trap, NULL);
 }
 
-int main(int argc, char **argv)
+static int open_both(struct wort_pool **pool, struct wort_index **index)
 {
 	struct wort_index_opts opts = {
 		.sz = sizeof(opts), .flags = WORT_INDEX_OPEN_F_CREATE,
 	};
+	int err = wort_pool_open(pool_path, O_RDWR, pool);
+
+	return err ? err : wort_index_open(*pool, "names", &opts, index);
+}
+
+/* The pool is to be full then, with records whose extents the table tells. */
+static int fill(void)
+{
+	struct wort_index *index;
+	struct wort_pool *pool;
+	int i, err = open_both(&pool, &index);
+
+	for (i = 0; i < NR_KEYS && !err; i++) {
+		err = one(index);
+		acknowledge();
+	}
+	if (err)
+		return err;
+	wort_index_close(index);
+	wort_pool_close(pool);
+	told->index_made = true;
+	return 0;
+}
+
+static int grow(void)
+{
+	int err;
+
+	told->pool_size = POOL_SIZE;
+	growing = true;
+	tracing = true;
+	err = wort_grow_file(pool_path, POOL_SIZE, NULL);
+	tracing = false;
+	growing = false;
+	if (err)
+		return err;
+	printf("# grown by %lu stores, %lu msyncs, %lu images\n", nr_stores, nr_syncs, nr_images);
+	told->size_before = POOL_SIZE;
+	/* It has unmapped the file. */
+	base = NULL;
+	memset(pages, 0, sizeof(pages));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
 	struct wort_index *index;
 	struct wort_pool *pool;
 	int err;
@@ -386,14 +449,16 @@ int main(int argc, char **argv)
 	snprintf(image_path, sizeof(image_path), "%s/image", argv[1]);
 	unlink(pool_path);
 	start_judge();
-	err = wort_format_file(pool_path, POOL_SIZE, NULL);
-	tracing = true;
+	told->size_before = SIZE_BEFORE;
+	err = wort_format_file(pool_path, SIZE_BEFORE, NULL);
 	catch();
 	if (!err)
-		err = wort_pool_open(pool_path, O_RDWR, &pool);
+		err = fill();
 	if (!err)
-		err = wort_index_open(pool, "names", &opts, &index);
-	told->index_made = !err;
+		err = grow();
+	tracing = true;
+	if (!err)
+		err = open_both(&pool, &index);
 	while (!err && nr_images < max_images) {
 		err = rnd(4) ? one(index) : several(index);
 		acknowledge();

@@ -9,6 +9,7 @@ set -euo pipefail
 . "$(dirname "$0")/expect.sh"
 
 out=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
 kills=${2:-20}
 wort=$out/wort
 work=$(mktemp -d)
@@ -150,6 +151,59 @@ check_exclusive()
 	seq 1 20000 | sed 's/.*/&\t&/' | "$wort" load -q --sync process pool.img names >/dev/null
 	expect 3 'process [0-9]* (wort) has it open' \
 		bash -c '"$0" dump pool.img names | "$0" load pool.img copy' "$wort"
+}
+
+# A full pool takes more when its file has grown; what is refused leaves the file as it is.
+check_grow()
+{
+	"$wort" format --size 1M grown.img >/dev/null
+	"$wort" create grown.img names
+	seq 1 30000 | sed 's/.*/&\t&/' >records
+	expect 3 'wort grow --size' "$wort" load -q --sync process grown.img names records
+	expect 3 'the file is larger' "$wort" grow -s 512k grown.img
+	expect 2 'a size of 0' "$wort" grow -s 0 grown.img
+	expect 3 'larger than a pool can be' "$wort" grow -s 17T grown.img
+	expect 3 'than a file may be here' \
+		bash -c 'trap "" XFSZ; ulimit -f 4096; "$0" grow -s 8M grown.img' "$wort"
+	[ "$(stat -c %s grown.img)" -eq $((1 << 20)) ]
+	expect 0 '^1048576 bytes, 1048576 before$' "$wort" grow grown.img
+	expect 0 '^2097152 bytes, 1048576 before$' "$wort" grow --size 2M grown.img
+	truncate -s 4M grown.img
+	expect 0 '"former_size": *2097152' "$wort" grow -o json --sync process grown.img
+	[ $(($(stat -c '%b * %B' grown.img))) -ge $((4 << 20)) ]
+	"$wort" load -q --sync process grown.img names records >/dev/null
+	expect 0 '^30000$' "$wort" count grown.img names
+	expect 0 '^clean$' "$wort" check grown.img
+	truncate -s 3M grown.img
+	expect 3 'larger than what it lies on' "$wort" grow -s 8M grown.img
+	[ "$(stat -c %s grown.img)" -eq $((3 << 20)) ]
+	expect 1 'there is no pool' "$wort" grow -s 8M records
+	cmp records <(seq 1 30000 | sed 's/.*/&\t&/')
+	expect 1 'no such' "$wort" grow -s 8M nosuch.img
+	expect 3 'neither a file nor a device' "$wort" grow -s 8M /dev/null
+	sed 's/names/nemas/' large.img >damaged.img
+	"$wort" check -c damaged.img >/dev/null 2>&1 || true
+	expect 4 'damage was found' "$wort" grow -s 8M damaged.img
+	[ "$(stat -c %s damaged.img)" -eq $((3 << 20)) ]
+	if [ -b /dev/loop0 ]; then
+		expect 3 'wort attach --grow /dev/loop0' "$wort" grow /dev/loop0
+	fi
+}
+
+# In a filesystem that is full the file keeps its size.  It takes mount(2).
+check_grow_full()
+{
+	mkdir full
+	unshare -m mount -t tmpfs none full 2>/dev/null || return 0
+	unshare -m bash -c '
+		set -eu
+		. "$1"
+		mount -t tmpfs -o size=2M none full
+		"$0" format --size 1M full/pool.img >/dev/null
+		expect 3 "has less space than that" "$0" grow -s 8M full/pool.img
+		expect 3 "df full" "$0" grow -s 8M full/pool.img
+		[ "$(stat -c %s full/pool.img)" -eq $((1 << 20)) ]
+		expect 0 "^clean$" "$0" check full/pool.img' "$wort" "$here/expect.sh"
 }
 
 # Who waits for a file finds it as those before have left it, with another size, too.
@@ -309,5 +363,7 @@ check_short_sessions
 check_dump
 check_exclusive
 check_wait
+check_grow
+check_grow_full
 check_refusals
 check_kills

@@ -197,6 +197,10 @@ def use(wort, device):
     pathlib.Path(copy).unlink()
     wort("del", "del", "-O", "-e", "other", "0", "a", "key", status=1)
     wort("del", "del", "0", "a", "key", "absent", status=1)
+    file = f"{device}.file"
+    wort("format", "format", "--size", "1M", file)
+    wort("grow", "grow", "--size", "2M", file)
+    pathlib.Path(file).unlink()
     wort("rename", "rename", "0", "a", "renamed")
     wort("rename", "rename", "0", "renamed", "a")
     wort("destroy", "destroy", "0", "a")

@@ -143,6 +143,9 @@ statuses()
 	expect 1 stat 0 absent
 	expect 1 list absent
 	expect 1 doctor "$work/absent"
+	expect 3 grow 0
+	expect 1 grow "$work/absent"
+	expect 1 grow "$0"
 	expect 1 rename 0 absent b
 	expect 3 rename 0 a a
 	expect 0 rename 0 a b

@@ -191,6 +191,7 @@ static PyObject *pools_method(PyObject *module, PyObject *start_obj)
 
 PyMethodDef ctl_methods[] = {
 	{ "_format", format_method, METH_VARARGS, NULL },
+	{ "_grow", grow_method, METH_VARARGS, NULL },
 	{ "_file_holder", file_holder_method, METH_O, NULL },
 	{ "_attach", attach_method, METH_VARARGS, NULL },
 	{ "_detach", detach_method, METH_O, NULL },

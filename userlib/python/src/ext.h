@@ -110,6 +110,8 @@ extern PyTypeObject *handle_type, *pool_type, *index_type;
 
 /* Functions of the module: control device and engines. */
 extern PyMethodDef ctl_methods[], engine_methods[];
+/* _grow(path, size, sync, wait_ms): in pool.c, for it waits as an open does */
+PyObject *grow_method(PyObject *module, PyObject *args);
 
 /* ---- record.c: structs as dicts ---- */
 

@@ -22,20 +22,55 @@ static uint64_t now_ms(void)
 	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
-/* After a signal whose handler raises nothing the rest of the wait goes on. */
+/* After a signal whose handler raises nothing the rest of the wait, until @end, goes on. */
+static bool waits_on(int err, uint64_t end, struct wort_pool_opts *opts)
+{
+	uint64_t now = now_ms();
+
+	if (err != -EINTR || PyErr_CheckSignals())
+		return false;
+	opts->wait_ms = now < end ? end - now : 0;
+	return true;
+}
+
 static int open_pool(const char *path, int flags, struct wort_pool_opts *opts,
 		     struct wort_pool **pool)
 {
-	uint64_t end = now_ms() + opts->wait_ms, now;
+	uint64_t end = now_ms() + opts->wait_ms;
 	int err;
 
-	for (;;) {
+	do {
 		WITHOUT_GIL(err, wort_pool_open_with(path, flags, opts, pool));
-		if (err != -EINTR || PyErr_CheckSignals())
-			return err;
-		now = now_ms();
-		opts->wait_ms = now < end ? end - now : 0;
-	}
+	} while (waits_on(err, end, opts));
+	return err;
+}
+
+PyObject *grow_method(PyObject *module, PyObject *args)
+{
+	struct wort_pool_opts opts = { .sz = sizeof(opts) };
+	PyObject *path, *size_obj, *bytes;
+	unsigned long long size;
+	uint64_t end;
+	int err;
+
+	if (!PyArg_ParseTuple(args, "OOII", &path, &size_obj, &opts.sync, &opts.wait_ms))
+		return NULL;
+	size = PyLong_AsUnsignedLongLong(size_obj);
+	if (PyErr_Occurred())
+		return NULL;
+	bytes = c_string(path);
+	if (!bytes)
+		return NULL;
+	end = now_ms() + opts.wait_ms;
+	do {
+		WITHOUT_GIL(err, wort_grow_file(PyBytes_AS_STRING(bytes), size, &opts));
+	} while (waits_on(err, end, &opts));
+	Py_DECREF(bytes);
+	if (PyErr_Occurred())
+		return NULL;
+	if (err)
+		return raise_errno(err, path);
+	Py_RETURN_NONE;
 }
 
 static int pool_init(PyObject *self, PyObject *args, PyObject *kwargs)

@@ -1426,6 +1426,44 @@ class Files(unittest.TestCase):
                     wort.Pool(self.path, write=True, wait=wait)
                 self.assertIn(f"process {child.pid} has it open", str(caught.exc))
 
+    def test_grow(self):
+        """A full pool in a file has room when the file has grown."""
+        wort.format_file(self.path, 1 << 20)
+        with wort.Pool(self.path, write=True, sync="process") as pool, \
+                pool.index("k", create=True) as index:
+            with Errno(errno.ENOSPC):
+                for i in range(100):
+                    index[b"%d" % i] = bytes(20000)
+            kept = dict(index)
+            with Errno(errno.EWOULDBLOCK):
+                wort.grow_file(self.path, 4 << 20)
+        wort.grow_file(self.path, 4 << 20)
+        with open(self.path, "ab") as file:
+            file.truncate(8 << 20)
+        wort.grow_file(self.path, sync="process", wait=1)
+        with wort.Pool(self.path, write=True, sync="process") as pool, \
+                pool.index("k") as index:
+            self.assertEqual(pool.info().pool_size, 8 << 20)
+            self.assertEqual(dict(index), kept)
+            for i in range(100):
+                index[b"%d" % i] = bytes(20000)
+            self.assertEqual(pool.check(clear=True).nr_damaged, 0)
+        with Errno(errno.ERANGE):
+            wort.grow_file(self.path, 4 << 20)
+        with Errno(errno.ENOENT):
+            wort.grow_file(f"{self.path}x")
+        with Errno(errno.ENOTBLK):
+            wort.grow_file(self.folder.name)
+        with self.assertRaises(OverflowError):
+            wort.grow_file(self.path, -1)
+        with self.assertRaises(ValueError):
+            wort.grow_file(self.path, sync="never")
+        text = pathlib.Path(self.folder.name, "text")
+        text.write_bytes(b"no pool" * 100000)
+        with Errno(errno.ENODATA):
+            wort.grow_file(text, 4 << 20)
+        self.assertEqual(text.stat().st_size, 700000)
+
     def test_wait(self):
         """One that waits gets the file when the other has closed it."""
         wort.format_file(self.path, 16 << 20)

@@ -19,7 +19,7 @@ from ._ctl import (PoolRecord, attach, detach, find, format,  # noqa: E402
 from ._engine import Attribute, Engine, engines  # noqa: E402
 from ._index import (Batch, BatchError, Index, IndexInfo, Scan)  # noqa: E402
 from ._pool import (Atomic, Check, IndexRecord, Lookup, Pool, PoolInfo,  # noqa: E402
-                    Refused)
+                    Refused, grow_file)
 from ._typed import BYTES, F64, I64, TEXT, U64, Codec, Typed  # noqa: E402
 from ._wort import KEY_MAX, VALUE_MAX, Error, version  # noqa: E402
 
@@ -28,7 +28,7 @@ __all__ = ["Atomic", "Attribute", "BYTES", "Batch", "BatchError", "Check",
            "IndexRecord", "KEY_MAX", "Lookup", "Pool", "PoolInfo",
            "PoolRecord", "Refused", "Scan", "TEXT", "Typed", "U64",
            "VALUE_MAX", "attach", "detach", "engines", "find", "format",
-           "format_file", "pools", "version"]
+           "format_file", "grow_file", "pools", "version"]
 
 # Where a user finds them, in tracebacks and pickles, too.
 for _item in list(globals().values()):

@@ -2,6 +2,7 @@
 """Pools and atomic batches."""
 from __future__ import annotations
 
+import contextlib
 import errno
 import math
 import os
@@ -73,6 +74,15 @@ class Check(NamedTuple):
     nr_atomic: int
 
 
+def _file_options(sync: str, wait: float) -> tuple[int, int]:
+    """As numbers for the library."""
+    if sync not in SYNC:
+        raise ValueError(f'sync is {sync!r}, and not "media" or "process"')
+    if not 0 <= wait <= WAIT_MAX:
+        raise ValueError(f"wait is {wait!r}, and not from 0 to {WAIT_MAX} seconds")
+    return SYNC[sync], math.ceil(wait * 1000)
+
+
 def _hint(err: _wort.Error, path: StrPath) -> str | None:
     """A command for who could not open a pool."""
     if err.errno == errno.EWOULDBLOCK:
@@ -93,6 +103,28 @@ def _hint(err: _wort.Error, path: StrPath) -> str | None:
     return None
 
 
+@contextlib.contextmanager
+def _hints(path: StrPath) -> Iterator[None]:
+    """Errors say what mends them."""
+    try:
+        yield
+    except _wort.Error as err:
+        hint = _hint(err, path)
+        if not hint:
+            raise
+        raise _wort.Error(err.errno, f"{err.strerror} ({hint})", path) from None
+
+
+def grow_file(path: StrPath, size: int = 0, *, sync: str = "media",
+              wait: float = 0) -> None:
+    """Let the pool in a plain file take in what the file has gained; with a @size in
+    bytes the file grows to that first.  The pool is not open; other processes that have
+    it open are waited for, @wait seconds.  @sync as of Pool."""
+    options = _file_options(sync, wait)
+    with _hints(path):
+        _wort._grow(path, size, *options)
+
+
 class Pool(_wort.Pool):
     """A pool: /dev/wortN, "LABEL=..." or "UUID=..." of an attached one, or a plain
     file.
@@ -108,19 +140,9 @@ class Pool(_wort.Pool):
                  sync: str = "media", wait: float = 0) -> None:
         path = place(path)
         self.path = os.fsdecode(path)
-        if sync not in SYNC:
-            raise ValueError(f'sync is {sync!r}, and not "media" or "process"')
-        if not 0 <= wait <= WAIT_MAX:
-            raise ValueError(f"wait is {wait!r}, and not from 0 to {WAIT_MAX} seconds")
-        try:
-            super().__init__(path, os.O_RDWR if write else os.O_RDONLY,
-                             SYNC[sync], math.ceil(wait * 1000))
-        except _wort.Error as err:
-            hint = _hint(err, path)
-            if not hint:
-                raise
-            raise _wort.Error(err.errno, f"{err.strerror} ({hint})",
-                              path) from None
+        options = _file_options(sync, wait)
+        with _hints(path):
+            super().__init__(path, os.O_RDWR if write else os.O_RDONLY, *options)
 
     def __repr__(self) -> str:
         return f"<wort.Pool {self.path!r}{', closed' * self.closed}>"
