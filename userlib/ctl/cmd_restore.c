@@ -7,8 +7,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <linux/wort_engines.h>
 
@@ -19,9 +22,9 @@
 
 static const struct syntax restore_syntax = {
 	.args = "FILE POOL",
-	.doc = "Make the indexes of a backup in a pool, with their records. The file is\n"
-	       "verified first; nothing is done if a byte of it is wrong, or if the\n"
-	       "pool has an index of one of the names.",
+	.doc = "Make the indexes of a backup in a pool, with their records. The file (-:\n"
+	       "standard input) is verified first; nothing is done if a byte of it is\n"
+	       "wrong, or if the pool has an index of one of the names.",
 	.groups = GROUP_OUTPUT | GROUP_VERBOSE | GROUP_SYNC,
 	.min_args = 2,
 	.max_args = 2,
@@ -47,6 +50,59 @@ struct restore {
 	size_t nr_made;
 	struct progress progress;
 };
+
+/* A file of our own without a name, or NULL: complains. */
+static FILE *make_unnamed(void)
+{
+	const char *folder = secure_getenv("TMPDIR");
+	char path[PATH_MAX];
+	FILE *file;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/wort.XXXXXX", folder ? folder : "/var/tmp");
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(path);
+	file = fd >= 0 ? fdopen(fd, "w+") : NULL;
+	if (!file)
+		complain("%s: %s", path, strerror(errno));
+	return file;
+}
+
+/* What comes through a pipe is kept, since a backup is read twice.  NULL: complains. */
+static FILE *keep_input(FILE *in, const char *path)
+{
+	FILE *kept = make_unnamed();
+	char buf[64 << 10];
+	size_t nr;
+
+	if (!kept)
+		return NULL;
+	while ((nr = fread(buf, 1, sizeof(buf), in)) && fwrite(buf, 1, nr, kept) == nr)
+		;
+	if (ferror(in) || nr || fflush(kept) || fseek(kept, 0, SEEK_SET)) {
+		complain("%s: cannot keep it in a file of TMPDIR: %s", path, strerror(errno));
+		fclose(kept);
+		return NULL;
+	}
+	return kept;
+}
+
+/* NULL: complains. */
+static FILE *open_input(const char *path)
+{
+	FILE *in = strcmp(path, "-") ? fopen(path, "re") : stdin, *kept;
+
+	if (!in) {
+		complain("%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	if (!fseek(in, 0, SEEK_SET))
+		return in;
+	kept = keep_input(in, path);
+	fclose(in);
+	return kept;
+}
 
 static int file_wrong(const struct restore *rs, int err)
 {
@@ -301,9 +357,9 @@ int cmd_restore(int argc, char **argv)
 	parse_args(&restore_syntax, argc, argv, &args);
 	rs.path = args[0];
 	rs.pool_name = args[1];
-	rs.file.file = fopen(rs.path, "r");
+	rs.file.file = open_input(rs.path);
 	if (!rs.file.file)
-		return complain("%s: %s", rs.path, strerror(errno));
+		return ST_REFUSED;
 	status = restore(&rs);
 	wort_batch_free(rs.batch);
 	wort_index_close(rs.index);

@@ -131,6 +131,28 @@ check_dump()
 	[ -z "$(find . -name 'cut.tsv*')" ]
 }
 
+# A backup may come through a pipe; what is no backup changes nothing.
+check_restore()
+{
+	"$wort" format --size 4M from.img >/dev/null
+	"$wort" create from.img names
+	seq 1 2000 | sed 's/.*/&\t&/' | "$wort" load -q --sync process from.img names >/dev/null
+	"$wort" format --size 4M to.img >/dev/null
+	expect 3 'no backup, or damaged' \
+		bash -c 'head -c 9999 /dev/zero | "$0" restore - to.img' "$wort"
+	expect 3 'absent/wort.*No such file' \
+		bash -c 'echo a | TMPDIR=absent "$0" restore - to.img' "$wort"
+	expect 0 '^1 indexes, 2000 records' \
+		bash -c '"$0" backup -q from.img - | "$0" restore -q - to.img' "$wort"
+	expect 0 '^2000$' "$wort" count to.img names
+	"$wort" destroy to.img names
+	"$wort" backup -q from.img from.bak >/dev/null
+	expect 0 '^1 indexes' bash -c '"$0" restore -q - to.img <from.bak' "$wort"
+	"$wort" destroy to.img names
+	expect 0 '^1 indexes' bash -c '"$0" restore -q <(cat from.bak) to.img' "$wort"
+	cmp <("$wort" dump from.img names) <("$wort" dump to.img names)
+}
+
 # A second process is told which has the file open.
 check_exclusive()
 {
@@ -361,6 +383,7 @@ check_first_record
 check_format
 check_short_sessions
 check_dump
+check_restore
 check_exclusive
 check_wait
 check_grow
