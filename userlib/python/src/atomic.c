@@ -29,7 +29,7 @@ static int atomic_init(PyObject *self, PyObject *args, PyObject *kwargs)
 		return -1;
 	err = wort_atomic_new(&opened);
 	if (err) {
-		raise_errno(err, NULL);
+		raise_in_pool(err, NULL);
 		return -1;
 	}
 	return handle_set(&atomic->handle, opened, give_back);
@@ -87,7 +87,7 @@ static int add(struct atomic *atomic, struct handle *index,
 		err = atomic->nr == WORT_ATOMIC_MAX ? -EMSGSIZE :
 		      wort_atomic_add(ptr, index_ptr, request);
 		if (err)
-			raise_errno(err, NULL);
+			raise_in_pool(err, NULL);
 		else
 			atomic->tags[atomic->nr++] = Py_NewRef(tag);
 		handle_done(index);
@@ -143,7 +143,7 @@ static PyObject *answers(struct wort_atomic *ptr)
 
 	while (list && (err = wort_atomic_next(ptr, &got))) {
 		if (err < 0)
-			item = raise_errno(err, NULL);
+			item = raise_in_pool(err, NULL);
 		else
 			item = Py_BuildValue("(iy#)", got.error, got.value,
 					     (Py_ssize_t)got.value_len);

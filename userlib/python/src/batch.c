@@ -49,7 +49,7 @@ static int batch_init(PyObject *self, PyObject *args, PyObject *kwargs)
 		opts.max_ops = WORT_BATCH_MAX;
 	err = wort_batch_new(&opts, &opened);
 	if (err) {
-		raise_errno(err, NULL);
+		raise_in_pool(err, NULL);
 		return -1;
 	}
 	if (handle_set(&batch->handle, opened, give_back))
@@ -116,7 +116,7 @@ static void raise_failed(struct batch *batch, int err, unsigned int done,
 	PyObject *none;
 
 	if (done >= batch->nr) {
-		raise_errno(err, NULL);
+		raise_in_pool(err, NULL);
 		return;
 	}
 	none = PyObject_CallMethod((PyObject *)batch, "_failed", "isOK", -err,
@@ -188,7 +188,7 @@ static int add_or_submit(struct batch *batch, struct wort_batch *ptr,
 			return -1;
 	}
 	if (err)
-		raise_errno(err, NULL);
+		raise_in_pool(err, NULL);
 	return err ? -1 : 0;
 }
 

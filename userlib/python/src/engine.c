@@ -78,7 +78,16 @@ static PyObject *version_method(PyObject *module, PyObject *none)
 	return PyUnicode_FromString(wort_version());
 }
 
+/* _error_text(number) */
+static PyObject *error_text_method(PyObject *module, PyObject *number)
+{
+	long err = PyLong_AsLong(number);
+
+	return PyErr_Occurred() ? NULL : error_text(-err);
+}
+
 PyMethodDef engine_methods[] = {
+	{ "_error_text", error_text_method, METH_O, NULL },
 	{ "_engines", engines_method, METH_NOARGS, NULL },
 	{ "_attr_set", attr_set_method, METH_VARARGS, NULL },
 	{ "version", version_method, METH_NOARGS, SIGNATURE("version()")

@@ -33,6 +33,12 @@ extern PyObject *wort_error;
 
 /* Raise a wort.Error; @err is negative.  @what: a path or an option, or NULL. */
 PyObject *raise_errno(int err, PyObject *what);
+/* The same with a meaning that the system's words do not have. */
+PyObject *raise_with(int err, const char *meaning, PyObject *what);
+/* The same of an operation on a pool or an index; @name: of an index, or NULL. */
+PyObject *raise_in_pool(int err, PyObject *name);
+/* What it says of @err. */
+PyObject *error_text(int err);
 
 /* ---- bytes.c ---- */
 

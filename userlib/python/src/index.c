@@ -19,6 +19,21 @@ static void give_back(void *index)
 	wort_index_close(index);
 }
 
+/* @name: bytes */
+static void raise_not_opened(int err, PyObject *name)
+{
+	PyObject *shown = PyUnicode_DecodeFSDefaultAndSize(PyBytes_AS_STRING(name),
+							   PyBytes_GET_SIZE(name));
+
+	if (!shown)
+		return;
+	if (err == -EINVAL && PyBytes_GET_SIZE(name))
+		raise_with(err, "the index has another engine or other attributes", shown);
+	else
+		raise_in_pool(err, shown);
+	Py_DECREF(shown);
+}
+
 static int index_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
 	struct wort_index_opts opts = { .sz = sizeof(opts) };
@@ -42,12 +57,10 @@ static int index_init(PyObject *self, PyObject *args, PyObject *kwargs)
 	WITHOUT_GIL(err, wort_index_open(ptr, PyBytes_AS_STRING(name), &opts,
 					 &index));
 	handle_done(pool);
+	if (err)
+		raise_not_opened(err, name);
 	Py_DECREF(name);
-	if (err) {
-		raise_errno(err, NULL);
-		return -1;
-	}
-	return handle_set((struct handle *)self, index, give_back);
+	return err ? -1 : handle_set((struct handle *)self, index, give_back);
 }
 
 /* No such key, or none that there can be. */
@@ -59,7 +72,7 @@ static bool is_missing(int err, const struct bytes *key)
 static PyObject *raise_for_key(int err, const struct bytes *key, PyObject *obj)
 {
 	if (!is_missing(err, key))
-		return raise_errno(err, NULL);
+		return raise_in_pool(err, NULL);
 	PyErr_SetObject(PyExc_KeyError, obj);
 	return NULL;
 }
@@ -163,7 +176,7 @@ static int contains(PyObject *self, PyObject *obj)
 		else if (is_missing(err, &key))
 			err = 0;
 		else
-			raise_errno(err, NULL);
+			raise_in_pool(err, NULL);
 	}
 	bytes_release(&key);
 	return err < 0 ? -1 : err;
@@ -187,7 +200,7 @@ static int store(PyObject *self, PyObject *key_obj, PyObject *value_obj,
 					  value.len, flags));
 		handle_done(handle);
 		if (err)
-			raise_errno(err, NULL);
+			raise_in_pool(err, NULL);
 	}
 	bytes_release(&value);
 out:
@@ -372,7 +385,7 @@ static PyObject *exchange_method(PyObject *self, PyObject *args,
 	if (!err)
 		return former;
 	Py_XDECREF(former);
-	return raise_errno(err, NULL);
+	return raise_in_pool(err, NULL);
 }
 
 static PyObject *setdefault_method(PyObject *self, PyObject *const *args,
@@ -390,7 +403,7 @@ static PyObject *setdefault_method(PyObject *self, PyObject *const *args,
 		return PyErr_Format(PyExc_TypeError, "a value is bytes");
 	former = change_key(self, &change, args[0], args[1], NULL, &err);
 	if (err == -EEXIST || !former)
-		return err && !former ? raise_errno(err, NULL) : former;
+		return err && !former ? raise_in_pool(err, NULL) : former;
 	Py_DECREF(former);
 	return PyBytes_FromObject(args[1]);
 }
@@ -410,7 +423,7 @@ static PyObject *pop_method(PyObject *self, PyObject *const *args,
 	if (!err)
 		return former;
 	if (err != -ENOENT)
-		return raise_errno(err, NULL);
+		return raise_in_pool(err, NULL);
 	if (nr == 2)
 		return Py_NewRef(args[1]);
 	PyErr_SetObject(PyExc_KeyError, args[0]);
@@ -444,7 +457,7 @@ static PyObject *compare_exchange_method(PyObject *self, PyObject *const *args,
 	if (!err || err == -ECANCELED)
 		return former;
 	if (err != -ENOENT)
-		return raise_errno(err, NULL);
+		return raise_in_pool(err, NULL);
 	Py_RETURN_NONE;
 }
 
@@ -452,7 +465,7 @@ static PyObject *compare_exchange_method(PyObject *self, PyObject *const *args,
 static PyObject *whether(int err)
 {
 	if (err && err != -ECANCELED && err != -ENOENT)
-		return raise_errno(err, NULL);
+		return raise_in_pool(err, NULL);
 	return PyBool_FromLong(!err);
 }
 
@@ -526,7 +539,7 @@ static PyObject *count_method(PyObject *self, PyObject *args, PyObject *kwargs)
 	selection_release(&sel);
 	if (!index)
 		return NULL;
-	return err ? raise_errno(err, NULL) : PyLong_FromUnsignedLongLong(number);
+	return err ? raise_in_pool(err, NULL) : PyLong_FromUnsignedLongLong(number);
 }
 
 /* The records, but at most so many of them; 0: all. */
@@ -543,7 +556,7 @@ static Py_ssize_t count_to(PyObject *self, uint64_t max)
 	WITHOUT_GIL(err, wort_count(index, &opts, &number));
 	handle_done(handle);
 	if (err)
-		raise_errno(err, NULL);
+		raise_in_pool(err, NULL);
 	return err ? -1 : (Py_ssize_t)number;
 }
 
@@ -584,7 +597,7 @@ static Py_ssize_t many_append(struct many *many, Py_ssize_t from)
 		bytes_release(&key);
 	}
 	if (err && err != -ENOBUFS) {
-		raise_errno(err, NULL);
+		raise_in_pool(err, NULL);
 		return -1;
 	}
 	return i - from - !!err;
@@ -606,9 +619,9 @@ static PyObject *many_answer(struct many *many, PyObject *obj,
 		if (err == -ENOENT)
 			value = Py_NewRef(Py_None);
 		else if (err && !PyErr_Occurred())
-			raise_errno(err, NULL);
+			raise_in_pool(err, NULL);
 	} else if (item->error) {
-		value = raise_errno(item->error, NULL);
+		value = raise_in_pool(item->error, NULL);
 	} else {
 		value = PyBytes_FromStringAndSize(item->value, item->value_len);
 	}
@@ -640,7 +653,7 @@ static int many_submit(struct many *many, Py_ssize_t from, Py_ssize_t nr)
 	}
 	wort_batch_reset(many->batch);
 	if (err)
-		raise_errno(err, NULL);
+		raise_in_pool(err, NULL);
 	return err ? -1 : 0;
 }
 
@@ -670,7 +683,7 @@ static PyObject *get_many_method(PyObject *self, PyObject *keys)
 	if (many.values && many.index) {
 		err = wort_batch_new(NULL, &many.batch);
 		if (err)
-			raise_errno(err, NULL);
+			raise_in_pool(err, NULL);
 		else
 			err = many_run(&many);
 		wort_batch_free(many.batch);
@@ -728,7 +741,7 @@ static PyObject *stats_method(PyObject *self, PyObject *none)
 					 WORT_OP_NR));
 	handle_done(handle);
 	if (nr < 0)
-		return raise_errno(nr, NULL);
+		return raise_in_pool(nr, NULL);
 	dict = PyDict_New();
 	for (i = 0; dict && i < WORT_OP_NR && i < nr; i++) {
 		count = counts(&stats[i]);
@@ -760,7 +773,7 @@ static PyObject *info_method(PyObject *self, PyObject *none)
 		return NULL;
 	WITHOUT_GIL(err, wort_index_info(index, &info));
 	handle_done(handle);
-	return err ? raise_errno(err, NULL) : fields_to_dict(fields, &info);
+	return err ? raise_in_pool(err, NULL) : fields_to_dict(fields, &info);
 }
 
 /* A function with other parameters than self and one object. */

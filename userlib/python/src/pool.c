@@ -94,10 +94,10 @@ static int pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
 	return handle_set((struct handle *)self, pool, give_back);
 }
 
-static PyObject *answer(int err)
+static PyObject *answer(int err, PyObject *name)
 {
 	if (err)
-		return raise_errno(err, NULL);
+		return raise_in_pool(err, name);
 	Py_RETURN_NONE;
 }
 
@@ -111,7 +111,7 @@ static PyObject *map_method(PyObject *self, PyObject *none)
 		return NULL;
 	WITHOUT_GIL(err, wort_pool_map(pool));
 	handle_done(handle);
-	return answer(err);
+	return answer(err, NULL);
 }
 
 static PyObject *map_stats_method(PyObject *self, PyObject *none)
@@ -126,7 +126,7 @@ static PyObject *map_stats_method(PyObject *self, PyObject *none)
 	err = wort_pool_map_stats(pool, &stats);
 	handle_done(handle);
 	if (err)
-		return raise_errno(err, NULL);
+		return raise_in_pool(err, NULL);
 	return Py_BuildValue("{sKsK}", "retries",
 			     (unsigned long long)stats.retries, "fallbacks",
 			     (unsigned long long)stats.fallbacks);
@@ -148,35 +148,37 @@ static PyObject *destroy_method(PyObject *self, PyObject *name)
 		handle_done(handle);
 	}
 	Py_DECREF(bytes);
-	return pool ? answer(err) : NULL;
+	return pool ? answer(err, name) : NULL;
 }
 
-static PyObject *rename_both(struct handle *handle, PyObject *name, PyObject *new_name)
+/* False: the pool is closed, which was raised. */
+static bool rename_both(struct handle *handle, PyObject *name, PyObject *new_name, int *err)
 {
 	struct wort_pool *pool = handle_use(handle);
-	int err;
 
 	if (!pool)
-		return NULL;
-	WITHOUT_GIL(err, wort_pool_rename(pool, PyBytes_AS_STRING(name),
-					  PyBytes_AS_STRING(new_name)));
+		return false;
+	WITHOUT_GIL(*err, wort_pool_rename(pool, PyBytes_AS_STRING(name),
+					   PyBytes_AS_STRING(new_name)));
 	handle_done(handle);
-	return answer(err);
+	return true;
 }
 
 static PyObject *rename_method(PyObject *self, PyObject *args)
 {
-	PyObject *name, *new_name, *result = NULL;
+	PyObject *from, *to, *name, *new_name;
+	bool done = false;
+	int err = 0;
 
-	if (!PyArg_ParseTuple(args, "OO:rename", &name, &new_name))
+	if (!PyArg_ParseTuple(args, "OO:rename", &from, &to))
 		return NULL;
-	name = c_string(name);
-	new_name = name ? c_string(new_name) : NULL;
+	name = c_string(from);
+	new_name = name ? c_string(to) : NULL;
 	if (new_name)
-		result = rename_both((struct handle *)self, name, new_name);
+		done = rename_both((struct handle *)self, name, new_name, &err);
 	Py_XDECREF(new_name);
 	Py_XDECREF(name);
-	return result;
+	return done ? answer(err, err == -EEXIST ? to : from) : NULL;
 }
 
 #define NR_RECORDS	64
@@ -221,7 +223,7 @@ static PyObject *list_method(PyObject *self, PyObject *after_obj)
 	WITHOUT_GIL(nr, wort_pool_list(pool, after, records, NR_RECORDS, &more));
 	handle_done(handle);
 	if (nr < 0)
-		return raise_errno(nr, NULL);
+		return raise_in_pool(nr, NULL);
 	list = record_list(records, nr);
 	return list ? Py_BuildValue("(NN)", list, PyBool_FromLong(more)) : NULL;
 }
@@ -263,7 +265,7 @@ static PyObject *info_method(PyObject *self, PyObject *none)
 		return NULL;
 	WITHOUT_GIL(err, wort_pool_info(pool, &info));
 	handle_done(handle);
-	return err ? raise_errno(err, NULL) : fields_to_dict(fields, &info);
+	return err ? raise_in_pool(err, NULL) : fields_to_dict(fields, &info);
 }
 
 static PyObject *check_method(PyObject *self, PyObject *clear)
@@ -298,7 +300,7 @@ static PyObject *check_method(PyObject *self, PyObject *clear)
 		return NULL;
 	WITHOUT_GIL(err, wort_pool_check(pool, &check));
 	handle_done(handle);
-	return err ? raise_errno(err, NULL) : fields_to_dict(fields, &check);
+	return err ? raise_in_pool(err, NULL) : fields_to_dict(fields, &check);
 }
 
 static PyMethodDef methods[] = {

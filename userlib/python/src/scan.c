@@ -136,7 +136,7 @@ static int scan_open(struct scan *scan, struct handle *index,
 	WITHOUT_GIL(err, wort_scan_begin(ptr, &sel->opts, &opened));
 	handle_done(index);
 	if (err) {
-		raise_errno(err, NULL);
+		raise_in_pool(err, NULL);
 		return -1;
 	}
 	scan->what = sel->what;
@@ -233,7 +233,7 @@ static int have_record(struct scan *scan)
 	if (scan->at < scan->len)
 		return 1;
 	if (scan->result < 0) {
-		raise_errno(scan->result, NULL);
+		raise_in_pool(scan->result, NULL);
 		/* The next call asks again. */
 		scan->result = 1;
 		return -1;

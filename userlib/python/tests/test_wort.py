@@ -1426,6 +1426,38 @@ class Files(unittest.TestCase):
                     wort.Pool(self.path, write=True, wait=wait)
                 self.assertIn(f"process {child.pid} has it open", str(caught.exc))
 
+    def test_error_texts(self):
+        """Errors name the index, and say what the system's words do not."""
+        wort.format_file(self.path, 1 << 20)
+        with wort.Pool(self.path, write=True, sync="process") as pool, \
+                pool.index("a", create=True) as index, \
+                pool.index("a", readonly=True) as readonly:
+            for call, text in (
+                    (lambda: pool.index("none"), "directory: 'none'"),
+                    (lambda: pool.index("a", exclusive=True), "exists: 'a'"),
+                    (lambda: pool.index("a", engine=wort.engines()[1].name),
+                     "(the index has another engine or other attributes): 'a'"),
+                    (lambda: pool.index(""), "argument: ''"),
+                    (lambda: pool.destroy("none"), "directory: 'none'"),
+                    (lambda: pool.rename("none", "b"), "directory: 'none'"),
+                    (lambda: pool.rename("a", "a"), "exists: 'a'"),
+                    (lambda: index.put(b"k" * 1025, b""), "keys have 1024 bytes"),
+                    (lambda: readonly.put(b"k", b""), "(not opened for writing)")):
+                with self.assertRaises(wort.Error) as caught:
+                    call()
+                self.assertTrue(text in str(caught.exception), str(caught.exception))
+            with self.assertRaises(wort.Refused) as caught, pool.atomic() as batch:
+                batch.cas(index, b"k", b"v", b"w")
+            self.assertIn("cas of b'k'", str(caught.exception))
+            with self.assertRaises(wort.Error) as caught:
+                for i in range(100):
+                    index[b"%d" % i] = bytes(20000)
+            self.assertIn("(the pool is full)", str(caught.exception))
+            pool.destroy("a")
+            with self.assertRaises(wort.Error) as caught:
+                index[b"k"] = b"v"
+            self.assertIn("(the index was destroyed)", str(caught.exception))
+
     def test_grow(self):
         """A full pool in a file has room when the file has grown."""
         wort.format_file(self.path, 1 << 20)

@@ -56,7 +56,7 @@ class Batch(_wort.Batch):
 
     def _failed(self, number: int, operation: str, key: bytes,
                 position: int) -> NoReturn:
-        raise BatchError(number, os.strerror(number), operation, key, position)
+        raise BatchError(number, _wort._error_text(number), operation, key, position)
 
     def __exit__(self, exc_type: Any = None, *exc: Any) -> None:
         try:

@@ -227,7 +227,7 @@ class Lookup:
         if self._error is None:
             raise ValueError("the atomic batch is not committed")
         if self._error and self._error != -errno.ENOENT:
-            raise _wort.Error(-self._error, os.strerror(-self._error))
+            raise _wort.Error(-self._error, _wort._error_text(-self._error))
         return self._value
 
     def found(self, error: int, value: bytes | None) -> None:
@@ -307,9 +307,9 @@ class Atomic(_wort.Atomic):
                 lookup.found(*answer)
         if refused >= 0:
             operation, key, _ = tags[refused]
-            raise Refused(-err, os.strerror(-err), operation, key, refused)
+            raise Refused(-err, _wort._error_text(-err), operation, key, refused)
         if err:
-            raise _wort.Error(-err, os.strerror(-err))
+            raise _wort.Error(-err, _wort._error_text(-err))
 
     def __exit__(self, exc_type: Any = None, *exc: Any) -> None:
         try:
