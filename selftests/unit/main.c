@@ -87,6 +87,7 @@ static const struct test pool_tests[] = {
 	TEST(grow_sizes),
 	TEST(grow_little),
 	TEST(grow_powercut),
+	TEST(grow_bad_pages),
 	TEST(copies_attach),
 	TEST(copies_check),
 	TEST(copies_foreign),

@@ -2,6 +2,8 @@
 /*
  * Pools that grow.
  */
+#include <sys/mman.h>
+
 #include "../../kmod/core/powercut.h"
 #include "unit.h"
 
@@ -133,7 +135,7 @@ void check_grow_little(void)
 	pmpool_unmap(&pm);
 }
 
-/* Whatever a power cut leaves holds all keys, and grows. */
+/* Whatever a power cut or an error leaves holds all keys, and grows. */
 static void survive(struct pmpool *pm, u64 size)
 {
 	pmpool_attach(pm);
@@ -145,6 +147,72 @@ static void survive(struct pmpool *pm, u64 size)
 	CHECK_EQ(count_keys(pm), NR_KEYS);
 	check_all(pm, size);
 	pmpool_detach(pm);
+}
+
+/* Is a page one that growth has to read or to write? */
+static bool needs_page(u64 off, u64 from, u64 to, u64 table, u64 new_table)
+{
+	u64 old_len = 8 * (from / 4096), new_len = 8 * (to / 4096);
+
+	return off == WORT_MEDIA_SB_OFF || off == WORT_MEDIA_SB_OFF + WORT_MEDIA_SB_SPACE ||
+	       off == WORT_MEDIA_HEADS_OFF || off == to - WORT_MEDIA_SB_SPACE ||
+	       (off >= round_down(table, 4096ULL) && off < table + old_len) ||
+	       (off >= round_down(new_table, 4096ULL) && off < new_table + new_len);
+}
+
+/* Grows with one bad page, which nobody touches; true if it does. */
+static bool grow_with_bad(struct pmpool *pm, u64 off)
+{
+	int err;
+
+	wort_region_add_bad(&pm->region, off, 1);
+	mprotect((u8 *)pm->region.base + off, 4096, PROT_NONE);
+	err = wort_pool_grow(&pm->region);
+	mprotect((u8 *)pm->region.base + off, 4096, PROT_READ | PROT_WRITE);
+	wort_region_forget_bad(&pm->region);
+	CHECK(!err || err == -EIO);
+	return !err;
+}
+
+/* Bad memory that it needs is an error, upon which the pool is as it was. */
+static void grow_around_bad(u64 from, u64 to)
+{
+	u64 off, table, new_table;
+	u8 *before = malloc(to);
+	struct pmpool pm;
+	u32 extents;
+	bool grown;
+
+	pmpool_map(&pm, to, false);
+	pm.region.size = from;
+	pmpool_format(&pm, 4096);
+	pmpool_attach(&pm);
+	put_keys(&pm, 0);
+	table = le64_to_cpu(pm.pool->sb.table_off);
+	pmpool_detach(&pm);
+	memcpy(before, pm.region.base, to);
+	extents = pool_extents(&pm);
+	pm.region.size = to;
+	CHECK_EQ(wort_pool_grow(&pm.region), 0);
+	pmpool_attach(&pm);
+	new_table = le64_to_cpu(pm.pool->sb.table_off);
+	pmpool_detach(&pm);
+	for (off = 0; off < to; off += 4096) {
+		memcpy(pm.region.base, before, to);
+		grown = grow_with_bad(&pm, off);
+		CHECK_EQ(grown, !needs_page(off, from, to, table, new_table));
+		CHECK_EQ(grown, pool_extents(&pm) != extents);
+		survive(&pm, to);
+	}
+	pmpool_unmap(&pm);
+	free(before);
+}
+
+/* Within the table, and with a table that moves. */
+void check_grow_bad_pages(void)
+{
+	grow_around_bad(256 * KIB, 512 * KIB);
+	grow_around_bad(256 * KIB, 3 * MIB);
 }
 
 static void cut_growth(struct pmpool *pm, const u8 *before, u64 from, u64 to)

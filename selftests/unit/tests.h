@@ -75,6 +75,7 @@ void check_grow_nomem(void);
 void check_grow_sizes(void);
 void check_grow_little(void);
 void check_grow_powercut(void);
+void check_grow_bad_pages(void);
 void check_copies_attach(void);
 void check_copies_check(void);
 void check_copies_foreign(void);
