@@ -10,7 +10,7 @@
 PyObject *wort_error;
 
 /* The system's words are about files. */
-static const struct {
+static const struct meaning {
 	int err;
 	const char *text;
 } meanings[] = {
@@ -22,6 +22,7 @@ static const struct {
 	{ EROFS, "damage was found, or the pool is attached read-only" },
 	{ ESTALE, "the index was destroyed" },
 	{ EUCLEAN, "damage was found" },
+	{ }
 };
 
 static PyObject *text_with(int err, const char *meaning)
@@ -31,11 +32,11 @@ static PyObject *text_with(int err, const char *meaning)
 
 PyObject *error_text(int err)
 {
-	size_t i;
+	const struct meaning *meaning;
 
-	for (i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
-		if (meanings[i].err == -err)
-			return text_with(err, meanings[i].text);
+	for (meaning = meanings; meaning->err; meaning++)
+		if (meaning->err == -err)
+			return text_with(err, meaning->text);
 	return PyUnicode_FromString(strerror(-err));
 }
 
