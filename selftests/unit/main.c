@@ -240,6 +240,7 @@ static const struct test engine_tests[] = {
 	TEST(bad_pages_drop_cut),
 	TEST(bad_pages_write),
 	TEST(bad_pages_later),
+	TEST(bad_pages_last_block),
 	TEST(bad_pages_later_poison),
 	TEST(space_queue),
 	TEST(space_refill),

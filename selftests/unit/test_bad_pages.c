@@ -331,6 +331,9 @@ static void use_records(struct wort_index *index)
 /* More than one block of the catalogue has slots for. */
 static void use_catalogue(void)
 {
+	static const char * const renames[][2] = {
+		{ "a", "renamed" }, { "renamed", "a" }, { "new1", "new2" }, { "new149", "new0" },
+	};
 	struct wort_index *index;
 	char name[16];
 	u32 i;
@@ -351,6 +354,11 @@ static void use_catalogue(void)
 		may("destroy", wort_index_destroy(image.pm.pool, (u8 *)name,
 						  strlen(name)));
 	}
+	for (i = 0; i < ARRAY_SIZE(renames); i++)
+		may("rename", wort_index_rename(image.pm.pool, (u8 *)renames[i][0],
+						strlen(renames[i][0]),
+						(u8 *)renames[i][1],
+						strlen(renames[i][1])));
 	may("destroy", wort_index_destroy(image.pm.pool, (u8 *)"b", 1));
 }
 
@@ -398,6 +406,42 @@ void check_bad_pages_later(void)
 	     failing += PAGES_A_PROCESS * 4096)
 		if (!CHECK(hostile_survives(use_pages)))
 			printf("  pages from %#llx on\n", (unsigned long long)failing);
+	image_free();
+}
+
+static int create_named(const char *name)
+{
+	struct wort_index *index;
+	int err = wort_index_open(image.pm.pool, (u8 *)name, strlen(name),
+				  WORT_INDEX_OPEN_F_CREATE, 0, 0, &index);
+
+	if (!err)
+		wort_index_put(index);
+	return err;
+}
+
+/* A new block takes a word of the last one. */
+static void fill_catalogue(void)
+{
+	char name[16];
+	u32 nr = 0;
+
+	pmpool_attach(&image.pm);
+	pmpool_settle();
+	do {
+		snprintf(name, sizeof(name), "new%u", nr++);
+		may("create", create_named(name));
+	} while (image.pm.pool->catalogue_nr_free);
+	make_bad(image.pm.pool->catalogue_last);
+	if (create_named("one more") != -EIO)
+		_exit(1);
+	pmpool_detach(&image.pm);
+}
+
+void check_bad_pages_last_block(void)
+{
+	image_make();
+	CHECK(hostile_survives(fill_catalogue));
 	image_free();
 }
 

@@ -175,6 +175,7 @@ void check_bad_pages_write(void);
 void check_bad_pages_table(void);
 void check_bad_pages_superblock(void);
 void check_bad_pages_later(void);
+void check_bad_pages_last_block(void);
 void check_bad_pages_later_poison(void);
 
 /* test_reserve.c */
