@@ -587,13 +587,19 @@ static const struct test tests[] = {
 	{ "batch_turns", check_batch_turns, .optional = true },
 };
 
-/* An insert appends a record; with small pages one in a thousand splits pages of many levels. */
+/*
+ * An insert appends a record, one in a hundred splits a page; with small pages one in a
+ * thousand splits pages of many levels.
+ */
 const struct engine_unit engine_unit_quire = {
 	.probe = &probe,
 	.records = 100000,
 	.insert = { .fences = { 1, 40 }, .lines = { 1, 300 }, .stores = { 3, 2000 } },
 	.update = { .fences = { 1, 1 }, .lines = { 1, 1 }, .stores = { 1, 1 } },
 	.delete = { .fences = { 1, 40 }, .lines = { 1, 100 }, .stores = { 1, 1000 } },
+	.lines_many = { 245, 246, 246 },
+	.points_insert = 108,
+	.points_delete = 108,
 	.steps = true,
 	.needs_much = true,
 	.tidies = true,

@@ -63,9 +63,12 @@ struct engine_cost {
  * @insert: cost of an insert of a new key
  * @update: of a new value for a key
  * @delete: of a delete
- * @lines_many: lines of an insert, on average of 100000 keys of each workload and in
- *	hundredths, with those of the allocator; 0: as @insert
+ * @lines_many: lines of an insert, on average of 100000 keys of each workload with the
+ *	usual attributes and in hundredths, with those of the allocator; 0: as @insert
  * @lines_million: of a million keys
+ * @points_insert: ordering points of an insert, on average of many with the usual
+ *	attributes, and in hundredths; 0: as @insert
+ * @points_delete: of a delete, where all records are deleted in any order
  * @steps: a put may take several steps, and those stand that were done when a later
  *	one fails
  * @needs_all: a put beside a record reserves all that its @need tells
@@ -93,6 +96,8 @@ struct engine_unit {
 	struct engine_cost delete;
 	u32 lines_many[WORKLOAD_NR];
 	u32 lines_million[WORKLOAD_NR];
+	u32 points_insert;
+	u32 points_delete;
 	bool steps;
 	bool needs_all;
 	u32 drops;

@@ -86,6 +86,12 @@ u64 *count_insert_all(struct bed *bed, enum workload workload, u32 n)
 	return keys;
 }
 
+/* @most: on average and in hundredths, or 0; with the usual attributes */
+static void verify_average(u64 sum, u32 n, u32 most)
+{
+	CHECK(!most || subject.attr || round(100.0 * sum / n) <= most);
+}
+
 /* @most: lines on average and in hundredths, or 0 */
 static void insert_workload(enum workload workload, u32 n, u64 size, u32 most)
 {
@@ -96,7 +102,8 @@ static void insert_workload(enum workload workload, u32 n, u64 size, u32 most)
 	free(count_insert_all(&bed, workload, n));
 	sum = count_sum(WORT_OP_INSERT);
 	CHECK_EQ(sum.ops, n);
-	CHECK(!most || round(100.0 * sum.lines / n) <= most);
+	verify_average(sum.lines, n, most);
+	verify_average(sum.ordering_points, n, subject.unit->points_insert);
 	printf("  %-9s %u: %.2f lines, of these %.4f of extents, ",
 	       names[workload], n, (double)sum.lines / n,
 	       (double)sum.alloc_lines / n);
@@ -152,7 +159,7 @@ void check_counts_update(void)
 void check_counts_delete(void)
 {
 	u32 i, n = subject_records(50000);
-	struct wort_op_stats one;
+	struct wort_op_stats one, sum;
 	enum workload workload;
 	u64 *keys, rnd = unit_seed;
 	struct bed bed;
@@ -168,6 +175,11 @@ void check_counts_delete(void)
 			one = count_cost(&bed, WORT_OP_DELETE);
 			count_verify(&one, &subject.unit->delete);
 		}
+		sum = count_sum(WORT_OP_DELETE);
+		verify_average(sum.ordering_points, n, subject.unit->points_delete);
+		printf("  %-9s %u deletes: %.2f ordering points, %.2f lines\n",
+		       names[workload], n, (double)sum.ordering_points / n,
+		       (double)sum.lines / n);
 		free(keys);
 		bed_close(&bed);
 	}
