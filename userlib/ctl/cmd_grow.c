@@ -73,14 +73,19 @@ static int grow_failed(const char *path, int err)
 	char folder[PATH_MAX];
 
 	snprintf(folder, sizeof(folder), "%s", path);
-	if (err == -ERANGE)
-		return complain("%s: the file is larger, and a pool gets no smaller", path);
+	if (err == -ERANGE) {
+		complain("%s: the file is larger, and gets no smaller", path);
+		name_errno(err);
+		mend("wort grow %s    # the pool takes in all of it", shell_word(path));
+		return ST_REFUSED;
+	}
 	if (err == -ENOSPC) {
 		complain("%s: the filesystem has less space than that", path);
+		name_errno(err);
 		mend("df %s", shell_word(dirname(folder)));
 		return ST_REFUSED;
 	}
-	return file_failed(path, err);
+	return err == -ENODATA ? no_pool_in_file(path) : file_failed(path, err);
 }
 
 static void show_growth(const char *path, uint64_t before, uint64_t now)
@@ -100,9 +105,9 @@ static void show_growth(const char *path, uint64_t before, uint64_t now)
 
 int cmd_grow(int argc, char **argv)
 {
-	struct image_label before, now;
 	struct wort_pool_opts opts;
 	struct pool_place place;
+	uint64_t former, now;
 	char **args;
 	int err;
 
@@ -111,13 +116,9 @@ int cmd_grow(int argc, char **argv)
 	if (err)
 		return err;
 	opts = file_pool_opts();
-	err = image_probe(place.path, &before);
-	if (!err)
-		err = wort_grow_file(place.path, size, &opts);
-	if (!err)
-		err = image_probe(place.path, &now);
+	err = wort_grow_file(place.path, size, &opts, &former, &now);
 	if (err)
 		return grow_failed(place.path, err);
-	show_growth(place.path, before.pool_size, now.pool_size);
+	show_growth(place.path, former, now);
 	return ST_OK;
 }

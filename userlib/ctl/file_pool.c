@@ -27,9 +27,13 @@ bool is_plain_file(const char *path)
 bool is_file_pool(const char *path)
 {
 	struct image_label label;
+	int err;
 
-	return settings.offset == IMAGE_FIND && is_plain_file(path) &&
-	       !image_probe(path, &label) && !label.offset;
+	if (settings.offset != IMAGE_FIND || !is_plain_file(path))
+		return false;
+	/* Larger than the file: the pool may have grown since its size was looked at. */
+	err = image_probe(path, &label);
+	return (!err || err == -EOVERFLOW) && !label.offset;
 }
 
 /* The name of a process, or "". */

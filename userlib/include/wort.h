@@ -129,13 +129,17 @@ struct wort_pool_opts {
 /*
  * Lets the pool in a plain file take in what the file has gained; with a @size in bytes the
  * file grows to that first.  A pool takes whole extents, so it may gain nothing.  After a
- * power cut it has the former size or the new one.  -ERANGE if the file is larger than
- * @size; -EWOULDBLOCK if the pool is open, also in this process, after @opts->wait_ms; -ENOSPC
- * if the filesystem is full; -EROFS if the pool is damaged; -ENODATA if there is none;
- * -ENOTBLK if it is no plain file.  After an error nothing of the pool has changed, but for
- * -EIO.
+ * power cut it has the former size or the new one.  @former and @now get the sizes of the
+ * pool, unless they are NULL.
+ *
+ * -ERANGE if the file is larger than @size; -EFBIG if it can have no such size; -EWOULDBLOCK
+ * if the pool is open, also in this process, after @opts->wait_ms, or -EINTR; -ENOSPC if the
+ * filesystem is full; -EROFS if the pool is damaged; -EOVERFLOW if its file has become
+ * shorter; -ENODATA if there is none; -ENOTBLK if it is no plain file; errors of open().
+ * After an error nothing of the pool has changed, but for -EIO.
  */
-int wort_grow_file(const char *path, uint64_t size, const struct wort_pool_opts *opts);
+int wort_grow_file(const char *path, uint64_t size, const struct wort_pool_opts *opts,
+		   uint64_t *former, uint64_t *now);
 
 /*
  * @path: /dev/wortN, or a plain file with a pool.  @flags: O_RDONLY or O_RDWR.  -ENODATA:

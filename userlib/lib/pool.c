@@ -76,9 +76,12 @@ WORT_API int wort_format_file(const char *path, uint64_t size,
 	return err ? err : wort_local_format(path, size, &arg);
 }
 
-WORT_API int wort_grow_file(const char *path, uint64_t size, const struct wort_pool_opts *opts)
+WORT_API int wort_grow_file(const char *path, uint64_t size,
+			    const struct wort_pool_opts *opts, uint64_t *former,
+			    uint64_t *now)
 {
 	struct wort_pool_opts o;
+	uint64_t sizes[2];
 	int err = wort_opts_read(&o, sizeof(o), opts);
 
 	if (err)
@@ -87,7 +90,13 @@ WORT_API int wort_grow_file(const char *path, uint64_t size, const struct wort_p
 		return -EINVAL;
 	if (!wort_local_path(path))
 		return access(path, F_OK) ? -errno : -ENOTBLK;
-	return wort_local_grow(path, size, o.sync == WORT_SYNC_PROCESS, o.wait_ms);
+	err = wort_local_grow(path, size, o.sync == WORT_SYNC_PROCESS, o.wait_ms, &sizes[0],
+			      &sizes[1]);
+	if (!err && former)
+		*former = sizes[0];
+	if (!err && now)
+		*now = sizes[1];
+	return err;
 }
 
 WORT_API pid_t wort_file_holder(const char *path)

@@ -28,9 +28,11 @@ int wort_local_format(const char *path, uint64_t size,
 
 /*
  * Let the pool in a file take in what the file has gained, or the file grow to @size bytes
- * first.  -ERANGE: it has more than that; the others as of wort_local_open().
+ * first.  -ERANGE: it has more than that; the others as of wort_local_open().  @former and
+ * @now get the sizes of the pool.
  */
-int wort_local_grow(const char *path, uint64_t size, bool process, unsigned int wait_ms);
+int wort_local_grow(const char *path, uint64_t size, bool process, unsigned int wait_ms,
+		    uint64_t *former, uint64_t *now);
 
 /*
  * Open a pool: a descriptor, or a negative errno.  -EWOULDBLOCK: another process has it

@@ -90,28 +90,14 @@ static int format_opened(struct wort_dev *wdev, const char *path, u64 size,
 	err = format_allowed(wdev->fd, arg);
 	if (err)
 		return err;
-	if (size > before && ftruncate(wdev->fd, size))
-		return -errno;
-	err = local_pool_map(wdev, path);
+	err = local_file_extend(wdev->fd, size > before ? size : before);
+	if (!err)
+		err = local_pool_map(wdev, path);
 	if (!err)
 		err = format_mapped(wdev, arg);
-	if (err && size > before && ftruncate(wdev->fd, before))
+	if (err && ftruncate(wdev->fd, before))
 		return err;
 	return err ? err : sync_names(wdev->fd, path);
-}
-
-/* -ESTALE: another process has taken the name away since the file was opened. */
-static int lock_named(int fd, const char *path)
-{
-	struct stat opened, named;
-	int err = local_file_lock(fd, true);
-
-	if (err)
-		return err;
-	if (fstat(fd, &opened))
-		return -errno;
-	return !stat(path, &named) && named.st_dev == opened.st_dev &&
-	       named.st_ino == opened.st_ino ? 0 : -ESTALE;
 }
 
 /* A file that was made here goes again, unless somebody else has locked it. */
@@ -125,7 +111,7 @@ static int format_file(int fd, const char *path, u64 size, bool made,
 		close(fd);
 		return -ENOMEM;
 	}
-	err = lock_named(fd, path);
+	err = local_file_lock(fd, path, true);
 	if (!err) {
 		err = format_opened(wdev, path, size, arg);
 		if (err && made)
@@ -134,8 +120,6 @@ static int format_file(int fd, const char *path, u64 size, bool made,
 	local_pool_unmap(wdev);
 	return err;
 }
-
-#define FORMAT_TRIES	16	/* while others take the name away */
 
 int wort_local_format(const char *path, uint64_t size, const struct wort_format_arg *arg)
 {
@@ -155,18 +139,15 @@ int wort_local_format(const char *path, uint64_t size, const struct wort_format_
 			return -errno;
 		/* Made meanwhile; each time: a link that leads nowhere. */
 		err = fd < 0 ? -ENOENT : format_file(fd, path, size, made, arg);
-	} while ((err == -ESTALE || err == -ENOENT) && ++tries < FORMAT_TRIES);
+	} while ((err == -ESTALE || err == -ENOENT) && ++tries < LOCAL_TRIES);
 	return err;
 }
 
-/* All of it gets its blocks, and is on disk, before the pool says that it has them. */
+/* All of it is on disk before the pool says that it has it. */
 static int extend(struct wort_dev *wdev, u64 size)
 {
-	int err;
+	int err = local_file_extend(wdev->fd, size);
 
-	if (ftruncate(wdev->fd, size))
-		return -errno;
-	err = -posix_fallocate(wdev->fd, 0, size);
 	if (!err && !wdev->process)
 		err = local_write_earlier(wdev->fd);
 	return err ? err : local_pool_map_again(wdev, size);
@@ -184,12 +165,14 @@ static bool uses_more_than(struct wort_dev *wdev, u64 size)
 			      le64_to_cpu(sb.pool_size) > size);
 }
 
-static int grow_to(struct wort_dev *wdev, u64 before, u64 size)
+static int grow_to(struct wort_dev *wdev, u64 before, u64 size, struct wort_media_sb *sb)
 {
 	int err = extend(wdev, size);
 
 	if (!err)
 		err = wort_pool_grow(&wdev->region);
+	if (!err)
+		err = wort_pool_probe(&wdev->region, sb);
 	if (!err && wdev->sync->error)
 		err = -wdev->sync->error;
 	if (err && !uses_more_than(wdev, before) && ftruncate(wdev->fd, before))
@@ -198,7 +181,8 @@ static int grow_to(struct wort_dev *wdev, u64 before, u64 size)
 }
 
 /* What is no pool keeps its size, and a pool that has lost its end is left alone. */
-static int grow_opened(struct wort_dev *wdev, const char *path, u64 size)
+static int grow_opened(struct wort_dev *wdev, const char *path, u64 size,
+		       u64 *former, u64 *now)
 {
 	int err = local_pool_map(wdev, path);
 	struct wort_media_sb sb;
@@ -214,10 +198,13 @@ static int grow_opened(struct wort_dev *wdev, const char *path, u64 size)
 		return -ERANGE;
 	if (size > WORT_MEDIA_POOL_MAX)
 		return -EFBIG;
-	return grow_to(wdev, st.st_size, size ? size : (u64)st.st_size);
+	*former = le64_to_cpu(sb.pool_size);
+	err = grow_to(wdev, st.st_size, size ? size : (u64)st.st_size, &sb);
+	*now = le64_to_cpu(sb.pool_size);
+	return err;
 }
 
-static int grow_file(const char *path, u64 size, bool process)
+static int grow_file(const char *path, u64 size, bool process, u64 *former, u64 *now)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC), err;
 	struct wort_dev *wdev;
@@ -229,17 +216,19 @@ static int grow_file(const char *path, u64 size, bool process)
 		close(fd);
 		return -ENOMEM;
 	}
-	err = grow_opened(wdev, path, size);
+	err = grow_opened(wdev, path, size, former, now);
 	local_pool_unmap(wdev);
 	return err;
 }
 
-int wort_local_grow(const char *path, uint64_t size, bool process, unsigned int wait_ms)
+int wort_local_grow(const char *path, uint64_t size, bool process, unsigned int wait_ms,
+		    uint64_t *former, uint64_t *now)
 {
-	u64 end = local_turn_end(wait_ms);
-	int err, waited = 0;
+	struct local_turn turn = local_turn_begin(wait_ms);
+	int err;
 
-	while ((err = grow_file(path, size, process)) == -EWOULDBLOCK && !waited)
-		waited = local_turn_wait(end);
-	return err == -EWOULDBLOCK ? waited : err;
+	do {
+		err = grow_file(path, size, process, former, now);
+	} while (local_turn_again(&turn, &err));
+	return err;
 }

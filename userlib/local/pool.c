@@ -14,6 +14,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
@@ -81,9 +82,14 @@ bool wort_local_path(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-int local_file_lock(int fd, bool write)
+int local_file_lock(int fd, const char *path, bool write)
 {
-	return flock(fd, (write ? LOCK_EX : LOCK_SH) | LOCK_NB) ? -errno : 0;
+	struct stat opened, named;
+
+	if (flock(fd, (write ? LOCK_EX : LOCK_SH) | LOCK_NB) || fstat(fd, &opened))
+		return -errno;
+	return !stat(path, &named) && named.st_dev == opened.st_dev &&
+	       named.st_ino == opened.st_ino ? 0 : -ESTALE;
 }
 
 /*
@@ -123,17 +129,48 @@ static int map_pages(struct wort_dev *wdev, u64 size)
 	return wdev->sync ? 0 : -EMFILE;
 }
 
+/* Of what does not fit at all nothing is taken.  Some filesystems do not tell. */
+static bool has_room(int fd, u64 size)
+{
+	struct statvfs fs;
+
+	return fstatvfs(fd, &fs) || !fs.f_blocks || size / fs.f_frsize <= fs.f_bfree;
+}
+
+/* The blocks come first: a process that is ended meanwhile leaves the size as it was. */
+int local_file_extend(int fd, u64 size)
+{
+	struct stat st;
+
+	if (!size)
+		return 0;
+	if (fstat(fd, &st))
+		return -errno;
+	if (size > (u64)st.st_blocks * 512 && !has_room(fd, size - st.st_blocks * 512))
+		return -ENOSPC;
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, size)) {
+		if (errno != EOPNOTSUPP)
+			return -errno;
+		return -posix_fallocate(fd, 0, size);
+	}
+	return size > (u64)st.st_size && ftruncate(fd, size) ? -errno : 0;
+}
+
 /*
  * A store to a hole would end the process when the filesystem is full.  So all of the file
- * gets its blocks before it is mapped.  The count of blocks does not tell: some can lie
- * behind the end.
+ * gets its blocks before something is stored.  The count of blocks does not tell: some can
+ * lie behind the end.
  */
-static int fill_holes(int fd, const struct stat *st)
+static int fill_holes(int fd)
 {
-	if (!st->st_size || (lseek(fd, 0, SEEK_HOLE) >= st->st_size &&
-			     (u64)st->st_blocks * 512 >= (u64)st->st_size))
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (lseek(fd, 0, SEEK_HOLE) >= st.st_size &&
+	    (u64)st.st_blocks * 512 >= (u64)st.st_size)
 		return 0;
-	return -posix_fallocate(fd, 0, st->st_size);
+	return local_file_extend(fd, st.st_size);
 }
 
 static void unmap_pages(struct wort_dev *wdev)
@@ -168,13 +205,11 @@ void local_pool_unmap(struct wort_dev *wdev)
 /* Its size counts from the lock on: whoever had it before may have changed that. */
 int local_pool_map(struct wort_dev *wdev, const char *path)
 {
-	int err = local_file_lock(wdev->fd, wdev->write);
+	int err = local_file_lock(wdev->fd, path, wdev->write);
 	struct stat st;
 
 	if (!err && fstat(wdev->fd, &st))
 		err = -errno;
-	if (!err && wdev->write)
-		err = fill_holes(wdev->fd, &st);
 	if (err)
 		return err;
 	wdev->dev = st.st_dev;
@@ -233,6 +268,7 @@ int local_write_earlier(int fd)
 static int attach(const char *path, int fd, bool write, bool process, struct wort_dev **out)
 {
 	struct wort_dev *wdev = local_pool_new(fd, write, process);
+	struct wort_media_sb sb;
 	int err;
 
 	if (!wdev) {
@@ -240,6 +276,8 @@ static int attach(const char *path, int fd, bool write, bool process, struct wor
 		return -ENOMEM;
 	}
 	err = local_pool_map(wdev, path);
+	if (!err && write && !wort_pool_probe(&wdev->region, &sb))
+		err = fill_holes(fd);
 	if (!err && !process)
 		err = local_write_earlier(fd);
 	if (!err)
@@ -332,32 +370,39 @@ static int try_get(const char *path, int flags, bool process, struct wort_dev **
 	return err;
 }
 
-u64 local_turn_end(unsigned int wait_ms)
+struct local_turn local_turn_begin(unsigned int wait_ms)
 {
-	return now_ns() + wait_ms * 1000000ULL;
+	return (struct local_turn) { .end = now_ns() + wait_ms * 1000000ULL };
 }
 
 /* A look now and then: flock() that waits knows no limit but a signal. */
-int local_turn_wait(u64 end)
+bool local_turn_again(struct local_turn *turn, int *err)
 {
 	static const struct timespec moment = { .tv_nsec = 2000000 };
 
-	if (now_ns() >= end)
-		return -EWOULDBLOCK;
-	return nanosleep(&moment, NULL) ? -errno : 0;
+	if (*err == -ESTALE)
+		return ++turn->renames < LOCAL_TRIES;
+	if (*err != -EWOULDBLOCK || now_ns() >= turn->end)
+		return false;
+	if (nanosleep(&moment, NULL)) {
+		*err = -errno;
+		return false;
+	}
+	return true;
 }
 
 int local_pool_get(const char *path, int flags, bool process, unsigned int wait_ms,
 		   struct wort_dev **out)
 {
-	u64 end = local_turn_end(wait_ms);
-	int err, waited = 0;
+	struct local_turn turn = local_turn_begin(wait_ms);
+	int err;
 
-	while ((err = try_get(path, flags, process, out)) == -EWOULDBLOCK && !waited)
-		waited = local_turn_wait(end);
+	do {
+		err = try_get(path, flags, process, out);
+	} while (local_turn_again(&turn, &err));
 	if (!err)
 		wait_walk((*out)->pool);
-	return err == -EWOULDBLOCK ? waited : err;
+	return err;
 }
 
 void local_pool_hold(struct wort_dev *wdev)

@@ -44,16 +44,31 @@ bool local_pool_usable(const struct wort_dev *wdev);
 
 /* A pool to be made, or to grow, has the same fields, and is in no list. */
 struct wort_dev *local_pool_new(int fd, bool write, bool process);
-/* Locks the file, too, and fills its holes. */
+/* Locks the file, too; its holes may not be stored to. */
 int local_pool_map(struct wort_dev *wdev, const char *path);
 /* Closes the file, and frees @wdev. */
 void local_pool_unmap(struct wort_dev *wdev);
 int local_pool_map_again(struct wort_dev *wdev, u64 size);
-int local_file_lock(int fd, bool write);
+/* -ESTALE: another process has taken the name away since the file was opened. */
+int local_file_lock(int fd, const char *path, bool write);
+/* No hole is left in the first @size bytes.  After an error some may have blocks. */
+int local_file_extend(int fd, u64 size);
 int local_write_earlier(int fd);
 
-/* Another process has the file: wait for a moment.  -EWOULDBLOCK: @end has passed; -EINTR. */
-int local_turn_wait(u64 end);
-u64 local_turn_end(unsigned int wait_ms);
+#define LOCAL_TRIES	16	/* while others take the name away */
+
+/**
+ * struct local_turn - Waiting for other processes that have a file
+ * @end: until then, CLOCK_MONOTONIC, ns
+ * @renames: how often there was another file of the name
+ */
+struct local_turn {
+	u64 end;
+	unsigned int renames;
+};
+
+struct local_turn local_turn_begin(unsigned int wait_ms);
+/* What was tried has returned *@err.  Try again?  If not, *@err is what it comes to. */
+bool local_turn_again(struct local_turn *turn, int *err);
 
 #endif

@@ -420,7 +420,7 @@ static int grow(void)
 	told->pool_size = POOL_SIZE;
 	growing = true;
 	tracing = true;
-	err = wort_grow_file(pool_path, POOL_SIZE, NULL);
+	err = wort_grow_file(pool_path, POOL_SIZE, NULL, NULL, NULL);
 	tracing = false;
 	growing = false;
 	if (err)

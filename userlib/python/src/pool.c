@@ -50,7 +50,7 @@ PyObject *grow_method(PyObject *module, PyObject *args)
 	struct wort_pool_opts opts = { .sz = sizeof(opts) };
 	PyObject *path, *size_obj, *bytes;
 	unsigned long long size;
-	uint64_t end;
+	uint64_t end, now;
 	int err;
 
 	if (!PyArg_ParseTuple(args, "OOII", &path, &size_obj, &opts.sync, &opts.wait_ms))
@@ -63,14 +63,13 @@ PyObject *grow_method(PyObject *module, PyObject *args)
 		return NULL;
 	end = now_ms() + opts.wait_ms;
 	do {
-		WITHOUT_GIL(err, wort_grow_file(PyBytes_AS_STRING(bytes), size, &opts));
+		WITHOUT_GIL(err, wort_grow_file(PyBytes_AS_STRING(bytes), size, &opts, NULL,
+						&now));
 	} while (waits_on(err, end, &opts));
 	Py_DECREF(bytes);
 	if (PyErr_Occurred())
 		return NULL;
-	if (err)
-		return raise_errno(err, path);
-	Py_RETURN_NONE;
+	return err ? raise_errno(err, path) : PyLong_FromUnsignedLongLong(now);
 }
 
 static int pool_init(PyObject *self, PyObject *args, PyObject *kwargs)

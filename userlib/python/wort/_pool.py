@@ -116,13 +116,13 @@ def _hints(path: StrPath) -> Iterator[None]:
 
 
 def grow_file(path: StrPath, size: int = 0, *, sync: str = "media",
-              wait: float = 0) -> None:
+              wait: float = 0) -> int:
     """Let the pool in a plain file take in what the file has gained; with a @size in
-    bytes the file grows to that first.  The pool is not open; other processes that have
+    bytes the file grows to that first.  The size of the pool now.  The pool is not open; other processes that have
     it open are waited for, @wait seconds.  @sync as of Pool."""
     options = _file_options(sync, wait)
     with _hints(path):
-        _wort._grow(path, size, *options)
+        return _wort._grow(path, size, *options)
 
 
 class Pool(_wort.Pool):
