@@ -8,6 +8,8 @@
 
 #include "ctl.h"
 
+#define WAIT_MAX	1000000	/* seconds */
+
 struct settings settings = { .offset = IMAGE_FIND, .nr_attrs = -1 };
 struct range range;
 
@@ -107,9 +109,10 @@ static void add_attr(const char *arg, struct argp_state *state)
 
 static void set_wait(const char *arg, struct argp_state *state)
 {
-	uint64_t seconds = 0;
+	char *end;
+	double seconds = strtod(arg, &end);
 
-	if (number_parse(arg, strlen(arg), &seconds) || seconds > UINT32_MAX / 1000)
+	if (end == arg || *end || !(seconds >= 0 && seconds <= WAIT_MAX))
 		usage_error(state, "not a number of seconds: %s", arg);
 	settings.wait_ms = seconds * 1000;
 }
@@ -297,6 +300,8 @@ int parse_args(const struct syntax *syntax, int argc, char **argv,
 	if (syntax->groups & GROUP_ATTRS)
 		settings.nr_attrs = 0;
 	settings.waits = syntax->groups & GROUP_FILE;
+	settings.argc = argc;
+	settings.argv = argv;
 	argp_err_exit_status = ST_USAGE;
 	hold_stderr();
 	if (argp_parse(&argp, argc, argv, 0, NULL, &parse))
@@ -304,6 +309,5 @@ int parse_args(const struct syntax *syntax, int argc, char **argv,
 	show_stderr();
 	*args = parse.args;
 	settings.target = parse.nr ? parse.args[0] : "";
-	settings.nr_args = parse.nr;
 	return parse.nr;
 }

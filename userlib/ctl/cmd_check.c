@@ -177,8 +177,7 @@ static int restore(const char *name)
 {
 	struct image_label label;
 	char type[64];
-	int err = image_copy(name, settings.offset, UINT64_MAX, false,
-			     &label);
+	int err = image_copy(name, settings.offset, UINT64_MAX, false, 0, &label);
 
 	if (err == -EEXIST)
 		return 0;
@@ -198,8 +197,8 @@ static int restore(const char *name)
 	if (!agreed(name, &label))
 		return complain("%s: nothing was changed (--yes: nobody else has stored to it)",
 				name);
-	err = image_copy(name, settings.offset, UINT64_MAX, true, &label);
-	return err ? fail(name, err) : 0;
+	err = image_copy(name, settings.offset, UINT64_MAX, true, settings.wait_ms, &label);
+	return err ? file_failed(name, err) : 0;
 }
 
 struct running {

@@ -156,7 +156,7 @@ static bool check_copy(const struct device *dev)
 	struct image_label label;
 	char uuid[UUID_TEXT], remedy[5 * PATH_MAX];
 
-	if (image_copy(sys_path("%s", dev->path), IMAGE_FIND, IMAGE_COPY_REACH, false,
+	if (image_copy(sys_path("%s", dev->path), IMAGE_FIND, IMAGE_COPY_REACH, false, 0,
 		       &label))
 		return false;
 	uuid_to_text(label.uuid, uuid);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <linux/wort_engines.h>
@@ -36,10 +37,11 @@ struct name {
 
 /*
  * @names: of the indexes in the file, of which the first @nr_made were made;
- * @index: the last of these
+ * @index: the last of these; @begin: of the backup in the file
  */
 struct restore {
 	struct backup_file file;
+	long begin;
 	const char *path;
 	const char *pool_name;
 	struct wort_pool *pool;
@@ -80,24 +82,33 @@ static FILE *keep_input(FILE *in, const char *path)
 		return NULL;
 	while ((nr = fread(buf, 1, sizeof(buf), in)) && fwrite(buf, 1, nr, kept) == nr)
 		;
-	if (ferror(in) || nr || fflush(kept) || fseek(kept, 0, SEEK_SET)) {
+	if (ferror(in))
+		complain("%s: cannot read: %s", path, strerror(errno));
+	else if (nr || fflush(kept) || fseek(kept, 0, SEEK_SET))
 		complain("%s: cannot keep it in a file of TMPDIR: %s", path, strerror(errno));
-		fclose(kept);
-		return NULL;
-	}
-	return kept;
+	else
+		return kept;
+	fclose(kept);
+	return NULL;
 }
 
 /* NULL: complains. */
 static FILE *open_input(const char *path)
 {
 	FILE *in = strcmp(path, "-") ? fopen(path, "re") : stdin, *kept;
+	struct stat st;
 
+	/* Of a folder fopen() makes a stream that cannot be read. */
+	if (in && !fstat(fileno(in), &st) && S_ISDIR(st.st_mode)) {
+		fclose(in);
+		in = NULL;
+		errno = EISDIR;
+	}
 	if (!in) {
 		complain("%s: %s", path, strerror(errno));
 		return NULL;
 	}
-	if (!fseek(in, 0, SEEK_SET))
+	if (ftell(in) >= 0)
 		return in;
 	kept = keep_input(in, path);
 	fclose(in);
@@ -207,7 +218,7 @@ static int rewind_file(struct restore *rs)
 {
 	int err;
 
-	if (fseek(rs->file.file, 0, SEEK_SET))
+	if (fseek(rs->file.file, rs->begin, SEEK_SET))
 		return complain("%s: is read twice, and cannot be: %s", rs->path,
 				strerror(errno));
 	err = backup_open(&rs->file, rs->file.file);
@@ -360,6 +371,7 @@ int cmd_restore(int argc, char **argv)
 	rs.file.file = open_input(rs.path);
 	if (!rs.file.file)
 		return ST_REFUSED;
+	rs.begin = ftell(rs.file.file);
 	status = restore(&rs);
 	wort_batch_free(rs.batch);
 	wort_index_close(rs.index);

@@ -37,7 +37,8 @@ enum status {
  * struct settings - Options that several verbs share
  * @verb: the verb that runs
  * @target: its first argument, which most verbs do something with, or ""
- * @nr_args: how many arguments it has
+ * @argc: words of the command line from the verb on
+ * @argv: these
  * @json: -o json
  * @hex: -x: keys and values are hexadecimal
  * @number: -n: keys are 64-bit numbers
@@ -53,7 +54,8 @@ enum status {
 struct settings {
 	const char *verb;
 	const char *target;
-	unsigned int nr_args;
+	int argc;
+	char **argv;
 	bool json;
 	bool hex;
 	bool number;

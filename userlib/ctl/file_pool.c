@@ -36,6 +36,26 @@ bool is_file_pool(const char *path)
 	return (!err || err == -EOVERFLOW) && !label.offset;
 }
 
+/* The same command, if it is not too long for a line. */
+static void mend_wait(void)
+{
+	char *line = NULL;
+	size_t size;
+	FILE *out = open_memstream(&line, &size);
+	int i;
+
+	if (!out)
+		return;
+	fprintf(out, "wort %s --wait 60", settings.verb);
+	for (i = 1; i < settings.argc; i++)
+		fprintf(out, " %s", shell_word(settings.argv[i]));
+	if (!fclose(out) && size < PATH_MAX)
+		mend("%s", line);
+	else
+		mend("wort %s --wait 60 ARGUMENT...", settings.verb);
+	free(line);
+}
+
 /* The name of a process, or "". */
 static void process_name(pid_t pid, char *name, size_t size)
 {
@@ -55,18 +75,17 @@ static void process_name(pid_t pid, char *name, size_t size)
 static int file_in_use(const char *path)
 {
 	pid_t pid = wort_file_holder(path);
-	char name[64];
+	char name[64] = "";
 
-	if (pid) {
+	if (pid)
 		process_name(pid, name, sizeof(name));
+	if (*name)
 		complain("%s: process %d (%s) has it open", path, pid, name);
-	} else {
+	else
 		complain("%s: another process has it open", path);
-	}
 	name_errno(-EAGAIN);
 	if (settings.waits && !settings.wait_ms)
-		mend("wort %s --wait 60 %s%s    # waits so many seconds", settings.verb,
-		     shell_word(settings.target), settings.nr_args > 1 ? " ARGUMENT..." : "");
+		mend_wait();
 	return ST_REFUSED;
 }
 
@@ -142,7 +161,7 @@ static int refuse_lost(const char *path)
 {
 	struct image_label label;
 
-	if (image_copy(path, settings.offset, IMAGE_COPY_REACH, false, &label))
+	if (image_copy(path, settings.offset, IMAGE_COPY_REACH, false, 0, &label))
 		return 0;
 	complain("%s: the beginning of a pool is lost; at its end is a copy of what it said", path);
 	mend("wort check --clear --from-copy %s", shell_word(path));
@@ -167,13 +186,16 @@ static int refuse_pool(const char *path)
 	return refuse_lost(path);
 }
 
-/* Nothing is overwritten unless it is said so. */
+/*
+ * Nothing is overwritten unless it is said so.  Holes are not looked at: in some filesystems
+ * each page of them that is read through a mapping takes memory.
+ */
 static int refuse_content(const char *path, bool force)
 {
 	char type[64];
 	int err;
 
-	if (force)
+	if (force || !holds_something(path))
 		return 0;
 	err = refuse_pool(path);
 	if (err)

@@ -99,6 +99,30 @@ static int lock_file(const struct image *image)
 	return err;
 }
 
+/* Has another file the name by now? */
+static bool is_renamed(const struct image *image, const char *path)
+{
+	struct stat opened, named;
+
+	return !fstat(image->fd, &opened) && !stat(path, &named) &&
+	       (named.st_dev != opened.st_dev || named.st_ino != opened.st_ino);
+}
+
+static int open_fd(struct image *image, const char *path, int flags)
+{
+	int err;
+
+	do {
+		if (image->fd >= 0)
+			close(image->fd);
+		image->fd = open(path, flags | O_CLOEXEC);
+		if (image->fd < 0)
+			return -errno;
+		err = image->locked && !image->device ? lock_file(image) : 0;
+	} while (!err && image->locked && is_renamed(image, path));
+	return err;
+}
+
 /* Whoever had the lock before may have changed the size of the file. */
 static int measure(struct image *image)
 {
@@ -115,7 +139,7 @@ static int measure(struct image *image)
 /* A block device in use by others is refused: it would change under us. */
 static int open_media(struct image *image, const char *path)
 {
-	int flags = image->write ? O_RDWR : O_RDONLY, err = 0;
+	int flags = image->write ? O_RDWR : O_RDONLY, err;
 	struct stat st;
 
 	if (stat(path, &st))
@@ -129,11 +153,7 @@ static int open_media(struct image *image, const char *path)
 	image->device = S_ISBLK(st.st_mode);
 	if (image->device && !image->shared)
 		flags |= O_EXCL;
-	image->fd = open(path, flags | O_CLOEXEC);
-	if (image->fd < 0)
-		return -errno;
-	if (image->locked && !image->device)
-		err = lock_file(image);
+	err = open_fd(image, path, flags);
 	if (!err)
 		err = measure(image);
 	if (err)
@@ -462,7 +482,7 @@ static int look_for_copy(struct image *image, const char *path, u64 offset,
 }
 
 int image_copy(const char *path, uint64_t offset, uint64_t reach, bool restore,
-	       struct image_label *label)
+	       unsigned int wait_ms, struct image_label *label)
 {
 	struct image *image = image_new(restore);
 	struct wort_media_sb sb;
@@ -472,6 +492,7 @@ int image_copy(const char *path, uint64_t offset, uint64_t reach, bool restore,
 	if (!image)
 		return -ENOMEM;
 	image->locked = restore;
+	image->wait_ms = wait_ms;
 	err = look_for_copy(image, path, offset, reach, &sb);
 	if (!err)
 		fill_label(image, &sb, label);

@@ -66,10 +66,11 @@ int image_version(const char *path, uint64_t offset, struct image_label *label);
 /*
  * The superblock at the end of a pool, if those at its beginning are lost; -EEXIST
  * if they are not.  It is looked for in the last @reach bytes of the device, each page of
- * which is read.  With @restore the others are written anew from it.
+ * which is read.  With @restore the others are written anew from it, and others that have
+ * the file open are waited for.
  */
 int image_copy(const char *path, uint64_t offset, uint64_t reach, bool restore,
-	       struct image_label *label);
+	       unsigned int wait_ms, struct image_label *label);
 
 /* The fields out_*; the walk has ended. */
 int image_info(struct image *image, struct wort_pool_info_arg *info);

@@ -26,7 +26,7 @@ static void remove_part(int sig)
 static void watch_signals(const char *name)
 {
 	static const int ends[] = {
-		SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGPIPE, SIGALRM, SIGXCPU, SIGXFSZ,
+		SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGPIPE, SIGALRM, SIGXCPU,
 	};
 	size_t i;
 

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -108,6 +109,8 @@ int main(int argc, char **argv)
 	char name[64];
 
 	fill_standard_fds();
+	/* What is too large for the limit of the process is an error like others. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (argc < 2)
 		return show_help(stderr);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||

@@ -65,6 +65,10 @@ test_values()
 		"$wort" dump -F "$format" 0 books >/dev/null
 	done
 	expect '' scan -l ''
+	expect 'media process' put --sync ''
+	expect 'media process' put --sync =
+	expect process put --sync = p
+	expect 'json text' list --output =
 	for engine in $(completed create -e ''); do
 		"$wort" create -e "$engine" 0 "of-$engine"
 		"$wort" destroy 0 "of-$engine"
@@ -79,6 +83,10 @@ test_arguments()
 	expect 'shelf wort0' put -c -f value ''
 	expect 'books boots' put 0 boo
 	expect 'books' get -r 0 book
+	expect 'books boots' put --wait = 60 0 boo
+	expect 'books boots' put --wait 60 --sync = media 0 boo
+	expect 'shelf wort0' put --sync = media ''
+	expect file grow ''
 	expect '' get 0 books ''
 	expect 'file shelf wort0' stat ''
 	expect file load 0 books ''

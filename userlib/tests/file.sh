@@ -147,7 +147,10 @@ check_restore()
 	expect 0 '^2000$' "$wort" count to.img names
 	"$wort" destroy to.img names
 	"$wort" backup -q from.img from.bak >/dev/null
-	expect 0 '^1 indexes' bash -c '"$0" restore -q - to.img <from.bak' "$wort"
+	{ echo behind; cat from.bak; } >behind.bak
+	expect 0 '^1 indexes' \
+		bash -c '{ read -r; "$0" restore -q - to.img; } <behind.bak' "$wort"
+	expect 3 'Is a directory' "$wort" restore . to.img
 	"$wort" destroy to.img names
 	expect 0 '^1 indexes' bash -c '"$0" restore -q <(cat from.bak) to.img' "$wort"
 	cmp <("$wort" dump from.img names) <("$wort" dump to.img names)
@@ -196,6 +199,14 @@ check_grow()
 	"$wort" load -q --sync process grown.img names records >/dev/null
 	expect 0 '^30000$' "$wort" count grown.img names
 	expect 0 '^clean$' "$wort" check grown.img
+	cp grown.img copied.img
+	dd if=/dev/zero of=copied.img bs=4096 seek=1 count=2 conv=notrunc status=none
+	{ flock 4; sleep 0.3; } 4<copied.img &
+	until is_open copied.img; do
+		sleep 0.05
+	done
+	expect 3 'has it open' "$wort" check --clear --from-copy --yes copied.img
+	expect 0 '^clean$' "$wort" check --clear --from-copy --yes --wait 600 copied.img
 	truncate -s 3M grown.img
 	expect 3 'larger than what it lies on' "$wort" grow -s 8M grown.img
 	[ "$(stat -c %s grown.img)" -eq $((3 << 20)) ]
@@ -225,13 +236,16 @@ check_grow_full()
 		expect 3 "has less space than that" "$0" grow -s 8M full/pool.img
 		expect 3 "df full" "$0" grow -s 8M full/pool.img
 		[ "$(stat -c %s full/pool.img)" -eq $((1 << 20)) ]
+		truncate -s 8M full/holes.img
+		expect 3 "less space than that" "$0" format full/holes.img
+		[ "$(df --output=used full | tail -n 1)" -le 1100 ]
 		expect 0 "^clean$" "$0" check full/pool.img' "$wort" "$here/expect.sh"
 }
 
 # Who waits for a file finds it as those before have left it, with another size, too.
 check_wait()
 {
-	local put i
+	local put get i
 
 	"$wort" format --size 1M wait.img >/dev/null
 	"$wort" create wait.img names
@@ -240,9 +254,12 @@ check_wait()
 	"$wort" put large.img names first x
 	exec 4<wait.img
 	flock 4
-	expect 3 'wort put --wait 60 wait.img ARG' "$wort" put wait.img names a b
-	expect 3 'wort list --wait 60 wait.img  ' "$wort" list wait.img
-	expect 3 'process [0-9]* ([a-z.]*) has it open$' "$wort" list --wait 1 wait.img
+	expect 3 "try: wort put --wait 60 wait.img 'a name' b$" "$wort" put wait.img 'a name' b
+	expect 3 'try: wort grow --wait 60 -s 8M wait.img$' "$wort" grow -s 8M wait.img
+	expect 3 'try: wort list --wait 60 wait.img$' "$wort" list wait.img
+	expect 3 'try: wort put --wait 60 ARGUMENT...$' \
+		"$wort" put wait.img names a "$(printf %05000d 0)"
+	expect 3 'has it open$' "$wort" list --wait 0.1 wait.img
 	expect 2 'not a number of seconds' "$wort" list --wait never wait.img
 	"$wort" put --wait 600 wait.img names second y &
 	put=$!
@@ -253,6 +270,19 @@ check_wait()
 	wait $put
 	wait $!
 	[ "$(cat waited)" = x ]
+	flock 4
+	"$wort" get --wait 600 wait.img names first >waited &
+	get=$!
+	"$wort" put --wait 600 wait.img names second y &
+	put=$!
+	sleep 0.2
+	cp large.img other.img
+	mv other.img wait.img
+	flock -u 4
+	wait $put
+	wait $get
+	[ "$(cat waited)" = x ]
+	expect 0 '^2$' "$wort" count wait.img names
 	for ((i = 0; i < 20; i++)); do
 		"$wort" put --wait 600 wait.img names $i $i &
 	done

@@ -7,6 +7,8 @@
 
 #include "ext.h"
 
+#define TOO_LONG "an atomic batch has 64 operations and 256 KiB, keys 1024 bytes and values 65536 at most"
+
 struct atomic {
 	struct handle handle;
 	struct turn turn;
@@ -86,7 +88,9 @@ static int add(struct atomic *atomic, struct handle *index,
 	if (index_ptr) {
 		err = atomic->nr == WORT_ATOMIC_MAX ? -EMSGSIZE :
 		      wort_atomic_add(ptr, index_ptr, request);
-		if (err)
+		if (err == -EMSGSIZE)
+			raise_with(err, TOO_LONG, NULL);
+		else if (err)
 			raise_in_pool(err, NULL);
 		else
 			atomic->tags[atomic->nr++] = Py_NewRef(tag);

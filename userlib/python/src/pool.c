@@ -177,7 +177,8 @@ static PyObject *rename_method(PyObject *self, PyObject *args)
 		done = rename_both((struct handle *)self, name, new_name, &err);
 	Py_XDECREF(new_name);
 	Py_XDECREF(name);
-	return done ? answer(err, err == -EEXIST ? to : from) : NULL;
+	/* Only the first name has to be there. */
+	return done ? answer(err, err == -ENOENT ? from : to) : NULL;
 }
 
 #define NR_RECORDS	64

@@ -1441,11 +1441,18 @@ class Files(unittest.TestCase):
                     (lambda: pool.destroy("none"), "directory: 'none'"),
                     (lambda: pool.rename("none", "b"), "directory: 'none'"),
                     (lambda: pool.rename("a", "a"), "exists: 'a'"),
+                    (lambda: pool.rename("a", "n" * 112), "names 111): 'nnn"),
                     (lambda: index.put(b"k" * 1025, b""), "keys have 1024 bytes"),
                     (lambda: readonly.put(b"k", b""), "(not opened for writing)")):
                 with self.assertRaises(wort.Error) as caught:
                     call()
                 self.assertTrue(text in str(caught.exception), str(caught.exception))
+            with self.assertRaises(wort.Refused) as caught, pool.atomic() as batch:
+                batch.cas(index, b"k", b"v", b"w")
+            with self.assertRaises(wort.Error) as caught, pool.atomic() as batch:
+                for i in range(65):
+                    batch.present(index, b"k")
+            self.assertIn("64 operations", str(caught.exception))
             with self.assertRaises(wort.Refused) as caught, pool.atomic() as batch:
                 batch.cas(index, b"k", b"v", b"w")
             self.assertIn("cas of b'k'", str(caught.exception))
@@ -1469,7 +1476,7 @@ class Files(unittest.TestCase):
             kept = dict(index)
             with Errno(errno.EWOULDBLOCK):
                 wort.grow_file(self.path, 4 << 20)
-        wort.grow_file(self.path, 4 << 20)
+        self.assertEqual(wort.grow_file(self.path, 4 << 20), 4 << 20)
         with open(self.path, "ab") as file:
             file.truncate(8 << 20)
         wort.grow_file(self.path, sync="process", wait=1)
@@ -1490,6 +1497,13 @@ class Files(unittest.TestCase):
             wort.grow_file(self.path, -1)
         with self.assertRaises(ValueError):
             wort.grow_file(self.path, sync="never")
+        holes = pathlib.Path(self.folder.name, "holes")
+        with open(holes, "wb") as file:
+            file.truncate(64 << 20)
+        for use in wort.grow_file, lambda path: wort.Pool(path, write=True):
+            with Errno(errno.ENODATA):
+                use(holes)
+            self.assertLess(holes.stat().st_blocks, 1000)
         text = pathlib.Path(self.folder.name, "text")
         text.write_bytes(b"no pool" * 100000)
         with Errno(errno.ENODATA):

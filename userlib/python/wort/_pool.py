@@ -18,6 +18,15 @@ from ._index import Buffer, Index
 
 SYNC = {"media": _wort.SYNC_MEDIA, "process": _wort.SYNC_PROCESS}
 WAIT_MAX = 1_000_000
+HINTS = {
+    errno.EBUSY: "open in this process already, for reading only or with another sync",
+    errno.EISDIR: "neither a plain file nor /dev/wortN",
+    errno.ENODATA: "no pool is in it: wort.format_file()",
+    errno.ENOTBLK: "no plain file",
+    errno.EOVERFLOW: "the file has become shorter than the pool in it",
+    errno.ERANGE: "the file is larger, and gets no smaller",
+    errno.EUCLEAN: "damage was found: wort check",
+}
 
 
 class IndexRecord(NamedTuple):
@@ -84,14 +93,12 @@ def _file_options(sync: str, wait: float) -> tuple[int, int]:
 
 
 def _hint(err: _wort.Error, path: StrPath) -> str | None:
-    """A command for who could not open a pool."""
+    """What the system's words do not say, or a command for who could not open a pool."""
     if err.errno == errno.EWOULDBLOCK:
         holder = _wort._file_holder(path)
         return f"process {holder} has it open" if holder else None
-    if err.errno == errno.ENODATA:
-        return "no pool is in it: wort.format_file()"
-    if err.errno == errno.EISDIR:
-        return "neither a plain file nor /dev/wortN"
+    if err.errno in HINTS:
+        return HINTS[err.errno]
     if not os.fsdecode(path).startswith("/dev/wort"):
         return None
     if err.errno == errno.ENOENT and not SYSFS.exists():
