@@ -102,6 +102,17 @@ void wort_file_exit(struct wort_file *wfile)
 }
 
 /**
+ * wort_file_learn_bad() - Ask the driver which memory has gone bad
+ * @wfile: A descriptor of the pool, or of an index in it; wort_file_enter() comes later.
+ *
+ * Context: May sleep.
+ */
+void wort_file_learn_bad(struct wort_file *wfile)
+{
+	wort_dax_learn_bad(wfile->wdev->dax);
+}
+
+/**
  * wort_file_atomic() - Carry out an atomic batch
  * @wfile: As for wort_file_enter(), which returned a pool.
  * @batch: As for wort_pool_atomic().

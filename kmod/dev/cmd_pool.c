@@ -315,6 +315,7 @@ int wort_cmd_check(struct wort_call *call, void *data)
 
 	if (arg->flags & ~WORT_CHECK_F_ALL)
 		return -EOPNOTSUPP;
+	wort_file_learn_bad(call->wfile);
 	pool = wort_file_enter(call->wfile);
 	if (!pool)
 		return -ENODEV;

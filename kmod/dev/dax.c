@@ -177,21 +177,28 @@ static void ask_from_now_on(struct wort_dax *dax, u64 off, u64 len)
 	wort_mmap_zap(dax, off, len);
 }
 
-/* The range is one of the whole DAX device. */
-static void memory_failed(struct wort_dax *dax, u64 off, u64 len)
+static void add_bad(struct wort_dax *dax, u64 off, u64 len)
+{
+	wort_region_add_bad(&dax->region, off, len);
+	ask_from_now_on(dax, off, len);
+}
+
+/*
+ * The range is one of the whole DAX device.  What lies elsewhere, in another partition, is
+ * for the kernel to tell those who have it mapped, which it does not after a 0.
+ */
+static int memory_failed(struct wort_dax *dax, u64 off, u64 len)
 {
 	u64 end = len > U64_MAX - off ? U64_MAX : off + len;
 	u64 first = max(off, dax->start);
 	u64 last = min(end, dax->start + dax->region.size);
 
 	if (first >= last)
-		return;
-	first -= dax->start;
-	last -= dax->start;
-	wort_region_add_bad(&dax->region, first, last - first);
-	ask_from_now_on(dax, first, last - first);
+		return -EOPNOTSUPP;
+	add_bad(dax, first - dax->start, last - first);
 	pr_crit("%s: memory failed from offset %#llx to %#llx: what lies there is lost\n",
-		dax->name, first, last);
+		dax->name, first - dax->start, last - dax->start);
+	return first == off && last == end ? 0 : -EOPNOTSUPP;
 }
 
 /**
@@ -384,18 +391,21 @@ void wort_dax_resume_all(void)
 static int wort_dax_notify(struct dax_device *dev, u64 off, u64 len, int flags)
 {
 	struct wort_dax *dax;
+	int err = -EOPNOTSUPP;
 
 	atomic_inc(&nr_notifying);
 	mutex_lock(&claims_lock);
 	dax = find_claim(dev);
-	if (dax && !off && len == U64_MAX)
+	if (dax && !off && len == U64_MAX) {
 		memory_removed(dax);
-	else if (dax && len)
-		memory_failed(dax, off, len);
+		err = 0;
+	} else if (dax && len) {
+		err = memory_failed(dax, off, len);
+	}
 	mutex_unlock(&claims_lock);
 	if (atomic_dec_and_test(&nr_notifying))
 		wake_up_all(&notified);
-	return 0;
+	return err;
 }
 
 static const struct dax_holder_operations holder_ops = {
@@ -469,22 +479,6 @@ static int become_holder(const char *path, struct wort_dax *dax)
 	return 0;
 }
 
-/*
- * Known bad blocks keep a driver from giving access to the range around them;
- * in the mode for repair it does, in pieces.
- */
-static long access(struct wort_dax *dax, long page, long nr, void **kaddr,
-		   unsigned long *pfn)
-{
-	pgoff_t at = (dax->start >> PAGE_SHIFT) + page;
-	long got;
-
-	got = compat_dax_access(dax->dev, at, nr, false, kaddr, pfn);
-	if (got > 0)
-		return got;
-	return compat_dax_access(dax->dev, at, nr, true, kaddr, pfn);
-}
-
 /**
  * wort_dax_pfn() - The page frames of the memory
  * @dax: The claim; wort_dax_enter() returned true.
@@ -492,17 +486,34 @@ static long access(struct wort_dax *dax, long page, long nr, void **kaddr,
  * @nr: Pages.
  * @pfn: Told: the first.
  *
+ * The mode for repair would give those that the driver knows to be bad.
+ *
  * Context: May sleep.
- * Return: True if they are in one piece.
+ * Return: True if they are in one piece and none is known to be bad.
  */
 bool wort_dax_pfn(struct wort_dax *dax, u64 off, long nr, unsigned long *pfn)
 {
 	int id = dax_read_lock();
 	long got;
 
-	got = access(dax, off >> PAGE_SHIFT, nr, NULL, pfn);
+	got = compat_dax_access(dax->dev, (dax->start + off) >> PAGE_SHIFT, nr, false, NULL, pfn);
 	dax_read_unlock(id);
 	return got >= nr;
+}
+
+/*
+ * Known bad blocks keep a driver from giving access to the range around them;
+ * in the mode for repair it does, in pieces.
+ */
+static long access(struct wort_dax *dax, long page, long nr, void **kaddr)
+{
+	pgoff_t at = (dax->start >> PAGE_SHIFT) + page;
+	long got;
+
+	got = compat_dax_access(dax->dev, at, nr, false, kaddr, NULL);
+	if (got > 0)
+		return got;
+	return compat_dax_access(dax->dev, at, nr, true, kaddr, NULL);
 }
 
 static int map_memory(const char *path, struct wort_dax *dax)
@@ -512,8 +523,7 @@ static int map_memory(const char *path, struct wort_dax *dax)
 	int id = dax_read_lock();
 
 	while (done < nr) {
-		got = access(dax, done, min(nr - done, CHUNK_PAGES), &kaddr,
-			     NULL);
+		got = access(dax, done, min(nr - done, CHUNK_PAGES), &kaddr);
 		if (got <= 0)
 			break;
 		if (!done)
@@ -532,9 +542,28 @@ static int map_memory(const char *path, struct wort_dax *dax)
 	return 0;
 }
 
-/*
- * Memory may fail meanwhile, which wort_dax_notify() adds under the same lock.
- */
+static bool all_bad(const struct wort_region *region, u64 off, u64 len)
+{
+	u64 end = off + len;
+
+	for (off = round_down(off, PAGE_SIZE); off < end; off += PAGE_SIZE)
+		if (!wort_region_bad(region, off, 1))
+			return false;
+	return true;
+}
+
+static void add_bad_blocks(struct wort_dax *dax, sector_t first, sector_t end)
+{
+	u64 off = first << SECTOR_SHIFT, len = (end - first) << SECTOR_SHIFT;
+
+	if (all_bad(&dax->region, off, len))
+		return;
+	pr_warn_ratelimited("%s: bad blocks from sector %llu to %llu\n", dax->name, (u64)first,
+			    (u64)end);
+	add_bad(dax, off, len);
+}
+
+/* Memory may fail meanwhile, which wort_dax_notify() adds under the same lock. */
 static void load_bad_blocks(struct wort_dax *dax, struct block_device *bdev)
 {
 	struct badblocks *bb = bdev->bd_disk->bb;
@@ -549,16 +578,30 @@ static void load_bad_blocks(struct wort_dax *dax, struct block_device *bdev)
 			continue;
 		}
 		bad_end = min(bad + nr, end);
-		bad = max(bad, at);
-		pr_warn_ratelimited("%s: bad blocks from sector %llu to %llu\n",
-				    dax->name, (u64)(bad - begin),
-				    (u64)(bad_end - begin));
-		mutex_lock(&claims_lock);
-		wort_region_add_bad(&dax->region, (bad - begin) << SECTOR_SHIFT,
-				    (bad_end - bad) << SECTOR_SHIFT);
-		mutex_unlock(&claims_lock);
+		add_bad_blocks(dax, max(bad, at) - begin, bad_end - begin);
 		at = bad_end;
 	}
+}
+
+/**
+ * wort_dax_learn_bad() - Ask the driver again which blocks are bad
+ * @dax: The claim; the caller is not between wort_dax_enter() and wort_dax_exit(), for
+ *	removal waits for those with the lock held.
+ *
+ * A scrub of the memory finds some while the pool is attached, and the driver tells nobody.
+ *
+ * Context: May sleep.
+ */
+void wort_dax_learn_bad(struct wort_dax *dax)
+{
+	mutex_lock(&claims_lock);
+	/*
+	 * Of a claim that was released the block device is closed next, and of memory that
+	 * was removed the list is freed.
+	 */
+	if (!list_empty(&dax->list) && !wort_dax_dead(dax))
+		load_bad_blocks(dax, compat_bdev(dax->opened));
+	mutex_unlock(&claims_lock);
 }
 
 /* What others wrote through the page cache is there, what is there is read. */
@@ -591,7 +634,7 @@ static int claim_opened(const char *path, struct wort_dax *dax)
 		err = map_memory(path, dax);
 	if (err)
 		return err;
-	load_bad_blocks(dax, bdev);
+	wort_dax_learn_bad(dax);
 	wort_powercut_begin(&dax->region);
 	return 0;
 }
@@ -680,9 +723,10 @@ void wort_dax_release(struct wort_dax *dax)
 	wort_powercut_end(&dax->region);
 	mutex_lock(&claims_lock);
 	list_del_init(&dax->list);
-	mutex_unlock(&claims_lock);
+	/* It clears the holder and then what is called for it, perhaps of the next holder. */
 	if (dax->dev)
 		fs_put_dax(dax->dev, dax);
+	mutex_unlock(&claims_lock);
 	if (dax->opened) {
 		invalidate_bdev(compat_bdev(dax->opened));
 		compat_bdev_close(dax->opened, !dax->region.readonly);

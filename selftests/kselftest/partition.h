@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One partition on the test device, of any size.
+ * One partition on the test device, of any size, or two.
  */
 #ifndef _WORT_PARTITION_H
 #define _WORT_PARTITION_H
@@ -22,19 +22,28 @@ static inline int write_mbr(const char *disk, const __u8 *mbr)
 	return err;
 }
 
-/* Its bytes begin at 1 MiB; nobody uses the disk.  @path: /dev/pmem0p1. */
-static inline int make_partition(const char *disk, __u32 size, char path[64])
+/*
+ * Its bytes begin at 1 MiB; nobody uses the disk.  @path: /dev/pmem0p1.  @second: size of the
+ * one behind it, 0: none.
+ */
+static inline int make_partitions(const char *disk, __u32 size, __u32 second, char path[64])
 {
-	__le32 entry[4] = {
+	__le32 entries[8] = {
 		0, htole32(0x83), htole32(2048), htole32(size / 512),
+		0, htole32(0x83), htole32(2048 + size / 512), htole32(second / 512),
 	};
 	__u8 mbr[512] = { };
 
-	memcpy(mbr + 446, entry, sizeof(entry));
+	memcpy(mbr + 446, entries, second ? sizeof(entries) : sizeof(entries) / 2);
 	mbr[510] = 0x55;
 	mbr[511] = 0xaa;
 	snprintf(path, 64, "%sp1", disk);
 	return write_mbr(disk, mbr);
+}
+
+static inline int make_partition(const char *disk, __u32 size, char path[64])
+{
+	return make_partitions(disk, size, 0, path);
 }
 
 static inline int drop_partition(const char *disk)

@@ -5,9 +5,10 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 
-#include "wort_test.h"
+#include "partition.h"
 
 #define NR_THREADS	4
 
@@ -361,6 +362,7 @@ static char value1[WORT_VALUE_MAX], value2[WORT_VALUE_MAX];
 /* errno-table: operation EIO */
 TEST_F_TIMEOUT(revoke, bad_blocks, 300)
 {
+	struct wort_check_arg check = { .size = sizeof(check) };
 	long long at = two_values(_metadata, self->fd, value1, value2);
 	char path[64], name[64];
 	void *at_pool;
@@ -382,6 +384,14 @@ TEST_F_TIMEOUT(revoke, bad_blocks, 300)
 	at_pool = map_pool(pool);
 	ASSERT_NE(MAP_FAILED, at_pool);
 	EXPECT_EQ(WORT_MAP_ASK, map_state(at_pool));
+	/* what the driver learns meanwhile is not mapped, and is told by a check */
+	at = find_bytes(value1, 256);
+	ASSERT_EQ(0, write_file(path, "%lld 1\n", (at + LAST_PAGE) / 512));
+	EXPECT_EQ(-EFAULT, touch(at_pool + WORT_MAP_POOL_OFF + at + LAST_PAGE));
+	EXPECT_EQ(0, touch(at_pool + WORT_MAP_POOL_OFF + at));
+	EXPECT_EQ(0, lookup_big(fd, "good", value1));
+	EXPECT_EQ(0, call(pool, WORT_IOC_CHECK, &check));
+	EXPECT_EQ(-EIO, lookup_big(fd, "good", value1));
 	munmap(at_pool, MAP_LEN);
 	close(fd);
 	close(pool);
@@ -497,6 +507,56 @@ TEST_F_TIMEOUT(revoke, memory_fails_meanwhile, 300)
 		EXPECT_EQ(0, status);
 	}
 	slow_insertion(0);
+}
+
+#define NEIGHBOUR	"/tmp/neighbour"
+
+/* A file in a filesystem with DAX, and its memory fails.  0: the process lived on. */
+static int lose_page(void)
+{
+	int fd = open(NEIGHBOUR "/file", O_RDWR | O_CREAT, 0600);
+	char page[4096] = "text", *at;
+
+	if (fd < 0 || write(fd, page, sizeof(page)) != sizeof(page))
+		return 1;
+	at = mmap(NULL, sizeof(page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED || *(volatile char *)at != 't' ||
+	    madvise(at, sizeof(page), MADV_HWPOISON))
+		return 1;
+	return 0;
+}
+
+/*
+ * What lies in another partition is no loss of the pool: whoever has it mapped is told by
+ * the kernel, although the pool holds the DAX device.  The page stays lost.
+ */
+TEST_F_TIMEOUT(revoke, neighbour_memory_fails, 300)
+{
+	const __u32 mib = 1 << 20;
+	char device[64], command[128];
+	int minor, status = 0;
+	pid_t pid;
+
+	ASSERT_EQ(0, detach(self->pool.control, self->pool.minor));
+	ASSERT_EQ(0, make_partitions(test_device(), 16 * mib, 16 * mib, device));
+	ASSERT_EQ(0, format(self->pool.control, device, WORT_FORMAT_F_FORCE));
+	minor = attach(self->pool.control, device);
+	ASSERT_LE(0, minor);
+	device[strlen(device) - 1] = '2';
+	snprintf(command, sizeof(command), "busybox mke2fs -F -b 4096 %s >/dev/null 2>&1", device);
+	mkdir(NEIGHBOUR, 0700);
+	if (system(command) || mount(device, NEIGHBOUR, "ext4", 0, "dax"))
+		SKIP(goto out, "no filesystem with DAX");
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(lose_page());
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(SIGBUS, WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status));
+	EXPECT_EQ(0, umount(NEIGHBOUR));
+out:
+	ASSERT_EQ(0, detach(self->pool.control, minor));
+	EXPECT_EQ(0, drop_partition(test_device()));
 }
 
 TEST_HARNESS_MAIN

@@ -382,7 +382,7 @@ kselftests()
 	image=$(mktemp)
 	truncate -s 128M "$image"
 	selftests/vm/run.sh -k "$flavour" -t 1200 -a kasan_multi_shot \
-		-l libcrc32c -l brd -l dm-mod -l virtio_pci -l virtio_pmem \
+		-l libcrc32c -l ext4 -l brd -l dm-mod -l virtio_pci -l virtio_pmem \
 		-q "-object memory-backend-file,id=vp,share=on,mem-path=$image,size=128M -device virtio-pmem-pci,memdev=vp" \
 		-f "$build/guest-$flavour:/wort-tests" \
 		-c "mkdir -p /dev/mapper

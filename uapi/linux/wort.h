@@ -173,7 +173,8 @@ struct wort_format_arg {
  * gained since it was formatted or grown; EROFS if the pool is read-only.
  *
  * A load of poisoned memory stops the kernel.  Memory known to be bad is never
- * accessed.  With MCSAFE all memory is copied before it is read, in a way that
+ * accessed: what the driver knows at attach and at each check, and what fails under
+ * an access meanwhile.  With MCSAFE all memory is copied before it is read, in a way that
  * survives poison, so that poison unknown to the driver is EIO, too.  Reading
  * gets slower.
  */
@@ -766,8 +767,8 @@ struct wort_batch_result {
  * may leave any of the changes.  If the answers do not fit, the call ends with
  * ERANGE: the operations whose answers fit were carried out, the others were not.
  *
- * More than 256 KiB are copied in pieces, so the memory of operations and answers
- * must not overlap.  If a page is unmapped during the call, the call ends with
+ * The memory of operations and answers must not overlap: answers are written
+ * before all operations are read.  If a page is unmapped during the call, the call ends with
  * EFAULT; out_done counts what was carried out.
  */
 struct wort_batch_arg {
@@ -821,9 +822,10 @@ struct wort_atomic_op {
  *
  * The first operation that refuses ends the call with its error: EEXIST, ENOENT,
  * ECANCELED, ERANGE, EINVAL, EOPNOTSUPP or EMSGSIZE.  Nothing was changed then, nor
- * with any other error but these two: EUCLEAN or EIO without a number in out_refused
+ * with any other error but these: EUCLEAN or EIO without a number in out_refused
  * may tell that damage was met when the operations had taken effect; the pool is
- * read-only then, and lookups answer from after them.
+ * read-only then, and lookups answer from after them.  EFAULT, if the memory for the
+ * answers could be written when the call began and not when they were there.
  *
  * EXDEV: a descriptor is an index of another pool.  EMSGSIZE: more than the limits.
  * EBADF: a descriptor is no index, or an index is to be changed and its descriptor

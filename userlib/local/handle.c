@@ -149,6 +149,11 @@ void wort_file_exit(struct wort_file *wfile)
 {
 }
 
+/* Nobody tells of bad pages of a file. */
+void wort_file_learn_bad(struct wort_file *wfile)
+{
+}
+
 /* No timer runs here: gates stay once a batch has come. */
 int wort_file_atomic(struct wort_file *wfile, struct wort_atomic *batch)
 {
