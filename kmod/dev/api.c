@@ -841,7 +841,8 @@ int wort_kernel_state(struct wort_kernel_index *index)
 
 	if (state)
 		return state;
-	state = wort_pool_state(dax->pool);
+	state = wort_pool_state(dax->pool) &
+		(WORT_STATE_DAMAGED | WORT_STATE_READONLY | WORT_STATE_WALKING);
 	if (READ_ONCE(index->index->damaged))
 		state |= WORT_STATE_DAMAGED;
 	if (READ_ONCE(index->index->dead))

@@ -218,6 +218,12 @@ static int atomic_run(struct atomic_run *run)
 		err = parse_all(run);
 	if (err)
 		return err;
+	/*
+	 * A batch whose answers cannot be written must not change anything.  This stores to
+	 * their memory, which may be that of the operations.
+	 */
+	if (fault_in_writeable(u64_to_user_ptr(run->arg->results_ptr), run->arg->results_len))
+		return -EFAULT;
 	place_answers(run);
 	err = carry_out(run);
 	return err ?: write_answers(run);
@@ -233,9 +239,7 @@ static int atomic_verify(struct wort_atomic_arg *arg)
 	    arg->ops_len > WORT_ATOMIC_BYTES ||
 	    arg->results_len > WORT_ATOMIC_BYTES)
 		return -EMSGSIZE;
-	/* A batch whose answers cannot be written must not change anything. */
-	return fault_in_writeable(u64_to_user_ptr(arg->results_ptr),
-				  arg->results_len) ? -EFAULT : 0;
+	return 0;
 }
 
 /**

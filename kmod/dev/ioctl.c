@@ -84,7 +84,7 @@ static const struct wort_ioctl ioctls[] = {
 	      wort_cmd_pool_info,
 	      OUT(wort_pool_info_arg, out_pool_size, out_atomic_damaged)),
 	IOCTL(WORT_IOC_CHECK, KIND_POOL, wort_check_arg, out_damaged_index,
-	      wort_cmd_check, .write = true,
+	      wort_cmd_check, .write = true, .probe = true,
 	      OUT(wort_check_arg, out_nr_indexes, out_nr_atomic)),
 	IOCTL(WORT_IOC_INDEX_RENAME, KIND_POOL, wort_index_rename_arg, new_len,
 	      wort_cmd_index_rename, .write = true),

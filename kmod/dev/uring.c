@@ -13,9 +13,10 @@
  * may have put another command meanwhile.  With the flag they are copied when
  * it is submitted, also behind a link.
  *
- * Nothing is to be cancelled.  io_uring drops what no worker has taken up yet;
- * an operation under way ends soon, and where it waits for others a fatal
- * signal, which the workers of a process share, ends it.
+ * Nothing is to be cancelled.  io_uring drops what no worker has taken up yet.  An
+ * operation under way ends soon unless it waits for others: for a pool to be thawed, say.
+ * A fatal signal, which the workers of a process share, ends that; closing the ring does
+ * not.
  */
 #include <linux/freezer.h>
 

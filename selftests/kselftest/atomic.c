@@ -177,6 +177,18 @@ TEST_F(atomic, rename_between_indexes)
 }
 
 /* One key, changed again and again. */
+/* The memory of the operations takes the answers. */
+TEST_F(atomic, answers_in_place)
+{
+	begin(self->b);
+	put(SELF, "new", "value");
+	get(SELF, "key", 16);
+	batch.arg.results_ptr = batch.arg.ops_ptr;
+	ASSERT_EQ(0, run(self->a));
+	EXPECT_EQ(0, lookup(self->a, "new", "value"));
+	EXPECT_EQ(0, memcmp(batch.ops + 2 * sizeof(struct wort_batch_result), "value", 5));
+}
+
 TEST_F(atomic, each_sees_those_before)
 {
 	__u32 at = 0;
