@@ -141,9 +141,10 @@ static void forget_values(struct atomic *a)
 
 /*
  * Look up the value of a key; its gate is closed, so no other operation changes
- * it.  A long value that the operation does not need is not read.
+ * it.  Of a value of more than @most bytes only the length becomes known: so the values
+ * take no more memory than the buffers of the caller.
  */
-static int know(struct record *rec, bool needed, bool relaxed)
+static int know(struct record *rec, u32 most, bool relaxed)
 {
 	struct wort_buf buf = {
 		.data = rec->small, .size = SMALL, .relaxed = relaxed,
@@ -153,8 +154,9 @@ static int know(struct record *rec, bool needed, bool relaxed)
 	if (rec->known || rec->changed)
 		return 0;
 	err = wort_index_lookup(rec->index, &rec->key, &buf);
-	if (err == -ERANGE && !needed) {
+	if (err == -ERANGE && buf.len > most) {
 		rec->there = true;
+		rec->value = (struct wort_value){ NULL, buf.len };
 		return 0;
 	}
 	if (err == -ERANGE) {
@@ -205,11 +207,14 @@ static int condition(const struct record *rec, const struct wort_request *req)
 	return wort_request_expects(op) && !has_value(rec, &req->expect) ? -ECANCELED : 0;
 }
 
-/* Does an operation compare the value that the key has, or answer with it? */
-static bool needs_value(const struct wort_batch_op *op)
+/* The longest value that an operation can compare, or answer with. */
+static u32 most_needed(const struct wort_request *req)
 {
-	return wort_request_expects(op) ||
-	       (op->op != WORT_BATCH_EXPECT && wort_request_answers(op));
+	u32 most = wort_request_expects(&req->op) ? req->expect.len : 0;
+
+	if (req->op.op == WORT_BATCH_EXPECT || !wort_request_answers(&req->op))
+		return most;
+	return max(most, req->answer.size);
 }
 
 static void change(struct record *rec, const struct wort_request *req)
@@ -227,7 +232,7 @@ static void change(struct record *rec, const struct wort_request *req)
 static int run_op(struct record *rec, struct wort_request *req, bool relaxed)
 {
 	const u16 nr = req->op.op;
-	int err = know(rec, needs_value(&req->op), relaxed);
+	int err = know(rec, most_needed(req), relaxed);
 
 	req->err = 0;
 	req->answer.len = WORT_NO_VALUE;
@@ -374,7 +379,7 @@ static int make_redo(struct atomic *a)
 
 	if (len > WORT_MEDIA_REDO_MAX)
 		return -EMSGSIZE;
-	a->redo = wort_redo_alloc(len);
+	a->redo = wort_redo_alloc(len, GFP_NOIO | WORT_GFP_CALL);
 	if (!a->redo)
 		return -ENOMEM;
 	for (i = 0; i < a->nr_changes; i++)

@@ -23,14 +23,15 @@
 /**
  * wort_redo_alloc() - Make a redo list without entries
  * @len: Bytes that it will have on media, at most WORT_MEDIA_REDO_MAX.
+ * @gfp: How its memory is allocated.
  *
  * Context: May sleep.
  * Return: For kvfree(), or NULL.
  */
-struct wort_redo *wort_redo_alloc(u32 len)
+struct wort_redo *wort_redo_alloc(u32 len, gfp_t gfp)
 {
 	size_t size = offsetof(struct wort_redo, media) + len;
-	struct wort_redo *redo = kvmalloc(size, GFP_NOIO | __GFP_NOWARN);
+	struct wort_redo *redo = kvmalloc(size, gfp);
 
 	if (!redo)
 		return NULL;
@@ -276,7 +277,7 @@ static int read_list(struct wort_op *op, struct wort_pool *pool, u64 off,
 	err = wort_region_verify(op->region, off, len);
 	if (err)
 		return err;
-	redo = wort_redo_alloc(len);
+	redo = wort_redo_alloc(len, GFP_NOIO | __GFP_NOWARN);
 	if (!redo)
 		return -ENOMEM;
 	redo->head = head;

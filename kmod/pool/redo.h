@@ -80,7 +80,7 @@ static inline u32 wort_redo_entry_len(u32 key_len, u32 value_len)
 			(value_len == WORT_MEDIA_REDO_REMOVE ? 0 : value_len), 8);
 }
 
-struct wort_redo *wort_redo_alloc(u32 len);
+struct wort_redo *wort_redo_alloc(u32 len, gfp_t gfp);
 void wort_redo_add(struct wort_redo *redo,
 		   const struct wort_redo_change *change);
 void wort_redo_seal(struct wort_redo *redo);

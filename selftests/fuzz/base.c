@@ -231,7 +231,7 @@ struct change {
 static void leave(struct pmpool *pm, u32 head, const struct change *changes, u32 nr)
 {
 	static const u8 value[5000] = "of a batch";
-	struct wort_redo *redo = wort_redo_alloc(WORT_MEDIA_REDO_MAX);
+	struct wort_redo *redo = wort_redo_alloc(WORT_MEDIA_REDO_MAX, GFP_KERNEL);
 	struct wort_redo_change change;
 	struct wort_op op;
 	u64 off;

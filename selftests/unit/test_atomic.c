@@ -317,6 +317,15 @@ static void replace_long(struct bed *bed, const u8 *value, u8 *fetched, const u8
 	put(bed->index, "b", "new");
 }
 
+/* A long value takes no memory where no operation can use it. */
+static void run_without_memory(struct bed *bed, int err)
+{
+	shim_alloc_fail_nth = 1;
+	CHECK_EQ(run(bed), err);
+	CHECK_EQ(shim_alloc_fail_nth, 0);
+	shim_alloc_fail_nth = -1;
+}
+
 /* Values that are longer than what a batch has room for are looked up in memory of their own. */
 void check_atomic_long(void)
 {
@@ -343,14 +352,18 @@ void check_atomic_long(void)
 	/* It has another value by now. */
 	replace_long(&bed, value, fetched, other_value);
 	CHECK_EQ(run(&bed), -ECANCELED);
-	/* A condition that compares no value allocates no memory for a long one. */
 	CHECK_EQ(pm_put(bed.index, "a", 1, value, sizeof(value)), 0);
 	begin();
 	add(bed.index, WORT_BATCH_EXPECT, WORT_EXPECT_F_PRESENT, "a", NULL, NULL);
-	shim_alloc_fail_nth = 1;
-	CHECK_EQ(run(&bed), 0);
-	CHECK_EQ(shim_alloc_fail_nth, 0);
-	shim_alloc_fail_nth = -1;
+	add(bed.index, WORT_BATCH_LOOKUP, 0, "a", NULL, NULL);
+	run_without_memory(&bed, 0);
+	CHECK(reqs[1].err == -ERANGE && reqs[1].answer.len == LONG_VALUE);
+	begin();
+	add(bed.index, WORT_BATCH_EXPECT, 0, "a", NULL, "short");
+	run_without_memory(&bed, -ECANCELED);
+	begin();
+	add(bed.index, WORT_BATCH_INSERT, WORT_F_FETCH, "a", "new", NULL);
+	run_without_memory(&bed, -ERANGE);
 	bed_check(&bed);
 	bed_close(&bed);
 }
@@ -743,7 +756,7 @@ static void leave_list_at(struct bed *bed, u32 nr, u32 shift, const char *key,
 	};
 	u32 len = sizeof(struct wort_media_redo) +
 		  wort_redo_entry_len(change.key.len, change.value.len);
-	struct wort_redo *redo = wort_redo_alloc(len);
+	struct wort_redo *redo = wort_redo_alloc(len, GFP_KERNEL);
 	struct wort_op op;
 	u64 off;
 

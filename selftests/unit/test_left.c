@@ -102,7 +102,7 @@ static void expect_told(struct bed *bed, u32 nr_left, u32 nr_damaged)
  */
 static struct wort_redo *list_new(void)
 {
-	struct wort_redo *redo = wort_redo_alloc(WORT_MEDIA_REDO_MAX);
+	struct wort_redo *redo = wort_redo_alloc(WORT_MEDIA_REDO_MAX, GFP_KERNEL);
 
 	if (!redo)
 		die("no memory");

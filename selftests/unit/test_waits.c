@@ -166,7 +166,7 @@ static void fifth_head(void)
 static void let_answer(void)
 {
 	use_gates();
-	redo = wort_redo_alloc(sizeof(redo->media));
+	redo = wort_redo_alloc(sizeof(redo->media), GFP_KERNEL);
 	CHECK(redo);
 	redo->head = 1;
 	wort_redo_register(bed.pm.pool, redo);

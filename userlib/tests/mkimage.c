@@ -84,7 +84,7 @@ static void commit_batch(struct wort_pool *pool, u64 index)
 	struct wort_redo *redo = wort_redo_alloc(sizeof(struct wort_media_redo) +
 						 wort_redo_entry_len(1, 0) +
 						 wort_redo_entry_len(1, 3) +
-						 wort_redo_entry_len(3, 1));
+						 wort_redo_entry_len(3, 1), GFP_KERNEL);
 	struct wort_op op;
 	void __pmem *to;
 	u32 len;
