@@ -105,11 +105,12 @@ void wort_file_exit(struct wort_file *wfile)
  * wort_file_learn_bad() - Ask the driver which memory has gone bad
  * @wfile: A descriptor of the pool, or of an index in it; wort_file_enter() comes later.
  *
- * Context: May sleep.
+ * Context: May sleep, killably.
+ * Return: 0; -EINTR.
  */
-void wort_file_learn_bad(struct wort_file *wfile)
+int wort_file_learn_bad(struct wort_file *wfile)
 {
-	wort_dax_learn_bad(wfile->wdev->dax);
+	return wort_dax_learn_bad(wfile->wdev->dax);
 }
 
 /**

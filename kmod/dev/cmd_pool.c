@@ -315,7 +315,9 @@ int wort_cmd_check(struct wort_call *call, void *data)
 
 	if (arg->flags & ~WORT_CHECK_F_ALL)
 		return -EOPNOTSUPP;
-	wort_file_learn_bad(call->wfile);
+	err = wort_file_learn_bad(call->wfile);
+	if (err)
+		return err;
 	pool = wort_file_enter(call->wfile);
 	if (!pool)
 		return -ENODEV;

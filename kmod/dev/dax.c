@@ -184,8 +184,8 @@ static void add_bad(struct wort_dax *dax, u64 off, u64 len)
 }
 
 /*
- * The range is one of the whole DAX device.  What lies elsewhere, in another partition, is
- * for the kernel to tell those who have it mapped, which it does not after a 0.
+ * The range is one of the whole DAX device.  The kernel tells those who have other memory of
+ * it mapped, that of another partition, but only after -EOPNOTSUPP.
  */
 static int memory_failed(struct wort_dax *dax, u64 off, u64 len)
 {
@@ -584,17 +584,19 @@ static void load_bad_blocks(struct wort_dax *dax, struct block_device *bdev)
 }
 
 /**
- * wort_dax_learn_bad() - Ask the driver again which blocks are bad
+ * wort_dax_learn_bad() - Ask the driver which blocks are bad
  * @dax: The claim; the caller is not between wort_dax_enter() and wort_dax_exit(), for
  *	removal waits for those with the lock held.
  *
  * A scrub of the memory finds some while the pool is attached, and the driver tells nobody.
  *
- * Context: May sleep.
+ * Context: May sleep, killably.
+ * Return: 0; -EINTR.
  */
-void wort_dax_learn_bad(struct wort_dax *dax)
+int wort_dax_learn_bad(struct wort_dax *dax)
 {
-	mutex_lock(&claims_lock);
+	if (mutex_lock_killable(&claims_lock))
+		return -EINTR;
 	/*
 	 * Of a claim that was released the block device is closed next, and of memory that
 	 * was removed the list is freed.
@@ -602,6 +604,7 @@ void wort_dax_learn_bad(struct wort_dax *dax)
 	if (!list_empty(&dax->list) && !wort_dax_dead(dax))
 		load_bad_blocks(dax, compat_bdev(dax->opened));
 	mutex_unlock(&claims_lock);
+	return 0;
 }
 
 /* What others wrote through the page cache is there, what is there is read. */
@@ -634,9 +637,10 @@ static int claim_opened(const char *path, struct wort_dax *dax)
 		err = map_memory(path, dax);
 	if (err)
 		return err;
-	wort_dax_learn_bad(dax);
-	wort_powercut_begin(&dax->region);
-	return 0;
+	err = wort_dax_learn_bad(dax);
+	if (!err)
+		wort_powercut_begin(&dax->region);
+	return err;
 }
 
 static int open_bdev(const char *path, struct wort_dax *dax)
@@ -723,7 +727,10 @@ void wort_dax_release(struct wort_dax *dax)
 	wort_powercut_end(&dax->region);
 	mutex_lock(&claims_lock);
 	list_del_init(&dax->list);
-	/* It clears the holder and then what is called for it, perhaps of the next holder. */
+	/*
+	 * It clears the holder first, then its operations: without the lock these could be
+	 * those of the next holder.
+	 */
 	if (dax->dev)
 		fs_put_dax(dax->dev, dax);
 	mutex_unlock(&claims_lock);

@@ -43,8 +43,8 @@ struct wort_file {
  */
 struct wort_pool *wort_file_enter(struct wort_file *wfile);
 void wort_file_exit(struct wort_file *wfile);
-/* Before that: ask who drives the memory which of it has gone bad. */
-void wort_file_learn_bad(struct wort_file *wfile);
+/* Before that: ask who drives the memory which of it has gone bad.  0, or -EINTR. */
+int wort_file_learn_bad(struct wort_file *wfile);
 /*
  * Between the two: carry out an atomic batch on its pool, as
  * wort_pool_atomic().

@@ -127,7 +127,7 @@ int wort_dax_suspend(struct wort_dax *dax);
 void wort_dax_resume(struct wort_dax *dax);
 void wort_dax_resume_all(void);
 bool wort_dax_pfn(struct wort_dax *dax, u64 off, long nr, unsigned long *pfn);
-void wort_dax_learn_bad(struct wort_dax *dax);
+int wort_dax_learn_bad(struct wort_dax *dax);
 void wort_dax_serve(struct wort_dax *dax, struct wort_pool *pool);
 void wort_dax_pool_changed(struct wort_pool *pool);
 void wort_dax_release(struct wort_dax *dax);

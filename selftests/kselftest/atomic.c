@@ -176,7 +176,6 @@ TEST_F(atomic, rename_between_indexes)
 	EXPECT_EQ(0, lookup(self->b, "new", "value"));
 }
 
-/* One key, changed again and again. */
 /* The memory of the operations takes the answers. */
 TEST_F(atomic, answers_in_place)
 {
@@ -189,6 +188,7 @@ TEST_F(atomic, answers_in_place)
 	EXPECT_EQ(0, memcmp(batch.ops + 2 * sizeof(struct wort_batch_result), "value", 5));
 }
 
+/* One key, changed again and again. */
 TEST_F(atomic, each_sees_those_before)
 {
 	__u32 at = 0;

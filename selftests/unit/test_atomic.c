@@ -364,6 +364,16 @@ void check_atomic_long(void)
 	begin();
 	add(bed.index, WORT_BATCH_INSERT, WORT_F_FETCH, "a", "new", NULL);
 	run_without_memory(&bed, -ERANGE);
+	/* A later operation can use it. */
+	begin();
+	add(bed.index, WORT_BATCH_EXPECT, WORT_EXPECT_F_PRESENT, "a", NULL, NULL);
+	add(bed.index, WORT_BATCH_LOOKUP, 0, "a", NULL, NULL);
+	add(bed.index, WORT_BATCH_LOOKUP, 0, "a", NULL, NULL)->answer =
+		(struct wort_buf){ fetched, sizeof(fetched) };
+	memset(fetched, 0, sizeof(fetched));
+	CHECK_EQ(run(&bed), 0);
+	CHECK(reqs[1].err == -ERANGE && reqs[2].err == 0);
+	CHECK(!memcmp(fetched, value, sizeof(value)));
 	bed_check(&bed);
 	bed_close(&bed);
 }

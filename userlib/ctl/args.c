@@ -115,6 +115,7 @@ static void set_wait(const char *arg, struct argp_state *state)
 	if (end == arg || *end || !(seconds >= 0 && seconds <= WAIT_MAX))
 		usage_error(state, "not a number of seconds: %s", arg);
 	settings.wait_ms = seconds * 1000;
+	settings.may_wait = false;
 }
 
 static error_t parse_common(int key, char *arg, struct argp_state *state)
@@ -299,7 +300,7 @@ int parse_args(const struct syntax *syntax, int argc, char **argv,
 			children[n++].argp = &groups[i].argp;
 	if (syntax->groups & GROUP_ATTRS)
 		settings.nr_attrs = 0;
-	settings.waits = syntax->groups & GROUP_FILE;
+	settings.may_wait = syntax->groups & GROUP_FILE;
 	settings.argc = argc;
 	settings.argv = argv;
 	argp_err_exit_status = ST_USAGE;

@@ -61,7 +61,7 @@ static FILE *make_unnamed(void)
 	FILE *file;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/wort.XXXXXX", folder ? folder : "/var/tmp");
+	snprintf(path, sizeof(path), "%s/wort.XXXXXX", folder && *folder ? folder : "/var/tmp");
 	fd = mkostemp(path, O_CLOEXEC);
 	if (fd >= 0)
 		unlink(path);

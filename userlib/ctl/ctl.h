@@ -48,7 +48,7 @@ enum status {
  * @nr_attrs: number of them; -1: the verb takes none
  * @offset: --offset
  * @process: --sync process
- * @waits: the verb takes --wait
+ * @may_wait: the verb takes --wait, which was not given
  * @wait_ms: --wait
  */
 struct settings {
@@ -65,7 +65,7 @@ struct settings {
 	int nr_attrs;
 	uint64_t offset;
 	bool process;
-	bool waits;
+	bool may_wait;
 	unsigned int wait_ms;
 };
 

@@ -84,7 +84,7 @@ static int file_in_use(const char *path)
 	else
 		complain("%s: another process has it open", path);
 	name_errno(-EAGAIN);
-	if (settings.waits && !settings.wait_ms)
+	if (settings.may_wait)
 		mend_wait();
 	return ST_REFUSED;
 }

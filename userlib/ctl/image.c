@@ -99,28 +99,34 @@ static int lock_file(const struct image *image)
 	return err;
 }
 
-/* Has another file the name by now? */
+/* Has the name gone to another file, or away, while the lock was waited for? */
 static bool is_renamed(const struct image *image, const char *path)
 {
 	struct stat opened, named;
 
-	return !fstat(image->fd, &opened) && !stat(path, &named) &&
-	       (named.st_dev != opened.st_dev || named.st_ino != opened.st_ino);
+	return fstat(image->fd, &opened) || stat(path, &named) ||
+	       named.st_dev != opened.st_dev || named.st_ino != opened.st_ino;
 }
+
+#define OPEN_TRIES	16	/* while others take the name away */
 
 static int open_fd(struct image *image, const char *path, int flags)
 {
-	int err;
+	int err, tries;
 
-	do {
+	for (tries = 0; tries < OPEN_TRIES; tries++) {
 		if (image->fd >= 0)
 			close(image->fd);
 		image->fd = open(path, flags | O_CLOEXEC);
 		if (image->fd < 0)
 			return -errno;
-		err = image->locked && !image->device ? lock_file(image) : 0;
-	} while (!err && image->locked && is_renamed(image, path));
-	return err;
+		if (!image->locked || image->device)
+			return 0;
+		err = lock_file(image);
+		if (err || !is_renamed(image, path))
+			return err;
+	}
+	return -EWOULDBLOCK;
 }
 
 /* Whoever had the lock before may have changed the size of the file. */

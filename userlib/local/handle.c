@@ -150,8 +150,9 @@ void wort_file_exit(struct wort_file *wfile)
 }
 
 /* Nobody tells of bad pages of a file. */
-void wort_file_learn_bad(struct wort_file *wfile)
+int wort_file_learn_bad(struct wort_file *wfile)
 {
+	return 0;
 }
 
 /* No timer runs here: gates stay once a batch has come. */

@@ -90,7 +90,7 @@ static int format_opened(struct wort_dev *wdev, const char *path, u64 size,
 	err = format_allowed(wdev->fd, arg);
 	if (err)
 		return err;
-	err = local_file_extend(wdev->fd, size > before ? size : before);
+	err = size > before ? local_file_extend(wdev->fd, size) : local_file_fill(wdev->fd);
 	if (!err)
 		err = local_pool_map(wdev, path);
 	if (!err)
@@ -114,7 +114,7 @@ static int format_file(int fd, const char *path, u64 size, bool made,
 	err = local_file_lock(fd, path, true);
 	if (!err) {
 		err = format_opened(wdev, path, size, arg);
-		if (err && made)
+		if (err && made && local_file_is_named(fd, path))
 			unlink(path);
 	}
 	local_pool_unmap(wdev);
@@ -184,16 +184,21 @@ static int grow_to(struct wort_dev *wdev, u64 before, u64 size, struct wort_medi
 static int grow_opened(struct wort_dev *wdev, const char *path, u64 size,
 		       u64 *former, u64 *now)
 {
-	int err = local_pool_map(wdev, path);
+	int err = local_file_lock(wdev->fd, path, true);
 	struct wort_media_sb sb;
 	struct stat st;
 
+	if (!err)
+		err = local_pool_map(wdev, path);
 	if (!err && fstat(wdev->fd, &st))
 		err = -errno;
 	if (!err)
 		err = wort_pool_probe(&wdev->region, &sb);
 	if (err)
 		return err;
+	/* A growth that was killed has left blocks behind the end. */
+	if (!size && ftruncate(wdev->fd, st.st_size))
+		return -errno;
 	if (size && size < (u64)st.st_size)
 		return -ERANGE;
 	if (size > WORT_MEDIA_POOL_MAX)

@@ -82,14 +82,19 @@ bool wort_local_path(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-int local_file_lock(int fd, const char *path, bool write)
+bool local_file_is_named(int fd, const char *path)
 {
 	struct stat opened, named;
 
-	if (flock(fd, (write ? LOCK_EX : LOCK_SH) | LOCK_NB) || fstat(fd, &opened))
+	return !fstat(fd, &opened) && !stat(path, &named) &&
+	       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+int local_file_lock(int fd, const char *path, bool write)
+{
+	if (flock(fd, (write ? LOCK_EX : LOCK_SH) | LOCK_NB))
 		return -errno;
-	return !stat(path, &named) && named.st_dev == opened.st_dev &&
-	       named.st_ino == opened.st_ino ? 0 : -ESTALE;
+	return local_file_is_named(fd, path) ? 0 : -ESTALE;
 }
 
 /*
@@ -137,16 +142,39 @@ static bool has_room(int fd, u64 size)
 	return fstatvfs(fd, &fs) || !fs.f_blocks || size / fs.f_frsize <= fs.f_bfree;
 }
 
+/* The count of blocks does not tell: some lie behind the end, and some are compressed. */
+static u64 bytes_of_holes(int fd, off_t size)
+{
+	off_t hole, data = 0;
+	u64 sum = 0;
+
+	while ((hole = lseek(fd, data, SEEK_HOLE)) >= 0 && hole < size) {
+		data = lseek(fd, hole, SEEK_DATA);
+		if (data < 0)
+			data = size;
+		sum += data - hole;
+	}
+	return sum;
+}
+
+/* Of @size bytes; blocks behind the end are there already. */
+static u64 bytes_wanted(int fd, const struct stat *st, u64 size)
+{
+	u64 holes = bytes_of_holes(fd, st->st_size), blocks = st->st_blocks * 512ULL;
+	u64 stored = st->st_size - holes, wanted = size - stored;
+	u64 behind = blocks > stored ? blocks - stored : 0;
+
+	return wanted > behind ? wanted - behind : 0;
+}
+
 /* The blocks come first: a process that is ended meanwhile leaves the size as it was. */
 int local_file_extend(int fd, u64 size)
 {
 	struct stat st;
 
-	if (!size)
-		return 0;
 	if (fstat(fd, &st))
 		return -errno;
-	if (size > (u64)st.st_blocks * 512 && !has_room(fd, size - st.st_blocks * 512))
+	if (!has_room(fd, bytes_wanted(fd, &st, size)))
 		return -ENOSPC;
 	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, size)) {
 		if (errno != EOPNOTSUPP)
@@ -158,17 +186,17 @@ int local_file_extend(int fd, u64 size)
 
 /*
  * A store to a hole would end the process when the filesystem is full.  So all of the file
- * gets its blocks before something is stored.  The count of blocks does not tell: some can
- * lie behind the end.
+ * gets its blocks before something is stored.  Some filesystems know no holes: there the
+ * count of blocks has to do.
  */
-static int fill_holes(int fd)
+int local_file_fill(int fd)
 {
 	struct stat st;
 
 	if (fstat(fd, &st))
 		return -errno;
-	if (lseek(fd, 0, SEEK_HOLE) >= st.st_size &&
-	    (u64)st.st_blocks * 512 >= (u64)st.st_size)
+	if (!st.st_size || (lseek(fd, 0, SEEK_HOLE) >= st.st_size &&
+			    (u64)st.st_blocks * 512 >= (u64)st.st_size))
 		return 0;
 	return local_file_extend(fd, st.st_size);
 }
@@ -202,16 +230,12 @@ void local_pool_unmap(struct wort_dev *wdev)
 	free(wdev);
 }
 
-/* Its size counts from the lock on: whoever had it before may have changed that. */
 int local_pool_map(struct wort_dev *wdev, const char *path)
 {
-	int err = local_file_lock(wdev->fd, path, wdev->write);
 	struct stat st;
 
-	if (!err && fstat(wdev->fd, &st))
-		err = -errno;
-	if (err)
-		return err;
+	if (fstat(wdev->fd, &st))
+		return -errno;
 	wdev->dev = st.st_dev;
 	wdev->ino = st.st_ino;
 	wdev->region.name = strdup(path);
@@ -275,9 +299,11 @@ static int attach(const char *path, int fd, bool write, bool process, struct wor
 		close(fd);
 		return -ENOMEM;
 	}
-	err = local_pool_map(wdev, path);
+	err = local_file_lock(fd, path, write);
+	if (!err)
+		err = local_pool_map(wdev, path);
 	if (!err && write && !wort_pool_probe(&wdev->region, &sb))
-		err = fill_holes(fd);
+		err = local_file_fill(fd);
 	if (!err && !process)
 		err = local_write_earlier(fd);
 	if (!err)
@@ -380,8 +406,10 @@ bool local_turn_again(struct local_turn *turn, int *err)
 {
 	static const struct timespec moment = { .tv_nsec = 2000000 };
 
+	if (*err == -ESTALE && ++turn->renames < LOCAL_TRIES)
+		return true;
 	if (*err == -ESTALE)
-		return ++turn->renames < LOCAL_TRIES;
+		*err = -EWOULDBLOCK;
 	if (*err != -EWOULDBLOCK || now_ns() >= turn->end)
 		return false;
 	if (nanosleep(&moment, NULL)) {

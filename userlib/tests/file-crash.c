@@ -427,6 +427,7 @@ static int grow(void)
 		return err;
 	printf("# grown by %lu stores, %lu msyncs, %lu images\n", nr_stores, nr_syncs, nr_images);
 	told->size_before = POOL_SIZE;
+	max_images += nr_images;
 	/* It has unmapped the file. */
 	base = NULL;
 	memset(pages, 0, sizeof(pages));

@@ -7,7 +7,8 @@
 
 #include "ext.h"
 
-#define TOO_LONG "an atomic batch has 64 operations and 256 KiB, keys 1024 bytes and values 65536 at most"
+#define TOO_LONG	"an atomic batch has 64 operations and 256 KiB, keys 1024 bytes " \
+			"and values 65536 at most"
 
 struct atomic {
 	struct handle handle;

@@ -40,7 +40,7 @@ PyObject *error_text(int err)
 	return PyUnicode_FromString(strerror(-err));
 }
 
-static PyObject *raise(int err, PyObject *text, PyObject *what)
+static PyObject *raise_args(int err, PyObject *text, PyObject *what)
 {
 	PyObject *args = NULL;
 
@@ -56,15 +56,15 @@ static PyObject *raise(int err, PyObject *text, PyObject *what)
 
 PyObject *raise_errno(int err, PyObject *what)
 {
-	return raise(err, PyUnicode_FromString(strerror(-err)), what);
+	return raise_args(err, PyUnicode_FromString(strerror(-err)), what);
 }
 
 PyObject *raise_with(int err, const char *meaning, PyObject *what)
 {
-	return raise(err, text_with(err, meaning), what);
+	return raise_args(err, text_with(err, meaning), what);
 }
 
 PyObject *raise_in_pool(int err, PyObject *name)
 {
-	return raise(err, error_text(err), name);
+	return raise_args(err, error_text(err), name);
 }

@@ -1539,8 +1539,8 @@ class Files(unittest.TestCase):
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 raise TimeoutError
 
-            handler.side_effect = end
             with self.assertRaises(TimeoutError):
+                handler.side_effect = end
                 wort.Pool(self.path, write=True, wait=600)
 
 
