@@ -71,7 +71,7 @@ static const struct reason {
 	{ ENOSPC, "format attach", "smaller than a pool can be (256 KiB, or some large extents)",
 	  NULL },
 	{ ENOSPC, NULL,
-	  "the pool is full; nothing was changed: delete records, or let it grow (wort grow --size; on a device wort attach --grow)",
+	  "the pool is full; nothing was changed: delete records, or let it grow (wort grow, wort attach --grow)",
 	  "wort stat %p" },
 	{ EREMOTEIO, NULL,
 	  "the device did not keep what was stored to it: it is no memory", NULL },

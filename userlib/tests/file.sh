@@ -184,7 +184,7 @@ check_grow()
 	"$wort" format --size 1M grown.img >/dev/null
 	"$wort" create grown.img names
 	seq 1 30000 | sed 's/.*/&\t&/' >records
-	expect 3 'wort grow --size' "$wort" load -q --sync process grown.img names records
+	expect 3 'let it grow (wort grow' "$wort" load -q --sync process grown.img names records
 	expect 3 'the file is larger' "$wort" grow -s 512k grown.img
 	expect 2 'a size of 0' "$wort" grow -s 0 grown.img
 	expect 3 'larger than a pool can be' "$wort" grow -s 17T grown.img

@@ -93,7 +93,7 @@ def _file_options(sync: str, wait: float) -> tuple[int, int]:
 
 
 def _hint(err: _wort.Error, path: StrPath) -> str | None:
-    """What the system's words do not say, or a command for who could not open a pool."""
+    """What the system's words do not say, or the command that helps."""
     if err.errno == errno.EWOULDBLOCK:
         holder = _wort._file_holder(path)
         return f"process {holder} has it open" if holder else None
@@ -125,8 +125,8 @@ def _hints(path: StrPath) -> Iterator[None]:
 def grow_file(path: StrPath, size: int = 0, *, sync: str = "media",
               wait: float = 0) -> int:
     """Let the pool in a plain file take in what the file has gained; with a @size in
-    bytes the file grows to that first.  The size of the pool now.  The pool is not open; other processes that have
-    it open are waited for, @wait seconds.  @sync as of Pool."""
+    bytes the file grows to that first.  Returns the size of the pool.  Nobody may have
+    the pool open: other processes are waited for, @wait seconds.  @sync as of Pool."""
     options = _file_options(sync, wait)
     with _hints(path):
         return _wort._grow(path, size, *options)
