@@ -444,6 +444,9 @@ static int verify_kind(const char *path, struct block_device *bdev)
 
 static int verify_size(const char *path, u64 size)
 {
+	/* A disk that is about to go has lost its size already. */
+	if (!size)
+		return -ENODEV;
 	if (size < WORT_MEDIA_POOL_MIN) {
 		pr_err_ratelimited("%s: has %llu bytes, a pool takes %llu at least\n",
 				   path, size, WORT_MEDIA_POOL_MIN);
