@@ -444,9 +444,10 @@ static int verify_kind(const char *path, struct block_device *bdev)
 
 static int verify_size(const char *path, u64 size)
 {
-	/* A disk that is about to go has lost its size already. */
-	if (!size)
+	if (!size) {
+		pr_err_ratelimited("%s: has no size: it is being removed\n", path);
 		return -ENODEV;
+	}
 	if (size < WORT_MEDIA_POOL_MIN) {
 		pr_err_ratelimited("%s: has %llu bytes, a pool takes %llu at least\n",
 				   path, size, WORT_MEDIA_POOL_MIN);
@@ -489,7 +490,7 @@ static int become_holder(const char *path, struct wort_dax *dax)
  * @nr: Pages.
  * @pfn: Told: the first.
  *
- * The mode for repair would give those that the driver knows to be bad.
+ * It does not use the mode for repair, in which the driver gives bad pages, too.
  *
  * Context: May sleep.
  * Return: True if they are in one piece and none is known to be bad.
@@ -591,7 +592,8 @@ static void load_bad_blocks(struct wort_dax *dax, struct block_device *bdev)
  * @dax: The claim; the caller is not between wort_dax_enter() and wort_dax_exit(), for
  *	removal waits for those with the lock held.
  *
- * A scrub of the memory finds some while the pool is attached, and the driver tells nobody.
+ * A scrub of the memory can find bad blocks while the pool is attached.  The driver does not
+ * call the holder of the DAX device then.
  *
  * Context: May sleep, killably.
  * Return: 0; -EINTR.
@@ -680,7 +682,7 @@ static int open_bdev(const char *path, struct wort_dax *dax)
  * Return: 0; -ENOTBLK; -EBUSY if somebody else uses it; -ENXIO if it is not a
  * DAX device; -EOPNOTSUPP if its flushes are asynchronous or device-mapper
  * stands between; -EDOM if it is not aligned to pages; -ENOSPC, -EFBIG;
- * -ENOMEM; what opening a path may return.
+ * -ENODEV if it is being removed; -EINTR; -ENOMEM; what opening a path may return.
  */
 int wort_dax_claim(const char *path, bool readonly, struct wort_dax **out)
 {

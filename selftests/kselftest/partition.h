@@ -23,8 +23,8 @@ static inline int write_mbr(const char *disk, const __u8 *mbr)
 }
 
 /*
- * Its bytes begin at 1 MiB; nobody uses the disk.  @path: /dev/pmem0p1.  @second: size of the
- * one behind it, 0: none.
+ * The first partition begins at 1 MiB; the disk must not be in use.  @second: size of the
+ * partition behind it, 0: none.  @path: set to that of the first, /dev/pmem0p1.
  */
 static inline int make_partitions(const char *disk, __u32 size, __u32 second, char path[64])
 {

@@ -533,8 +533,8 @@ static int lose_page(volatile int *loses)
 }
 
 /*
- * What lies in another partition is no loss of the pool: whoever has it mapped is told by
- * the kernel, although the pool holds the DAX device.  The page stays lost.
+ * Memory of another partition fails: the kernel sends SIGBUS to the process that has it
+ * mapped, although the pool holds the DAX device.  The page stays lost.
  */
 TEST_F_TIMEOUT(revoke, neighbour_memory_fails, 300)
 {

@@ -135,7 +135,7 @@ void check_grow_little(void)
 	pmpool_unmap(&pm);
 }
 
-/* Whatever a power cut or an error leaves holds all keys, and grows. */
+/* After a power cut or an error the pool has all keys, and can grow. */
 static void survive(struct pmpool *pm, u64 size)
 {
 	pmpool_attach(pm);
@@ -160,7 +160,7 @@ static bool needs_page(u64 off, u64 from, u64 to, u64 table, u64 new_table)
 	       (off >= round_down(new_table, 4096ULL) && off < new_table + new_len);
 }
 
-/* Grows with one bad page, which nobody touches; true if it does. */
+/* Let it grow while one page is bad, which the code must not touch.  Has it grown? */
 static bool grow_with_bad(struct pmpool *pm, u64 off)
 {
 	int err;

@@ -124,7 +124,7 @@ static void enter_a(void)
 	atomic_add(INSIDE, gate(gate_of_a()));
 }
 
-/* Nobody is inside any more, and a change that finds the gate closed tells whoever waits. */
+/* The gate is empty now.  A put that finds it closed wakes the task that waits for that. */
 static void come_by(void)
 {
 	struct wort_put change;

@@ -824,8 +824,8 @@ struct wort_atomic_op {
  * ECANCELED, ERANGE, EINVAL, EOPNOTSUPP or EMSGSIZE.  Nothing was changed then, nor
  * with any other error but these: EUCLEAN or EIO without a number in out_refused
  * may tell that damage was met when the operations had taken effect; the pool is
- * read-only then, and lookups answer from after them.  EFAULT, if the memory for the
- * answers could be written when the call began and not when they were there.
+ * read-only then, and lookups answer from after them.  EFAULT may tell that the memory for
+ * the answers was taken away when the operations had taken effect.
  *
  * EXDEV: a descriptor is an index of another pool.  EMSGSIZE: more than the limits.
  * EBADF: a descriptor is no index, or an index is to be changed and its descriptor

@@ -266,7 +266,7 @@ struct pool_place {
 int find_pool(const char *name, struct pool_place *place);
 /* What find_pool() or an open of the pool returned; a status. */
 int no_pool(const char *name, int err);
-/* Complains of what is no attached pool, and no pool in a plain file. */
+/* Says why this is neither an attached pool nor a pool in a plain file; a status. */
 int not_attached(const char *name);
 bool label_is(const uint8_t *label, const char *text);
 /* Is it the pool of the block device that the kernel calls so? */

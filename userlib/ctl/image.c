@@ -19,6 +19,7 @@
 #include <asm/byteorder.h>
 
 #include "../../kmod/pool/pool.h"
+#include "../local/content.h"
 #include "image.h"
 #include "text.h"
 
@@ -99,15 +100,6 @@ static int lock_file(const struct image *image)
 	return err;
 }
 
-/* Has the name gone to another file, or away, while the lock was waited for? */
-static bool is_renamed(const struct image *image, const char *path)
-{
-	struct stat opened, named;
-
-	return fstat(image->fd, &opened) || stat(path, &named) ||
-	       named.st_dev != opened.st_dev || named.st_ino != opened.st_ino;
-}
-
 #define OPEN_TRIES	16	/* while others take the name away */
 
 static int open_fd(struct image *image, const char *path, int flags)
@@ -123,13 +115,13 @@ static int open_fd(struct image *image, const char *path, int flags)
 		if (!image->locked || image->device)
 			return 0;
 		err = lock_file(image);
-		if (err || !is_renamed(image, path))
+		if (err || file_is_named(image->fd, path))
 			return err;
 	}
 	return -EWOULDBLOCK;
 }
 
-/* Whoever had the lock before may have changed the size of the file. */
+/* With the lock: the process that had it before may have changed the size of the file. */
 static int measure(struct image *image)
 {
 	struct stat st;

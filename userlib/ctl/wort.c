@@ -109,7 +109,7 @@ int main(int argc, char **argv)
 	char name[64];
 
 	fill_standard_fds();
-	/* What is too large for the limit of the process is an error like others. */
+	/* A write beyond the limit of file sizes fails with EFBIG then, which is told. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (argc < 2)
 		return show_help(stderr);

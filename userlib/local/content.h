@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* What the library and the command ask of a file before they overwrite it. */
+/* What the library and the command ask of a file before they read or overwrite it. */
 #ifndef _LOCAL_CONTENT_H
 #define _LOCAL_CONTENT_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* Has the file the name still? */
+static inline bool file_is_named(int fd, const char *path)
+{
+	struct stat opened, named;
+
+	return !fstat(fd, &opened) && !stat(path, &named) &&
+	       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
 
 /* Is there anything but zeroes?  1, 0, or a negative errno.  Holes are not read. */
 static inline int file_has_content(int fd)

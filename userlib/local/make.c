@@ -114,7 +114,7 @@ static int format_file(int fd, const char *path, u64 size, bool made,
 	err = local_file_lock(fd, path, true);
 	if (!err) {
 		err = format_opened(wdev, path, size, arg);
-		if (err && made && local_file_is_named(fd, path))
+		if (err && made && file_is_named(fd, path))
 			unlink(path);
 	}
 	local_pool_unmap(wdev);
@@ -180,7 +180,7 @@ static int grow_to(struct wort_dev *wdev, u64 before, u64 size, struct wort_medi
 	return err;
 }
 
-/* What is no pool keeps its size, and a pool that has lost its end is left alone. */
+/* A file without a pool keeps its size, and so does a pool that has lost its end. */
 static int grow_opened(struct wort_dev *wdev, const char *path, u64 size,
 		       u64 *former, u64 *now)
 {

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "content.h"
 #include "local.h"
 #include "pool.h"
 
@@ -82,19 +83,11 @@ bool wort_local_path(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-bool local_file_is_named(int fd, const char *path)
-{
-	struct stat opened, named;
-
-	return !fstat(fd, &opened) && !stat(path, &named) &&
-	       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
-}
-
 int local_file_lock(int fd, const char *path, bool write)
 {
 	if (flock(fd, (write ? LOCK_EX : LOCK_SH) | LOCK_NB))
 		return -errno;
-	return local_file_is_named(fd, path) ? 0 : -ESTALE;
+	return file_is_named(fd, path) ? 0 : -ESTALE;
 }
 
 /*
@@ -134,7 +127,7 @@ static int map_pages(struct wort_dev *wdev, u64 size)
 	return wdev->sync ? 0 : -EMFILE;
 }
 
-/* Of what does not fit at all nothing is taken.  Some filesystems do not tell. */
+/* Whether so many bytes are free; true if the filesystem does not tell. */
 static bool has_room(int fd, u64 size)
 {
 	struct statvfs fs;

@@ -45,8 +45,8 @@ bool local_pool_usable(const struct wort_dev *wdev);
 /* A pool to be made, or to grow, has the same fields, and is in no list. */
 struct wort_dev *local_pool_new(int fd, bool write, bool process);
 /*
- * With the lock: whoever had it before may have changed the size of the file.  Holes are not
- * filled: nothing may be stored to them.
+ * The caller has the lock: the process that had it before may have changed the size of the
+ * file.  Holes are not filled, so the caller must not store to them.
  */
 int local_pool_map(struct wort_dev *wdev, const char *path);
 /* Closes the file, and frees @wdev. */
@@ -54,7 +54,6 @@ void local_pool_unmap(struct wort_dev *wdev);
 int local_pool_map_again(struct wort_dev *wdev, u64 size);
 /* -ESTALE: another process has taken the name away since the file was opened. */
 int local_file_lock(int fd, const char *path, bool write);
-bool local_file_is_named(int fd, const char *path);
 /* No hole is left in it; after an error some may have blocks. */
 int local_file_fill(int fd);
 /* The same, and it has @size bytes, which are not fewer than it had. */

@@ -32,7 +32,7 @@ static inline u32 shim_wakes(wait_queue_head_t *wq)
 	return wakes;
 }
 
-/* A task that naps so often without a wake, for minutes, waits for one that nobody sends. */
+/* A task that has napped so often, for minutes, waits for a wake that never comes. */
 #define SHIM_NAPS	1000000
 
 /* As in the kernel, a task that waits evaluates its condition again only after a wake. */
