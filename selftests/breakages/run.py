@@ -46,6 +46,9 @@ STEPS = {
     "stub": ("make -s -C userlib O=$PWD/build/userlib all stub "
              "$PWD/build/userlib/tests/wort-made-up",
              "userlib/tests/stub.sh build/userlib"),
+    "file": ("make -s -C userlib O=$PWD/build/userlib all tests "
+             "$PWD/build/userlib/tests/file-threads",
+             "userlib/tests/file.sh build/userlib 2"),
     "bench": ("make -s -C selftests/bench O=$PWD/build/bench "
               "$PWD/build/bench/bench",
               "build/bench/bench -n 500 -r 1 -w dense -o all "

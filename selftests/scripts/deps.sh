@@ -30,6 +30,7 @@ package_table()
 	build	python3			cmd python3
 	build	e2fsprogs		cmd mke2fs
 	build	pahole			cmd pahole
+	build	liburing-dev		hdr liburing.h
 	python	python3-dev		cmd python3-config
 	python	python3-setuptools	py setuptools
 	static	gcc			cmd gcc cc
@@ -57,7 +58,6 @@ package_table()
 	vm	kmod			cmd depmod
 	vm	ndctl			cmd ndctl
 	vm	zstd			cmd zstd
-	vm	liburing-dev		hdr liburing.h
 	vm	gcc-multilib		m32
 	vm	xz-utils		cmd xz
 	bench	valgrind		hdr valgrind/callgrind.h

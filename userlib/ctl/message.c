@@ -81,7 +81,7 @@ static const struct reason {
 	{ ENOTTY, "rename", "the module cannot rename an index: it is too old", NULL },
 	{ ENOTTY, "backup", "the module cannot freeze a pool: it is too old",
 	  "wort detach %p    # then wort backup of its device" },
-	{ ENOTTY, NULL, "not a wort device", "wort list" },
+	{ ENOTTY, NULL, "the module does not know this call: it is too old", NULL },
 	{ EMSGSIZE, "atomic",
 	  "too long: keys have 1024 bytes, values 65536, names 111, a batch 256 KiB at most",
 	  NULL },

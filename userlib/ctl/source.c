@@ -37,6 +37,12 @@ int no_pool(const char *name, int err)
 		mend_file(name);
 		return ST_NOTHING;
 	}
+	if (err == -ENOTTY) {
+		complain("%s: not a wort device", name);
+		name_errno(err);
+		mend("wort list");
+		return ST_REFUSED;
+	}
 	if (err != -ENOENT && err != -ENXIO)
 		return fail(name, err);
 	complain("%s: no such pool", name);
@@ -136,7 +142,7 @@ int open_pool(const char *name, int flags, struct wort_pool **out)
 static int no_index(const char *pool_name, const char *name, int err)
 {
 	if (err != -ENOENT)
-		return fail(err == -ENOTTY ? pool_name : name, err);
+		return fail(name, err);
 	complain("%s: no such index", name);
 	name_errno(err);
 	mend("wort list %s    # or wort create %s %s", shell_word(pool_name),

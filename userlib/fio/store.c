@@ -5,6 +5,7 @@
 #include <liburing.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <wort.h>
 #include <wort_uring.h>
@@ -43,15 +44,17 @@ struct store {
 
 /* ---- one at a time ---- */
 
-/* A block that was never written reads as zeroes, as on a disk. */
+/*
+ * A block that was never written reads as zeroes, as on a disk.  A record of another length
+ * is of an index that was filled with blocks of another size.
+ */
 static int read_done(const struct store_op *op, int err, size_t len)
 {
-	if (err && err != -ENOENT)
+	if (!err)
+		return len == op->len ? 0 : -ERANGE;
+	if (err != -ENOENT)
 		return err;
-	if (err)
-		len = 0;
-	if (len < op->len)
-		memset((char *)op->data + len, 0, op->len - len);
+	memset(op->data, 0, op->len);
 	return 0;
 }
 
@@ -392,6 +395,14 @@ static int open_queues(struct store *store)
 	return err;
 }
 
+/* The commands of io_uring go to a device; a pool in a file is served in this process. */
+static bool takes_commands(const struct wort_pool *pool)
+{
+	struct stat st;
+
+	return !fstat(wort_pool_fd(pool), &st) && S_ISCHR(st.st_mode);
+}
+
 static int open_index(struct store *store, const char *pool, const char *index)
 {
 	struct wort_index_opts opts = {
@@ -399,6 +410,8 @@ static int open_index(struct store *store, const char *pool, const char *index)
 	};
 	int err = wort_pool_open(pool, O_RDWR, &store->pool);
 
+	if (!err && store->way == STORE_URING && !takes_commands(store->pool))
+		err = -EOPNOTSUPP;
 	if (!err && store->way == STORE_MAPPED)
 		err = wort_pool_map(store->pool);
 	return err ? err : wort_index_open(store->pool, index, &opts,

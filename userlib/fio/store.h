@@ -26,8 +26,8 @@ enum store_what { STORE_READ, STORE_WRITE, STORE_TRIM };
  * @what: which
  * @block: its number
  * @data: memory of the caller, until the operation is done
- * @len: bytes; of a block that is shorter or not there zeroes are read
- * @error: told: 0 or a negative errno
+ * @len: bytes; of a block that is not there zeroes are read
+ * @error: told: 0 or a negative errno; -ERANGE: the block has another length
  * @owner: for the caller
  */
 struct store_op {
@@ -45,7 +45,8 @@ struct store;
 
 /*
  * @depth: operations that may be queued.  @records: those of a block, for STORE_ATOMIC, at
- * most STORE_RECORDS_MAX.  0 or a negative errno.
+ * most STORE_RECORDS_MAX.  0 or a negative errno; -EOPNOTSUPP: STORE_URING on a pool in a
+ * file.
  */
 int store_open(const char *pool, const char *index, enum store_way way,
 	       unsigned int depth, unsigned int records, struct store **out);

@@ -13,7 +13,11 @@
 #include "fio.h"
 #include "optgroup.h"
 
+#include <linux/wort.h>
+
 #include "store.h"
+
+#define RING_MAX	32768	/* entries that io_uring has at most */
 
 struct wort_options {
 	void *pad;		/* fio takes no option at offset 0 */
@@ -30,7 +34,7 @@ static struct fio_option options[] = {
 		.type = FIO_OPT_STR_STORE,
 		.off1 = offsetof(struct wort_options, pool),
 		.def = "/dev/wort0",
-		.help = "Device of an attached pool",
+		.help = "Device of an attached pool, or a file with a pool",
 		.category = FIO_OPT_C_ENGINE,
 		.group = FIO_OPT_G_INVALID,
 	},
@@ -89,6 +93,14 @@ static enum store_what what_of(const struct io_u *io_u)
 	       io_u->ddir == DDIR_WRITE ? STORE_WRITE : STORE_TRIM;
 }
 
+static int error_of(const struct store_op *op)
+{
+	if (op->error == -ERANGE)
+		log_err("wort: block %llu has another length: the index was filled with another bs or wort_atomic\n",
+			(unsigned long long)op->block);
+	return -op->error;
+}
+
 static enum fio_q_status wort_queue(struct thread_data *td, struct io_u *io_u)
 {
 	struct store_op op = {
@@ -107,7 +119,7 @@ static enum fio_q_status wort_queue(struct thread_data *td, struct io_u *io_u)
 		return FIO_Q_BUSY;
 	if (store_queues(store_of(td)))
 		return FIO_Q_QUEUED;
-	io_u->error = -op.error;
+	io_u->error = error_of(&op);
 	return FIO_Q_COMPLETED;
 }
 
@@ -127,7 +139,7 @@ static struct io_u *wort_event(struct thread_data *td, int nr)
 	const struct store_op *op = store_done(store_of(td), nr);
 	struct io_u *io_u = op->owner;
 
-	io_u->error = -op->error;
+	io_u->error = error_of(op);
 	return io_u;
 }
 
@@ -165,21 +177,54 @@ static void tell_way(struct thread_data *td, bool queues)
 	pthread_mutex_unlock(&lock);
 }
 
+/* What of a job cannot be done, or NULL. */
+static const char *refusal(const struct thread_data *td)
+{
+	const struct wort_options *o = td->eo;
+	unsigned int records = o->atomic ? o->atomic : 1;
+
+	if (!has_one_size(td))
+		return "one block size for reads, writes and trims, and nrfiles=1";
+	if (records > STORE_RECORDS_MAX)
+		return "wort_atomic is at most 64";
+	if (td->o.min_bs[DDIR_READ] / records > WORT_VALUE_MAX)
+		return "a record has at most 64 KiB: a smaller bs, or more of wort_atomic";
+	if (o->way == STORE_URING && td->o.iodepth > RING_MAX)
+		return "io_uring takes an iodepth of at most 32768";
+	return NULL;
+}
+
+static const char *reason(int err, enum store_way way)
+{
+	if (err == -EOPNOTSUPP && way == STORE_URING)
+		return "a file takes no commands of io_uring: wort_way=ioctl, batch or mapped";
+	switch (-err) {
+	case EAGAIN:
+		return "another process has the file open; jobs on a file need \"thread\"";
+	case ENOTTY:
+		return "it is not the device of a pool";
+	case ENODATA:
+		return "there is no pool in the file: wort format makes one";
+	default:
+		return strerror(-err);
+	}
+}
+
 static int wort_init(struct thread_data *td)
 {
 	const struct wort_options *o = td->eo;
 	enum store_way way = o->atomic ? STORE_ATOMIC : o->way;
+	const char *why = refusal(td);
 	struct store *store;
 	int err;
 
-	if (!has_one_size(td)) {
-		log_err("wort: one block size for reads, writes and trims, and nrfiles=1\n");
+	if (why) {
+		log_err("wort: %s\n", why);
 		return 1;
 	}
 	err = store_open(o->pool, o->index, way, td->o.iodepth, o->atomic, &store);
 	if (err) {
-		log_err("wort: %s, index %s: %s\n", o->pool, o->index,
-			strerror(-err));
+		log_err("wort: %s, index %s: %s\n", o->pool, o->index, reason(err, way));
 		return 1;
 	}
 	td->io_ops_data = store;

@@ -143,7 +143,8 @@ int wort_grow_file(const char *path, uint64_t size, const struct wort_pool_opts 
 
 /*
  * @path: /dev/wortN, or a plain file with a pool.  @flags: O_RDONLY or O_RDWR.  -ENODATA:
- * there is no pool in the file.
+ * there is no pool in the file; -ENOTTY: it is another device; otherwise what open() may
+ * return.
  *
  * A pool in a plain file is served in this process by the code of the module.  One process
  * at a time has it open for writing: -EWOULDBLOCK for others after @opts->wait_ms, and
@@ -159,6 +160,8 @@ int wort_pool_open(const char *path, int flags, struct wort_pool **out);
 int wort_pool_open_with(const char *path, int flags,
 			const struct wort_pool_opts *opts, struct wort_pool **out);
 void wort_pool_close(struct wort_pool *pool);
+
+/* Of a pool in a file it takes neither ioctls nor commands of io_uring. */
 int wort_pool_fd(const struct wort_pool *pool);
 
 int wort_pool_info(struct wort_pool *pool, struct wort_pool_info_arg *info);
@@ -294,6 +297,8 @@ int wort_index_open(struct wort_pool *pool, const char *name,
 		    const struct wort_index_opts *opts,
 		    struct wort_index **out);
 void wort_index_close(struct wort_index *index);
+
+/* As wort_pool_fd(). */
 int wort_index_fd(const struct wort_index *index);
 int wort_index_info(struct wort_index *index,
 		    struct wort_index_info_arg *info);

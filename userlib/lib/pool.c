@@ -21,6 +21,19 @@ static bool sync_is_known(uint32_t sync)
 	return sync == WORT_SYNC_MEDIA || sync == WORT_SYNC_PROCESS;
 }
 
+/* open() succeeds on any device, and another one would refuse only the first operation. */
+static int open_device(const char *path, int flags)
+{
+	struct wort_pool_info_arg info = { .size = sizeof(info) };
+	int fd = wort_open_path(path, flags);
+
+	if (fd >= 0 && wort_ioctl(fd, WORT_IOC_POOL_INFO, &info) == -ENOTTY) {
+		wort_close(fd);
+		return -ENOTTY;
+	}
+	return fd;
+}
+
 /* A plain file is served in this process. */
 static int open_any(const char *path, int flags, const struct wort_pool_opts *opts)
 {
@@ -36,7 +49,7 @@ static int open_any(const char *path, int flags, const struct wort_pool_opts *op
 	/* Reading only, open() takes a folder. */
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
 		return -EISDIR;
-	return wort_open_path(path, flags);
+	return open_device(path, flags);
 }
 
 WORT_API int wort_pool_open(const char *path, int flags, struct wort_pool **out)

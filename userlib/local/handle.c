@@ -2,13 +2,14 @@
 /*
  * Descriptors of pools and indexes in files.
  *
- * Each is a real descriptor of the process, of the file, so that its number is nobody
- * else's; a table says which handle belongs to it.  Commands on it are carried out by the
- * executors that the module has for its ioctls.
+ * Each is a real descriptor of the process, so that its number is nobody else's; a table
+ * says which handle belongs to it.  Commands on it are carried out by the executors that
+ * the module has for its ioctls.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <linux/err.h>
@@ -75,10 +76,13 @@ void fput(struct file *filp)
 	free(filp);
 }
 
-/* Of /dev/null: nothing can be done with it by itself. */
+/*
+ * A descriptor on which the kernel refuses what a program asks of it by itself: read, write,
+ * ioctl and the commands of io_uring, which /dev/null would answer with success.
+ */
 int get_unused_fd_flags(unsigned int flags)
 {
-	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), err = -ENOMEM;
+	int fd = epoll_create1(EPOLL_CLOEXEC), err = -ENOMEM;
 
 	if (fd < 0)
 		return -errno;

@@ -41,6 +41,7 @@ check_first_record()
 	"$wort" destroy pool.img names
 	"$out/tests/libwort" pool.img
 	"$out/tests/libwort" -m pool.img
+	"$out/tests/fio-store" pool.img
 	expect 0 '^clean$' "$wort" check pool.img
 	"$out/tests/file-threads" threads.img
 	"$out/tests/file-threads" -m threads.img
