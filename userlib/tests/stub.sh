@@ -35,5 +35,7 @@ fi
 "$out/tests/wort-stub" detach 0 2>/dev/null || true
 "$out/tests/wort-stub" format -f -L stub "$WORT_STUB" >/dev/null
 "$out/tests/wort-stub" attach "$WORT_STUB" >/dev/null
-WORT_HOLD=$out/tests/libwort-hold.so PYTHONPATH=$out/tests/python \
-	python3 "$here/../python/tests/test_wort.py" -q
+export PYTHONPATH=$out/tests/python
+WORT_HOLD=$out/tests/libwort-hold.so python3 "$here/../python/tests/test_wort.py" -q
+python3 "$here/../python/tests/bench.py" -n 100 -r 2 --lmdb "$work" /dev/wort0 >"$work/table"
+grep -q '^scan, of a prefix  *[0-9]' "$work/table"

@@ -3,7 +3,7 @@
 """bench.py POOL: what the package costs, beside py-lmdb if that is installed.
 
 Nanoseconds for a record, of the median of rounds in which both take turns.  The
-index "bench" must not be in the pool; it is destroyed in the end.  LMDB's files are in
+index "bench" must not be in the pool; it is destroyed in the end, also by an error.  LMDB's files are in
 a folder of --lmdb, where it does not wait for the disk unless --sync is given; a change
 of wort is durable.
 """
@@ -23,13 +23,20 @@ except ImportError:
     lmdb = None
 
 
+def positive(text):
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("pool", help="/dev/wortN, or a plain file with a pool")
     parser.add_argument("--process", action="store_true",
                         help="a plain file: no change waits for the disk")
-    parser.add_argument("-n", "--records", type=int, default=1000000)
-    parser.add_argument("-r", "--rounds", type=int, default=3)
+    parser.add_argument("-n", "--records", type=positive, default=1000000)
+    parser.add_argument("-r", "--rounds", type=positive, default=3)
     parser.add_argument("--lmdb", default="/dev/shm", metavar="FOLDER")
     parser.add_argument("--sync", action="store_true")
     return parser.parse_args()
@@ -47,11 +54,7 @@ class Wort:
 
     def fresh(self):
         """An empty index, and one more handle of it in a mapping."""
-        for handle in self.index, self.reader, self.mapped:
-            if handle:
-                handle.close()
-        if self.index:
-            self.pool.destroy("bench")
+        self.drop()
         try:
             self.index = self.pool.index("bench", exclusive=True)
         except wort.Error as err:
@@ -64,6 +67,15 @@ class Wort:
             self.mapped = self.reader.index("bench")
         except wort.Error:
             self.mapped = None
+
+    def drop(self):
+        """The index of the round before."""
+        for handle in self.index, self.reader, self.mapped:
+            if handle is not None:
+                handle.close()
+        if self.index is not None:
+            self.pool.destroy("bench")
+        self.index = self.reader = self.mapped = None
 
     def load(self):
         self.fresh()
@@ -93,7 +105,7 @@ class Wort:
         return len(self.index.get_many(self.keys))
 
     def mapped_get(self):
-        if not self.mapped:
+        if self.mapped is None:
             return 0
         get = self.mapped.get
         for key in self.keys:
@@ -105,8 +117,7 @@ class Wort:
                    for _ in self.index.scan(prefix=bytes([first])))
 
     def close(self):
-        self.index.close()
-        self.pool.destroy("bench")
+        self.drop()
         self.pool.close()
 
 
@@ -214,14 +225,16 @@ def main(args):
     keys = [rng.randbytes(8) for _ in range(args.records)]
     stores = [kind(args, keys) for kind in ([Wort, Lmdb] if lmdb else [Wort])]
     costs = {}
-    for _ in range(args.rounds):
-        for _, _, name in ROWS:
-            for store in stores:
-                costs.setdefault((type(store), name), []).append(
-                    cost(store, name))
+    try:
+        for _ in range(args.rounds):
+            for _, _, name in ROWS:
+                for store in stores:
+                    costs.setdefault((type(store), name), []).append(
+                        cost(store, name))
+    finally:
+        for store in stores:
+            store.close()
     show(args, costs)
-    for store in stores:
-        store.close()
 
 
 if __name__ == "__main__":
