@@ -222,10 +222,12 @@ def lines(axes, at, series):
     scale(axes, [v for values in series.values() for v in values])
 
 
-def caption(figure, rows):
-    """What every figure has to say."""
+def caption(figure, rows, fewer=None):
+    """What every figure has to say.  @fewer: where there are not as many turns."""
     row = rows[0]
     turns = len(names(rows, "turn")) if "turn" in row else 1
+    if turns > 1 and fewer:
+        turns = f"{turns} ({fewer})"
     added = ", ".join(names(rows, "added_ns"))
     told = (f"{row['processor']}; wort in {row['memory']}; {row['flush']}, "
             f"sfence, {added} ns added a line; seed {row['seed']}; "
@@ -335,7 +337,10 @@ def draw_growth(runs, misses):
     panels[1, 0].set_ylabel("lines per operation", fontsize=8)
     figure.suptitle("wort by the number of keys: ns, and cache lines, per "
                     "operation, lower is better", fontsize=11)
-    caption(figure, next(iter(runs.values())))
+    usual = next(iter(runs.values()))
+    single = [n for (_, n), rows in runs.items()
+              if len(names(rows, "turn")) < len(names(usual, "turn"))]
+    caption(figure, usual, f"one turn from {min(single):,} keys on" if single else None)
     arrange(figure)
     line_legend(panels[0, -1])
     line_legend(panels[1, -1])

@@ -296,6 +296,14 @@ def filesystem(folder):
     return kind
 
 
+def require(runs):
+    """End before hours of measuring if a program or a plug-in is missing."""
+    for path in sorted({word for run in runs for word in run.command or []
+                        if word == run.command[0] or word.endswith(".so")}):
+        if not os.path.isfile(path):
+            sys.exit(f"{path} is not there: \"make bench\" builds the bench and its peers")
+
+
 def measure(plan, data, again):
     """Measure what is not there."""
     os.makedirs(data, exist_ok=True)
@@ -304,11 +312,7 @@ def measure(plan, data, again):
     progress = Progress(runs, data)
     print(f"{len(runs)} of {len(plan.runs)} runs to measure, "
           f"about {told(progress.ahead())}", flush=True)
-    if not runs:
-        return
-    # Where the peers with files were measured; it is drawn, maybe later.
-    with open(os.path.join(data, "folder.txt"), "w", encoding="utf-8") as file:
-        file.write(filesystem(plan.dir))
+    require(runs)
     for run in runs:
         progress.begin(run)
         begun = time.monotonic()
@@ -329,10 +333,8 @@ def figures(plan, args, data):
             with open(run.file(data), encoding="utf-8") as file:
                 misses |= {(workload, keys, op): float(number) for op, number
                            in (line.split() for line in file)}
-    folder = "a filesystem"
-    if os.path.exists(os.path.join(data, "folder.txt")):
-        with open(os.path.join(data, "folder.txt"), encoding="utf-8") as file:
-            folder = file.read()
+    # The peers with files of these runs keep them there.
+    folder = filesystem(plan.dir)
     draw.learn(row["peer"] for found in rows.values() for row in found
                if "peer" in row)
     for name, title in (
@@ -363,6 +365,17 @@ def save(out, name, figure):
     draw.plt.close(figure)
 
 
+def number(least, most):
+    """A whole number of an option, within bounds."""
+    def read(text):
+        found = int(text)
+        if not least <= found <= most:
+            raise argparse.ArgumentTypeError(f"{text} is not from {least} to {most}")
+        return found
+    read.__name__ = "number"
+    return read
+
+
 def parse(argv=None):
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -372,9 +385,9 @@ def parse(argv=None):
                         help="where plots and figures go")
     parser.add_argument("-p", "--plugin", action="append", default=[],
                         help="a further peer (see peer.h); may be repeated")
-    parser.add_argument("-n", "--keys", type=int, default=1000000)
-    parser.add_argument("-r", "--turns", type=int, default=5)
-    parser.add_argument("--largest", type=int, default=10000000,
+    parser.add_argument("-n", "--keys", type=number(64, 10**9), default=1000000)
+    parser.add_argument("-r", "--turns", type=number(1, 100), default=5)
+    parser.add_argument("--largest", type=number(64, 10**9), default=10000000,
                         help="number of keys up to which growth is measured")
     parser.add_argument("-d", "--dir", default="/var/tmp",
                         help="for peers that keep files (/var/tmp)")

@@ -16,6 +16,7 @@ import re
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
@@ -117,10 +118,8 @@ class Plots(unittest.TestCase):
         os.makedirs(cls.data, exist_ok=True)
         for run in cls.plan.runs.values():
             make_up(run, cls.data)
-        with open(os.path.join(cls.data, "folder.txt"), "w",
-                  encoding="utf-8") as file:
-            file.write("ext4")
-        cls.figures = dict(plots.figures(cls.plan, cls.args, cls.data))
+        with unittest.mock.patch("plots.filesystem", lambda folder: "the fs of " + folder):
+            cls.figures = dict(plots.figures(cls.plan, cls.args, cls.data))
         if cls.look:
             for name, figure in cls.figures.items():
                 figure.savefig(os.path.join(cls.out, name + ".png"), dpi=80,
@@ -191,7 +190,16 @@ class Plots(unittest.TestCase):
                 if label.startswith("lmdb")]
         self.assertTrue(lmdb)
         for label in lmdb:
-            self.assertIn("files in ext4", label)
+            self.assertIn("files in the fs of /var/tmp", label)
+
+    def test_refusals(self):
+        """What would not end, or fail after hours."""
+        for words in (["-n", "0"], ["-n", "-5"], ["-r", "0"], ["-n", "many"]):
+            with self.assertRaises(SystemExit), \
+                    contextlib.redirect_stderr(io.StringIO()):
+                plots.parse(words)
+        with self.assertRaisesRegex(SystemExit, "/x/.* is not there"):
+            plots.require(self.plan.runs.values())
 
     def test_nothing_under_the_legend(self):
         """Neither bars nor their figures are under a legend, and the figures

@@ -73,7 +73,10 @@ class Paper:
 
     def __init__(self, folder):
         self.name = os.path.basename(os.path.normpath(folder))
-        with open(os.path.join(folder, "paper.toml"), "rb") as file:
+        path = os.path.join(folder, "paper.toml")
+        if not os.path.isfile(path):
+            sys.exit(f"{path} is not there, which describes a paper")
+        with open(path, "rb") as file:
             vars(self).update(tomllib.load(file))
         self.figures = [Figure(os.path.join(folder, name + ".toml"))
                         for name in self.figures]
@@ -344,19 +347,22 @@ def figure_section(paper, figure, values, image):
     return "\n\n".join(parts)
 
 
-def tell_setting(rows, absent):
+def tell_setting(rows, absent, divide=1):
     """On what it was measured, and what was not."""
     row = rows[0]
     text = (f"Measured: {row['processor']}; {row['memory']}; {row['flush']} and "
             f"sfence; seed {row['seed']}.  Times are medians of the turns of one "
             "run, with the least and the largest.")
+    if divide > 1:
+        text += (f"  **This is a trial with 1/{divide} of the keys**: neither times nor "
+                 "counts are those of the numbers of keys that the page names.")
     if absent:
         text += (f"  **Not measured: {', '.join(absent)}**, which the bench did "
                  "not have.")
     return wrapped(text)
 
 
-def page(paper, sections, rows, absent):
+def page(paper, sections, rows, absent, divide):
     """The whole page."""
     title = paper.title
     line = "=" * len(title)
@@ -366,7 +372,7 @@ def page(paper, sections, rows, absent):
         f"selftests/figures/{paper.name}: change that.",
         f"{line}\n{title}\n{line}",
         wrapped(paper.source), wrapped("The paper: " + paper.setting.strip()),
-        tell_setting(rows, absent), *sections]) + "\n"
+        tell_setting(rows, absent, divide), *sections]) + "\n"
 
 
 # ---- a paper ----
@@ -392,7 +398,7 @@ def make(paper, trees, plan, names, args):
     absent = [name for tree, name in paper.trees.items() if tree not in trees]
     path = os.path.join(args.out, paper.name + ".rst")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(page(paper, sections, every, absent))
+        file.write(page(paper, sections, every, absent, args.divide))
     print(path)
     return unexplained
 
@@ -404,15 +410,17 @@ def parse(argv=None):
     parser.add_argument("--build", default=os.path.join(TOP, "build/bench"),
                         help="where the bench was built")
     parser.add_argument("--out", help="where page and pictures go "
-                        "(build/figures)")
+                        "(build/figures; of a trial build/figures/trial)")
     parser.add_argument("--data", help="where measured values are kept "
                         "(build/figures/data)")
-    parser.add_argument("--divide", type=int, default=1, metavar="N",
+    parser.add_argument("--divide", type=plots.number(1, 10**6), default=1,
+                        metavar="N",
                         help="measure with an Nth of the keys, as a trial")
     parser.add_argument("--again", action="store_true",
                         help="measure again what was measured before")
     args = parser.parse_args(argv)
-    args.out = args.out or os.path.join(TOP, "build/figures")
+    args.out = args.out or os.path.join(TOP, "build/figures",
+                                        "trial" if args.divide > 1 else "")
     args.data = args.data or os.path.join(TOP, "build/figures/data")
     args.dir, args.turns = "/var/tmp", None
     return args
@@ -422,7 +430,10 @@ def main(argv=None):
     """Measure what is not there yet, and write all of it."""
     args = parse(argv)
     paper = Paper(args.folder)
-    built = peers_of(os.path.join(args.build, "bench"))
+    bench = os.path.join(args.build, "bench")
+    if not os.path.isfile(bench):
+        sys.exit(f"{bench} is not there: \"make bench\" builds it")
+    built = peers_of(bench)
     trees = [tree for tree in paper.trees if tree in built]
     for tree, name in paper.trees.items():
         if tree not in trees:

@@ -188,6 +188,11 @@ class Page(unittest.TestCase):
         self.assertIn("**Not measured: FORT**", figures.tell_setting(
             [row("wort", "dense", 0)], ["FORT"]).replace("\n", " "))
 
+    def test_trial(self):
+        """A page of fewer keys than it names says so."""
+        text = figures.tell_setting([row("wort", "dense", 0)], [], 100)
+        self.assertIn("trial with 1/100 of the keys", text.replace("\n", " "))
+
     def test_fastest(self):
         """What the paper says is ahead is, or is not."""
         paper, figure = described(LINES)
