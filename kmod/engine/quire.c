@@ -325,6 +325,17 @@ void qr_append(struct wort_op *op, const struct wort_tree *tree,
 		qr_children_changed(op, tree, page, place);
 }
 
+/* The same for a put, whose value is written: it is not taken with an error. */
+static int put_lock(struct wort_op *op, const struct wort_tree *tree,
+		    struct qr_pos *pos, const struct wort_put *put, bool exact)
+{
+	int err = leaf_lock(op, tree, pos, &put->key, exact);
+
+	if (err)
+		wort_alloc_untake(op);
+	return err;
+}
+
 /* A new record in a leaf that had room when the descent saw it. */
 static int put_record(struct wort_op *op, const struct wort_tree *tree,
 		      struct qr_pos *pos, const struct wort_put *put)
@@ -337,13 +348,14 @@ static int put_record(struct wort_op *op, const struct wort_tree *tree,
 	if (err)
 		return err;
 	value = qr_value_create(op, &put->value);
-	err = leaf_lock(op, tree, pos, &put->key, put->expect || put->old);
+	err = put_lock(op, tree, pos, put, put->expect || put->old);
 	if (err)
 		return err;
 	err = qr_end_verify(op, &pos->page, &pos->end);
 	if (!err && !qr_has_room(&pos->page, &pos->end, qr_rec_words(len)))
 		err = -EAGAIN;
 	if (err) {
+		wort_alloc_untake(op);
 		wort_nodes_unlock(op);
 		return err;
 	}
@@ -367,8 +379,7 @@ static int put_value(struct wort_op *op, const struct wort_tree *tree,
 	if (err)
 		return err;
 	value = qr_value_create(op, &put->value);
-	err = leaf_lock(op, tree, pos, &put->key,
-			put->expect || put->old || object);
+	err = put_lock(op, tree, pos, put, put->expect || put->old || object);
 	if (err)
 		return err;
 	qr_commit(op, &pos->page, pos->rec.place + 1, value.val);

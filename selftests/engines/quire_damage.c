@@ -497,3 +497,28 @@ void quire_damaged_value(void)
 	CHECK_EQ(unit_put(bed.index, key, sizeof(key), "1", 1, 0, &want, NULL), -EUCLEAN);
 	bed_close(&bed);
 }
+
+/*
+ * A put that finds a record behind the end of its leaf has written its value.  It gives the
+ * space of that back.
+ */
+void quire_damaged_end(void)
+{
+	const u32 nr = 8, len = 3 * QR_WORD;	/* records: a whole number of lines */
+	struct wort_check_arg arg;
+	const u8 key[8] = { 9 };
+	struct bed bed;
+	u32 word;
+	u64 at, i;
+
+	count_open(&bed, 16 * MIB);
+	for (i = 0; i < nr; i++)
+		count_put(&bed, i << 56, i);
+	at = first_record(memory(&bed), page_of(&bed, 0, key, sizeof(key)));
+	for (word = 0; word < len; word += QR_WORD)
+		store(&bed, at + nr * len + word, load(&bed, at + word));
+	CHECK_EQ(pm_put(bed.index, key, sizeof(key), "a value of its own", 18), -EUCLEAN);
+	bed_check_arg(&bed, 0, &arg);
+	CHECK_EQ(arg.out_nr_damaged, 0);
+	bed_close(&bed);
+}

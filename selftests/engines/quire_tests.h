@@ -47,5 +47,6 @@ void quire_damaged_twice(void);
 void quire_damaged_loop(void);
 void quire_damaged_split(void);
 void quire_damaged_value(void);
+void quire_damaged_end(void);
 
 #endif /* _WORT_TEST_QUIRE_TESTS_H */
