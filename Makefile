@@ -32,6 +32,10 @@ MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/wort
 PYTHON ?= python3
 INSTALL ?= install
+# Recipes change folders.
+ifneq ($(DESTDIR),)
+override DESTDIR := $(abspath $(DESTDIR))
+endif
 ifneq ($(words x$(DESTDIR)x$(PREFIX)x$(MANDIR)x$(DOCDIR)x),1)
 $(error nothing can be installed in a folder with a space in its path: change \
 DESTDIR, PREFIX, MANDIR or DOCDIR)
@@ -46,7 +50,8 @@ help:
 	@echo "                    systemd and udev (PREFIX=$(PREFIX), DESTDIR=)"
 	@echo "  install-dkms      install the module's source for DKMS (DESTDIR=)"
 	@echo "  install-docs      install the documentation (DOCDIR=, DESTDIR=)"
-	@echo "  uninstall         remove what these three have installed"
+	@echo "  uninstall         remove what these and modules_install have installed;"
+	@echo "                    folders are given as for install"
 	@echo "  python            build the package for Python, in its folder (PYTHON=)"
 	@echo "  fio               build an engine for fio (FIO_SRC=)"
 	@echo "  deb               build Debian packages of all of it"
@@ -95,7 +100,7 @@ python:
 	@echo "next: export PYTHONPATH=$(CURDIR)/userlib/python"
 
 install: lib man
-	$(MAKE) -C userlib O=$(BUILD)/userlib PREFIX=$(PREFIX) install
+	$(MAKE) -C userlib O=$(BUILD)/userlib PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) install
 	for page in $(BUILD)/man/*.[1-9]; do \
 		$(INSTALL) -D -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit; \
 	done
@@ -104,21 +109,22 @@ install: lib man
 dkms_source := $(DESTDIR)/usr/src/wort-$(VERSION)
 
 install-dkms:
+	$(if $(DESTDIR),,$(SCRIPTS)/dkms-source.sh replace $(VERSION))
 	rm -rf $(dkms_source)
 	$(INSTALL) -d $(dkms_source)
 	cp -R --parents Kbuild COPYING LICENSES dkms.conf \
 		$$(find kmod uapi -name '*.[ch]' ! -name '*.mod.c' -o -name 'K*' -o \
 			-path '*/samples/[MR]*' -o -name '*.sh') $(dkms_source)
 	chmod -R go=rX $(dkms_source)
-	@echo "next: dkms install --force wort/$(VERSION)"
+	@echo "next: dkms build --force wort/$(VERSION) && dkms install --force wort/$(VERSION)"
 
 # Who installs the same into an empty folder knows what is to go.
 uninstall:
-	all=$$(mktemp -d) && trap "rm -rf $$all" EXIT && \
+	mkdir -p $(BUILD) && all=$$(mktemp -d -p $(BUILD)) && trap "rm -rf $$all" EXIT && \
 		$(MAKE) -s DEPS=true DESTDIR=$$all install >/dev/null && \
 		cd $$all && find . ! -type d -printf '$(DESTDIR)/%P\0' | xargs -0 rm -f
-	rm -rf $(dkms_source) $(DESTDIR)$(DOCDIR)/html $(DESTDIR)$(DOCDIR)/examples
-	@echo "next, if DKMS has built it: dkms remove wort/$(VERSION) --all"
+	rm -rf $(DESTDIR)$(DOCDIR)/html $(DESTDIR)$(DOCDIR)/examples
+	$(if $(DESTDIR),rm -rf $(dkms_source),$(SCRIPTS)/dkms-source.sh remove $(VERSION))
 
 deb:
 	$(DEPS) packaging

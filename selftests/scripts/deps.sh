@@ -77,6 +77,7 @@ package_table()
 	packaging	libblkid-dev	pkg blkid
 	packaging	libjson-c-dev	pkg json-c
 	packaging	libxxhash-dev	pkg libxxhash
+	packaging	liburing-dev	hdr liburing.h
 	packaging	lintian		cmd lintian
 	packaging	mmdebstrap	cmd mmdebstrap
 	packaging	pkg-config	cmd pkg-config
