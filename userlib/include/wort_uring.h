@@ -28,7 +28,7 @@ extern "C" {
  *
  * IOSQE_ASYNC is set, and has to stay; other flags may be added.
  */
-static __inline__ void wort_uring_prep(struct io_uring_sqe *sqe, int fd,
+static inline void wort_uring_prep(struct io_uring_sqe *sqe, int fd,
 				   uint32_t op, void *arg)
 {
 	struct wort_uring_cmd cmd;
