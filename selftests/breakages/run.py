@@ -124,8 +124,7 @@ def main():
     parser.add_argument("names", nargs="*", help="only these")
     args = parser.parse_args()
     here = pathlib.Path(__file__).resolve().parent
-    chosen = [b for b in edits.parse(here / "breakages.txt")
-              if not args.names or b[0] in args.names]
+    chosen = edits.chosen(edits.parse(here / "breakages.txt"), args.names)
     with tempfile.TemporaryDirectory(prefix="wort-breakage-") as temp:
         tree = pathlib.Path(temp) / "tree"
         copy(tree)

@@ -44,6 +44,7 @@
 #define LONG_SET_BITS	28
 #define MAX_PROBES	100000
 #define MAX_WORKERS	16
+#define LOST		3	/* status: workers died, of something else than a finding */
 #define PROOF		64	/* one run of so many that need not be made is */
 
 static const char *const model_names[NR_MODELS] = { "x86", "arm64", "eadr" };
@@ -882,17 +883,32 @@ static void say_how_far(double begin)
 		(unsigned long long)tally->schedules);
 }
 
+/* How a worker that did not come to its end has ended: 1, or LOST. */
+static int worker_ended(int status)
+{
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
+		return 1;
+	fprintf(stderr, "explore: a worker ended with status %#x: what it had to explore was not\n",
+		status);
+	return LOST;
+}
+
+/* 0, 1 or LOST, as the first of them that fails. */
 static int run_workers(struct work work, u32 models)
 {
 	pid_t pid[MAX_WORKERS], done;
 	double begin = seconds();
-	u32 i, failed = 0;
-	int status;
+	int status, failed = 0;
+	u32 i;
 
 	for (i = 0; i < work.workers; i++) {
 		pid[i] = fork();
-		if (pid[i] < 0)
-			return 1;
+		if (pid[i] < 0) {
+			perror("explore: fork");
+			while (i--)
+				kill(pid[i], SIGKILL);
+			return LOST;
+		}
 		if (!pid[i]) {
 			work.worker = i;
 			if (work.runs)
@@ -905,8 +921,8 @@ static int run_workers(struct work work, u32 models)
 	while ((done = waitpid(-1, &status, WNOHANG)) >= 0) {
 		if (!done)
 			usleep(100000);
-		else if (status && !failed++)
-			for (i = 0; i < work.workers; i++)
+		else if (status && !failed)
+			for (failed = worker_ended(status), i = 0; i < work.workers; i++)
 				kill(pid[i], SIGKILL);
 		say_how_far(begin);
 	}
@@ -991,6 +1007,17 @@ static bool parse_number(const char *text, u64 *number)
 	return true;
 }
 
+/* Of an option; ends the program if it is none, or too large. */
+static u32 number_of(const char *text, u32 most)
+{
+	u64 number;
+
+	if (parse_number(text, &number) && number <= most)
+		return number;
+	fprintf(stderr, "explore: no number from 0 to %u: %s\n", most, text);
+	exit(2);
+}
+
 /* 0: one of them is none. */
 static u32 parse_models(char *text)
 {
@@ -1043,6 +1070,15 @@ static bool only_start(const char *name)
 	return true;
 }
 
+/* What nobody has asked for shows nothing. */
+static int anything_explored(void)
+{
+	if (tally->states || tally->schedules || tally->distinct)
+		return 0;
+	fprintf(stderr, "explore: no state is one that these options ask for\n");
+	return 2;
+}
+
 static int replay(const char *name, char *text, u32 models,
 		  const struct work *work, const char *schedule)
 {
@@ -1078,7 +1114,7 @@ static int replay(const char *name, char *text, u32 models,
 			explore(NULL, 0, start, model, steps, nr);
 	printf("%llu states, 0 failures\n",
 	       (unsigned long long)tally->states);
-	return 0;
+	return anything_explored();
 }
 
 static void *map(size_t size, int flags)
@@ -1093,16 +1129,16 @@ static void *map(size_t size, int flags)
 	return p;
 }
 
-static int report_random(const struct work *work, double begin, u32 failed)
+static int report_random(const struct work *work, double begin, int failed)
 {
 	printf("%llu random runs from number %llu on, %.0f s, %llu failures\n",
 	       (unsigned long long)tally->schedules, (unsigned long long)work->first,
 	       seconds() - begin,
 	       (unsigned long long)(tally->failures + (failed && !tally->failures)));
-	return failed || tally->failures;
+	return failed ?: !!tally->failures;
 }
 
-static int report(double begin, u32 failed)
+static int report(double begin, int failed)
 {
 	double took = seconds() - begin;
 	u32 i, holes = 0, lint = 0;
@@ -1136,7 +1172,9 @@ static int report(double begin, u32 failed)
 	       (unsigned long long)tally->distinct,
 	       (unsigned long long)(tally->failures + holes + lint +
 				    (failed && !tally->failures)));
-	return failed || holes || lint || tally->failures;
+	if (!failed && (holes || lint || tally->failures))
+		failed = 1;
+	return failed ?: anything_explored();
 }
 
 int main(int argc, char **argv)
@@ -1155,7 +1193,7 @@ int main(int argc, char **argv)
 	struct work work = {
 		.parts = 1,
 		.max_len = -1,
-		.workers = sysconf(_SC_NPROCESSORS_ONLN),
+		.workers = min(sysconf(_SC_NPROCESSORS_ONLN), (long)MAX_WORKERS),
 		.beside_models = 1 << MODEL_X86,
 	};
 	char *name = NULL, *steps = NULL, *file = NULL, *schedule = NULL;
@@ -1170,10 +1208,10 @@ int main(int argc, char **argv)
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		switch (opt) {
 		case 'l':
-			work.max_len = atoi(optarg);
+			work.max_len = number_of(optarg, MAX_STEPS);
 			break;
 		case 'w':
-			work.workers = atoi(optarg);
+			work.workers = number_of(optarg, MAX_WORKERS);
 			break;
 		case 'm':
 			models = parse_models(optarg);
@@ -1202,7 +1240,7 @@ int main(int argc, char **argv)
 			file = optarg;
 			break;
 		case 'p':
-			work.preemptions = atoi(optarg);
+			work.preemptions = number_of(optarg, UINT_MAX);
 			break;
 		case 'S':
 			schedule = optarg;
@@ -1238,6 +1276,10 @@ int main(int argc, char **argv)
 			usage();
 			return opt == 'h' ? 0 : 2;
 		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "explore: what is \"%s\"?\n", argv[optind]);
+		return 2;
 	}
 	shim_log_quiet = !sought;
 	if (work.max_len > 3)
@@ -1282,8 +1324,7 @@ int main(int argc, char **argv)
 		return replay(name, steps, models, &work, schedule);
 	if (name && !only_start(name))
 		return 2;
-	if (work.max_len > MAX_STEPS || !work.workers ||
-	    work.workers > MAX_WORKERS) {
+	if (!work.workers) {
 		usage();
 		return 2;
 	}

@@ -61,8 +61,12 @@ class Explorer:
                               capture_output=True, text=True, check=False)
         if done.returncode == 2:
             return False        # it was not run: a stale pin shows nothing
-        failed = "FAILURE" in done.stderr or done.returncode not in (0, 1) or \
+        failed = "FAILURE" in done.stderr or \
             re.search("^LINT: ", done.stdout, re.M)
+        unreached = "not reached in all mixtures" in done.stdout
+        if done.returncode and not failed and not unreached:
+            raise RuntimeError(f"{self.name}: nobody knows what the explorer found: "
+                               f"status {done.returncode}, {done.stderr}")
         if not failed and (not done.returncode or self.name == "control"):
             return False
         said = re.search(r"^FAILURE: (.*)$", done.stderr, re.M) or \

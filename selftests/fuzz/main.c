@@ -262,8 +262,10 @@ static void parse(int argc, char **argv)
 			die("usage: %s [-e ENGINE] [-s SEED] [-t SECONDS] [-m MUTATIONS] [-n RUNS] [-j WORKERS] [-k FINDINGS] [-r RUN [-w FILE]]",
 			    argv[0]);
 	}
-	if (!options.workers || options.workers > MAX_WORKERS)
-		die("1 to %u workers", MAX_WORKERS);
+	/* A machine may have more processors. */
+	options.workers = min_t(u32, options.workers, MAX_WORKERS);
+	if (!options.workers)
+		die("at least one worker");
 	if (!options.seconds)
 		options.seconds = options.mutations == U64_MAX &&
 				  options.runs == U64_MAX ? 60 : U32_MAX;

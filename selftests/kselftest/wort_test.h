@@ -60,6 +60,20 @@ static const struct engine_row engine_rows[] __attribute__((unused)) = {
 	{ }
 };
 
+#define ENGINE_ID(symbol, name, id, traits)	id,
+
+/* May a module lack the engine? */
+static inline bool engine_is_for_tests(__u32 id)
+{
+	static const __u32 ids[] = { WORT_ENGINES_TEST(ENGINE_ID) };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ids); i++)
+		if (ids[i] == id)
+			return true;
+	return false;
+}
+
 /* The engine that open_index() gives new indexes: $WORT_ENGINE, or the default. */
 static inline const struct engine_row *test_engine(void)
 {

@@ -127,13 +127,21 @@ def arguments(description, work):
     return parser
 
 
+def chosen(bugs, names):
+    """Those that are named, or all."""
+    unknown = set(names) - {bug[0] for bug in bugs}
+    if unknown:
+        sys.exit(f"no such bug: {' '.join(sorted(unknown))}")
+    return [bug for bug in bugs if not names or bug[0] in names]
+
+
 def run(args, mutants, base, judge):
     """Judge each mutant that the arguments choose; what ends the program.
 
     judge(program, name) tells whether it was killed, and how.  One that is
     called control has to survive, for which it takes the longest: it is first.
     """
-    mutants = [m for m in mutants if not args.names or m[0] in args.names]
+    mutants = chosen(mutants, args.names)
     mutants.sort(key=lambda mutant: mutant[0] != "control")
 
     def one(mutant):
