@@ -16,7 +16,7 @@ cold='^(wort_powercut_|qr_page_size$)'
 # What each operation on a key of eight bytes goes through.
 no_strings='^(wort_index_(insert|lookup|join|leave)|put_waiting|delete_once|'
 no_strings+='wort_kernel_(insert|lookup|delete)|wort_request_(run|prepare)|'
-no_strings+='wort_request_verify|wrt_(fast_lookup|fast_put|fast_remove|prefetch_keys|lookup|put|remove|commit|finish))$'
+no_strings+='wort_request_verify|wrt_(fast_lookup|fast_put|fast_remove|prefetch_keys|lookup|put|remove|commit))$'
 
 # Lines of "function instruction" of what objdump has printed.
 slow_instructions()

@@ -22,6 +22,10 @@ log=$build/log
 cd "$wort_top"
 mkdir -p "$log"
 
+# Two would write to the same folders.  Steps do not inherit the lock.
+exec 8>"$build/check.lock"
+flock -n 8 || die "another check runs in this folder: wait for it, or take another copy"
+
 # A line for each step that has ended: status, name, seconds, those of processors.
 # Steps beside each other run in shells of their own, so each adds its line to a file.
 processors=$(nproc)
@@ -29,6 +33,20 @@ work=$(mktemp -d)
 results=$work/results
 touch "$results"
 trap 'rm -rf "$work"' EXIT
+
+# end_below PID: the processes that it has begun, and theirs.
+end_below()
+{
+	local pid
+
+	for pid in $(pgrep -P "$1"); do
+		end_below "$pid"
+		kill "$pid" 2>/dev/null || true
+	done
+}
+
+# Who ends the check ends what it has begun: a guest may have twenty minutes.
+trap 'trap - TERM; end_below $$; exit 143' TERM
 
 # timed NAME COMMAND...: its output and its times go to files of this name; $status says how it
 # ended.  It runs in a shell of its own that ends at the first command that fails, which a
@@ -40,7 +58,9 @@ timed()
 	shift
 
 	set +e
-	{ time { (set -e; "$@") >"$log/$name" 2>&1; }; } 2>"$log/$name.time"
+	{ time { (set -e; "$@") >"$log/$name" 2>&1 8>&-; }; } 2>"$log/$name.time" &
+	# A signal ends this wait, and would not end the step.
+	wait $!
 	status=$?
 	set -e
 }
@@ -243,7 +263,7 @@ build_model()
 
 rung_unit()
 {
-	step packages-unit selftests/scripts/deps.sh build python bench plots
+	step packages-unit selftests/scripts/deps.sh build python bench plots boot
 	side_by_side "$processors" "step model-build build_model" \
 		"step unit-build make_in selftests/unit O=$build/unit" \
 		"step fuzz-build make_in selftests/fuzz O=$build/fuzz" \
@@ -518,6 +538,8 @@ rung_vm()
 	local flavour full calls=() others=()
 
 	step packages-vm selftests/scripts/deps.sh build static vm
+	# shellcheck disable=SC2046 # one word per kernel
+	set -- $(flavours)
 	full=$(full_flavour)
 	calls=("guests_full $full" "powercuts_all $full -p $(part_of_today 2)")
 	for flavour in $(flavours); do
@@ -534,7 +556,7 @@ rung_vm()
 	calls+=("guests_beside $full")
 	[ ${#others[@]} -eq 0 ] || calls+=("powercuts_few $(one_of_today "${others[@]}")")
 	side_by_side $((processors * 5 / 2)) "${calls[@]}" hibernate_of_today \
-		"step tutorial selftests/vm/tutorial.py"
+		"step tutorial selftests/vm/tutorial.py -k $1"
 }
 
 rung_powercuts()

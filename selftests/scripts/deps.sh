@@ -64,6 +64,8 @@ package_table()
 	bench	liblmdb-dev		hdr lmdb.h
 	bench	librocksdb-dev		hdr rocksdb/c.h
 	bench	libsqlite3-dev		hdr sqlite3.h
+	boot	udev			cmd udevadm
+	boot	systemd			cmd systemd-analyze
 	lmdb	python3-lmdb		py lmdb
 	plots	python3-matplotlib	file /usr/lib/python3/dist-packages/matplotlib/__init__.py
 	docs	python3-sphinx		cmd sphinx-build

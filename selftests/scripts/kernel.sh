@@ -69,7 +69,8 @@ archives()
 }
 
 # use_release RELEASE: package lists of our own, so that kernels of any release
-# are there for any other, and nobody's machine is changed.
+# are there for any other, and nobody's machine is changed.  Several scripts may
+# want them, of which apt serves one and refuses the others: $apt_lock.
 use_release()
 {
 	local folder=$cache/apt-$1 keys=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -78,6 +79,7 @@ use_release()
 		die "the keys of Debian's archive are missing: install" \
 			"debian-archive-keyring"
 	mkdir -p "$folder"/{lists,cache/archives}/partial
+	apt_lock=$folder/lock
 	archives "$1" | sed "s#.*#deb [arch=amd64 signed-by=$keys] & main#" \
 		>"$folder/sources.list"
 	apt_options=(-o APT::Architecture=amd64 -o APT::Sandbox::User=root
@@ -97,7 +99,8 @@ query()
 
 update_lists()
 {
-	apt-get -qq "${apt_options[@]}" -o APT::Update::Error-Mode=any update >&2
+	flock "$apt_lock" apt-get -qq "${apt_options[@]}" \
+		-o APT::Update::Error-Mode=any update >&2
 }
 
 # "VERSION SERIES" of each kernel that there is: 7.3.4+deb13-amd64 7.3.
@@ -144,8 +147,8 @@ download()
 
 	begin=$(now_ms)
 	say "downloading $*"
-	(cd "$folder" && apt-get -qq "${apt_options[@]}" download "$@") >&2 ||
-		return
+	(cd "$folder" && flock "$apt_lock" \
+		apt-get -qq "${apt_options[@]}" download "$@") >&2 || return
 	say "downloaded $(du -shD "$folder" | cut -f 1)" \
 		"in $(seconds_since "$begin") s"
 }

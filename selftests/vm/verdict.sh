@@ -31,6 +31,7 @@ kernel_complaints()
 			-e 'int3: 0000' \
 			-e 'DEBUG_LOCKS_WARN|lockdep is turned|turning off the' \
 			-e 'general protection|soft lockup|refcount_t:' \
+			-e 'cannot create duplicate filename|tried to init an initialized object' \
 			-e 'unreferenced object|suspected memory leaks'
 }
 

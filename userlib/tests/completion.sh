@@ -61,6 +61,7 @@ test_values()
 	local format engine
 
 	expect 'json text' list -o ''
+	expect 'jsonl lines tsv' dump -F ''
 	for format in $(completed dump -F ''); do
 		"$wort" dump -F "$format" 0 books >/dev/null
 	done
@@ -69,6 +70,8 @@ test_values()
 	expect 'media process' put --sync =
 	expect process put --sync = p
 	expect 'json text' list --output =
+	expect "$("$wort" engines -o json | python3 -c 'import json, sys
+print(*sorted(engine["name"] for engine in json.load(sys.stdin)))')" create -e ''
 	for engine in $(completed create -e ''); do
 		"$wort" create -e "$engine" 0 "of-$engine"
 		"$wort" destroy 0 "of-$engine"

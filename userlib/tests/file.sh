@@ -21,6 +21,24 @@ is_open()
 	grep -q "FLOCK.*:$(stat -c %i "$1") " /proc/locks
 }
 
+# wait_until COMMAND...: until it succeeds, a minute at most.
+wait_until()
+{
+	local i
+
+	for ((i = 0; i < 1200; i++)); do
+		! "$@" || return 0
+		sleep 0.05
+	done
+	echo "not within a minute: $*"
+	return 1
+}
+
+is_closed()
+{
+	! is_open "$1"
+}
+
 check_first_record()
 {
 	"$wort" format --size 64M pool.img >/dev/null
@@ -164,15 +182,14 @@ check_exclusive()
 	{ "$wort" load -q pool.img names <fifo >/dev/null; } &
 	exec 3>fifo
 	printf 'first\tline\n' >&3
-	until is_open pool.img; do
-		sleep 0.05
-	done
+	wait_until is_open pool.img
 	expect 3 'process [0-9]* (wort) has it open' "$wort" put pool.img names a b
 	expect 3 'process [0-9]* (wort) has it open' "$wort" check pool.img
 	expect 3 '"errno": *"EAGAIN"' "$wort" put -o json pool.img names a b
 	expect 3 'process [0-9]* (wort) has it open' "$wort" format -f pool.img
 	exec 3>&-
-	wait
+	wait $!
+	expect 0 '^line$' "$wort" get pool.img names first
 	"$wort" put pool.img names a b
 	seq 1 20000 | sed 's/.*/&\t&/' | "$wort" load -q --sync process pool.img names >/dev/null
 	expect 3 'process [0-9]* (wort) has it open' \
@@ -374,19 +391,6 @@ check_refusals()
 }
 
 # Each acknowledged record is there after a kill, and the pool is sound.
-# wait_for_line FILE: until it has one, a minute at most.
-wait_for_line()
-{
-	local i
-
-	for ((i = 0; i < 1200; i++)); do
-		[ ! -s "$1" ] || return 0
-		sleep 0.05
-	done
-	echo "nothing was put in a minute"
-	exit 1
-}
-
 check_kills()
 {
 	local i way last=0
@@ -402,14 +406,12 @@ check_kills()
 			echo $k
 		done ) >said 2>/dev/null &
 		set +m
-		wait_for_line said
+		wait_until test -s said
 		sleep 0.1
 		kill -KILL -- -$!
 		wait $! 2>/dev/null || true
 		# A process that is killed in an msync() ends when that has ended.
-		while is_open pool.img; do
-			sleep 0.05
-		done
+		wait_until is_closed pool.img
 		last=$(tail -n 1 said)
 		expect 0 "^$last\$" "$wort" get pool.img kills "$(printf %08d "$last")"
 		[ "$("$wort" count pool.img kills)" -ge "$last" ]
