@@ -65,13 +65,12 @@ static const struct engine_row engine_rows[] __attribute__((unused)) = {
 /* May a module lack the engine? */
 static inline bool engine_is_for_tests(__u32 id)
 {
-	static const __u32 ids[] = { WORT_ENGINES_TEST(ENGINE_ID) };
-	unsigned int i;
+	static const __u32 ids[] = { WORT_ENGINES_TEST(ENGINE_ID) 0 };
+	const __u32 *at = ids;
 
-	for (i = 0; i < ARRAY_SIZE(ids); i++)
-		if (ids[i] == id)
-			return true;
-	return false;
+	while (*at && *at != id)
+		at++;
+	return *at;
 }
 
 /* The engine that open_index() gives new indexes: $WORT_ENGINE, or the default. */

@@ -98,6 +98,13 @@ static PyObject *exit_method(PyObject *self, PyObject *const *args,
 	return PyObject_CallMethod(self, "close", NULL);
 }
 
+/* It would be another process's, and to pickle it by its fields makes a closed one. */
+static PyObject *reduce_method(PyObject *self, PyObject *none)
+{
+	return PyErr_Format(PyExc_TypeError, "a %s cannot be pickled: it is of this process",
+			    Py_TYPE(self)->tp_name);
+}
+
 static PyObject *closed_get(PyObject *self, void *none)
 {
 	struct handle *handle = (struct handle *)self;
@@ -110,6 +117,7 @@ static PyMethodDef methods[] = {
 	  SIGNATURE("close($self, /)")
 	  "Close the handle, once no call on it is under way.  Closing it again\n"
 	  "has no effect." },
+	{ "__reduce__", reduce_method, METH_NOARGS, NULL },
 	{ "__enter__", enter_method, METH_NOARGS, NULL },
 	{ "__exit__", (PyCFunction)(void *)exit_method, METH_FASTCALL, NULL },
 	{ }

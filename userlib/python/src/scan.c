@@ -60,6 +60,16 @@ static int take_limit(PyObject *obj, bool *none, uint64_t *limit)
 	return 0;
 }
 
+static int take_size(PyObject *obj, uint32_t *size)
+{
+	long long val = 0;
+
+	if (obj && number_take(obj, "buffer_size", 0, &val))
+		return -1;
+	*size = val < UINT32_MAX ? val : UINT32_MAX;
+	return 0;
+}
+
 /* No record at all: before the empty key there is none. */
 static void select_none(struct selection *sel)
 {
@@ -82,14 +92,13 @@ int selection_parse(struct selection *sel, PyObject *kwargs)
 				 "reverse", "values", "buffer_size", "_what",
 				 NULL };
 	PyObject *start = Py_None, *after = Py_None, *before = Py_None,
-		 *prefix = Py_None, *limit = Py_None, *none;
+		 *prefix = Py_None, *limit = Py_None, *buf_size = NULL, *none;
 	int reverse = 0, values = 1, err;
-	unsigned int buf_size = 0;
 	bool all;
 
 	sel->what = SELECT_PAIRS;
 	none = PyTuple_New(0);
-	err = !none || !PyArg_ParseTupleAndKeywords(none, kwargs, "|$OOOOOppIi",
+	err = !none || !PyArg_ParseTupleAndKeywords(none, kwargs, "|$OOOOOppOi",
 			names, &start, &after, &before, &prefix, &limit,
 			&reverse, &values, &buf_size, &sel->what);
 	Py_XDECREF(none);
@@ -97,6 +106,7 @@ int selection_parse(struct selection *sel, PyObject *kwargs)
 	if (err || exclude(start, after, "start and after exclude each other") ||
 	    exclude(before, prefix, "before and prefix exclude each other") ||
 	    take_limit(limit, &all, &sel->opts.max_count) ||
+	    take_size(buf_size, &sel->opts.buf_size) ||
 	    take_ends(sel, after == Py_None ? start : after,
 		      prefix == Py_None ? before : prefix))
 		return -1;
@@ -104,7 +114,6 @@ int selection_parse(struct selection *sel, PyObject *kwargs)
 			  (after != Py_None ? WORT_SCAN_F_AFTER : 0) |
 			  (prefix != Py_None ? WORT_SCAN_F_PREFIX : 0) |
 			  (values ? 0 : WORT_SCAN_F_KEYS);
-	sel->opts.buf_size = buf_size;
 	/* To C a limit of 0 is none. */
 	if (!all && !sel->opts.max_count)
 		select_none(sel);

@@ -499,7 +499,9 @@ class IndexTest(unittest.TestCase):
         records = {b"%04d" % i: bytes(rng.choice([0, 1, 300, 16383, 65536]))
                    for i in range(300)}
         self.index.update(records)
-        for buffer_size in 0, 1, 100000, 1 << 30:
+        with self.assertRaisesRegex(ValueError, "buffer_size is -1"):
+            self.index.scan(buffer_size=-1)
+        for buffer_size in 0, 1, 100000, 1 << 30, 1 << 100:
             self.assertEqual(dict(self.index.scan(buffer_size=buffer_size)),
                              records)
         self.assertEqual(list(self.index), sorted(records))
@@ -619,6 +621,17 @@ class IndexTest(unittest.TestCase):
                 self.assertEqual(view.count(before=values[-1]), len(values) - 1)
                 del view[values[1]:]
                 self.assertEqual(list(view), values[:1])
+
+    def test_typed_absent(self):
+        """What cannot be a key is not there, as in a dict."""
+        view = self.index.typed(wort.U64)
+        for number in -1, 2 ** 64:
+            self.assertNotIn(number, view)
+            self.assertIsNone(view.get(number))
+            with self.assertRaises(KeyError):
+                view[number]
+            with self.assertRaises(OverflowError):
+                view[number] = b""
 
     def test_typed_mapping(self):
         view = self.index.typed(wort.TEXT, wort.Codec(
@@ -789,6 +802,13 @@ class Handles(unittest.TestCase):
         with wort.Pool("/dev/wort0", write=True) as pool:
             pool.destroy("t")
             pool.destroy("other")
+
+    def test_pickle(self):
+        for handle in self.pool, self.index, self.index.scan():
+            for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+                with self.assertRaises(TypeError):
+                    pickle.dumps(handle, protocol)
+            handle.close()
 
     def close_and_reopen(self, *handles):
         """The next open would get what the last close gave back."""
@@ -1199,6 +1219,9 @@ class Files(unittest.TestCase):
     def test_file(self):
         with Errno(errno.ENOENT):
             wort.format_file(self.path)
+        with Errno(errno.ENODATA) as caught:
+            wort.format_file(self.path, 1)
+        self.assertIn("256 KiB", str(caught.exc))
         with self.assertRaises(OverflowError):
             wort.format_file(self.path, -1)
         wort.format_file(self.path, 16 << 20, label="x", uuid=uuid.UUID(int=1))

@@ -2,11 +2,13 @@
 """Pools as a whole: made, attached, listed, found."""
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import pathlib
 import re
 import uuid as _uuid
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from . import _wort
@@ -14,6 +16,24 @@ from ._engine import STATES, words
 
 SYSFS = pathlib.Path("/sys/class/wort")
 StrPath = str | bytes | os.PathLike
+NOT_LOADED = "the module is not loaded: sudo modprobe wort"
+FORMAT_HINTS = {
+    errno.EEXIST: "a pool, or something else, is there: force=True overwrites it",
+    errno.ENODATA: "smaller than a pool can be, which is 256 KiB",
+}
+
+
+@contextlib.contextmanager
+def hints(path: StrPath | None,
+          hint: Callable[[_wort.Error], str | None]) -> Iterator[None]:
+    """Errors say what the system's words do not, or the command that helps."""
+    try:
+        yield
+    except _wort.Error as err:
+        told = hint(err)
+        if not told:
+            raise
+        raise _wort.Error(err.errno, f"{err.strerror} ({told})", path) from None
 
 
 class PoolRecord(NamedTuple):
@@ -54,9 +74,10 @@ def format_file(path: StrPath, size: int = 0, *, label: str | None = None,
     """Make an empty pool in a plain file of @size bytes, which is made if it is not
     there, and grows if it is shorter.  With a @size of 0 the file is there and keeps
     its size.  A pool there is overwritten only with @force."""
-    _wort._format(path, size, _wort.FORMAT_FORCE * bool(force),
-                  _extent_size(extent_size),
-                  uuid.bytes if uuid else None, label)
+    with hints(path, lambda err: FORMAT_HINTS.get(err.errno)):
+        _wort._format(path, size, _wort.FORMAT_FORCE * bool(force),
+                      _extent_size(extent_size),
+                      uuid.bytes if uuid else None, label)
 
 
 def attach(device: StrPath, *, readonly: bool = False, grow: bool = False,
@@ -115,11 +136,12 @@ def _from_sysfs() -> list[PoolRecord]:
 
 def pools() -> list[PoolRecord]:
     """The attached pools.  The control device answers root, sysfs everybody."""
+    if not SYSFS.exists():
+        with hints(None, lambda err: NOT_LOADED):
+            return _from_control()
     try:
         return _from_control()
     except _wort.Error:
-        if not SYSFS.exists():
-            raise
         return _from_sysfs()
 
 

@@ -2,7 +2,6 @@
 """Pools and atomic batches."""
 from __future__ import annotations
 
-import contextlib
 import errno
 import math
 import os
@@ -11,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from . import _wort
-from ._ctl import SYSFS, StrPath, place, text
+from ._ctl import NOT_LOADED, SYSFS, StrPath, hints, place, text
 from ._engine import STATES, words
 from ._index import Buffer, Index
 
@@ -23,6 +22,7 @@ HINTS = {
     errno.EISDIR: "neither a plain file nor /dev/wortN",
     errno.ENODATA: "no pool is in it: wort.format_file()",
     errno.ENOTBLK: "no plain file",
+    errno.ENOTTY: "a device, but not one of a pool: wort list",
     errno.EOVERFLOW: "the file has become shorter than the pool in it",
     errno.ERANGE: "the file is larger, and gets no smaller",
     errno.EUCLEAN: "damage was found: wort check",
@@ -93,7 +93,7 @@ def _file_options(sync: str, wait: float) -> tuple[int, int]:
 
 
 def _hint(err: _wort.Error, path: StrPath) -> str | None:
-    """What the system's words do not say, or the command that helps."""
+    """Of an error where a pool is opened."""
     if err.errno == errno.EWOULDBLOCK:
         holder = _wort._file_holder(path)
         return f"process {holder} has it open" if holder else None
@@ -102,24 +102,12 @@ def _hint(err: _wort.Error, path: StrPath) -> str | None:
     if not os.fsdecode(path).startswith("/dev/wort"):
         return None
     if err.errno == errno.ENOENT and not SYSFS.exists():
-        return "the module is not loaded: sudo modprobe wort"
+        return NOT_LOADED
     if err.errno == errno.ENOENT:
         return "no such pool is attached: wort list"
     if err.errno == errno.EACCES:
         return "as root, or with a udev rule: man 4 wort"
     return None
-
-
-@contextlib.contextmanager
-def _hints(path: StrPath) -> Iterator[None]:
-    """Errors say what mends them."""
-    try:
-        yield
-    except _wort.Error as err:
-        hint = _hint(err, path)
-        if not hint:
-            raise
-        raise _wort.Error(err.errno, f"{err.strerror} ({hint})", path) from None
 
 
 def grow_file(path: StrPath, size: int = 0, *, sync: str = "media",
@@ -128,7 +116,7 @@ def grow_file(path: StrPath, size: int = 0, *, sync: str = "media",
     bytes the file grows to that first.  Returns the size of the pool.  Nobody may have
     the pool open: other processes are waited for, @wait seconds.  @sync as of Pool."""
     options = _file_options(sync, wait)
-    with _hints(path):
+    with hints(path, lambda err: _hint(err, path)):
         return _wort._grow(path, size, *options)
 
 
@@ -148,7 +136,7 @@ class Pool(_wort.Pool):
         path = place(path)
         self.path = os.fsdecode(path)
         options = _file_options(sync, wait)
-        with _hints(path):
+        with hints(path, lambda err: _hint(err, path)):
             super().__init__(path, os.O_RDWR if write else os.O_RDONLY, *options)
 
     def __repr__(self) -> str:

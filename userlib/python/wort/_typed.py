@@ -92,7 +92,11 @@ class Typed(MutableMapping, Generic[K, V]):
         """The value of a key; of a slice, a scan."""
         if isinstance(key, slice):
             return self._pairs(self.index[self._slice(key)])
-        return self.value.decode(self.index[self.key.encode(key)])
+        try:
+            encoded = self.key.encode(key)
+        except OverflowError:
+            raise KeyError(key) from None
+        return self.value.decode(self.index[encoded])
 
     def __setitem__(self, key: K, value: V) -> None:
         self.index[self.key.encode(key)] = self.value.encode(value)
@@ -114,7 +118,10 @@ class Typed(MutableMapping, Generic[K, V]):
         return map(self.key.decode, reversed(self.index))
 
     def __contains__(self, key: Any) -> bool:
-        return self.key.encode(key) in self.index
+        try:
+            return self.key.encode(key) in self.index
+        except OverflowError:       # a number that has no 64 bits
+            return False
 
     def items(self) -> Iterator[tuple[K, V]]:   # type: ignore[override]
         """Keys and values, in the order of keys."""
