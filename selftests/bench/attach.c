@@ -191,7 +191,7 @@ static void aged_pool(u64 size, u64 keys)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: attach [-e ENGINE] [-n KEYS] [-s SEED] [-c CSV FILE]; 1000 keys at least\n");
+	fprintf(stderr, "usage: attach [-e ENGINE] [-n KEYS] [-s SEED] [-c CSV FILE]\n");
 	exit(2);
 }
 
@@ -202,15 +202,15 @@ static const char *parse(int argc, char **argv)
 
 	while ((opt = getopt(argc, argv, "e:n:s:c:")) >= 0) {
 		if (opt == 'n')
-			nr_keys = strtoull(optarg, NULL, 0);
+			nr_keys = setting_number(optarg, 1000, 1ULL << 32);
 		else if (opt == 's')
-			setting.seed = strtoull(optarg, NULL, 0);
+			setting.seed = setting_number(optarg, 1, U64_MAX);
 		else if (opt == 'c')
 			csv_path = optarg;
 		else if (opt != 'e' || !setting_engine(optarg))
 			usage();
 	}
-	if (argc != optind || nr_keys < 1000 || !setting.seed)
+	if (argc != optind)
 		usage();
 	return csv_path;
 }

@@ -156,19 +156,6 @@ static void list_all(void)
 		printf("  %-12s %s\n", op->name, op->what);
 }
 
-static uint64_t number(const char *text, uint64_t least, uint64_t most,
-		       struct argp_state *state)
-{
-	char *end;
-	uint64_t n = strtoull(text, &end, 0);
-
-	if (!*text || *end || n < least || n > most)
-		argp_error(state, "%s: a number from %llu to %llu is wanted",
-			   text, (unsigned long long)least,
-			   (unsigned long long)most);
-	return n;
-}
-
 static int name_index(const char *text, const char *const *names, int nr,
 		      struct argp_state *state)
 {
@@ -207,16 +194,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		each_word(arg, add_op);
 		break;
 	case 'n':
-		options.nr_keys = number(arg, 64, 1ULL << 32, state);
+		options.nr_keys = setting_number(arg, 64, 1ULL << 32);
 		break;
 	case 'r':
-		options.setting.turns = number(arg, 1, MAX_TURNS, state);
+		options.setting.turns = setting_number(arg, 1, MAX_TURNS);
 		break;
 	case 's':
-		options.setting.seed = number(arg, 1, UINT64_MAX, state);
+		options.setting.seed = setting_number(arg, 1, UINT64_MAX);
 		break;
 	case 'a':
-		options.setting.added_ns = number(arg, 0, 1000000, state);
+		options.setting.added_ns = setting_number(arg, 0, 1000000);
 		break;
 	case 'f':
 		options.flush = name_index(arg, flush_names, 5, state);
@@ -227,7 +214,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options.choice = name_index(arg, choices, 4, state);
 		break;
 	case 'b':
-		options.beside = number(arg, 1, 1ULL << 32, state);
+		options.beside = setting_number(arg, 1, 1ULL << 32);
 		break;
 	case 't':
 		options.latencies = true;
@@ -239,7 +226,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options.dir = arg;
 		break;
 	case 'm':
-		options.mib = number(arg, 64, 1ULL << 30, state);
+		options.mib = setting_number(arg, 64, 1ULL << 30);
 		break;
 	case 'l':
 		list_all();

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +16,20 @@ const char *const flush_names[] = {
 	[BENCH_CLFLUSH] = "clflush", [BENCH_NO_FLUSH] = "none",
 	[BENCH_EADR] = "eadr",
 };
+
+uint64_t setting_number(const char *text, uint64_t least, uint64_t most)
+{
+	unsigned long long n;
+	char *end;
+
+	errno = 0;
+	n = strtoull(text, &end, 0);
+	if (isdigit(*text) && !*end && !errno && n >= least && n <= most)
+		return n;
+	fprintf(stderr, "%s: a number from %llu to %llu is wanted\n", text,
+		(unsigned long long)least, (unsigned long long)most);
+	exit(2);
+}
 
 bool setting_engine(const char *name)
 {

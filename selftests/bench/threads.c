@@ -256,8 +256,7 @@ static void report_all(void)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: threads [-e ENGINE] [-n KEYS] [-r TURNS] [-s SEED] [-t THREADS] [-c CSV FILE]; 64 keys at least, up to %u turns and %u threads\n",
-		MAX_TURNS, MAX_THREADS);
+	fprintf(stderr, "usage: threads [-e ENGINE] [-n KEYS] [-r TURNS] [-s SEED] [-t THREADS] [-c CSV FILE]\n");
 	exit(2);
 }
 
@@ -269,21 +268,19 @@ static const char *parse(int argc, char **argv)
 	nr_threads = clamp_t(long, sysconf(_SC_NPROCESSORS_ONLN), 1, MAX_THREADS);
 	while ((opt = getopt(argc, argv, "e:n:r:s:t:c:")) >= 0) {
 		if (opt == 'n')
-			nr_keys = strtoull(optarg, NULL, 0);
+			nr_keys = setting_number(optarg, 64, 1ULL << 32);
 		else if (opt == 'r')
-			setting.turns = strtoul(optarg, NULL, 0);
+			setting.turns = setting_number(optarg, 1, MAX_TURNS);
 		else if (opt == 's')
-			setting.seed = strtoull(optarg, NULL, 0);
+			setting.seed = setting_number(optarg, 1, U64_MAX);
 		else if (opt == 't')
-			nr_threads = strtoul(optarg, NULL, 0);
+			nr_threads = setting_number(optarg, 1, MAX_THREADS);
 		else if (opt == 'c')
 			csv_path = optarg;
 		else if (opt != 'e' || !setting_engine(optarg))
 			usage();
 	}
-	if (argc != optind || nr_keys < 64 || !setting.turns ||
-	    setting.turns > MAX_TURNS || !setting.seed || !nr_threads ||
-	    nr_threads > MAX_THREADS)
+	if (argc != optind)
 		usage();
 	return csv_path;
 }
