@@ -392,6 +392,21 @@ powercuts_few()
 	grep '^# [0-9]* power cuts' "$log/powercuts-$1" || true
 }
 
+# Why a test may be skipped: everywhere; on kernels that have only what finds bugs; in a guest with
+# one device.  Any other reason means that something is missing which should be there.
+skips='of all engines, once|of the default engine|no WORT_LOSSY_DEVICE'
+skips_own='no filesystem with DAX|there are no memory cgroups'
+skips_alone='no other block device|no WORT_ASYNC_DEVICE|no device-mapper'
+
+# The reasons with the kernel of a flavour.
+skips_of()
+{
+	case $1 in
+	debug | kcsan | custom) echo "$skips|$skips_own" ;;
+	*) echo "$skips" ;;
+	esac
+}
+
 # kselftests FLAVOUR SCRIPT [PROGRAM...]: with a second device whose flushes
 # are asynchronous, to be refused.
 kselftests()
@@ -406,7 +421,8 @@ kselftests()
 		-q "-object memory-backend-file,id=vp,share=on,mem-path=$image,size=128M -device virtio-pmem-pci,memdev=vp" \
 		-f "$build/guest-$flavour:/wort-tests" \
 		-c "mkdir -p /dev/mapper
-		    WORT_ASYNC_DEVICE=/dev/pmem1 sh /wort-tests/$*" ||
+		    WORT_ASYNC_DEVICE=/dev/pmem1 WORT_SKIPS='$(skips_of "$flavour")' \
+			sh /wort-tests/$*" ||
 		status=$?
 	rm -f "$image"
 	return "$status"
@@ -417,7 +433,8 @@ fuzz()
 {
 	selftests/vm/run.sh -k "$1" -t 1200 -l libcrc32c \
 		-f "$build/guest-$1:/wort-tests" \
-		-c "WORT_FUZZ_CALLS=$2 sh /wort-tests/run_all.sh fuzz &&
+		-c "export WORT_SKIPS=none
+		    WORT_FUZZ_CALLS=$2 sh /wort-tests/run_all.sh fuzz &&
 		    WORT_FUZZ_CALLS=$(($2 / 5)) sh /wort-tests/run_all.sh fuzz32"
 }
 
@@ -426,7 +443,8 @@ lossy_memory()
 {
 	selftests/vm/run.sh -k "$1" -t 200 -l libcrc32c \
 		-M '256M!1G,256M!16G' -f "$build/guest-$1:/wort-tests" \
-		-c 'WORT_LOSSY_DEVICE=/dev/pmem1 sh /wort-tests/run_all.sh control'
+		-c "WORT_LOSSY_DEVICE=/dev/pmem1 WORT_SKIPS='$skips_alone' \
+			sh /wort-tests/run_all.sh control"
 }
 
 # shellcheck disable=SC2016 # expanded in the guest
@@ -464,7 +482,9 @@ mandatory()
 {
 	selftests/vm/run.sh -k "$1" -t 1200 -l libcrc32c \
 		-f "$build/guest-$1:/wort-tests" \
-		-c 'WORT_PARAMETERS=mandatory=1 sh /wort-tests/run_all.sh'
+		-c "WORT_PARAMETERS=mandatory=1 \
+			WORT_SKIPS='$skips|$skips_own|$skips_alone|engines do without' \
+			sh /wort-tests/run_all.sh"
 }
 
 # guests_newest FLAVOUR [MS]: what a kernel may change.
