@@ -3,7 +3,8 @@
 #
 # dkms.sh FLAVOUR...: DKMS builds the module from what "make install-dkms"
 # installs, for Debian's kernels (see kernel.sh), and the sample is built against
-# what DKMS keeps.  Nothing outside a temporary folder changes.
+# what DKMS keeps.  For the last one it builds again what was installed over that, as README's
+# commands do, since the version stays.  Nothing outside a temporary folder changes.
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../scripts/lib.sh
@@ -29,9 +30,21 @@ build_sample()
 		die "the sample for $2 does not depend on wort"
 }
 
+# A module whose source has changed since it was built.
+build_again()
+{
+	local marker=wort_dkms_test
+
+	printf 'MODULE_INFO(%s, "1");\n' $marker >>"$work/usr/src/wort-$version/kmod/dev/main.c"
+	run_dkms build --force -k "$release" --kernelsourcedir "$headers" -a x86_64 \
+		>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+	ko=$(find "$work/tree/wort/$version/$release" -name 'wort.ko*')
+	[ "$(modinfo -F $marker "$ko")" = 1 ] || die "DKMS has built the former source again"
+}
+
 build_for()
 {
-	local headers release
+	local ko
 
 	headers=$("$wort_top/selftests/scripts/kernel.sh" headers "$1")
 	# Debian's headers tell the version of the source elsewhere.
@@ -50,7 +63,7 @@ build_for()
 
 main()
 {
-	local flavour version
+	local flavour version headers release
 
 	[ $# -gt 0 ] || die "usage: dkms.sh FLAVOUR..."
 	need dkms packaging
@@ -63,6 +76,7 @@ main()
 	for flavour; do
 		build_for "$flavour"
 	done
+	build_again
 }
 
 main "$@"
