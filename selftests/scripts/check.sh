@@ -45,8 +45,9 @@ end_below()
 	done
 }
 
-# Who ends the check ends what it has begun: a guest may have twenty minutes.
-trap 'trap - TERM; end_below $$; exit 143' TERM
+# Who ends the check ends what it has begun, which ignores the keyboard: a guest may have twenty
+# minutes.
+trap 'trap - TERM INT HUP; end_below $$; exit 143' TERM INT HUP
 
 # timed NAME COMMAND...: its output and its times go to files of this name; $status says how it
 # ended.  It runs in a shell of its own that ends at the first command that fails, which a
