@@ -325,12 +325,23 @@ void qr_append(struct wort_op *op, const struct wort_tree *tree,
 		qr_children_changed(op, tree, page, place);
 }
 
-/* The same for a put, whose value is written: it is not taken with an error. */
+/*
+ * The same for a put, whose value is written: with an error its object is given
+ * back.  A new record of so many words must have room behind the last one.
+ */
 static int put_lock(struct wort_op *op, const struct wort_tree *tree,
-		    struct qr_pos *pos, const struct wort_put *put, bool exact)
+		    struct qr_pos *pos, const struct wort_put *put, bool exact,
+		    u32 words)
 {
 	int err = leaf_lock(op, tree, pos, &put->key, exact);
 
+	if (!err && words) {
+		err = qr_end_verify(op, &pos->page, &pos->end);
+		if (!err && !qr_has_room(&pos->page, &pos->end, words))
+			err = -EAGAIN;
+		if (err)
+			wort_nodes_unlock(op);
+	}
 	if (err)
 		wort_alloc_untake(op);
 	return err;
@@ -348,17 +359,10 @@ static int put_record(struct wort_op *op, const struct wort_tree *tree,
 	if (err)
 		return err;
 	value = qr_value_create(op, &put->value);
-	err = put_lock(op, tree, pos, put, put->expect || put->old);
+	err = put_lock(op, tree, pos, put, put->expect || put->old,
+		       qr_rec_words(len));
 	if (err)
 		return err;
-	err = qr_end_verify(op, &pos->page, &pos->end);
-	if (!err && !qr_has_room(&pos->page, &pos->end, qr_rec_words(len)))
-		err = -EAGAIN;
-	if (err) {
-		wort_alloc_untake(op);
-		wort_nodes_unlock(op);
-		return err;
-	}
 	qr_append(op, tree, &pos->page, pos->end.top,
 		  put->key.data + pos->page.prefix_len, len,
 		  qr_rec_head(same, value.kind), value.val);
@@ -379,7 +383,8 @@ static int put_value(struct wort_op *op, const struct wort_tree *tree,
 	if (err)
 		return err;
 	value = qr_value_create(op, &put->value);
-	err = put_lock(op, tree, pos, put, put->expect || put->old || object);
+	err = put_lock(op, tree, pos, put, put->expect || put->old || object,
+		       0);
 	if (err)
 		return err;
 	qr_commit(op, &pos->page, pos->rec.place + 1, value.val);
