@@ -178,7 +178,7 @@ static void tell_way(struct thread_data *td, bool queues)
 }
 
 /* What of a job cannot be done, or NULL. */
-static const char *refusal(const struct thread_data *td)
+static const char *refusal(const struct thread_data *td, enum store_way way)
 {
 	const struct wort_options *o = td->eo;
 	unsigned int records = o->atomic ? o->atomic : 1;
@@ -189,7 +189,7 @@ static const char *refusal(const struct thread_data *td)
 		return "wort_atomic is at most 64";
 	if (td->o.min_bs[DDIR_READ] / records > WORT_VALUE_MAX)
 		return "a record has at most 64 KiB: a smaller bs, or more of wort_atomic";
-	if (o->way == STORE_URING && td->o.iodepth > RING_MAX)
+	if (way == STORE_URING && td->o.iodepth > RING_MAX)
 		return "io_uring takes an iodepth of at most 32768";
 	return NULL;
 }
@@ -214,7 +214,7 @@ static int wort_init(struct thread_data *td)
 {
 	const struct wort_options *o = td->eo;
 	enum store_way way = o->atomic ? STORE_ATOMIC : o->way;
-	const char *why = refusal(td);
+	const char *why = refusal(td, way);
 	struct store *store;
 	int err;
 

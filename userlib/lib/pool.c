@@ -21,17 +21,22 @@ static bool sync_is_known(uint32_t sync)
 	return sync == WORT_SYNC_MEDIA || sync == WORT_SYNC_PROCESS;
 }
 
-/* open() succeeds on any device, and another one would refuse only the first operation. */
+/*
+ * open() succeeds on any device, and another one would refuse only the first operation.
+ * Devices have several words for a call that they do not know.
+ */
 static int open_device(const char *path, int flags)
 {
 	struct wort_pool_info_arg info = { .size = sizeof(info) };
-	int fd = wort_open_path(path, flags);
+	int fd = wort_open_path(path, flags), err;
 
-	if (fd >= 0 && wort_ioctl(fd, WORT_IOC_POOL_INFO, &info) == -ENOTTY) {
-		wort_close(fd);
-		return -ENOTTY;
-	}
-	return fd;
+	if (fd < 0)
+		return fd;
+	err = wort_ioctl(fd, WORT_IOC_POOL_INFO, &info);
+	if (!err || err == -ENODEV)
+		return fd;
+	wort_close(fd);
+	return -ENOTTY;
 }
 
 /* A plain file is served in this process. */

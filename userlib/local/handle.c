@@ -8,8 +8,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <linux/err.h>
@@ -78,11 +79,16 @@ void fput(struct file *filp)
 
 /*
  * A descriptor on which the kernel refuses what a program asks of it by itself: read, write,
- * ioctl and the commands of io_uring, which /dev/null would answer with success.
+ * ioctl and the commands of io_uring, which /dev/null would answer with success.  It waits for
+ * no signal.
  */
 int get_unused_fd_flags(unsigned int flags)
 {
-	int fd = epoll_create1(EPOLL_CLOEXEC), err = -ENOMEM;
+	int fd, err = -ENOMEM;
+	sigset_t none;
+
+	sigemptyset(&none);
+	fd = signalfd(-1, &none, SFD_CLOEXEC | SFD_NONBLOCK);
 
 	if (fd < 0)
 		return -errno;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include <wort.h>
 #include <wort_uring.h>
@@ -133,10 +134,9 @@ static int command(int fd)
 	if (io_uring_queue_init(1, &ring, 0))
 		return -1;
 	sqe = io_uring_get_sqe(&ring);
-	if (!sqe)
-		return -1;
-	wort_uring_prep(sqe, fd, WORT_IOC_INDEX_INFO, &arg);
-	if (io_uring_submit(&ring) == 1 && !io_uring_wait_cqe(&ring, &cqe))
+	if (sqe)
+		wort_uring_prep(sqe, fd, WORT_IOC_INDEX_INFO, &arg);
+	if (sqe && io_uring_submit(&ring) == 1 && !io_uring_wait_cqe(&ring, &cqe))
 		done = cqe->res >= 0;
 	io_uring_queue_exit(&ring);
 	return done;
@@ -148,6 +148,7 @@ static int check_commands(const char *path)
 	struct wort_index_opts opts = {
 		.sz = sizeof(opts), .flags = WORT_INDEX_OPEN_F_CREATE,
 	};
+	struct wort_index_info_arg info = { .size = sizeof(info) };
 	bool is_device = !strncmp(path, "/dev/", 5);
 	struct store *store = NULL;
 	struct wort_index *index;
@@ -158,6 +159,8 @@ static int check_commands(const char *path)
 	CHECK(!wort_index_open(pool, "fio-store", &opts, &index));
 	done = command(wort_index_fd(index));
 	CHECK(done < 0 || done == is_device);
+	err = ioctl(wort_index_fd(index), WORT_IOC_INDEX_INFO, &info) ? errno : 0;
+	CHECK(err == (is_device ? 0 : ENOTTY));
 	wort_index_close(index);
 	wort_pool_close(pool);
 	err = store_open(path, "fio-store", STORE_URING, 1, 0, &store);
@@ -174,6 +177,7 @@ static void check_refusals(const char *pool)
 	struct wort_pool *other;
 
 	CHECK(wort_pool_open("/dev/null", O_RDWR, &other) == -ENOTTY);
+	CHECK(wort_pool_open("/dev/urandom", O_RDONLY, &other) == -ENOTTY);
 	CHECK(store_open("/dev/null", "fio-store", STORE_IOCTL, 1, 0, &store) == -ENOTTY);
 	CHECK(store_open(pool, "fio-store", STORE_ATOMIC, 1, 0, &store) == -EINVAL);
 	CHECK(store_open(pool, "fio-store", STORE_ATOMIC, 1, STORE_RECORDS_MAX + 1,
