@@ -630,6 +630,8 @@ class IndexTest(unittest.TestCase):
             self.assertIsNone(view.get(number))
             with self.assertRaises(KeyError):
                 view[number]
+            with self.assertRaises(KeyError):
+                del view[number]
             with self.assertRaises(OverflowError):
                 view[number] = b""
 

@@ -78,6 +78,13 @@ class Typed(MutableMapping, Generic[K, V]):
                 if name in ENDS and end is not None else end
                 for name, end in selection.items()}
 
+    def _present(self, key: Any) -> bytes:
+        """The bytes of a key; a number that has no 64 bits is the key of no record."""
+        try:
+            return self.key.encode(key)
+        except OverflowError:
+            raise KeyError(key) from None
+
     def _slice(self, part: slice) -> slice:
         start, stop = (None if end is None else self.key.encode(end)
                        for end in (part.start, part.stop))
@@ -92,18 +99,14 @@ class Typed(MutableMapping, Generic[K, V]):
         """The value of a key; of a slice, a scan."""
         if isinstance(key, slice):
             return self._pairs(self.index[self._slice(key)])
-        try:
-            encoded = self.key.encode(key)
-        except OverflowError:
-            raise KeyError(key) from None
-        return self.value.decode(self.index[encoded])
+        return self.value.decode(self.index[self._present(key)])
 
     def __setitem__(self, key: K, value: V) -> None:
         self.index[self.key.encode(key)] = self.value.encode(value)
 
     def __delitem__(self, key: Any) -> None:
         del self.index[self._slice(key) if isinstance(key, slice)
-                       else self.key.encode(key)]
+                       else self._present(key)]
 
     def __len__(self) -> int:
         return len(self.index)
@@ -119,8 +122,8 @@ class Typed(MutableMapping, Generic[K, V]):
 
     def __contains__(self, key: Any) -> bool:
         try:
-            return self.key.encode(key) in self.index
-        except OverflowError:       # a number that has no 64 bits
+            return self._present(key) in self.index
+        except KeyError:
             return False
 
     def items(self) -> Iterator[tuple[K, V]]:   # type: ignore[override]
