@@ -124,7 +124,7 @@ uninstall:
 		$(MAKE) -s DEPS=true DESTDIR=$$all install >/dev/null && \
 		cd $$all && find . ! -type d -printf '$(DESTDIR)/%P\0' | xargs -0 rm -f
 	rm -rf $(DESTDIR)$(DOCDIR)/html $(DESTDIR)$(DOCDIR)/examples
-	$(if $(DESTDIR),rm -rf $(dkms_source),$(SCRIPTS)/dkms-source.sh remove $(VERSION))
+	$(SCRIPTS)/dkms-source.sh remove $(VERSION) $(DESTDIR)
 
 deb:
 	$(DEPS) packaging

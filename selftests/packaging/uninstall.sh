@@ -33,6 +33,12 @@ starts=$(find "$dest" -path '*/multi-user.target.wants/wort.target')
 [ -L "$starts" ] || die "nothing starts wort.target"
 [ -e "$starts" ] || die "the link that starts wort.target leads nowhere"
 
+# As "make modules_install" puts it, for older kernels and newer ones.
+for folder in extra updates; do
+	mkdir -p "$dest/lib/modules/1.0-$folder/$folder/kmod"
+	touch "$dest/lib/modules/1.0-$folder/$folder/kmod/wort.ko.xz"
+done
+
 # Others have files there, too.
 mine=$(find "$dest" -type d -printf '%P/mine\n' | grep -v 'usr/src/wort-\|doc/wort/' | sort)
 while read -r file; do

@@ -1,31 +1,52 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dkms-source.sh replace|remove VERSION: what goes before the source of the module in /usr/src
-# is replaced, or goes itself with all that was made of it.  If a package has installed the
-# source, it stays.  DKMS removes what it has built only while the source is there.
+# dkms-source.sh replace VERSION: may the source of the module in /usr/src be written over?
+# dkms-source.sh remove VERSION [ROOT]: remove it, and all that was built from it, below ROOT.
+#
+# What a package has installed stays.  DKMS removes what it has built only while the source is
+# there.
 
-what=$1 version=$2
-source=/usr/src/wort-$version
+version=$2 root=${3%/}
+source=$root/usr/src/wort-$version
 
-if dpkg-query -S "$source" >/dev/null 2>&1; then
+# Files below another root are nobody's but ours.
+of_package()
+{
+	[ -z "$root" ] && dpkg-query -S "$1" >/dev/null 2>&1
+}
+
+# What "make modules_install" has installed, for any kernel; until 6.11 in another folder.
+remove_modules()
+{
+	for file in "$root"/lib/modules/*/updates/kmod/wort.ko* \
+		"$root"/lib/modules/*/extra/kmod/wort.ko*; do
+		[ -e "$file" ] || continue
+		release=${file#"$root/lib/modules/"}
+		rm -f "$file" || return
+		[ -n "$root" ] || depmod "${release%%/*}" || return
+	done
+}
+
+remove_units()
+{
+	! of_package wort-attach@.service || return 0
+	rm -f "$root"/etc/systemd/system/wort.target.wants/wort-attach@*
+	[ -n "$root" ] || [ ! -d /run/systemd/system ] || systemctl daemon-reload
+}
+
+if of_package "$source"; then
 	echo "$source belongs to a package, and stays: apt remove wort-dkms" >&2
-	[ "$what" = remove ]
+	[ "$1" = remove ]
 	exit
 fi
-[ "$what" = remove ] || exit 0
-if [ -e "/var/lib/dkms/wort/$version" ] && command -v dkms >/dev/null; then
+[ "$1" = remove ] || exit 0
+if [ -z "$root" ] && [ "$(id -u)" -ne 0 ]; then
+	echo "the module, its source and its units stay: that takes root" >&2
+	exit 0
+fi
+if [ -z "$root" ] && [ -e "/var/lib/dkms/wort/$version" ] && command -v dkms >/dev/null; then
 	dkms remove "wort/$version" --all || exit
 fi
 rm -rf "$source"
-# Of "make modules_install", for any kernel.
-for file in /lib/modules/*/updates/kmod/wort.ko*; do
-	[ -e "$file" ] || continue
-	release=${file#/lib/modules/}
-	rm -f "$file" && depmod "${release%%/*}" || exit
-done
-# Instances that were enabled.
-rm -f /etc/systemd/system/wort.target.wants/wort-attach@*
-if [ -d /run/systemd/system ]; then
-	systemctl daemon-reload
-fi
+remove_modules && remove_units
