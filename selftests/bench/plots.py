@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -302,6 +303,9 @@ def require(runs):
                         if word == run.command[0] or word.endswith(".so")}):
         if not os.path.isfile(path):
             sys.exit(f"{path} is not there: \"make bench\" builds the bench and its peers")
+    if any(run.simulate for run in runs) and not shutil.which("valgrind"):
+        sys.exit("valgrind is missing, which counts the misses: "
+                 "selftests/scripts/deps.sh bench installs it")
 
 
 def measure(plan, data, again):

@@ -64,7 +64,7 @@ static void must(const char *bad, const char *where)
 {
 	if (!bad)
 		return;
-	fprintf(stderr, "explorer: cannot make the pool \"%s\": %s\n", where,
+	fprintf(stderr, "FAILURE: the pool \"%s\" cannot be made: %s\n", where,
 		bad);
 	exit(1);
 }

@@ -24,7 +24,7 @@ int main(int argc, char **argv __attribute__((unused)))
 	int status = 0;
 
 	if (pool_up(&pool))
-		return 1;
+		return 4;
 	for (engine = engine_rows; engine->name; engine++) {
 		if (needs & ~engine->traits)
 			continue;

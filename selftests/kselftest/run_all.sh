@@ -42,7 +42,7 @@ if [ $# -eq 0 ]; then
 		set -- "$@" $program
 	done
 	set -- "$@" uring api sysfs trace map memory revoke
-	engines=$(./engines) && mappable=$(./engines mappable) || exit 1
+	engines=$(./engines) && mappable=$(./engines mappable) || exit
 	for engine in $(echo "$engines" | tail -n +2); do
 		set -- "$@" "index@$engine" "atomic@$engine"
 	done
@@ -114,6 +114,7 @@ planned=$(sed -n 's/^1\.\.//p' "$log" | awk '{ n += $1 } END { print n + 0 }')
 echo "# all: $planned tests, $((passed - skipped)) passed," \
 	"$skipped skipped, $failed failed"
 failures
-[ -z "$untold$unexpected" ] || printf '%s\n' "$untold" "$unexpected"
+[ -z "$untold" ] || echo "$untold"
+[ -z "$unexpected" ] || echo "$unexpected"
 [ "$planned" -gt 0 ] && [ "$failed" -eq 0 ] && [ "$planned" -eq "$passed" ] &&
 	[ -z "$untold$unexpected" ]

@@ -34,14 +34,16 @@ results=$work/results
 touch "$results"
 trap 'rm -rf "$work"' EXIT
 
-# end_below PID: the processes that it has begun, and theirs.
+# end_below PID: the processes that it has begun, and theirs.  Each stands still first, so that it
+# begins no other.
 end_below()
 {
 	local pid
 
 	for pid in $(pgrep -P "$1"); do
+		kill -STOP "$pid" 2>/dev/null || continue
 		end_below "$pid"
-		kill "$pid" 2>/dev/null || true
+		kill -TERM "$pid" && kill -CONT "$pid"
 	done
 }
 
@@ -393,18 +395,19 @@ powercuts_few()
 	grep '^# [0-9]* power cuts' "$log/powercuts-$1" || true
 }
 
-# Why a test may be skipped: everywhere; on kernels that have only what finds bugs; in a guest with
-# one device.  Any other reason means that something is missing which should be there.
+# Why a test may be skipped: everywhere; on our kernels, which have little but what finds bugs; in a
+# guest with one device.  Any other reason means that something is missing which should be there.
 skips='of all engines, once|of the default engine|no WORT_LOSSY_DEVICE'
 skips_own='no filesystem with DAX|there are no memory cgroups'
 skips_alone='no other block device|no WORT_ASYNC_DEVICE|no device-mapper'
 
-# The reasons with the kernel of a flavour.
+# skips_of FLAVOUR [REASONS]: what tells the tests of them; nobody knows what a kernel of others has.
 skips_of()
 {
 	case $1 in
-	debug | kcsan | custom) echo "$skips|$skips_own" ;;
-	*) echo "$skips" ;;
+	custom) ;;
+	debug | kcsan) echo "WORT_SKIPS='$skips|$skips_own${2:+|$2}'" ;;
+	*) echo "WORT_SKIPS='$skips${2:+|$2}'" ;;
 	esac
 }
 
@@ -422,8 +425,7 @@ kselftests()
 		-q "-object memory-backend-file,id=vp,share=on,mem-path=$image,size=128M -device virtio-pmem-pci,memdev=vp" \
 		-f "$build/guest-$flavour:/wort-tests" \
 		-c "mkdir -p /dev/mapper
-		    WORT_ASYNC_DEVICE=/dev/pmem1 WORT_SKIPS='$(skips_of "$flavour")' \
-			sh /wort-tests/$*" ||
+		    WORT_ASYNC_DEVICE=/dev/pmem1 $(skips_of "$flavour") sh /wort-tests/$*" ||
 		status=$?
 	rm -f "$image"
 	return "$status"
@@ -484,7 +486,7 @@ mandatory()
 	selftests/vm/run.sh -k "$1" -t 1200 -l libcrc32c \
 		-f "$build/guest-$1:/wort-tests" \
 		-c "WORT_PARAMETERS=mandatory=1 \
-			WORT_SKIPS='$skips|$skips_own|$skips_alone|engines do without' \
+			$(skips_of "$1" "$skips_own|$skips_alone|engines do without") \
 			sh /wort-tests/run_all.sh"
 }
 

@@ -30,6 +30,7 @@ package_table()
 	build	python3			cmd python3
 	build	e2fsprogs		cmd mke2fs
 	build	pahole			cmd pahole
+	build	procps			cmd pgrep
 	build	liburing-dev		hdr liburing.h
 	python	python3-dev		cmd python3-config
 	python	python3-setuptools	py setuptools

@@ -148,8 +148,8 @@ def run(args, mutants, base, judge):
         name, what, edits = mutant
         try:
             dead, how = judge(base.build(name, edits), name)
-        except Stale as stale:
-            dead, how = name == "control", str(stale)
+        except (Stale, RuntimeError) as error:
+            dead, how = name == "control", str(error)
         shutil.rmtree(base.work / name)
         return name, what, dead, how
 
