@@ -121,10 +121,10 @@ def main():
                              "stale one")
     args = parser.parse_args()
     pins, found = read_pins(), {}
+    mutants = edit_list.chosen(edit_list.crash_mutants(), args.names)
     base = edit_list.Base(args.build, "crash", ("shim", "crash", "engines", "lib", "world"),
                           "explore")
 
-    mutants = edit_list.crash_mutants()
     engines = {name: edit_list.engine_of(name, changes)
                for name, _, changes in mutants}
 

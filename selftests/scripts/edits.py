@@ -136,12 +136,11 @@ def chosen(bugs, names):
 
 
 def run(args, mutants, base, judge):
-    """Judge each mutant that the arguments choose; what ends the program.
+    """Judge each mutant; what ends the program.
 
     judge(program, name) tells whether it was killed, and how.  One that is
     called control has to survive, for which it takes the longest: it is first.
     """
-    mutants = chosen(mutants, args.names)
     mutants.sort(key=lambda mutant: mutant[0] != "control")
 
     def one(mutant):

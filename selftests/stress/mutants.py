@@ -39,11 +39,11 @@ def judge(stress, name, engine):
 
 def main():
     args = edit_list.arguments(__doc__, ROOT / "build/stress-mutants").parse_args()
+    mutants = edit_list.chosen(edit_list.parse(HERE / "mutants.txt"), args.names)
     base = edit_list.Base(args.build, "stress",
                           ("shim", "threads", "stress", "lib", "engines",
                            "kselftest"),
                           "stress")
-    mutants = edit_list.parse(HERE / "mutants.txt")
     engines = {name: edit_list.engine_of(name, changes)
                for name, _, changes in mutants}
     return edit_list.run(args, mutants, base, lambda stress, name:
