@@ -49,6 +49,9 @@ STEPS = {
     "file": ("make -s -C userlib O=$PWD/build/userlib all tests "
              "$PWD/build/userlib/tests/file-threads",
              "userlib/tests/file.sh build/userlib 2"),
+    "sync": ("make -s -C userlib O=$PWD/build/userlib "
+             "$PWD/build/userlib/tests/file-sync",
+             "build/userlib/tests/file-sync build/sync.img"),
     "bench": ("make -s -C selftests/bench O=$PWD/build/bench "
               "$PWD/build/bench/bench",
               "build/bench/bench -n 500 -r 1 -w dense -o all "

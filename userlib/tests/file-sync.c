@@ -17,16 +17,20 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <linux/wort_format.h>
 #include <wort.h>
 
 #define POOL_SIZE	(8u << 20)
+#define DISK_SIZE	(2 * POOL_SIZE)
 #define NR_BEFORE	5000
 #define NR_ACKED	20
 
 static unsigned char *disk, *base;
-static bool failing;
+static uint64_t disk_size;	/* of the file */
+static bool failing, growing;
 static const char *path;
 
 void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
@@ -50,9 +54,18 @@ void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off
 {
 	void *map = __real_mmap(addr, len, prot, flags, fd, off);
 
-	if (fd >= 0 && len == POOL_SIZE && map != MAP_FAILED)
+	if (fd >= 0 && len >= POOL_SIZE && map != MAP_FAILED)
 		base = map;
 	return map;
+}
+
+/* The size of a file is on disk before a superblock counts on it. */
+static void verify_size(void)
+{
+	const struct wort_media_sb *sb = (const void *)(disk + WORT_MEDIA_SB_OFF);
+
+	if (growing && sb->pool_size > disk_size)
+		die("the pool on disk is larger than its file, which has", disk_size);
 }
 
 int __wrap_msync(void *addr, size_t len, int flags)
@@ -63,13 +76,21 @@ int __wrap_msync(void *addr, size_t len, int flags)
 		return -1;
 	}
 	memcpy(disk + ((unsigned char *)addr - base), addr, len);
+	verify_size();
 	return 0;
 }
 
 int __wrap_fsync(int fd)
 {
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -1;
 	/* That of a folder writes nothing of the pool. */
-	return pread(fd, disk, POOL_SIZE, 0) < 0 && errno != EISDIR ? -1 : 0;
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	disk_size = st.st_size;
+	return pread(fd, disk, DISK_SIZE, 0) < 0 ? -1 : 0;
 }
 
 static struct wort_pool *open_pool(uint32_t sync)
@@ -177,12 +198,23 @@ static void fail_batch(void)
 	wort_pool_close(pool);
 }
 
+static void grow(void)
+{
+	uint64_t former, now;
+
+	growing = true;
+	expect("grow", wort_grow_file(path, DISK_SIZE, NULL, &former, &now), 0);
+	growing = false;
+	expect("its size before", former, POOL_SIZE);
+	expect("its size", now, DISK_SIZE);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2)
 		die("file-sync FILE", argc);
 	path = argv[1];
-	disk = __real_mmap(NULL, POOL_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+	disk = __real_mmap(NULL, DISK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			   -1, 0);
 	expect("format", wort_format_file(path, POOL_SIZE, NULL), 0);
 	put(WORT_SYNC_PROCESS, 0, NR_BEFORE);
@@ -190,5 +222,6 @@ int main(int argc, char **argv)
 	check_disk();
 	fail_open();
 	fail_batch();
+	grow();
 	return 0;
 }
