@@ -504,16 +504,16 @@ void quire_damaged_value(void)
  */
 void quire_damaged_end(void)
 {
-	const u32 nr = 8, len = 3 * QR_WORD;	/* records: a whole number of lines */
+	const u32 nr = 2, len = 4 * QR_WORD;	/* records: a whole number of lines */
 	struct wort_check_arg arg;
-	const u8 key[8] = { 9 };
 	struct bed bed;
+	u8 key[16] = { };
 	u32 word;
-	u64 at, i;
+	u64 at;
 
 	count_open(&bed, 16 * MIB);
-	for (i = 0; i < nr; i++)
-		count_put(&bed, i << 56, i);
+	for (key[0] = 0; key[0] < nr; key[0]++)
+		CHECK_EQ(pm_put(bed.index, key, sizeof(key), "a value", 7), 0);
 	at = first_record(memory(&bed), page_of(&bed, 0, key, sizeof(key)));
 	for (word = 0; word < len; word += QR_WORD)
 		store(&bed, at + nr * len + word, load(&bed, at + word));
