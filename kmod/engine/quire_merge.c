@@ -435,6 +435,9 @@ void qr_tidy(struct wort_op *op, struct wort_tree *tree,
 	} while (!err && level < QR_LEVELS);
 	op->must_free = must_free;
 	kvfree(m);
+	/* The delete is not to be told of it, but the index is. */
+	if (err == -EUCLEAN)
+		op->damaged = true;
 }
 
 /*
@@ -527,8 +530,10 @@ int qr_drop(struct wort_cursor *cur)
 		return lost ? -EAGAIN : -EIO;
 	}
 	wort_pm_fence_contents(op);
-	if (!wort_nodes_lock(op, &node, 1))
+	if (!wort_nodes_lock(op, &node, 1)) {
+		wort_alloc_untake(op);
 		return -EAGAIN;
+	}
 	if (qc->pos.depth)
 		qr_sep_change(op, cur->tree, &parent, sep.place, 1, off);
 	else
