@@ -181,7 +181,8 @@ static void set_due(struct wort_top *top, bool changed)
 /**
  * wort_top_tend() - Review the table of a tree, and replace it if another one fits better
  * @tree: The tree, open.
- * @room: Bytes that the new table may have; 0: the tree gets an empty one.
+ * @room: Bytes that the new table may have; 0: the tree gets an empty one, and
+ *	the digits that nodes skip are forgotten.
  * @ops: How its engine looks at it.
  *
  * Without memory the table stays as it is; an empty one always gets its memory.
@@ -200,6 +201,8 @@ void wort_top_tend(struct wort_tree *tree, size_t room,
 	struct wort_top *old = tree->priv, *top = NULL;
 	struct wort_top_shape shape;
 
+	if (!room)
+		wort_skips_forget_all(old->skips);
 	if (!find_shape(tree, room, ops, &shape) &&
 	    memcmp(&shape, &old->shape, sizeof(shape)))
 		top = top_alloc(&shape, old->skips, gfp);

@@ -3,6 +3,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/log2.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "skips.h"
@@ -82,6 +83,27 @@ void wort_skips_learn(struct wort_skips *skips, u64 link, u64 digits)
 	old = (old + WORT_SKIP_WRITTEN) & WORT_MEDIA_LINK_LABEL_MASK;
 	/* pairs with the first one */
 	smp_store_release(&entry->link, link | old);
+}
+
+/**
+ * wort_skips_forget_all() - What the table has may have come from damaged keys
+ * @skips: The table.
+ *
+ * Context: May sleep.
+ */
+void wort_skips_forget_all(struct wort_skips *skips)
+{
+	unsigned long i;
+	u64 old;
+
+	for (i = 0; i < 1UL << skips->bits; i++) {
+		old = READ_ONCE(skips->entry[i].link);
+		if (old != WORT_SKIP_BUSY && old & ~WORT_MEDIA_LINK_LABEL_MASK)
+			cmpxchg(&skips->entry[i].link, old,
+				old & WORT_MEDIA_LINK_LABEL_MASK);
+		if (!(i % 4096))
+			cond_resched();
+	}
 }
 
 /**

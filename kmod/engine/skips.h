@@ -82,6 +82,7 @@ void *wort_skips_make(u64 pool_size);
 void wort_skips_free(void *skips);
 void wort_skips_learn(struct wort_skips *skips, u64 link, u64 digits);
 void wort_skips_forget(struct wort_skips *skips, u64 link);
+void wort_skips_forget_all(struct wort_skips *skips);
 
 /**
  * wort_skips_match() - Does a node skip these digits?

@@ -202,6 +202,11 @@ static int check_dying(struct checker *ck, struct wort_index *index)
 	return err;
 }
 
+/*
+ * A check that clears promises that the index behaves from then on.  What its
+ * engine keeps in DRAM was perhaps made from words that were damaged, and that
+ * are in the tree no more: it is made again.
+ */
 static int check_index(struct checker *ck, struct wort_index *index)
 {
 	u64 before = ck->pool->check_records, records;
@@ -211,7 +216,11 @@ static int check_index(struct checker *ck, struct wort_index *index)
 		return check_dying(ck, index);
 	ck->arg->out_nr_indexes++;
 	ck->bytes = 0;
+	if (ck->clear)
+		wort_tend_nothing(index);
 	err = mark_index(ck, index, true);
+	if (ck->clear)
+		wort_tend_due(index);
 	records = ck->pool->check_records - before;
 	ck->arg->out_nr_leaves += records;
 	if (ck->counted)
@@ -332,6 +341,9 @@ static void clear_damage(struct wort_pool *pool)
 	mutex_lock(&pool->lock);
 	if (pool->damaged) {
 		WRITE_ONCE(pool->damaged, false);
+		/* A walk that ended in damage would end there again by its marks. */
+		if (pool->alloc.walking)
+			WRITE_ONCE(pool->rewalk, true);
 		pool->sb.state = 0;
 		wort_op_begin(&op, pool->region, NULL);
 		wort_sb_store(&op, pool);
