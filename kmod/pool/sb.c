@@ -230,7 +230,7 @@ void wort_sb_refused(const struct wort_region *region,
 	u32 version = le32_to_cpu(sb->version);
 
 	if (err == -EOVERFLOW)
-		pr_err_ratelimited("%s: the pool has %llu bytes, the device %llu: nothing is lost, give it back what it had\n",
+		pr_err_ratelimited("%s: the pool has %llu bytes, what it lies on %llu: nothing was changed, give a device back what it had\n",
 				   name_of(region),
 				   (unsigned long long)le64_to_cpu(sb->pool_size),
 				   (unsigned long long)region->size);

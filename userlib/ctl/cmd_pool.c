@@ -250,8 +250,10 @@ static int no_file(const char *path)
 /* A number, or what begins so, would never name the file. */
 static bool names_pool(const char *name)
 {
+	const char *digits = strncmp(name, "wort", 4) ? name : name + 4;
+
 	return !strncmp(name, "LABEL=", 6) || !strncmp(name, "UUID=", 5) ||
-	       name[strspn(name, "0123456789")] == 0;
+	       (*digits && digits[strspn(digits, "0123456789")] == 0);
 }
 
 static int format_any(const char *path, const struct wort_format_opts *opts)
@@ -266,7 +268,9 @@ static int format_any(const char *path, const struct wort_format_opts *opts)
 	if (names_file(path))
 		return format_file(path, format.size, opts);
 	if (stat(path, &st)) {
-		if (errno == ENOENT && strncmp(path, "/dev/", 5))
+		if (errno != ENOENT)
+			return fail(path, -errno);
+		if (strncmp(path, "/dev/", 5))
 			return no_file(path);
 	} else if (!S_ISBLK(st.st_mode)) {
 		return complain("%s: neither a block device nor a file", path);

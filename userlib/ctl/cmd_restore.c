@@ -368,6 +368,8 @@ int cmd_restore(int argc, char **argv)
 	parse_args(&restore_syntax, argc, argv, &args);
 	rs.path = args[0];
 	rs.pool_name = args[1];
+	/* What mends something mends the pool. */
+	settings.target = rs.pool_name;
 	rs.file.file = open_input(rs.path);
 	if (!rs.file.file)
 		return ST_REFUSED;

@@ -65,7 +65,7 @@ static const struct reason {
 	  "the pool has a version, a feature or an atomic batch unknown here; the kernel log (of an image: stderr) has which",
 	  "wort doctor %p" },
 	{ EOVERFLOW, NULL,
-	  "the pool is larger than what it lies on: give that back the size it had; nothing is lost yet",
+	  "the pool is larger than what it lies on; nothing was changed: give a device back the size that it had; of a file that was cut take a copy or a backup",
 	  NULL },
 	{ EFBIG, NULL, "larger than a pool can be (16 TiB), or than a file may be here", NULL },
 	{ ENOSPC, "format attach", "smaller than a pool can be (256 KiB, or some large extents)",

@@ -109,8 +109,8 @@ WORT_API int wort_ctl_list(struct wort_ctl *ctl, unsigned int start,
 	};
 	int err;
 
-	if (max > UINT32_MAX / sizeof(*records))
-		max = UINT32_MAX / sizeof(*records);
+	if (max > WORT_BUF_MAX / sizeof(*records))
+		max = WORT_BUF_MAX / sizeof(*records);
 	arg.buf_len = max * sizeof(*records);
 	err = wort_ioctl(ctl->fd, WORT_IOC_LIST, &arg);
 	if (err)

@@ -195,8 +195,8 @@ WORT_API int wort_pool_list(struct wort_pool *pool, uint64_t after,
 	};
 	int err;
 
-	if (max > UINT32_MAX / sizeof(*records))
-		max = UINT32_MAX / sizeof(*records);
+	if (max > WORT_BUF_MAX / sizeof(*records))
+		max = WORT_BUF_MAX / sizeof(*records);
 	arg.buf_len = max * sizeof(*records);
 	err = wort_ioctl(pool->fd, WORT_IOC_INDEX_LIST, &arg);
 	if (err)

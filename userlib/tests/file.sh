@@ -73,6 +73,9 @@ check_format()
 	[ ! -e small.img ]
 	: >empty.img
 	expect 3 'wort format --size' "$wort" format empty.img
+	expect 2 'this names a pool' "$wort" format --size 1M wort7
+	[ ! -e wort7 ]
+	expect 3 'Not a directory' "$wort" format --size 1M pool.img/x
 	head -c 1M /dev/urandom >noise.img
 	expect 3 'there is something else in the file' "$wort" format noise.img
 	seq 100 >small.txt

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -607,7 +608,7 @@ static void check_pool(struct wort_pool *pool, struct wort_index *index)
 	struct wort_index_info_arg iinfo = { .size = sizeof(iinfo) };
 	struct wort_check_arg check = { .size = sizeof(check) };
 	struct wort_op_stats stats[WORT_OP_NR];
-	struct wort_index_record rec;
+	struct wort_index_record rec, many[8];
 	bool more;
 
 	CHECK(wort_pool_info(pool, &info) == 0 && info.out_nr_indexes);
@@ -619,6 +620,8 @@ static void check_pool(struct wort_pool *pool, struct wort_index *index)
 	CHECK(wort_index_stats(index, stats, 0, WORT_OP_NR) == -EINVAL);
 	CHECK(wort_pool_list(pool, iinfo.out_id - 1, &rec, 1, &more) == 1);
 	CHECK(rec.id == iinfo.out_id);
+	/* More than a call of the kernel takes. */
+	CHECK(wort_pool_list(pool, iinfo.out_id - 1, many, UINT_MAX, &more) == 1);
 	CHECK(wort_pool_destroy(pool, "libwort") == 0);
 	CHECK(wort_put(index, "a", 1, "", 0, 0) == -ESTALE);
 }

@@ -130,7 +130,7 @@ expect 0 '^clean' "$wort" check --offset 4M nvdimm.img
 expect 1 'there is no pool' "$wort" check --offset 8k flat.img
 expect 2 'no pool can be at this offset' "$wort" check --offset 1 flat.img
 head -c 300000 flat.img >cut.img
-expect 3 'cut.img: the pool has 8388608 bytes, the device 300000' \
+expect 3 'cut.img: the pool has 8388608 bytes, what it lies on 300000' \
 	"$wort" check cut.img
 zero_copies()
 {
