@@ -582,10 +582,11 @@ static int check_pool(struct wort_pool *pool, struct wort_check_arg *arg)
  * Waits for the walk first.  Damage turns its index read-only.  With
  * WORT_CHECK_F_CLEAR the check drops references to objects that cannot be read
  * and, if it finds no damage, makes indexes and a pool that were read-only
- * writable, and carries out atomic batches that damage had kept from that.  In
- * a read-only pool, which is not walked, space is not compared.  If the module
- * does not know the engine of an index, space is not compared and nothing is
- * cleared.
+ * writable, and carries out atomic batches that damage had kept from that.  It
+ * also has engines make again what they keep in DRAM of open indexes, and until
+ * then operations take longer.  In a read-only pool, which is not walked, space
+ * is not compared.  If the module does not know the engine of an index, space is
+ * not compared and nothing is cleared.
  *
  * Operations run concurrently; writers are excluded for short times.  Each
  * figure is of the time at which it was counted.
