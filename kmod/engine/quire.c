@@ -326,8 +326,9 @@ void qr_append(struct wort_op *op, const struct wort_tree *tree,
 }
 
 /*
- * The same for a put, whose value is written: with an error its object is given
- * back.  A new record of so many words must have room behind the last one.
+ * Lock the leaf for a put that has written its value: with an error the object
+ * of the value is given back.  A new record has so many words, and must have
+ * room behind the last one; 0: none is appended.
  */
 static int put_lock(struct wort_op *op, const struct wort_tree *tree,
 		    struct qr_pos *pos, const struct wort_put *put, bool exact,

@@ -435,7 +435,7 @@ void qr_tidy(struct wort_op *op, struct wort_tree *tree,
 	} while (!err && level < QR_LEVELS);
 	op->must_free = must_free;
 	kvfree(m);
-	/* The delete is not to be told of it, but the index is. */
+	/* The delete has succeeded: the damage is told by the index. */
 	if (err == -EUCLEAN)
 		op->damaged = true;
 }

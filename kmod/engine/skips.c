@@ -86,8 +86,10 @@ void wort_skips_learn(struct wort_skips *skips, u64 link, u64 digits)
 }
 
 /**
- * wort_skips_forget_all() - What the table has may have come from damaged keys
+ * wort_skips_forget_all() - Empty a table, whose digits may come from damaged keys
  * @skips: The table.
+ *
+ * An entry that a descent writes just now stays.
  *
  * Context: May sleep.
  */

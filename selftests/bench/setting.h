@@ -30,7 +30,7 @@ void setting_huge_pages(char **argv);
 /* Plain DRAM, in huge pages if the kernel gives them, the best flush, nothing added. */
 void setting_detect(struct setting *setting);
 void setting_print(const struct setting *setting);
-/* Of an option; ends the program, and says why, if it is none or beyond the bounds. */
+/* Read the number of an option.  If it is none, or out of bounds, say so and end the program. */
 uint64_t setting_number(const char *text, uint64_t least, uint64_t most);
 /* Indexes are to have the engine with a name; false if there is none. */
 bool setting_engine(const char *name);

@@ -883,7 +883,7 @@ static void say_how_far(double begin)
 		(unsigned long long)tally->schedules);
 }
 
-/* How a worker that did not come to its end has ended: 1, or LOST. */
+/* The status for a worker that failed: 1 if it found a failure, else LOST. */
 static int worker_ended(int status)
 {
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
@@ -1070,7 +1070,7 @@ static bool only_start(const char *name)
 	return true;
 }
 
-/* What nobody has asked for shows nothing. */
+/* A run that explores nothing must not look like one that finds no failure. */
 static int anything_explored(void)
 {
 	if (tally->states || tally->schedules || tally->distinct)

@@ -3,8 +3,8 @@
 #
 # dkms.sh FLAVOUR...: DKMS builds the module from what "make install-dkms"
 # installs, for Debian's kernels (see kernel.sh), and the sample is built against
-# what DKMS keeps.  For the last one it builds again what was installed over that, as README's
-# commands do, since the version stays.  Nothing outside a temporary folder changes.
+# what DKMS keeps.  For the last kernel the source then changes and DKMS builds it again, by
+# the commands with which README updates.  Nothing outside a temporary folder changes.
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../scripts/lib.sh

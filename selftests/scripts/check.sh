@@ -47,8 +47,8 @@ end_below()
 	done
 }
 
-# Who ends the check ends what it has begun, which ignores the keyboard: a guest may have twenty
-# minutes.
+# A signal to the check ends its steps, too.  They run in the background, where they ignore an
+# interrupt from the keyboard, and a guest would go on for up to twenty minutes.
 trap 'trap - TERM INT HUP; end_below $$; exit 143' TERM INT HUP
 
 # timed NAME COMMAND...: its output and its times go to files of this name; $status says how it
@@ -62,7 +62,7 @@ timed()
 
 	set +e
 	{ time { (set -e; "$@") >"$log/$name" 2>&1 8>&-; }; } 2>"$log/$name.time" &
-	# A signal ends this wait, and would not end the step.
+	# The shell handles a signal during this wait; in the foreground, when the step has ended.
 	wait $!
 	status=$?
 	set -e
@@ -401,7 +401,8 @@ skips='of all engines, once|of the default engine|no WORT_LOSSY_DEVICE'
 skips_own='no filesystem with DAX|there are no memory cgroups'
 skips_alone='no other block device|no WORT_ASYNC_DEVICE|no device-mapper'
 
-# skips_of FLAVOUR [REASONS]: what tells the tests of them; nobody knows what a kernel of others has.
+# skips_of FLAVOUR [REASONS]: the variable for run_all.sh that allows these reasons.  A custom
+# kernel may lack anything, so there it is not set.
 skips_of()
 {
 	case $1 in

@@ -10,7 +10,7 @@
 version=$2 root=${3%/}
 source=$root/usr/src/wort-$version
 
-# Files below another root are nobody's but ours.
+# Packages have no files below another root.
 of_package()
 {
 	[ -z "$root" ] && dpkg-query -S "$1" >/dev/null 2>&1

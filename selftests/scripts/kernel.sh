@@ -69,8 +69,8 @@ archives()
 }
 
 # use_release RELEASE: package lists of our own, so that kernels of any release
-# are there for any other, and nobody's machine is changed.  Several scripts may
-# want them, of which apt serves one and refuses the others: $apt_lock.
+# are there for any other, and the machine's own lists do not change.  apt fails
+# where another apt uses the same lists, so its callers take $apt_lock.
 use_release()
 {
 	local folder=$cache/apt-$1 keys=/usr/share/keyrings/debian-archive-keyring.gpg

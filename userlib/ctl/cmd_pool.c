@@ -247,13 +247,11 @@ static int no_file(const char *path)
 	return ST_NOTHING;
 }
 
-/* A number, or what begins so, would never name the file. */
+/* Other verbs would look for an attached pool, and never find a file of such a name. */
 static bool names_pool(const char *name)
 {
-	const char *digits = strncmp(name, "wort", 4) ? name : name + 4;
-
 	return !strncmp(name, "LABEL=", 6) || !strncmp(name, "UUID=", 5) ||
-	       (*digits && digits[strspn(digits, "0123456789")] == 0);
+	       pool_number(name);
 }
 
 static int format_any(const char *path, const struct wort_format_opts *opts)

@@ -258,6 +258,9 @@ struct pool_place {
 	bool dead;
 };
 
+/* The digits of a name that means the pool with a number, 7 or wort7; else NULL. */
+const char *pool_number(const char *name);
+
 /*
  * How a pool is named: a path, a number, its label or its UUID.  Of several on
  * one device the live one is meant.  -ENOENT if no pool is called so,

@@ -278,9 +278,11 @@ int list_pools(struct wort_pool_record **out)
 	return nr;
 }
 
-static bool is_number(const char *text)
+const char *pool_number(const char *name)
 {
-	return *text && !text[strspn(text, "0123456789")];
+	const char *digits = strncmp(name, "wort", 4) ? name : name + 4;
+
+	return *digits && !digits[strspn(digits, "0123456789")] ? digits : NULL;
 }
 
 bool label_is(const uint8_t *label, const char *text)
@@ -434,11 +436,11 @@ static int find_by_number(const char *digits, struct pool_place *place)
 
 int find_pool(const char *name, struct pool_place *place)
 {
-	const char *digits = strncmp(name, "wort", 4) ? name : name + 4;
+	const char *digits = pool_number(name);
 	int err;
 
 	memset(place, 0, sizeof(*place));
-	if (is_number(digits))
+	if (digits)
 		return find_by_number(digits, place);
 	/* These hold any byte, also a slash. */
 	if (strncmp(name, "LABEL=", 6) && strncmp(name, "UUID=", 5) &&

@@ -2,9 +2,9 @@
 /*
  * Descriptors of pools and indexes in files.
  *
- * Each is a real descriptor of the process, so that its number is nobody else's; a table
- * says which handle belongs to it.  Commands on it are carried out by the executors that
- * the module has for its ioctls.
+ * Each is a descriptor that the kernel has given the process, so that no other file gets its
+ * number; a table says which handle belongs to it.  The executors that the module has for its
+ * ioctls carry out commands on it.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is below the engine for fio, on the device of a pool or on a file with one:
- * fio-store POOL.  Silent but for what fails; 0 if nothing does.
+ * fio-store POOL: tests store.c, which the engine for fio calls, on the device of a pool or on
+ * a file with a pool.  Prints only what fails; the status is 0 if nothing does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -97,7 +97,7 @@ static void check_way(const char *pool, enum store_way way)
 	store_close(store);
 }
 
-/* What was filled with blocks of one length is not read with another. */
+/* A block that was written with one length cannot be read with another. */
 static void check_lengths(const char *pool, enum store_way way)
 {
 	struct store_op op = { .what = STORE_WRITE, .data = blocks, .len = SIZE };

@@ -98,7 +98,7 @@ static PyObject *exit_method(PyObject *self, PyObject *const *args,
 	return PyObject_CallMethod(self, "close", NULL);
 }
 
-/* It would be another process's, and to pickle it by its fields makes a closed one. */
+/* Without this, old protocols pickle the fields of a handle, and load a closed one. */
 static PyObject *reduce_method(PyObject *self, PyObject *none)
 {
 	return PyErr_Format(PyExc_TypeError, "a %s cannot be pickled: it is of this process",

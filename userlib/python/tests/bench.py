@@ -3,9 +3,9 @@
 """bench.py POOL: what the package costs, beside py-lmdb if that is installed.
 
 Nanoseconds for a record, of the median of rounds in which both take turns.  The
-index "bench" must not be in the pool; it is destroyed in the end, also after an error.  LMDB's files are in
-a folder of --lmdb, where it does not wait for the disk unless --sync is given; a change
-of wort is durable.
+index "bench" must not be in the pool; it is destroyed in the end, also after an error.
+LMDB's files are in a folder of --lmdb, where it does not wait for the disk unless --sync
+is given; a change of wort is durable.
 """
 import argparse
 import errno
