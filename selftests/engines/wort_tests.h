@@ -15,6 +15,7 @@ void check_wort_top_lookups(void);
 void check_wort_top_in_flight(void);
 void check_wort_top_growth(void);
 void check_wort_top_damaged(void);
+void check_wort_top_stale(void);
 void check_wort_top_beside(void);
 void check_wort_top_moves(void);
 void check_wort_top_none(void);

@@ -57,6 +57,7 @@ static const struct test tests[] = {
 	OPTIONAL(top_window),
 	OPTIONAL(top_skips),
 	OPTIONAL(top_damaged),
+	OPTIONAL(top_stale),
 	OPTIONAL(top_beside),
 	OWN(hostile_tree),
 	OWN(hostile_owners),
