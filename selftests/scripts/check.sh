@@ -99,6 +99,13 @@ step()
 	printf '%s\t%s\t%s\t%s\n' "$status" "$name" "$took" "$of_processors" >>"$results"
 }
 
+# What failed may stand far from the end of a log: other tests go on beside it.
+failures()
+{
+	grep -E -B 3 -e '  FAILED$' -e '^(# )*not ok ' -e '^(FAIL|ERROR): ' -e ' error: ' "$log/$1" |
+		tail -n 40 || true
+}
+
 # The steps in the order in which they ended, then how those that failed did.
 report()
 {
@@ -114,6 +121,8 @@ report()
 		"$((tenths / 10)).$((tenths % 10))" total "$1"
 	while IFS=$'\t' read -r status name took of_processors; do
 		[ "$status" -ne 0 ] || continue
+		printf '\n%s, what failed:\n' "build/log/$name"
+		failures "$name"
 		printf '\n%s ends:\n' "build/log/$name"
 		tail -n 50 "$log/$name"
 	done <"$results"
