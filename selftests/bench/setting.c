@@ -26,8 +26,9 @@ uint64_t setting_number(const char *text, uint64_t least, uint64_t most)
 	n = strtoull(text, &end, 0);
 	if (isdigit(*text) && !*end && !errno && n >= least && n <= most)
 		return n;
-	fprintf(stderr, "%s: a number from %llu to %llu is wanted\n", text,
-		(unsigned long long)least, (unsigned long long)most);
+	fprintf(stderr, "%s: %s: a number from %llu to %llu is wanted\n",
+		program_invocation_short_name, text, (unsigned long long)least,
+		(unsigned long long)most);
 	exit(2);
 }
 

@@ -142,9 +142,9 @@ int wort_grow_file(const char *path, uint64_t size, const struct wort_pool_opts 
 		   uint64_t *former, uint64_t *now);
 
 /*
- * @path: /dev/wortN, or a plain file with a pool.  @flags: O_RDONLY or O_RDWR.  -ENODATA:
- * there is no pool in the file; -ENOTTY: it is another device; otherwise what open() may
- * return.
+ * @path: /dev/wortN, or a plain file with a pool.  @flags: O_RDONLY or O_RDWR, -EINVAL with
+ * others but O_CLOEXEC, which is implied.  -ENODATA: there is no pool in the file; -ENOTTY:
+ * it is another device; otherwise what open() may return.
  *
  * A pool in a plain file is served in this process by the code of the module.  One process
  * at a time has it open for writing: -EWOULDBLOCK for others after @opts->wait_ms, and

@@ -3,6 +3,7 @@
  * Pools.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +20,12 @@ struct wort_pool {
 static bool sync_is_known(uint32_t sync)
 {
 	return sync == WORT_SYNC_MEDIA || sync == WORT_SYNC_PROCESS;
+}
+
+/* O_CREAT and O_TRUNC would make or empty a file before it is known to be a pool. */
+static bool flags_are_known(int flags)
+{
+	return (flags & ~O_CLOEXEC) == O_RDONLY || (flags & ~O_CLOEXEC) == O_RDWR;
 }
 
 /*
@@ -44,7 +51,7 @@ static int open_any(const char *path, int flags, const struct wort_pool_opts *op
 {
 	struct stat st;
 
-	if (!sync_is_known(opts->sync))
+	if (!sync_is_known(opts->sync) || !flags_are_known(flags))
 		return -EINVAL;
 	if (wort_local_path(path))
 		return wort_local_open(path, flags, opts->sync == WORT_SYNC_PROCESS,

@@ -685,6 +685,17 @@ static void check_index_rename(struct wort_pool *pool)
 	CHECK(wort_pool_destroy(pool, "renamed") == 0);
 }
 
+static void check_open_flags(const char *path)
+{
+	struct wort_pool *pool;
+
+	CHECK(wort_pool_open(path, O_WRONLY, &pool) == -EINVAL);
+	CHECK(wort_pool_open(path, O_RDWR | O_CREAT, &pool) == -EINVAL);
+	CHECK(wort_pool_open(path, O_RDWR | O_TRUNC, &pool) == -EINVAL);
+	CHECK(wort_pool_open(path, O_RDWR | O_CLOEXEC, &pool) == 0);
+	wort_pool_close(pool);
+}
+
 int main(int argc, char **argv)
 {
 	bool mapped = argc == 3 && !strcmp(argv[1], "-m");
@@ -703,6 +714,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s: %s\n", argv[1 + mapped], strerror(-err));
 		return 1;
 	}
+	check_open_flags(argv[1 + mapped]);
 	index = open_fresh(pool, "libwort");
 	check_single(index);
 	check_fetch(index);

@@ -254,10 +254,14 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
 	return done ? 0 : -1;
 }
 
-static uint32_t put_flags(int create, int replace)
+static int put_flags(int create, int replace, uint32_t *flags)
 {
-	return (create ? WORT_INSERT_F_CREATE : 0) |
-	       (replace ? WORT_INSERT_F_REPLACE : 0);
+	*flags = (create ? WORT_INSERT_F_CREATE : 0) |
+		 (replace ? WORT_INSERT_F_REPLACE : 0);
+	if (!create || !replace)
+		return 0;
+	PyErr_SetString(PyExc_ValueError, "create and replace exclude each other");
+	return -1;
 }
 
 static PyObject *put_method(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -265,11 +269,12 @@ static PyObject *put_method(PyObject *self, PyObject *args, PyObject *kwargs)
 	static char *names[] = { "key", "value", "create", "replace", NULL };
 	int create = 0, replace = 0;
 	PyObject *key, *value;
+	uint32_t flags;
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|pp", names, &key,
 					 &value, &create, &replace))
 		return NULL;
-	if (store(self, key, value, put_flags(create, replace)))
+	if (put_flags(create, replace, &flags) || store(self, key, value, flags))
 		return NULL;
 	Py_RETURN_NONE;
 }
@@ -380,7 +385,8 @@ static PyObject *exchange_method(PyObject *self, PyObject *args,
 		return NULL;
 	if (value == Py_None)
 		return PyErr_Format(PyExc_TypeError, "a value is bytes");
-	change.flags = put_flags(create, replace);
+	if (put_flags(create, replace, &change.flags))
+		return NULL;
 	former = change_key(self, &change, key, value, NULL, &err);
 	if (!err)
 		return former;

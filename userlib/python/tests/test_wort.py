@@ -116,6 +116,9 @@ class IndexTest(unittest.TestCase):
         self.index.put(b"k", b"3", replace=True)
         with Errno(errno.ENOENT):
             self.index.put(b"l", b"4", replace=True)
+        for put in self.index.put, self.index.exchange:
+            with self.assertRaisesRegex(ValueError, "exclude each other"):
+                put(b"k", b"5", create=True, replace=True)
         self.assertEqual(list(self.index.items()), [(b"k", b"3")])
 
     def test_limits(self):
@@ -304,6 +307,8 @@ class IndexTest(unittest.TestCase):
                 before = batch.get(self.index, b"old")
                 batch.delete(self.index, b"old", expected=b"v")
                 batch.put(other, b"new", b"v", create=True)
+                with self.assertRaisesRegex(ValueError, "exclude each other"):
+                    batch.put(other, b"new", b"w", create=True, replace=True)
                 batch.cas(self.index, b"count", b"1", b"2")
                 batch.present(other, b"new")
                 after = batch.get(self.index, b"old")

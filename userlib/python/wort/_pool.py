@@ -253,6 +253,8 @@ class Atomic(_wort.Atomic):
             replace: bool = False) -> None:
         """Store a record; with @create only if the key does not exist, with
         @replace only if it does."""
+        if create and replace:
+            raise ValueError("create and replace exclude each other")
         self._append("put", index, _wort.INSERT,
                      _wort.PUT_CREATE * bool(create) |
                      _wort.PUT_REPLACE * bool(replace), key,
