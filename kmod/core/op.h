@@ -186,6 +186,13 @@ struct wort_op {
 	u64 bad_off;
 };
 
+/*
+ * Memory that is allocated for the time of a call is charged to the memory
+ * cgroup of the caller.  If that has none left the call fails, or uses a
+ * fallback; no task is killed for it.
+ */
+#define WORT_GFP_CALL	(__GFP_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
+
 void wort_op_settle(struct wort_op *op);
 
 /**

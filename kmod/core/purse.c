@@ -24,7 +24,7 @@ static u32 kind_of(const struct wort_alloc *alloc, u64 size)
 struct wort_purse *wort_purse_new(u32 max)
 {
 	struct wort_purse *purse = kvmalloc(struct_size(purse, object, max),
-					    GFP_NOIO | __GFP_NOWARN);
+					    GFP_NOIO | WORT_GFP_CALL);
 
 	if (purse) {
 		purse->nr = 0;

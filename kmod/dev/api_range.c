@@ -111,7 +111,8 @@ static int delete_pieces(struct wort_kernel_index *index, struct piece *piece,
  * Context: May sleep, as wort_kernel_delete().  Allocates without input and
  * output.
  * Return: 0; -EINTR if a fatal signal came; -ENOMEM; -EMSGSIZE for a key;
- * -EOPNOTSUPP for an unknown flag; -EROFS; -ESTALE; -EUCLEAN; -EIO; -ENODEV.
+ * -EOPNOTSUPP for an unknown flag; -ENOSPC if the engine needs space for a
+ * delete; -EROFS; -ESTALE; -EUCLEAN; -EIO; -ENODEV.
  */
 int wort_kernel_delete_range(struct wort_kernel_index *index,
 			     const struct wort_kernel_bytes *start,
@@ -128,7 +129,7 @@ int wort_kernel_delete_range(struct wort_kernel_index *index,
 	*deleted = 0;
 	if (flags & ~WORT_SCAN_F_PREFIX)
 		return -EOPNOTSUPP;
-	piece = kvmalloc(sizeof(*piece), GFP_NOIO | __GFP_NOWARN);
+	piece = kvmalloc(sizeof(*piece), GFP_NOIO | WORT_GFP_CALL);
 	if (!piece)
 		return -ENOMEM;
 	scan.buf = piece->buf;

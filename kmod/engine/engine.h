@@ -576,13 +576,6 @@ const struct wort_engine *wort_engine_by_id(u32 id);
 const struct wort_engine *wort_engine_nth(u32 nr);
 const struct wort_engine *wort_engine_served(u32 nr);
 u32 wort_engine_nr(const struct wort_engine *engine);
-/*
- * Memory that is allocated for the time of a call is charged to the memory
- * cgroup of the caller.  If that has none left the call fails, or uses a
- * fallback; no task is killed for it.
- */
-#define WORT_GFP_CALL	(__GFP_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
-
 struct wort_cursor *wort_engine_cursor(void);
 int wort_tree_enter(struct wort_tree *tree, struct wort_op *op);
 void wort_tree_exit(struct wort_tree *tree, struct wort_op *op, int section);

@@ -1378,7 +1378,8 @@ static u32 index_state(const struct wort_index *index)
  * @more: There are further indexes.
  *
  * Context: May sleep, killably.  Takes wort_pool.lock.
- * Return: Number of records, or -EINTR.
+ * Return: Number of records, fewer than there is room for if a fatal signal is
+ * pending; -EINTR if there would be none for that reason.
  */
 int wort_index_list(struct wort_pool *pool, u64 after,
 		    struct wort_index_record *records, u32 max, bool *more)
@@ -1406,6 +1407,11 @@ int wort_index_list(struct wort_pool *pool, u64 after,
 		n++;
 	}
 	mutex_unlock(&pool->lock);
+	/* Who is to die, and asks for the rest until there is none, has an end. */
+	if (*more && !n && max) {
+		*more = false;
+		return -EINTR;
+	}
 	return n;
 }
 

@@ -15,12 +15,9 @@
  * still what was read, and stores the new one: after a power cut both are done
  * or none is, and nobody sees the inode under both names, or under none.
  *
- * Move uses plain batches for many names at once: a batch inserts their
- * records under the new directory, and when it has returned, which is when they
- * are durable, a second batch deletes the old ones.  A power cut leaves each
- * name in the old directory, in both or in the new one, and never in none; the
- * command is given once more and goes on.  One batch for both would not do: its
- * changes become durable in any order.
+ * Move does so with as many names at once as an atomic batch takes.  An error or
+ * a power cut on the way leaves each name in the old directory or in the new
+ * one, and the command is given once more and goes on.
  *
  * When the pool is detached or its device removed, every call answers -ENODEV,
  * for good, and so do the commands.  Nothing is lost: unload, attach, load.
@@ -46,7 +43,6 @@
 #include <linux/limits.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
-#include <linux/rwsem.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/stat.h>
@@ -55,7 +51,7 @@
 #include <linux/wort_kernel.h>
 
 #define LIST_BUF_SIZE	16384
-#define MOVE_MAX	64	/* records at a time */
+#define MOVE_MAX	(WORT_ATOMIC_MAX / 2)	/* records at a time */
 
 struct dir_key {
 	__be64 parent;
@@ -83,12 +79,11 @@ static char *name = "dirindex";
 module_param(name, charp, 0444);
 MODULE_PARM_DESC(name, "name of the index, which is made when absent");
 
-static struct wort_kernel_index *dirs;
+static bool own;
+module_param(own, bool, 0444);
+MODULE_PARM_DESC(own, "nobody else opens the index, as a filesystem wants it");
 
-/*
- * All but move change what they change atomically: only move keeps others out.
- */
-static DECLARE_RWSEM(move_sem);
+static struct wort_kernel_index *dirs;
 
 static struct wort_kernel_bytes key_bytes(const struct dir_key *key)
 {
@@ -118,12 +113,7 @@ static int put(const struct dir_key *key, const void *value, u32 size,
 
 static int dir_create(const struct dir_key *key, const struct dir_inode *inode)
 {
-	int err;
-
-	down_read(&move_sem);
-	err = put(key, inode, sizeof(*inode), WORT_INSERT_F_CREATE);
-	up_read(&move_sem);
-	return err;
+	return put(key, inode, sizeof(*inode), WORT_INSERT_F_CREATE);
 }
 
 /* Delete the very record that was examined: look again if it has changed. */
@@ -134,7 +124,6 @@ static int dir_unlink(const struct dir_key *key)
 	struct wort_kernel_bytes seen = { &inode, sizeof(inode) };
 	int err;
 
-	down_read(&move_sem);
 	do {
 		err = get(key, &inode, sizeof(inode));
 		if (!err && S_ISDIR(le32_to_cpu(inode.mode)))
@@ -142,7 +131,6 @@ static int dir_unlink(const struct dir_key *key)
 		if (!err)
 			err = wort_kernel_delete(dirs, &k, &seen);
 	} while (err == -ECANCELED);
-	up_read(&move_sem);
 	return err;
 }
 
@@ -155,7 +143,6 @@ static int dir_append(const struct dir_key *key, u64 bytes)
 	struct wort_kernel_bytes value = { &new, sizeof(new) };
 	int err;
 
-	down_read(&move_sem);
 	do {
 		err = get(key, &old, sizeof(old));
 		if (err)
@@ -165,7 +152,6 @@ static int dir_append(const struct dir_key *key, u64 bytes)
 		new.mtime = cpu_to_le64(ktime_get_real_seconds());
 		err = wort_kernel_insert(dirs, &k, &value, &seen, 0);
 	} while (err == -ECANCELED);
-	up_read(&move_sem);
 	return err;
 }
 
@@ -198,11 +184,9 @@ static int dir_rename(const struct dir_names *names)
 {
 	int err;
 
-	down_read(&move_sem);
 	do
 		err = try_rename(names);
 	while (err == -ECANCELED);
-	up_read(&move_sem);
 	return err;
 }
 
@@ -210,63 +194,44 @@ static int dir_rename(const struct dir_names *names)
 struct dir_move {
 	struct wort_kernel_scan scan;
 	struct dir_key to[MOVE_MAX];
-	struct wort_kernel_op ops[MOVE_MAX];
+	struct wort_kernel_atomic_op ops[2 * MOVE_MAX];
 	u8 buf[LIST_BUF_SIZE] __aligned(8);
 };
 
-/* The error of the first operation that failed. */
-static int run_batch(struct wort_kernel_op *ops, u32 nr)
+/* A delete and an insert for each record that the scan has found. */
+static int move_ops(struct dir_move *move, __be64 to)
 {
-	int done;
-
-	for (; nr; ops += done, nr -= done) {
-		done = wort_kernel_batch(dirs, ops, nr, WORT_BATCH_F_STOP);
-		if (done < 0)
-			return done;
-		if (ops[done - 1].err)
-			return ops[done - 1].err;
-	}
-	return 0;
-}
-
-/* An insert for each record that the scan has found. */
-static int move_inserts(struct dir_move *move, __be64 to)
-{
+	struct wort_kernel_bytes key, value;
+	struct dir_key *new = move->to;
 	const struct wort_record *rec;
-	const struct dir_key *from;
-	u32 nr = 0, len;
+	u32 nr = 0;
 
 	wort_kernel_for_each_record(rec, &move->scan) {
-		from = wort_kernel_record_key(rec);
-		len = rec->key_len;
-		if (len > sizeof(*from))
+		key.data = wort_kernel_record_key(rec);
+		key.len = rec->key_len;
+		value.data = wort_kernel_record_value(rec);
+		value.len = rec->value_len;
+		if (key.len > sizeof(*new))
 			return -EUCLEAN;
-		memcpy(&move->to[nr], from, len);
-		move->to[nr].parent = to;
-		move->ops[nr] = (struct wort_kernel_op){
+		move->ops[nr++] = (struct wort_kernel_atomic_op){ dirs, {
+			.op = WORT_BATCH_DELETE,
+			.flags = WORT_DELETE_F_EXPECT,
+			.key = key,
+			.expect = value,
+		} };
+		memcpy(new, key.data, key.len);
+		new->parent = to;
+		key.data = new++;
+		move->ops[nr++] = (struct wort_kernel_atomic_op){ dirs, {
 			.op = WORT_BATCH_INSERT,
-			.key = { &move->to[nr], len },
-			.value = { wort_kernel_record_value(rec),
-				   rec->value_len },
-		};
-		nr++;
+			.key = key,
+			.value = value,
+		} };
 	}
 	return nr;
 }
 
-static void move_deletes(struct dir_move *move)
-{
-	const struct wort_record *rec;
-	u32 nr = 0;
-
-	wort_kernel_for_each_record(rec, &move->scan)
-		move->ops[nr++] = (struct wort_kernel_op){
-			.op = WORT_BATCH_DELETE,
-			.key = { wort_kernel_record_key(rec), rec->key_len },
-		};
-}
-
-/* Some names; how many is told.  The first batch is durable when it returns. */
+/* Some names; 0: there are none. */
 static int move_some(struct dir_move *move, __be64 from, __be64 to)
 {
 	int nr, err;
@@ -281,17 +246,13 @@ static int move_some(struct dir_move *move, __be64 from, __be64 to)
 	err = wort_kernel_scan(dirs, &move->scan);
 	if (err)
 		return err;
-	nr = move_inserts(move, to);
+	nr = move_ops(move, to);
 	if (nr <= 0)
 		return nr;
-	err = run_batch(move->ops, nr);
-	if (err)
-		return err;
-	move_deletes(move);
-	err = run_batch(move->ops, nr);
-	return err ? err : nr;
+	return wort_kernel_atomic(move->ops, nr, NULL) ?: nr;
 }
 
+/* A record that has changed or gone since it was read is read again. */
 static int dir_move(__be64 from, __be64 to)
 {
 	struct dir_move *move;
@@ -302,11 +263,9 @@ static int dir_move(__be64 from, __be64 to)
 	move = kmalloc(sizeof(*move), GFP_KERNEL);
 	if (!move)
 		return -ENOMEM;
-	down_write(&move_sem);
 	do
 		err = move_some(move, from, to);
-	while (err > 0);
-	up_write(&move_sem);
+	while (err > 0 || err == -ECANCELED || err == -ENOENT);
 	kfree(move);
 	return err;
 }
@@ -617,7 +576,8 @@ static int open_index(void)
 
 	if (IS_ERR(p))
 		return PTR_ERR(p);
-	dirs = wort_kernel_index_open(p, name, WORT_INDEX_OPEN_F_CREATE,
+	dirs = wort_kernel_index_open(p, name, WORT_INDEX_OPEN_F_CREATE |
+				      (own ? WORT_KERNEL_OPEN_F_OWN : 0),
 				      WORT_ENGINE_DEFAULT);
 	wort_kernel_pool_close(p);
 	return PTR_ERR_OR_ZERO(dirs);

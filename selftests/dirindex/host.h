@@ -8,6 +8,9 @@
 
 #include "../lib/pmpool.h"
 
+/* Handles that are opened from now on are of this pool. */
+void dirindex_serve(struct pmpool *pm);
+
 /* Load the sample on a pool.  Return: 0, or the errno of its init function. */
 int dirindex_load(struct pmpool *pm);
 void dirindex_unload(void);

@@ -302,16 +302,16 @@ static int put_entry(int index, const struct dir_key *key, int ino)
 
 #define NR_MOVED	150
 
-/* Two batches, and what a power cut between them leaves: both names. */
+/* Several batches; what has the name is replaced. */
 TEST_F(api, move)
 {
-	struct dir_key cut = { htobe64(3), "e7" };
+	struct dir_key there = { htobe64(3), "e7" };
 	int i;
 
 	for (i = 0; i < NR_MOVED; i++)
 		ASSERT_EQ(0, tell("create 2/e%d %d 100644 0", i, 100 + i));
 	ASSERT_EQ(0, tell("create 3/own 99 100644 0"));
-	ASSERT_EQ(0, put_entry(self->index, &cut, 107));
+	ASSERT_EQ(0, put_entry(self->index, &there, 7));
 	EXPECT_EQ(0, tell("move 2 2"));
 	EXPECT_EQ(NR_MOVED, count_of(2));
 	EXPECT_EQ(0, tell("move 2 3"));
@@ -386,6 +386,21 @@ TEST_F(api, destroyed)
 	ASSERT_EQ(0, unload("dirindex"));
 	ASSERT_EQ(0, load_sample("pool=%d", self->pool.minor));
 	EXPECT_EQ(0, count_of(2));
+}
+
+/* A sample that owns its index: nobody else opens, renames or destroys it meanwhile. */
+TEST_F(api, owner)
+{
+	ASSERT_EQ(0, unload("dirindex"));
+	EXPECT_EQ(-EBUSY, load_sample("pool=%d own=1", self->pool.minor));
+	close(self->index);
+	ASSERT_EQ(0, load_sample("pool=%d own=1", self->pool.minor));
+	EXPECT_EQ(0, tell("create 2/name 42 100644 0"));
+	EXPECT_EQ(-EBUSY, open_index(self->pool.fd, "dirindex", 0));
+	EXPECT_EQ(-EBUSY, destroy(self->pool.fd, "dirindex"));
+	ASSERT_EQ(0, unload("dirindex"));
+	self->index = open_index(self->pool.fd, "dirindex", 0);
+	EXPECT_LE(0, self->index);
 }
 
 /* Every function and errno, and the contexts, are tested from within. */

@@ -167,25 +167,26 @@ void check_dirindex_rename_between(void)
 	cut_rename("1/name", "2/other", true);
 }
 
-static int moved_both;		/* cuts that left a name in both directories */
+static int moved_before, moved_after;	/* cuts that left all names where they were, or not */
 
-/* Each name is in the old directory, the new one or both; a second move ends it. */
+/* All names are in the old directory, or all in the new one; a second move ends it. */
 static void look_moved(bool whole)
 {
 	char from[16], to[16];
-	int i, old, new;
+	int i, old, new, stayed = 0;
 
 	for (i = 1; i <= MOVED; i++) {
 		snprintf(from, sizeof(from), "1/%d", i);
 		snprintf(to, sizeof(to), "2/%d", i);
 		old = inode_of(from);
 		new = inode_of(to);
-		CHECK(old == i || new == i);
-		CHECK(!old || old == i);
-		CHECK(!new || new == i);
-		CHECK(!whole || !old);
-		moved_both += old && new;
+		CHECK_EQ(old + new, i);
+		CHECK(!old || !new);
+		stayed += !!old;
 	}
+	CHECK(!stayed || (stayed == MOVED && !whole));
+	moved_before += !!stayed;
+	moved_after += !stayed && !whole;
 	command("move 1 2");
 	for (i = 1; i <= MOVED; i++) {
 		snprintf(to, sizeof(to), "2/%d", i);
@@ -200,6 +201,8 @@ void check_dirindex_move(void)
 	char text[64];
 	int i;
 
+	moved_before = 0;
+	moved_after = 0;
 	bed_open(&bed, MIB, 4096);
 	load(&bed);
 	for (i = 1; i <= MOVED; i++) {
@@ -208,6 +211,6 @@ void check_dirindex_move(void)
 	}
 	dirindex_unload();
 	cut_everywhere(&bed, "move 1 2", look_moved);
-	CHECK(moved_both);
+	CHECK(moved_before && moved_after);
 	bed_close(&bed);
 }

@@ -638,8 +638,10 @@ void check_pool_locked_killed(void)
 	CHECK_EQ(wort_pool_check(pool, &arg), -EINTR);
 	CHECK_EQ(wort_pool_space_pending(pool), -EINTR);
 	CHECK_EQ(wort_gates_use(pool), -EINTR);
-	shim_fatal_signal = false;
 	pool->lock.held = false;
+	CHECK_EQ(wort_index_list(pool, 0, &record, 1, &more), -EINTR);
+	CHECK(!more);
+	shim_fatal_signal = false;
 	CHECK(!held && !pool->clearing && !pool->frozen);
 	CHECK(down_write_trylock(&pool->atomic_sem));
 	up_write(&pool->atomic_sem);

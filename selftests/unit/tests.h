@@ -235,6 +235,10 @@ void check_dirindex_move(void);
 void check_atomic_removed(void);
 void check_atomic_misplaced(void);
 
+/* test_kernel_api.c */
+void check_kernel_scan_error(void);
+void check_kernel_lengths(void);
+
 /* test_left.c */
 void check_left_damage(void);
 void check_left_damaged_index(void);

@@ -49,7 +49,7 @@ struct wort_kernel_old {
  * @flags: of an INSERT WORT_INSERT_F_CREATE or _REPLACE; of a DELETE
  *	WORT_DELETE_F_EXPECT; of all three changes WORT_F_FETCH
  * @err: set by the call: 0 or a negative errno, as the call for this operation
- *	alone returns it
+ *	alone returns it; of a LOOKUP without room -ERANGE, and the length in @old
  * @key: 1 to WORT_KEY_MAX bytes
  * @value: of an INSERT or CAS: the value to be stored; otherwise of length 0
  * @expect: of a CAS, and of a DELETE with EXPECT: the expected value
@@ -92,9 +92,9 @@ struct wort_kernel_atomic_op {
  *	needs
  * @more: set by the call: the bound was not reached
  *
- * If @more is set, the call has set @start and @flags so that the next call
- * begins after the last record.  The key of that lies in @buf, which must not
- * change in between.
+ * If @more is set, and after an error that came with records, the call has set
+ * @start and @flags so that the next call begins after the last record.  The key
+ * of that lies in @buf, which must not change in between.
  */
 struct wort_kernel_scan {
 	u32 flags;

@@ -41,6 +41,7 @@ void shim_free(const void *ptr);
 #define kzalloc(size, gfp)		shim_kmalloc(1, size, gfp, true)
 #define kcalloc(n, size, gfp)		shim_kmalloc(n, size, gfp, true)
 #define kmalloc(size, gfp)		shim_kmalloc(1, size, gfp, false)
+#define kmalloc_array(n, size, gfp)	shim_kmalloc(n, size, gfp, false)
 #define kvzalloc(size, gfp)		shim_kvmalloc(1, size, gfp, true)
 #define kvcalloc(n, size, gfp)		shim_kvmalloc(n, size, gfp, true)
 #define kvmalloc(size, gfp)		shim_kvmalloc(1, size, gfp, false)

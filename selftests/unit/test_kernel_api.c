@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Operations of other kernel code on records: kmod/dev/api_record.c.
+ */
+#include <linux/err.h>
+#include <linux/wort_kernel.h>
+
+#include "../dirindex/host.h"
+#include "../engines/unit.h"
+
+#define NR_RECORDS	400
+#define VALUE_LEN	100
+#define BUF_LEN		8192
+
+static struct wort_kernel_index *api_open(struct bed *bed)
+{
+	dirindex_serve(&bed->pm);
+	return wort_kernel_index_open(wort_kernel_pool_open(""), "t", 0, 0);
+}
+
+static void api_fill(struct wort_kernel_index *index)
+{
+	struct wort_kernel_op op = { .op = WORT_BATCH_INSERT };
+	char key[8], value[VALUE_LEN] = "";
+	u32 i;
+
+	op.value = (struct wort_kernel_bytes){ value, sizeof(value) };
+	for (i = 0; i < NR_RECORDS; i++) {
+		op.key = (struct wort_kernel_bytes){ key, sprintf(key, "k%05u", i) };
+		CHECK_EQ(wort_kernel_batch(index, &op, 1, 0), 1);
+		CHECK_EQ(op.err, 0);
+	}
+}
+
+/* What a scan has found continues what others have found before. */
+static void expect_records(const struct wort_kernel_scan *scan, u32 *next)
+{
+	const struct wort_record *rec;
+	char key[8];
+
+	wort_kernel_for_each_record(rec, scan) {
+		CHECK_EQ(rec->key_len, sprintf(key, "k%05u", (*next)++));
+		CHECK(!memcmp(wort_kernel_record_key(rec), key, rec->key_len));
+	}
+}
+
+/*
+ * A page cannot be read while the first call is there, and can afterwards.  The records that
+ * an error came with are not met again, and none behind them is passed over.
+ */
+void check_kernel_scan_error(void)
+{
+	static u8 buf[BUF_LEN] __aligned(8);
+	struct wort_kernel_scan scan = { .buf = buf, .buf_len = sizeof(buf) };
+	struct wort_kernel_index *index;
+	u32 next = 0, nr_errors = 0;
+	struct bed bed;
+	int err;
+
+	bed_open(&bed, 16 * MIB, 0);
+	index = api_open(&bed);
+	api_fill(index);
+	wort_region_add_bad(&bed.pm.region, bed_record(&bed, "k00150", 6), 1);
+	do {
+		err = wort_kernel_scan(index, &scan);
+		expect_records(&scan, &next);
+		if (err) {
+			CHECK_EQ(err, -EIO);
+			CHECK_GE(150, next);
+			nr_errors++;
+			wort_region_forget_bad(&bed.pm.region);
+		}
+	} while (scan.more || err);
+	CHECK_EQ(nr_errors, 1);
+	CHECK_EQ(next, NR_RECORDS);
+	wort_kernel_index_close(index);
+	bed_close(&bed);
+}
+
+/* The answer of a lookup by itself is a length; in a batch it is in the operation. */
+void check_kernel_lengths(void)
+{
+	struct wort_kernel_op op = {
+		.op = WORT_BATCH_LOOKUP, .key = { "k00001", 6 },
+	};
+	struct wort_kernel_index *index;
+	struct bed bed;
+
+	bed_open(&bed, 16 * MIB, 0);
+	index = api_open(&bed);
+	api_fill(index);
+	CHECK_EQ(wort_kernel_lookup(index, &op.key, NULL, 0), VALUE_LEN);
+	CHECK_EQ(wort_kernel_batch(index, &op, 1, WORT_BATCH_F_STOP), 1);
+	CHECK_EQ(op.err, -ERANGE);
+	CHECK_EQ(op.old.len, VALUE_LEN);
+	wort_kernel_index_close(index);
+	bed_close(&bed);
+}
