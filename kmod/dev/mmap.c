@@ -138,7 +138,7 @@ static const struct vm_operations_struct map_ops = {
  * wort_mmap_zap() - Take memory away from all mappings
  * @dax: The claim.
  * @off: Where, in the pool.
- * @len: Bytes; 0: all from there on.
+ * @len: Bytes; 0: all from there on.  Pages that it touches go as a whole.
  *
  * Whoever touches it again has a fault.
  *
@@ -146,12 +146,15 @@ static const struct vm_operations_struct map_ops = {
  */
 void wort_mmap_zap(struct wort_dax *dax, u64 off, u64 len)
 {
+	/* unmap_mapping_range() takes whole pages from the first byte on. */
+	u64 first = round_down(off, PAGE_SIZE);
+	u64 span = len ? round_up(off + len, PAGE_SIZE) - first : 0;
 	struct wort_file *wfile;
 
 	mutex_lock(&dax->mapped_lock);
 	list_for_each_entry(wfile, &dax->mapped, mapped)
-		unmap_mapping_range(wfile->mapping, WORT_MAP_POOL_OFF + off,
-				    len, 1);
+		unmap_mapping_range(wfile->mapping, WORT_MAP_POOL_OFF + first,
+				    span, 1);
 	mutex_unlock(&dax->mapped_lock);
 }
 
