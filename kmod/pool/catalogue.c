@@ -33,6 +33,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
+#include <trace/events/wort.h>
 
 #include "../core/pmem.h"
 #include "gate.h"
@@ -1182,8 +1183,11 @@ static int reserve_first(struct wort_op *op, struct wort_pool *pool)
 
 	if (err == -ENOSPC && pool->alloc.walking) {
 		err = wort_alloc_walk_end(op);
-		if (!err)
+		if (!err) {
+			trace_wort_walk_end(pool->region->dev, 0, 0);
+			wort_pool_changed(pool);
 			err = wort_alloc_reserve(op, size);
+		}
 	}
 	/* It may be where the lost one was. */
 	if (!err && wort_pm_probe(op, block_at(pool, op->reserved[0]), size))

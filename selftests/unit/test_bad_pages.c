@@ -917,6 +917,35 @@ static void drop_first_full(void)
 	drop_listed(first, 0);
 }
 
+static u32 nr_told;
+
+static void count_told(struct wort_pool *pool)
+{
+	nr_told++;
+}
+
+/* The same, and damage that stays: the check ends the walk, and whoever waits for that is told. */
+static void drop_first_damaged(void)
+{
+	struct wort_check_arg arg;
+	struct wort_pool *pool;
+
+	make_bad(image_catalogue());
+	make_bad(WORT_MEDIA_HEADS_OFF);
+	pmpool_attach(&image.pm);
+	pmpool_settle();
+	pool = image.pm.pool;
+	CHECK(wort_pool_state(pool) & WORT_STATE_WALKING);
+	pool->notify = count_told;
+	check_clear(&arg);
+	CHECK(arg.out_nr_dropped && arg.out_nr_damaged);
+	CHECK(!(wort_pool_state(pool) & WORT_STATE_WALKING));
+	CHECK_GE(nr_told, 1);
+	pmpool_settle();
+	pmpool_detach(&image.pm);
+	make_good();
+}
+
 /* What cannot be read of the catalogue is dropped, and the rest lives on. */
 void check_bad_pages_catalogue(void)
 {
@@ -926,6 +955,7 @@ void check_bad_pages_catalogue(void)
 	drop_catalogue();
 	bad_pages_poison = false;
 	drop_first_full();
+	drop_first_damaged();
 	image_free();
 }
 
