@@ -15,13 +15,14 @@
  *
  * A fence waits for the flushes of its own operation only.
  */
+#include <linux/hash.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
-#include <linux/prandom.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <asm/barrier.h>
 
 #include "op.h"
 #include "powercut.h"
@@ -67,6 +68,18 @@ static u8 *last_line(u32 line)
 	return sim.last + (u64)line * WORT_LINE;
 }
 
+/*
+ * Others store to the line meanwhile.  A copy that the line equals afterwards has none of two
+ * stores without the one before it.
+ */
+static void copy_line(u8 *to, u32 line)
+{
+	do {
+		memcpy(to, volatile_line(line), WORT_LINE);
+		smp_rmb();	/* the comparison loads the words later than the copy */
+	} while (memcmp(to, volatile_line(line), WORT_LINE));
+}
+
 static void drop_flushed(void)
 {
 	struct flushed_line *f, *tmp;
@@ -82,7 +95,8 @@ static void cut_power(void)
 	u32 line, nr = sim.status.size / WORT_LINE;
 
 	sim.status.state = WORT_POWERCUT_CUT;
-	memcpy(sim.last, (__force const void *)sim.base, sim.status.size);
+	for (line = 0; line < nr; line++)
+		copy_line(last_line(line), line);
 	/* Caches that are not lost. */
 	if (!sim.region->flush)
 		memcpy(sim.durable, sim.last, sim.status.size);
@@ -118,7 +132,7 @@ static void add_flushed(const struct wort_op *op, u32 line)
 	}
 	f->op = op;
 	f->line = line;
-	memcpy(f->data, volatile_line(line), WORT_LINE);
+	copy_line(f->data, line);
 	list_add_tail(&f->list, &sim.flushed);
 }
 
@@ -147,6 +161,21 @@ void wort_powercut_flushed(struct wort_op *op, const void __pmem *addr,
 	spin_unlock_irqrestore(&sim.lock, flags);
 }
 
+/* What a flush found before one that is fenced now has been written back before that. */
+static void drop_earlier(const struct flushed_line *latest)
+{
+	struct flushed_line *f, *tmp;
+
+	list_for_each_entry_safe(f, tmp, &sim.flushed, list) {
+		if (f == latest)
+			break;
+		if (f->line != latest->line)
+			continue;
+		list_del(&f->list);
+		kfree(f);
+	}
+}
+
 /**
  * wort_powercut_fenced() - A fence is being passed
  * @op: The operation.
@@ -165,6 +194,7 @@ void wort_powercut_fenced(struct wort_op *op)
 		if (f->op != op)
 			continue;
 		memcpy(durable_line(f->line), f->data, WORT_LINE);
+		drop_earlier(f);
 		list_del(&f->list);
 		kfree(f);
 	}
@@ -311,11 +341,21 @@ static const u8 *find_flushed(u32 line)
 	return found;
 }
 
+/*
+ * Two multiplications, and the upper half between them: with a generator whose state is linear
+ * in its seed, any two lines would be chosen alike by all seeds, or otherwise by all.
+ */
+static u32 mix(u64 seed, u32 line)
+{
+	u64 h = (seed << 32 ^ seed >> 32 ^ line) * GOLDEN_RATIO_64;
+
+	return (h ^ h >> 32) * GOLDEN_RATIO_64 >> 32;
+}
+
 static const u8 *choose(u32 line, u64 seed)
 {
 	const u8 *contents[3] = { durable_line(line) };
 	const u8 *flushed = find_flushed(line);
-	struct rnd_state rnd;
 	u32 n = 1;
 
 	if (flushed)
@@ -323,8 +363,7 @@ static const u8 *choose(u32 line, u64 seed)
 	contents[n++] = last_line(line);
 	if (seed < 2)
 		return contents[seed ? n - 1 : 0];
-	prandom_seed_state(&rnd, seed << 32 | line);
-	return contents[prandom_u32_state(&rnd) % n];
+	return contents[mix(seed, line) % n];
 }
 
 /**
@@ -339,10 +378,12 @@ static const u8 *choose(u32 line, u64 seed)
  */
 size_t wort_powercut_image(u64 seed, void *buf, size_t len, u64 off)
 {
+	struct wort_powercut_status status;
 	u32 line = off / WORT_LINE, i;
 
-	/* What was there when the power went changes no more. */
-	if (sim.status.state != WORT_POWERCUT_CUT || off >= sim.status.size)
+	/* What was there when the power went is complete then, and changes no more. */
+	wort_powercut_status(&status);
+	if (status.state != WORT_POWERCUT_CUT || off >= status.size)
 		return 0;
 	len = min_t(u64, len, sim.status.size - off);
 	memcpy(buf, sim.durable + off, len);

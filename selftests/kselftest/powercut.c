@@ -123,10 +123,14 @@ struct cut {
 	struct world worlds[MAX_WORLDS];
 };
 
-/* A pool of which the same is asked is the same state.  Seen before? */
+/*
+ * A pool of which the same is asked is the same state.  Seen before?  Of very many, those
+ * that find no room are judged each time.
+ */
 static bool seen(const void *image, const struct cut *cut)
 {
 	static __u64 table[1 << 18];
+	static size_t nr;
 	__u64 h = hash(1, image, WORLD_SIZE);
 	size_t i;
 
@@ -134,7 +138,10 @@ static bool seen(const void *image, const struct cut *cut)
 	for (i = h % ARRAY_SIZE(table); table[i]; i = (i + 1) % ARRAY_SIZE(table))
 		if (table[i] == h)
 			return true;
-	table[i] = h;
+	if (nr < ARRAY_SIZE(table) / 2) {
+		table[i] = h;
+		nr++;
+	}
 	return false;
 }
 

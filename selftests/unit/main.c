@@ -82,6 +82,8 @@ static const struct test pool_tests[] = {
 	TEST(batch_rules),
 	TEST(powercut_lines),
 	TEST(powercut_fences),
+	TEST(powercut_order),
+	TEST(powercut_seeds),
 	TEST(powercut_pool),
 	TEST(grow_nomem),
 	TEST(grow_sizes),

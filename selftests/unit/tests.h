@@ -70,6 +70,8 @@ void check_batch_keys(void);
 /* test_pool.c */
 void check_powercut_lines(void);
 void check_powercut_fences(void);
+void check_powercut_order(void);
+void check_powercut_seeds(void);
 void check_powercut_pool(void);
 void check_grow_nomem(void);
 void check_grow_sizes(void);

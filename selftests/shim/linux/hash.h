@@ -4,10 +4,12 @@
 
 #include <linux/types.h>
 
-/* A multiplication by 2^64 divided by the golden ratio. */
+/* 2^64 times the golden ratio's inverse squared, made odd. */
+#define GOLDEN_RATIO_64	0x61c8864680b583ebULL
+
 static inline u32 hash_64(u64 val, u32 bits)
 {
-	return val * 0x61c8864680b583ebULL >> (64 - bits);
+	return val * GOLDEN_RATIO_64 >> (64 - bits);
 }
 
 #endif
