@@ -52,6 +52,12 @@ STEPS = {
     "sync": ("make -s -C userlib O=$PWD/build/userlib "
              "$PWD/build/userlib/tests/file-sync",
              "build/userlib/tests/file-sync build/sync.img"),
+    "image": ("make -s -C userlib O=$PWD/build/userlib "
+              "$PWD/build/userlib/tests/image-crash",
+              "build/userlib/tests/image-crash build/image.img"),
+    "race": ("make -s -C userlib O=$PWD/build/userlib "
+             "$PWD/build/userlib/tests/format-race",
+             "build/userlib/tests/format-race build/race.img"),
     "bench": ("make -s -C selftests/bench O=$PWD/build/bench "
               "$PWD/build/bench/bench",
               "build/bench/bench -n 500 -r 1 -w dense -o all "

@@ -55,6 +55,8 @@ exceptions()
 	userlib/local/kernel/	NEW_TYPEDEFS	the same
 	userlib/tests/file-crash.c	AVOID_EXTERNS	what the linker puts in the place of functions
 	userlib/tests/file-sync.c	AVOID_EXTERNS	the same
+	userlib/tests/format-race.c	AVOID_EXTERNS	the same
+	userlib/tests/image-crash.c	AVOID_EXTERNS	the same
 	userlib/ctl/backup_file.c	CAMELCASE	calls libxxhash
 	END
 }

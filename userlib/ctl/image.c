@@ -20,6 +20,7 @@
 
 #include "../../kmod/pool/pool.h"
 #include "../local/content.h"
+#include "../local/sync.h"
 #include "image.h"
 #include "text.h"
 
@@ -54,6 +55,7 @@ struct image {
 	u64 size;
 	u64 offset;
 	void *map;
+	struct sync_file *sync;	/* what fences do; NULL: nothing is written */
 	char *name;		/* of the file, as messages show it */
 	struct wort_region region;
 	struct wort_pool *pool;
@@ -204,6 +206,18 @@ static void catch_faults(const struct image *image)
 }
 
 /*
+ * A fence is an msync() of what was flushed.  What somebody has stored before, and nobody has
+ * written yet, comes first.
+ */
+static int sync_media(struct image *image)
+{
+	if (fsync(image->fd))
+		return -errno;
+	image->sync = sync_file_add(image->map, image->size, SYNC_PAGES);
+	return 0;
+}
+
+/*
  * Unless the image is to be changed, what is stored stays in private memory.
  * Where the kernel does not overcommit, a private mapping that can be written
  * takes memory for all of its size.  So it begins read-only, and on_fault()
@@ -220,7 +234,7 @@ static int map_media(struct image *image)
 		return -errno;
 	}
 	catch_faults(image);
-	return 0;
+	return image->write ? sync_media(image) : 0;
 }
 
 static void set_region(struct image *image, u64 offset, u64 end)
@@ -328,9 +342,12 @@ static int release(struct image *image)
 
 	if (image->pool)
 		wort_pool_detach(image->pool);
-	if (image->map && image->write &&
-	    msync(image->map, image->size, MS_SYNC))
-		err = -errno;
+	if (image->sync) {
+		err = -image->sync->error;
+		if (msync(image->map, image->size, MS_SYNC) && !err)
+			err = -errno;
+		sync_file_del(image->sync);
+	}
 	mapped.start = NULL;
 	if (image->map)
 		munmap(image->map, image->size);

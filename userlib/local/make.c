@@ -16,7 +16,10 @@
 #include "local.h"
 #include "pool.h"
 
-/* The file and, of one that was not there, its name. */
+/*
+ * The file and, of one that was not there, its name.  Of a folder that may be written and not
+ * read, all of its filesystem is.
+ */
 static int sync_names(int fd, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -30,11 +33,20 @@ static int sync_names(int fd, const char *path)
 		return -ENOMEM;
 	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	free(folder);
-	if (dir < 0)
+	if (dir < 0 && errno != EACCES)
 		return -errno;
-	err = fsync(dir) ? -errno : 0;
-	close(dir);
+	err = (dir < 0 ? syncfs(fd) : fsync(dir)) ? -errno : 0;
+	if (dir >= 0)
+		close(dir);
 	return err;
+}
+
+/* Others may have found the file, and made a pool of it, before it was locked. */
+static bool is_empty(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && !st.st_size;
 }
 
 static void fill_opts(struct wort_format_opts *opts, const struct wort_format_arg *arg)
@@ -100,7 +112,7 @@ static int format_opened(struct wort_dev *wdev, const char *path, u64 size,
 	return err ? err : sync_names(wdev->fd, path);
 }
 
-/* A file that was made here goes again, unless somebody else has locked it. */
+/* A file that was made here goes again, unless somebody else has locked it or had. */
 static int format_file(int fd, const char *path, u64 size, bool made,
 		       const struct wort_format_arg *arg)
 {
@@ -113,6 +125,7 @@ static int format_file(int fd, const char *path, u64 size, bool made,
 	}
 	err = local_file_lock(fd, path, true);
 	if (!err) {
+		made = made && is_empty(fd);
 		err = format_opened(wdev, path, size, arg);
 		if (err && made && file_is_named(fd, path))
 			unlink(path);

@@ -38,10 +38,9 @@ static void unlock_pools(void)
 }
 
 /*
- * A child has none of the other threads, and the sections that they had begun do not end.  A
- * pool that is open for writing stays with its process, also the lock on its file; who reads
- * in its mapping is told to ask.  A mutex of a pool for reading that another thread held
- * stays held.
+ * A child has none of the other threads: the sections that they had begun do not end, a mutex
+ * that one held stays held, and nobody carries out the pool's work.  So pools stay with their
+ * process, also the locks on their files; who reads in a mapping is told to ask.
  */
 static void begin_child(void)
 {
@@ -51,8 +50,7 @@ static void begin_child(void)
 	local_begin_child();
 	sync_begin_child();
 	list_for_each_entry(wdev, &pools, list) {
-		init_srcu_struct(&wdev->pool->locks.writers);
-		if (local_pool_usable(wdev))
+		if (wdev->fd < 0)
 			continue;
 		wort_locks_map_state(&wdev->pool->locks, WORT_MAP_FOLLOW, WORT_MAP_ASK);
 		close(wdev->fd);
@@ -67,13 +65,9 @@ static void watch_forks(void)
 	pthread_atfork(lock_pools, unlock_pools, begin_child);
 }
 
-/*
- * What a pool has in DRAM two processes would not change alike.  So a file that is open for
- * writing stays with the process that has opened it.
- */
 bool local_pool_usable(const struct wort_dev *wdev)
 {
-	return !wdev->write || wdev->forks == forks;
+	return wdev->forks == forks;
 }
 
 bool wort_local_path(const char *path)
@@ -103,6 +97,8 @@ static int map_pages(struct wort_dev *wdev, u64 size)
 	size = round_down(size, 4096ULL);
 	if (size < WORT_MEDIA_POOL_MIN)
 		return -ENODATA;
+	if (size != (size_t)size)
+		return -EFBIG;	/* of 32 bits */
 #ifdef __x86_64__
 	/* flush_lines() knows no other processor. */
 	if (wdev->write && !wdev->process)

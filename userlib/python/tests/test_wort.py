@@ -1317,6 +1317,33 @@ class Files(unittest.TestCase):
         pool.close()
         return 0
 
+    def test_fork_read_only(self):
+        """Also one that is open for reading: the child opens the file itself."""
+        wort.format_file(self.path, 16 << 20)
+        with wort.Pool(self.path, write=True) as pool, pool.index("t", create=True) as index:
+            index[b"k"] = b"1"
+        with wort.Pool(self.path) as pool, pool.index("t") as index:
+            child = os.fork()
+            if not child:
+                signal.alarm(30)
+                os._exit(self.in_reading_child(pool, index))
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+            self.assertEqual(index[b"k"], b"1")
+
+    def in_reading_child(self, pool, index):
+        try:
+            index[b"k"]
+            return 1
+        except OSError as raised:
+            if raised.errno != errno.ENODEV:
+                return 2
+        with wort.Pool(self.path) as own, own.index("t") as records:
+            if records[b"k"] != b"1":
+                return 3
+        index.close()
+        pool.close()
+        return 0
+
     def test_fork_lock(self):
         """A child that lives keeps no lock on a file that its parent has closed."""
         wort.format_file(self.path, 16 << 20)
