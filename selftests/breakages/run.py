@@ -28,6 +28,8 @@ selftests/vm/run.sh -k 6.1 -l libcrc32c -t 600 \\
 STEPS = {
     "explore": ("make -s -C selftests/crash O=$PWD/build/crash",
                 "build/crash/explore --len 1 --models x86"),
+    "exchange": ("make -s -C selftests/crash O=$PWD/build/crash",
+                 "selftests/crash/pairs.sh build/crash/explore 'exchange|del_if'"),
     "build": ("true", "selftests/lint/kbuild.sh -n 6.1 gcc"),
     "unit": ("make -s -C selftests/unit O=$PWD/build/unit $PWD/build/unit/unit",
              "set -f; timeout 1800 build/unit/unit WHICH"),

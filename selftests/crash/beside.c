@@ -28,7 +28,7 @@
 struct happened {
 	struct step step;
 	u32 thread;
-	u8 expect;		/* CAS: number of the value */
+	u8 expect;		/* CAS, DEL_IF: number of the value */
 	bool begun, ended;
 	u32 begin, end;		/* by a clock of the steps */
 	u32 begin_event, end_event;
@@ -67,6 +67,32 @@ static void put(struct happened *h)
 	expect.len = world_value(h->step.key, h->expect, old);
 	h->err = face_put(&runner, 0, &world_keys[h->step.key], &value,
 			  h->step.kind == STEP_CAS ? &expect : NULL);
+}
+
+static void exchange(struct happened *h)
+{
+	const struct world_bytes *key = &world_keys[h->step.key];
+	u8 buf[WORLD_VALUE_MAX], old[WORLD_VALUE_MAX];
+	struct wort_buf was = { .data = old, .size = sizeof(old), .len = WORT_NO_VALUE };
+	struct wort_key k = { key->data, key->len };
+	struct wort_value value = { buf, world_value(h->step.key, h->step.value, buf) };
+	struct wort_put put;
+
+	wort_put_init(&put, &k, &value, 0);
+	put.old = &was;
+	h->err = wort_index_insert(runner.index[0], &put);
+	if (!h->err && was.len != WORT_NO_VALUE)
+		h->value = world_value_number(h->step.key, old, was.len);
+}
+
+static void delete_if(struct happened *h)
+{
+	const struct world_bytes *key = &world_keys[h->step.key];
+	struct wort_key k = { key->data, key->len };
+	u8 old[WORLD_VALUE_MAX];
+	struct wort_value expect = { old, world_value(h->step.key, h->expect, old) };
+
+	h->err = wort_index_delete(runner.index[0], &k, &expect, NULL);
 }
 
 /* What happens in a thread: one change, those of a batch, answers of a scan. */
@@ -117,6 +143,10 @@ static void alone(struct happened *h)
 					   (const u8 *)"b", 1);
 	else if (h->step.kind == STEP_ATOMIC)
 		h->err = runner_atomic(&runner, &h->step);
+	else if (h->step.kind == STEP_EXCHANGE)
+		exchange(h);
+	else if (h->step.kind == STEP_DEL_IF)
+		delete_if(h);
 	else if (h->step.kind == STEP_DEL)
 		h->err = face_del(&runner, 0, &world_keys[h->step.key]);
 	else
@@ -234,6 +264,14 @@ static int apply(struct world *w, const struct happened *h, int *value)
 	case STEP_CAS:
 		if (was == h->expect)
 			*now = h->step.value;
+		return was == h->expect ? 0 : was ? -ECANCELED : -ENOENT;
+	case STEP_EXCHANGE:
+		*now = h->step.value;
+		*value = was;
+		return 0;
+	case STEP_DEL_IF:
+		if (was == h->expect)
+			*now = 0;
 		return was == h->expect ? 0 : was ? -ECANCELED : -ENOENT;
 	case STEP_GET:
 	case STEP_LOOK:

@@ -9,6 +9,7 @@
 static const struct step steps[] = {
 	PUT(0, 1), PUT(1, 1), PUT(3, 1), PUT(5, 1), PUT(6, 1), PUT(9, 1), PUT(10, 1),
 	PUT(0, 2), PUT(0, 3), PUT(0, 7), PUT(5, 4), PUT(1, 3), PUT(2, 2), PUT(4, 5), PUT(7, 1),
+	PUT(9, 6),
 	DEL(0), DEL(1), DEL(2), DEL(5), DEL(6), DEL(8),
 	CAS(0, 2), CAS(5, 3), BATCH(0), BATCH(1), BATCH(3), BATCH(5), BATCH(7), BATCH(8),
 	BATCH(11), ONLY(STEP_REATTACH), ONLY(STEP_SETTLE), ONLY(STEP_CHECK),
@@ -38,6 +39,8 @@ static const struct engine_start starts[] = {
 	START("two trees", CREATE(1), PUT_B(0, 1), PUT_B(5, 3), PUT(5, 1), PUT(6, 1)),
 	/* Its head is there, and the line behind it is not. */
 	TORN("half a record", PUT(3, 1), PUT(8, 1), PUT(5, 1)),
+	/* Its value is there, and its head is not. */
+	CUT("a value without its head", 1, PUT(3, 1), PUT(8, 1), PUT(9, 1)),
 	CUT("half a split", 3, PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4), PUT(2, 1), PUT(3, 1)),
 	CUT("half a split of an inner page", 3, CROWD(24), PUT(4, 1), PUT(6, 1), PUT(1, 1),
 	    PUT(2, 1), PUT(5, 3), PUT(8, 1), PUT(9, 1)),

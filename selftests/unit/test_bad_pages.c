@@ -992,7 +992,7 @@ void check_bad_pages_catalogue_cut(void)
 		drop.before = i < 3 ? i * WORT_MEDIA_CATALOGUE_SLOTS :
 				      LIST_INDEXES + 3 - list_entries(off[i]);
 		drop.after = drop.before;
-		cut_drop_everywhere(&drop, 2);
+		cut_drop_everywhere(&drop, 12);
 	}
 	image_free();
 }

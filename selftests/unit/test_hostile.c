@@ -468,6 +468,8 @@ static bool cut_zeroed(u64 end, u64 event, u64 seed)
 	return true;
 }
 
+#define SEEDS	32	/* the first two lose all lines, or none */
+
 /* Whenever power goes, the next check mends the rest. */
 void check_hostile_table_zeroed_cut(void)
 {
@@ -475,8 +477,8 @@ void check_hostile_table_zeroed_cut(void)
 
 	image_make();
 	end = WORT_MEDIA_TABLE_OFF + 8 * le64_to_cpu(image_sb(0)->nr_extents);
-	for (event = 1, seed = 4; seed; event++)
-		for (seed = 0; seed < 4; seed++)
+	for (event = 1, seed = SEEDS; seed; event++)
+		for (seed = 0; seed < SEEDS; seed++)
 			if (!cut_zeroed(end, event, seed))
 				break;
 	CHECK_LE(4, event);

@@ -102,7 +102,7 @@ __u32 world_value(__u32 key, __u32 value, __u8 *buf)
 	__u32 i;
 
 	for (i = 0; i < value_len[value]; i++)
-		buf[i] = 16 * value + key + i;
+		buf[i] = value == 6 ? 0 : 16 * value + key + i;
 	return value_len[value];
 }
 
@@ -778,7 +778,7 @@ const char *runner_go_on(struct runner *r, struct world *w)
 static const char *const step_names[NR_STEP_KINDS] = {
 	"put", "del", "cas", "batch", "create", "destroy", "reattach", "settle",
 	"check", "damage", "format", "get", "look", "move", "scan", "atomic",
-	"attach", "rename", "crowd",
+	"attach", "rename", "crowd", "exchange", "del_if",
 };
 
 const char *step_name(const struct step *s)

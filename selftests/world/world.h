@@ -64,6 +64,8 @@ enum step_kind {
 	STEP_ATTACH,		/* only the first: the attach before it, which may store */
 	STEP_RENAME,		/* the index gets the name of the other one */
 	STEP_CROWD,		/* so many records, which no step changes: of starts only */
+	STEP_EXCHANGE,		/* put, and fetch what was there: beside others only */
+	STEP_DEL_IF,		/* delete, if the value is that of the start: the same */
 	NR_STEP_KINDS,
 };
 
