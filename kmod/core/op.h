@@ -193,6 +193,12 @@ struct wort_op {
  */
 #define WORT_GFP_CALL	(__GFP_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
+/*
+ * The same, for memory that has a fallback: a task in reclaim leaves what the
+ * kernel keeps for reclaim to those who have none.
+ */
+#define WORT_GFP_SPARE	(WORT_GFP_CALL | __GFP_NOMEMALLOC)
+
 void wort_op_settle(struct wort_op *op);
 
 /**

@@ -69,8 +69,9 @@ static u8 *last_line(u32 line)
 }
 
 /*
- * Others store to the line meanwhile.  A copy that the line equals afterwards has none of two
- * stores without the one before it.
+ * Others store to the line while it is copied.  Copy again until nothing has changed: a copy
+ * torn between two stores could have the later one without the earlier, which the line never
+ * had.
  */
 static void copy_line(u8 *to, u32 line)
 {
@@ -161,7 +162,10 @@ void wort_powercut_flushed(struct wort_op *op, const void __pmem *addr,
 	spin_unlock_irqrestore(&sim.lock, flags);
 }
 
-/* What a flush found before one that is fenced now has been written back before that. */
+/*
+ * An older flush of the line must not undo what is durable now: a line is written back in the
+ * order of its contents.
+ */
 static void drop_earlier(const struct flushed_line *latest)
 {
 	struct flushed_line *f, *tmp;
@@ -342,8 +346,9 @@ static const u8 *find_flushed(u32 line)
 }
 
 /*
- * Two multiplications, and the upper half between them: with a generator whose state is linear
- * in its seed, any two lines would be chosen alike by all seeds, or otherwise by all.
+ * The generators of the kernel are linear in their seed: whether two lines are chosen alike
+ * would be the same for all seeds, and some mixtures would never be tried.  Folding the upper
+ * half in between two multiplications breaks that.
  */
 static u32 mix(u64 seed, u32 line)
 {

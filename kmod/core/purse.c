@@ -17,14 +17,15 @@ static u32 kind_of(const struct wort_alloc *alloc, u64 size)
 /**
  * wort_purse_new() - Make an empty purse
  * @max: Objects that it will have at most.
+ * @gfp: WORT_GFP_CALL for the time of a call; 0 to carry out what is committed.
  *
  * Context: May sleep.
  * Return: The purse, or NULL.
  */
-struct wort_purse *wort_purse_new(u32 max)
+struct wort_purse *wort_purse_new(u32 max, gfp_t gfp)
 {
 	struct wort_purse *purse = kvmalloc(struct_size(purse, object, max),
-					    GFP_NOIO | WORT_GFP_CALL);
+					    GFP_NOIO | __GFP_NOWARN | gfp);
 
 	if (purse) {
 		purse->nr = 0;

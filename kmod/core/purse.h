@@ -37,7 +37,7 @@ struct wort_purse {
 	struct wort_purse_object object[];
 };
 
-struct wort_purse *wort_purse_new(u32 max);
+struct wort_purse *wort_purse_new(u32 max, gfp_t gfp);
 int wort_purse_add(struct wort_op *op, struct wort_purse *purse, u64 size,
 		   u32 nr);
 int wort_purse_reserve_beside(struct wort_op *op, u64 size);

@@ -311,7 +311,8 @@ EXPORT_SYMBOL_NS_GPL(wort_kernel_index_rename, WORT_NS);
  * @more: Set: there are further indexes.
  *
  * Context: May sleep, killably.
- * Return: Number of records; -EINTR if a fatal signal is pending; -ENODEV.
+ * Return: Number of records, fewer than fit if a fatal signal is pending; -EINTR
+ * if there would be none for that reason; -ENODEV.
  */
 int wort_kernel_index_list(struct wort_kernel_pool *pool, u64 after,
 			   struct wort_index_record *records, u32 max,

@@ -2,7 +2,8 @@
 /*
  * Operations on the records of an index, for other kernel code.
  *
- * Nothing here knows of devices: api.h has how a call begins and ends.
+ * Nothing here touches a struct wort_dev, so that a test can take this file as it
+ * is: api.h says how a call begins and ends.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -293,7 +294,7 @@ int wort_kernel_batch(struct wort_kernel_index *index,
 	if (nr > WORT_BATCH_MAX)
 		return -EMSGSIZE;
 	reqs = kmalloc_array(chunk, sizeof(*reqs),
-			     GFP_NOIO | WORT_GFP_CALL | __GFP_NOMEMALLOC);
+			     GFP_NOIO | WORT_GFP_SPARE);
 	if (!reqs)
 		chunk = 1;
 	b.reqs = reqs ?: &one;
@@ -447,7 +448,8 @@ static void go_on(struct wort_kernel_scan *scan, const struct wort_scan *s)
  *
  * Keys strictly increase (decrease).  A key that is there throughout a sequence
  * of calls is seen exactly once, whatever is changed in between.  Records that
- * were found before an error are good, and the next call begins behind them.
+ * were found before an error are good, and the next call begins behind them; a
+ * count that fails has counted nothing, and begins where it began.
  * After -ERANGE @buf is needed until the next call has returned, if the key to
  * begin at lies in it.  With WORT_SCAN_F_COUNT there are no
  * records, only their number; the buffer takes WORT_KEY_MAX bytes then.
@@ -481,7 +483,8 @@ int wort_kernel_scan(struct wort_kernel_index *index,
 		err = wort_index_scan(index->index, &s);
 		wort_api_leave(index->wdev, noio);
 	}
-	scan->count = s.count;
+	/* A count that fails does not know where it stopped. */
+	scan->count = err && scan->flags & WORT_SCAN_F_COUNT ? 0 : s.count;
 	scan->len = scan->flags & WORT_SCAN_F_COUNT ? 0 : s.len;
 	scan->need = err == -ERANGE ? s.need : 0;
 	scan->more = s.more;

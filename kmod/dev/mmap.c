@@ -146,7 +146,10 @@ static const struct vm_operations_struct map_ops = {
  */
 void wort_mmap_zap(struct wort_dax *dax, u64 off, u64 len)
 {
-	/* unmap_mapping_range() takes whole pages from the first byte on. */
+	/*
+	 * unmap_mapping_range() rounds the start down and the length up, each by
+	 * itself: of a range that is not aligned the last page would stay.
+	 */
 	u64 first = round_down(off, PAGE_SIZE);
 	u64 span = len ? round_up(off + len, PAGE_SIZE) - first : 0;
 	struct wort_file *wfile;

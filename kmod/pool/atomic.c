@@ -349,7 +349,7 @@ static int fill_purse(struct atomic *a)
 		ask_need(c);
 		nr += nr_objects(&c->need);
 	}
-	a->purse = wort_purse_new(nr);
+	a->purse = wort_purse_new(nr, WORT_GFP_CALL);
 	if (!a->purse)
 		return -ENOMEM;
 	for (c = a->change; c < end; c++)

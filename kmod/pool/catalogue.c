@@ -1411,7 +1411,7 @@ int wort_index_list(struct wort_pool *pool, u64 after,
 		n++;
 	}
 	mutex_unlock(&pool->lock);
-	/* Who is to die, and asks for the rest until there is none, has an end. */
+	/* A killed task gets no record: who asks while there are more would ask for ever. */
 	if (*more && !n && max) {
 		*more = false;
 		return -EINTR;

@@ -18,7 +18,7 @@ struct wort_commit_group *wort_group_get(struct wort_pool *pool)
 {
 	return xchg(&pool->spare_group, NULL) ?:
 	       kvzalloc(sizeof(struct wort_commit_group),
-			GFP_NOIO | WORT_GFP_CALL | __GFP_NOMEMALLOC);
+			GFP_NOIO | WORT_GFP_SPARE);
 }
 
 /**

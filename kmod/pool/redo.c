@@ -647,7 +647,7 @@ static int apply_usable(struct wort_pool *pool, struct wort_apply *changes,
 static int apply_all(struct wort_pool *pool, struct wort_apply *changes, u32 nr,
 		     u8 *room)
 {
-	struct wort_purse *purse = wort_purse_new(0);
+	struct wort_purse *purse = wort_purse_new(0, 0);
 	struct wort_op op;
 	int pending, err;
 

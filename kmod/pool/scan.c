@@ -362,6 +362,12 @@ static int scan_all(struct wort_index *index, struct wort_cursor *cur,
 	return err;
 }
 
+static bool starts_in_buf(const struct wort_scan *scan)
+{
+	return scan->start && scan->start->data >= scan->buf &&
+	       scan->start->data < scan->buf + scan->buf_len;
+}
+
 static bool too_long(const struct wort_key *key)
 {
 	return key && key->len > WORT_KEY_MAX;
@@ -408,6 +414,12 @@ int wort_index_scan(struct wort_index *index, struct wort_scan *scan)
 		from_set(from, scan->start->data, scan->start->len,
 			 from->after);
 	err = scan_all(index, cur, scan, from);
+	/*
+	 * A record whose value could not be read lies over the key at which
+	 * this call began, if the caller keeps that in the buffer.
+	 */
+	if (err && !scan->len && starts_in_buf(scan))
+		memcpy((u8 *)scan->start->data, from->key.data, from->key.len);
 out:
 	kfree(from);
 	kvfree(xchg(spare, cur));

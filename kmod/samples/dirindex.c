@@ -43,6 +43,8 @@
 #include <linux/limits.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/stat.h>
@@ -252,7 +254,10 @@ static int move_some(struct dir_move *move, __be64 from, __be64 to)
 	return wort_kernel_atomic(move->ops, nr, NULL) ?: nr;
 }
 
-/* A record that has changed or gone since it was read is read again. */
+/*
+ * A record that has changed or gone since it was read is read again.  Others may
+ * go on storing names, so only a fatal signal surely ends it.
+ */
 static int dir_move(__be64 from, __be64 to)
 {
 	struct dir_move *move;
@@ -263,9 +268,11 @@ static int dir_move(__be64 from, __be64 to)
 	move = kmalloc(sizeof(*move), GFP_KERNEL);
 	if (!move)
 		return -ENOMEM;
-	do
-		err = move_some(move, from, to);
-	while (err > 0 || err == -ECANCELED || err == -ENOENT);
+	do {
+		cond_resched();
+		err = fatal_signal_pending(current) ? -EINTR :
+						      move_some(move, from, to);
+	} while (err > 0 || err == -ECANCELED || err == -ENOENT);
 	kfree(move);
 	return err;
 }

@@ -92,7 +92,7 @@ static bool change_afford(struct bed *bed, struct change *c)
 	tree->engine->need(tree, c->key.len, c->remove ? U32_MAX : c->value.len, &need);
 	for (i = 0; i < need.nr; i++)
 		nr += need.of[i].count;
-	c->purse = wort_purse_new(nr);
+	c->purse = wort_purse_new(nr, 0);
 	space_begin(bed, &op);
 	for (i = 0; i < need.nr && !err; i++)
 		err = wort_purse_add(&op, c->purse, need.of[i].size, need.of[i].count);

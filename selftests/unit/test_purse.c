@@ -16,7 +16,7 @@ static void open_full(struct bed *bed)
 	int err = 0;
 
 	bed_open(bed, MIB, 4096);
-	purse = wort_purse_new(4);
+	purse = wort_purse_new(4, 0);
 	space_begin(bed, &op);
 	CHECK_EQ(wort_purse_add(&op, purse, SLOT, 2), 0);
 	CHECK_EQ(wort_purse_add(&op, purse, RUN, 1), 0);
@@ -76,7 +76,7 @@ void check_purse_full(void)
 /* What can be done without takes nothing out of a purse, and no space during an attach. */
 void check_purse_beside(void)
 {
-	struct wort_purse *none = wort_purse_new(0);
+	struct wort_purse *none = wort_purse_new(0, 0);
 	struct wort_op op;
 	struct bed bed;
 
@@ -138,7 +138,7 @@ void check_purse_memory(void)
 	u32 i;
 
 	bed_open(&bed, MIB, 4096);
-	purse = wort_purse_new(1);
+	purse = wort_purse_new(1, 0);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		space_begin(&bed, &op);
 		shim_alloc_fail_nth = 0;

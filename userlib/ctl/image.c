@@ -214,7 +214,7 @@ static int sync_media(struct image *image)
 	if (fsync(image->fd))
 		return -errno;
 	image->sync = sync_file_add(image->map, image->size, SYNC_PAGES);
-	return 0;
+	return image->sync ? 0 : -EMFILE;
 }
 
 /*

@@ -152,9 +152,10 @@ int wort_grow_file(const char *path, uint64_t size, const struct wort_pool_opts 
  * -EBUSY for writing after reading only, or with another @sync.  Holes of the file are
  * filled: -ENOSPC.  A fence is an msync() of the pages stored to since the last one, or
  * where the file is mapped persistent memory (MAP_SYNC), a flush of cache lines.  When one
- * fails, calls return -EIO from then on.  A child after fork() must not use it.  Opening for
- * writing waits some 20 ms for the search for free space, or until it has ended in a pool
- * that is nearly full.
+ * fails, calls return -EIO from then on.  In a child after fork() calls on it return -ENODEV;
+ * the child closes it, and may open the file itself if the parent does not have it open for
+ * writing.  Opening for writing waits some 20 ms for the search for free space, or until it
+ * has ended in a pool that is nearly full.
  */
 int wort_pool_open(const char *path, int flags, struct wort_pool **out);
 int wort_pool_open_with(const char *path, int flags,

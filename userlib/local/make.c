@@ -17,8 +17,8 @@
 #include "pool.h"
 
 /*
- * The file and, of one that was not there, its name.  Of a folder that may be written and not
- * read, all of its filesystem is.
+ * Write the file, and the folder that has its name.  A folder that may be written and not read
+ * cannot be opened for that, so its whole filesystem is written.
  */
 static int sync_names(int fd, const char *path)
 {
@@ -112,7 +112,10 @@ static int format_opened(struct wort_dev *wdev, const char *path, u64 size,
 	return err ? err : sync_names(wdev->fd, path);
 }
 
-/* A file that was made here goes again, unless somebody else has locked it or had. */
+/*
+ * After a failure a file that was made here is removed, unless another process has put
+ * something into it.
+ */
 static int format_file(int fd, const char *path, u64 size, bool made,
 		       const struct wort_format_arg *arg)
 {

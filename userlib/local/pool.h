@@ -15,8 +15,8 @@
  * @fd: of the file: holds the lock on it
  * @write: opened for writing
  * @process: opened with WORT_SYNC_PROCESS
- * @forks: how often this process had been forked off when it was opened: another process
- *	does not use it
+ * @forks: how often this process had been forked off when it was opened:
+ *	local_pool_usable() compares it
  * @dev: with @ino says which file it is
  * @ino: its inode
  * @region: the mapping

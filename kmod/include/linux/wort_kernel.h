@@ -2,9 +2,9 @@
 /*
  * Indexes on persistent memory for other kernel code.
  *
- * Documentation/kernel-api.rst describes how to use them, and kmod/dev/api.c
- * has the contract of each function.  Limits, flags and struct wort_record are
- * those of programs, in linux/wort.h.
+ * Documentation/kernel-api.rst describes how to use them, and kmod/dev/api.c,
+ * api_record.c and api_range.c have the contract of each function.  Limits,
+ * flags and struct wort_record are those of programs, in linux/wort.h.
  */
 #ifndef _LINUX_WORT_KERNEL_H
 #define _LINUX_WORT_KERNEL_H
