@@ -386,7 +386,7 @@ size_t wort_powercut_image(u64 seed, void *buf, size_t len, u64 off)
 	struct wort_powercut_status status;
 	u32 line = off / WORT_LINE, i;
 
-	/* What was there when the power went is complete then, and changes no more. */
+	/* The lock waits until the copy of what was there is complete; it changes no more. */
 	wort_powercut_status(&status);
 	if (status.state != WORT_POWERCUT_CUT || off >= status.size)
 		return 0;

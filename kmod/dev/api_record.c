@@ -293,8 +293,7 @@ int wort_kernel_batch(struct wort_kernel_index *index,
 		return -EOPNOTSUPP;
 	if (nr > WORT_BATCH_MAX)
 		return -EMSGSIZE;
-	reqs = kmalloc_array(chunk, sizeof(*reqs),
-			     GFP_NOIO | WORT_GFP_SPARE);
+	reqs = kmalloc_array(chunk, sizeof(*reqs), GFP_NOIO | WORT_GFP_SPARE);
 	if (!reqs)
 		chunk = 1;
 	b.reqs = reqs ?: &one;
@@ -449,10 +448,10 @@ static void go_on(struct wort_kernel_scan *scan, const struct wort_scan *s)
  * Keys strictly increase (decrease).  A key that is there throughout a sequence
  * of calls is seen exactly once, whatever is changed in between.  Records that
  * were found before an error are good, and the next call begins behind them; a
- * count that fails has counted nothing, and begins where it began.
- * After -ERANGE @buf is needed until the next call has returned, if the key to
- * begin at lies in it.  With WORT_SCAN_F_COUNT there are no
- * records, only their number; the buffer takes WORT_KEY_MAX bytes then.
+ * count that fails has counted nothing, and begins where it began.  After -ERANGE
+ * @buf is needed until the next call has returned, if the key to begin at lies in
+ * it.  With WORT_SCAN_F_COUNT there are no records, only their number; the buffer
+ * takes WORT_KEY_MAX bytes then.
  *
  * Context: May sleep, killably while the pool is examined or committed atomic
  * batches are carried out.  Allocates without input and output.

@@ -416,9 +416,12 @@ int wort_index_scan(struct wort_index *index, struct wort_scan *scan)
 	err = scan_all(index, cur, scan, from);
 	/*
 	 * A record whose value could not be read lies over the key at which
-	 * this call began, if the caller keeps that in the buffer.
+	 * this call began, if the caller keeps that in the buffer.  No section
+	 * has ended before, so @from has the key still.  A count packs nothing,
+	 * and its sections move on.
 	 */
-	if (err && !scan->len && starts_in_buf(scan))
+	if (err && !scan->len && !(scan->flags & WORT_SCAN_F_COUNT) &&
+	    starts_in_buf(scan))
 		memcpy((u8 *)scan->start->data, from->key.data, from->key.len);
 out:
 	kfree(from);

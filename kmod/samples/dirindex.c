@@ -83,7 +83,7 @@ MODULE_PARM_DESC(name, "name of the index, which is made when absent");
 
 static bool own;
 module_param(own, bool, 0444);
-MODULE_PARM_DESC(own, "nobody else opens the index, as a filesystem wants it");
+MODULE_PARM_DESC(own, "keep others from opening the index, as a filesystem does");
 
 static struct wort_kernel_index *dirs;
 

@@ -226,6 +226,7 @@ static const struct test engine_tests[] = {
 	NEEDS(cursor_count, WORT_TRAIT_ORDERED),
 	NEEDS(kernel_scan_error, WORT_TRAIT_ORDERED),
 	NEEDS(kernel_scan_value, WORT_TRAIT_ORDERED),
+	NEEDS(kernel_count_error, WORT_TRAIT_ORDERED),
 	TEST(kernel_lengths),
 	TEST(batch_keys),
 	NEEDS(need, WORT_TRAIT_BATCH_SHARED),

@@ -9,6 +9,7 @@
 #include "../engines/unit.h"
 
 #define NR_RECORDS	400
+#define NR_COUNTED	3000	/* sections of a scan have 1024 */
 #define VALUE_LEN	100
 #define LONG_LEN	6000	/* a buffer holds one record */
 #define BUF_LEN		8192
@@ -110,6 +111,35 @@ void check_kernel_scan_value(void)
 	api_fill(index, 10, LONG_LEN);
 	wort_region_add_bad(&bed.pm.region, end_of_value(&bed, 6), 1);
 	scan_on(&bed, index, 10);
+	wort_kernel_index_close(index);
+	bed_close(&bed);
+}
+
+/*
+ * A count that has gone on from the buffer, and fails behind the end of a section: it counts
+ * from the same key again.
+ */
+void check_kernel_count_error(void)
+{
+	static u8 buf[WORT_KEY_MAX];
+	struct wort_kernel_scan scan = {
+		.flags = WORT_SCAN_F_COUNT, .max_count = 10, .buf = buf, .buf_len = sizeof(buf),
+	};
+	struct wort_kernel_index *index;
+	struct bed bed;
+
+	bed_open(&bed, 16 * MIB, 0);
+	index = api_open(&bed);
+	api_fill(index, NR_COUNTED, VALUE_LEN);
+	CHECK_EQ(wort_kernel_scan(index, &scan), 0);
+	CHECK(scan.more && scan.count == 10);
+	scan.max_count = 0;
+	wort_region_add_bad(&bed.pm.region, bed_record(&bed, "k02500", 6), 1);
+	CHECK_EQ(wort_kernel_scan(index, &scan), -EIO);
+	CHECK_EQ(scan.count, 0);
+	wort_region_forget_bad(&bed.pm.region);
+	CHECK_EQ(wort_kernel_scan(index, &scan), 0);
+	CHECK_EQ(scan.count, NR_COUNTED - 10);
 	wort_kernel_index_close(index);
 	bed_close(&bed);
 }

@@ -240,6 +240,7 @@ void check_atomic_misplaced(void);
 /* test_kernel_api.c */
 void check_kernel_scan_error(void);
 void check_kernel_scan_value(void);
+void check_kernel_count_error(void);
 void check_kernel_lengths(void);
 
 /* test_left.c */

@@ -65,6 +65,7 @@ static void watch_forks(void)
 	pthread_atfork(lock_pools, unlock_pools, begin_child);
 }
 
+/* A child does not use what its parent has opened: see begin_child(). */
 bool local_pool_usable(const struct wort_dev *wdev)
 {
 	return wdev->forks == forks;
