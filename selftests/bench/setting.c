@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <ctype.h>
+#include <err.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +27,8 @@ uint64_t setting_number(const char *text, uint64_t least, uint64_t most)
 	n = strtoull(text, &end, 0);
 	if (isdigit(*text) && !*end && !errno && n >= least && n <= most)
 		return n;
-	fprintf(stderr, "%s: %s: a number from %llu to %llu is wanted\n",
-		program_invocation_short_name, text, (unsigned long long)least,
-		(unsigned long long)most);
-	exit(2);
+	errx(2, "%s: a number from %llu to %llu is wanted", text, (unsigned long long)least,
+	     (unsigned long long)most);
 }
 
 bool setting_engine(const char *name)
