@@ -156,8 +156,8 @@ void tracer_mark(const struct tracer *t, struct tracer_mark *mark);
 /* Take back what was touched since. */
 void tracer_back(struct tracer *t, const struct tracer_mark *mark);
 /*
- * What the crash had left, as far as the last run, which has ended, has looked.
- * Returns its hash.
+ * What the crash had left as the last run, which has ended, saw it.  What that did not look
+ * at is all durable or all lost, by the run's hash.  Returns the hash of the image.
  */
 uint64_t tracer_left(const struct tracer *t, uint8_t *image);
 /* Prescribe the next combination of choices; false after the last. */
