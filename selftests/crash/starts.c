@@ -201,14 +201,14 @@ static void make_room(struct runner *r, struct start *s, struct wort_index *fill
 static void make_atomic_full(struct tracer *t, struct start *list, u32 *nr,
 			     u32 nr_small, u32 nr_extents)
 {
-	struct start *s = start_new(list, nr, NULL, atomic_full_steps,
-				    ARRAY_SIZE(atomic_full_steps));
 	struct wort_index *index;
 	struct runner r;
+	struct start *s;
+	char *name;
 
-	if (asprintf((char **)&s->name, "atomic batches, room %u %u", nr_small,
-		     nr_extents) < 0)
+	if (asprintf(&name, "atomic batches, room %u %u", nr_small, nr_extents) < 0)
 		abort();
+	s = start_new(list, nr, name, atomic_full_steps, ARRAY_SIZE(atomic_full_steps));
 	s->max_len = 2;
 	begin(t, &r, s);
 	steps(&r, s, atomic_todo, ARRAY_SIZE(atomic_todo));
@@ -220,31 +220,6 @@ static void make_atomic_full(struct tracer *t, struct start *list, u32 *nr,
 	make_room(&r, s, index, 0x8000, nr_small);
 	make_room(&r, s, index, 16, 4 * nr_extents);
 	wort_index_put(index);
-	runner_detach(&r);
-	keep(t, s);
-}
-
-/* Full, but for one small object. */
-static void make_full(struct tracer *t, struct start *list, u32 *nr)
-{
-	static const u8 last[8] = { 0, 0, 0, 0, 0, 0, 0x80, 0 };
-	struct wort_key key = { last, sizeof(last) };
-	struct start *s = start_new(list, nr, "full but one object", full_steps,
-				    ARRAY_SIZE(full_steps));
-	struct wort_index *index;
-	struct runner r;
-
-	begin(t, &r, s);
-	index = open_fill(&r);
-	s->world.fillers = 1;
-	s->world.fill_records = fill(index, 0x8000, 1, 8);
-	s->world.fill_records += fill(index, 0, 0x7000, 950);
-	s->world.fill_records += fill(index, 0x8001, 0x7000, 8);
-	must(wort_index_delete(index, &key, NULL, NULL) ? "delete" : NULL, s->name);
-	s->world.fill_records--;
-	wort_index_put(index);
-	while (shim_run_work())
-		;
 	runner_detach(&r);
 	keep(t, s);
 }
@@ -301,6 +276,49 @@ static void attach_image(struct tracer *t, struct runner *r, const struct start 
 	must(runner_attach(r) ? "attach" : NULL, s->name);
 	while (shim_run_work())
 		;
+}
+
+/* Bytes of a record of "fill" before its value, and of a node. */
+#define FILL_HEAD	24
+#define FILL_NODE	128
+#define FILL_LARGE	952
+
+/*
+ * Leave no space but that of objects of these sizes, one each: large values take all extents,
+ * then values of each size what is free in some; last the ones that take the space of nodes.
+ */
+static void fill_up(struct tracer *t, struct start *s, const u16 room[2])
+{
+	u32 *nr = &s->world.fill_records, len, i;
+	struct wort_index *index;
+	struct runner r;
+
+	start_use(s);
+	attach_image(t, &r, s);
+	index = open_fill(&r);
+	s->world.fillers = 1;
+	for (i = 0; i < 2 && room[i]; i++)
+		*nr += fill(index, i, 1, room[i] - FILL_HEAD);
+	*nr += fill(index, *nr, 0x7000, FILL_LARGE);
+	for (len = 8; len + FILL_HEAD < FILL_NODE; len += 16)
+		*nr += fill(index, *nr, 0x7000, len);
+	for (len = FILL_LARGE; len + FILL_HEAD >= FILL_NODE; len -= 16)
+		*nr += fill(index, *nr, 0x7000, len);
+	make_room(&r, s, index, 0, !!room[0] + !!room[1]);
+	wort_index_put(index);
+	runner_detach(&r);
+	keep(t, s);
+}
+
+/* Full, but for one small object. */
+static void make_full(struct tracer *t, struct start *list, u32 *nr)
+{
+	static const u16 room[2] = { 32 };
+	struct start *s = start_with(t, list, nr, "full but one object", NULL, 0);
+
+	fill_up(t, s, room);
+	s->steps = full_steps;
+	s->nr_steps = ARRAY_SIZE(full_steps);
 }
 
 #define LINE_OF(word)	((word) / (64 / sizeof(u64)))
@@ -360,6 +378,8 @@ static void make_engine(struct tracer *t, struct start *list, u32 *nr)
 		s = start_with(t, list, nr, one->name, one->steps,
 			       one->nr_steps - !!one->fences);
 		s->unsettled = one->unsettled;
+		if (one->full)
+			fill_up(t, s, one->room);
 		if (one->fences && !cut(t, s, one))
 			--*nr;
 	}

@@ -26,7 +26,7 @@ struct start {
 	u32 nr_steps;
 };
 
-#define MAX_STARTS	256
+#define MAX_STARTS	512
 
 /* Those of all engines, or of one; the pools of no engine are made with the first. */
 u32 starts_make(struct tracer *t, const struct test_engine *only,

@@ -30,6 +30,14 @@ static const struct step art_steps[] = {
  */
 static const struct engine_start art_starts[] = {
 	START("node of two", PUT(0, 1), PUT(1, 1)),
+	/* The pool has no space, or that of a record, or that of one and of an N14. */
+	FULL("full root, no space", 0, 0, CROWD(4), PUT(0, 1), PUT(4, 1), PUT(9, 1)),
+	FULL("full root, space for a record", sizeof(struct wort_media_leaf) + sizeof(__u64), 0,
+	     CROWD(4), PUT(0, 1), PUT(4, 1), PUT(9, 1)),
+	FULL("three of fourteen, no space", 0, 0, PUT(5, 1), CROWD(5), PUT(0, 1), PUT(9, 1),
+	     CROWD(0)),
+	FULL("full root, space for a node", sizeof(struct wort_media_leaf) + sizeof(__u64),
+	     2 * sizeof(struct wort_media_art_line), CROWD(4), PUT(0, 1), PUT(4, 1), PUT(9, 1)),
 	/* One put fills the root, so that another put has to copy it. */
 	START("root of six", CROWD(3), PUT(0, 1), PUT(4, 1), PUT(9, 1)),
 	/* The root is full, and the next entry makes it an N14. */
@@ -86,7 +94,7 @@ static const struct engine_start art_starts[] = {
 };
 
 /* The first pools are those from which ART+CoW copies where WOART does not. */
-#define ART_COPY_STARTS	9
+#define ART_COPY_STARTS	13
 
 #define ART_STARTS(nr) {							\
 	.steps = art_steps,						\

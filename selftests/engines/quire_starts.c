@@ -46,6 +46,19 @@ static const struct engine_start starts[] = {
 	    PUT(2, 1), PUT(5, 3), PUT(8, 1), PUT(9, 1)),
 	CUT("half a merge", 3, PUT(9, 1), PUT(3, 1), PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(8, 1),
 	    PUT(6, 1), PUT(5, 1), PUT(10, 1), PUT(4, 1), DEL(0), DEL(1), DEL(2), DEL(10), DEL(8)),
+	FULL("full leaf, no space", 0, 0, PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4), PUT(2, 1)),
+	/* The leaf is rebuilt without the dead record, since there is no space for a split. */
+	FULL("full leaf, space for one page", 128, 0, PUT(5, 1), PUT(6, 1), PUT(1, 1), PUT(0, 1),
+	     DEL(0)),
+	FULL("full leaf, space for two pages", 128, 128, PUT(0, 1), PUT(1, 1), PUT(5, 3),
+	     PUT(6, 4), PUT(2, 1)),
+	/* It gets a larger page than it would have elsewhere. */
+	FULL("full leaf, space for a large page", 512, 0, PUT(0, 1), PUT(1, 1), PUT(5, 3),
+	     PUT(6, 4), PUT(2, 1)),
+	FULL("neighbours, no space", 0, 0, PUT(9, 1), PUT(3, 1), PUT(1, 1), PUT(2, 1), PUT(0, 1),
+	     PUT(8, 1), PUT(10, 1), PUT(5, 1), PUT(6, 1), DEL(5), DEL(1)),
+	START_ROW("half a split, no space", false, 3, false, true, 128, 128,
+		  PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4), PUT(2, 1), PUT(3, 1)),
 	UNSETTLED("not walked", PUT(0, 1), PUT(1, 4), PUT(2, 3), PUT(5, 1), PUT(6, 1),
 		  PUT(8, 7)),
 };

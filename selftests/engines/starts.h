@@ -32,6 +32,8 @@
  *	it are left.  If the step has fewer fences with an attribute word, the pool is not
  *	made for that.  0: no power cut
  * @torn: of these, only those to the line of the last one
+ * @full: then the pool is filled
+ * @room: with this many bytes left for each of two objects; 0: for none
  */
 struct engine_start {
 	const char *name;
@@ -40,16 +42,20 @@ struct engine_start {
 	bool unsettled;
 	__u32 fences;
 	bool torn;
+	bool full;
+	__u16 room[2];
 };
 
 #define STEPS(...)	((const struct step[]){ __VA_ARGS__ })
-#define START_ROW(name, unsettled, fences, torn, ...)			\
-	{ name, STEPS(__VA_ARGS__),					\
-	  sizeof(STEPS(__VA_ARGS__)) / sizeof(struct step), unsettled, fences, torn }
-#define START(name, ...)	START_ROW(name, false, 0, false, __VA_ARGS__)
-#define UNSETTLED(name, ...)	START_ROW(name, true, 0, false, __VA_ARGS__)
-#define CUT(name, fences, ...)	START_ROW(name, false, fences, false, __VA_ARGS__)
-#define TORN(name, ...)		START_ROW(name, false, 1, true, __VA_ARGS__)
+#define START_ROW(name, unsettled, fences, torn, full, first, second, ...)	\
+	{ name, STEPS(__VA_ARGS__), sizeof(STEPS(__VA_ARGS__)) / sizeof(struct step), \
+	  unsettled, fences, torn, full, { first, second } }
+#define START(name, ...)	START_ROW(name, false, 0, false, false, 0, 0, __VA_ARGS__)
+#define UNSETTLED(name, ...)	START_ROW(name, true, 0, false, false, 0, 0, __VA_ARGS__)
+#define CUT(name, fences, ...)	START_ROW(name, false, fences, false, false, 0, 0, __VA_ARGS__)
+#define TORN(name, ...)		START_ROW(name, false, 1, true, false, 0, 0, __VA_ARGS__)
+#define FULL(name, first, second, ...)					\
+	START_ROW(name, false, 0, false, true, first, second, __VA_ARGS__)
 
 #define ENGINE_SIZES	6
 

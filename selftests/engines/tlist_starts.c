@@ -36,6 +36,8 @@ static const struct engine_start starts[] = {
 	      PUT(10, 1), PUT(2, 1), DEL(0), DEL(1), PUT(7, 1), PUT(4, 1), PUT(5, 1)),
 	START("all keys", PUT(0, 1), PUT(1, 1), PUT(2, 1), PUT(3, 1), PUT(4, 1),
 	      PUT(5, 1), PUT(6, 1), PUT(7, 1), PUT(8, 1), PUT(9, 1)),
+	FULL("full chunk, no space", 0, 0, PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4)),
+	FULL("full chunk, space for a record", 32, 0, PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4)),
 	START("two lists", CREATE(1), PUT_B(0, 1), PUT_B(5, 3), PUT(5, 1), PUT(6, 1)),
 	UNSETTLED("not walked", PUT(0, 1), PUT(1, 4), PUT(2, 3), PUT(5, 1), PUT(6, 1),
 		  PUT(8, 7)),
