@@ -679,10 +679,11 @@ static bool is_freed(struct wort_alloc *alloc, u32 nr, u32 slot)
  * wort_extent_untake() - A slot was taken for nothing
  * @alloc: The allocator.
  * @off: Its offset.
+ * @zero: It was taken as durably zero, and is.
  *
  * Context: May sleep.  Holds wort_alloc.lock.
  */
-void wort_extent_untake(struct wort_alloc *alloc, u64 off)
+void wort_extent_untake(struct wort_alloc *alloc, u64 off, bool zero)
 {
 	u32 nr = (off - alloc->geo.data_off) >> alloc->geo.extent_shift;
 	struct wort_extent *extent = wort_extent_at(alloc, nr);
@@ -695,6 +696,8 @@ void wort_extent_untake(struct wort_alloc *alloc, u64 off)
 		return;
 	slots = wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL);
 	wort_slot_clear(slots, WORT_BITS_USED, slot);
+	if (zero && slots->dirty)
+		__clear_bit(slot, slots->dirty);
 	alloc->used_bytes -= wort_slot_size(alloc, extent);
 	slots->hint = min(slots->hint, slot);
 	wort_alloc_released(alloc);
@@ -1004,10 +1007,8 @@ void wort_alloc_settle(struct wort_op *op)
 		}
 		if (op->lent & BIT(i))
 			wort_purse_return(op, i);
-		else if (op->zeroed & BIT(i))
-			wort_extent_untake_zero(alloc, op->reserved[i]);
 		else
-			wort_extent_untake(alloc, op->reserved[i]);
+			wort_extent_untake(alloc, op->reserved[i], op->zeroed & BIT(i));
 	}
 	/* What it gives back itself is no reason to try again. */
 	op->released += alloc->released - released;

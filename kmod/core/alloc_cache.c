@@ -104,7 +104,7 @@ bool wort_cache_drain(struct wort_alloc *alloc)
 	lockdep_assert_held(&alloc->lock);
 	for_each_possible_cpu(cpu)
 		while ((off = take_any(per_cpu_ptr(alloc->caches, cpu)))) {
-			wort_extent_untake(alloc, off);
+			wort_extent_untake(alloc, off, false);
 			any = true;
 		}
 	return any;

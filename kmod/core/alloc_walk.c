@@ -166,6 +166,7 @@ static void keep_slot(struct wort_alloc *alloc, u32 nr, u32 slot)
 int wort_alloc_keep(struct wort_op *op, u64 off, u64 size)
 {
 	struct wort_alloc *alloc = op->alloc;
+	bool alone = op->alone;
 	u32 nr, slot;
 	int err;
 
@@ -181,6 +182,7 @@ int wort_alloc_keep(struct wort_op *op, u64 off, u64 size)
 	if (!err && alloc->marks)
 		wort_marks_keep(alloc->marks, nr, slot);
 	mutex_unlock(&alloc->lock);
+	op->alone = alone;
 	/*
 	 * No memory to read the table with: neither walk nor check has begun.
 	 */

@@ -152,24 +152,6 @@ void wort_slots_zero_waiting(struct wort_op *op, struct list_head *batch)
 		fence_zeroes(op, 0);
 }
 
-/**
- * wort_extent_untake_zero() - A slot was taken for nothing, and is durably zero
- * @alloc: The allocator.
- * @off: Its offset.
- *
- * Context: May sleep.  Holds wort_alloc.lock.
- */
-void wort_extent_untake_zero(struct wort_alloc *alloc, u64 off)
-{
-	struct wort_extent *extent = wort_extent_of(alloc, off);
-	u32 nr = (off - alloc->geo.data_off) >> alloc->geo.extent_shift;
-
-	if (wort_extent_in_use(extent) && extent->zeroed)
-		__clear_bit(wort_slot_at(extent->class, off - wort_extent_off(alloc, nr)),
-			    wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL)->dirty);
-	wort_extent_untake(alloc, off);
-}
-
 /*
  * An open extent with a free slot that the operation may take and that is
  * tracked.
@@ -253,7 +235,7 @@ static u64 zero_taken(struct wort_op *op, struct wort_cached *dirty)
 	off = wort_cached_get(dirty);
 	mutex_lock(&alloc->lock);
 	while ((rest = wort_cached_get(dirty)))
-		wort_extent_untake_zero(alloc, rest);
+		wort_extent_untake(alloc, rest, true);
 	wort_alloc_freed(alloc, -bytes);
 	mutex_unlock(&alloc->lock);
 	return off;

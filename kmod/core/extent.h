@@ -174,7 +174,7 @@ void wort_slots_drop_full(struct wort_alloc *alloc, struct wort_slots *slots);
 int wort_extent_find(struct wort_op *op, u64 off, u64 size, u32 *nr, u32 *slot);
 void wort_extent_close(struct wort_alloc *alloc, u32 nr);
 void wort_extent_clear(struct wort_op *op, u32 nr);
-void wort_extent_untake(struct wort_alloc *alloc, u64 off);
+void wort_extent_untake(struct wort_alloc *alloc, u64 off, bool zero);
 void wort_extent_take_word(struct wort_alloc *alloc, struct wort_slots *slots,
 			   u32 max, struct wort_cached *cached);
 struct wort_slots *wort_partial_find(struct wort_alloc *alloc,
@@ -199,7 +199,6 @@ bool wort_table_is_bad(struct wort_op *op, u32 nr);
 
 /* alloc_zero.c */
 int wort_slots_track(struct wort_slots *slots, gfp_t gfp);
-void wort_extent_untake_zero(struct wort_alloc *alloc, u64 off);
 void wort_slots_zero_waiting(struct wort_op *op, struct list_head *batch);
 
 /* marks.c */

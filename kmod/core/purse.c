@@ -85,7 +85,7 @@ void wort_purse_free(struct wort_op *op, struct wort_purse *purse)
 	mutex_lock(&alloc->lock);
 	released = alloc->released;
 	for (i = 0; i < purse->nr; i++)
-		wort_extent_untake(alloc, purse->object[i].off);
+		wort_extent_untake(alloc, purse->object[i].off, false);
 	/* What it gives back itself is no reason to try again. */
 	op->released += alloc->released - released;
 	mutex_unlock(&alloc->lock);

@@ -338,8 +338,11 @@ bool wort_pool_walk_blocked(struct wort_pool *pool)
 }
 
 /**
- * wort_pool_space_pending() - May background work give back space?
+ * wort_pool_space_pending() - May background work give back space, or find some?
  * @pool: The pool.
+ *
+ * It finds some while the extent table was not read as a whole, which a walk that cannot end
+ * does not keep it from.
  *
  * Context: May sleep, killably.  Takes wort_pool.lock.
  * Return: 1 or 0; -EINTR.
@@ -353,6 +356,7 @@ int wort_pool_space_pending(struct wort_pool *pool)
 	/* pairs with the release in wort_alloc_walk_end() */
 	walking = smp_load_acquire(&pool->alloc.walking);
 	pending = wort_alloc_freeing(&pool->alloc) || pool->nr_dying ||
+		  READ_ONCE(pool->alloc.nr_unread) ||
 		  (walking && !wort_pool_walk_blocked(pool));
 	mutex_unlock(&pool->lock);
 	return pending;

@@ -859,7 +859,8 @@ int wort_redo_run(struct wort_pool *pool)
  * @pool: The pool.
  * @nr: Raised by how many they were.
  *
- * Each of their records stays as it is, old or new.
+ * Each of their records stays as it is, old or new.  None is given up while the page of
+ * heads is known to be bad.
  *
  * Context: May sleep.  Holds wort_pool.work_lock and no other.
  */
@@ -869,7 +870,9 @@ void wort_redo_drop(struct wort_op *op, struct wort_pool *pool, u64 *nr)
 	const char *name = op->region->name ?: "pool";
 	u32 i;
 
-	for (i = 0; gates && i < WORT_MEDIA_NR_HEADS; i++) {
+	if (!gates || !gates->lost_heads || wort_heads_verify(op))
+		return;
+	for (i = 0; i < WORT_MEDIA_NR_HEADS; i++) {
 		if (!(gates->lost_heads >> i & 1))
 			continue;
 		pr_warn_ratelimited("%s: head %u is cleared: its atomic batch is lost\n",

@@ -328,13 +328,13 @@ int wort_pool_probe(struct wort_region *region, struct wort_media_sb *sb)
 }
 
 /**
- * wort_sb_replace() - Put a superblock in force whose end is elsewhere
+ * wort_sb_replace() - Put a superblock in force whose end is elsewhere, or that of the end
  * @op: The operation.
  * @sb: The superblock.
- * @copy: The copy that is in force.
+ * @copy: The copy that is in force: after a restore, WORT_SB_END.
  *
- * That at the new end is durable before the others change, and these are the
- * last to do so.
+ * It is the last to change: perhaps no other one is valid.  Of the others that at the new
+ * end is durable before the first two change.
  *
  * Context: May sleep.  Nobody uses the pool.
  * Return: 0; -EIO, upon which nothing was changed, if a copy lies on a page
@@ -342,7 +342,7 @@ int wort_pool_probe(struct wort_region *region, struct wort_media_sb *sb)
  */
 int wort_sb_replace(struct wort_op *op, struct wort_media_sb *sb, u32 copy)
 {
-	u32 order[WORT_SB_NR] = { WORT_SB_END, copy ^ 1, copy }, i;
+	u32 order[WORT_SB_NR] = { copy == WORT_SB_END ? 0 : WORT_SB_END, copy != 1, copy }, i;
 	int err = 0;
 
 	for (i = 0; i < WORT_SB_NR && !err; i++)
@@ -470,8 +470,9 @@ static bool is_same(const struct wort_media_sb *a,
  * wort_sb_unchanged() - Does the media have what this pool stored last?
  * @pool: The pool; no operation on it is under way.
  *
- * Attach for writing, format and growth raise the generation before they store
- * anything else, so equal generations mean equal contents.
+ * Attach for writing and format raise the generation before they store anything but copies
+ * of the superblock, and growth puts another superblock in force.  So where both are the
+ * same, so are the contents.
  *
  * Context: May sleep.
  * Return: False if somebody else has stored, or if that cannot be known.

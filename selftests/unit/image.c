@@ -135,15 +135,19 @@ u64 image_entry(u32 nr)
 	return image_get(image_catalogue() + 8 + 8 * nr);
 }
 
-void image_seal_entry(u64 off)
+void entry_seal(struct wort_media_entry *entry)
 {
-	struct wort_media_entry *entry = (void *)(image.mem + off), tmp;
+	struct wort_media_entry tmp = *entry;
 
-	tmp = *entry;
 	tmp.csum = 0;
 	tmp.state = 0;
 	memset(tmp.root, 0, sizeof(tmp.root));
 	entry->csum = cpu_to_le32(crc32c(~0U, &tmp, sizeof(tmp)));
+}
+
+void image_seal_entry(u64 off)
+{
+	entry_seal((void *)(image.mem + off));
 }
 
 u64 image_table(u64 off)

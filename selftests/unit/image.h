@@ -44,6 +44,7 @@ u64 image_leaf(u32 nr, const char *key);
 u64 image_value(u32 nr, const char *key);	/* an object of its own */
 u32 image_depth(u32 nr, const char *key);	/* words that lead to a record */
 u64 image_node(u32 nr, const char *key, u32 up);	/* above that leaf */
+void entry_seal(struct wort_media_entry *entry);
 void image_seal_entry(u64 off);	/* make the checksum right */
 void image_seal_sb(void);	/* that of both copies */
 struct wort_media_sb *image_sb(u32 copy);

@@ -289,7 +289,7 @@ void check_alloc_cache(void)
 	off = wort_cache_get(alloc_of(&bed), wort_class_of(1024));
 	CHECK(off);
 	mutex_lock(&alloc_of(&bed)->lock);
-	wort_extent_untake(alloc_of(&bed), off);
+	wort_extent_untake(alloc_of(&bed), off, false);
 	mutex_unlock(&alloc_of(&bed)->lock);
 	CHECK_EQ(fill_and_empty(&bed), n);
 	bed_close(&bed);
@@ -362,7 +362,10 @@ static int keep(struct bed *bed, u64 off, u64 size)
 	int err;
 
 	begin(bed, &op);
+	op.alone = false;
 	err = wort_alloc_keep(&op, off, size);
+	/* The next step may meet a race. */
+	CHECK(!op.alone);
 	wort_op_end(&op);
 	return err;
 }
@@ -654,6 +657,36 @@ void check_alloc_keep_check(void)
 	wort_marks_end(&marks);
 	CHECK_EQ(give(&bed, a, KEPT_SIZE), 0);
 	CHECK_EQ(give(&bed, b, KEPT_SIZE), 0);
+	bed_close(&bed);
+}
+
+/*
+ * Of two operations that reserve in an extent which is being opened one goes without what it
+ * reserved: the other one still stores the word of the extent.
+ */
+void check_alloc_opening(void)
+{
+	struct wort_op taker, other;
+	struct wort_geometry *geo;
+	__le64 *table;
+	struct bed bed;
+	u64 off;
+
+	bed_open(&bed, MIB, 4096);
+	geo = &alloc_of(&bed)->geo;
+	table = (void *)((u8 *)bed.pm.region.base + geo->table_off);
+	begin(&bed, &taker);
+	begin(&bed, &other);
+	CHECK_EQ(wort_alloc_reserve(&taker, 900), 0);
+	CHECK_EQ(wort_alloc_reserve(&other, 900), 0);
+	CHECK_EQ(taker.reserved[0] / 4096, other.reserved[0] / 4096);
+	CHECK_EQ(table[(taker.reserved[0] - geo->data_off) / 4096], 0);
+	wort_op_end(&other);
+	off = wort_alloc_take(&taker);
+	wort_pm_fence(&taker);
+	wort_op_end(&taker);
+	CHECK_NE(table[(off - geo->data_off) / 4096], 0);
+	CHECK_EQ(give(&bed, off, 900), 0);
 	bed_close(&bed);
 }
 

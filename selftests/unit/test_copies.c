@@ -4,6 +4,7 @@
  */
 #include <linux/crc32c.h>
 
+#include "../../kmod/core/powercut.h"
 #include "unit.h"
 
 static struct wort_media_sb *copy_at(struct bed *bed, u32 copy)
@@ -244,6 +245,49 @@ void check_copies_ids(void)
 	bed_close(&bed);
 }
 
+/* The events of making an index and destroying it; what the power cut behind them leaves. */
+static u64 cut_behind_index(struct bed *bed, u64 event, u64 *id)
+{
+	struct wort_powercut_status status;
+	struct wort_index *index;
+
+	bed_open(bed, MIB, 4096);
+	CHECK_EQ(wort_powercut_arm(event), 0);
+	wort_powercut_begin(&bed->pm.region);
+	index = pmpool_index(&bed->pm, "u");
+	*id = index->id;
+	wort_index_put(index);
+	CHECK_EQ(wort_index_destroy(bed->pm.pool, (u8 *)"u", 1), 0);
+	wort_powercut_status(&status);
+	CHECK_EQ(status.state, WORT_POWERCUT_RUNNING);
+	CHECK_EQ(pm_put(bed->index, "k", 1, "v", 1), 0);
+	wort_index_put(bed->index);
+	pmpool_detach(&bed->pm);
+	wort_powercut_end(&bed->pm.region);
+	return status.events;
+}
+
+/* Nor after a power cut that comes when the index is gone. */
+void check_copies_ids_cut(void)
+{
+	struct wort_index *index;
+	u64 id, events;
+	struct bed bed;
+
+	events = cut_behind_index(&bed, 1000, &id);
+	wort_powercut_disarm();
+	pmpool_unmap(&bed.pm);
+	cut_behind_index(&bed, events + 1, &id);
+	CHECK_EQ(wort_powercut_image(0, bed.pm.region.base, MIB, 0), MIB);
+	wort_powercut_disarm();
+	bed_attach(&bed);
+	index = pmpool_index(&bed.pm, "u");
+	CHECK(index->id > id);
+	wort_index_put(index);
+	bed_check(&bed);
+	bed_close(&bed);
+}
+
 /* Whoever is about to store raises it. */
 void check_copies_generation(void)
 {
@@ -398,4 +442,75 @@ void check_copies_unchanged(void)
 		damage(&bed, copy, 0);
 	CHECK(!wort_sb_unchanged(bed.pm.pool));
 	bed_close(&bed);
+}
+
+/*
+ * Put the copy at the end in force; the power goes at that flush or fence.  False: there are
+ * fewer.
+ */
+static bool cut_restore(struct bed *bed, const u8 *lost, u64 event, u64 seed, u8 *image)
+{
+	struct wort_powercut_status status;
+	struct wort_media_sb sb;
+	struct wort_op op;
+
+	memcpy(bed->pm.region.base, lost, MIB);
+	CHECK_EQ(wort_powercut_arm(event), 0);
+	wort_powercut_begin(&bed->pm.region);
+	wort_op_begin(&op, &bed->pm.region, NULL);
+	CHECK_EQ(wort_sb_read(&op, MIB - WORT_MEDIA_SB_SPACE, &sb), 0);
+	CHECK_EQ(wort_sb_replace(&op, &sb, WORT_SB_END), 0);
+	wort_op_end(&op);
+	wort_powercut_end(&bed->pm.region);
+	wort_powercut_status(&status);
+	if (status.state != WORT_POWERCUT_CUT)
+		return false;
+	CHECK_EQ(wort_powercut_image(seed, image, MIB, 0), MIB);
+	return true;
+}
+
+static bool has_copy(struct bed *bed)
+{
+	struct wort_media_sb sb;
+	struct wort_op op;
+	u32 nr = 0;
+
+	wort_op_begin(&op, &bed->pm.region, NULL);
+	nr += !wort_sb_load(&op, &sb, &(u32){ 0 });
+	nr += !wort_sb_read(&op, MIB - WORT_MEDIA_SB_SPACE, &sb);
+	wort_op_end(&op);
+	return nr;
+}
+
+/* A restore that is cut, also within a copy, leaves one that is valid: it can be done again. */
+void check_copies_restored(void)
+{
+	u64 *lost = malloc(MIB), *none = malloc(MIB), *all = malloc(MIB), event, word;
+	struct bed bed;
+	u64 *mem;
+
+	bed_open(&bed, MIB, 4096);
+	bed_detach(&bed);
+	mem = (void *)bed.pm.region.base;
+	memset((u8 *)mem + WORT_MEDIA_SB_OFF, 0, 2 * WORT_MEDIA_SB_SPACE);
+	memcpy(lost, mem, MIB);
+	for (event = 1; cut_restore(&bed, (u8 *)lost, event, 0, (u8 *)none); event++) {
+		CHECK(cut_restore(&bed, (u8 *)lost, event, 1, (u8 *)all));
+		memcpy(mem, none, MIB);
+		for (word = 0; word < MIB / sizeof(*mem); word++) {
+			if (mem[word] == all[word])
+				continue;
+			mem[word] = all[word];
+			CHECK(has_copy(&bed));
+		}
+	}
+	CHECK_EQ(event, 1 + 2 * WORT_SB_NR);
+	wort_powercut_disarm();
+	bed_attach(&bed);
+	expect_whole(&bed);
+	bed_check(&bed);
+	bed_close(&bed);
+	free(lost);
+	free(none);
+	free(all);
 }

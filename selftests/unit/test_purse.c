@@ -47,7 +47,10 @@ static void close_full(struct bed *bed)
 	struct wort_op op;
 
 	space_begin(bed, &op);
+	op.released = space_alloc(bed)->released;
 	wort_purse_free(&op, purse);
+	/* That is no reason to try again. */
+	CHECK_EQ(op.released, space_alloc(bed)->released);
 	wort_op_end(&op);
 	CHECK(used > space_alloc(bed)->used_bytes || !nr);
 	bed_close(bed);

@@ -172,3 +172,39 @@ void check_unknown_again(void)
 	CHECK_EQ(open_b(0), 0);
 	unknown_free();
 }
+
+/* Groups that an operation reads at most, and one more, of extents that seem to be in use. */
+#define UNREAD		257
+#define UNREAD_SIZE	(1200ULL * MIB)
+
+/*
+ * The walk cannot end, and free extents lie behind all that an operation reads of the
+ * extent table: it waits for the rest, and finds space.
+ */
+void check_unknown_unread(void)
+{
+	struct wort_media_entry *entry;
+	struct wort_index *index;
+	struct bed bed = { };
+	__le64 *table;
+	u32 i;
+
+	pmpool_map(&bed.pm, UNREAD_SIZE, false);
+	pmpool_format(&bed.pm, 4096);
+	bed_attach(&bed);
+	index = pmpool_index(&bed.pm, "u");
+	entry = (void *)((u8 *)bed.pm.region.base + index->entry_off);
+	wort_index_put(index);
+	table = (void *)((u8 *)bed.pm.region.base + bed.pm.pool->alloc.geo.table_off);
+	bed_detach(&bed);
+	for (i = 0; i < UNREAD * WORT_GROUP_EXTENTS; i++)
+		if (!table[i])
+			table[i] = cpu_to_le64(1);
+	entry->engine = cpu_to_le32(UNKNOWN);
+	entry_seal(entry);
+	bed_attach(&bed);
+	CHECK_EQ(pm_put(bed.index, "k", 1, "v", 1), 0);
+	CHECK_EQ(pm_del(bed.index, "k", 1), 0);
+	bed_detach(&bed);
+	pmpool_unmap(&bed.pm);
+}

@@ -300,3 +300,19 @@ void check_walk_section(void)
 	bed_check(&bed);
 	bed_close(&bed);
 }
+
+/* What the walk finds free is used again: readers in mappings begin again. */
+void check_walk_generation(void)
+{
+	u64 before;
+
+	bed_open(&bed, MIB, 4096);
+	CHECK_EQ(pm_put(bed.index, "k", 1, "v", 1), 0);
+	bed_detach(&bed);
+	bed_attach(&bed);
+	before = bed.pm.pool->locks.control->generation;
+	pmpool_settle();
+	CHECK(!bed.pm.pool->alloc.walking);
+	CHECK(bed.pm.pool->locks.control->generation > before);
+	bed_close(&bed);
+}

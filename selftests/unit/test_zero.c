@@ -283,6 +283,34 @@ void check_zero_shared(void)
 	bed_close(&bed);
 }
 
+/*
+ * A slot that was reserved as zero is freed by a damaged record, and its extent serves another
+ * size: who gives it back knows nothing of what is there now.
+ */
+void check_zero_untaken(void)
+{
+	u64 first, second, third, off;
+	struct wort_op op;
+	struct bed bed;
+
+	open_dirty(&bed);
+	first = take_zero(&bed, 1024);
+	second = take_zero(&bed, 1024);
+	space_begin(&bed, &op);
+	CHECK_EQ(wort_alloc_reserve_zero(&op, 1024), 0);
+	third = op.reserved[0];
+	CHECK_EQ(space_give(&bed, first, 1024), 0);
+	CHECK_EQ(space_give(&bed, second, 1024), 0);
+	CHECK_EQ(space_give(&bed, third, 1024), 0);
+	reclaim(&bed);
+	memset(at(&bed, first), 0x5a, EXTENT);
+	CHECK_EQ(take_zero(&bed, 16), first);
+	wort_op_end(&op);
+	for (off = first + 16; off <= third; off += 16)
+		CHECK_EQ(take_zero(&bed, 16), off);
+	bed_close(&bed);
+}
+
 /* What the walk finds unmarked may have been written before the power failed. */
 void check_zero_walk(void)
 {

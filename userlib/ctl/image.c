@@ -513,7 +513,7 @@ int image_copy(const char *path, uint64_t offset, uint64_t reach, bool restore,
 		fill_label(image, &sb, label);
 	if (!err && restore) {
 		wort_op_begin(&op, &image->region, NULL);
-		err = wort_sb_replace(&op, &sb, 0);
+		err = wort_sb_replace(&op, &sb, WORT_SB_END);
 		wort_op_end(&op);
 	}
 	err2 = release(image);
