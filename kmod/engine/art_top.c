@@ -53,12 +53,6 @@ static int survey_below(struct art_survey *survey, u64 link, u32 start)
 	return err;
 }
 
-/* The digits before a place, with zeroes from there on. */
-static u64 digits_before(u64 word, u32 place)
-{
-	return place ? word & ~0ULL << 4 * (WORT_KEY_WORD_DIGITS - place) : 0;
-}
-
 /*
  * Is a 32nd of a table used?  Then it takes 256 bytes for each node that it leads
  * to, whose records take more.
@@ -89,7 +83,7 @@ static int art_top_shape(struct wort_op *op, struct wort_tree *tree,
 	      art_any_record(op, link, 0, &rec);
 	if (err)
 		return err;
-	shape->first = digits_before(wort_rec_digits(&rec), survey.place);
+	shape->first = rdx_digits_before(wort_rec_digits(&rec), survey.place);
 	for (shape->digits = WORT_TOP_DIGITS; shape->digits;
 	     shape->digits -= ART_BYTE_DIGITS) {
 		shape->place = survey.place + shape->digits;
@@ -100,21 +94,16 @@ static int art_top_shape(struct wort_op *op, struct wort_tree *tree,
 	return 0;
 }
 
-/* A slot that is being changed, or was changed meanwhile, is left out. */
+/* A byte that has an entry keeps its slot. */
 static void fill_entry(struct wort_op *op, struct wort_tree *tree,
 		       const struct art_node *node,
 		       const struct art_entry *entry, u64 word)
 {
 	void __pmem *base = wort_region_at(op->region, 0);
-	u64 off = wort_link_off(node->link), slot;
 
-	if (!wort_node_lock(op, off))
-		return;
-	slot = art_slot(base, node->link, entry->byte);
-	if (slot && wort_pm_load(base + slot) == entry->link &&
-	    !wort_pm_in_flight(tree->in_flight, off))
-		wort_top_set(wort_tree_top(tree), word, entry->link);
-	wort_nodes_unlock(op);
+	wort_top_fill_entry(op, tree, wort_link_off(node->link),
+			    base + art_slot(base, node->link, entry->byte),
+			    entry->link, word);
 }
 
 static int fill_below(struct wort_op *op, struct wort_tree *tree, u64 link,
@@ -131,7 +120,7 @@ static int fill_slot(struct wort_op *op, struct wort_tree *tree,
 
 	if (!art_link_is_node(entry->link))
 		return 0;
-	word = digits_before(word, node->place) |
+	word = rdx_digits_before(word, node->place) |
 	       (u64)entry->byte << 4 * (WORT_KEY_WORD_DIGITS - start);
 	if (wort_link_place(entry->link) < end)
 		return fill_below(op, tree, entry->link, start, word);

@@ -163,6 +163,31 @@ static void replace(struct wort_tree *tree, struct wort_top *top,
 	kvfree(old);
 }
 
+/**
+ * wort_top_fill_entry() - Fill in an entry, for wort_top_ops.fill
+ * @op: The operation.
+ * @tree: The tree.
+ * @node: The node that has the slot.
+ * @slot: The slot.
+ * @link: What it held, a link to a node.
+ * @word: The first sixteen digits of the keys below it.
+ *
+ * A slot that is being changed, or was changed meanwhile, is left out, and so is one that is
+ * perhaps not durable.
+ *
+ * Context: In a section of writers; locks and unlocks the node.
+ */
+void wort_top_fill_entry(struct wort_op *op, struct wort_tree *tree, u64 node,
+			 const __le64 __pmem *slot, u64 link, u64 word)
+{
+	if (!wort_node_lock(op, node))
+		return;
+	if (wort_pm_load(slot) == link &&
+	    !wort_pm_in_flight(tree->in_flight, node))
+		wort_top_set(wort_tree_top(tree), word, link);
+	wort_nodes_unlock(op);
+}
+
 /*
  * Set when the next review is due: later each time, if this one changed
  * nothing.

@@ -99,6 +99,8 @@ extern struct wort_top wort_top_none;
 
 int wort_top_open(struct wort_tree *tree);
 void wort_top_close(struct wort_tree *tree);
+void wort_top_fill_entry(struct wort_op *op, struct wort_tree *tree, u64 node,
+			 const __le64 __pmem *slot, u64 link, u64 word);
 void wort_top_tend(struct wort_tree *tree, size_t room,
 		   const struct wort_top_ops *ops);
 
@@ -202,6 +204,12 @@ static inline void wort_top_set(struct wort_top *top, u64 word, u64 link)
 		return;
 	/* pairs with the acquire in wort_top_find() */
 	smp_store_release(entry, link);
+}
+
+/* The digits before a place, with zeroes from there on. */
+static inline u64 rdx_digits_before(u64 word, u32 place)
+{
+	return place ? word & ~0ULL << 4 * (WORT_KEY_WORD_DIGITS - place) : 0;
 }
 
 /* The key has the digits that the node of a link skips. */

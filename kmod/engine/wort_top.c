@@ -50,12 +50,6 @@ static int survey_below(struct wrt_survey *survey, u64 link, u32 start)
 	return err;
 }
 
-/* The digits before a place, with zeroes from there on. */
-static u64 digits_before(u64 word, u32 place)
-{
-	return place ? word & ~0ULL << 4 * (WORT_KEY_WORD_DIGITS - place) : 0;
-}
-
 /*
  * Is a sixteenth of a table used?  Then it takes no more than the nodes it
  * leads to.
@@ -86,7 +80,7 @@ static int wrt_top_shape(struct wort_op *op, struct wort_tree *tree,
 	      wrt_any_record(op, link, 0, &rec);
 	if (err)
 		return err;
-	shape->first = digits_before(wort_rec_digits(&rec), survey.place);
+	shape->first = rdx_digits_before(wort_rec_digits(&rec), survey.place);
 	for (shape->digits = WORT_TOP_DIGITS; shape->digits; shape->digits--) {
 		shape->place = survey.place + shape->digits;
 		if (survey_fits(&survey, max_size, shape))
@@ -94,20 +88,6 @@ static int wrt_top_shape(struct wort_op *op, struct wort_tree *tree,
 	}
 	*shape = wort_top_none.shape;
 	return 0;
-}
-
-/* A slot that is being changed, or was changed meanwhile, is left out. */
-static void fill_entry(struct wort_op *op, struct wort_tree *tree,
-		       const __le64 __pmem *slot, u64 link, u64 word)
-{
-	u64 node = wrt_slot_node(wort_pm_off(op, slot));
-
-	if (!wort_node_lock(op, node))
-		return;
-	if (wort_pm_load(slot) == link &&
-	    !wort_pm_in_flight(tree->in_flight, node))
-		wort_top_set(wort_tree_top(tree), word, link);
-	wort_nodes_unlock(op);
 }
 
 static int fill_below(struct wort_op *op, struct wort_tree *tree, u64 link,
@@ -125,7 +105,7 @@ static int fill_slot(struct wort_op *op, struct wort_tree *tree,
 
 	if (!wrt_link_is_node(link))
 		return 0;
-	word = digits_before(word, node->place) |
+	word = rdx_digits_before(word, node->place) |
 	       (u64)slot << 4 * (WORT_KEY_WORD_DIGITS - start);
 	if (wort_link_place(link) < end)
 		return fill_below(op, tree, link, start, word);
@@ -135,7 +115,8 @@ static int fill_slot(struct wort_op *op, struct wort_tree *tree,
 		word = err ? 0 : wort_rec_digits(&rec);
 	}
 	if (!err)
-		fill_entry(op, tree, at, link, word);
+		wort_top_fill_entry(op, tree, wrt_slot_node(wort_pm_off(op, at)), at, link,
+				    word);
 	return err;
 }
 

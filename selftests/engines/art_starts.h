@@ -38,6 +38,9 @@ static const struct engine_start art_starts[] = {
 	     CROWD(0)),
 	FULL("full root, space for a node", sizeof(struct wort_media_leaf) + sizeof(__u64),
 	     2 * sizeof(struct wort_media_art_line), CROWD(4), PUT(0, 1), PUT(4, 1), PUT(9, 1)),
+	/* The table of the top leads to ten nodes; it is there, or is made beside steps. */
+	START("ten nodes", PAIRS(8), PUT(0, 1), PUT(1, 1), PUT(5, 1), PUT(6, 1)),
+	UNSETTLED("ten nodes, not walked", PAIRS(8), PUT(0, 1), PUT(1, 1), PUT(5, 1), PUT(6, 1)),
 	/* One put fills the root, so that another put has to copy it. */
 	START("root of six", CROWD(3), PUT(0, 1), PUT(4, 1), PUT(9, 1)),
 	/* The root is full, and the next entry makes it an N14. */
@@ -94,7 +97,7 @@ static const struct engine_start art_starts[] = {
 };
 
 /* The first pools are those from which ART+CoW copies where WOART does not. */
-#define ART_COPY_STARTS	13
+#define ART_COPY_STARTS	15
 
 #define ART_STARTS(nr) {							\
 	.steps = art_steps,						\

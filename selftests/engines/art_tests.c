@@ -624,3 +624,34 @@ void check_art_top_damaged(void)
 	CHECK_EQ(err ?: pm_del(bed.index, key, sizeof(key)), -EUCLEAN);
 	bed_close(&bed);
 }
+
+/*
+ * A record lies below another byte than that of its key, among smaller keys: a scan in pieces
+ * ends there, and does not go back to what it has had.
+ */
+void check_art_order(void)
+{
+	const u64 moved = 2ULL << 56 | 1;
+	struct wort_scan scan = { .max = 2 };
+	u8 buf[64], last[sizeof(u64)], key[sizeof(u64)];
+	struct wort_key start = { last, sizeof(last) };
+	u32 i, pieces = 0;
+	int err;
+
+	bed_open(&bed, MIB, 4096);
+	for (i = 0; i < 8; i++)
+		put_word((1 + i / 4ULL) << 56 | i % 4);
+	key_u64(key, moved);
+	memory(bed_record(&bed, key, sizeof(key)))[sizeof(struct wort_media_leaf)] = 1;
+	do {
+		scan.buf = buf;
+		scan.buf_len = sizeof(buf);
+		err = wort_index_scan(bed.index, &scan);
+		if (scan.len)
+			memcpy(last, buf + scan.last + sizeof(struct wort_record), sizeof(last));
+		scan.start = &start;
+	} while (!err && scan.more && ++pieces < 8);
+	CHECK_EQ(err, -EUCLEAN);
+	CHECK_LE(pieces, 4);
+	bed_close(&bed);
+}

@@ -24,6 +24,7 @@ void check_art_cow_copies(void);
 void check_art_cow_given_back(void);
 void check_art_cow_damaged(void);
 void check_art_maps(void);
+void check_art_order(void);
 void check_art_top(void);
 void check_art_top_damaged(void);
 /* Does each entry of the table of a tree's top hold what it may?  How many there are. */
@@ -41,6 +42,7 @@ u32 art_top_verify(struct wort_index *index);
 	{ "growth", check_art_growth, .optional = true },		\
 	{ "lost_elsewhere", check_art_lost_elsewhere },			\
 	{ "maps", check_art_maps },					\
+	{ "order", check_art_order },					\
 	{ "top", check_art_top, .optional = true },			\
 	{ "top_damaged", check_art_top_damaged, .optional = true }
 

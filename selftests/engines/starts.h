@@ -20,6 +20,7 @@
 #define RENAME(i)	{ STEP_RENAME, i, 0, 0 }
 #define PUT_B(k, v)	{ STEP_PUT, 1, k, v }
 #define CROWD(n)	{ STEP_CROWD, 0, n, 0 }
+#define PAIRS(n)	{ STEP_CROWD, 0, 2 * (n), 1 }
 #define ONLY(s)		{ s, 0, 0, 0 }
 
 /**

@@ -33,9 +33,11 @@ const struct world_bytes world_keys[NR_KEYS] = {
 /*
  * The crowd: one byte each, another one than those with which the keys begin, in order and
  * behind them.  Its bits 0 and 4 differ: by them some nodes choose the line of the byte, and
- * some deletes whether to look if a smaller node would do.
+ * some deletes whether to look if a smaller node would do.  In a crowd of pairs two have each
+ * byte, and another one behind it.
  */
 #define CROWD_FIRST	0x95
+#define CROWD_LEN	2
 
 static __u8 crowd_byte(__u32 nr)
 {
@@ -44,10 +46,19 @@ static __u8 crowd_byte(__u32 nr)
 	return byte ^ (byte >> 4 & 1);
 }
 
-/* The number of a byte, if it is one of the crowd. */
-static __u32 crowd_number(__u8 byte)
+static struct world_bytes crowd_key(__u32 nr, bool pairs, __u8 *key)
 {
-	return ((byte ^ (byte >> 4 & 1)) - CROWD_FIRST) / 2;
+	key[0] = crowd_byte(pairs ? nr / 2 : nr);
+	key[1] = nr % 2;
+	return (struct world_bytes){ key, pairs ? CROWD_LEN : 1 };
+}
+
+/* The number of a key, if it is one of the crowd. */
+static __u32 crowd_number(const __u8 *key, bool pairs)
+{
+	__u32 nr = ((key[0] ^ (key[0] >> 4 & 1)) - CROWD_FIRST) / 2;
+
+	return pairs ? 2 * nr + key[1] : nr;
 }
 
 static const __u32 value_len[NR_VALUES] = { 0, 8, 8, 300, 5000, 0, 3, 300 };
@@ -187,19 +198,20 @@ static const char *do_put(struct runner *r, struct world *w,
 
 static const char *do_crowd(struct runner *r, struct world *w, const struct step *s)
 {
-	__u8 *crowd = &w->index[s->index].crowd, byte;
-	const struct world_bytes key = { &byte, 1 };
+	__u8 *crowd = &w->index[s->index].crowd, buf[CROWD_LEN];
+	struct world_bytes key;
 	__u64 number;
 	int err = 0;
 
+	w->index[s->index].pairs = s->value;
 	for (; *crowd < s->key && !err; ++*crowd) {
-		byte = crowd_byte(*crowd);
+		key = crowd_key(*crowd, s->value, buf);
 		number = *crowd;
 		err = face_put(r, s->index, &key,
 			       &(struct world_bytes){ &number, sizeof(number) }, NULL);
 	}
 	for (; *crowd > s->key && !err; --*crowd) {
-		byte = crowd_byte(*crowd - 1);
+		key = crowd_key(*crowd - 1, s->value, buf);
 		err = face_del(r, s->index, &key);
 	}
 	return err ? say("crowd: %d", err) : NULL;
@@ -458,15 +470,15 @@ static const char *do_reattach(struct runner *r)
 
 static const char *compare_crowd(struct runner *r, const struct world *w, __u32 index)
 {
+	struct world_bytes key;
+	__u8 buf[CROWD_LEN];
 	__u64 number;
 	__u32 i, len;
-	__u8 byte;
 	int err;
 
 	for (i = 0; i < w->index[index].crowd; i++) {
-		byte = crowd_byte(i);
-		err = face_lookup(r, index, &(struct world_bytes){ &byte, 1 }, (__u8 *)&number,
-				  sizeof(number), &len);
+		key = crowd_key(i, w->index[index].pairs, buf);
+		err = face_lookup(r, index, &key, (__u8 *)&number, sizeof(number), &len);
 		if (err || len != sizeof(number) || number != i)
 			return say("lookup of %u of the crowd in %s: %d", i,
 				   face_name(index), err);
@@ -620,13 +632,17 @@ static bool is_next_of_crowd(__u32 index, const struct wort_record *rec, int see
 			     bool reverse, __u32 *number)
 {
 	const __u8 *key = (const __u8 *)(rec + 1);
+	bool pairs = rec->key_len == CROWD_LEN;
+	__u8 want[CROWD_LEN];
 	__u64 value;
 
-	if (rec->key_len != 1 || *key < crowd_byte(0) || rec->value_len != sizeof(value))
+	if ((rec->key_len != 1 && !pairs) || *key < crowd_byte(0) ||
+	    rec->value_len != sizeof(value))
 		return false;
-	*number = crowd_number(*key);
-	memcpy(&value, key + 1, sizeof(value));
-	if (value != *number || *key != crowd_byte(*number))
+	*number = crowd_number(key, pairs);
+	memcpy(&value, key + rec->key_len, sizeof(value));
+	crowd_key(*number, pairs, want);
+	if (value != *number || memcmp(key, want, rec->key_len))
 		return false;
 	if (!(world_engine_of(index)->traits & WORT_TRAIT_ORDERED))
 		return true;

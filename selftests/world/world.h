@@ -37,8 +37,8 @@ struct world_bytes {
  * struct world - What a pool holds
  * @pool: there is one
  * @damaged: it is read-only
- * @index: for "a" and "b": whether there is one, the value of each key, and how many
- *	records of the crowd it holds
+ * @index: for "a" and "b": whether there is one, the value of each key, how many records of
+ *	the crowd it holds, and whether these are pairs
  * @fillers: indexes with other names
  * @fill_records: records in the index "fill"
  */
@@ -49,6 +49,7 @@ struct world {
 		bool present;
 		__u8 value[NR_KEYS];
 		__u8 crowd;
+		bool pairs;
 	} index[NR_INDEXES];
 	__u32 fillers;
 	__u32 fill_records;
@@ -73,7 +74,7 @@ struct step {
 	__u8 kind;
 	__u8 index;
 	__u8 key;		/* of a batch, atomic or not, its number; of a crowd its size */
-	__u8 value;		/* of an atomic batch: what fails in it */
+	__u8 value;		/* of an atomic batch: what fails in it; of a crowd: in pairs */
 };
 
 /* The nth allocation of DRAM, or the nth reservation of space, both from 1 on. */
