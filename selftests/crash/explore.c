@@ -971,7 +971,7 @@ static void usage(void)
 	       "  --with STEP      only sequences and steps beside each other of which\n"
 	       "                   one is such a step, as atomic\n"
 	       "  --random N       instead N runs of threads that make many changes each, by\n"
-	       "                   random schedules (x86, no crashes)\n"
+	       "                   random schedules, and of random power cuts (x86)\n"
 	       "  --number N       with --random: the number of the first run (default: 0)\n"
 	       "  --engine NAME    only pools of this engine (default: all, in turn)\n"
 	       "  --mandatory      without the optional functions of engines\n"
@@ -1131,9 +1131,9 @@ static void *map(size_t size, int flags)
 
 static int report_random(const struct work *work, double begin, int failed)
 {
-	printf("%llu random runs from number %llu on, %.0f s, %llu failures\n",
+	printf("%llu random runs from number %llu on, %llu power cuts, %.0f s, %llu failures\n",
 	       (unsigned long long)tally->schedules, (unsigned long long)work->first,
-	       seconds() - begin,
+	       (unsigned long long)tally->states, seconds() - begin,
 	       (unsigned long long)(tally->failures + (failed && !tally->failures)));
 	return failed ?: !!tally->failures;
 }

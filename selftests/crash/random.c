@@ -5,8 +5,13 @@
  * Each thread changes keys of its own, one after the other or several at once.  So it
  * knows what they answer, and of the keys of others which versions they may have.  Such
  * a run meets faults that take several changes of the structure and several
- * preemptions; of so many steps not all schedules can be run.  The number of a run
- * determines all that happens in it.
+ * preemptions; of so many steps not all schedules can be run.
+ *
+ * Then the power goes at some events of the run, with one of the states that this can leave.
+ * Each key has the version that was acknowledged by then, or seen, or the one that was
+ * begun, and an atomic batch has changed all of its keys or none.  Life goes on from there.
+ *
+ * The number of a run determines all that happens in it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,16 +25,31 @@
 #define NR_OWN		16U		/* keys of a thread */
 #define NR_IDS		(NR_OWN * NR_OWNERS)
 #define SCAN_BUF	(WORT_VALUE_MAX + 8192)	/* room for any record */
+#define MAX_NOTES	16384U
+#define CUTS		3U		/* of a run, on average */
+#define CHANGES_AFTER	12		/* a cut */
 
-/* Of each key: the version begun, and the one acknowledged; odd: it is there. */
+/*
+ * Of each key: the version begun, and the one acknowledged; odd: it is there.  After a power
+ * cut: the number of the atomic batch that has begun the version, or 0.
+ */
 static struct {
-	u32 begun, acked;
+	u32 begun, acked, atomic;
 } keys[NR_IDS];
+
+/* What a power cut must or may leave, in the order of time. */
+static struct note {
+	enum { NOTE_BEGUN, NOTE_ACKED, NOTE_SEEN, NOTE_FAILED } kind;
+	u32 event;		/* so many had been */
+	u32 id, version;
+	u32 atomic;		/* of an atomic batch: its number; else 0 */
+} notes[MAX_NOTES];
 
 static struct runner runner;
 static const struct spot *spot_now;
 static u64 random_state;
-static u32 nr_changes;
+static u32 nr_changes, nr_notes, nr_atomics;
+static bool noting;
 
 static u32 draw(u32 n)
 {
@@ -43,6 +63,17 @@ static void wrong(u32 id, u32 version, const char *what, int err)
 
 	snprintf(why, sizeof(why), "key %u, version %u: %s: %d", id, version, what, err);
 	fail(spot_now, why);
+}
+
+static void note(int kind, u32 id, u32 version, u32 atomic)
+{
+	if (!noting)
+		return;
+	if (nr_notes == MAX_NOTES)
+		fail(spot_now, "more happens than can be noted");
+	notes[nr_notes++] = (struct note){
+		kind, tracer_events(spot_now->t), id, version, atomic,
+	};
 }
 
 static void verify_value(u32 id, const struct value *value, u32 len)
@@ -72,6 +103,7 @@ static void look(u32 id)
 	verify_value(id, &value, len);
 	if (value.version < before || value.version > after || value.version % 2 == 0)
 		wrong(id, value.version, "not the version acknowledged", before);
+	note(NOTE_SEEN, id, value.version, 0);
 }
 
 /* The owned key that these bytes are, or -1: it is one of the starting pool. */
@@ -110,6 +142,7 @@ static void see(struct scanned *s, const struct wort_record *rec, bool reverse)
 	verify_value(id, &value, rec->value_len);
 	if (value.version < s->before[id] || value.version > keys[id].begun)
 		wrong(id, value.version, "a scan finds another version than", s->before[id]);
+	note(NOTE_SEEN, id, value.version, 0);
 }
 
 /* In parts.  A key that it does not find was not there, or has changed meanwhile. */
@@ -151,12 +184,13 @@ static void scan_all(u32 thread)
 struct change {
 	u32 id;
 	u32 version;
+	u32 atomic;
 	u8 key[MAX_KEY];
 	struct value value;
 	struct wort_request req;
 };
 
-static void change_begin(struct change *c, u32 id)
+static void change_begin(struct change *c, u32 id, u32 atomic)
 {
 	u32 version = keys[id].acked + 1, len = make_key(id, c->key);
 
@@ -164,7 +198,9 @@ static void change_begin(struct change *c, u32 id)
 		version++;
 	c->id = id;
 	c->version = version;
+	c->atomic = atomic;
 	keys[id].begun = version;
+	note(NOTE_BEGUN, id, version, atomic);
 	c->req = (struct wort_request){
 		.op = { .rec_len = 1, .op = WORT_BATCH_DELETE, .key_len = len },
 		.put.key = { c->key, len },
@@ -186,6 +222,7 @@ static void change_end(const struct change *c, int err)
 		keys[c->id].begun = keys[c->id].acked;
 	else
 		wrong(c->id, c->version, "change", err);
+	note(err ? NOTE_FAILED : NOTE_ACKED, c->id, c->version, c->atomic);
 }
 
 static void change(u32 id)
@@ -193,7 +230,7 @@ static void change(u32 id)
 	struct change c;
 	struct world_bytes key = { c.key, 0 }, value = { (u8 *)&c.value, 0 };
 
-	change_begin(&c, id);
+	change_begin(&c, id, 0);
 	key.len = c.req.op.key_len;
 	value.len = c.req.op.value_len;
 	change_end(&c, c.version % 2 ? face_put(&runner, 0, &key, &value, NULL) :
@@ -210,10 +247,11 @@ static void change_some(u32 thread)
 	struct wort_batch batch = { .nr_ops = nr, .reqs = reqs, .write = true };
 	struct change changes[NR_OWN];
 	bool all = draw(2);
+	u32 number = all ? ++nr_atomics : 0;
 	int err;
 
 	for (i = 0; i < nr; i++) {
-		change_begin(&changes[i], (first + i) % NR_OWN * NR_OWNERS + thread);
+		change_begin(&changes[i], (first + i) % NR_OWN * NR_OWNERS + thread, number);
 		reqs[i] = changes[i].req;
 		indexes[i] = runner.index[0];
 	}
@@ -261,6 +299,18 @@ static bool is_shared(const void *at)
 	return true;
 }
 
+static void attach(struct tracer *t)
+{
+	runner = (struct runner){
+		.region = {
+			.base = t->mem, .size = IMAGE_SIZE,
+			.flush = true, .line_order = true,
+		},
+	};
+	if (runner_attach(&runner))
+		fail(spot_now, "the pool does not attach");
+}
+
 static void begin(const struct start *start, struct tracer *t, u64 number)
 {
 	u32 id;
@@ -271,14 +321,7 @@ static void begin(const struct start *start, struct tracer *t, u64 number)
 	tracer_load(t, start->image, start->hash);
 	tracer_reset(t, MODEL_X86);
 	memset(keys, 0, sizeof(keys));
-	runner = (struct runner){
-		.region = {
-			.base = t->mem, .size = IMAGE_SIZE,
-			.flush = true, .line_order = true,
-		},
-	};
-	if (runner_attach(&runner))
-		fail(spot_now, "the starting pool does not attach");
+	attach(t);
 	for (id = 0; id < NR_IDS; id++)
 		if (draw(3))
 			change(id);
@@ -298,8 +341,131 @@ static void end(void)
 	runner_detach(&runner);
 }
 
+/* What is known of keys when so many events have been. */
+static void known_at(u32 event)
+{
+	const struct note *n;
+
+	for (n = notes; n < notes + nr_notes && n->event <= event; n++) {
+		if (n->kind == NOTE_BEGUN)
+			keys[n->id].begun = n->version;
+		else if (n->kind == NOTE_FAILED)
+			keys[n->id].begun = keys[n->id].acked;
+		else	/* Who has seen an older version began to look before. */
+			keys[n->id].acked = max(keys[n->id].acked, n->version);
+		if (n->kind != NOTE_SEEN)
+			keys[n->id].atomic = n->kind == NOTE_BEGUN ? n->atomic : 0;
+	}
+}
+
+/* The version that a key has after a power cut: what it may be, or the cut was no good. */
+static void left(u32 id)
+{
+	u32 acked = keys[id].acked, begun = keys[id].begun, len;
+	struct value value = { };
+	u8 bytes[MAX_KEY];
+	struct world_bytes key = { bytes, make_key(id, bytes) };
+	int err = face_lookup(&runner, 0, &key, &value, sizeof(value), &len);
+
+	if (err == -ENOENT) {
+		if (acked % 2 && begun % 2)
+			wrong(id, acked, "lost in a power cut", begun);
+		keys[id].acked = acked % 2 ? begun : acked;
+		return;
+	}
+	if (err)
+		wrong(id, acked, "lookup after a power cut", err);
+	verify_value(id, &value, len);
+	if (value.version % 2 == 0 || (value.version != acked && value.version != begun))
+		wrong(id, value.version, "after a power cut, instead of", acked);
+	keys[id].acked = value.version;
+}
+
+/* Each atomic batch that was under way has changed all of its keys, or none. */
+static void all_or_none(void)
+{
+	static bool met[MAX_NOTES + 1], done[MAX_NOTES + 1];
+	bool changed;
+	u32 id, nr;
+
+	memset(met, 0, (nr_atomics + 1) * sizeof(*met));
+	for (id = 0; id < NR_IDS; id++) {
+		nr = keys[id].atomic;
+		changed = keys[id].acked == keys[id].begun;
+		if (nr && met[nr] && done[nr] != changed)
+			wrong(id, keys[id].begun, "of an atomic batch a part, after a power cut",
+			      nr);
+		met[nr] = true;
+		done[nr] = changed;
+	}
+}
+
+/* The power goes before an event: what is left, and what can be done with it? */
+static void cut(struct tracer *t, const u32 *first, u32 event)
+{
+	const char *bad;
+	u32 id;
+
+	memset(keys, 0, sizeof(keys));
+	for (id = 0; id < NR_IDS; id++)
+		keys[id].acked = keys[id].begun = first[id];
+	known_at(event);
+	tracer_run_random(t, random_state);
+	attach(t);
+	if (draw(2))
+		face_settle(&runner);
+	for (id = 0; id < NR_IDS; id++)
+		left(id);
+	all_or_none();
+	for (id = 0; id < NR_IDS; id++)
+		keys[id].begun = keys[id].acked;
+	for (id = 0; id < CHANGES_AFTER; id++)
+		change(draw(NR_IDS));
+	face_settle(&runner);
+	for (id = 0; id < NR_IDS; id++)
+		look(id);
+	bad = runner_check(&runner, false);
+	if (bad)
+		fail(spot_now, bad);
+	runner_detach(&runner);
+	tracer_run_end(t);
+	tally_add(&tally->states, 1);
+}
+
+static void cut_some(struct tracer *t, const u8 *image, const u32 *first)
+{
+	u32 i;
+
+	tracer_load(t, image, tracer_hash(image));
+	for (i = 0; i < t->nr_events; i++) {
+		if (draw(t->nr_events) < CUTS)
+			cut(t, first, i);
+		tracer_advance(t, i);
+	}
+}
+
+static void run_threads(struct tracer *t)
+{
+	nr_changes = 4 + draw(28);
+	sched.random = random_state;
+	/* A thread that waits gives up after many turns, so turns must not be too short. */
+	sched.odds = 16 << draw(7);
+	nr_notes = 0;
+	nr_atomics = 0;
+	trace_shared = is_shared;
+	noting = true;
+	tracer_record(t);
+	sched_run(NR_OWNERS, thread);
+	tracer_stop(t);
+	noting = false;
+	trace_shared = NULL;
+	sched.random = 0;
+}
+
 void explore_random(const struct start *start, u64 number)
 {
+	static u8 image[IMAGE_SIZE];
+	u32 first[NR_IDS], id;
 	struct spot spot = {
 		.t = &tracers_of_explorer[0], .start = start, .random = number + 1,
 	};
@@ -311,15 +477,12 @@ void explore_random(const struct start *start, u64 number)
 	spot_now = &spot;
 	shim_works = &mine;
 	begin(start, spot.t, number);
-	nr_changes = 4 + draw(28);
-	sched.random = random_state;
-	/* A thread that waits gives up after many turns, so turns must not be too short. */
-	sched.odds = 16 << draw(7);
-	trace_shared = is_shared;
-	sched_run(NR_OWNERS, thread);
-	trace_shared = NULL;
-	sched.random = 0;
+	for (id = 0; id < NR_IDS; id++)
+		first[id] = keys[id].acked;
+	memcpy(image, spot.t->mem, IMAGE_SIZE);
+	run_threads(spot.t);
 	end();
+	cut_some(spot.t, image, first);
 	shim_works = works;
 	set_current(before);
 	tally_add(&tally->schedules, 1);

@@ -435,7 +435,7 @@ static uint32_t choose(struct tracer *t, uint32_t unit, uint32_t min,
 	if (nr == 1)
 		return ways[0];
 	if (!t->hashing)
-		return ways[t->hash % nr];
+		return ways[mix(t->hash + unit) % nr];
 	if (t->at_choice == t->nr_choices) {
 		if (t->nr_choices == MAX_CHOICES)
 			abort();
@@ -584,6 +584,13 @@ void tracer_run_begin(struct tracer *t)
 	t->eadr_max = t->nr_order;
 	t->hashing = true;
 	t->mode = TRACE_RUN;
+}
+
+void tracer_run_random(struct tracer *t, uint64_t seed)
+{
+	tracer_run_begin(t);
+	t->hashing = false;
+	t->hash = seed;
 }
 
 void tracer_run_end(struct tracer *t)

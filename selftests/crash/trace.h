@@ -148,6 +148,8 @@ void tracer_advance(struct tracer *t, uint32_t event);
  * When @hashing ends, what is still open is settled somehow: no further choice.
  */
 void tracer_run_begin(struct tracer *t);
+/* The same, with choices that a number determines. */
+void tracer_run_random(struct tracer *t, uint64_t seed);
 /* Undo all; memory is again as it was before tracer_run_begin(). */
 void tracer_run_end(struct tracer *t);
 /* What a run does to choices and hash when it touches a word first, without it. */
