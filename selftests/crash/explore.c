@@ -971,7 +971,7 @@ static void usage(void)
 	       "  --with STEP      only sequences and steps beside each other of which\n"
 	       "                   one is such a step, as atomic\n"
 	       "  --random N       instead N runs of threads that make many changes each, by\n"
-	       "                   random schedules, and of random power cuts (x86)\n"
+	       "                   random schedules, and of random power cuts (x86, arm64)\n"
 	       "  --number N       with --random: the number of the first run (default: 0)\n"
 	       "  --engine NAME    only pools of this engine (default: all, in turn)\n"
 	       "  --mandatory      without the optional functions of engines\n"

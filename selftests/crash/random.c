@@ -304,7 +304,7 @@ static void attach(struct tracer *t)
 	runner = (struct runner){
 		.region = {
 			.base = t->mem, .size = IMAGE_SIZE,
-			.flush = true, .line_order = true,
+			.flush = true, .line_order = t->model != MODEL_ARM64,
 		},
 	};
 	if (runner_attach(&runner))
@@ -313,13 +313,15 @@ static void attach(struct tracer *t)
 
 static void begin(const struct start *start, struct tracer *t, u64 number)
 {
+	enum memory_model model;
 	u32 id;
 
 	/* The states of numbers that follow each other have nothing in common. */
 	random_state = (number + 1) * 0x9e3779b97f4a7c15ULL;
+	model = random_state >> 32 & 1 ? MODEL_ARM64 : MODEL_X86;
 	start_use(start);
 	tracer_load(t, start->image, start->hash);
-	tracer_reset(t, MODEL_X86);
+	tracer_reset(t, model);
 	memset(keys, 0, sizeof(keys));
 	attach(t);
 	for (id = 0; id < NR_IDS; id++)
