@@ -41,6 +41,32 @@ bool part_is_stdout(const struct part *part)
 	return !strcmp(part->path, "-");
 }
 
+static void folder_of(const char *path, char folder[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash - path + 1) : 1,
+		 slash ? path : ".");
+}
+
+/*
+ * May the name refer to no other file?  That of somebody else's file in a folder as /tmp may
+ * not, nor one on which a file is mounted.
+ */
+static bool is_bound(const char *path, const struct stat *st)
+{
+	char folder[PATH_MAX];
+	struct statx mount;
+	struct stat in;
+
+	if (!statx(AT_FDCWD, path, 0, 0, &mount) &&
+	    mount.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		return true;
+	folder_of(path, folder);
+	return geteuid() && st->st_uid != geteuid() && !stat(folder, &in) &&
+	       in.st_mode & S_ISVTX && in.st_uid != geteuid();
+}
+
 /*
  * Can another file take the name?  Not that of a pipe or a device, nor of a file that has
  * none any more, as /dev/stdout may lead to, nor where a link leads to nothing.  What a
@@ -52,7 +78,8 @@ static bool is_replaceable(struct part *part)
 
 	if (stat(part->path, &st))
 		return lstat(part->path, &st) && errno == ENOENT;
-	if (!S_ISREG(st.st_mode) || !st.st_nlink || !realpath(part->path, part->target))
+	if (!S_ISREG(st.st_mode) || !st.st_nlink || !realpath(part->path, part->target) ||
+	    is_bound(part->target, &st))
 		return false;
 	part->path = part->target;
 	return true;
@@ -124,6 +151,19 @@ static bool no_place(int err)
 	return err == EACCES || err == EROFS || err == ENAMETOOLONG;
 }
 
+/*
+ * Write a file itself.  One that is there is not asked for as a new one: the kernel refuses
+ * that for somebody else's in a folder as /tmp.
+ */
+static FILE *open_itself(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENOENT ? fopen(path, "we") : NULL;
+	return fdopen(fd, "w");
+}
+
 /* Where there is no place for another file, it is written in its own. */
 FILE *part_open(struct part *part, const char *path)
 {
@@ -134,9 +174,9 @@ FILE *part_open(struct part *part, const char *path)
 	if (part_is_stdout(part))
 		return stdout;
 	if (!is_replaceable(part))
-		return fopen(path, "w");
+		return open_itself(path);
 	out = make(part);
-	return !out && no_place(errno) ? fopen(path, "w") : out;
+	return !out && no_place(errno) ? open_itself(path) : out;
 }
 
 /* A pipe has nothing to sync, nor has a filesystem without a disk. */
@@ -148,12 +188,10 @@ static bool is_unsyncable(int err)
 /* The name in its folder is on disk, too. */
 static int sync_name(const struct part *part)
 {
-	const char *slash = strrchr(part->path, '/');
 	char folder[PATH_MAX];
 	int fd, err;
 
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - part->path + 1) : 1,
-		 slash ? part->path : ".");
+	folder_of(part->path, folder);
 	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	/* One that may be written and not read. */
 	if (fd < 0)

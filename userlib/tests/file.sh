@@ -153,6 +153,23 @@ check_dump()
 	[ -z "$(find . -name 'cut.tsv*')" ]
 }
 
+# Where the name can be given to no other file, the file itself is written.
+check_bound_dump()
+{
+	mkdir -m 1777 shared
+	touch shared/bound.tsv mounted.tsv
+	chmod 666 shared/bound.tsv dumped.img
+	chmod 755 .
+	if setpriv --reuid 65534 --clear-groups "$wort" --version >/dev/null 2>&1; then
+		setpriv --reuid 65534 --clear-groups "$wort" dump dumped.img names shared/bound.tsv
+		[ "$(wc -l <shared/bound.tsv)" -eq 2001 ]
+	fi
+	unshare -m true 2>/dev/null || return 0
+	unshare -m bash -c 'mount --bind good.tsv mounted.tsv && : >good.tsv &&
+		"$0" dump dumped.img names mounted.tsv' "$wort"
+	[ "$(wc -l <good.tsv)" -eq 2001 ]
+}
+
 # A backup may come through a pipe; what is no backup changes nothing.
 check_restore()
 {
@@ -429,6 +446,7 @@ check_first_record
 check_format
 check_short_sessions
 check_dump
+check_bound_dump
 check_restore
 check_exclusive
 check_wait
