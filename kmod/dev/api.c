@@ -138,6 +138,67 @@ void wort_kernel_pool_close(struct wort_kernel_pool *pool)
 }
 EXPORT_SYMBOL_NS_GPL(wort_kernel_pool_close, WORT_NS);
 
+/**
+ * wort_kernel_pool_space() - How much of a pool is used and free
+ * @pool: The pool.
+ * @space: Filled in if the call returns 0.
+ *
+ * The figures are exact while no call changes an index of the pool.
+ *
+ * Context: May sleep.
+ * Return: 0; -ENODEV.
+ */
+int wort_kernel_pool_space(struct wort_kernel_pool *pool,
+			   struct wort_kernel_space *space)
+{
+	struct wort_alloc_info info;
+	int err = wort_dax_space(pool->wdev->dax, &info);
+
+	if (err)
+		return err;
+	space->size = pool->wdev->pool_size;
+	space->free = info.known ? info.free_bytes : WORT_UNKNOWN;
+	space->used = info.known ? info.used_bytes : WORT_UNKNOWN;
+	space->freeing = info.known ? info.freeing_bytes : WORT_UNKNOWN;
+	return 0;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_pool_space, WORT_NS);
+
+/**
+ * wort_kernel_attr_set() - Choose an attribute of a new index
+ * @engine: WORT_ENGINE_*.
+ * @name: The attribute, as WORT_ATTRS_* in linux/wort_engines.h names it.
+ * @value: Its value; if the values have names, the number of the name, counted
+ *	from the least value.
+ * @attr: The word for wort_kernel_index_open(), 0 before the first attribute.
+ *
+ * Context: Any context.
+ * Return: 0; -EOPNOTSUPP for an unknown engine; -ENOENT if it has no such
+ * attribute; -ERANGE if that has no such value.
+ */
+int wort_kernel_attr_set(u32 engine, const char *name, u64 value, u64 *attr)
+{
+	const struct wort_attr *field;
+
+	if (engine == WORT_ENGINE_DEFAULT)
+		engine = wort_engine_nth(0)->id;
+	field = wort_engine_attrs(engine);
+	if (!field)
+		return -EOPNOTSUPP;
+	while (field->name && strcmp(field->name, name))
+		field++;
+	if (!field->name)
+		return -ENOENT;
+	if (value < field->min || value > field->max || value % field->unit)
+		return -ERANGE;
+	/* One word for one meaning: the default is always 0. */
+	value = value == field->def ? 0 : value / field->unit;
+	*attr &= ~(GENMASK_ULL(field->bits - 1, 0) << field->shift);
+	*attr |= value << field->shift;
+	return 0;
+}
+EXPORT_SYMBOL_NS_GPL(wort_kernel_attr_set, WORT_NS);
+
 static int name_verify(const char *name)
 {
 	size_t len = strnlen(name, WORT_NAME_MAX + 1);
@@ -162,7 +223,7 @@ static int open_verify(const char *name, u32 flags)
 }
 
 static int open_named(struct wort_dev *wdev, const char *name, u32 flags,
-		      u32 engine, struct wort_index **out)
+		      u32 engine, u64 attr, struct wort_index **out)
 {
 	struct wort_pool *pool;
 	int err;
@@ -170,7 +231,8 @@ static int open_named(struct wort_dev *wdev, const char *name, u32 flags,
 	if (!wort_dax_enter(wdev->dax))
 		return -ENODEV;
 	pool = wdev->dax->pool;
-	err = wort_index_open(pool, name, strlen(name), flags, engine, 0, out);
+	err = wort_index_open(pool, name, strlen(name), flags, engine, attr,
+			      out);
 	if (!err)
 		teach_lockdep(pool, *out);
 	wort_dax_exit(wdev->dax);
@@ -189,6 +251,8 @@ static int open_named(struct wort_dev *wdev, const char *name, u32 flags,
  *	closed.
  * @engine: WORT_ENGINE_*; of an index that exists it must be its own or
  *	DEFAULT.
+ * @attr: Attributes of a new index, as wort_kernel_attr_set() makes them, 0 for
+ *	the defaults; of one that exists, its own or 0.
  *
  * A new index is durable when the call returns.  Without OWN any number of
  * handles may be open, here and in programs.
@@ -196,14 +260,14 @@ static int open_named(struct wort_dev *wdev, const char *name, u32 flags,
  * Context: May sleep, killably.  Not where room is made in memory.
  * Return: The handle, to be closed by wort_kernel_index_close(); or an ERR_PTR:
  * -ENOENT, -EEXIST; -EBUSY if another opening has OWN, or with OWN if there is
- * another one; -EINVAL for an empty name, EXCL without CREATE or another
- * engine; -EMSGSIZE for a longer name; -EOPNOTSUPP for an unknown flag or
- * engine; -EROFS; -ENOSPC; -EOVERFLOW if no id is left; -ENOMEM; -EINTR;
- * -EUCLEAN; -EIO; -ENODEV.
+ * another one; -EINVAL for an empty name, EXCL without CREATE, another engine,
+ * other attributes or ones that the engine does not have; -EMSGSIZE for a longer
+ * name; -EOPNOTSUPP for an unknown flag or engine; -EROFS; -ENOSPC; -EOVERFLOW
+ * if no id is left; -ENOMEM; -EINTR; -EUCLEAN; -EIO; -ENODEV.
  */
 struct wort_kernel_index *
 wort_kernel_index_open(struct wort_kernel_pool *pool, const char *name,
-		       u32 flags, u32 engine)
+		       u32 flags, u32 engine, u64 attr)
 {
 	struct wort_kernel_index *index;
 	int err = open_verify(name, flags);
@@ -213,7 +277,7 @@ wort_kernel_index_open(struct wort_kernel_pool *pool, const char *name,
 	index = kmalloc(sizeof(*index), GFP_KERNEL);
 	if (!index)
 		return ERR_PTR(-ENOMEM);
-	err = open_named(pool->wdev, name, flags, engine, &index->index);
+	err = open_named(pool->wdev, name, flags, engine, attr, &index->index);
 	if (err) {
 		kfree(index);
 		return ERR_PTR(err);

@@ -110,6 +110,25 @@ bool wort_dax_dead(struct wort_dax *dax)
 	return READ_ONCE(dax->killed);
 }
 
+/**
+ * wort_dax_space() - The space of the pool
+ * @dax: The claim.
+ * @info: Filled in.
+ *
+ * The allocator knows it: no need to wait for the lock of the pool.
+ *
+ * Context: May sleep.  Takes wort_alloc.lock.
+ * Return: 0 or -ENODEV.
+ */
+int wort_dax_space(struct wort_dax *dax, struct wort_alloc_info *info)
+{
+	if (!wort_dax_enter(dax))
+		return -ENODEV;
+	wort_alloc_info(&dax->pool->alloc, info);
+	wort_dax_exit(dax);
+	return 0;
+}
+
 static void users_gone(struct percpu_ref *users)
 {
 	complete_all(&container_of(users, struct wort_dax, users)->idle);

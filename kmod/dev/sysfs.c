@@ -165,24 +165,12 @@ PROGRESS(check_records, check_records);
 PROGRESS(rebuild_records, rebuild_records);
 PROGRESS(zero_lines, zero_lines);
 
-/* The allocator knows these: no need to wait for the lock of the pool. */
-static int alloc_info(struct device *dev, struct wort_alloc_info *info)
-{
-	struct wort_dax *dax = wdev_of(dev)->dax;
-
-	if (!wort_dax_enter(dax))
-		return -ENODEV;
-	wort_alloc_info(&dax->pool->alloc, info);
-	wort_dax_exit(dax);
-	return 0;
-}
-
 #define SPACE(name, field)						\
 static ssize_t name##_show(struct device *dev,				\
 			   struct device_attribute *attr, char *buf)	\
 {									\
 	struct wort_alloc_info info;					\
-	int err = alloc_info(dev, &info);				\
+	int err = wort_dax_space(wdev_of(dev)->dax, &info);		\
 									\
 	return err ? err : emit_figure(buf, info.known ? info.field :	\
 						WORT_UNKNOWN);		\

@@ -123,6 +123,7 @@ bool wort_dax_enter(struct wort_dax *dax);
 int wort_dax_try_enter(struct wort_dax *dax);
 void wort_dax_exit(struct wort_dax *dax);
 bool wort_dax_dead(struct wort_dax *dax);
+int wort_dax_space(struct wort_dax *dax, struct wort_alloc_info *info);
 int wort_dax_suspend(struct wort_dax *dax);
 void wort_dax_resume(struct wort_dax *dax);
 void wort_dax_resume_all(void);

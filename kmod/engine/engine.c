@@ -9,7 +9,7 @@
 
 #define ATTR(name_, shift_, bits_, unit_, min_, max_, def_, values_)	\
 	{ .name = name_, .shift = shift_, .bits = bits_, .unit = unit_,	\
-	  .min = min_, .max = max_ },
+	  .min = min_, .max = max_, .def = def_ },
 #define ENGINE(symbol, name_, id_, traits_)				\
 	{ &wort_engine_##symbol, { WORT_ATTRS_##symbol(ATTR) } },
 

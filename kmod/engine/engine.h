@@ -554,6 +554,7 @@ extern bool wort_engine_mandatory;
  * @unit: the field counts units
  * @min: least value
  * @max: greatest value
+ * @def: the value that a field of 0 stands for
  */
 struct wort_attr {
 	const char *name;
@@ -562,6 +563,7 @@ struct wort_attr {
 	u32 unit;
 	u64 min;
 	u64 max;
+	u64 def;
 };
 
 int wort_attr_verify(const struct wort_attr *table, u64 word,

@@ -585,7 +585,7 @@ static int open_index(void)
 		return PTR_ERR(p);
 	dirs = wort_kernel_index_open(p, name, WORT_INDEX_OPEN_F_CREATE |
 				      (own ? WORT_KERNEL_OPEN_F_OWN : 0),
-				      WORT_ENGINE_DEFAULT);
+				      WORT_ENGINE_DEFAULT, 0);
 	wort_kernel_pool_close(p);
 	return PTR_ERR_OR_ZERO(dirs);
 }

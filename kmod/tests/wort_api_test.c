@@ -6,6 +6,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
@@ -76,16 +77,33 @@ static int reopen(struct wort_kernel_pool *p, const char *name, u32 flags,
 {
 	struct wort_kernel_index *index;
 
-	index = wort_kernel_index_open(p, name, flags, engine);
+	index = wort_kernel_index_open(p, name, flags, engine, 0);
 	if (IS_ERR(index))
 		return PTR_ERR(index);
 	wort_kernel_index_close(index);
 	return 0;
 }
 
-#define ENGINE_ID(symbol, name, id, traits)	id,
-/* The numbers of the engines; the first is the default. */
-static const u32 engines[] = { WORT_ENGINES(ENGINE_ID) };
+struct attr {
+	const char *name;
+	u64 min;
+	u64 max;
+	u64 def;
+	u32 unit;
+};
+
+#define ATTR(name_, shift, bits, unit_, min_, max_, def_, values)	\
+	{ .name = name_, .min = min_, .max = max_, .def = def_, .unit = unit_ },
+#define ENGINE(symbol, name, id_, traits)				\
+	{ .id = id_, .attrs = { WORT_ATTRS_##symbol(ATTR) } },
+
+/* The engines; the first is the default.  An attribute without a name is the end. */
+static const struct engine {
+	u32 id;
+	struct attr attrs[WORT_ATTRS_MAX + 1];
+} engines[] = {
+	WORT_ENGINES(ENGINE)
+};
 
 static void test_open(struct wort_kernel_pool *p)
 {
@@ -100,9 +118,87 @@ static void test_open(struct wort_kernel_pool *p)
 	EXPECT(-EOPNOTSUPP, reopen(p, NAME, create, 99));
 	EXPECT(0, reopen(p, NAME, create | excl, 0));
 	EXPECT(-EEXIST, reopen(p, NAME, create | excl, 0));
-	EXPECT(0, reopen(p, NAME, create, engines[0]));
+	EXPECT(0, reopen(p, NAME, create, engines[0].id));
 	EXPECT(0, reopen(p, NAME, WORT_INDEX_OPEN_F_RELAXED, 0));
 	EXPECT(-EINVAL, reopen(p, NAME, 0, 99));
+}
+
+/* An index that is made with an attribute has that one, and is opened without it. */
+static void test_made_with(struct wort_kernel_pool *p, u32 engine, u64 attr)
+{
+	const u32 create = WORT_INDEX_OPEN_F_CREATE;
+	struct wort_kernel_index *index;
+	struct wort_index_info_arg info;
+
+	index = wort_kernel_index_open(p, OTHER, create, engine, attr);
+	EXPECT(0, PTR_ERR_OR_ZERO(index));
+	if (IS_ERR(index))
+		return;
+	EXPECT(0, wort_kernel_index_info(index, &info));
+	EXPECT(attr, info.out_attr);
+	EXPECT(0, reopen(p, OTHER, 0, engine));
+	wort_kernel_index_close(index);
+	index = wort_kernel_index_open(p, OTHER, 0, engine, attr << 1);
+	EXPECT(-EINVAL, PTR_ERR_OR_ZERO(index));
+	EXPECT(0, wort_kernel_index_destroy(p, OTHER));
+}
+
+static void test_attr(struct wort_kernel_pool *p, u32 engine,
+		      const struct attr *attr)
+{
+	const char *name = attr->name;
+	u64 word = 0;
+
+	EXPECT(-ERANGE, wort_kernel_attr_set(engine, name, attr->min - 1, &word));
+	EXPECT(-ERANGE, wort_kernel_attr_set(engine, name, attr->max + attr->unit,
+					     &word));
+	if (attr->unit > 1)
+		EXPECT(-ERANGE, wort_kernel_attr_set(engine, name,
+						     attr->min + 1, &word));
+	EXPECT(0, word);
+	EXPECT(0, wort_kernel_attr_set(engine, name, attr->max, &word));
+	EXPECT(0, wort_kernel_attr_set(engine, name, attr->def, &word));
+	EXPECT(0, word);
+	EXPECT(0, wort_kernel_attr_set(engine, name, attr->min, &word));
+	EXPECT(1, word != 0);
+	test_made_with(p, engine, word);
+}
+
+static void test_attrs(struct wort_kernel_pool *p)
+{
+	const struct attr *attr;
+	u64 word = 0;
+	size_t i;
+
+	EXPECT(-EOPNOTSUPP, wort_kernel_attr_set(99, "nosuch", 1, &word));
+	for (i = 0; i < ARRAY_SIZE(engines); i++) {
+		EXPECT(-ENOENT, wort_kernel_attr_set(engines[i].id, "nosuch", 1,
+						     &word));
+		for (attr = engines[i].attrs; attr->name; attr++)
+			test_attr(p, engines[i].id, attr);
+	}
+}
+
+/* What a value takes is used; nothing else is under way. */
+static void test_space(struct wort_kernel_pool *p,
+		       struct wort_kernel_index *index)
+{
+	struct wort_kernel_bytes key = text("large");
+	struct wort_kernel_bytes value = { long_bytes, WORT_VALUE_MAX };
+	struct wort_kernel_space before, after;
+
+	EXPECT(0, wort_kernel_pool_space(p, &before));
+	while (before.freeing) {	/* or unknown as yet */
+		msleep(20);
+		EXPECT(0, wort_kernel_pool_space(p, &before));
+	}
+	EXPECT(0, wort_kernel_insert(index, &key, &value, NULL, 0));
+	EXPECT(0, wort_kernel_pool_space(p, &after));
+	EXPECT(1, after.used >= before.used + WORT_VALUE_MAX);
+	EXPECT(1, after.used + after.free <= after.size);
+	EXPECT(1, after.freeing <= after.used);
+	EXPECT(before.size, after.size);
+	EXPECT(0, delete(index, "large", NULL));
 }
 
 /* One opening excludes all others; the next one finds the index free. */
@@ -111,7 +207,7 @@ static void test_own(struct wort_kernel_pool *p)
 	const u32 own = WORT_KERNEL_OPEN_F_OWN;
 	struct wort_kernel_index *owner, *guest;
 
-	owner = wort_kernel_index_open(p, NAME, own, 0);
+	owner = wort_kernel_index_open(p, NAME, own, 0, 0);
 	EXPECT(0, PTR_ERR_OR_ZERO(owner));
 	if (IS_ERR(owner))
 		return;
@@ -120,7 +216,7 @@ static void test_own(struct wort_kernel_pool *p)
 	EXPECT(-EBUSY, wort_kernel_index_destroy(p, NAME));
 	EXPECT(-EBUSY, wort_kernel_index_rename(p, NAME, OTHER));
 	wort_kernel_index_close(owner);
-	guest = wort_kernel_index_open(p, NAME, 0, 0);
+	guest = wort_kernel_index_open(p, NAME, 0, 0, 0);
 	EXPECT(0, PTR_ERR_OR_ZERO(guest));
 	if (IS_ERR(guest))
 		return;
@@ -697,7 +793,7 @@ static int test_with(struct wort_kernel_pool *p,
 	struct wort_kernel_index *other;
 
 	other = wort_kernel_index_open(p, OTHER, WORT_INDEX_OPEN_F_CREATE,
-				       WORT_ENGINE_DEFAULT);
+				       WORT_ENGINE_DEFAULT, 0);
 	if (IS_ERR(other))
 		return PTR_ERR(other);
 	test_records(index, other);
@@ -716,9 +812,11 @@ static int test_all(struct wort_kernel_pool *p)
 	test_open(p);
 	test_own(p);
 	index = wort_kernel_index_open(p, NAME, WORT_INDEX_OPEN_F_CREATE,
-				       WORT_ENGINE_DEFAULT);
+				       WORT_ENGINE_DEFAULT, 0);
 	if (IS_ERR(index))
 		return PTR_ERR(index);
+	test_space(p, index);
+	test_attrs(p);
 	err = test_with(p, index);
 	test_rename(p, index);
 	test_destroy(p, index);

@@ -201,7 +201,8 @@ static int measure_with_index(void)
 	}
 	bench_index = wort_kernel_index_open(opened, NAME,
 					     WORT_INDEX_OPEN_F_CREATE |
-					     WORT_INDEX_OPEN_F_EXCL, 0);
+					     WORT_INDEX_OPEN_F_EXCL,
+					     WORT_ENGINE_DEFAULT, 0);
 	err = PTR_ERR_OR_ZERO(bench_index);
 	if (err == -EEXIST)
 		pr_err("the index " NAME " exists, and would be destroyed\n");

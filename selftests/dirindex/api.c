@@ -57,7 +57,7 @@ void wort_kernel_pool_close(struct wort_kernel_pool *pool)
 
 struct wort_kernel_index *
 wort_kernel_index_open(struct wort_kernel_pool *pool, const char *name,
-		       u32 flags, u32 engine)
+		       u32 flags, u32 engine, u64 attr)
 {
 	struct wort_kernel_index *index = kzalloc(sizeof(*index), GFP_KERNEL);
 

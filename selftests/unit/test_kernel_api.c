@@ -17,7 +17,7 @@
 static struct wort_kernel_index *api_open(struct bed *bed)
 {
 	dirindex_serve(&bed->pm);
-	return wort_kernel_index_open(wort_kernel_pool_open(""), "t", 0, 0);
+	return wort_kernel_index_open(wort_kernel_pool_open(""), "t", 0, 0, 0);
 }
 
 static void api_fill(struct wort_kernel_index *index, u32 nr, u32 value_len)

@@ -144,6 +144,24 @@ wort_kernel_record_value(const struct wort_record *rec)
 	return wort_kernel_record_key(rec) + rec->key_len;
 }
 
+/**
+ * struct wort_kernel_space - The space of a pool
+ * @size: bytes of the device that the pool uses
+ * @free: bytes that can be allocated, remainders too small for an object
+ *	included; or WORT_UNKNOWN
+ * @used: bytes in records and nodes; or WORT_UNKNOWN
+ * @freeing: of these, waiting to be given back; or WORT_UNKNOWN
+ *
+ * What the sum of @free and @used lacks of @size is in tables and in bad pages.
+ * The figures are unknown until the walk that follows an attach has ended.
+ */
+struct wort_kernel_space {
+	u64 size;
+	u64 free;
+	u64 used;
+	u64 freeing;
+};
+
 /*
  * A flag of wort_kernel_index_open(), beside those of programs: the handle is
  * the only opening of the index, here and in programs, until it is closed.
@@ -152,10 +170,13 @@ wort_kernel_record_value(const struct wort_record *rec)
 
 struct wort_kernel_pool *wort_kernel_pool_open(const char *name);
 void wort_kernel_pool_close(struct wort_kernel_pool *pool);
+int wort_kernel_pool_space(struct wort_kernel_pool *pool,
+			   struct wort_kernel_space *space);
 
+int wort_kernel_attr_set(u32 engine, const char *name, u64 value, u64 *attr);
 struct wort_kernel_index *
 wort_kernel_index_open(struct wort_kernel_pool *pool, const char *name,
-		       u32 flags, u32 engine);
+		       u32 flags, u32 engine, u64 attr);
 void wort_kernel_index_close(struct wort_kernel_index *index);
 int wort_kernel_index_destroy(struct wort_kernel_pool *pool, const char *name);
 int wort_kernel_index_rename(struct wort_kernel_pool *pool, const char *from,
