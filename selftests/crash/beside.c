@@ -95,6 +95,19 @@ static void delete_if(struct happened *h)
 	h->err = wort_index_delete(runner.index[0], &k, &expect, NULL);
 }
 
+/* What it counts at different times need not agree.  It ends early for who waits for space. */
+static int check(void)
+{
+	struct wort_check_arg arg = {
+		.size = sizeof(arg), .flags = WORT_CHECK_F_CLEAR,
+	};
+	int err = face_check(&runner, &arg);
+
+	if (err == -EBUSY)
+		return 0;
+	return !err && arg.out_nr_damaged ? -EUCLEAN : err;
+}
+
 /* What happens in a thread: one change, those of a batch, answers of a scan. */
 static struct happened *of_thread(u32 nr)
 {
@@ -141,6 +154,13 @@ static void alone(struct happened *h)
 	else if (h->step.kind == STEP_RENAME)
 		h->err = wort_index_rename(runner.pool, (const u8 *)"a", 1,
 					   (const u8 *)"b", 1);
+	else if (h->step.kind == STEP_DESTROY)
+		h->err = face_destroy(&runner, h->step.index);
+	else if (h->step.kind == STEP_CREATE)
+		h->err = face_open(&runner, h->step.index,
+				   WORT_INDEX_OPEN_F_CREATE | WORT_INDEX_OPEN_F_EXCL);
+	else if (h->step.kind == STEP_CHECK)
+		h->err = check();
 	else if (h->step.kind == STEP_ATOMIC)
 		h->err = runner_atomic(&runner, &h->step);
 	else if (h->step.kind == STEP_EXCHANGE)
@@ -241,6 +261,31 @@ static void thread(u32 nr)
 	}
 }
 
+/* What changes indexes, or none. */
+static int apply_to_pool(struct world *w, const struct step *step)
+{
+	switch (step->kind) {
+	case STEP_RENAME:
+		w->index[1] = w->index[0];
+		memset(&w->index[0], 0, sizeof(w->index[0]));
+		break;
+	case STEP_DESTROY:
+		memset(&w->index[step->index], 0, sizeof(w->index[0]));
+		break;
+	case STEP_CREATE:
+		w->index[step->index].present = true;
+		break;
+	}
+	return 0;
+}
+
+static bool is_of_pool(const struct step *step)
+{
+	return step->kind == STEP_RENAME || step->kind == STEP_DESTROY ||
+	       step->kind == STEP_CREATE || step->kind == STEP_CHECK ||
+	       step->kind == STEP_SETTLE;
+}
+
 /* Carry a step out in a world; what it has to answer there. */
 static int apply(struct world *w, const struct happened *h, int *value)
 {
@@ -248,13 +293,13 @@ static int apply(struct world *w, const struct happened *h, int *value)
 	u8 was = *now;
 
 	*value = 0;
+	if (is_of_pool(&h->step))
+		return apply_to_pool(w, &h->step);
+	if (!w->index[0].present && !w->index[1].present)
+		return -ESTALE;
 	if (h->step.kind == STEP_ATOMIC)
 		return world_apply_atomic(w, &h->step);
 	switch (h->step.kind) {
-	case STEP_RENAME:
-		w->index[1] = w->index[0];
-		memset(&w->index[0], 0, sizeof(w->index[0]));
-		return 0;
 	case STEP_PUT:
 		*now = h->step.value;
 		return 0;
@@ -424,13 +469,17 @@ static bool is_shared(const void *at)
 	return false;
 }
 
-/* The opening of the index "a" is one of "b" after a rename. */
-static void take_name(void)
+/* The opening of the index "a" is one of "b" after a rename, and of none after a destroy. */
+static void leave_name(void)
 {
 	u32 i;
 
 	for (i = 0; i < nr_happened; i++) {
-		if (happened[i].step.kind != STEP_RENAME || happened[i].err)
+		if (happened[i].err)
+			continue;
+		if (happened[i].step.kind == STEP_DESTROY)
+			face_close(&runner, 0);
+		if (happened[i].step.kind != STEP_RENAME)
 			continue;
 		runner.index[1] = runner.index[0];
 		runner.index[0] = NULL;
@@ -468,7 +517,7 @@ static const char *run(const struct spot *spot)
 	sched_run(nr_threads, thread);
 	trace_shared = NULL;
 	tracer_stop(tracer);
-	take_name();
+	leave_name();
 	explain(&set, &spot->start->world, tracer->nr_events);
 	for (i = 0; i < set.nr && bad; i++)
 		bad = runner_compare(&runner, &set.world[i]);
@@ -841,6 +890,40 @@ static void explore_renames(const struct start *start, enum memory_model model,
 }
 
 /*
+ * Changes and lookups while their index is destroyed, and what it had is given back; while
+ * another one is made; and while a check counts all that is there.
+ */
+static void explore_catalogue(const struct start *start, enum memory_model model,
+			      u32 preemptions, u32 worker, u32 workers)
+{
+	const struct step beside[] = {
+		{ STEP_DESTROY, 0, 0, 0 }, { STEP_CREATE, 1, 0, 0 },
+		{ STEP_CHECK, 0, 0, 0 },
+	};
+	const struct step others[] = {
+		{ STEP_PUT, 0, 0, 2 }, { STEP_PUT, 0, 2, 3 }, { STEP_DEL, 0, 0, 0 },
+		{ STEP_GET, 0, 0, 0 }, { STEP_LOOK, 0, 0, 0 }, { STEP_BATCH, 0, 1, 0 },
+		{ STEP_DESTROY, 0, 0, 0 },
+	};
+	u32 i, number = 0;
+
+	if (!start->world.index[0].present || start->world.index[1].present)
+		return;
+	for (i = 0; i < ARRAY_SIZE(beside) * ARRAY_SIZE(others); i++) {
+		struct step steps[] = {
+			beside[i / ARRAY_SIZE(others)], others[i % ARRAY_SIZE(others)],
+			{ STEP_SETTLE, 0, 0, 0 },
+		};
+		u32 nr = steps[0].kind == STEP_DESTROY ? 3 : 2;
+
+		if (steps[1].kind == steps[0].kind)
+			continue;
+		if (number++ % workers == worker)
+			explore_some(start, model, steps, nr, preemptions);
+	}
+}
+
+/*
  * Each two changes; each change with lookups of its key and of one beside it, and
  * with a scan; each change beside the background.
  */
@@ -854,6 +937,7 @@ void explore_all_beside(const struct start *start, enum memory_model model,
 	explore_atomics(start, model, preemptions, worker, workers);
 	explore_conditions(start, model, preemptions, worker, workers);
 	explore_renames(start, model, preemptions, worker, workers);
+	explore_catalogue(start, model, preemptions, worker, workers);
 	for (i = 0; i < start->nr_steps; i++) {
 		struct step steps[2] = { start->steps[i] };
 

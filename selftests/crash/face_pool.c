@@ -239,6 +239,9 @@ int face_look(struct runner *r, __u32 index, const struct world_bytes *key,
 	wort_locks_map_state(&r->pool->locks, WORT_MAP_ASK, WORT_MAP_FOLLOW);
 	destroyed = wort_reader_destroyed(&reader);
 	wort_index_info(r->index[index], &info);
+	/* As the ioctl would answer. */
+	if (READ_ONCE(r->index[index]->dead))
+		return -ESTALE;
 	wort_reader_follow(&reader, info.out_engine);
 	wort_reader_trust(&reader, destroyed, info.out_root_off);
 	err = wort_reader_get(&reader, key->data, key->len, buf, &room,

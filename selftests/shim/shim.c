@@ -286,7 +286,9 @@ bool cancel_work_sync(struct work_struct *work)
 static void shim_run(struct work_struct *work)
 {
 	cancel_work_sync(work);
+	work->running = true;
 	work->func(work);
+	work->running = false;
 }
 
 bool flush_work(struct work_struct *work)
@@ -299,10 +301,16 @@ bool flush_work(struct work_struct *work)
 
 bool shim_run_work(void)
 {
-	if (list_empty(shim_works))
-		return false;
-	shim_run(list_first_entry(shim_works, struct work_struct, list));
-	return true;
+	struct work_struct *work;
+
+	/* A work that is queued while it runs runs once more, but not beside itself. */
+	list_for_each_entry(work, shim_works, list) {
+		if (work->running)
+			continue;
+		shim_run(work);
+		return true;
+	}
+	return false;
 }
 
 #endif

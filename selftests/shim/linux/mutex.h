@@ -3,9 +3,9 @@
  * Programs on these shims have one thread.  So a lock has nobody to keep out,
  * and one that is taken twice or dropped untaken is a bug found.
  *
- * The explorer has threads that take turns, but not under a mutex, where nothing
- * happens that others could see, unless a thread waits there.  The one that background
- * work holds from its begin to its end is no such mutex.
+ * The explorer has threads that take turns, also under a mutex, since readers hold none.
+ * Under that of the allocator nothing happens that they could see, so no turn is taken
+ * there, unless a thread waits.
  */
 #ifndef _SHIM_MUTEX_H
 #define _SHIM_MUTEX_H
@@ -17,14 +17,14 @@
 
 struct mutex {
 	bool held;
-	bool shared_time;
+	bool quiet;
 };
 
 extern int shim_locks_held;
 extern int shim_locks_quiet;		/* of these, those under which no turn is taken */
 
 #define mutex_init(lock) \
-	(*(lock) = (struct mutex){ .shared_time = strstr(#lock, "work_lock") })
+	(*(lock) = (struct mutex){ .quiet = strstr(#lock, "alloc->lock") })
 
 static inline void mutex_destroy(struct mutex *lock)
 {
@@ -39,7 +39,7 @@ static inline void mutex_lock(struct mutex *lock)
 			break;
 	lock->held = true;
 	shim_locks_held++;
-	shim_locks_quiet += !lock->shared_time;
+	shim_locks_quiet += lock->quiet;
 	barrier();
 }
 
@@ -65,7 +65,7 @@ static inline void mutex_unlock(struct mutex *lock)
 	WARN_ON_ONCE(!lock->held);
 	lock->held = false;
 	shim_locks_held--;
-	shim_locks_quiet -= !lock->shared_time;
+	shim_locks_quiet -= lock->quiet;
 }
 
 #define lockdep_assert_held(lock) WARN_ON_ONCE(!(lock)->held)

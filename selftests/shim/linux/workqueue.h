@@ -16,6 +16,7 @@ struct work_struct {
 	struct list_head list;
 	work_func_t func;
 	bool queued;
+	bool running;
 };
 
 #define WQ_UNBOUND	0
@@ -28,6 +29,7 @@ struct work_struct {
 	INIT_LIST_HEAD(&(w)->list);	\
 	(w)->func = (f);		\
 	(w)->queued = false;		\
+	(w)->running = false;		\
 } while (0)
 
 bool queue_work(struct workqueue_struct *wq, struct work_struct *work);
@@ -37,7 +39,7 @@ bool flush_work(struct work_struct *work);
 /* Where work is queued; a program may keep several queues apart. */
 extern struct list_head *shim_works;
 
-/* Run one queued work; false if none is queued. */
+/* Run one queued work; false if none is queued, or is run by another thread. */
 bool shim_run_work(void);
 
 #endif
