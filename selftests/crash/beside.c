@@ -496,13 +496,7 @@ static const char *run(const struct spot *spot)
 	u32 i;
 
 	shim_works = &mine;
-	runner = (struct runner){
-		.region = {
-			.base = tracer->mem, .size = IMAGE_SIZE,
-			.flush = tracer->model != MODEL_EADR,
-			.line_order = tracer->model != MODEL_ARM64,
-		},
-	};
+	runner = (struct runner){ .region = region_of(tracer) };
 	if (runner_attach(&runner))
 		fail(spot, "the starting pool does not attach");
 	while (!spot->start->unsettled && shim_run_work())

@@ -251,6 +251,9 @@ static void print_spot(const struct spot *spot)
 /* Of a random schedule no decision is recorded: the number of the run determines it. */
 static void print_random(const struct spot *spot)
 {
+	if (spot->event != UINT32_MAX)
+		fprintf(stderr, "  power lost (%s) before event %u of %u\n",
+			model_names[spot->t->model], spot->event, spot->t->nr_events);
 	fprintf(stderr, "  replay: explore %s--engine %s --start '%s' --random 1 --number %llu\n",
 		wort_engine_mandatory ? "--mandatory " : "",
 		spot->start->engine->name, spot->start->name,
@@ -514,13 +517,7 @@ static const char *judge(const struct spot *spot, struct runner *r,
 static void recover(const struct spot *spot, const struct world *const *worlds,
 		    u32 nr, u64 known, const struct world **again)
 {
-	struct runner r = {
-		.region = {
-			.base = spot->t->mem, .size = IMAGE_SIZE,
-			.flush = spot->t->model != MODEL_EADR,
-			.line_order = spot->t->model != MODEL_ARM64,
-		},
-	};
+	struct runner r = { .region = region_of(spot->t) };
 	struct list_head *works = shim_works;
 	LIST_HEAD(mine);
 	const char *bad;
@@ -649,13 +646,7 @@ const char *given_back(struct runner *r)
 static u32 trace_steps(struct spot *spot, struct world *before,
 		       struct world *after)
 {
-	struct runner r = {
-		.region = {
-			.base = spot->t->mem, .size = IMAGE_SIZE,
-			.flush = spot->t->model != MODEL_EADR,
-			.line_order = spot->t->model != MODEL_ARM64,
-		},
-	};
+	struct runner r = { .region = region_of(spot->t) };
 	struct list_head *works = shim_works;
 	const char *bad = NULL;
 	LIST_HEAD(mine);
@@ -877,6 +868,12 @@ static void say_how_far(double begin)
 	if (now - last < SECONDS_SILENT)
 		return;
 	last = now;
+	if (tally->cuts) {
+		fprintf(stderr, "%.0f s: %llu schedules, %llu power cuts\n", now,
+			(unsigned long long)tally->schedules,
+			(unsigned long long)tally->cuts);
+		return;
+	}
 	fprintf(stderr, "%.0f s: %llu runs, %llu states, %llu schedules\n", now,
 		(unsigned long long)(tally->states + tally->nested),
 		(unsigned long long)tally->distinct,
@@ -971,7 +968,7 @@ static void usage(void)
 	       "  --with STEP      only sequences and steps beside each other of which\n"
 	       "                   one is such a step, as atomic\n"
 	       "  --random N       instead N runs of threads that make many changes each, by\n"
-	       "                   random schedules, and of random power cuts (x86, arm64)\n"
+	       "                   random schedules, and are then cut (x86, arm64)\n"
 	       "  --number N       with --random: the number of the first run (default: 0)\n"
 	       "  --engine NAME    only pools of this engine (default: all, in turn)\n"
 	       "  --mandatory      without the optional functions of engines\n"
@@ -1133,7 +1130,7 @@ static int report_random(const struct work *work, double begin, int failed)
 {
 	printf("%llu random runs from number %llu on, %llu power cuts, %.0f s, %llu failures\n",
 	       (unsigned long long)tally->schedules, (unsigned long long)work->first,
-	       (unsigned long long)tally->states, seconds() - begin,
+	       (unsigned long long)tally->cuts, seconds() - begin,
 	       (unsigned long long)(tally->failures + (failed && !tally->failures)));
 	return failed ?: !!tally->failures;
 }

@@ -20,7 +20,7 @@ struct spot {
 	const struct start *start;
 	const struct step *steps;
 	u32 nr_steps;
-	u32 event;
+	u32 event;		/* of a random run UINT32_MAX until it is cut */
 	u32 depth;
 	bool beside;		/* the steps ran beside each other */
 	u64 random;		/* of a random run: its number and 1; else 0 */
@@ -38,10 +38,21 @@ struct tally {
 	u64 failures;
 	u64 beside_distinct;	/* of @distinct, with steps beside each other */
 	u64 schedules;
+	u64 cuts;		/* of random runs */
 };
 
 extern struct tally *tally;
 extern struct tracer tracers_of_explorer[NR_TRACERS];
+
+/* Traced memory, as the model has it. */
+static inline struct wort_region region_of(const struct tracer *t)
+{
+	return (struct wort_region){
+		.base = t->mem, .size = IMAGE_SIZE,
+		.flush = t->model != MODEL_EADR,
+		.line_order = t->model != MODEL_ARM64,
+	};
+}
 
 void tally_add(u64 *counter, u64 n);
 /* End the process with a failure when it has used so many more seconds of processor time. */

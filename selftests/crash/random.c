@@ -27,6 +27,7 @@
 #define SCAN_BUF	(WORT_VALUE_MAX + 8192)	/* room for any record */
 #define MAX_NOTES	16384U
 #define CUTS		3U		/* of a run, on average */
+#define EARLY_CUTS	8U		/* one in so many, after an early answer */
 #define CHANGES_AFTER	12		/* a cut */
 
 /*
@@ -39,14 +40,15 @@ static struct {
 
 /* What a power cut must or may leave, in the order of time. */
 static struct note {
-	enum { NOTE_BEGUN, NOTE_ACKED, NOTE_SEEN, NOTE_FAILED } kind;
-	u32 event;		/* so many had been */
+	enum note_kind { NOTE_BEGUN, NOTE_ACKED, NOTE_SEEN, NOTE_FAILED } kind;
+	u32 event;		/* events recorded before it */
 	u32 id, version;
 	u32 atomic;		/* of an atomic batch: its number; else 0 */
+	bool early;		/* seen, and not acknowledged yet */
 } notes[MAX_NOTES];
 
 static struct runner runner;
-static const struct spot *spot_now;
+static struct spot *spot_now;
 static u64 random_state;
 static u32 nr_changes, nr_notes, nr_atomics;
 static bool noting;
@@ -65,7 +67,7 @@ static void wrong(u32 id, u32 version, const char *what, int err)
 	fail(spot_now, why);
 }
 
-static void note(int kind, u32 id, u32 version, u32 atomic)
+static void note(enum note_kind kind, u32 id, u32 version, u32 atomic)
 {
 	if (!noting)
 		return;
@@ -73,6 +75,7 @@ static void note(int kind, u32 id, u32 version, u32 atomic)
 		fail(spot_now, "more happens than can be noted");
 	notes[nr_notes++] = (struct note){
 		kind, tracer_events(spot_now->t), id, version, atomic,
+		kind == NOTE_SEEN && version > keys[id].acked,
 	};
 }
 
@@ -83,6 +86,16 @@ static void verify_value(u32 id, const struct value *value, u32 len)
 	make_value(id, value->version, &want);
 	if (len != value_len(value->version) || memcmp(value, &want, len))
 		wrong(id, value->version, "another value", len);
+}
+
+/*
+ * A key that had the version @before was not found.  If only one change has begun since, that
+ * delete was seen, and must be durable.
+ */
+static void note_missing(u32 id, u32 before)
+{
+	if (before % 2 && keys[id].begun == before + 1)
+		note(NOTE_SEEN, id, before + 1, 0);
 }
 
 /* A key has the version that is acknowledged, one that is begun, or one between them. */
@@ -96,8 +109,10 @@ static void look(u32 id)
 						      sizeof(value), &len);
 
 	after = keys[id].begun;
-	if (err == -ENOENT && (before % 2 == 0 || before != after))
+	if (err == -ENOENT && (before % 2 == 0 || before != after)) {
+		note_missing(id, before);
 		return;
+	}
 	if (err)
 		wrong(id, before, "lookup", err);
 	verify_value(id, &value, len);
@@ -145,7 +160,21 @@ static void see(struct scanned *s, const struct wort_record *rec, bool reverse)
 	note(NOTE_SEEN, id, value.version, 0);
 }
 
-/* In parts.  A key that it does not find was not there, or has changed meanwhile. */
+/* A key that a scan does not find was not there, or has changed meanwhile. */
+static void verify_unseen(const struct scanned *s)
+{
+	u32 id;
+
+	for (id = 0; id < NR_IDS; id++) {
+		if (s->seen[id])
+			continue;
+		if (s->before[id] % 2 && keys[id].begun == s->before[id])
+			wrong(id, s->before[id], "a scan does not find it", 0);
+		note_missing(id, s->before[id]);
+	}
+}
+
+/* In parts. */
 static void scan_all(u32 thread)
 {
 	static u8 bufs[NR_OWNERS][SCAN_BUF];
@@ -175,9 +204,7 @@ static void scan_all(u32 thread)
 		     at += ((const struct wort_record *)(scan.buf + at))->rec_len)
 			see(s, (const void *)(scan.buf + at), reverse);
 	} while (scan.more);
-	for (id = 0; id < NR_IDS; id++)
-		if (!s->seen[id] && s->before[id] % 2 && keys[id].begun == s->before[id])
-			wrong(id, s->before[id], "a scan does not find it", 0);
+	verify_unseen(s);
 }
 
 /* The next version of a key. */
@@ -301,12 +328,7 @@ static bool is_shared(const void *at)
 
 static void attach(struct tracer *t)
 {
-	runner = (struct runner){
-		.region = {
-			.base = t->mem, .size = IMAGE_SIZE,
-			.flush = true, .line_order = t->model != MODEL_ARM64,
-		},
-	};
+	runner = (struct runner){ .region = region_of(t) };
 	if (runner_attach(&runner))
 		fail(spot_now, "the pool does not attach");
 }
@@ -343,7 +365,7 @@ static void end(void)
 	runner_detach(&runner);
 }
 
-/* What is known of keys when so many events have been. */
+/* Set keys[] to what was known when @event events had been recorded. */
 static void known_at(u32 event)
 {
 	const struct note *n;
@@ -353,15 +375,15 @@ static void known_at(u32 event)
 			keys[n->id].begun = n->version;
 		else if (n->kind == NOTE_FAILED)
 			keys[n->id].begun = keys[n->id].acked;
-		else	/* Who has seen an older version began to look before. */
+		else	/* A reader that began earlier may report an older version later. */
 			keys[n->id].acked = max(keys[n->id].acked, n->version);
 		if (n->kind != NOTE_SEEN)
 			keys[n->id].atomic = n->kind == NOTE_BEGUN ? n->atomic : 0;
 	}
 }
 
-/* The version that a key has after a power cut: what it may be, or the cut was no good. */
-static void left(u32 id)
+/* After a power cut a key must have the version acknowledged, or the one begun. */
+static void verify_left(u32 id)
 {
 	u32 acked = keys[id].acked, begun = keys[id].begun, len;
 	struct value value = { };
@@ -403,21 +425,22 @@ static void all_or_none(void)
 }
 
 /* The power goes before an event: what is left, and what can be done with it? */
-static void cut(struct tracer *t, const u32 *first, u32 event)
+static void cut(struct tracer *t, const u32 *versions, u32 event)
 {
 	const char *bad;
 	u32 id;
 
+	spot_now->event = event;
 	memset(keys, 0, sizeof(keys));
 	for (id = 0; id < NR_IDS; id++)
-		keys[id].acked = keys[id].begun = first[id];
+		keys[id].acked = keys[id].begun = versions[id];
 	known_at(event);
 	tracer_run_random(t, random_state);
 	attach(t);
 	if (draw(2))
 		face_settle(&runner);
 	for (id = 0; id < NR_IDS; id++)
-		left(id);
+		verify_left(id);
 	all_or_none();
 	for (id = 0; id < NR_IDS; id++)
 		keys[id].begun = keys[id].acked;
@@ -431,17 +454,22 @@ static void cut(struct tracer *t, const u32 *first, u32 event)
 		fail(spot_now, bad);
 	runner_detach(&runner);
 	tracer_run_end(t);
-	tally_add(&tally->states, 1);
+	tally_add(&tally->cuts, 1);
 }
 
-static void cut_some(struct tracer *t, const u8 *image, const u32 *first)
+static void cut_some(struct tracer *t, const u8 *image, const u32 *versions)
 {
+	const struct note *n = notes;
+	bool early;
 	u32 i;
 
 	tracer_load(t, image, tracer_hash(image));
 	for (i = 0; i < t->nr_events; i++) {
-		if (draw(t->nr_events) < CUTS)
-			cut(t, first, i);
+		for (early = false; n < notes + nr_notes && n->event <= i; n++)
+			early |= n->early;
+		/* An answer that rests on a word in flight does so for a few events only. */
+		if (draw(t->nr_events) < CUTS || (early && !draw(EARLY_CUTS)))
+			cut(t, versions, i);
 		tracer_advance(t, i);
 	}
 }
@@ -467,9 +495,10 @@ static void run_threads(struct tracer *t)
 void explore_random(const struct start *start, u64 number)
 {
 	static u8 image[IMAGE_SIZE];
-	u32 first[NR_IDS], id;
+	u32 versions[NR_IDS], id;
 	struct spot spot = {
 		.t = &tracers_of_explorer[0], .start = start, .random = number + 1,
+		.event = UINT32_MAX,
 	};
 	const struct spot *before = set_current(&spot);
 	struct list_head *works = shim_works;
@@ -480,11 +509,11 @@ void explore_random(const struct start *start, u64 number)
 	shim_works = &mine;
 	begin(start, spot.t, number);
 	for (id = 0; id < NR_IDS; id++)
-		first[id] = keys[id].acked;
+		versions[id] = keys[id].acked;
 	memcpy(image, spot.t->mem, IMAGE_SIZE);
 	run_threads(spot.t);
 	end();
-	cut_some(spot.t, image, first);
+	cut_some(spot.t, image, versions);
 	shim_works = works;
 	set_current(before);
 	tally_add(&tally->schedules, 1);

@@ -283,13 +283,29 @@ static void attach_image(struct tracer *t, struct runner *r, const struct start 
 #define FILL_NODE	128
 #define FILL_LARGE	952
 
+/* Would an object of some size find space? */
+static bool has_space(struct runner *r)
+{
+	struct wort_op op;
+	int err = -ENOSPC;
+	u32 size;
+
+	for (size = 16; size <= 4096 && err == -ENOSPC; size += 16) {
+		wort_op_begin(&op, &r->region, &r->pool->alloc);
+		err = wort_alloc_reserve(&op, size);
+		wort_op_end(&op);
+	}
+	return err != -ENOSPC;
+}
+
 /*
- * Leave no space but that of objects of these sizes, one each: large values take all extents,
- * then values of each size what is free in some; last the ones that take the space of nodes.
+ * Leave no space but that of objects of these sizes, one each.  Large values take all
+ * extents, then values of each size the free slots of open extents.  An insert may need a
+ * node, so values that take the slots of nodes come last.
  */
 static void fill_up(struct tracer *t, struct start *s, const u16 room[2])
 {
-	u32 *nr = &s->world.fill_records, len, i;
+	u32 *nr = &s->world.fill_records, nr_room, len;
 	struct wort_index *index;
 	struct runner r;
 
@@ -297,14 +313,15 @@ static void fill_up(struct tracer *t, struct start *s, const u16 room[2])
 	attach_image(t, &r, s);
 	index = open_fill(&r);
 	s->world.fillers = 1;
-	for (i = 0; i < 2 && room[i]; i++)
-		*nr += fill(index, i, 1, room[i] - FILL_HEAD);
+	for (nr_room = 0; nr_room < 2 && room[nr_room]; nr_room++)
+		*nr += fill(index, nr_room, 1, room[nr_room] - FILL_HEAD);
 	*nr += fill(index, *nr, 0x7000, FILL_LARGE);
 	for (len = 8; len + FILL_HEAD < FILL_NODE; len += 16)
 		*nr += fill(index, *nr, 0x7000, len);
 	for (len = FILL_LARGE; len + FILL_HEAD >= FILL_NODE; len -= 16)
 		*nr += fill(index, *nr, 0x7000, len);
-	make_room(&r, s, index, 0, !!room[0] + !!room[1]);
+	must(has_space(&r) ? "it is not full" : NULL, s->name);
+	make_room(&r, s, index, 0, nr_room);
 	wort_index_put(index);
 	runner_detach(&r);
 	keep(t, s);
@@ -378,10 +395,12 @@ static void make_engine(struct tracer *t, struct start *list, u32 *nr)
 		s = start_with(t, list, nr, one->name, one->steps,
 			       one->nr_steps - !!one->fences);
 		s->unsettled = one->unsettled;
+		if (one->fences && !cut(t, s, one)) {
+			--*nr;
+			continue;
+		}
 		if (one->full)
 			fill_up(t, s, one->room);
-		if (one->fences && !cut(t, s, one))
-			--*nr;
 	}
 }
 

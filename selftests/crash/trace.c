@@ -599,7 +599,7 @@ void tracer_run_end(struct tracer *t)
 	undo(t, 0);
 }
 
-/* Nobody has looked at a unit that is open: with one half of the hashes it has all stores. */
+/* A unit that the run did not read keeps all of its stores or none, by a bit of the run's hash. */
 static uint32_t stores_left(const struct tracer *t, uint32_t word)
 {
 	uint32_t unit = unit_of(t, word), min, max;

@@ -57,8 +57,8 @@ static const struct engine_start starts[] = {
 	     PUT(6, 4), PUT(2, 1)),
 	FULL("neighbours, no space", 0, 0, PUT(9, 1), PUT(3, 1), PUT(1, 1), PUT(2, 1), PUT(0, 1),
 	     PUT(8, 1), PUT(10, 1), PUT(5, 1), PUT(6, 1), DEL(5), DEL(1)),
-	START_ROW("half a split, no space", false, 3, false, true, 128, 128,
-		  PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4), PUT(2, 1), PUT(3, 1)),
+	CUT_FULL("half a split, no space", 3,
+		 PUT(0, 1), PUT(1, 1), PUT(5, 3), PUT(6, 4), PUT(2, 1), PUT(3, 1)),
 	UNSETTLED("not walked", PUT(0, 1), PUT(1, 4), PUT(2, 3), PUT(5, 1), PUT(6, 1),
 		  PUT(8, 7)),
 };

@@ -33,7 +33,7 @@
  *	it are left.  If the step has fewer fences with an attribute word, the pool is not
  *	made for that.  0: no power cut
  * @torn: of these, only those to the line of the last one
- * @full: then the pool is filled
+ * @full: then, and after the power cut, the pool is filled
  * @room: with this many bytes left for each of two objects; 0: for none
  */
 struct engine_start {
@@ -57,6 +57,9 @@ struct engine_start {
 #define TORN(name, ...)		START_ROW(name, false, 1, true, false, 0, 0, __VA_ARGS__)
 #define FULL(name, first, second, ...)					\
 	START_ROW(name, false, 0, false, true, first, second, __VA_ARGS__)
+
+#define CUT_FULL(name, fences, ...)					\
+	START_ROW(name, false, fences, false, true, 0, 0, __VA_ARGS__)
 
 #define ENGINE_SIZES	6
 
