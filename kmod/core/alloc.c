@@ -35,12 +35,6 @@
 #include "purse.h"
 
 /*
- * Groups that an operation reads at most in search of space: it waits for the
- * background to read the rest, killably and without the lock.
- */
-#define READ_MAX	256
-
-/*
  * A slot is 1 to 16 units of a power of two.  With a class of 48 bytes behind
  * that of 32 each eight classes would have the same unit.
  */
@@ -353,7 +347,7 @@ static void set_state(struct wort_alloc *alloc, u32 nr, u8 state)
 
 static int read_group(struct wort_op *op, u32 group, u32 *nr_read)
 {
-	if (!op->alloc->groups[group].read && ++*nr_read > READ_MAX)
+	if (!op->alloc->groups[group].read && ++*nr_read > WORT_GROUPS_READ_MAX)
 		return -ENOSPC;
 	return wort_group_read(op, group);
 }
@@ -679,7 +673,7 @@ static bool is_freed(struct wort_alloc *alloc, u32 nr, u32 slot)
  * wort_extent_untake() - A slot was taken for nothing
  * @alloc: The allocator.
  * @off: Its offset.
- * @zero: It was taken as durably zero, and is.
+ * @zero: The slot is durably zero.
  *
  * Context: May sleep.  Holds wort_alloc.lock.
  */
@@ -696,6 +690,7 @@ void wort_extent_untake(struct wort_alloc *alloc, u64 off, bool zero)
 		return;
 	slots = wort_slots_need(alloc, nr, GFP_NOIO | __GFP_NOFAIL);
 	wort_slot_clear(slots, WORT_BITS_USED, slot);
+	/* Not before is_freed(): the extent may serve another size. */
 	if (zero && slots->dirty)
 		__clear_bit(slot, slots->dirty);
 	alloc->used_bytes -= wort_slot_size(alloc, extent);

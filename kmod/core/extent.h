@@ -20,6 +20,12 @@
 
 #include "alloc.h"
 
+/*
+ * Groups that an operation reads at most in search of space: it waits for the
+ * background to read the rest, killably and without the lock.
+ */
+#define WORT_GROUPS_READ_MAX	256
+
 /* which bitmap of an extent */
 #define WORT_BITS_USED		0
 #define WORT_BITS_FREED		1	/* freed, of those used */

@@ -94,7 +94,7 @@ static int art_top_shape(struct wort_op *op, struct wort_tree *tree,
 	return 0;
 }
 
-/* A byte that has an entry keeps its slot. */
+/* art_slot() finds the slot: a map only gains bytes, and @entry was read from it. */
 static void fill_entry(struct wort_op *op, struct wort_tree *tree,
 		       const struct art_node *node,
 		       const struct art_entry *entry, u64 word)

@@ -341,8 +341,8 @@ bool wort_pool_walk_blocked(struct wort_pool *pool)
  * wort_pool_space_pending() - May background work give back space, or find some?
  * @pool: The pool.
  *
- * It finds some while the extent table was not read as a whole, which a walk that cannot end
- * does not keep it from.
+ * Space can also appear while a part of the extent table is unread: the
+ * background reads it even where the walk cannot end.
  *
  * Context: May sleep, killably.  Takes wort_pool.lock.
  * Return: 1 or 0; -EINTR.
@@ -391,8 +391,9 @@ int wort_pool_wait_round(struct wort_pool *pool)
  * @pool: The pool.
  * @op: An operation that ended with -ENOSPC.
  *
- * By the walk, by destroyed indexes or by freed objects in their grace period;
- * or it was given back since the operation looked.
+ * By the walk, by reading the rest of the extent table, by destroyed indexes or
+ * by freed objects in their grace period; or it was given back since the
+ * operation looked.
  *
  * Context: May sleep, killably.  Holds no lock.
  * Return: 0 if the operation should be tried again; -ENOSPC if nothing is

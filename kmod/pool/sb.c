@@ -6,7 +6,8 @@
  * An update writes all copies with a higher sequence number, each with a
  * checksum and under a fence of its own: first the copy that is not in force,
  * then the other one, then that at the end.  After a crash one of the first two
- * is whole, as it was before or after.
+ * is whole, as it was before or after.  Growth and the restore of lost copies
+ * have orders of their own: wort_sb_replace().
  *
  * Copies are of use only if somebody looks at them.  Attach and check compare
  * all of them with the one in force, say which is lost, and write it anew if
@@ -328,13 +329,13 @@ int wort_pool_probe(struct wort_region *region, struct wort_media_sb *sb)
 }
 
 /**
- * wort_sb_replace() - Put a superblock in force whose end is elsewhere, or that of the end
+ * wort_sb_replace() - Write all copies of a superblock that was not in force
  * @op: The operation.
- * @sb: The superblock.
- * @copy: The copy that is in force: after a restore, WORT_SB_END.
+ * @sb: The superblock; its pool_size says where the end is.
+ * @copy: The copy on media that was read.  WORT_SB_END: the first two are lost.
  *
- * It is the last to change: perhaps no other one is valid.  Of the others that at the new
- * end is durable before the first two change.
+ * That copy is written last, because it may be the only valid one.  Growth
+ * needs a copy at the new end before one of the first two refers to that end.
  *
  * Context: May sleep.  Nobody uses the pool.
  * Return: 0; -EIO, upon which nothing was changed, if a copy lies on a page
@@ -342,8 +343,13 @@ int wort_pool_probe(struct wort_region *region, struct wort_media_sb *sb)
  */
 int wort_sb_replace(struct wort_op *op, struct wort_media_sb *sb, u32 copy)
 {
-	u32 order[WORT_SB_NR] = { copy == WORT_SB_END ? 0 : WORT_SB_END, copy != 1, copy }, i;
+	static const u8 orders[WORT_SB_NR][WORT_SB_NR] = {
+		[0] = { WORT_SB_END, 1, 0 },
+		[1] = { WORT_SB_END, 0, 1 },
+		[WORT_SB_END] = { 0, 1, WORT_SB_END },
+	};
 	int err = 0;
+	u32 i;
 
 	for (i = 0; i < WORT_SB_NR && !err; i++)
 		err = copy_bad(op, sb, i);
@@ -351,7 +357,7 @@ int wort_sb_replace(struct wort_op *op, struct wort_media_sb *sb, u32 copy)
 		return err;
 	sb->seq = cpu_to_le64(seq_of(sb) + 1);
 	for (i = 0; i < WORT_SB_NR; i++) {
-		wort_sb_write(op, sb, order[i]);
+		wort_sb_write(op, sb, orders[copy][i]);
 		wort_pm_fence(op);
 	}
 	return 0;

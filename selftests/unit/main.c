@@ -285,6 +285,7 @@ static const struct test engine_tests[] = {
 	TEST(left_detach),
 	TEST(left_killed),
 	TEST(left_heads),
+	TEST(left_lost_bad),
 	TEST(left_gate),
 	TEST(left_readonly),
 	TEST(left_lost),

@@ -473,13 +473,13 @@ static bool has_copy(struct bed *bed)
 {
 	struct wort_media_sb sb;
 	struct wort_op op;
-	u32 nr = 0;
+	bool has;
 
 	wort_op_begin(&op, &bed->pm.region, NULL);
-	nr += !wort_sb_load(&op, &sb, &(u32){ 0 });
-	nr += !wort_sb_read(&op, MIB - WORT_MEDIA_SB_SPACE, &sb);
+	has = !wort_sb_load(&op, &sb, &(u32){ 0 }) ||
+	      !wort_sb_read(&op, MIB - WORT_MEDIA_SB_SPACE, &sb);
 	wort_op_end(&op);
-	return nr;
+	return has;
 }
 
 /* A restore that is cut, also within a copy, leaves one that is valid: it can be done again. */

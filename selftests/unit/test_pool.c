@@ -2,12 +2,12 @@
 /*
  * Format, attach, the catalogue.
  */
-#include <linux/crc32c.h>
 #include <linux/rcupdate.h>
 #include <sys/mman.h>
 
 #include "../../kmod/pool/gate.h"
 #include "../engines/unit.h"
+#include "image.h"
 
 static int format(struct pmpool *pm, u64 size, u32 extent_size)
 {
@@ -296,7 +296,7 @@ void check_pool_many_indexes(void)
 /* Give each entry of the catalogue another id. */
 static void renumber(struct bed *bed, u64 (*id)(u64 nr))
 {
-	struct wort_media_entry *entry, tmp;
+	struct wort_media_entry *entry;
 	struct wort_media_catalogue *block;
 	u8 *mem = (u8 *)bed->pm.region.base;
 	struct wort_media_sb sb;
@@ -312,12 +312,7 @@ static void renumber(struct bed *bed, u64 (*id)(u64 nr))
 				continue;
 			entry = (void *)(mem + le64_to_cpu(block->slot[i]));
 			entry->id = cpu_to_le64(id(nr++));
-			tmp = *entry;
-			tmp.csum = 0;
-			tmp.state = 0;
-			memset(tmp.root, 0, sizeof(tmp.root));
-			entry->csum = cpu_to_le32(crc32c(~0U, &tmp,
-							 sizeof(tmp)));
+			entry_seal(entry);
 		}
 	}
 }

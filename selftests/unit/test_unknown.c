@@ -2,6 +2,7 @@
 /*
  * An index whose engine this module does not know: a newer module has made it.
  */
+#include "../../kmod/core/extent.h"
 #include "image.h"
 
 #define UNKNOWN		77
@@ -174,7 +175,7 @@ void check_unknown_again(void)
 }
 
 /* Groups that an operation reads at most, and one more, of extents that seem to be in use. */
-#define UNREAD		257
+#define UNREAD		(WORT_GROUPS_READ_MAX + 1)
 #define UNREAD_SIZE	(1200ULL * MIB)
 
 /*

@@ -257,6 +257,7 @@ void check_left_met_before(void);
 void check_left_detach(void);
 void check_left_killed(void);
 void check_left_heads(void);
+void check_left_lost_bad(void);
 void check_left_gate(void);
 void check_left_readonly(void);
 void check_left_lost(void);

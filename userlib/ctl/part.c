@@ -50,8 +50,8 @@ static void folder_of(const char *path, char folder[PATH_MAX])
 }
 
 /*
- * May the name refer to no other file?  That of somebody else's file in a folder as /tmp may
- * not, nor one on which a file is mounted.
+ * Must the name keep its file?  One on which another is mounted cannot be renamed over; in a
+ * sticky folder only its owner or that of the folder may replace a file.
  */
 static bool is_bound(const char *path, const struct stat *st)
 {
@@ -158,10 +158,14 @@ static bool no_place(int err)
 static FILE *open_itself(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	FILE *out;
 
 	if (fd < 0)
 		return errno == ENOENT ? fopen(path, "we") : NULL;
-	return fdopen(fd, "w");
+	out = fdopen(fd, "w");
+	if (!out)
+		close(fd);
+	return out;
 }
 
 /* Where there is no place for another file, it is written in its own. */
