@@ -19,7 +19,7 @@
 
 #include "explore.h"
 
-#define NR_OTHERS	6	/* that are no changes, beside each change */
+#define NR_OTHERS	7	/* that are no changes, beside each change */
 
 #define MAX_HAPPENED	(SCHED_THREADS * BATCH_STEPS)
 #define MAX_EXPLAINED	256
@@ -33,7 +33,7 @@ struct happened {
 	u32 begin, end;		/* by a clock of the steps */
 	u32 begin_event, end_event;
 	int err;
-	int value;		/* GET, SCAN: its number, 0: none */
+	int value;		/* GET, SCAN: its number, 0: none; HOLD: of all values */
 };
 
 static struct happened happened[MAX_HAPPENED];
@@ -93,6 +93,30 @@ static void delete_if(struct happened *h)
 	struct wort_value expect = { old, world_value(h->step.key, h->expect, old) };
 
 	h->err = wort_index_delete(runner.index[0], &k, &expect, NULL);
+}
+
+/* A number of all values of an index, which are those of one moment. */
+static int number_of_all(const int *values)
+{
+	return (int)xxh64(values, NR_KEYS * sizeof(*values), 0);
+}
+
+/* What is there once the pool is held stays until it is released. */
+static void hold(struct happened *h)
+{
+	int first[NR_SCANNED], last[NR_SCANNED];
+	bool held = false;
+
+	h->err = wort_pool_hold(runner.pool, &held);
+	if (h->err)
+		return;
+	if (runner_scan(&runner, 0, false, first))
+		h->err = -EIO;
+	shim_others();		/* Who can go on does. */
+	if (runner_scan(&runner, 0, true, last) || memcmp(first, last, sizeof(first)))
+		h->err = -EIO;
+	h->value = number_of_all(first);
+	wort_pool_release(runner.pool, &held);
 }
 
 /* What it counts at different times need not agree.  It ends early for who waits for space. */
@@ -161,6 +185,8 @@ static void alone(struct happened *h)
 				   WORT_INDEX_OPEN_F_CREATE | WORT_INDEX_OPEN_F_EXCL);
 	else if (h->step.kind == STEP_CHECK)
 		h->err = check();
+	else if (h->step.kind == STEP_HOLD)
+		hold(h);
 	else if (h->step.kind == STEP_ATOMIC)
 		h->err = runner_atomic(&runner, &h->step);
 	else if (h->step.kind == STEP_EXCHANGE)
@@ -286,6 +312,16 @@ static bool is_of_pool(const struct step *step)
 	       step->kind == STEP_SETTLE;
 }
 
+static int number_of_world(const struct world *w)
+{
+	int values[NR_KEYS];
+	u32 i;
+
+	for (i = 0; i < NR_KEYS; i++)
+		values[i] = w->index[0].value[i];
+	return number_of_all(values);
+}
+
 /* Carry a step out in a world; what it has to answer there. */
 static int apply(struct world *w, const struct happened *h, int *value)
 {
@@ -322,6 +358,9 @@ static int apply(struct world *w, const struct happened *h, int *value)
 	case STEP_LOOK:
 	case STEP_SCAN:
 		*value = was;
+		return 0;
+	case STEP_HOLD:
+		*value = number_of_world(w);
 		return 0;
 	}
 	return 0;
@@ -919,7 +958,7 @@ static void explore_catalogue(const struct start *start, enum memory_model model
 
 /*
  * Each two changes; each change with lookups of its key and of one beside it, and
- * with a scan; each change beside the background.
+ * with a scan; each change beside the background, and while the pool is held.
  */
 void explore_all_beside(const struct start *start, enum memory_model model,
 			u32 preemptions, u32 worker, u32 workers)
@@ -949,6 +988,7 @@ void explore_all_beside(const struct start *start, enum memory_model model,
 				{ STEP_LOOK, 0, beside, 0 },
 				{ STEP_SETTLE, 0, 0, 0 },
 				{ STEP_SCAN, 0, 0, i & 1 },
+				{ STEP_HOLD, 0, 0, 0 },
 			};
 			u32 k = j - NR_OTHERS;
 

@@ -794,7 +794,7 @@ const char *runner_go_on(struct runner *r, struct world *w)
 static const char *const step_names[NR_STEP_KINDS] = {
 	"put", "del", "cas", "batch", "create", "destroy", "reattach", "settle",
 	"check", "damage", "format", "get", "look", "move", "scan", "atomic",
-	"attach", "rename", "crowd", "exchange", "del_if",
+	"attach", "rename", "crowd", "exchange", "del_if", "hold",
 };
 
 const char *step_name(const struct step *s)

@@ -67,6 +67,7 @@ enum step_kind {
 	STEP_CROWD,		/* so many records, which no step changes: of starts only */
 	STEP_EXCHANGE,		/* put, and fetch what was there: beside others only */
 	STEP_DEL_IF,		/* delete, if the value is that of the start: the same */
+	STEP_HOLD,		/* hold the pool and read all of the index: the same */
 	NR_STEP_KINDS,
 };
 
