@@ -10,8 +10,9 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../scripts/lib.sh
 . "$(dirname "$0")/../scripts/lib.sh"
 
-# The simulator of power cuts, which only tests have; the size of a page that is new.
-cold='^(wort_powercut_|qr_page_size$)'
+# The simulator of power cuts, which only tests have; the size of a page that is new; the
+# attributes of a new index.
+cold='^(wort_powercut_|qr_page_size$|wort_kernel_attr_set$)'
 
 # What each operation on a key of eight bytes goes through.
 no_strings='^(wort_index_(insert|lookup|join|leave)|put_waiting|delete_once|'
