@@ -24,7 +24,7 @@
 #define TEST_STEPS_woart	1
 #define TEST_STEPS_art_cow	1
 #define TEST_STEPS_quire	2
-#define TEST_STEPS_tlist	2
+#define TEST_STEPS_tlist	1
 
 /**
  * struct test_engine - An engine to test
