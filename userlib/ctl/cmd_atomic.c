@@ -193,7 +193,7 @@ static int add_line(uint64_t nr, const char *line, size_t len)
 
 static int read_lines(FILE *in, const char *name)
 {
-	char *line = NULL;
+	char *line = NULL, place[64];
 	uint64_t nr = 0;
 	int status = 0;
 	size_t size = 0;
@@ -203,11 +203,15 @@ static int read_lines(FILE *in, const char *name)
 		len = line_read(&line, &size, in);
 		if (len < 0 && !errno)
 			break;
-		if (len < 0 || ferror(in))
+		if (len < 0 && errno == EMSGSIZE) {
+			snprintf(place, sizeof(place), "line %llu", ull(nr + 1));
+			status = fail(place, -EMSGSIZE);
+		} else if (len < 0 || ferror(in)) {
 			status = complain("%s: cannot read: %s", name,
 					  strerror(errno ? errno : EIO));
-		else
+		} else {
 			status = add_line(++nr, line, len);
+		}
 	}
 	free(line);
 	return status;

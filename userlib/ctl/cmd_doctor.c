@@ -189,13 +189,16 @@ static void check_contents(const struct device *dev)
 	char uuid[UUID_TEXT], remedy[5 * PATH_MAX];
 	int err = image_probe(sys_path("%s", dev->path), &label);
 
+	if ((err == -ENODATA || err == -EUCLEAN || err == -EIO) && check_copy(dev))
+		return;
 	if (err == -ENODATA) {
-		if (!check_copy(dev))
-			check_foreign(dev);
+		check_foreign(dev);
 	} else if (err == -EPROTONOSUPPORT) {
 		report_other(dev);
 	} else if (err == -EOVERFLOW) {
 		report(PROBLEM, "contents", NULL,
+		       dev->kind == DEVICE_FILE ?
+		       "the pool has %llu bytes, the file %llu: it was cut, take a copy or a backup; formatting loses the records" :
 		       "the pool has %llu bytes, the device %llu: give the device back what it had; formatting loses the records",
 		       ull(label.pool_size), ull(label.size));
 	} else if (!err) {

@@ -250,6 +250,12 @@ static int load_line(struct loader *ld, const char *line, size_t len,
 	return err ? bad_line(ld, err, why) : add_record(ld, key, value);
 }
 
+static int too_long(struct loader *ld)
+{
+	ld->line++;
+	return bad_line(ld, -EMSGSIZE, NULL);
+}
+
 static int load_lines(struct loader *ld)
 {
 	struct bytes key = { }, value = { };
@@ -262,7 +268,9 @@ static int load_lines(struct loader *ld)
 		len = line_read(&line, &size, ld->in);
 		if (len < 0 && !errno)
 			break;
-		if (len < 0 || ferror(ld->in))
+		if (len < 0 && errno == EMSGSIZE)
+			status = too_long(ld);
+		else if (len < 0 || ferror(ld->in))
 			status = bad_input(ld, errno);
 		else
 			status = load_line(ld, line, len, &key, &value);

@@ -99,8 +99,27 @@ static bool is_on_readonly(const char *path)
 	return (!statvfs(path, &fs) || !statvfs(dirname(folder), &fs)) && fs.f_flag & ST_RDONLY;
 }
 
+/*
+ * A pool whose beginning is lost, or damaged in both superblocks there: 0 if there is none, or
+ * no copy at its end.
+ */
+static int refuse_lost(const char *path)
+{
+	struct image_label label;
+
+	if (image_copy(path, settings.offset, IMAGE_COPY_REACH, false, 0, &label))
+		return 0;
+	complain("%s: the beginning of a pool is lost; at its end is a copy of what it said", path);
+	mend("wort check --clear --from-copy %s", shell_word(path));
+	return ST_REFUSED;
+}
+
 int file_failed(const char *path, int err)
 {
+	int lost = err == -EUCLEAN || err == -EIO ? refuse_lost(path) : 0;
+
+	if (lost)
+		return lost;
 	if (err == -EWOULDBLOCK)
 		return file_in_use(path);
 	if (err != -EROFS || !is_on_readonly(path))
@@ -156,18 +175,6 @@ static int size_fits(const char *path, uint64_t size, const struct stat *st)
 	return 0;
 }
 
-/* A pool whose beginning is lost: 0 if there is none. */
-static int refuse_lost(const char *path)
-{
-	struct image_label label;
-
-	if (image_copy(path, settings.offset, IMAGE_COPY_REACH, false, 0, &label))
-		return 0;
-	complain("%s: the beginning of a pool is lost; at its end is a copy of what it said", path);
-	mend("wort check --clear --from-copy %s", shell_word(path));
-	return ST_REFUSED;
-}
-
 int no_pool_in_file(const char *path)
 {
 	int status = refuse_lost(path);
@@ -181,9 +188,13 @@ static int refuse_pool(const char *path)
 	struct image_label label;
 	int err = image_peek(path, &label);
 
+	int lost = err == -ENODATA || err == -EUCLEAN || err == -EIO ? refuse_lost(path) : 0;
+
+	if (lost)
+		return lost;
 	if (!err || err == -EUCLEAN || err == -EPROTONOSUPPORT || err == -EOVERFLOW)
 		return fail(path, -EEXIST);
-	return refuse_lost(path);
+	return 0;
 }
 
 /*

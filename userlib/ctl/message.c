@@ -95,6 +95,8 @@ static const struct reason {
 	  "wort attach %s    # without --grow; then wort check --clear" },
 	{ EROFS, NULL, "read-only, because damage was found",
 	  "wort check %p    # then wort check --clear" },
+	{ EUCLEAN, "check",
+	  "damage was found; the kernel log (of an image: stderr) has the place", NULL },
 	{ EUCLEAN, NULL,
 	  "damage was found; the kernel log (of an image: stderr) has the place",
 	  "wort check %p" },

@@ -339,6 +339,27 @@ check_wait()
 	expect 0 '^clean$' "$wort" check --wait 600 wait.img
 }
 
+# Both superblocks at the beginning are damaged: each message leads to the copy at the end.
+check_damaged_beginning()
+{
+	local front at
+
+	"$wort" format --size 1M front.img >/dev/null
+	"$wort" create front.img names
+	"$wort" put front.img names k v
+	for at in 4196 8292; do
+		printf U | dd of=front.img bs=1 seek=$at conv=notrunc status=none
+	done
+	front=$(md5sum front.img)
+	expect 1 'check --clear --from-copy' "$wort" doctor front.img
+	expect 3 'check --clear --from-copy' "$wort" check front.img
+	expect 3 'check --clear --from-copy' "$wort" list front.img
+	expect 3 'check --clear --from-copy' "$wort" format front.img
+	[ "$(md5sum front.img)" = "$front" ]
+	expect 0 '^clean$' "$wort" check --clear --from-copy --yes front.img
+	expect 0 '^v$' "$wort" get front.img names k
+}
+
 # What is refused leaves the pool as it is, and nothing is written over it.
 check_refusals()
 {
@@ -406,8 +427,8 @@ check_refusals()
 			bash -c 'echo a | "$0" load --ack "$1" sound.img "index one"' "$wort" "$device"
 		losetup -d "$device"
 	fi
-	expect 3 'too long' "$wort" load sound.img 'index one' /dev/zero
-	expect 3 'too long' bash -c '"$0" atomic sound.img </dev/zero' "$wort"
+	expect 3 'line 1: too long' "$wort" load sound.img 'index one' /dev/zero
+	expect 3 'line 1: too long' bash -c '"$0" atomic sound.img </dev/zero' "$wort"
 }
 
 # Each acknowledged record is there after a kill, and the pool is sound.
@@ -452,5 +473,6 @@ check_exclusive
 check_wait
 check_grow
 check_grow_full
+check_damaged_beginning
 check_refusals
 check_kills

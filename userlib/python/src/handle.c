@@ -101,7 +101,7 @@ static PyObject *exit_method(PyObject *self, PyObject *const *args,
 /* Without this, old protocols pickle the fields of a handle, and load a closed one. */
 static PyObject *reduce_method(PyObject *self, PyObject *none)
 {
-	return PyErr_Format(PyExc_TypeError, "a %s cannot be pickled: it is of this process",
+	return PyErr_Format(PyExc_TypeError, "%s cannot be pickled: it is of this process",
 			    Py_TYPE(self)->tp_name);
 }
 
