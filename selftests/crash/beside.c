@@ -167,36 +167,54 @@ static void ended(struct happened *h)
 	h->ended = true;
 }
 
+/* The errno of a step that answers nothing else. */
+static int carry_out(const struct step *step)
+{
+	switch (step->kind) {
+	case STEP_RENAME:
+		return wort_index_rename(runner.pool, (const u8 *)"a", 1, (const u8 *)"b", 1);
+	case STEP_DESTROY:
+		return face_destroy(&runner, step->index);
+	case STEP_CREATE:
+		return face_open(&runner, step->index,
+				 WORT_INDEX_OPEN_F_CREATE | WORT_INDEX_OPEN_F_EXCL);
+	case STEP_CHECK:
+		return check();
+	case STEP_ATOMIC:
+		return runner_atomic(&runner, step);
+	case STEP_DEL:
+		return face_del(&runner, 0, &world_keys[step->key]);
+	case STEP_SETTLE:
+		face_settle(&runner);
+	}
+	return 0;
+}
+
 static void alone(struct happened *h)
 {
 	begun(h);
 	clock_now++;
-	if (h->step.kind == STEP_SETTLE)
-		face_settle(&runner);
-	else if (h->step.kind == STEP_GET || h->step.kind == STEP_LOOK)
+	switch (h->step.kind) {
+	case STEP_GET:
+	case STEP_LOOK:
 		get(h);
-	else if (h->step.kind == STEP_RENAME)
-		h->err = wort_index_rename(runner.pool, (const u8 *)"a", 1,
-					   (const u8 *)"b", 1);
-	else if (h->step.kind == STEP_DESTROY)
-		h->err = face_destroy(&runner, h->step.index);
-	else if (h->step.kind == STEP_CREATE)
-		h->err = face_open(&runner, h->step.index,
-				   WORT_INDEX_OPEN_F_CREATE | WORT_INDEX_OPEN_F_EXCL);
-	else if (h->step.kind == STEP_CHECK)
-		h->err = check();
-	else if (h->step.kind == STEP_HOLD)
-		hold(h);
-	else if (h->step.kind == STEP_ATOMIC)
-		h->err = runner_atomic(&runner, &h->step);
-	else if (h->step.kind == STEP_EXCHANGE)
-		exchange(h);
-	else if (h->step.kind == STEP_DEL_IF)
-		delete_if(h);
-	else if (h->step.kind == STEP_DEL)
-		h->err = face_del(&runner, 0, &world_keys[h->step.key]);
-	else
+		break;
+	case STEP_PUT:
+	case STEP_CAS:
 		put(h);
+		break;
+	case STEP_HOLD:
+		hold(h);
+		break;
+	case STEP_EXCHANGE:
+		exchange(h);
+		break;
+	case STEP_DEL_IF:
+		delete_if(h);
+		break;
+	default:
+		h->err = carry_out(&h->step);
+	}
 	ended(h);
 	clock_now++;
 }
@@ -287,22 +305,15 @@ static void thread(u32 nr)
 	}
 }
 
-/* What changes indexes, or none. */
-static int apply_to_pool(struct world *w, const struct step *step)
+/* What changes indexes, or nothing. */
+static void apply_to_pool(struct world *w, const struct step *step)
 {
-	switch (step->kind) {
-	case STEP_RENAME:
+	if (step->kind == STEP_RENAME)
 		w->index[1] = w->index[0];
-		memset(&w->index[0], 0, sizeof(w->index[0]));
-		break;
-	case STEP_DESTROY:
+	if (step->kind == STEP_RENAME || step->kind == STEP_DESTROY)
 		memset(&w->index[step->index], 0, sizeof(w->index[0]));
-		break;
-	case STEP_CREATE:
+	if (step->kind == STEP_CREATE)
 		w->index[step->index].present = true;
-		break;
-	}
-	return 0;
 }
 
 static bool is_of_pool(const struct step *step)
@@ -329,8 +340,10 @@ static int apply(struct world *w, const struct happened *h, int *value)
 	u8 was = *now;
 
 	*value = 0;
-	if (is_of_pool(&h->step))
-		return apply_to_pool(w, &h->step);
+	if (is_of_pool(&h->step)) {
+		apply_to_pool(w, &h->step);
+		return 0;
+	}
 	if (!w->index[0].present && !w->index[1].present)
 		return -ESTALE;
 	if (h->step.kind == STEP_ATOMIC)

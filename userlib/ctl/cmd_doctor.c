@@ -183,6 +183,18 @@ static void report_other(const struct device *dev)
 		       "the pool has %s", version_text(label.version));
 }
 
+static void report_cut(const struct device *dev, const struct image_label *label)
+{
+	if (dev->kind == DEVICE_FILE)
+		report(PROBLEM, "contents", NULL,
+		       "the pool has %llu bytes, the file %llu: it was cut, take a copy or a backup; formatting loses the records",
+		       ull(label->pool_size), ull(label->size));
+	else
+		report(PROBLEM, "contents", NULL,
+		       "the pool has %llu bytes, the device %llu: give the device back what it had; formatting loses the records",
+		       ull(label->pool_size), ull(label->size));
+}
+
 static void check_contents(const struct device *dev)
 {
 	struct image_label label = { };
@@ -196,11 +208,7 @@ static void check_contents(const struct device *dev)
 	} else if (err == -EPROTONOSUPPORT) {
 		report_other(dev);
 	} else if (err == -EOVERFLOW) {
-		report(PROBLEM, "contents", NULL,
-		       dev->kind == DEVICE_FILE ?
-		       "the pool has %llu bytes, the file %llu: it was cut, take a copy or a backup; formatting loses the records" :
-		       "the pool has %llu bytes, the device %llu: give the device back what it had; formatting loses the records",
-		       ull(label.pool_size), ull(label.size));
+		report_cut(dev, &label);
 	} else if (!err) {
 		uuid_to_text(label.uuid, uuid);
 		report(FINE, "contents", NULL, "pool %s%s%.*s", uuid,
